@@ -1,0 +1,83 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { INTENTS } from '../../auth/intents';
+import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import {
+  countCustomers,
+  findCustomer,
+  listCustomers,
+  updateCustomer,
+} from '../../customers/queries';
+import { customerUpdate, toCustomer } from '../../customers/schema';
+import { isUniqueViolation, openDatabase } from '../../db/client';
+import { idText } from '../../fields';
+import { ApiError, notFound } from '../errors';
+import { change, checkSameId } from './change';
+import { setETag } from './etag';
+import { body, path, query } from './input';
+import { listResponse, pageQuery, searchText } from './list';
+
+const customerPath = z.object({ id: idText });
+
+/** [4.5], and PUT as an extension. */
+export const customerRoutes = new Hono<AuthEnv>()
+  .get(
+    '/',
+    requireIntents(INTENTS.readCustomers),
+    query(z.strictObject({ ...pageQuery, q: searchText })),
+    (c) => {
+      const db = openDatabase(c.env.DB);
+      const { limit, after, ...filter } = c.req.valid('query');
+      return listResponse(
+        c,
+        { limit, after },
+        {
+          read: (page) => listCustomers(db, filter, page),
+          count: () => countCustomers(db, filter),
+          id: (row) => row.id,
+          toWire: toCustomer,
+        },
+      );
+    },
+  )
+  .get('/:id', requireIntents(INTENTS.readCustomers), path(customerPath), async (c) => {
+    const row = await findCustomer(openDatabase(c.env.DB), c.req.valid('param').id);
+    if (!row) throw notFound('Customer');
+    setETag(c, row);
+    return c.json(toCustomer(row));
+  })
+  .put(
+    '/:id',
+    requireIntents(INTENTS.everything),
+    path(customerPath),
+    body(customerUpdate),
+    async (c) => {
+      const db = openDatabase(c.env.DB);
+      const { id } = c.req.valid('param');
+      const {
+        id: bodyId,
+        passwordHash: _passwordHash,
+        createdAt: _createdAt,
+        lastLoginAt: _lastLoginAt,
+        chatAccessToken: _chatAccessToken,
+        chatRefreshToken: _chatRefreshToken,
+        chatTokenExpiry: _chatTokenExpiry,
+        ...changes
+      } = c.req.valid('json');
+      checkSameId(id, bodyId);
+      const row = await change(c, {
+        what: 'Customer',
+        read: () => findCustomer(db, id),
+        write: async (current) => {
+          try {
+            return await updateCustomer(db, current, changes);
+          } catch (error) {
+            if (!isUniqueViolation(error)) throw error;
+            throw new ApiError(409, 'The e-mail or an account belongs to another customer');
+          }
+        },
+      });
+      setETag(c, row);
+      return c.json(toCustomer(row));
+    },
+  );

@@ -1,0 +1,99 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { INTENTS } from '../../auth/intents';
+import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { openDatabase } from '../../db/client';
+import { PRODUCT_TYPES } from '../../enums';
+import { idText } from '../../fields';
+import {
+  countProducts,
+  deleteProduct,
+  findProduct,
+  insertProduct,
+  listProducts,
+  updateProduct,
+} from '../../products/queries';
+import { productCreate, productUpdate, toProduct } from '../../products/schema';
+import { ApiError, notFound } from '../errors';
+import { change, checkSameId } from './change';
+import { setETag } from './etag';
+import { body, path, query } from './input';
+import { listResponse, pageQuery, searchText } from './list';
+
+const productPath = z.object({ id: idText });
+const productQuery = z.strictObject({
+  ...pageQuery,
+  productType: z.enum(PRODUCT_TYPES).optional(),
+  q: searchText,
+});
+
+/** [4.2] */
+export const productRoutes = new Hono<AuthEnv>()
+  .get('/', requireIntents(INTENTS.readProducts), query(productQuery), (c) => {
+    const db = openDatabase(c.env.DB);
+    const { limit, after, ...filter } = c.req.valid('query');
+    return listResponse(
+      c,
+      { limit, after },
+      {
+        read: (page) => listProducts(db, filter, page),
+        count: () => countProducts(db, filter),
+        id: (row) => row.id,
+        toWire: toProduct,
+      },
+    );
+  })
+  .get('/:id', requireIntents(INTENTS.readProducts), path(productPath), async (c) => {
+    const row = await findProduct(openDatabase(c.env.DB), c.req.valid('param').id);
+    if (!row) throw notFound('Product');
+    setETag(c, row);
+    return c.json(toProduct(row));
+  })
+  .post('/', requireIntents(INTENTS.writeProducts), body(productCreate), async (c) => {
+    const {
+      id: _id,
+      createdDate: _created,
+      updatedDate: _updated,
+      ...values
+    } = c.req.valid('json');
+    const row = await insertProduct(openDatabase(c.env.DB), values, Date.now());
+    setETag(c, row);
+    return c.json(toProduct(row), 201, { Location: `/api/v2/products/${row.id}` });
+  })
+  .put(
+    '/:id',
+    requireIntents(INTENTS.writeProducts),
+    path(productPath),
+    body(productUpdate),
+    async (c) => {
+      const db = openDatabase(c.env.DB);
+      const { id } = c.req.valid('param');
+      const {
+        id: bodyId,
+        createdDate: _created,
+        updatedDate: _updated,
+        ...changes
+      } = c.req.valid('json');
+      checkSameId(id, bodyId);
+      const row = await change(c, {
+        what: 'Product',
+        read: () => findProduct(db, id),
+        write: (current) => updateProduct(db, current, changes, Date.now()),
+      });
+      setETag(c, row);
+      return c.json(toProduct(row));
+    },
+  )
+  .delete('/:id', requireIntents(INTENTS.writeProducts), path(productPath), async (c) => {
+    const db = openDatabase(c.env.DB);
+    await change(c, {
+      what: 'Product',
+      read: () => findProduct(db, c.req.valid('param').id),
+      write: async (current) => {
+        const result = await deleteProduct(db, current);
+        if (result === 'in use') throw new ApiError(409, 'Product has licenses, cannot delete');
+        return result === 'deleted' ? result : undefined;
+      },
+    });
+    return c.body(null, 204);
+  });

@@ -1,0 +1,60 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { INTENTS } from '../../auth/intents';
+import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { openDatabase } from '../../db/client';
+import { address, hardwareId, idText } from '../../fields';
+import { countRequests, findRequest, listRequests } from '../../requests/queries';
+import { toRequest } from '../../requests/schema';
+import { timestamp } from '../../time';
+import { notFound } from '../errors';
+import { setETag } from './etag';
+import { path, query } from './input';
+import { listResponse, MAX_LIMIT, pageQuery } from './list';
+
+/** In a query a plus sign is a space: a timestamp copied from an answer loses its offset's sign. */
+const timestampText = z
+  .string()
+  .transform((value) => value.replace(' ', '+'))
+  .pipe(timestamp);
+
+const requestQuery = z.strictObject({
+  ...pageQuery,
+  licenseKey: z.string().trim().min(1).max(255).optional(),
+  productId: idText.optional(),
+  ip: address.optional(),
+  hwid: hardwareId.optional(),
+  valid: z
+    .enum(['true', 'false'])
+    .transform((value) => value === 'true')
+    .optional(),
+  from: timestampText.optional(),
+  to: timestampText.optional(),
+});
+
+/** [4.5] */
+export const requestRoutes = new Hono<AuthEnv>()
+  .get('/', requireIntents(INTENTS.readRequests), query(requestQuery), async (c) => {
+    const db = openDatabase(c.env.DB);
+    const { limit, after, ...filter } = c.req.valid('query');
+    if (limit === undefined) {
+      const rows = await listRequests(db, filter, { limit: MAX_LIMIT, after });
+      return c.json(rows.map(toRequest));
+    }
+    return listResponse(
+      c,
+      { limit, after },
+      {
+        read: (page) => listRequests(db, filter, page),
+        count: () => countRequests(db, filter),
+        id: (row) => row.id,
+        toWire: toRequest,
+      },
+    );
+  })
+  .get('/:id', requireIntents(INTENTS.readRequests), path(z.object({ id: idText })), async (c) => {
+    const row = await findRequest(openDatabase(c.env.DB), c.req.valid('param').id);
+    if (!row) throw notFound('License request');
+    setETag(c, { revision: 1 }); // A record never changes.
+    return c.json(toRequest(row));
+  });

@@ -1,0 +1,67 @@
+import { type Context, Hono } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import { getPath } from 'hono/utils/url';
+import { ApiError } from './api/errors';
+import { v1 } from './api/v1/validate';
+import { v2 } from './api/v2';
+import { refuse } from './api/validate';
+import { API_INTENTS, type ApiIntent } from './auth/intents';
+import { acceptedIntents, declaredIntents } from './auth/middleware';
+
+const VALIDATION_PATHS = ['/api/v1/validate', '/api/v2/validate'];
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];
+
+/** Shipped clients double slashes and end with one: the path is answered in place, not redirected. */
+const plainPath = (request: Request): string =>
+  getPath(request)
+    .replace(/\/{2,}/g, '/')
+    .replace(/(.)\/$/, '$1');
+
+export const app = new Hono<{ Bindings: Env }>({ getPath: plainPath })
+  .use(async function forbidCaching(c, next) {
+    await next();
+    c.header('Cache-Control', 'no-store');
+  })
+  .route('/api/v1', v1)
+  .route('/api/v2', v2)
+  .notFound(notFoundOrWrongMethod)
+  .onError(answerError);
+
+function errorResponse(c: Context, error: ApiError, intents: readonly ApiIntent[]): Response {
+  return c.json({ message: error.message, accepted_intents: intents }, error.status, error.headers);
+}
+
+/** No handler answered: 405 where the path has other methods, 404 where it has none. */
+function notFoundOrWrongMethod(c: Context): Response {
+  const declared = METHODS.map((method) => ({
+    method,
+    intents: app.router
+      .match(method, c.req.path)[0]
+      .map(([[, route]]) => declaredIntents(route.handler))
+      .find((intents) => intents !== undefined),
+  })).filter(({ intents }) => intents !== undefined);
+  if (declared.length === 0) return errorResponse(c, new ApiError(404, 'Path not found'), []);
+
+  const allow = declared.map(({ method }) => method).join(', ');
+  const intents = new Set(declared.flatMap((route) => route.intents ?? []));
+  return errorResponse(
+    c,
+    new ApiError(405, 'Method not allowed', { Allow: allow }),
+    API_INTENTS.filter((intent) => intents.has(intent)),
+  );
+}
+
+/** The one place where errors become answers; what is not ours to tell becomes a bare 500. */
+function answerError(error: Error, c: Context): Response {
+  if (error instanceof ApiError) return errorResponse(c, error, acceptedIntents(c));
+  if (error instanceof HTTPException && error.status < 500) {
+    // The body is no JSON: the only thing that Hono itself refuses here.
+    return errorResponse(c, new ApiError(400, error.message), acceptedIntents(c));
+  }
+  // The error's own text can hold SQL, keys and tokens.
+  console.error({ message: 'A request failed', error: error.name });
+  if (VALIDATION_PATHS.includes(c.req.path)) {
+    return refuse(c, 503, 'Service temporarily unavailable');
+  }
+  return errorResponse(c, new ApiError(500, 'Internal server error'), acceptedIntents(c));
+}

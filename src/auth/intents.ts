@@ -1,0 +1,30 @@
+/** The permissions that a token can hold, in the order of the interface [5]. */
+export const API_INTENTS = [
+  'PRODUCTS_READ',
+  'PRODUCTS_READ_WRITE',
+  'LICENSE_VALIDATE',
+  'LICENSES_READ',
+  'LICENSES_READ_WRITE',
+  'BLACKLISTS_READ',
+  'BLACKLISTS_READ_WRITE',
+  'REQUESTS_READ',
+  'CUSTOMERS_READ',
+  'ALL_READ',
+  'ALL_READ_WRITE',
+] as const;
+export type ApiIntent = (typeof API_INTENTS)[number];
+
+/** The read and write sets of section 4, each in the order in which errors list them. */
+export const INTENTS = {
+  any: API_INTENTS,
+  readProducts: ['PRODUCTS_READ', 'PRODUCTS_READ_WRITE', 'ALL_READ', 'ALL_READ_WRITE'],
+  writeProducts: ['PRODUCTS_READ_WRITE', 'ALL_READ_WRITE'],
+  readLicenses: ['LICENSES_READ', 'LICENSES_READ_WRITE', 'ALL_READ', 'ALL_READ_WRITE'],
+  writeLicenses: ['LICENSES_READ_WRITE', 'ALL_READ_WRITE'],
+  readBlacklists: ['BLACKLISTS_READ', 'BLACKLISTS_READ_WRITE', 'ALL_READ', 'ALL_READ_WRITE'],
+  writeBlacklists: ['BLACKLISTS_READ_WRITE', 'ALL_READ_WRITE'],
+  readRequests: ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
+  readCustomers: ['CUSTOMERS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
+  validate: ['LICENSE_VALIDATE', 'ALL_READ_WRITE'],
+  everything: ['ALL_READ_WRITE'],
+} as const satisfies Record<string, readonly ApiIntent[]>;

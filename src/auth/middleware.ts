@@ -1,0 +1,51 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import { matchedRoutes } from 'hono/route';
+import { ApiError } from '../api/errors';
+import { openDatabase } from '../db/client';
+import type { ApiIntent } from './intents';
+import { authenticate, type Principal } from './tokens';
+
+export interface AuthEnv {
+  Bindings: Env;
+  Variables: { principal: Principal };
+}
+
+/** Refuses whoever has no live token, before anything else is looked at [5]. */
+export const requireToken = (): MiddlewareHandler<AuthEnv> =>
+  async function requireToken(c, next) {
+    const principal = await authenticate(
+      openDatabase(c.env.DB),
+      c.req.header('TOKEN') ?? '',
+      c.env.ROOT_TOKEN,
+      Date.now(),
+      (write) => c.executionCtx.waitUntil(write.catch(() => undefined)),
+    );
+    if (!principal) throw new ApiError(401, 'Token is missing, unknown, expired or revoked');
+    c.set('principal', principal);
+    await next();
+  };
+
+type IntentGuard = MiddlewareHandler<AuthEnv> & { readonly intents: readonly ApiIntent[] };
+
+/** Declares, beside a route's path, which intents open it; any one of them does [5]. */
+export function requireIntents(intents: readonly ApiIntent[]): IntentGuard {
+  const guard: MiddlewareHandler<AuthEnv> = async function requireIntents(c, next) {
+    if (!c.get('principal').intents.some((intent) => intents.includes(intent))) {
+      throw new ApiError(403, 'Token lacks a required intent');
+    }
+    await next();
+  };
+  return Object.assign(guard, { intents });
+}
+
+const isIntentGuard = (handler: object): handler is IntentGuard => 'intents' in handler;
+
+/** The intents that a route declares; undefined for a handler that declares none. */
+export const declaredIntents = (handler: object): readonly ApiIntent[] | undefined =>
+  isIntentGuard(handler) ? handler.intents : undefined;
+
+/** The intents that the route of this request would have accepted; none for an unknown path. */
+export const acceptedIntents = (c: Context): readonly ApiIntent[] =>
+  matchedRoutes(c)
+    .map((route) => declaredIntents(route.handler))
+    .find((intents) => intents !== undefined) ?? [];

@@ -1,0 +1,87 @@
+import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
+import type { Database } from '../db/client';
+import { blacklists } from '../db/schema';
+import { containsText } from '../db/search';
+import type { BlacklistRow, BlacklistValues } from './schema';
+
+export interface BlacklistFilter {
+  licenseDataType?: BlacklistRow['licenseDataType'] | undefined;
+  productId?: number | undefined;
+  q?: string | undefined;
+}
+
+const matching = (filter: BlacklistFilter): SQL | undefined =>
+  and(
+    filter.licenseDataType && eq(blacklists.licenseDataType, filter.licenseDataType),
+    filter.productId === undefined ? undefined : eq(blacklists.productId, filter.productId),
+    containsText(filter.q, [blacklists.data, blacklists.reason]),
+  );
+
+export const listBlacklists = (
+  db: Database,
+  filter: BlacklistFilter,
+  page: { limit: number; after?: number | undefined },
+): Promise<BlacklistRow[]> =>
+  db
+    .select()
+    .from(blacklists)
+    .where(and(matching(filter), gt(blacklists.id, page.after ?? 0)))
+    .orderBy(asc(blacklists.id))
+    .limit(page.limit);
+
+export async function countBlacklists(db: Database, filter: BlacklistFilter): Promise<number> {
+  const [row] = await db.select({ total: count() }).from(blacklists).where(matching(filter));
+  return row?.total ?? 0;
+}
+
+export async function findBlacklist(db: Database, id: number): Promise<BlacklistRow | undefined> {
+  const [row] = await db.select().from(blacklists).where(eq(blacklists.id, id));
+  return row;
+}
+
+/** Fails with a unique violation for an entry that exists, a foreign key's for an unknown product. */
+export async function insertBlacklist(
+  db: Database,
+  values: BlacklistValues,
+  now: number,
+): Promise<BlacklistRow> {
+  const [row] = await db
+    .insert(blacklists)
+    .values({ ...values, createdAt: now, updatedAt: now })
+    .returning();
+  if (!row) throw new Error('The blacklist entry was not stored');
+  return row;
+}
+
+const isUnchanged = (row: BlacklistRow): SQL | undefined =>
+  and(eq(blacklists.id, row.id), eq(blacklists.revision, row.revision));
+
+/**
+ * The entry as changed; undefined when somebody else has changed it since it was read. Fails like
+ * {@link insertBlacklist}.
+ */
+export async function updateBlacklist(
+  db: Database,
+  row: BlacklistRow,
+  values: BlacklistValues,
+  now: number,
+): Promise<BlacklistRow | undefined> {
+  const [changed] = await db
+    .update(blacklists)
+    .set({ ...values, updatedAt: now, revision: row.revision + 1 })
+    .where(isUnchanged(row))
+    .returning();
+  return changed;
+}
+
+/** Undefined when somebody else has changed the entry since it was read. */
+export async function deleteBlacklist(
+  db: Database,
+  row: BlacklistRow,
+): Promise<{ id: number } | undefined> {
+  const [deleted] = await db
+    .delete(blacklists)
+    .where(isUnchanged(row))
+    .returning({ id: blacklists.id });
+  return deleted;
+}

@@ -1,0 +1,126 @@
+import * as z from 'zod';
+import type { customers } from '../db/schema';
+import { accountId, id, ignored, text } from '../fields';
+import { toTimestamp } from '../time';
+
+export type CustomerRow = typeof customers.$inferSelect;
+/** What a client can set of a customer. */
+export type CustomerValues = Omit<
+  CustomerRow,
+  'id' | 'emailFolded' | 'otherAccountId' | 'createdAt' | 'revision'
+>;
+
+/** How e-mails are compared: without regard to case. */
+export const foldEmail = (email: string): string => email.trim().toLowerCase();
+
+const name = z.exactOptional(text(255).nullable());
+const url = z.exactOptional(text(2048).nullable());
+const account = z.exactOptional(
+  accountId.nullable().transform((value) => (value === '' ? null : value)),
+);
+const email = z
+  .string()
+  .trim()
+  .max(254)
+  .regex(/^[^\s@\0]+@[^\s@\0]+$/, 'must be an e-mail address')
+  .refine((value) => value.isWellFormed(), 'must be an e-mail address');
+const secret = z.exactOptional(z.null({ error: 'must not be sent' }));
+
+/** The body of PUT /api/v2/customers/{id}: a field left out keeps its value [4.8]. */
+export const customerUpdate = z.strictObject({
+  id: z.exactOptional(id),
+  firstName: name,
+  lastName: name,
+  username: name,
+  email: z.exactOptional(email.nullable()),
+  phoneNumber: name,
+  profilePictureUrl: url,
+  passwordHash: secret,
+  role: name,
+  status: name,
+  createdAt: ignored,
+  lastLoginAt: ignored,
+  chatId: account,
+  chatUsername: name,
+  chatAvatarUrl: url,
+  chatAccessToken: secret,
+  chatRefreshToken: secret,
+  chatTokenExpiry: ignored,
+  platformAId: account,
+  platformAUsername: name,
+  platformBId: account,
+  platformBUsername: name,
+  platformCId: account,
+  platformCUsername: name,
+  marketAId: account,
+  marketAUsername: name,
+  marketBId: account,
+  marketBUsername: name,
+});
+
+const nullableText = z.string().nullable();
+
+/** A customer on the wire [2.5]. */
+export const customer = z.strictObject({
+  id: z.int(),
+  firstName: nullableText,
+  lastName: nullableText,
+  username: nullableText,
+  email: nullableText,
+  phoneNumber: nullableText,
+  profilePictureUrl: nullableText,
+  passwordHash: z.null(),
+  role: nullableText,
+  status: nullableText,
+  createdAt: z.string(),
+  lastLoginAt: z.null(),
+  chatId: nullableText,
+  chatUsername: nullableText,
+  chatAvatarUrl: nullableText,
+  chatAccessToken: z.null(),
+  chatRefreshToken: z.null(),
+  chatTokenExpiry: z.null(),
+  platformAId: nullableText,
+  platformAUsername: nullableText,
+  platformBId: nullableText,
+  platformBUsername: nullableText,
+  platformCId: nullableText,
+  platformCUsername: nullableText,
+  marketAId: nullableText,
+  marketAUsername: nullableText,
+  marketBId: nullableText,
+  marketBUsername: nullableText,
+});
+
+export function toCustomer(row: CustomerRow): z.infer<typeof customer> {
+  return {
+    id: row.id,
+    firstName: row.firstName,
+    lastName: row.lastName,
+    username: row.username,
+    email: row.email,
+    phoneNumber: row.phoneNumber,
+    profilePictureUrl: row.profilePictureUrl,
+    passwordHash: null,
+    role: row.role,
+    status: row.status,
+    createdAt: toTimestamp(row.createdAt),
+    lastLoginAt: null,
+    chatId: row.chatId,
+    chatUsername: row.chatUsername,
+    chatAvatarUrl: row.chatAvatarUrl,
+    chatAccessToken: null,
+    chatRefreshToken: null,
+    chatTokenExpiry: null,
+    platformAId: row.platformAId,
+    platformAUsername: row.platformAUsername,
+    platformBId: row.platformBId,
+    platformBUsername: row.platformBUsername,
+    platformCId: row.platformCId,
+    platformCUsername: row.platformCUsername,
+    marketAId: row.marketAId,
+    marketAUsername: row.marketAUsername,
+    marketBId: row.marketBId,
+    marketBUsername: row.marketBUsername,
+  };
+}

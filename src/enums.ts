@@ -1,0 +1,60 @@
+/** The enumerations of the interface, in its order [2.6]. */
+
+export const PRODUCT_TYPES = [
+  'GAME_JAVA_PLUGIN',
+  'GAME_JAVA_MOD',
+  'GAME_BEDROCK_PLUGIN',
+  'GAME_BEDROCK_MOD',
+  'GAME_SERVER_SETUP',
+  'WEB_APPLICATION',
+  'DESKTOP_APPLICATION',
+  'MOBILE_APPLICATION',
+  'OTHER',
+] as const;
+
+export const LICENSE_TYPES = ['TEMPORARY', 'PERMANENT'] as const;
+
+export const LICENSE_STATUSES = ['ACTIVE', 'EXPIRED', 'DEACTIVATED', 'DELETED'] as const;
+export type LicenseStatus = (typeof LICENSE_STATUSES)[number];
+
+/** What is stored of a status: EXPIRED never is, it follows from the clock [3]. */
+export const LICENSE_STATES = ['ACTIVE', 'DEACTIVATED', 'DELETED'] as const;
+
+export const LICENSE_PLATFORMS = [
+  'PLATFORM_A',
+  'PLATFORM_B',
+  'PLATFORM_C',
+  'MARKET_A',
+  'MARKET_B',
+  'CHAT',
+  'OTHER',
+] as const;
+export type LicensePlatform = (typeof LICENSE_PLATFORMS)[number];
+
+export const LICENSE_DATA_TYPES = ['IP', 'HWID'] as const;
+export type LicenseDataType = (typeof LICENSE_DATA_TYPES)[number];
+
+/** Which endpoint a validation came through; the `requestType` of its record [2.4]. */
+export const REQUEST_TYPES = ['V1_VALIDATE', 'V2_VALIDATE'] as const;
+export type RequestType = (typeof REQUEST_TYPES)[number];
+
+/**
+ * What a validation came to, in the order of the decision; the `responseType` of its record.
+ * ERROR is our own failure: nothing was decided.
+ */
+export const RESPONSE_TYPES = [
+  'INVALID_REQUEST',
+  'RATE_LIMITED',
+  'IP_BLACKLISTED',
+  'HWID_BLACKLISTED',
+  'LICENSE_NOT_FOUND',
+  'PRODUCT_MISMATCH',
+  'LICENSE_DELETED',
+  'LICENSE_DEACTIVATED',
+  'LICENSE_EXPIRED',
+  'MAX_IPS_REACHED',
+  'MAX_HWIDS_REACHED',
+  'VALID',
+  'ERROR',
+] as const;
+export type ResponseType = (typeof RESPONSE_TYPES)[number];

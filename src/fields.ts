@@ -1,0 +1,86 @@
+import * as z from 'zod';
+import { canonicalAddress } from './network';
+
+/** The kinds of field that the resources are made of. Messages follow the name of the field. */
+
+z.config({ customError: describe });
+
+/** What is wrong with a value, in words that follow the field's name. */
+function describe(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is required';
+      return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      if (issue.input === undefined) return 'is required';
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      if (issue.origin === 'string') return 'must not be empty';
+      return `must be at least ${issue.minimum}${issue.origin === 'array' ? ' in number' : ''}`;
+    case 'too_big':
+      if (issue.origin === 'string') return `must be at most ${issue.maximum} characters`;
+      return `must be at most ${issue.maximum}`;
+    default:
+      return undefined;
+  }
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  null: 'null',
+};
+
+const MAX_INTEGER = 2_147_483_647;
+
+/** Text that SQLite and UTF-8 keep as it is. */
+export const text = (maxLength: number) =>
+  z
+    .string()
+    .max(maxLength)
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), {
+      error: 'must not contain NUL or unpaired surrogates',
+    });
+
+/** Text that the interface never shows as null: null clears it. */
+export const clearableText = (maxLength: number) =>
+  text(maxLength)
+    .nullable()
+    .transform((value) => value ?? '');
+
+/** The id of an account elsewhere: longer than a JSON number can be exact, so text in and out. */
+export const accountId = z
+  .union([text(255), z.int()], { error: 'must be a string, or a number below 2^53' })
+  .transform(String);
+
+/** A limit of distinct values: -1 is unlimited, 0 is none. */
+export const limit = z.int().min(-1).max(MAX_INTEGER);
+
+/** An id that the service gave out. */
+export const id = z.int().min(1);
+
+/** The same in a path or a query, where it is text. */
+export const idText = z
+  .string()
+  .regex(/^[1-9]\d{0,15}$/, 'must be a positive integer')
+  .transform(Number)
+  .refine(Number.isSafeInteger, 'must be a positive integer');
+
+export const address = z.string().transform((value, context) => {
+  const canonical = canonicalAddress(value);
+  if (canonical !== null) return canonical;
+  context.addIssue({ code: 'custom', message: 'must be an IP address' });
+  return z.NEVER;
+});
+
+export const hardwareId = text(512).trim().min(1);
+
+/** A field that belongs to the service; null counts as absent. */
+export const mustNotBeSent = z.exactOptional(z.null({ error: 'must not be sent' }));
+
+/** A field that the service keeps: taken, so that PUT takes what GET gave, and not changed. */
+export const ignored = z.exactOptional(z.unknown());

@@ -1,0 +1,253 @@
+import {
+  and,
+  asc,
+  count,
+  eq,
+  exists,
+  getTableColumns,
+  gt,
+  isNotNull,
+  lte,
+  ne,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
+import { hasSameOwner, linkCustomer } from '../customers/owner';
+import { foldEmail } from '../customers/schema';
+import type { Database } from '../db/client';
+import { bindings, customers, licenses } from '../db/schema';
+import { containsText } from '../db/search';
+import type { LicenseDataType, LicensePlatform, LicenseStatus } from '../enums';
+import { foldLicenseKey } from '../validation/request';
+import { boundValues, licenseHasKey } from '../validation/snapshot';
+import { newLicenseKey } from './key';
+import type { LicenseRow } from './schema';
+
+type StoredLicense = LicenseRow['license'];
+
+/** What a client can set of a license. */
+export interface LicenseValues
+  extends Omit<
+    StoredLicense,
+    | 'id'
+    | 'licenseKey'
+    | 'licenseKeyFolded'
+    | 'totalRequests'
+    | 'customerId'
+    | 'createdAt'
+    | 'updatedAt'
+    | 'revision'
+  > {
+  ips: readonly string[];
+  hwids: readonly string[];
+}
+
+export interface LicenseFilter {
+  licenseStatus?: LicenseStatus | undefined;
+  licenseType?: StoredLicense['licenseType'] | undefined;
+  productId?: number | undefined;
+  q?: string | undefined;
+  customerId?: number | undefined;
+  customerEmail?: string | undefined;
+  ownerChatId?: string | undefined;
+  owner?: { platform: LicensePlatform; platformId: string } | undefined;
+}
+
+/** DELETED licenses are left out unless they are asked for. */
+function hasStatus(status: LicenseStatus | undefined, now: number): SQL | undefined {
+  const isExpired = and(isNotNull(licenses.expiresAt), lte(licenses.expiresAt, now));
+  const isActive = eq(licenses.state, 'ACTIVE');
+  switch (status) {
+    case undefined:
+      return ne(licenses.state, 'DELETED');
+    case 'EXPIRED':
+      return and(isActive, isExpired);
+    case 'ACTIVE':
+      return and(isActive, or(sql`${licenses.expiresAt} is null`, gt(licenses.expiresAt, now)));
+    default:
+      return eq(licenses.state, status);
+  }
+}
+
+const matching = (filter: LicenseFilter, now: number): SQL | undefined =>
+  and(
+    hasStatus(filter.licenseStatus, now),
+    filter.licenseType && eq(licenses.licenseType, filter.licenseType),
+    filter.productId === undefined ? undefined : eq(licenses.productId, filter.productId),
+    filter.customerId === undefined ? undefined : eq(licenses.customerId, filter.customerId),
+    filter.customerEmail === undefined
+      ? undefined
+      : sql`${licenses.customerId} = (select id from customers where email_folded = ${foldEmail(filter.customerEmail)})`,
+    filter.ownerChatId === undefined ? undefined : eq(licenses.ownerChatId, filter.ownerChatId),
+    filter.owner &&
+      and(
+        eq(licenses.ownerPlatformId, filter.owner.platformId),
+        eq(licenses.licensePlatform, filter.owner.platform),
+      ),
+    containsText(filter.q, [
+      licenses.licenseKey,
+      licenses.ownerPlatformId,
+      licenses.ownerChatId,
+      licenses.ownerChatUsername,
+      licenses.notes,
+    ]),
+  );
+
+const selectLicenses = (db: Database) =>
+  db
+    .select({ license: getTableColumns(licenses), ...boundValues, customer: customers })
+    .from(licenses)
+    .leftJoin(customers, eq(customers.id, licenses.customerId));
+
+/** @param now milliseconds since 1970, at which the statuses are judged */
+export const listLicenses = (
+  db: Database,
+  filter: LicenseFilter,
+  page: { limit: number; after?: number | undefined },
+  now: number,
+): Promise<LicenseRow[]> =>
+  selectLicenses(db)
+    .where(and(matching(filter, now), gt(licenses.id, page.after ?? 0)))
+    .orderBy(asc(licenses.id))
+    .limit(page.limit);
+
+export async function countLicenses(
+  db: Database,
+  filter: LicenseFilter,
+  now: number,
+): Promise<number> {
+  const [row] = await db.select({ total: count() }).from(licenses).where(matching(filter, now));
+  return row?.total ?? 0;
+}
+
+export async function findLicense(db: Database, id: number): Promise<LicenseRow | undefined> {
+  const [row] = await selectLicenses(db).where(eq(licenses.id, id));
+  return row;
+}
+
+/** Compares as a validation does. */
+export async function findLicenseByKey(
+  db: Database,
+  licenseKey: string,
+): Promise<LicenseRow | undefined> {
+  const [row] = await selectLicenses(db).where(licenseHasKey(foldLicenseKey(licenseKey)));
+  return row;
+}
+
+/**
+ * Stores a license under a new key, with its customer and what is bound to it. Fails with a foreign
+ * key violation for an unknown product.
+ */
+export async function insertLicense(
+  db: Database,
+  { ips, hwids, ...values }: LicenseValues,
+  now: number,
+): Promise<LicenseRow> {
+  const licenseKey = newLicenseKey();
+  const licenseKeyFolded = foldLicenseKey(licenseKey);
+  const { statements, customerId } = linkCustomer(db, values, now);
+  const licenseId = sql`(select id from licenses where license_key_folded = ${licenseKeyFolded})`;
+  const insert = db.insert(licenses).values({
+    ...values,
+    licenseKey,
+    licenseKeyFolded,
+    customerId,
+    createdAt: now,
+    updatedAt: now,
+  });
+  const bindAll = [
+    bind(db, licenseId, 'IP', ips, sql`true`),
+    bind(db, licenseId, 'HWID', hwids, sql`true`),
+  ];
+  const [first, ...rest] = statements;
+  await (first ? db.batch([first, ...rest, insert, ...bindAll]) : db.batch([insert, ...bindAll]));
+  const stored = await findLicenseByKey(db, licenseKey);
+  if (!stored) throw new Error('The license was not stored');
+  return stored;
+}
+
+/**
+ * Changes a license, its customer and what is bound to it; undefined when somebody else has changed
+ * it since it was read. Fails with a foreign key violation for an unknown product.
+ */
+export async function updateLicense(
+  db: Database,
+  row: LicenseRow,
+  { ips, hwids, ...values }: LicenseValues,
+  now: number,
+): Promise<LicenseRow | undefined> {
+  const { id, revision } = row.license;
+  const asRead = and(eq(licenses.id, id), eq(licenses.revision, revision));
+  const unchanged = db.select({ id: licenses.id }).from(licenses).where(asRead);
+  // True until the last statement, which moves the revision: all of them apply or none.
+  const isUnchanged = exists(unchanged);
+  const { statements, customerId } = hasSameOwner(row.license, values)
+    ? { statements: [], customerId: row.license.customerId }
+    : linkCustomer(db, values, now);
+  const [found] = await db.batch([
+    unchanged,
+    ...statements,
+    ...rebind(db, id, 'IP', row.ips, ips, isUnchanged),
+    ...rebind(db, id, 'HWID', row.hwids, hwids, isUnchanged),
+    db
+      .update(licenses)
+      .set({ ...values, customerId, updatedAt: now, revision: revision + 1 })
+      .where(asRead),
+  ]);
+  return found.length > 0 ? findLicense(db, id) : undefined;
+}
+
+/** Undefined when somebody else has changed the license since it was read. */
+export async function markLicenseDeleted(
+  db: Database,
+  row: LicenseRow,
+  now: number,
+): Promise<{ id: number } | undefined> {
+  const { id, revision } = row.license;
+  const [deleted] = await db
+    .update(licenses)
+    .set({ state: 'DELETED', updatedAt: now, revision: revision + 1 })
+    .where(and(eq(licenses.id, id), eq(licenses.revision, revision)))
+    .returning({ id: licenses.id });
+  return deleted;
+}
+
+/** Binds values in their order; those that are bound keep their place. */
+const bind = (
+  db: Database,
+  licenseId: SQL | number,
+  kind: LicenseDataType,
+  values: readonly string[],
+  condition: SQL,
+) =>
+  db
+    .insert(bindings)
+    .select(
+      sql`select null, ${licenseId}, ${kind}, value from json_each(${JSON.stringify(values)})
+          where ${condition} order by key`,
+    )
+    .onConflictDoNothing();
+
+/** Makes the values the bound ones; nothing where they are already. */
+function rebind(
+  db: Database,
+  licenseId: number,
+  kind: LicenseDataType,
+  bound: readonly string[],
+  values: readonly string[],
+  condition: SQL,
+) {
+  if (JSON.stringify(bound) === JSON.stringify(values)) return [];
+  const unbindOthers = db
+    .delete(bindings)
+    .where(
+      and(
+        eq(bindings.licenseId, licenseId),
+        eq(bindings.kind, kind),
+        sql`${bindings.value} not in (select value from json_each(${JSON.stringify(values)}))`,
+        condition,
+      ),
+    );
+  return [unbindOthers, bind(db, licenseId, kind, values, condition)];
+}

@@ -1,0 +1,146 @@
+import * as z from 'zod';
+import { type CustomerRow, customer, toCustomer } from '../customers/schema';
+import type { licenses } from '../db/schema';
+import { LICENSE_PLATFORMS, LICENSE_STATUSES, LICENSE_TYPES } from '../enums';
+import {
+  accountId,
+  address,
+  clearableText,
+  hardwareId,
+  id,
+  ignored,
+  limit,
+  mustNotBeSent,
+  text,
+} from '../fields';
+import { timestamp, toTimestamp } from '../time';
+import { statusAt } from '../validation/decide';
+
+/** A license with what belongs to it in other tables. */
+export interface LicenseRow {
+  license: typeof licenses.$inferSelect;
+  ips: readonly string[];
+  hwids: readonly string[];
+  customer: CustomerRow | null;
+}
+
+const distinct = (values: readonly string[]): string[] => [...new Set(values)];
+
+const fields = {
+  productId: id,
+  licenseType: z.enum(LICENSE_TYPES),
+  licensePlatform: z.enum(LICENSE_PLATFORMS).nullable(),
+  licensePlatformOther: clearableText(255),
+  ownerPlatformId: accountId.nullable().transform((value) => value ?? ''),
+  expiryDate: timestamp.nullable(),
+  maxIPs: limit,
+  maxHWIDs: limit,
+  ownerChatId: accountId.nullable().transform((value) => value ?? ''),
+  ownerChatUsername: clearableText(255),
+  licenseStatus: z.enum(LICENSE_STATUSES),
+  ips: z.array(address).transform(distinct),
+  hwids: z.array(hardwareId).transform(distinct),
+  notes: clearableText(10_000),
+};
+
+/** The body of POST /api/v2/licenses [4.3]. */
+export const licenseCreate = z.strictObject({
+  id: mustNotBeSent,
+  licenseKey: mustNotBeSent,
+  createdDate: mustNotBeSent,
+  updatedDate: mustNotBeSent,
+  customer: mustNotBeSent,
+  productIdString: ignored,
+  totalRequests: ignored,
+  ...fields,
+  licensePlatform: fields.licensePlatform.default(null),
+  licensePlatformOther: fields.licensePlatformOther.default(''),
+  ownerPlatformId: fields.ownerPlatformId.default(''),
+  expiryDate: fields.expiryDate.default(null),
+  maxIPs: fields.maxIPs.nullable().default(null),
+  maxHWIDs: fields.maxHWIDs.nullable().default(null),
+  ownerChatId: fields.ownerChatId.default(''),
+  ownerChatUsername: fields.ownerChatUsername.default(''),
+  licenseStatus: fields.licenseStatus.default('ACTIVE'),
+  ips: fields.ips.default([]),
+  hwids: fields.hwids.default([]),
+  notes: fields.notes.default(''),
+});
+
+/** The body of PUT /api/v2/licenses/{id}: a field left out keeps its value [4.8]. */
+export const licenseUpdate = z.strictObject({
+  id: z.exactOptional(id),
+  licenseKey: z.exactOptional(text(255)),
+  createdDate: ignored,
+  updatedDate: ignored,
+  customer: ignored,
+  productIdString: ignored,
+  totalRequests: ignored,
+  productId: z.exactOptional(fields.productId),
+  licenseType: z.exactOptional(fields.licenseType),
+  licensePlatform: z.exactOptional(fields.licensePlatform),
+  licensePlatformOther: z.exactOptional(fields.licensePlatformOther),
+  ownerPlatformId: z.exactOptional(fields.ownerPlatformId),
+  expiryDate: z.exactOptional(fields.expiryDate),
+  maxIPs: z.exactOptional(fields.maxIPs),
+  maxHWIDs: z.exactOptional(fields.maxHWIDs),
+  ownerChatId: z.exactOptional(fields.ownerChatId),
+  ownerChatUsername: z.exactOptional(fields.ownerChatUsername),
+  licenseStatus: z.exactOptional(fields.licenseStatus),
+  ips: z.exactOptional(fields.ips),
+  hwids: z.exactOptional(fields.hwids),
+  notes: z.exactOptional(fields.notes),
+});
+
+/** A license on the wire [2.2]. */
+export const license = z.strictObject({
+  id: z.int(),
+  licenseKey: z.string(),
+  productId: z.int(),
+  productIdString: z.string(),
+  licenseType: z.enum(LICENSE_TYPES),
+  licensePlatform: z.enum(LICENSE_PLATFORMS).nullable(),
+  licensePlatformOther: z.string(),
+  ownerPlatformId: z.string(),
+  createdDate: z.string(),
+  updatedDate: z.string(),
+  expiryDate: z.string().nullable(),
+  maxIPs: z.int(),
+  maxHWIDs: z.int(),
+  totalRequests: z.int(),
+  ownerChatId: z.string(),
+  ownerChatUsername: z.string(),
+  licenseStatus: z.enum(LICENSE_STATUSES),
+  hwids: z.array(z.string()),
+  ips: z.array(z.string()),
+  notes: z.string(),
+  customer: customer.nullable(),
+});
+
+/** @param now milliseconds since 1970; the status depends on it */
+export function toLicense(row: LicenseRow, now: number): z.infer<typeof license> {
+  const { license } = row;
+  return {
+    id: license.id,
+    licenseKey: license.licenseKey,
+    productId: license.productId,
+    productIdString: String(license.productId),
+    licenseType: license.licenseType,
+    licensePlatform: license.licensePlatform,
+    licensePlatformOther: license.licensePlatformOther,
+    ownerPlatformId: license.ownerPlatformId,
+    createdDate: toTimestamp(license.createdAt),
+    updatedDate: toTimestamp(license.updatedAt),
+    expiryDate: license.expiresAt === null ? null : toTimestamp(license.expiresAt),
+    maxIPs: license.maxIPs,
+    maxHWIDs: license.maxHWIDs,
+    totalRequests: license.totalRequests,
+    ownerChatId: license.ownerChatId,
+    ownerChatUsername: license.ownerChatUsername,
+    licenseStatus: statusAt(license, now),
+    hwids: [...row.hwids],
+    ips: [...row.ips],
+    notes: license.notes,
+    customer: row.customer && toCustomer(row.customer),
+  };
+}

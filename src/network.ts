@@ -1,0 +1,67 @@
+import ipaddr from 'ipaddr.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** IPv4 as four decimal parts only (no octal, hexadecimal or short forms), IPv6 without a zone. */
+function parse(text: string): Address | null {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
+  if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return null;
+  const address = ipaddr.IPv6.parse(text);
+  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+}
+
+const format = (address: Address): string =>
+  address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
+
+/** The address with all but its first `prefixBits` bits cleared. */
+function networkOf(address: Address, prefixBits: number): Address {
+  const bytes = address.toByteArray().map((byte, index) => {
+    const bits = Math.min(8, Math.max(0, prefixBits - index * 8));
+    return byte & (0xff << (8 - bits)) & 0xff;
+  });
+  return ipaddr.fromByteArray(bytes);
+}
+
+const lengthBits = (address: Address): number => address.toByteArray().length * 8;
+
+/**
+ * The canonical form of an IP address: RFC 5952 for IPv6, and `::ffff:1.2.3.4` is `1.2.3.4`.
+ * Null for text that is no address.
+ */
+export function canonicalAddress(text: string): string | null {
+  const address = parse(text.trim());
+  return address && format(address);
+}
+
+/**
+ * The canonical form of an address or a CIDR range: the bits behind the prefix are cleared, and a
+ * range of one address is that address. Null for text that is neither.
+ */
+export function canonicalNetwork(text: string): string | null {
+  const [addressText = '', prefixText, ...rest] = text.trim().split('/');
+  if (rest.length > 0) return null;
+  if (prefixText === undefined) return canonicalAddress(addressText);
+  const address = parse(addressText);
+  if (!address || !/^\d{1,3}$/.test(prefixText)) return null;
+  // A range of IPv4-mapped addresses is written with IPv6 prefixes: /120 is IPv4's /24.
+  const mappedBits = addressText.includes(':') ? 128 - lengthBits(address) : 0;
+  const prefixBits = Number(prefixText) - mappedBits;
+  if (prefixBits < 0 || prefixBits > lengthBits(address)) return null;
+  return formatNetwork(address, prefixBits);
+}
+
+function formatNetwork(address: Address, prefixBits: number): string {
+  const network = format(networkOf(address, prefixBits));
+  return prefixBits === lengthBits(address) ? network : `${network}/${prefixBits}`;
+}
+
+/**
+ * Every canonical network that holds an address, from the address itself to the whole Internet:
+ * 33 for IPv4, 129 for IPv6. A blacklist of any size is searched by looking these up.
+ */
+export function networksHolding(canonical: string): string[] {
+  const address = parse(canonical);
+  if (!address) return [];
+  const bits = lengthBits(address);
+  return Array.from({ length: bits + 1 }, (_, index) => formatNetwork(address, bits - index));
+}

@@ -1,0 +1,102 @@
+import { and, asc, count, eq, gt, ne, notExists, type SQL, sql } from 'drizzle-orm';
+import type { Database } from '../db/client';
+import { bindings, blacklists, licenses, products } from '../db/schema';
+import { containsText } from '../db/search';
+import type { ProductRow, ProductValues } from './schema';
+
+export interface ProductFilter {
+  productType?: ProductRow['productType'] | undefined;
+  q?: string | undefined;
+}
+
+const matching = (filter: ProductFilter): SQL | undefined =>
+  and(
+    filter.productType && eq(products.productType, filter.productType),
+    containsText(filter.q, [products.name, products.description]),
+  );
+
+export const listProducts = (
+  db: Database,
+  filter: ProductFilter,
+  page: { limit: number; after?: number | undefined },
+): Promise<ProductRow[]> =>
+  db
+    .select()
+    .from(products)
+    .where(and(matching(filter), gt(products.id, page.after ?? 0)))
+    .orderBy(asc(products.id))
+    .limit(page.limit);
+
+export async function countProducts(db: Database, filter: ProductFilter): Promise<number> {
+  const [row] = await db.select({ total: count() }).from(products).where(matching(filter));
+  return row?.total ?? 0;
+}
+
+export async function findProduct(db: Database, id: number): Promise<ProductRow | undefined> {
+  const [row] = await db.select().from(products).where(eq(products.id, id));
+  return row;
+}
+
+export async function insertProduct(
+  db: Database,
+  values: ProductValues,
+  now: number,
+): Promise<ProductRow> {
+  const [row] = await db
+    .insert(products)
+    .values({ ...values, createdAt: now, updatedAt: now })
+    .returning();
+  if (!row) throw new Error('The product was not stored');
+  return row;
+}
+
+const isUnchanged = (row: ProductRow): SQL | undefined =>
+  and(eq(products.id, row.id), eq(products.revision, row.revision));
+
+/** The product as changed; undefined when somebody else has changed it since it was read. */
+export async function updateProduct(
+  db: Database,
+  row: ProductRow,
+  changes: Partial<ProductValues>,
+  now: number,
+): Promise<ProductRow | undefined> {
+  const [changed] = await db
+    .update(products)
+    .set({ ...changes, updatedAt: now, revision: row.revision + 1 })
+    .where(isUnchanged(row))
+    .returning();
+  return changed;
+}
+
+/**
+ * Deletes a product with its DELETED licenses and the blacklist entries that are for it alone;
+ * history stays.
+ *
+ * @returns `in use` where a license is not DELETED, `changed` where the product is not as it was read
+ */
+export async function deleteProduct(
+  db: Database,
+  row: ProductRow,
+): Promise<'deleted' | 'in use' | 'changed'> {
+  const ofProduct = eq(licenses.productId, row.id);
+  const inUse = db
+    .select({ one: sql`1` })
+    .from(licenses)
+    .where(and(ofProduct, ne(licenses.state, 'DELETED')));
+  // Every statement repeats the whole condition: either all of them apply or none.
+  const unchanged = db.select({ id: products.id }).from(products).where(isUnchanged(row));
+  const mayDelete = and(notExists(inUse), sql`exists ${unchanged}`);
+  const licenseIds = db.select({ id: licenses.id }).from(licenses).where(ofProduct);
+  const [used, , , , deleted] = await db.batch([
+    inUse.limit(1),
+    db.delete(bindings).where(and(sql`${bindings.licenseId} in ${licenseIds}`, mayDelete)),
+    db.delete(licenses).where(and(ofProduct, mayDelete)),
+    db.delete(blacklists).where(and(eq(blacklists.productId, row.id), mayDelete)),
+    db
+      .delete(products)
+      .where(and(eq(products.id, row.id), mayDelete))
+      .returning({ id: products.id }),
+  ]);
+  if (deleted.length > 0) return 'deleted';
+  return used.length > 0 ? 'in use' : 'changed';
+}

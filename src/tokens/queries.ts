@@ -1,0 +1,65 @@
+import { and, asc, count, eq, gt, isNull, type SQL } from 'drizzle-orm';
+import type { Database } from '../db/client';
+import { tokens } from '../db/schema';
+import type { TokenRow, TokenValues } from './schema';
+
+/** A revoked token is gone for everyone but the database, which keeps its id and name. */
+const isLive = isNull(tokens.revokedAt);
+
+export const listTokens = (
+  db: Database,
+  page: { limit: number; after?: number | undefined },
+): Promise<TokenRow[]> =>
+  db
+    .select()
+    .from(tokens)
+    .where(and(isLive, gt(tokens.id, page.after ?? 0)))
+    .orderBy(asc(tokens.id))
+    .limit(page.limit);
+
+export async function countTokens(db: Database): Promise<number> {
+  const [row] = await db.select({ total: count() }).from(tokens).where(isLive);
+  return row?.total ?? 0;
+}
+
+export async function findToken(db: Database, id: number): Promise<TokenRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(tokens)
+    .where(and(isLive, eq(tokens.id, id)));
+  return row;
+}
+
+export async function insertToken(
+  db: Database,
+  values: TokenValues & Pick<TokenRow, 'tokenHash'>,
+  now: number,
+): Promise<TokenRow> {
+  const [row] = await db
+    .insert(tokens)
+    .values({ ...values, createdAt: now, updatedAt: now })
+    .returning();
+  if (!row) throw new Error('The token was not stored');
+  return row;
+}
+
+const isUnchanged = (row: TokenRow): SQL | undefined =>
+  and(isLive, eq(tokens.id, row.id), eq(tokens.revision, row.revision));
+
+/**
+ * The token as changed or, with `revokedAt` (milliseconds since 1970), as revoked; undefined when
+ * somebody else has changed it since it was read.
+ */
+export async function updateToken(
+  db: Database,
+  row: TokenRow,
+  changes: Partial<TokenValues> & { revokedAt?: number },
+  now: number,
+): Promise<TokenRow | undefined> {
+  const [changed] = await db
+    .update(tokens)
+    .set({ ...changes, updatedAt: now, revision: row.revision + 1 })
+    .where(isUnchanged(row))
+    .returning();
+  return changed;
+}

@@ -1,0 +1,151 @@
+import { canonicalAddress } from '../network';
+
+/** What a program asks: may this license key run here? [4.7] */
+export interface ValidationRequest {
+  licenseKey: string;
+  productId: number;
+  /** Canonical: the body's `ip` where it is an address, else the connecting address. */
+  ip: string | null;
+  hwid: string | null;
+  logged: LoggedFields;
+}
+
+/** Fields that are only written into the history. */
+export interface LoggedFields {
+  productVersion: string | null;
+  operatingSystem: string | null;
+  operatingSystemVersion: string | null;
+  operatingSystemArchitecture: string | null;
+  javaVersion: string | null;
+  macAddress: string | null;
+}
+
+export type ParsedRequest =
+  | { ok: true; request: ValidationRequest }
+  /** `partial` is what could be read, for the record. */
+  | { ok: false; message: string; partial: PartialRequest };
+
+export interface PartialRequest extends Pick<ValidationRequest, 'ip' | 'hwid' | 'logged'> {
+  licenseKey: string | null;
+  productId: number | null;
+}
+
+export const MAX_BODY_BYTES = 16 * 1024;
+const MAX_HWID_LENGTH = 512;
+const MAX_LOGGED_LENGTH = 255;
+
+/** SQLite ends a text at NUL, and UTF-8 has no lone surrogates: what is compared must be storable. */
+const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '');
+
+/**
+ * How keys are compared: without regard to case and to what surrounds them. JavaScript's `trim`
+ * takes blanks, line ends and byte-order marks.
+ */
+export const foldLicenseKey = (licenseKey: string): string =>
+  storable(licenseKey).trim().toUpperCase();
+
+/** A text field: a number becomes its text; null, empty and the text `null` count as absent. */
+function readText(value: unknown): string | null {
+  if (typeof value === 'number') return String(value);
+  if (typeof value !== 'string') return null;
+  const text = storable(value).trim();
+  return text === '' || text === 'null' ? null : text;
+}
+
+/** 602, 602.0 and "602" are one product. */
+function readProductId(value: unknown): number | null {
+  const number =
+    typeof value === 'string' && /^\s*-?\d+(\.0+)?\s*$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) ? Number(number) : null;
+}
+
+/** Logged text is cut at 255 characters. */
+export const cutLogged = (text: string | null): string | null =>
+  text === null ? null : text.slice(0, MAX_LOGGED_LENGTH).toWellFormed();
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parseObject(bodyText: string): Record<string, unknown> | null {
+  try {
+    const body: unknown = JSON.parse(bodyText.replace(/^\uFEFF/, ''));
+    return isRecord(body) ? body : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What is recorded of a request whose body could not be read. */
+export const unreadableRequest = (connectingAddress: string | null): PartialRequest => ({
+  licenseKey: null,
+  productId: null,
+  ip: connectingAddress,
+  hwid: null,
+  logged: readLoggedFields({}),
+});
+
+function readLoggedFields(body: Record<string, unknown>): LoggedFields {
+  const read = (...names: string[]): string | null =>
+    cutLogged(names.map((name) => readText(body[name])).find((text) => text !== null) ?? null);
+  return {
+    productVersion: read('productVersion'),
+    operatingSystem: read('operatingSystem'),
+    operatingSystemVersion: read('operatingSystemVersion', 'osVersion'),
+    operatingSystemArchitecture: read('operatingSystemArchitecture', 'osArchitecture'),
+    javaVersion: read('javaVersion'),
+    macAddress: read('macAddress'),
+  };
+}
+
+/**
+ * Reads the body of a validation as shipped clients send it: JSON whatever its content type, with
+ * the aliases and liberties of the decisions (1.2). Never throws.
+ *
+ * @param connectingAddress canonical, null where the platform does not tell it
+ */
+export function parseRequest(bodyText: string, connectingAddress: string | null): ParsedRequest {
+  const body = parseObject(bodyText);
+  if (!body) {
+    return {
+      ok: false,
+      message: 'Body must be a JSON object',
+      partial: unreadableRequest(connectingAddress),
+    };
+  }
+
+  const licenseKey =
+    typeof body.licenseKey === 'string' || typeof body.licenseKey === 'number'
+      ? storable(String(body.licenseKey)).trim()
+      : null;
+  const productId = readProductId(body.productId);
+  const bodyIp = readText(body.ip);
+  const ip = (bodyIp && canonicalAddress(bodyIp)) ?? connectingAddress;
+  const hwid = readText(body.hwid);
+  const logged = readLoggedFields(body);
+
+  const refuse = (message: string): ParsedRequest => ({
+    ok: false,
+    message,
+    partial: {
+      licenseKey: licenseKey || null,
+      productId,
+      ip,
+      hwid: hwid?.slice(0, MAX_HWID_LENGTH).toWellFormed() ?? null,
+      logged,
+    },
+  });
+
+  if (licenseKey === null && body.licenseKey != null) return refuse('licenseKey must be a string');
+  if (!licenseKey) return refuse('licenseKey is required');
+  if (body.productId == null || body.productId === '') return refuse('productId is required');
+  if (productId === null) return refuse('productId must be an integer');
+  // Ignoring a hardware ID that we cannot read would let it pass the limit.
+  if (!hwid && body.hwid != null && typeof body.hwid !== 'string') {
+    return refuse('hwid must be a string');
+  }
+  if (hwid && hwid.length > MAX_HWID_LENGTH) {
+    return refuse(`hwid must be at most ${MAX_HWID_LENGTH} characters`);
+  }
+  return { ok: true, request: { licenseKey, productId, ip, hwid, logged } };
+}

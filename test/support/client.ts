@@ -1,0 +1,150 @@
+import { exports } from 'cloudflare:workers';
+import { expect, vi } from 'vitest';
+import type * as z from 'zod';
+import type { ApiIntent } from '../../src/auth/intents';
+import { blacklist } from '../../src/blacklists/schema';
+import { customer } from '../../src/customers/schema';
+import { license } from '../../src/licenses/schema';
+import { product } from '../../src/products/schema';
+import { request as historyRecord } from '../../src/requests/schema';
+import { token as tokenWire } from '../../src/tokens/schema';
+import { ROOT_TOKEN } from './root-token';
+
+/** A client of the service for tests: real requests to the Worker, in the same isolate. */
+
+export type Product = z.infer<typeof product>;
+export type License = z.infer<typeof license>;
+export type Blacklist = z.infer<typeof blacklist>;
+export type HistoryRecord = z.infer<typeof historyRecord>;
+export type Customer = z.infer<typeof customer>;
+export type Token = z.infer<typeof tokenWire> & { token: string };
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The parsed body; undefined where it is no JSON. */
+  json: unknown;
+}
+
+interface CallOptions {
+  /** An object is sent as JSON, a string as it is. */
+  body?: unknown;
+  /** The root token unless given; null sends none. */
+  token?: string | null;
+  headers?: Record<string, string>;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Sends a request to any path of the service. Redirects are not followed. */
+export async function call(
+  method: string,
+  path: string,
+  { body, token = ROOT_TOKEN, headers = {} }: CallOptions = {},
+): Promise<Answer> {
+  const response = await exports.default.fetch(
+    new Request(`http://licet.test${path}`, {
+      method,
+      redirect: 'manual',
+      headers: { ...(token !== null && { TOKEN: token }), ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    }),
+  );
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: parse(text) };
+}
+
+/** Sends a request under /api/v2 and expects a status; the body comes back checked by a schema. */
+async function expectWire<Schema extends z.ZodType>(
+  schema: Schema,
+  status: number,
+  method: string,
+  path: string,
+  options: CallOptions = {},
+): Promise<z.infer<Schema>> {
+  const answer = await call(method, `/api/v2${path}`, options);
+  expect(answer.status, answer.text).toBe(status);
+  return schema.parse(answer.json);
+}
+
+export const getProduct = (id: number) => expectWire(product, 200, 'GET', `/products/${id}`);
+export const getLicense = (id: number) => expectWire(license, 200, 'GET', `/licenses/${id}`);
+export const getBlacklist = (id: number) => expectWire(blacklist, 200, 'GET', `/blacklists/${id}`);
+export const getCustomer = (id: number) => expectWire(customer, 200, 'GET', `/customers/${id}`);
+export const getToken = (id: number) => expectWire(tokenWire, 200, 'GET', `/tokens/${id}`);
+
+export const createProduct = (body: object = {}) =>
+  expectWire(product, 201, 'POST', '/products', {
+    body: { name: 'Plugin', productType: 'GAME_JAVA_PLUGIN', ...body },
+  });
+
+/** A PERMANENT license with its product's default limits, unless said otherwise. */
+export const createLicense = (body: { productId: number } & object) =>
+  expectWire(license, 201, 'POST', '/licenses', { body: { licenseType: 'PERMANENT', ...body } });
+
+export const updateLicense = (id: number, body: object) =>
+  expectWire(license, 200, 'PUT', `/licenses/${id}`, { body });
+
+export const createBlacklist = (body: object) =>
+  expectWire(blacklist, 201, 'POST', '/blacklists', {
+    body: { licenseDataType: 'IP', isForAllProducts: true, reason: '', ...body },
+  });
+
+export const createToken = (intents: readonly ApiIntent[], body: object = {}) =>
+  expectWire(tokenWire.extend({ token: tokenWire.shape.name }), 201, 'POST', '/tokens', {
+    body: { name: intents.join(), intents, ...body },
+  });
+
+/** Asks v1 whether a license may run; `connectingAddress` is what the platform would report. */
+export const validate = (
+  body: unknown,
+  { connectingAddress, ...options }: CallOptions & { connectingAddress?: string } = {},
+): Promise<Answer> =>
+  call('POST', '/api/v1/validate', {
+    body,
+    token: null,
+    ...options,
+    headers: {
+      ...(connectingAddress !== undefined && { 'CF-Connecting-IP': connectingAddress }),
+      ...options.headers,
+    },
+  });
+
+/**
+ * The history under a filter, newest first, as soon as it has that many records: they are written
+ * after the answer.
+ */
+export const historyOf = (
+  filter: Record<string, string>,
+  count: number,
+): Promise<HistoryRecord[]> =>
+  vi.waitFor(
+    async () => {
+      const path = `/requests?${new URLSearchParams(filter)}`;
+      const records = await expectWire(historyRecord.array(), 200, 'GET', path);
+      expect(records).toHaveLength(count);
+      return records;
+    },
+    { timeout: 2_000, interval: 10 },
+  );
+
+/** Expects the error structure of v2, whole [7]. */
+export function expectError(
+  answer: Answer,
+  status: number,
+  message: string | RegExp,
+  acceptedIntents?: readonly ApiIntent[],
+): void {
+  expect(answer.status, answer.text).toBe(status);
+  expect(answer.json).toEqual({
+    message: message instanceof RegExp ? expect.stringMatching(message) : message,
+    accepted_intents: acceptedIntents ?? expect.any(Array),
+  });
+}

@@ -1,0 +1,33 @@
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
+import { defineConfig } from 'vitest/config';
+
+import { ROOT_TOKEN } from './test/support/root-token';
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        // Runs in workerd, with the real local D1.
+        plugins: [
+          cloudflareTest(async () => ({
+            main: './src/index.ts',
+            wrangler: { configPath: './wrangler.toml' },
+            miniflare: {
+              bindings: { ROOT_TOKEN, MIGRATIONS: await readD1Migrations('./drizzle') },
+            },
+          })),
+        ],
+        test: {
+          name: 'workers',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/node/**'],
+          setupFiles: ['./test/support/migrate.ts'],
+        },
+      },
+      {
+        // Runs in Node: what is started, packed or read from outside.
+        test: { name: 'node', include: ['test/node/**/*.test.ts'], testTimeout: 60_000 },
+      },
+    ],
+  },
+});
