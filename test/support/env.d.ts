@@ -5,8 +5,5 @@ declare global {
     interface Env {
       MIGRATIONS: D1Migration[];
     }
-    interface GlobalProps {
-      mainModule: typeof import('../../src/index');
-    }
   }
 }

@@ -1,0 +1,266 @@
+import { parseArgs } from 'node:util';
+import { readRootToken, SECRETS_FILE } from './root-token.ts';
+import { done, fail } from './terminal.ts';
+
+/** `npm run demo`: fills a running service with a believable shop and plays a game server. */
+
+const HELP = `Fills a running service with a believable shop, through the public interface, and plays a
+game server that validates a license. Run again, it leaves the shop as it is and only plays.
+
+  npm run demo [-- options]
+
+  --url URL       where the service runs (http://localhost:8787)
+  --token TOKEN   a token with ALL_READ_WRITE (ROOT_TOKEN in ${SECRETS_FILE})
+  --help          this text`;
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const PARALLEL = 8;
+
+const options = {
+  url: { type: 'string', default: 'http://localhost:8787' },
+  token: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+function readArguments() {
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+  }
+}
+
+const values = readArguments();
+if (values.help) {
+  console.log(HELP);
+  process.exit(0);
+}
+const baseUrl = values.url.replace(/\/+$/, '');
+const token =
+  values.token ??
+  readRootToken() ??
+  fail(`No token: start the service with npm start, which makes one, or give --token.`);
+
+interface Product {
+  id: number;
+  name: string;
+}
+
+interface License {
+  id: number;
+  licenseKey: string;
+  productId: number;
+  customer: { id: number } | null;
+}
+
+interface Answer {
+  status: number;
+  text: string;
+}
+
+async function send(method: string, path: string, body?: object): Promise<Answer> {
+  const response = await fetch(`${baseUrl}${path}`, {
+    method,
+    headers: { TOKEN: token, 'Content-Type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  }).catch(() => fail(`Nothing answers at ${baseUrl}. Start the service first: npm start`));
+  return { status: response.status, text: await response.text() };
+}
+
+/** Sends a request that must succeed; a 409 says that it is there already, which is as good. */
+async function administer<Result>(method: string, path: string, body?: object): Promise<Result> {
+  const { status, text } = await send(method, `/api/v2${path}`, body);
+  if (status >= 400 && status !== 409) fail(`${method} ${path} answered ${status}: ${text}`);
+  const result: Result = JSON.parse(text || 'null');
+  return result;
+}
+
+const validate = (body: object): Promise<Answer> => send('POST', '/api/v1/validate', body);
+
+async function inParallel<Item>(
+  items: readonly Item[],
+  work: (item: Item, index: number) => Promise<void>,
+): Promise<void> {
+  const queue = items.entries();
+  const worker = async () => {
+    for (const [index, item] of queue) await work(item, index);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, worker));
+}
+
+const PRODUCTS = [
+  {
+    name: 'Chunk Guard',
+    description: 'Protects builds on game servers',
+    productType: 'GAME_JAVA_PLUGIN',
+    defaultMaxIPs: 3,
+    defaultMaxHWIDs: 3,
+  },
+  {
+    name: 'Skyline Shop',
+    description: 'A web shop for game communities',
+    productType: 'WEB_APPLICATION',
+    defaultMaxIPs: 1,
+    defaultMaxHWIDs: -1,
+  },
+  {
+    name: 'Moderation Bot',
+    description: 'Keeps chats friendly',
+    productType: 'OTHER',
+    productTypeOther: 'Chat bot',
+    defaultMaxIPs: -1,
+    defaultMaxHWIDs: 2,
+  },
+];
+
+const PEOPLE = [
+  ['Ada', 'Winter', 'adaw'],
+  ['Bela', 'Kovacs', 'belak'],
+  ['Chidi', 'Okafor', 'chidi'],
+  ['Dana', 'Lindqvist', 'dlind'],
+  ['Emre', 'Yilmaz', 'emre'],
+  ['Freya', 'Moreau', 'freya'],
+  ['Goro', 'Tanaka', 'goro'],
+  ['Hana', 'Novak', 'hanan'],
+  ['Ines', 'Costa', 'ines'],
+  ['Jonas', 'Berg', 'jberg'],
+  ['Kavya', 'Rao', 'kavya'],
+  ['Luca', 'Ricci', 'lucar'],
+] as const;
+
+const PLATFORMS = ['PLATFORM_A', 'PLATFORM_B', 'MARKET_A', null] as const;
+const LICENSE_COUNT = 48;
+
+const expiresIn = (days: number) => ({
+  licenseType: 'TEMPORARY',
+  expiryDate: new Date(Date.now() + days * DAY_MS).toISOString(),
+});
+
+/** Every license has an owner; among every eight, one is expired, one deactivated, one deleted. */
+function licenseOf(index: number, product: Product) {
+  const person = index % PEOPLE.length;
+  const platform = PLATFORMS[index % PLATFORMS.length] ?? null;
+  return {
+    productId: product.id,
+    ...(index % 8 === 3
+      ? expiresIn(-30)
+      : index % 2 === 0
+        ? expiresIn(365)
+        : { licenseType: 'PERMANENT' }),
+    licensePlatform: platform,
+    ownerPlatformId: platform && `${10_000 + person}`,
+    ownerChatId: `90071992547409${930 + person}`,
+    ownerChatUsername: PEOPLE[person]?.[2] ?? '',
+    notes: index % 5 === 0 ? 'Bought in the spring sale' : '',
+  };
+}
+
+async function fill(): Promise<Product[]> {
+  const products: Product[] = [];
+  for (const product of PRODUCTS) products.push(await administer('POST', '/products', product));
+  done(`${products.length} products`);
+
+  const licenses: License[] = [];
+  await inParallel(Array.from({ length: LICENSE_COUNT }), async (_, index) => {
+    const product = products[index % products.length];
+    if (!product) return;
+    const license = await administer<License>('POST', '/licenses', licenseOf(index, product));
+    licenses.push(license);
+    if (index % 8 === 5) {
+      await administer('PUT', `/licenses/${license.id}`, { licenseStatus: 'DEACTIVATED' });
+    }
+    if (index % 8 === 7) await administer('DELETE', `/licenses/${license.id}`);
+  });
+  done(`${licenses.length} licenses: active, expired, deactivated and deleted ones`);
+
+  const customers = await administer<{ id: number; chatUsername: string }[]>('GET', '/customers');
+  await inParallel(customers, async (customer) => {
+    const person = PEOPLE.find(([, , username]) => username === customer.chatUsername);
+    if (!person) return;
+    const [firstName, lastName, username] = person;
+    const email = `${username}@example.com`;
+    await administer('PUT', `/customers/${customer.id}`, { firstName, lastName, username, email });
+  });
+  done(`${customers.length} customers`);
+
+  const blacklist = [
+    { licenseDataType: 'IP', data: '203.0.113.66', isForAllProducts: true, reason: 'Leaked keys' },
+    {
+      licenseDataType: 'IP',
+      data: '198.51.100.128/25',
+      isForAllProducts: true,
+      reason: 'Open proxies',
+    },
+    {
+      licenseDataType: 'HWID',
+      data: 'cracked-launcher',
+      isForAllProducts: false,
+      productId: products[0]?.id,
+      reason: 'Cracked launcher',
+    },
+  ];
+  for (const entry of blacklist) await administer('POST', '/blacklists', entry);
+  done(`${blacklist.length} blacklist entries`);
+
+  let accepted = 0;
+  const requests = licenses.flatMap((license, index) =>
+    [0, 1, 2, 3].map((server) => ({
+      licenseKey: server === 3 && index % 6 === 0 ? 'AAAA-BBBB-CCCC-DDDD-EEEE' : license.licenseKey,
+      productId: license.productId,
+      productVersion: `2.${index % 4}.0`,
+      ip:
+        index % 16 === 2 && server === 2
+          ? '203.0.113.66'
+          : `192.0.2.${1 + ((index * 3 + (server % 3)) % 250)}`,
+      hwid: `server-${index}-${server % 2}`,
+      operatingSystem: 'Linux',
+      operatingSystemVersion: '6.1',
+      operatingSystemArchitecture: 'amd64',
+      javaVersion: '17.0.9',
+    })),
+  );
+  await inParallel(requests, async (request) => {
+    if ((await validate(request)).status === 200) accepted++;
+  });
+  done(
+    `${requests.length} validations: ${accepted} accepted, ${requests.length - accepted} refused`,
+  );
+  return products;
+}
+
+async function play(product: Product): Promise<void> {
+  const license = await administer<License>('POST', '/licenses', {
+    productId: product.id,
+    licenseType: 'PERMANENT',
+    maxIPs: 1,
+    notes: 'Played by npm run demo',
+  });
+  const { licenseKey } = license;
+  console.log(
+    `\nA game server runs ${product.name} with the key ${licenseKey}, good for one address.`,
+  );
+  const ask = async (what: string, ip: string) => {
+    const body = {
+      licenseKey,
+      productId: product.id,
+      ip,
+      productVersion: '2.3.0',
+      javaVersion: '17.0.9',
+    };
+    console.log(`\n${what}\n  POST ${baseUrl}/api/v1/validate\n  ${JSON.stringify(body)}`);
+    const { status, text } = await validate(body);
+    console.log(`  ${status} ${text}`);
+  };
+  await ask('It starts: the license is bound to its address.', '192.0.2.10');
+  await ask('It starts again.', '192.0.2.10');
+  await ask('Somebody copies it to another machine.', '192.0.2.99');
+  await ask('And to one that is blacklisted.', '203.0.113.66');
+}
+
+const found = await administer<Product[]>(
+  'GET',
+  `/products?q=${encodeURIComponent('Chunk Guard')}`,
+);
+if (found.length > 0) done('The shop is there already');
+const [product] = found.length > 0 ? found : await fill();
+if (product) await play(product);
