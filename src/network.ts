@@ -5,9 +5,22 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** IPv4 as four decimal parts only (no octal, hexadecimal or short forms), IPv6 without a zone. */
 function parse(text: string): Address | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
-  if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return null;
-  const address = ipaddr.IPv6.parse(text);
+  const groups = writeEmbeddedIPv4AsGroups(text);
+  if (!groups.includes(':') || /[.%]/.test(groups) || !ipaddr.IPv6.isValid(groups)) return null;
+  const address = ipaddr.IPv6.parse(groups);
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+}
+
+/**
+ * IPv6 may end in the four parts of an IPv4 address. The library would take octal and hexadecimal
+ * there, and `::1.2.3.4` for `::ffff:1.2.3.4`, which is another address.
+ */
+function writeEmbeddedIPv4AsGroups(text: string): string {
+  const start = text.lastIndexOf(':') + 1;
+  const tail = text.slice(start);
+  if (!ipaddr.IPv4.isValidFourPartDecimal(tail)) return text;
+  const groups = ipaddr.IPv4.parse(tail).toIPv4MappedAddress().parts.slice(-2);
+  return text.slice(0, start) + groups.map((group) => group.toString(16)).join(':');
 }
 
 const format = (address: Address): string =>

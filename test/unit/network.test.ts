@@ -1,0 +1,254 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonicalAddress, canonicalNetwork, networksHolding } from '../../src/network';
+
+/** Arithmetic of our own, on whole numbers: what the module does with bytes and a library. */
+interface Ip {
+  bits: 32 | 128;
+  value: bigint;
+}
+
+const MAPPED_PREFIX = 0xffffn << 32n;
+
+const v4 = fc.bigInt({ min: 0n, max: (1n << 32n) - 1n }).map((value): Ip => ({ bits: 32, value }));
+
+/** Hextets of which many are zero or small, as in addresses that people write. */
+const hextet = fc.oneof(fc.constant(0), fc.nat(0xf), fc.nat(0xffff));
+const v6 = fc
+  .array(hextet, { minLength: 8, maxLength: 8 })
+  .map((parts) => parts.reduce((value, part) => (value << 16n) | BigInt(part), 0n))
+  .filter((value) => value >> 32n !== 0xffffn)
+  .map((value): Ip => ({ bits: 128, value }));
+
+const ip = fc.oneof(v4, v6);
+
+const splitBits = (value: bigint, count: number, width: bigint): bigint[] =>
+  Array.from(
+    { length: count },
+    (_, index) => (value >> (BigInt(count - 1 - index) * width)) & ((1n << width) - 1n),
+  );
+
+const writeV4 = (value: bigint): string => splitBits(value, 4, 8n).join('.');
+
+const hextetsOf = (value: bigint): string[] =>
+  splitBits(value, 8, 16n).map((part) => part.toString(16));
+
+/** RFC 5952: the first longest run of two or more zeros becomes `::`. */
+function writeV6(value: bigint): string {
+  const parts = hextetsOf(value);
+  const runs = parts.map((_, start) => {
+    const end = parts.findIndex((part, index) => index >= start && part !== '0');
+    return { start, length: (end === -1 ? parts.length : end) - start };
+  });
+  const longest = runs.reduce((best, run) => (run.length > best.length ? run : best));
+  if (longest.length < 2) return parts.join(':');
+  const head = parts.slice(0, longest.start).join(':');
+  const tail = parts.slice(longest.start + longest.length).join(':');
+  return `${head}::${tail}`;
+}
+
+const write = ({ bits, value }: Ip): string => (bits === 32 ? writeV4(value) : writeV6(value));
+
+/** The ways in which one IPv6 address can be written. */
+const spellings = (value: bigint): string[] => {
+  const parts = hextetsOf(value);
+  const tail = writeV4(value & 0xffffffffn);
+  return [
+    parts.join(':'),
+    parts.map((part) => part.padStart(4, '0')).join(':'),
+    writeV6(value).toUpperCase(),
+    ` ${writeV6(value)}\n`,
+    `${parts.slice(0, 6).join(':')}:${tail}`,
+  ];
+};
+
+const networkAt = (address: Ip, prefix: number): bigint =>
+  address.value >> BigInt(address.bits - prefix);
+
+describe('canonicalAddress', () => {
+  it('writes IPv4 as four decimal numbers', () => {
+    fc.assert(
+      fc.property(v4, (address) => {
+        expect(canonicalAddress(write(address))).toBe(write(address));
+      }),
+    );
+  });
+
+  it('writes IPv6 as RFC 5952 says, however it was spelled', () => {
+    fc.assert(
+      fc.property(v6, ({ value }) => {
+        for (const spelling of spellings(value)) {
+          expect(canonicalAddress(spelling), spelling).toBe(writeV6(value));
+        }
+      }),
+    );
+  });
+
+  it('takes an IPv4-mapped IPv6 address for the IPv4 address', () => {
+    fc.assert(
+      fc.property(v4, ({ value }) => {
+        for (const spelling of [...spellings(MAPPED_PREFIX | value), `::ffff:${writeV4(value)}`]) {
+          expect(canonicalAddress(spelling), spelling).toBe(writeV4(value));
+        }
+      }),
+    );
+  });
+
+  it.each([
+    ['2001:DB8:0:0:1:0:0:1', '2001:db8::1:0:0:1'],
+    ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
+    ['0:0:0:0:0:0:0:0', '::'],
+    ['::FFFF:1.2.3.4', '1.2.3.4'],
+    ['::ffff:102:304', '1.2.3.4'],
+    ['::1.2.3.4', '::102:304'],
+    ['64:ff9b::1.2.3.4', '64:ff9b::102:304'],
+  ])('writes %s as %s', (text, canonical) => {
+    expect(canonicalAddress(text)).toBe(canonical);
+  });
+
+  it.each([
+    '',
+    'Unknown',
+    'localhost',
+    '127.1',
+    '2130706433',
+    '0x7f000001',
+    '0x7f.0.0.1',
+    '010.1.2.3',
+    '1.2.3',
+    '1.2.3.4.5',
+    '1.2.3.256',
+    '1.2.3.-4',
+    '1.2.3.4:25565',
+    '1.2.3.4/32',
+    '١.٢.٣.٤',
+    ':',
+    ':::',
+    '1::2::3',
+    '1:2:3:4:5:6:7',
+    '1:2:3:4:5:6:7:8:9',
+    '12345::',
+    'g::1',
+    '[::1]',
+    'fe80::1%eth0',
+    'fe80::1%1',
+    '::1%',
+    '::ffff:1.2.3',
+    '::ffff:1.2.3.256',
+    '::ffff:010.1.2.3',
+    '::ffff:0x7f.0.0.1',
+    '1.2.3.4::',
+    '::/0',
+  ])('takes "%s" for no address', (text) => {
+    expect(canonicalAddress(text)).toBeNull();
+  });
+
+  it('throws for no text, and what it gives is canonical', () => {
+    const odd = fc.string({ unit: fc.constantFrom(...'0123456789abfxX.:%/ -[]'), maxLength: 24 });
+    fc.assert(
+      fc.property(fc.oneof(odd, fc.string({ unit: 'binary' })), (text) => {
+        const canonical = canonicalAddress(text);
+        if (canonical !== null) expect(canonicalAddress(canonical)).toBe(canonical);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('canonicalNetwork', () => {
+  it('clears the bits behind the prefix; a range of one address is that address', () => {
+    fc.assert(
+      fc.property(ip, fc.nat(128), (address, anyPrefix) => {
+        const prefix = anyPrefix % (address.bits + 1);
+        const first = networkAt(address, prefix) << BigInt(address.bits - prefix);
+        const network = write({ ...address, value: first });
+        expect(canonicalNetwork(`${write(address)}/${prefix}`)).toBe(
+          prefix === address.bits ? network : `${network}/${prefix}`,
+        );
+      }),
+    );
+  });
+
+  it.each([
+    ['10.1.2.3', '10.1.2.3'],
+    ['10.1.2.3/8', '10.0.0.0/8'],
+    ['10.1.2.3/32', '10.1.2.3'],
+    ['10.1.2.3/0', '0.0.0.0/0'],
+    [' 2001:DB8::1/32 ', '2001:db8::/32'],
+    ['::1/0', '::/0'],
+    ['::ffff:10.1.2.3/104', '10.0.0.0/8'],
+    ['::ffff:10.1.2.3/96', '0.0.0.0/0'],
+    ['::ffff:10.1.2.3', '10.1.2.3'],
+  ])('writes %s as %s', (text, canonical) => {
+    expect(canonicalNetwork(text)).toBe(canonical);
+  });
+
+  it.each([
+    '',
+    '/',
+    '/8',
+    '10.0.0.0/',
+    '10.0.0.0/33',
+    '10.0.0.0/-1',
+    '10.0.0.0/+8',
+    '10.0.0.0/8.0',
+    '10.0.0.0/0x8',
+    '10.0.0.0/1e1',
+    '10.0.0.0/ 8',
+    '10.0.0.0/8/8',
+    '10.0.0.0/255.0.0.0',
+    '10/8',
+    '::/129',
+    'fe80::1%eth0/64',
+    'localhost/8',
+  ])('takes "%s" for no network', (text) => {
+    expect(canonicalNetwork(text)).toBeNull();
+  });
+});
+
+describe('networksHolding', () => {
+  /** An address and one that shares its first bits: only at random prefixes do two ever meet. */
+  const neighbours = ip.chain((address) =>
+    fc
+      .tuple(fc.nat(address.bits), fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }))
+      .map(([shared, noise]) => {
+        const free = (1n << BigInt(address.bits - shared)) - 1n;
+        const value = (address.value & ~free) | (noise & free);
+        return { address, other: { ...address, value } };
+      })
+      .filter(({ other }) => other.bits === 32 || other.value >> 32n !== 0xffffn),
+  );
+
+  it('lists a network if and only if it holds the address', () => {
+    fc.assert(
+      fc.property(neighbours, fc.nat(128), ({ address, other }, anyPrefix) => {
+        const prefix = anyPrefix % (address.bits + 1);
+        const network = canonicalNetwork(`${write(other)}/${prefix}`);
+        const isHeld = networkAt(address, prefix) === networkAt(other, prefix);
+        expect(networksHolding(write(address)).includes(String(network))).toBe(isHeld);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('lists one network for every prefix, the narrowest first', () => {
+    fc.assert(
+      fc.property(ip, (address) => {
+        const networks = networksHolding(write(address));
+        expect(new Set(networks).size).toBe(address.bits + 1);
+        expect(networks[0]).toBe(write(address));
+        expect(networks.at(-1)).toBe(address.bits === 32 ? '0.0.0.0/0' : '::/0');
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('keeps IPv4 and IPv6 apart', () => {
+    expect(networksHolding('1.2.3.4')).not.toContain('::/0');
+    expect(networksHolding('::102:304')).not.toContain('0.0.0.0/0');
+  });
+
+  it('lists nothing for text that is no address', () => {
+    expect(networksHolding('localhost')).toEqual([]);
+  });
+});
