@@ -1,0 +1,355 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { networksHolding } from '../../src/network';
+import {
+  type BlacklistEntry,
+  type Claims,
+  decide,
+  type Facts,
+  type LicenseSnapshot,
+  type Outcome,
+  statusAt,
+} from '../../src/validation/decide';
+import type { ValidationRequest } from '../../src/validation/request';
+
+/** Few values of everything, so that they meet often. */
+const ADDRESSES = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.1.1', '2001:db8::1', '2001:db8::2'];
+const HWIDS = ['hw-1', 'hw-2', 'hw-3', 'hw-4'];
+const PRODUCTS = [602, 603];
+
+const address = fc.constantFrom(...ADDRESSES);
+const hwid = fc.constantFrom(...HWIDS);
+const productId = fc.constantFrom(...PRODUCTS);
+const limit = fc.integer({ min: -1, max: 4 });
+const moment = fc.nat(100);
+
+const license: fc.Arbitrary<LicenseSnapshot> = fc.record({
+  id: fc.constant(7),
+  productId,
+  state: fc.constantFrom('ACTIVE', 'ACTIVE', 'ACTIVE', 'DEACTIVATED', 'DELETED'),
+  expiresAt: fc.option(moment),
+  maxIPs: limit,
+  maxHWIDs: limit,
+  ips: fc.uniqueArray(address, { maxLength: 4 }),
+  hwids: fc.uniqueArray(hwid, { maxLength: 4 }),
+  totalRequests: fc.nat(),
+});
+
+const LOGGED = {
+  productVersion: null,
+  operatingSystem: null,
+  operatingSystemVersion: null,
+  operatingSystemArchitecture: null,
+  javaVersion: null,
+  macAddress: null,
+};
+
+const request: fc.Arbitrary<ValidationRequest> = fc.record({
+  licenseKey: fc.constant('KEY'),
+  productId,
+  ip: fc.option(address, { freq: 8 }),
+  hwid: fc.option(hwid, { freq: 8 }),
+  logged: fc.constant(LOGGED),
+});
+
+const network = address.chain((ip) => fc.constantFrom(...networksHolding(ip)));
+const entryProduct = fc.option(productId);
+
+const entry: fc.Arbitrary<BlacklistEntry> = fc.oneof(
+  fc.record({
+    licenseDataType: fc.constant('IP' as const),
+    data: network,
+    productId: entryProduct,
+    reason: fc.constant('r'),
+  }),
+  fc.record({
+    licenseDataType: fc.constant('HWID' as const),
+    data: hwid,
+    productId: entryProduct,
+    reason: fc.constant('r'),
+  }),
+);
+
+const facts: fc.Arbitrary<Facts> = fc.record({
+  license: fc.option(license, { freq: 10 }),
+  blacklist: fc.oneof(fc.constant([]), fc.array(entry, { maxLength: 2 })),
+  connectingAddress: fc.option(address),
+  requireHwid: fc.boolean(),
+});
+
+const claimsOf = (outcome: Outcome): Claims =>
+  outcome.responseType === 'VALID' ? outcome.claims : {};
+
+/** Whether an entry speaks of this request. */
+const applies = (
+  { licenseDataType, data, productId: product }: BlacklistEntry,
+  asked: ValidationRequest,
+  connectingAddress: string | null,
+): boolean => {
+  if (product !== null && product !== asked.productId) return false;
+  if (licenseDataType === 'HWID') return data === asked.hwid;
+  return [asked.ip, connectingAddress].some((ip) => ip && networksHolding(ip).includes(data));
+};
+
+const isFull = (value: string | null, bound: readonly string[], max: number): boolean =>
+  value !== null && max !== -1 && !bound.includes(value) && bound.length >= max;
+
+/** The table of decisions 1.3, a row a line; what is false of a license is false without one. */
+function firstRowThatApplies(
+  { license, blacklist, connectingAddress, requireHwid }: Facts,
+  asked: ValidationRequest,
+  now: number,
+): string {
+  const listed = blacklist.filter((listing) => applies(listing, asked, connectingAddress));
+  const rows: [string, boolean | undefined][] = [
+    ['IP_BLACKLISTED', listed.some(({ licenseDataType }) => licenseDataType === 'IP')],
+    ['HWID_BLACKLISTED', listed.some(({ licenseDataType }) => licenseDataType === 'HWID')],
+    ['LICENSE_NOT_FOUND', license === null],
+    ['PRODUCT_MISMATCH', license?.productId !== asked.productId],
+    ['LICENSE_DELETED', license?.state === 'DELETED'],
+    ['LICENSE_DEACTIVATED', license?.state === 'DEACTIVATED'],
+    ['LICENSE_EXPIRED', license?.expiresAt != null && now >= license.expiresAt],
+    ['INVALID_REQUEST', requireHwid && asked.hwid === null && license?.maxHWIDs !== -1],
+    ['MAX_IPS_REACHED', license !== null && isFull(asked.ip, license.ips, license.maxIPs)],
+    ['MAX_HWIDS_REACHED', license !== null && isFull(asked.hwid, license.hwids, license.maxHWIDs)],
+  ];
+  return rows.find(([, isTrue]) => isTrue)?.[0] ?? 'VALID';
+}
+
+/** What the database does with a claim. */
+const bind = (to: LicenseSnapshot, { IP, HWID }: Claims): LicenseSnapshot => ({
+  ...to,
+  ips: IP === undefined ? to.ips : [...to.ips, IP],
+  hwids: HWID === undefined ? to.hwids : [...to.hwids, HWID],
+});
+
+const RUNS = { numRuns: 300 };
+
+describe('decide', () => {
+  it('takes the first row of the table that applies', () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(facts, request, moment, (known, asked, now) => {
+        const { responseType } = decide(known, asked, now);
+        expect(responseType).toBe(firstRowThatApplies(known, asked, now));
+        seen.add(responseType);
+      }),
+      { numRuns: 1_000, seed: 1 },
+    );
+    expect(seen.size, 'every row was met').toBe(11);
+  });
+
+  it('is pure: it changes nothing that it is given and repeats itself', () => {
+    fc.assert(
+      fc.property(facts, request, moment, (known, asked, now) => {
+        const before = structuredClone({ known, asked });
+        const outcome = decide(known, asked, now);
+        expect({ known, asked }).toEqual(before);
+        expect(decide(known, asked, now)).toEqual(outcome);
+      }),
+      RUNS,
+    );
+  });
+
+  it('is refused by a blacklist entry that applies, whatever else is true', () => {
+    fc.assert(
+      fc.property(facts, request, entry, moment, (known, asked, added, now) => {
+        fc.pre(applies(added, asked, known.connectingAddress));
+        const blacklist = [...known.blacklist, added];
+        const { responseType } = decide({ ...known, blacklist }, asked, now);
+        expect(responseType).toBe(
+          blacklist.some(
+            (listing) =>
+              listing.licenseDataType === 'IP' && applies(listing, asked, known.connectingAddress),
+          )
+            ? 'IP_BLACKLISTED'
+            : 'HWID_BLACKLISTED',
+        );
+      }),
+      RUNS,
+    );
+  });
+
+  it.each([
+    { what: 'the address itself', data: '10.0.0.1' },
+    { what: 'a range that holds it', data: '10.0.0.0/24' },
+    { what: 'everything', data: '0.0.0.0/0' },
+  ])('is refused by an entry for $what', ({ data }) => {
+    fc.assert(
+      fc.property(facts, request, moment, fc.boolean(), (known, asked, now, isConnecting) => {
+        const outcome = decide(
+          {
+            ...known,
+            blacklist: [{ licenseDataType: 'IP', data, productId: null, reason: 'r' }],
+            connectingAddress: isConnecting ? '10.0.0.1' : '192.0.2.1',
+          },
+          { ...asked, ip: isConnecting ? '192.0.2.1' : '10.0.0.1' },
+          now,
+        );
+        expect(outcome.responseType).toBe('IP_BLACKLISTED');
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('is not changed by a blacklist entry that does not apply', () => {
+    fc.assert(
+      fc.property(facts, request, entry, moment, (known, asked, added, now) => {
+        fc.pre(!applies(added, asked, known.connectingAddress));
+        const blacklist = [added, ...known.blacklist];
+        expect(decide({ ...known, blacklist }, asked, now)).toEqual(decide(known, asked, now));
+      }),
+      RUNS,
+    );
+  });
+
+  it('is not changed by an unrelated binding while a slot stays free or none is needed', () => {
+    const kind = fc.constantFrom(
+      { max: 'maxIPs', bound: 'ips', value: 'ip' } as const,
+      { max: 'maxHWIDs', bound: 'hwids', value: 'hwid' } as const,
+    );
+    fc.assert(
+      fc.property(facts, license, request, moment, kind, (known, held, asked, now, of) => {
+        const value = asked[of.value];
+        const isNeeded = value !== null && held[of.max] !== -1 && !held[of.bound].includes(value);
+        fc.pre(!isNeeded || held[of.bound].length + 1 < held[of.max]);
+        const more = { ...held, [of.bound]: ['unrelated', ...held[of.bound]] };
+        const outcome = decide({ ...known, license: held }, asked, now);
+        const withMore = decide({ ...known, license: more }, asked, now);
+        expect(withMore.responseType).toBe(outcome.responseType);
+        expect(claimsOf(withMore)).toEqual(claimsOf(outcome));
+      }),
+      RUNS,
+    );
+  });
+
+  it('does not depend on the order of what is bound', () => {
+    fc.assert(
+      fc.property(facts, license, request, moment, (known, held, asked, now) => {
+        const turned = { ...held, ips: held.ips.toReversed(), hwids: held.hwids.toReversed() };
+        const outcome = decide({ ...known, license: held }, asked, now);
+        const other = decide({ ...known, license: turned }, asked, now);
+        expect(other.responseType).toBe(outcome.responseType);
+        expect(claimsOf(other)).toEqual(claimsOf(outcome));
+      }),
+      RUNS,
+    );
+  });
+
+  it('expires once and for good: as time passes VALID may become LICENSE_EXPIRED and nothing else', () => {
+    fc.assert(
+      fc.property(facts, request, moment, moment, (known, asked, one, other) => {
+        const [early, late] = [Math.min(one, other), Math.max(one, other)];
+        const then = decide(known, asked, early).responseType;
+        const later = decide(known, asked, late).responseType;
+        if (then === 'LICENSE_EXPIRED') expect(later).toBe('LICENSE_EXPIRED');
+        if (later !== then) expect(later).toBe('LICENSE_EXPIRED');
+      }),
+      RUNS,
+    );
+  });
+
+  it('expires at the very millisecond, and never without an expiry', () => {
+    fc.assert(
+      fc.property(license, moment, (held, now) => {
+        const active = { ...held, state: 'ACTIVE' as const };
+        const at = (expiresAt: number | null) => statusAt({ ...active, expiresAt }, now);
+        expect([at(now + 1), at(now), at(now - 1), at(null)]).toEqual([
+          'ACTIVE',
+          'EXPIRED',
+          'EXPIRED',
+          'ACTIVE',
+        ]);
+      }),
+    );
+  });
+
+  it('claims only what was asked, is limited and is not bound yet', () => {
+    fc.assert(
+      fc.property(facts, request, moment, (known, asked, now) => {
+        const { license: held } = known;
+        const { IP, HWID } = claimsOf(decide(known, asked, now));
+        if (IP !== undefined) {
+          expect(IP).toBe(asked.ip);
+          expect(held?.maxIPs).not.toBe(-1);
+          expect(held?.ips).not.toContain(IP);
+        }
+        if (HWID !== undefined) {
+          expect(HWID).toBe(asked.hwid);
+          expect(held?.maxHWIDs).not.toBe(-1);
+          expect(held?.hwids).not.toContain(HWID);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  it('claims everything that a valid request needs, so that its repetition needs nothing', () => {
+    fc.assert(
+      fc.property(facts, license, request, moment, (known, held, asked, now) => {
+        const outcome = decide({ ...known, license: held }, asked, now);
+        fc.pre(outcome.responseType === 'VALID');
+        const bound = bind(held, claimsOf(outcome));
+        const again = decide({ ...known, license: bound }, asked, now);
+        expect(again).toEqual({ responseType: 'VALID', license: bound, claims: {} });
+      }),
+      RUNS,
+    );
+  });
+
+  it('never exceeds a limit over a history, refuses only when full, and a refusal binds nothing', () => {
+    const visit = fc.record({ ip: fc.option(address), hwid: fc.option(hwid) });
+    fc.assert(
+      fc.property(limit, limit, fc.array(visit, { maxLength: 30 }), (maxIPs, maxHWIDs, visits) => {
+        let held: LicenseSnapshot = {
+          id: 7,
+          productId: 602,
+          state: 'ACTIVE',
+          expiresAt: null,
+          maxIPs,
+          maxHWIDs,
+          ips: [],
+          hwids: [],
+          totalRequests: 0,
+        };
+        const accepted = { ips: new Set<string>(), hwids: new Set<string>() };
+        const has = (set: Set<string>, value: string | null, max: number) =>
+          value === null || max === -1 || set.has(value) || set.size < max;
+
+        for (const { ip, hwid: id } of visits) {
+          const outcome = decide(
+            { license: held, blacklist: [], connectingAddress: null, requireHwid: false },
+            { licenseKey: 'KEY', productId: 602, ip, hwid: id, logged: LOGGED },
+            0,
+          );
+          const fits = has(accepted.ips, ip, maxIPs) && has(accepted.hwids, id, maxHWIDs);
+          expect(outcome.responseType === 'VALID').toBe(fits);
+          if (fits && ip !== null && maxIPs !== -1) accepted.ips.add(ip);
+          if (fits && id !== null && maxHWIDs !== -1) accepted.hwids.add(id);
+          held = bind(held, claimsOf(outcome));
+        }
+        expect(held.ips).toEqual([...accepted.ips]);
+        expect(held.hwids).toEqual([...accepted.hwids]);
+        expect(held.ips.length).toBeLessThanOrEqual(Math.max(maxIPs, 0));
+        expect(held.hwids.length).toBeLessThanOrEqual(Math.max(maxHWIDs, 0));
+      }),
+      RUNS,
+    );
+  });
+
+  it('accepts what is bound after a limit was lowered below it, and nothing new', () => {
+    fc.assert(
+      fc.property(license, request, (held, asked) => {
+        const lowered = { ...held, state: 'ACTIVE' as const, expiresAt: null, maxIPs: 0 };
+        const { responseType } = decide(
+          { license: lowered, blacklist: [], connectingAddress: null, requireHwid: false },
+          { ...asked, productId: held.productId, hwid: null },
+          0,
+        );
+        const isBound = asked.ip === null || held.ips.includes(asked.ip);
+        expect(responseType).toBe(isBound ? 'VALID' : 'MAX_IPS_REACHED');
+      }),
+      RUNS,
+    );
+  });
+});
