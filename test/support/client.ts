@@ -86,7 +86,7 @@ export const createProduct = (body: object = {}) =>
   });
 
 /** A PERMANENT license with its product's default limits, unless said otherwise. */
-export const createLicense = (body: { productId: number } & object) =>
+export const createLicense = (body: { productId: number; [field: string]: unknown }) =>
   expectWire(license, 201, 'POST', '/licenses', { body: { licenseType: 'PERMANENT', ...body } });
 
 export const updateLicense = (id: number, body: object) =>
