@@ -1,0 +1,229 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  call,
+  createLicense,
+  createProduct,
+  expectError,
+  getLicense,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { type AnyObject, customers, read, UPDATABLE, withoutChange } from '../support/resources';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-03-01T00:00:00Z') });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const put = (path: string, body: object, headers: Record<string, string> = {}) =>
+  call('PUT', path, { body, headers });
+
+/** An object without its update time, which every PUT moves. */
+function withoutUpdateTime(object: object): object {
+  return { ...object, updatedDate: undefined, updatedAt: undefined };
+}
+
+describe.each(UPDATABLE)('$name', (resource) => {
+  const pathOf = (object: AnyObject) => `${resource.path}/${object.id}`;
+
+  it('PUT of what GET gave answers 200 and changes nothing but the update time', async () => {
+    const before = await resource.create();
+    vi.setSystemTime(new Date('2026-03-01T00:01:00Z'));
+
+    const answer = await put(pathOf(before), before);
+
+    expect(answer.status, answer.text).toBe(200);
+    const expected = {
+      ...before,
+      ...(resource.updateTime in before && {
+        [resource.updateTime]: '2026-03-01T00:01:00.000+00:00',
+      }),
+    };
+    expect(answer.json).toEqual(expected);
+    expect(await read(pathOf(before))).toEqual(expected);
+  });
+
+  it('PUT changes the field that it names and keeps those that it leaves out', async () => {
+    let current = await resource.create();
+    const changes = Object.entries(resource.changes());
+    const settable = (object: object) =>
+      Object.fromEntries(Object.entries(object).filter(([name]) => name in resource.changes()));
+
+    for (const [field, value] of changes) {
+      const expected = { ...settable(current), [field]: value };
+      const answer = await put(pathOf(current), { [field]: value });
+      expect(answer.status, answer.text).toBe(200);
+      current = await read(pathOf(current));
+      expect(settable(current)).toEqual(expected);
+      expect(answer.json).toEqual(current);
+    }
+  });
+
+  it('PUT of an empty object keeps every field', async () => {
+    const before = await resource.create();
+    expect((await put(pathOf(before), {})).status).toBe(200);
+    expect(withoutUpdateTime(await read(pathOf(before)))).toEqual(withoutUpdateTime(before));
+  });
+
+  it.each(Object.entries(resource.cleared))('null clears %s', async (field, cleared) => {
+    const object = await resource.create();
+    expect(object[field]).not.toEqual(cleared);
+    const answer = await put(pathOf(object), { [field]: null });
+    expect(answer.status, answer.text).toBe(200);
+    expect(await read(pathOf(object))).toMatchObject({ [field]: cleared });
+  });
+
+  it('PUT accepts the system fields and does not change them', async () => {
+    const before = await resource.create();
+    const answer = await put(pathOf(before), resource.systemFields);
+    expect(answer.status, answer.text).toBe(200);
+    expect(await read(pathOf(before))).toEqual(before);
+  });
+
+  it('PUT with an id unlike that of the path answers 400 and changes nothing', async () => {
+    const object = await resource.create();
+    const answer = await withoutChange(pathOf(object), () =>
+      put(pathOf(object), { ...resource.changes(), id: object.id + 1 }),
+    );
+    expectError(answer, 400, `id must be ${object.id} as in the path`);
+  });
+
+  it('PUT with a field that the resource does not have answers 400 naming it', async () => {
+    const object = await resource.create();
+    const answer = await withoutChange(pathOf(object), () =>
+      put(pathOf(object), { ...resource.changes(), maxIps: 1, Notes: '' }),
+    );
+    expectError(answer, 400, 'maxIps is not a known field; Notes is not a known field');
+  });
+
+  it('PUT of what does not exist answers 404', async () => {
+    const answer = await put(`${resource.path}/999999`, resource.changes());
+    expectError(answer, 404, `${resource.name} not found`);
+  });
+
+  it('GET sends an ETag that changes with the object and fits If-Match until then', async () => {
+    const path = pathOf(await resource.create());
+    const etag = async () => (await call('GET', path)).headers.get('ETag') ?? '';
+    const first = await etag();
+    expect(first).toMatch(/^"[^"]+"$/);
+    expect(await etag()).toBe(first);
+
+    const answer = await put(path, resource.changes(), { 'If-Match': first });
+
+    expect(answer.status, answer.text).toBe(200);
+    expect(await etag()).not.toBe(first);
+    expect(answer.headers.get('ETag')).toBe(await etag());
+  });
+
+  // Customers have no DELETE.
+  it.each(resource === customers ? ['PUT'] : ['PUT', 'DELETE'])(
+    '%s with an If-Match that no longer fits answers 412 and changes nothing',
+    async (method) => {
+      const path = pathOf(await resource.create());
+      const stale = (await call('GET', path)).headers.get('ETag') ?? '';
+      await put(path, {});
+
+      const answer = await withoutChange(path, () =>
+        call(method, path, {
+          headers: { 'If-Match': stale },
+          ...(method === 'PUT' && { body: resource.changes() }),
+        }),
+      );
+
+      expectError(answer, 412, 'The object has changed since it was read');
+    },
+  );
+});
+
+describe('Of the licenses', () => {
+  const createInState = async (state: object) => {
+    const { id: productId } = await createProduct();
+    const license = await createLicense({
+      productId,
+      licenseType: 'TEMPORARY',
+      expiryDate: '2026-04-01',
+      ownerChatId: `chat-${productId}`,
+      maxIPs: 2,
+      ips: ['203.0.113.1', '203.0.113.2'],
+      hwids: ['HW-2', 'HW-1'],
+    });
+    return updateLicense(license.id, state);
+  };
+
+  it.each([
+    ['ACTIVE', {}],
+    ['PERMANENT and ACTIVE', { licenseType: 'PERMANENT' }],
+    ['EXPIRED', { expiryDate: '2026-02-01' }],
+    ['DEACTIVATED', { licenseStatus: 'DEACTIVATED' }],
+    ['DEACTIVATED and past its expiry', { licenseStatus: 'DEACTIVATED', expiryDate: '2026-02-01' }],
+    ['DELETED', { licenseStatus: 'DELETED' }],
+    ['over its lowered limits', { maxIPs: 1, maxHWIDs: 0 }],
+    ['of no owner', { ownerChatId: null }],
+  ])('GET then PUT changes nothing of a license that is %s', async (_, state) => {
+    const before = await createInState(state);
+    vi.setSystemTime(new Date('2026-03-01T00:01:00Z'));
+    expect(await updateLicense(before.id, before)).toEqual({
+      ...before,
+      updatedDate: '2026-03-01T00:01:00.000+00:00',
+    });
+    expect(withoutUpdateTime(await getLicense(before.id))).toEqual(withoutUpdateTime(before));
+  });
+
+  it('GET then PUT keeps what validations have bound and counted', async () => {
+    const { id: productId } = await createProduct();
+    const { id, licenseKey } = await createLicense({ productId });
+    const bind = (ip: string) => validate({ licenseKey, productId, ip, hwid: `HW of ${ip}` });
+    expect((await bind('203.0.113.2')).status).toBe(200);
+    expect((await bind('203.0.113.1')).status).toBe(200);
+    const counted = await vi.waitFor(async () => {
+      const license = await getLicense(id);
+      expect(license.totalRequests).toBe(2);
+      return license;
+    });
+
+    await updateLicense(id, counted);
+
+    expect(withoutUpdateTime(await getLicense(id))).toEqual(withoutUpdateTime(counted));
+    expect(counted.ips).toEqual(['203.0.113.2', '203.0.113.1']);
+    expect(counted.hwids).toEqual(['HW of 203.0.113.2', 'HW of 203.0.113.1']);
+  });
+
+  it('PUT with another licenseKey answers 400 and changes nothing', async () => {
+    const { id } = await createInState({});
+    const path = `/api/v2/licenses/${id}`;
+    const answer = await withoutChange(path, () =>
+      put(path, { notes: 'changed', licenseKey: '0000-0000-0000-0000-0000' }),
+    );
+    expectError(answer, 400, 'licenseKey cannot be changed');
+  });
+
+  it('a binding changes the ETag, so that a PUT cannot undo it unseen', async () => {
+    const { id: productId } = await createProduct();
+    const { id, licenseKey } = await createLicense({ productId });
+    const path = `/api/v2/licenses/${id}`;
+    const etag = (await call('GET', path)).headers.get('ETag') ?? '';
+    expect((await validate({ licenseKey, productId, ip: '203.0.113.1' })).status).toBe(200);
+    const answer = await put(path, { ips: [] }, { 'If-Match': etag });
+    expectError(answer, 412, /changed/);
+    expect((await getLicense(id)).ips).toEqual(['203.0.113.1']);
+  });
+});
+
+it('If-Match takes a list of tags, a weak tag and *', async () => {
+  const { id } = await createProduct();
+  const path = `/api/v2/products/${id}`;
+  const etag = async () => (await call('GET', path)).headers.get('ETag') ?? '';
+  expect((await put(path, {}, { 'If-Match': `"other", ${await etag()}` })).status).toBe(200);
+  expect((await put(path, {}, { 'If-Match': `W/${await etag()}` })).status).toBe(200);
+  expect((await put(path, {}, { 'If-Match': '*' })).status).toBe(200);
+});
+
+it('DELETE with an If-Match that fits deletes', async () => {
+  const { id } = await createProduct();
+  const path = `/api/v2/products/${id}`;
+  const etag = (await call('GET', path)).headers.get('ETag') ?? '';
+  expect((await call('DELETE', path, { headers: { 'If-Match': etag } })).status).toBe(204);
+  expectError(await call('GET', path), 404, 'Product not found');
+});

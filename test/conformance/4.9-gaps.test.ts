@@ -1,0 +1,271 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, it } from 'vitest';
+import { call, createProduct, expectError } from '../support/client';
+import {
+  CREATABLE,
+  customers,
+  type Fields,
+  idsOf,
+  licenses,
+  products,
+  read,
+  readList,
+  UPDATABLE,
+  withoutChange,
+} from '../support/resources';
+
+/** What all resources answer, and how all lists work [4.9]. */
+
+const DEEP_RANGE = 6_000;
+
+/** Stores thousands of products: one request each would take minutes. */
+const storeManyProducts = (count: number) =>
+  env.DB.prepare(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1)
+     insert into products (name, product_type, default_max_ips, default_max_hwids, created_at, updated_at)
+     select 'Stored ' || i, 'OTHER', 5, 5, 0, 0 from n`,
+  )
+    .bind(count)
+    .run();
+
+describe.each(CREATABLE)('$name', (resource) => {
+  const post = (body: unknown) => call('POST', resource.path, { body });
+
+  it('create answers 201, the object, its Location and its ETag', async () => {
+    const body = await resource.fullBody();
+    const answer = await post(body);
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.json).toMatchObject(body);
+
+    const location = answer.headers.get('Location') ?? '';
+    const stored = await call('GET', location);
+    expect(location).toMatch(new RegExp(`^${resource.path}/\\d+$`));
+    expect(answer.json).toMatchObject(await read(location));
+    expect(stored.headers.get('ETag')).toBe(answer.headers.get('ETag'));
+  });
+
+  it.each(Object.entries(resource.forbidden))(
+    'create with %s answers 400 naming it and creates nothing',
+    async (field, value) => {
+      const body = { ...(await resource.fullBody()), [field]: value };
+      const answer = await withoutChange(resource.path, () => post(body));
+      expectError(answer, 400, `${field} must not be sent`);
+    },
+  );
+
+  it('create names all the fields that must not be sent', async () => {
+    const answer = await post({ ...(await resource.fullBody()), ...resource.forbidden });
+    for (const field of Object.keys(resource.forbidden)) {
+      expectError(answer, 400, new RegExp(`\\b${field} must not be sent`));
+    }
+  });
+
+  it('a field that must not be sent counts as absent when it is null', async () => {
+    const nulls = Object.fromEntries(Object.keys(resource.forbidden).map((name) => [name, null]));
+    const body = await resource.fullBody();
+    const answer = await post({ ...body, ...nulls });
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.json).toMatchObject(body);
+    expect(answer.json).not.toMatchObject({ id: null });
+  });
+
+  it('create with a field that the resource does not have answers 400 naming it', async () => {
+    const body = { ...(await resource.fullBody()), maxIps: 3, Reason: '' };
+    const answer = await withoutChange(resource.path, () => post(body));
+    expectError(answer, 400, 'maxIps is not a known field; Reason is not a known field');
+  });
+
+  it('delete answers 204 with no body', async () => {
+    const { id } = await resource.create();
+    const answer = await call('DELETE', `${resource.path}/${id}`);
+    expect(answer.status).toBe(204);
+    expect(answer.text).toBe('');
+  });
+
+  it('DELETE of what does not exist answers 404', async () => {
+    const answer = await call('DELETE', `${resource.path}/999999`);
+    expectError(answer, 404, `${resource.name} not found`);
+  });
+});
+
+// A license's DELETE only marks it [3]; how its id stays used is shown in 4.3.
+describe.each(CREATABLE.filter((resource) => resource !== licenses))('Deleted: $name', (one) => {
+  it('is found no more, and deleted again answers 404', async () => {
+    const path = `${one.path}/${(await one.create()).id}`;
+    expect((await call('DELETE', path)).status).toBe(204);
+    expectError(await call('GET', path), 404, `${one.name} not found`);
+    expectError(await call('PUT', path, { body: {} }), 404, `${one.name} not found`);
+    expectError(await call('DELETE', path), 404, `${one.name} not found`);
+    expect(await idsOf(one.path)).not.toContain(Number(path.split('/').at(-1)));
+  });
+
+  it('its id is never used again', async () => {
+    const { id: first } = await one.create();
+    const { id: last } = await one.create();
+    expect((await call('DELETE', `${one.path}/${last}`)).status).toBe(204);
+    expect((await call('DELETE', `${one.path}/${first}`)).status).toBe(204);
+    expect((await one.create()).id).toBeGreaterThan(last);
+  });
+});
+
+describe.each([...UPDATABLE, { name: 'License request', path: '/api/v2/requests' }])(
+  'Paths of: $name',
+  ({ name, path }) => {
+    it('GET of what does not exist answers 404', async () => {
+      expectError(await call('GET', `${path}/999999`), 404, `${name} not found`);
+    });
+
+    it.each(['0', '-1', '1.5', '1e3', 'abc', '9007199254740993', '12345678901234567890', '%00'])(
+      'an id %s in the path answers 400',
+      async (id) => {
+        expectError(await call('GET', `${path}/${id}`), 400, 'id must be a positive integer');
+      },
+    );
+  },
+);
+
+describe.each(UPDATABLE)('List of: $name', (resource) => {
+  const createSome = async (count: number) => {
+    for (let i = 0; i < count; i++) await resource.create();
+  };
+
+  it('is a bare array, complete and sorted by id', async () => {
+    const { id } = await resource.create();
+    await createSome(2);
+    const list = await readList(resource.path);
+    const ids = list.map((object) => object.id);
+    expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+    expect(ids.slice(ids.indexOf(id))).toHaveLength(3);
+    for (const object of list) expect(object).toEqual(await read(`${resource.path}/${object.id}`));
+  });
+
+  it('comes in pages by limit, each linked to the next, with X-Total-Count', async () => {
+    await createSome(3);
+    const all = await readList(resource.path);
+    const pages = await followPages(`${resource.path}?limit=2`);
+    expect(pages.flatMap((page) => page.list)).toEqual(all);
+    expect(pages.map((page) => page.list.length)).toEqual(
+      Array.from(pages, (_, index) => Math.min(2, all.length - 2 * index)),
+    );
+    for (const { total } of pages) expect(total).toBe(String(all.length));
+  });
+
+  it('begins behind the id in after, with a limit and without', async () => {
+    await createSome(3);
+    const ids = await idsOf(resource.path);
+    const after = ids[1];
+    expect(await idsOf(`${resource.path}?after=${after}`)).toEqual(ids.slice(2));
+    expect(await idsOf(`${resource.path}?after=${after}&limit=1`)).toEqual(ids.slice(2, 3));
+    expect(await idsOf(`${resource.path}?after=0&limit=2`)).toEqual(ids.slice(0, 2));
+    expect(await idsOf(`${resource.path}?after=${ids.at(-1)}`)).toEqual([]);
+  });
+
+  it.each(['limit=0', 'limit=1001', 'limit=-1', 'limit=2.5', 'limit=ten', 'limit='])(
+    '?%s answers 400 naming the parameter',
+    async (search) => {
+      const answer = await call('GET', `${resource.path}?${search}`);
+      expectError(answer, 400, 'limit must be an integer from 1 to 1000');
+    },
+  );
+
+  it.each(['after=-1', 'after=x', 'after=1.5', 'after='])(
+    'of the wrong place, ?%s, answers 400 naming the parameter',
+    async (search) => {
+      const answer = await call('GET', `${resource.path}?${search}`);
+      expectError(answer, 400, /^after must be the id/);
+    },
+  );
+
+  it('refuses a query parameter that it does not know', async () => {
+    const answer = await call('GET', `${resource.path}?licensestatus=DELETED`);
+    expectError(answer, 400, 'licensestatus is not a known query parameter');
+  });
+});
+
+interface ListPage {
+  list: { id: number }[];
+  total: string | null;
+}
+
+/** Follows `Link` to the end. */
+async function followPages(start: string): Promise<ListPage[]> {
+  const pages: ListPage[] = [];
+  for (let next: string | undefined = start; next !== undefined; ) {
+    const answer = await call('GET', next);
+    pages.push({ list: await readList(next), total: answer.headers.get('X-Total-Count') });
+    const link = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('Link') ?? '')?.[1];
+    expect(answer.headers.has('Link')).toBe(link !== undefined);
+    next = link?.slice(new URL(link).origin.length);
+  }
+  return pages;
+}
+
+it('a page links to the next with its filters, and X-Total-Count counts what they leave', async () => {
+  const name = crypto.randomUUID();
+  for (let i = 0; i < 3; i++) await createProduct({ name: `${name} & more`, productType: 'OTHER' });
+  await createProduct({ name, productType: 'OTHER' });
+
+  const q = encodeURIComponent(`${name} &`);
+  const pages = await followPages(`${products.path}?q=${q}&productType=OTHER&limit=1`);
+
+  expect(pages.map(({ list, total }) => [list.length, total])).toEqual([
+    [1, '3'],
+    [1, '3'],
+    [1, '3'],
+  ]);
+});
+
+it('the last page has no Link even when it is full', async () => {
+  const name = crypto.randomUUID();
+  for (let i = 0; i < 2; i++) await createProduct({ name });
+  const answer = await call('GET', `${products.path}?q=${name}&limit=2`);
+  expect(answer.json).toHaveLength(2);
+  expect(answer.headers.has('Link')).toBe(false);
+});
+
+it('an empty list is an empty array, with a limit and without', async () => {
+  const nothing = `${customers.path}?q=${crypto.randomUUID()}`;
+  expect((await call('GET', nothing)).json).toEqual([]);
+  const page = await call('GET', `${nothing}&limit=10`);
+  expect(page.json).toEqual([]);
+  expect(page.headers.get('X-Total-Count')).toBe('0');
+});
+
+it('a list of thousands is complete, and a limit of 1000 is kept', async () => {
+  await storeManyProducts(DEEP_RANGE);
+  const stored = await env.DB.prepare('select count(*) as n from products').first<{ n: number }>();
+  const list = await readList(products.path);
+  const ids = list.map(({ id }) => id);
+  expect(list).toHaveLength(stored?.n ?? 0);
+  expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+  expect(await idsOf(`${products.path}?limit=1000`)).toEqual(ids.slice(0, 1000));
+});
+
+it('a complete list is sent in parts, so that its length costs no memory', async () => {
+  // 6,000 products of 1 kB and more: as one string they would come in one part.
+  await env.DB.prepare(`update products set description = printf('%.1000c', 'x')`).run();
+  await storeManyProducts(1);
+  const { app } = await import('../../src/app');
+  const response = await app.request(products.path, { headers: { TOKEN: env.ROOT_TOKEN } }, env);
+  const partBytes: number[] = [];
+  for await (const part of response.body ?? []) partBytes.push(part.length);
+  const total = partBytes.reduce((sum, bytes) => sum + bytes, 0);
+  expect(Math.max(...partBytes)).toBeLessThan(0.75 * total);
+});
+
+it.each([
+  ['null', 'null'],
+  ['an array', '[]'],
+  ['a text', '"name"'],
+])('a body that is %s answers 400', async (_, body) => {
+  expectError(await call('POST', products.path, { body }), 400, 'Body must be an object');
+});
+
+it.each<[string, Fields]>([
+  ['a NUL', { name: 'a\0b' }],
+  ['an unpaired surrogate', { name: 'a\ud800b' }],
+])('text with %s, which would not be stored as it is, answers 400', async (_, field) => {
+  const body = { productType: 'OTHER', ...field };
+  const answer = await withoutChange(products.path, () => call('POST', products.path, { body }));
+  expectError(answer, 400, 'name must not contain NUL or unpaired surrogates');
+});

@@ -1,0 +1,273 @@
+import { expect } from 'vitest';
+import * as z from 'zod';
+import { type Answer, call, createLicense, createProduct } from './client';
+
+/**
+ * The resources of v2 as data, for the rules that hold for all of them: how a body with every field
+ * looks, what of it can change, what null clears and what belongs to the service.
+ */
+
+export type Fields = Record<string, unknown>;
+
+export interface Resource {
+  /** As the errors call it. */
+  name: string;
+  path: string;
+  /** Creates one with a value in every field. */
+  create: () => Promise<AnyObject>;
+  /** Another value for every field that a client can set on its own. */
+  changes: () => Fields;
+  /** The fields that null clears, with what they read then. */
+  cleared: Fields;
+  /** Fields that the service keeps, with values that it must not take. */
+  systemFields: Fields;
+  /** The field that tells when the object was last changed. */
+  updateTime: string;
+}
+
+export interface CreatableResource extends Resource {
+  /** All that a create takes; each call gives another object. */
+  fullBody: () => Promise<Fields>;
+  /** Fields that must not be sent on create, with values that would do otherwise. */
+  forbidden: Fields;
+}
+
+const anyObject = z.looseObject({ id: z.int() });
+export type AnyObject = z.infer<typeof anyObject>;
+
+/** Reads an object of any resource. */
+export async function read(path: string): Promise<AnyObject> {
+  const answer = await call('GET', path);
+  expect(answer.status, answer.text).toBe(200);
+  return anyObject.parse(answer.json);
+}
+
+/** Reads a list of any resource. */
+export async function readList(path: string): Promise<AnyObject[]> {
+  const answer = await call('GET', path);
+  expect(answer.status, answer.text).toBe(200);
+  return anyObject.array().parse(answer.json);
+}
+
+export const idsOf = async (path: string): Promise<number[]> =>
+  (await readList(path)).map(({ id }) => id);
+
+/** Runs a request that must leave what is at a path as it was, and gives its answer. */
+export async function withoutChange(path: string, request: () => Promise<Answer>): Promise<Answer> {
+  const before = await call('GET', path);
+  const answer = await request();
+  const after = await call('GET', path);
+  expect(after.json).toEqual(before.json);
+  expect(after.headers.get('ETag')).toBe(before.headers.get('ETag'));
+  return answer;
+}
+
+let created = 0;
+const nextNumber = () => ++created;
+
+/** A number of an account elsewhere: longer than a JSON number can be exact. */
+const nextAccountId = () => `90071992547409${String(nextNumber()).padStart(5, '0')}`;
+
+async function post(path: string, body: Fields): Promise<AnyObject> {
+  const answer = await call('POST', path, { body });
+  expect(answer.status, answer.text).toBe(201);
+  return anyObject.parse(answer.json);
+}
+
+const LONG_AGO = '2001-02-03T04:05:06.007+00:00';
+
+export const products: CreatableResource = {
+  name: 'Product',
+  path: '/api/v2/products',
+  create: async () => post(products.path, await products.fullBody()),
+  fullBody: async () => ({
+    name: `Plugin ${nextNumber()}`,
+    description: 'Protects regions',
+    productType: 'OTHER',
+    productTypeOther: 'Data pack',
+    defaultMaxIPs: 2,
+    defaultMaxHWIDs: 3,
+    roleId: nextAccountId(),
+    purchaseRoleId: nextAccountId(),
+    url: 'https://example.com/plugin',
+    imageUrl: 'https://example.com/plugin.png',
+  }),
+  forbidden: { id: 999_999, createdDate: LONG_AGO, updatedDate: LONG_AGO },
+  changes: () => ({
+    name: 'Renamed',
+    description: 'Protects more',
+    productType: 'WEB_APPLICATION',
+    productTypeOther: 'Shader',
+    defaultMaxIPs: -1,
+    defaultMaxHWIDs: 0,
+    roleId: nextAccountId(),
+    purchaseRoleId: nextAccountId(),
+    url: 'https://example.org/',
+    imageUrl: 'https://example.org/image.png',
+  }),
+  cleared: {
+    description: '',
+    productTypeOther: '',
+    roleId: null,
+    purchaseRoleId: null,
+    url: null,
+    imageUrl: null,
+  },
+  systemFields: { createdDate: LONG_AGO, updatedDate: LONG_AGO },
+  updateTime: 'updatedDate',
+};
+
+export const licenses: CreatableResource = {
+  name: 'License',
+  path: '/api/v2/licenses',
+  create: async () => post(licenses.path, await licenses.fullBody()),
+  fullBody: async () => ({
+    productId: (await createProduct()).id,
+    licenseType: 'TEMPORARY',
+    licensePlatform: 'PLATFORM_A',
+    licensePlatformOther: 'none',
+    ownerPlatformId: nextAccountId(),
+    expiryDate: '2099-12-31T23:59:59.999+00:00',
+    maxIPs: 2,
+    maxHWIDs: 3,
+    ownerChatId: nextAccountId(),
+    ownerChatUsername: 'steve',
+    licenseStatus: 'ACTIVE',
+    ips: ['203.0.113.7', '2001:db8::7'],
+    hwids: ['HW-7'],
+    notes: 'Bought in the sale',
+  }),
+  forbidden: {
+    id: 999_999,
+    licenseKey: 'AAAA-BBBB-CCCC-DDDD-EEEE',
+    createdDate: LONG_AGO,
+    updatedDate: LONG_AGO,
+    customer: { id: 999_999 },
+  },
+  changes: () => ({
+    licensePlatform: 'OTHER',
+    licensePlatformOther: 'Forum',
+    ownerPlatformId: nextAccountId(),
+    expiryDate: '2100-01-01T00:00:00.000+00:00',
+    maxIPs: -1,
+    maxHWIDs: 7,
+    ownerChatId: nextAccountId(),
+    ownerChatUsername: 'alex',
+    licenseStatus: 'DEACTIVATED',
+    ips: ['203.0.113.9'],
+    hwids: ['HW-9', 'HW-8'],
+    notes: 'Asked for more',
+  }),
+  cleared: {
+    licensePlatformOther: '',
+    ownerChatUsername: '',
+    notes: '',
+    ownerPlatformId: '',
+    licensePlatform: null,
+    ownerChatId: '',
+  },
+  systemFields: {
+    createdDate: LONG_AGO,
+    updatedDate: LONG_AGO,
+    customer: { id: 999_999 },
+    productIdString: '999999',
+    totalRequests: 999_999,
+  },
+  updateTime: 'updatedDate',
+};
+
+export const blacklists: CreatableResource = {
+  name: 'Blacklist entry',
+  path: '/api/v2/blacklists',
+  create: async () => post(blacklists.path, await blacklists.fullBody()),
+  fullBody: async () => ({
+    licenseDataType: 'HWID',
+    data: `HW-${nextNumber()}`,
+    isForAllProducts: false,
+    productId: (await createProduct()).id,
+    reason: 'Charged back',
+  }),
+  forbidden: { id: 999_999, createdAt: LONG_AGO, updatedAt: LONG_AGO },
+  changes: () => ({
+    data: '198.51.100.0/24',
+    licenseDataType: 'IP',
+    reason: 'Leaked the plugin',
+  }),
+  cleared: { reason: '' },
+  systemFields: { createdAt: LONG_AGO, updatedAt: LONG_AGO },
+  updateTime: 'updatedAt',
+};
+
+export const tokens: CreatableResource = {
+  name: 'Token',
+  path: '/api/v2/tokens',
+  create: async () => {
+    const { id } = await post(tokens.path, await tokens.fullBody());
+    return read(`${tokens.path}/${id}`);
+  },
+  fullBody: async () => ({
+    name: `Shop ${nextNumber()}`,
+    intents: ['PRODUCTS_READ', 'LICENSES_READ_WRITE'],
+    expiresAt: '2099-12-31T23:59:59.999+00:00',
+  }),
+  forbidden: {
+    id: 999_999,
+    token: 'licet_of-my-own',
+    lastUsedAt: LONG_AGO,
+    createdAt: LONG_AGO,
+    updatedAt: LONG_AGO,
+  },
+  changes: () => ({
+    name: 'Panel',
+    intents: ['ALL_READ'],
+    expiresAt: '2100-01-01T00:00:00.000+00:00',
+  }),
+  cleared: { expiresAt: null },
+  systemFields: { lastUsedAt: LONG_AGO, createdAt: LONG_AGO, updatedAt: LONG_AGO },
+  updateTime: 'updatedAt',
+};
+
+const identityFields = (): Fields => ({
+  firstName: 'Ada',
+  lastName: 'Lovelace',
+  username: 'ada',
+  email: `ada.${nextNumber()}@example.com`,
+  phoneNumber: '+44 20 7946 0000',
+  profilePictureUrl: 'https://example.com/ada.png',
+  role: 'CUSTOMER',
+  status: 'ACTIVE',
+  chatId: nextAccountId(),
+  chatUsername: 'ada_chat',
+  chatAvatarUrl: 'https://example.com/ada-chat.png',
+  platformAId: nextAccountId(),
+  platformAUsername: 'ada_a',
+  platformBId: nextAccountId(),
+  platformBUsername: 'ada_b',
+  platformCId: nextAccountId(),
+  platformCUsername: 'ada_c',
+  marketAId: nextAccountId(),
+  marketAUsername: 'ada_ma',
+  marketBId: nextAccountId(),
+  marketBUsername: 'ada_mb',
+});
+
+/** Customers come with licenses; a PUT names them. */
+export const customers: Resource = {
+  name: 'Customer',
+  path: '/api/v2/customers',
+  create: async () => {
+    const { id: productId } = await createProduct();
+    const { customer } = await createLicense({ productId, ownerChatId: nextAccountId() });
+    const path = `${customers.path}/${customer?.id}`;
+    const answer = await call('PUT', path, { body: identityFields() });
+    expect(answer.status, answer.text).toBe(200);
+    return read(path);
+  },
+  changes: identityFields,
+  cleared: Object.fromEntries(Object.keys(identityFields()).map((field) => [field, null])),
+  systemFields: { createdAt: LONG_AGO, lastLoginAt: LONG_AGO, chatTokenExpiry: LONG_AGO },
+  updateTime: 'none',
+};
+
+export const CREATABLE = [products, licenses, blacklists, tokens];
+export const UPDATABLE = [...CREATABLE, customers];
