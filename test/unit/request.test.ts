@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cutLogged, foldLicenseKey, parseRequest } from '../../src/validation/request';
+
+const parse = (body: unknown, connectingAddress: string | null = '192.0.2.1') =>
+  parseRequest(typeof body === 'string' ? body : JSON.stringify(body), connectingAddress);
+
+/** Objects with the names that are read, and values of every kind that JSON has. */
+const body = fc.dictionary(
+  fc.constantFrom('licenseKey', 'productId', 'hwid', 'ip', 'osVersion', 'javaVersion', '__proto__'),
+  fc.oneof(
+    fc.jsonValue(),
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(602, '602', 'KEY', 'null', '', ' ', '\0', '\uD800', '1.2.3.4', 'x'.repeat(600)),
+  ),
+);
+
+describe('parseRequest', () => {
+  it('never throws, and takes nothing that could not be stored and compared', () => {
+    fc.assert(
+      fc.property(fc.oneof(body, fc.string({ unit: 'binary' })), (sent) => {
+        const parsed = parse(sent);
+        const read = parsed.ok ? parsed.request : parsed.partial;
+        const texts = [read.licenseKey, read.ip, read.hwid, ...Object.values(read.logged)];
+        for (const text of texts.filter((value) => value !== null)) {
+          expect(text).not.toBe('');
+          expect(text.isWellFormed()).toBe(true);
+          expect(text).not.toContain('\0');
+        }
+        expect(read.hwid?.length ?? 0).toBeLessThanOrEqual(512);
+        if (parsed.ok) expect(Number.isSafeInteger(parsed.request.productId)).toBe(true);
+        else expect(parsed.message).toMatch(/^(Body|licenseKey|productId|hwid) (is|must be) /);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('survives nesting as deep as a body can hold', () => {
+    expect(parse('['.repeat(16_384)).ok).toBe(false);
+    const nested = `${'['.repeat(8_000)}${']'.repeat(8_000)}`;
+    expect(parse(`{"licenseKey":"KEY","productId":602,"x":${nested}}`).ok).toBe(true);
+  });
+
+  it('reads fields of the body only, not what objects inherit', () => {
+    const inherited = parse('{"__proto__":{"licenseKey":"KEY","productId":602}}');
+    expect(inherited).toMatchObject({ ok: false, message: 'licenseKey is required' });
+  });
+
+  it('uses the connecting address where the body has none', () => {
+    const asked = { licenseKey: 'KEY', productId: 602 };
+    expect(parse(asked)).toMatchObject({ request: { ip: '192.0.2.1' } });
+    expect(parse(asked, null)).toMatchObject({ request: { ip: null } });
+    expect(parse({ ...asked, ip: '1.2.3.4' }, null)).toMatchObject({ request: { ip: '1.2.3.4' } });
+  });
+});
+
+describe('foldLicenseKey', () => {
+  it('gives one text for all spellings of a key, and gives it again for itself', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.constantFrom('', ' ', '\r\n', '\uFEFF'),
+        (key, blank) => {
+          const folded = foldLicenseKey(key);
+          expect(foldLicenseKey(`${blank}${key}${blank}`)).toBe(folded);
+          expect(foldLicenseKey(folded)).toBe(folded);
+        },
+      ),
+    );
+  });
+});
+
+describe('cutLogged', () => {
+  it('cuts at 255 characters and leaves no half of a pair', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 600, size: 'max' }), (text) => {
+        const cut = cutLogged(text.toWellFormed()) ?? '';
+        expect(cut).toHaveLength(Math.min(text.toWellFormed().length, 255));
+        expect(cut.isWellFormed()).toBe(true);
+      }),
+    );
+    expect(cutLogged(`${'x'.repeat(254)}😀`)).toBe(`${'x'.repeat(254)}\uFFFD`);
+    expect(cutLogged(null)).toBeNull();
+  });
+});
