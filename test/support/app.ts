@@ -1,0 +1,24 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { app } from '../../src/app';
+
+/**
+ * One validation by the app with other bindings than the Worker's.
+ *
+ * @param recorded resolves when all that was left running after the answer is done
+ */
+export async function validateWith(
+  bindings: Partial<Env>,
+  body: unknown,
+  { version = 'v1', headers = {} }: { version?: 'v1' | 'v2'; headers?: HeadersInit } = {},
+): Promise<{ status: number; json: unknown; recorded: Promise<void> }> {
+  const context = createExecutionContext();
+  const request = new Request(`http://licet.test/api/${version}/validate`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
+  const response = await app.fetch(request, { ...env, ...bindings }, context);
+  const json: unknown = await response.json();
+  return { status: response.status, json, recorded: waitOnExecutionContext(context) };
+}
