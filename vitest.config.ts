@@ -1,7 +1,7 @@
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 
-import { ROOT_TOKEN } from './test/support/root-token';
+import { ROOT_TOKEN } from './test/support/root-token.ts';
 
 export default defineConfig({
   test: {
@@ -26,7 +26,12 @@ export default defineConfig({
       },
       {
         // Runs in Node: what is started, packed or read from outside.
-        test: { name: 'node', include: ['test/node/**/*.test.ts'], testTimeout: 60_000 },
+        test: {
+          name: 'node',
+          include: ['test/node/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
       },
     ],
   },

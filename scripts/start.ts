@@ -103,6 +103,8 @@ done(`The database is ready, in ${persistTo ?? '.wrangler/state'}`);
 
 const ownArgs = [
   '--show-interactive-dev-session=false',
+  // Its default is one port, over which two services that start together would fight.
+  ...(values['inspector-port'] === undefined ? ['--inspector-port', '0'] : []),
   ...(values.port === undefined ? ['--port', String(port)] : []),
   ...(values['log-level'] === undefined ? ['--log-level=error'] : []),
 ];

@@ -1,9 +1,10 @@
-import type { D1Migration } from '@cloudflare/vitest-plugin';
-
-declare global {
-  namespace Cloudflare {
-    interface Env {
-      MIGRATIONS: D1Migration[];
-    }
+declare namespace Cloudflare {
+  interface Env {
+    MIGRATIONS: import('@cloudflare/vitest-plugin').D1Migration[];
   }
+}
+
+declare module '*?raw' {
+  const text: string;
+  export default text;
 }

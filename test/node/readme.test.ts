@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newFolder, type RunningService, startService } from './service.ts';
+
+/** The README's tour is run as it is printed. */
+
+const readme = readFileSync('README.md', 'utf8');
+
+const folder = newFolder();
+let service: RunningService;
+beforeAll(async () => {
+  service = await startService(folder);
+});
+afterAll(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true });
+});
+
+/** What differs from run to run, replaced by its kind. */
+const masked = (text: string): string =>
+  text
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00/g, 'TIMESTAMP')
+    .replaceAll(/\b([0-9A-HJKMNP-TV-Z]{4}-){4}[0-9A-HJKMNP-TV-Z]{4}\b/g, 'LICENSE-KEY')
+    .replaceAll(/licet_[\w-]{43}/g, 'TOKEN')
+    .trim();
+
+it('runs the tour as it is printed, with the answers that are printed', () => {
+  const tour = readme.slice(readme.indexOf('## Five-minute tour'), readme.indexOf('## Endpoints'));
+  const blocks = [...tour.matchAll(/```(sh|json)\n(.*?)```/gs)].map(([, kind = '', text = '']) => ({
+    kind,
+    text,
+  }));
+  const commands = blocks.filter(({ kind }) => kind === 'sh').map(({ text }) => text);
+  const script = commands.join('echo -----\n').replaceAll(':8787', `:${service.port}`);
+  // A record is written after the answer: a person's pace is slow enough, a test has to wait.
+  const history = 'curl -s "$LICET/api/v2/requests';
+  const settled = script.replace(
+    history,
+    () =>
+      `until ${history}?limit=1" -H "TOKEN: $TOKEN" | grep -q BLACKLISTED; do :; done\n${history}`,
+  );
+  const output = execFileSync('bash', ['-e', '-c', settled], { encoding: 'utf8', timeout: 30_000 });
+
+  const printed = blocks.filter(({ kind }) => kind === 'json').map(({ text }) => masked(text));
+  expect(printed.length).toBeGreaterThan(5);
+  expect(output.split('-----\n').slice(1).map(masked)).toEqual(printed);
+});
+
+it('says why each dependency is there', () => {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const table = readme.slice(readme.indexOf('### Dependencies'));
+  for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
+    expect(table, name).toContain(name);
+  }
+});
