@@ -16,10 +16,13 @@ const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
 function parseTimestamp(text: string): number {
   if (isoDate.safeParse(text).success) return Date.parse(text);
-  const withColon = text.replace(/([+-]\d\d)(\d\d)$/, '$1:$2');
-  if (!isoDateTime.safeParse(withColon).success) return Number.NaN;
-  const hasZone = /(Z|[+-]\d\d:\d\d)$/.test(withColon);
-  return Date.parse(hasZone ? withColon : `${withColon}Z`);
+  // ISO 8601 lets seconds and the minutes of an offset be left out; the check below does not.
+  const full = text
+    .replace(/(T\d\d:\d\d)(?=Z$|[+-]|$)/, '$1:00')
+    .replace(/([+-]\d\d):?(\d\d)?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`);
+  if (!isoDateTime.safeParse(full).success) return Number.NaN;
+  const hasZone = /(Z|[+-]\d\d:\d\d)$/.test(full);
+  return Date.parse(hasZone ? full : `${full}Z`);
 }
 
 /**
