@@ -1,0 +1,261 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  call,
+  createLicense,
+  createProduct,
+  expectError,
+  getLicense,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { idsOf, licenses, readList, withoutChange } from '../support/resources';
+
+const EXPIRY = '2026-06-01T12:00:00.000+00:00';
+const EXPIRY_MS = Date.parse(EXPIRY);
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: EXPIRY_MS - 1 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pathOf = (license: { id: number }) => `${licenses.path}/${license.id}`;
+const put = (license: { id: number }, body: object) => call('PUT', pathOf(license), { body });
+
+async function createTemporary(fields: object = {}) {
+  const { id: productId } = await createProduct();
+  return createLicense({ productId, licenseType: 'TEMPORARY', expiryDate: EXPIRY, ...fields });
+}
+
+const messageFor = async ({ licenseKey, productId }: { licenseKey: string; productId: number }) =>
+  (await validate({ licenseKey, productId })).json;
+
+const VALID = expect.objectContaining({ valid: true });
+const refusal = (message: string) => ({ valid: false, message });
+
+describe('EXPIRED', () => {
+  it('a TEMPORARY license is EXPIRED from the very millisecond of its expiry, in every answer', async () => {
+    const license = await createTemporary({
+      ownerChatId: '42',
+      licensePlatform: 'PLATFORM_A',
+      ownerPlatformId: 'a-42',
+    });
+    const { id, licenseKey, productId, customer } = license;
+    await call('PUT', `/api/v2/customers/${customer?.id}`, { body: { email: 'a@example.com' } });
+    const lists = [
+      '',
+      `/by-product-id/${productId}`,
+      `/by-customer-id/${customer?.id}`,
+      '/by-customer-email/a@example.com',
+      '/by-platform/PLATFORM_A/a-42',
+      '/by-chat-id/42',
+    ];
+    const shown = async () => {
+      const inLists = await Promise.all(lists.map((list) => readList(`${licenses.path}${list}`)));
+      const byKey = await call('GET', `${licenses.path}/by-license-key/${licenseKey}`);
+      return [
+        await getLicense(id),
+        byKey.json,
+        ...inLists.map((list) => list.find((one) => one.id === id)),
+      ];
+    };
+    const listedAs = async (status: string) =>
+      (await idsOf(`${licenses.path}?licenseStatus=${status}`)).includes(id);
+
+    for (const one of await shown()) expect(one).toMatchObject({ licenseStatus: 'ACTIVE' });
+    expect([await listedAs('ACTIVE'), await listedAs('EXPIRED')]).toEqual([true, false]);
+    expect(await messageFor(license)).toEqual(VALID);
+
+    vi.setSystemTime(EXPIRY_MS);
+
+    for (const one of await shown()) expect(one).toMatchObject({ licenseStatus: 'EXPIRED' });
+    expect([await listedAs('ACTIVE'), await listedAs('EXPIRED')]).toEqual([false, true]);
+    expect(await messageFor(license)).toEqual(refusal('License has expired'));
+    expect((await updateLicense(id, { notes: 'late' })).licenseStatus).toBe('EXPIRED');
+  });
+
+  it('with a later expiryDate it is ACTIVE again', async () => {
+    const license = await createTemporary();
+    vi.setSystemTime(EXPIRY_MS + 1_000);
+    const revived = await updateLicense(license.id, { expiryDate: '2026-07-01' });
+    expect(revived.licenseStatus).toBe('ACTIVE');
+    expect(await messageFor(license)).toEqual(VALID);
+  });
+
+  it('with an earlier expiryDate an ACTIVE license is EXPIRED', async () => {
+    const license = await createTemporary();
+    const ended = await updateLicense(license.id, { expiryDate: '2026-05-01' });
+    expect(ended.licenseStatus).toBe('EXPIRED');
+    expect(await messageFor(license)).toEqual(refusal('License has expired'));
+  });
+
+  it('the GET then PUT that only moves expiryDate revives an expired license', async () => {
+    const license = await createTemporary();
+    vi.setSystemTime(EXPIRY_MS + 1_000);
+    const read = await getLicense(license.id);
+    expect(read.licenseStatus).toBe('EXPIRED');
+    const revived = await updateLicense(license.id, { ...read, expiryDate: '2026-07-01' });
+    expect(revived.licenseStatus).toBe('ACTIVE');
+    expect(await messageFor(license)).toEqual(VALID);
+  });
+
+  it.each(['ACTIVE', 'EXPIRED'])('%s on write decides nothing about the expiry', async (status) => {
+    const license = await createTemporary({ licenseStatus: status });
+    expect(license.licenseStatus).toBe('ACTIVE');
+    expect((await updateLicense(license.id, { licenseStatus: status })).licenseStatus).toBe(
+      'ACTIVE',
+    );
+    vi.setSystemTime(EXPIRY_MS);
+    expect((await updateLicense(license.id, { licenseStatus: status })).licenseStatus).toBe(
+      'EXPIRED',
+    );
+  });
+
+  it.each(['ACTIVE', 'EXPIRED'])(
+    '%s on write means not deactivated, not deleted',
+    async (status) => {
+      const license = await createTemporary();
+      for (const before of ['DEACTIVATED', 'DELETED']) {
+        await updateLicense(license.id, { licenseStatus: before });
+        const after = await updateLicense(license.id, { licenseStatus: status });
+        expect(after.licenseStatus).toBe('ACTIVE');
+        expect(await messageFor(license)).toEqual(VALID);
+      }
+    },
+  );
+});
+
+describe('DEACTIVATED and DELETED', () => {
+  it.each([
+    ['DEACTIVATED', 'License is deactivated'],
+    ['DELETED', 'License not found or invalid'],
+  ])(
+    '%s stays until people change it, whatever the clock and expiryDate say',
+    async (status, message) => {
+      const license = await createTemporary({ licenseStatus: status });
+      const expectStatus = async () => {
+        expect((await getLicense(license.id)).licenseStatus).toBe(status);
+        expect(await messageFor(license)).toEqual(refusal(message));
+      };
+      await expectStatus();
+      vi.setSystemTime(EXPIRY_MS + 1_000);
+      await expectStatus();
+      await updateLicense(license.id, { expiryDate: '2027-01-01' });
+      await expectStatus();
+      await updateLicense(license.id, { licenseStatus: 'ACTIVE' });
+      expect((await getLicense(license.id)).licenseStatus).toBe('ACTIVE');
+      expect(await messageFor(license)).toEqual(VALID);
+    },
+  );
+});
+
+describe('TEMPORARY and PERMANENT', () => {
+  it('TEMPORARY needs an expiryDate', async () => {
+    const { id: productId } = await createProduct();
+    for (const expiryDate of [undefined, null]) {
+      const body = { productId, licenseType: 'TEMPORARY', expiryDate };
+      const answer = await withoutChange(licenses.path, () =>
+        call('POST', licenses.path, { body }),
+      );
+      expectError(answer, 400, 'expiryDate is required for a TEMPORARY license');
+    }
+  });
+
+  it('the expiryDate of a TEMPORARY license cannot be cleared', async () => {
+    const license = await createTemporary();
+    const answer = await withoutChange(pathOf(license), () => put(license, { expiryDate: null }));
+    expectError(answer, 400, 'expiryDate is required for a TEMPORARY license');
+  });
+
+  it('PERMANENT cannot become TEMPORARY without an expiryDate', async () => {
+    const license = await createTemporary({ licenseType: 'PERMANENT' });
+    const answer = await withoutChange(pathOf(license), () =>
+      put(license, { licenseType: 'TEMPORARY' }),
+    );
+    expectError(answer, 400, 'expiryDate is required for a TEMPORARY license');
+    const dated = await updateLicense(license.id, { licenseType: 'TEMPORARY', expiryDate: EXPIRY });
+    expect(dated.expiryDate).toBe(EXPIRY);
+  });
+
+  it('PERMANENT ignores an expiryDate that has passed and reads null for it', async () => {
+    const license = await createTemporary({ licenseType: 'PERMANENT', expiryDate: '2001-01-01' });
+    const expectPermanent = async () => {
+      expect(await getLicense(license.id)).toMatchObject({
+        licenseStatus: 'ACTIVE',
+        expiryDate: null,
+      });
+      expect(await messageFor(license)).toMatchObject({ valid: true, expiryDate: null });
+    };
+    await expectPermanent();
+    await updateLicense(license.id, { expiryDate: '2001-01-01' });
+    await expectPermanent();
+  });
+
+  it('a TEMPORARY license that has expired and becomes PERMANENT is ACTIVE', async () => {
+    const license = await createTemporary({ expiryDate: '2001-01-01' });
+    expect(license.licenseStatus).toBe('EXPIRED');
+    const permanent = await updateLicense(license.id, { licenseType: 'PERMANENT' });
+    expect(permanent).toMatchObject({ licenseStatus: 'ACTIVE', expiryDate: null });
+    expect(await messageFor(license)).toEqual(VALID);
+  });
+});
+
+describe('DELETE', () => {
+  it('marks the license DELETED, and again answers 204 again', async () => {
+    const license = await createTemporary();
+    for (let time = 0; time < 2; time++) {
+      const answer = await call('DELETE', pathOf(license));
+      expect([answer.status, answer.text]).toEqual([204, '']);
+      expect((await getLicense(license.id)).licenseStatus).toBe('DELETED');
+    }
+  });
+
+  it('leaves the license readable by id and by key', async () => {
+    const license = await createTemporary();
+    await call('DELETE', pathOf(license));
+    const deleted = { ...license, licenseStatus: 'DELETED' };
+    const byKey = await call('GET', `${licenses.path}/by-license-key/${license.licenseKey}`);
+    expect(await getLicense(license.id)).toEqual(deleted);
+    expect(byKey.json).toEqual(deleted);
+  });
+
+  it('leaves it out of every list unless asked for by licenseStatus=DELETED', async () => {
+    const license = await createTemporary({
+      ownerChatId: '99',
+      licensePlatform: 'MARKET_B',
+      ownerPlatformId: 'b-99',
+    });
+    await call('PUT', `/api/v2/customers/${license.customer?.id}`, {
+      body: { email: 'd@example.com' },
+    });
+    await call('DELETE', pathOf(license));
+    for (const list of [
+      '',
+      `/by-product-id/${license.productId}`,
+      `/by-customer-id/${license.customer?.id}`,
+      '/by-customer-email/d@example.com',
+      '/by-platform/MARKET_B/b-99',
+      '/by-chat-id/99',
+    ]) {
+      const path = `${licenses.path}${list}`;
+      expect(await idsOf(path)).not.toContain(license.id);
+      expect(await idsOf(`${path}?licenseStatus=ACTIVE`)).not.toContain(license.id);
+      expect(await idsOf(`${path}?licenseStatus=DELETED`)).toContain(license.id);
+    }
+    const page = await call('GET', `${licenses.path}/by-chat-id/99?limit=10`);
+    expect(page.headers.get('X-Total-Count')).toBe('0');
+  });
+
+  it('a PUT with another status restores it, with all that it had', async () => {
+    const license = await createTemporary({ ips: ['203.0.113.1'], hwids: ['HW-1'] });
+    await call('DELETE', pathOf(license));
+    for (const licenseStatus of ['ACTIVE', 'DEACTIVATED']) {
+      expect(await updateLicense(license.id, { licenseStatus })).toEqual({
+        ...license,
+        licenseStatus,
+      });
+    }
+    expect(await idsOf(licenses.path)).toContain(license.id);
+  });
+});
