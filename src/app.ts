@@ -35,15 +35,16 @@ function errorResponse(c: Context, error: ApiError, intents: readonly ApiIntent[
 function notFoundOrWrongMethod(c: Context): Response {
   const declared = METHODS.map((method) => ({
     method,
-    intents: app.router
-      .match(method, c.req.path)[0]
-      .map(([[, route]]) => declaredIntents(route.handler))
-      .find((intents) => intents !== undefined),
-  })).filter(({ intents }) => intents !== undefined);
+    routes: app.router.match(method, c.req.path)[0].map(([[, route]]) => route),
+  })).filter(({ method, routes }) => routes.some((route) => route.method === method));
   if (declared.length === 0) return errorResponse(c, new ApiError(404, 'Path not found'), []);
 
   const allow = declared.map(({ method }) => method).join(', ');
-  const intents = new Set(declared.flatMap((route) => route.intents ?? []));
+  const intents = new Set(
+    declared.flatMap(({ routes }) =>
+      routes.flatMap(({ handler }) => declaredIntents(handler) ?? []),
+    ),
+  );
   return errorResponse(
     c,
     new ApiError(405, 'Method not allowed', { Allow: allow }),

@@ -1,0 +1,267 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { app } from '../../src/app';
+import { API_INTENTS, type ApiIntent } from '../../src/auth/intents';
+import { declaredIntents } from '../../src/auth/middleware';
+import {
+  type Answer,
+  call,
+  createLicense,
+  createProduct,
+  createToken,
+  expectError,
+} from '../support/client';
+
+/** What no token is needed for [4.1]. */
+const PUBLIC = ['GET /api/v2/healthy'];
+
+const READ = ['ALL_READ', 'ALL_READ_WRITE'] as const;
+const WRITE = ['ALL_READ_WRITE'] as const;
+
+/** The intents of every endpoint, as the interface's tables have them [4], in the order of errors. */
+const EXPECTED: Record<string, readonly ApiIntent[]> = {
+  'GET /api/v2/ping': [
+    'PRODUCTS_READ',
+    'PRODUCTS_READ_WRITE',
+    'LICENSE_VALIDATE',
+    'LICENSES_READ',
+    'LICENSES_READ_WRITE',
+    'BLACKLISTS_READ',
+    'BLACKLISTS_READ_WRITE',
+    'REQUESTS_READ',
+    'CUSTOMERS_READ',
+    'ALL_READ',
+    'ALL_READ_WRITE',
+  ],
+  'GET /api/v2/products': ['PRODUCTS_READ', 'PRODUCTS_READ_WRITE', ...READ],
+  'GET /api/v2/products/:id': ['PRODUCTS_READ', 'PRODUCTS_READ_WRITE', ...READ],
+  'POST /api/v2/products': ['PRODUCTS_READ_WRITE', ...WRITE],
+  'PUT /api/v2/products/:id': ['PRODUCTS_READ_WRITE', ...WRITE],
+  'DELETE /api/v2/products/:id': ['PRODUCTS_READ_WRITE', ...WRITE],
+  'GET /api/v2/licenses': ['LICENSES_READ', 'LICENSES_READ_WRITE', ...READ],
+  'GET /api/v2/licenses/:id': ['LICENSES_READ', 'LICENSES_READ_WRITE', ...READ],
+  'POST /api/v2/licenses': ['LICENSES_READ_WRITE', ...WRITE],
+  'GET /api/v2/licenses/by-license-key/:licenseKey': [
+    'LICENSES_READ',
+    'LICENSES_READ_WRITE',
+    ...READ,
+  ],
+  'GET /api/v2/licenses/by-customer-email/:email': [
+    'LICENSES_READ',
+    'LICENSES_READ_WRITE',
+    ...READ,
+  ],
+  'GET /api/v2/licenses/by-platform/:platform/:platformId': [
+    'LICENSES_READ',
+    'LICENSES_READ_WRITE',
+    ...READ,
+  ],
+  'GET /api/v2/licenses/by-customer-id/:customerId': [
+    'LICENSES_READ',
+    'LICENSES_READ_WRITE',
+    ...READ,
+  ],
+  'GET /api/v2/licenses/by-product-id/:productId': [
+    'LICENSES_READ',
+    'LICENSES_READ_WRITE',
+    ...READ,
+  ],
+  'GET /api/v2/licenses/by-chat-id/:chatId': ['LICENSES_READ', 'LICENSES_READ_WRITE', ...READ],
+  'PUT /api/v2/licenses/:id': ['LICENSES_READ_WRITE', ...WRITE],
+  'DELETE /api/v2/licenses/:id': ['LICENSES_READ_WRITE', ...WRITE],
+  'GET /api/v2/blacklists': ['BLACKLISTS_READ', 'BLACKLISTS_READ_WRITE', ...READ],
+  'GET /api/v2/blacklists/:id': ['BLACKLISTS_READ', 'BLACKLISTS_READ_WRITE', ...READ],
+  'POST /api/v2/blacklists': ['BLACKLISTS_READ_WRITE', ...WRITE],
+  'PUT /api/v2/blacklists/:id': ['BLACKLISTS_READ_WRITE', ...WRITE],
+  'DELETE /api/v2/blacklists/:id': ['BLACKLISTS_READ_WRITE', ...WRITE],
+  'GET /api/v2/requests': ['REQUESTS_READ', ...READ],
+  'GET /api/v2/requests/:id': ['REQUESTS_READ', ...READ],
+  'GET /api/v2/customers': ['CUSTOMERS_READ', ...READ],
+  'GET /api/v2/customers/:id': ['CUSTOMERS_READ', ...READ],
+  'PUT /api/v2/customers/:id': [...WRITE],
+  'POST /api/v2/validate': ['LICENSE_VALIDATE', ...WRITE],
+  'GET /api/v2/tokens': [...WRITE],
+  'GET /api/v2/tokens/:id': [...WRITE],
+  'POST /api/v2/tokens': [...WRITE],
+  'PUT /api/v2/tokens/:id': [...WRITE],
+  'DELETE /api/v2/tokens/:id': [...WRITE],
+};
+
+/** The routes of v2 as they are mounted, each once, with what its handlers declare. */
+const declared = new Map<string, readonly ApiIntent[] | undefined>();
+for (const { method, path, handler } of app.routes) {
+  if (!path.startsWith('/api/v2') || method === 'ALL') continue;
+  const name = `${method} ${path}`;
+  declared.set(name, declared.get(name) ?? declaredIntents(handler));
+}
+
+const routes = [...declared.keys()]
+  .filter((name) => !PUBLIC.includes(name))
+  .map((name) => {
+    const [method = '', pattern = ''] = name.split(' ');
+    return {
+      name,
+      method,
+      // Ids that do not exist: what is let through reads and changes nothing.
+      path: pattern.replace(':platform/', 'CHAT/').replace(/:\w+/g, '999999'),
+      intents: EXPECTED[name] ?? [],
+    };
+  });
+
+const UNAUTHORISED = 'Token is missing, unknown, expired or revoked';
+const FORBIDDEN = 'Token lacks a required intent';
+
+const tokens = new Map<ApiIntent, string>();
+const badTokens = new Map<string, string | null>([
+  ['no', null],
+  ['an empty', ''],
+  ['an unknown', 'licet_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
+]);
+const BAD_TOKENS = ['no', 'an empty', 'an unknown', 'an expired', 'a revoked'];
+
+const tokenWith = (intent: ApiIntent): string => tokens.get(intent) ?? '';
+
+beforeAll(async () => {
+  for (const intent of API_INTENTS) tokens.set(intent, (await createToken([intent])).token);
+
+  const expired = await createToken(API_INTENTS, { expiresAt: '2020-01-01T00:00:00Z' });
+  badTokens.set('an expired', expired.token);
+
+  const revoked = await createToken(API_INTENTS);
+  expect((await call('GET', '/api/v2/ping', { token: revoked.token })).status).toBe(200);
+  expect((await call('DELETE', `/api/v2/tokens/${revoked.id}`)).status).toBe(204);
+  badTokens.set('a revoked', revoked.token);
+});
+
+/** A request without a live token, of each kind. */
+const callWithBadTokens = (method: string, path: string, body?: unknown): Promise<Answer[]> =>
+  Promise.all(
+    BAD_TOKENS.map((kind) => {
+      const token = badTokens.get(kind);
+      if (token === undefined) throw new Error(`There is no ${kind} token`);
+      return call(method, path, { token, ...(body !== undefined && { body }) });
+    }),
+  );
+
+it('declares for every route the intents of the interface, and nothing else is public', () => {
+  const names = [...declared.keys()];
+  expect(names.filter((name) => declared.get(name) === undefined)).toEqual(PUBLIC);
+  const intents = Object.fromEntries([...declared].filter(([name]) => !PUBLIC.includes(name)));
+  expect(intents).toEqual(EXPECTED);
+});
+
+it('answers healthy to everyone', async () => {
+  for (const answer of await callWithBadTokens('GET', '/api/v2/healthy')) {
+    expect([answer.status, answer.text]).toEqual([200, 'healthy']);
+  }
+});
+
+/** The path with an id and a query that would answer 400. */
+const worse = (path: string): string =>
+  `${path.replace('CHAT', 'nowhere').replace('999999', 'x')}?nonsense=1`;
+
+describe.each(routes)('$name', ({ method, path, intents }) => {
+  it.each(API_INTENTS)('with a token that holds %s', async (intent) => {
+    const answer = await call(method, path, { token: tokenWith(intent) });
+    if (intents.includes(intent)) {
+      // Past the door: the empty body is bad, the id unknown, the list there.
+      expect([200, 400, 404], answer.text).toContain(answer.status);
+    } else {
+      expectError(answer, 403, FORBIDDEN, intents);
+    }
+  });
+
+  it(`refuses ${BAD_TOKENS.join(', ')} token`, async () => {
+    for (const answer of await callWithBadTokens(method, path)) {
+      expectError(answer, 401, UNAUTHORISED, intents);
+    }
+  });
+
+  it('refuses a bad token before it looks at the path, the query and the body', async () => {
+    const body = method === 'GET' ? undefined : '{"broken';
+    for (const answer of await callWithBadTokens(method, worse(path), body)) {
+      expectError(answer, 401, UNAUTHORISED, intents);
+    }
+  });
+
+  it('refuses a missing intent before it looks at the body, the path and the query', async () => {
+    const outsider = API_INTENTS.find((intent) => !intents.includes(intent));
+    if (outsider === undefined) return; // ping takes them all.
+    const body = method === 'GET' ? {} : { body: '{"broken' };
+    const answer = await call(method, worse(path), { token: tokenWith(outsider), ...body });
+    expectError(answer, 403, FORBIDDEN, intents);
+  });
+});
+
+describe('without a live token', () => {
+  it.each([
+    ['GET', '/api/v2'],
+    ['GET', '/api/v2/nowhere'],
+    ['GET', '/api/v2/licenses/1/nowhere'],
+    ['POST', '/api/v2/nowhere'],
+    ['PATCH', '/api/v2/products/1'],
+    ['DELETE', '/api/v2/products'],
+    ['POST', '/api/v2/healthy'],
+    ['OPTIONS', '/api/v2/licenses'],
+  ])('%s %s is 401, not 404 or 405', async (method, path) => {
+    for (const answer of await callWithBadTokens(method, path)) {
+      expectError(answer, 401, UNAUTHORISED, []);
+      expect(answer.headers.get('Allow')).toBeNull();
+    }
+  });
+
+  it('a body that is too big is 401, not 413', async () => {
+    const body = 'x'.repeat(2 * 1024 * 1024);
+    for (const [path, answer] of [
+      ['products', await call('POST', '/api/v2/products', { body, token: null })],
+      ['validate', await call('POST', '/api/v2/validate', { body, token: null })],
+    ] as const) {
+      expectError(answer, 401, UNAUTHORISED, EXPECTED[`POST /api/v2/${path}`]);
+    }
+  });
+
+  it('nobody learns which ids and keys exist', async () => {
+    const { id: productId } = await createProduct();
+    const { id, licenseKey } = await createLicense({ productId });
+    for (const [known, unknown] of [
+      [`/products/${productId}`, '/products/999999'],
+      [`/licenses/${id}`, '/licenses/999999'],
+      [`/licenses/by-license-key/${licenseKey}`, '/licenses/by-license-key/nothing'],
+      [`/licenses/${id}`, '/licenses/nothing'],
+    ]) {
+      const [one] = await callWithBadTokens('GET', `/api/v2${known}`);
+      const [other] = await callWithBadTokens('GET', `/api/v2${unknown}`);
+      expect([one?.status, one?.text]).toEqual([401, other?.text]);
+    }
+  });
+});
+
+describe('with a live token', () => {
+  const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+  const pathPatterns = [...new Set([...declared.keys()].map((name) => name.split(' ')[1] ?? ''))];
+  const wrongMethods = pathPatterns.flatMap((pattern) => {
+    const path = pattern.replace(':platform/', 'CHAT/').replace(/:\w+/g, '999999');
+    const allowed = METHODS.filter((method) => declared.has(`${method} ${pattern}`));
+    return METHODS.filter((method) => !allowed.includes(method)).map((method) => ({
+      method,
+      path,
+      allowed,
+      intents: API_INTENTS.filter((intent) =>
+        allowed.some((name) => EXPECTED[`${name} ${pattern}`]?.includes(intent)),
+      ),
+    }));
+  });
+
+  it.each(wrongMethods)('$method $path is 405', async ({ method, path, allowed, intents }) => {
+    const answer = await call(method, path, { token: tokenWith('PRODUCTS_READ') });
+    expectError(answer, 405, 'Method not allowed', intents);
+    expect(answer.headers.get('Allow')).toBe(allowed.join(', '));
+  });
+
+  it.each(['/api/v2', '/api/v2/nowhere', '/api/v2/licenses/1/nowhere'])(
+    '%s is 404',
+    async (path) => {
+      const answer = await call('GET', path, { token: tokenWith('PRODUCTS_READ') });
+      expectError(answer, 404, 'Path not found', []);
+    },
+  );
+});
