@@ -133,10 +133,11 @@ const PAIRS = REFUSALS.flatMap((earlier, index) =>
  */
 async function arrange(...rows: Row[]) {
   const visitor = newcomer();
-  const license = await createLicense({
-    productId: product.id,
-    ...rows.reduce((all, row) => ({ ...all, ...row.license }), {}),
-  });
+  const settings = { productId: product.id };
+  for (const row of rows.toReversed()) Object.assign(settings, row.license);
+  const license = await createLicense(settings);
+  const request: Asked = { ...askFor(license), ...visitor };
+  for (const row of rows.toReversed()) Object.assign(request, row.request?.(otherProduct));
   for (const { isListed } of rows) {
     if (isListed === undefined) continue;
     await createBlacklist({
@@ -145,10 +146,6 @@ async function arrange(...rows: Row[]) {
       reason: 'Charged back, case 4711',
     });
   }
-  const request = rows.reduceRight<Asked>(
-    (ask, row) => ({ ...ask, ...row.request?.(otherProduct) }),
-    { licenseKey: license.licenseKey, productId: product.id, ...visitor },
-  );
   return { license, visitor, request };
 }
 

@@ -1,0 +1,410 @@
+import { exports } from 'cloudflare:workers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  createBlacklist,
+  createLicense,
+  createProduct,
+  getLicense,
+  historyOf,
+  type Product,
+  validate,
+} from '../support/client';
+
+/** Section 4.7 and decisions 1.1 and 1.2: what programs send, and what they get. */
+
+let product: Product;
+
+beforeAll(async () => {
+  product = await createProduct();
+});
+
+const CONNECTING = '192.0.2.10';
+
+/** Validates a new license that takes all, with more or other fields than the required ones. */
+async function ask(more: object = {}, options: Parameters<typeof validate>[1] = {}) {
+  const license = await createLicense({ productId: product.id, maxIPs: -1, maxHWIDs: -1 });
+  const { licenseKey, productId } = license;
+  const answer = await validate(
+    { licenseKey, productId, ...more },
+    { connectingAddress: CONNECTING, ...options },
+  );
+  const record = async () => (await historyOf({ licenseKey }, 1))[0];
+  return { license, answer, record };
+}
+
+/** The same with the body's text as a function of the license. */
+async function askWith(
+  write: (licenseKey: string) => string,
+  headers: Record<string, string> = {},
+) {
+  const { licenseKey } = await createLicense({ productId: product.id });
+  return validate(write(licenseKey), { headers });
+}
+
+const OPTIONAL = [
+  'productVersion',
+  'hwid',
+  'ip',
+  'operatingSystem',
+  'osVersion',
+  'osArchitecture',
+  'javaVersion',
+  'macAddress',
+];
+
+const refusal = (message: string) => ({ valid: false, message });
+
+describe('the answer', () => {
+  it('to a valid request has exactly the eight fields', async () => {
+    const license = await createLicense({
+      productId: product.id,
+      licenseType: 'TEMPORARY',
+      expiryDate: '2035-12-31T23:59:59.999+00:00',
+      maxIPs: 3,
+      maxHWIDs: -1,
+    });
+    const answer = await validate({ licenseKey: license.licenseKey, productId: product.id });
+    expect(answer.status).toBe(200);
+    expect(answer.json).toStrictEqual({
+      valid: true,
+      message: 'License is valid',
+      hardwareLocked: false,
+      iPLocked: true,
+      expiryDate: '2035-12-31T23:59:59',
+      maxIPs: 3,
+      maxHWIDs: -1,
+      totalRequests: 1,
+    });
+  });
+
+  it.each([
+    { maxIPs: -1, maxHWIDs: -1, iPLocked: false, hardwareLocked: false },
+    { maxIPs: -1, maxHWIDs: 0, iPLocked: false, hardwareLocked: true },
+    { maxIPs: 0, maxHWIDs: -1, iPLocked: true, hardwareLocked: false },
+    { maxIPs: 1, maxHWIDs: 2, iPLocked: true, hardwareLocked: true },
+  ])('for limits $maxIPs and $maxHWIDs says what is locked', async (limits) => {
+    const { maxIPs, maxHWIDs } = limits;
+    const { licenseKey } = await createLicense({ productId: product.id, maxIPs, maxHWIDs });
+    // Without an address and a hardware ID no limit is in the way.
+    const answer = await validate({ licenseKey, productId: product.id });
+    expect(answer.json).toMatchObject(limits);
+  });
+
+  it('writes the expiry in UTC, and null for a license that never expires', async () => {
+    const temporary = await createLicense({
+      productId: product.id,
+      licenseType: 'TEMPORARY',
+      expiryDate: '2036-01-01T01:30:00+02:00',
+    });
+    const answer = await validate({ licenseKey: temporary.licenseKey, productId: product.id });
+    expect(answer.json).toMatchObject({ expiryDate: '2035-12-31T23:30:00' });
+    expect((await ask()).answer.json).toMatchObject({ expiryDate: null });
+  });
+
+  it('counts this request in totalRequests', async () => {
+    const { license, answer } = await ask();
+    expect(answer.json).toMatchObject({ totalRequests: 1 });
+    await historyOf({ licenseKey: license.licenseKey }, 1);
+    const { licenseKey, productId } = license;
+    expect((await validate({ licenseKey, productId })).json).toMatchObject({ totalRequests: 2 });
+  });
+
+  it('to an invalid request has exactly two fields', async () => {
+    const answer = await validate({ licenseKey: 'unknown', productId: product.id });
+    expect(answer.status).toBe(400);
+    expect(answer.json).toStrictEqual(refusal('License not found or invalid'));
+  });
+
+  it('never shows the reason of a blacklist entry', async () => {
+    await createBlacklist({ data: '192.0.2.99', reason: 'The-Secret-Reason' });
+    const { answer, record } = await ask({ ip: '192.0.2.99' });
+    expect(answer.json).toStrictEqual(refusal('IP address is blacklisted'));
+    expect((await record())?.blockReason).toBe('The-Secret-Reason');
+  });
+});
+
+describe('required fields', () => {
+  it.each([
+    [{ licenseKey: undefined }, 'licenseKey is required'],
+    [{ licenseKey: null }, 'licenseKey is required'],
+    [{ licenseKey: '' }, 'licenseKey is required'],
+    [{ licenseKey: ' \r\n\t' }, 'licenseKey is required'],
+    [{ licenseKey: true }, 'licenseKey must be a string'],
+    [{ licenseKey: ['KEY'] }, 'licenseKey must be a string'],
+    [{ licenseKey: {} }, 'licenseKey must be a string'],
+    [{ productId: undefined }, 'productId is required'],
+    [{ productId: null }, 'productId is required'],
+    [{ productId: '' }, 'productId is required'],
+    [{ productId: 'abc' }, 'productId must be an integer'],
+    [{ productId: '602x' }, 'productId must be an integer'],
+    [{ productId: '0x25A' }, 'productId must be an integer'],
+    [{ productId: 602.5 }, 'productId must be an integer'],
+    [{ productId: '602.5' }, 'productId must be an integer'],
+    [{ productId: 2 ** 53 }, 'productId must be an integer'],
+    [{ productId: '9007199254740993' }, 'productId must be an integer'],
+    [{ productId: true }, 'productId must be an integer'],
+    [{ productId: [602] }, 'productId must be an integer'],
+  ])('%j is refused: %s', async (fields, message) => {
+    const { answer } = await ask(fields);
+    expect(answer.status).toBe(400);
+    expect(answer.json).toStrictEqual(refusal(message));
+  });
+
+  it.each([
+    '',
+    ' ',
+    'null',
+    '[]',
+    '"KEY"',
+    '602',
+    '{',
+    '{"licenseKey":"KEY",}',
+    "{'licenseKey':'KEY'}",
+    'licenseKey=KEY&productId=602',
+    '<xml/>',
+    '[{"licenseKey":"KEY","productId":602}]',
+  ])('a body that is no object is refused: %j', async (body) => {
+    const answer = await validate(body);
+    expect(answer.status).toBe(400);
+    expect(answer.json).toStrictEqual(refusal('Body must be a JSON object'));
+  });
+
+  it.each([
+    ['a number', (id: number) => `${id}`],
+    ['a number with a fraction of nothing', (id: number) => `${id}.0`],
+    ['a number with an exponent', (id: number) => `${id}e0`],
+    ['text', (id: number) => `"${id}"`],
+    ['text with a fraction of nothing', (id: number) => `"${id}.0"`],
+  ])('productId may be %s', async (_form, write) => {
+    const answer = await askWith(
+      (licenseKey) => `{"licenseKey":"${licenseKey}","productId":${write(product.id)}}`,
+    );
+    expect(answer.status).toBe(200);
+  });
+
+  it.each([
+    ['in lower case', (key: string) => key.toLowerCase()],
+    ['in upper case', (key: string) => key.toUpperCase()],
+    ['between blanks', (key: string) => ` \t${key}\u00A0 `],
+    ['before a line end', (key: string) => `${key}\r\n`],
+    ['behind a byte-order mark', (key: string) => `\uFEFF${key}`],
+  ])('licenseKey may be %s', async (_form, spell) => {
+    const license = await createLicense({ productId: product.id });
+    const { licenseKey, productId } = license;
+    const answer = await validate({ licenseKey: spell(licenseKey), productId });
+    expect(answer.status).toBe(200);
+    await historyOf({ licenseKey }, 1);
+    expect((await getLicense(license.id)).totalRequests).toBe(1);
+  });
+
+  it.each(['7', 'plain', 'a key with blanks', 'ключ', '🔑', "'; --", 'x'.repeat(300), 12_345])(
+    'checks no format: licenseKey %j is merely unknown',
+    async (licenseKey) => {
+      const answer = await validate({ licenseKey, productId: product.id });
+      expect(answer.json).toStrictEqual(refusal('License not found or invalid'));
+    },
+  );
+});
+
+describe('the body', () => {
+  it.each([
+    'application/json',
+    'application/json; utf-8',
+    'application/json; charset=utf-8',
+    'text/plain',
+    'text/plain;charset=ISO-8859-1',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+    'multipart/form-data; boundary=x',
+    'application/octet-stream',
+    'nonsense',
+    '',
+  ])('is JSON with Content-Type "%s"', async (contentType) => {
+    const { answer } = await ask({}, { headers: { 'Content-Type': contentType } });
+    expect(answer.status).toBe(200);
+  });
+
+  it('is JSON without a Content-Type', async () => {
+    const { licenseKey, productId } = await createLicense({ productId: product.id });
+    const request = new Request('http://licet.test/api/v1/validate', {
+      method: 'POST',
+      // Of text the platform knows a type; of bytes it does not.
+      body: new TextEncoder().encode(JSON.stringify({ licenseKey, productId })),
+    });
+    expect(request.headers.has('Content-Type')).toBe(false);
+    expect((await exports.default.fetch(request)).status).toBe(200);
+  });
+
+  it('may begin with a byte-order mark and have blanks around', async () => {
+    const answer = await askWith(
+      (licenseKey) => `\uFEFF \n${JSON.stringify({ licenseKey, productId: product.id })}\r\n`,
+    );
+    expect(answer.status).toBe(200);
+  });
+
+  it('may have fields that we do not know', async () => {
+    const { answer } = await ask({
+      pluginName: 'x',
+      nested: { licenseKey: [1] },
+      LICENSEKEY: 'no',
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  it('may have every optional field as null', async () => {
+    const { answer } = await ask(Object.fromEntries(OPTIONAL.map((field) => [field, null])));
+    expect(answer.status).toBe(200);
+  });
+});
+
+/** Fields that are only logged, and their names in the history. */
+const LOGGED = [
+  { field: 'productVersion', column: 'productVersion' },
+  { field: 'operatingSystem', column: 'operatingSystem' },
+  { field: 'osVersion', column: 'operatingSystemVersion' },
+  { field: 'operatingSystemVersion', column: 'operatingSystemVersion' },
+  { field: 'osArchitecture', column: 'operatingSystemArchitecture' },
+  { field: 'operatingSystemArchitecture', column: 'operatingSystemArchitecture' },
+  { field: 'javaVersion', column: 'javaVersion' },
+  { field: 'macAddress', column: 'macAddress' },
+] as const;
+
+describe('logged fields', () => {
+  it.each(LOGGED)('$field is logged as $column', async ({ field, column }) => {
+    const { answer, record } = await ask({ [field]: 'Some text, 1.0' });
+    expect(answer.status).toBe(200);
+    expect(await record()).toMatchObject({ [column]: 'Some text, 1.0' });
+  });
+
+  it.each(LOGGED)('$field is cut at 255 characters', async ({ field, column }) => {
+    const { record } = await ask({ [field]: `${'x'.repeat(254)}yz` });
+    expect(await record()).toMatchObject({ [column]: `${'x'.repeat(254)}y` });
+  });
+
+  it.each([
+    ['null', null],
+    ['', null],
+    ['  ', null],
+    [null, null],
+    [17, '17'],
+    [17.5, '17.5'],
+    [true, null],
+    [['a'], null],
+    [{}, null],
+  ])('the value %j is logged as %j', async (value, logged) => {
+    const { answer, record } = await ask({ javaVersion: value });
+    expect(answer.status).toBe(200);
+    expect((await record())?.javaVersion).toBe(logged);
+  });
+
+  it.each([
+    { long: 'operatingSystemVersion', short: 'osVersion' },
+    { long: 'operatingSystemArchitecture', short: 'osArchitecture' },
+  ] as const)('$long wins over $short, unless it is absent', async ({ long, short }) => {
+    const both = await ask({ [short]: 'short', [long]: 'long' });
+    expect((await both.record())?.[long]).toBe('long');
+    for (const absent of [null, '', 'null']) {
+      const one = await ask({ [short]: 'short', [long]: absent });
+      expect((await one.record())?.[long]).toBe('short');
+    }
+  });
+
+  it('a key of any length is logged up to 255 characters', async () => {
+    const licenseKey = `Long-${'k'.repeat(300)}`;
+    await validate({ licenseKey, productId: product.id, ip: '192.0.2.55' });
+    const [record] = await historyOf({ ip: '192.0.2.55' }, 1);
+    expect(record?.licenseKey).toBe(licenseKey.slice(0, 255));
+  });
+});
+
+describe('hwid', () => {
+  it.each([
+    ['null', null],
+    ['', null],
+    [' \n', null],
+    [null, null],
+    [' some-id ', 'some-id'],
+    [4711, '4711'],
+    [0, '0'],
+  ])('%j is read as %j', async (hwid, read) => {
+    const { licenseKey, productId, id } = await createLicense({ productId: product.id });
+    expect((await validate({ licenseKey, productId, hwid })).status).toBe(200);
+    expect((await getLicense(id)).hwids).toEqual(read === null ? [] : [read]);
+    const [record] = await historyOf({ licenseKey }, 1);
+    expect(record?.hwid).toBe(read);
+  });
+
+  it.each([[true], [false], [['id']], [{ id: 1 }]])('%j is refused', async (hwid) => {
+    const { answer } = await ask({ hwid });
+    expect(answer.status).toBe(400);
+    expect(answer.json).toStrictEqual(refusal('hwid must be a string'));
+  });
+});
+
+describe('ip', () => {
+  /** What is bound and logged for a body's `ip` when the connection comes from CONNECTING. */
+  it.each([
+    ['198.51.100.7', '198.51.100.7'],
+    [' 198.51.100.7\n', '198.51.100.7'],
+    ['2001:DB8:0:0::1', '2001:db8::1'],
+    ['::ffff:198.51.100.7', '198.51.100.7'],
+    ['::FFFF:C633:6407', '198.51.100.7'],
+    [undefined, CONNECTING],
+    [null, CONNECTING],
+    ['', CONNECTING],
+    ['null', CONNECTING],
+    ['Unknown', CONNECTING],
+    ['localhost', CONNECTING],
+    ['198.51.100.7:25565', CONNECTING],
+    ['198.51.100', CONNECTING],
+    ['198.51.100.256', CONNECTING],
+    ['0198.51.100.7', CONNECTING],
+    ['198.51.100.0/24', CONNECTING],
+    ['fe80::1%eth0', CONNECTING],
+    ['[2001:db8::1]', CONNECTING],
+    [3_325_256_711, CONNECTING],
+    [true, CONNECTING],
+    [['198.51.100.7'], CONNECTING],
+  ])('%j is read as %s', async (ip, read) => {
+    const { licenseKey, productId, id } = await createLicense({ productId: product.id });
+    const answer = await validate({ licenseKey, productId, ip }, { connectingAddress: CONNECTING });
+    expect(answer.status).toBe(200);
+    expect((await getLicense(id)).ips).toEqual([read]);
+    const [record] = await historyOf({ licenseKey }, 1);
+    expect(record?.ip).toBe(read);
+  });
+
+  it.each([
+    ['2001:DB8::00AB', '2001:db8::ab'],
+    ['::ffff:192.0.2.10', '192.0.2.10'],
+  ])('a connecting address %s is read as %s', async (connectingAddress, read) => {
+    const { licenseKey, productId, id } = await createLicense({ productId: product.id });
+    await validate({ licenseKey, productId }, { connectingAddress });
+    expect((await getLicense(id)).ips).toEqual([read]);
+  });
+
+  it.each(['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Connecting-IPv6'])(
+    'is never taken from %s',
+    async (header) => {
+      const { licenseKey, productId, id } = await createLicense({ productId: product.id });
+      await validate(
+        { licenseKey, productId },
+        { connectingAddress: CONNECTING, headers: { [header]: '198.51.100.7' } },
+      );
+      expect((await getLicense(id)).ips).toEqual([CONNECTING]);
+    },
+  );
+
+  it('checks only the address that is bound: a limit knows no second one', async () => {
+    const license = await createLicense({ productId: product.id, maxIPs: 1 });
+    const { licenseKey, productId } = license;
+    for (const connectingAddress of ['192.0.2.20', '192.0.2.21']) {
+      const answer = await validate(
+        { licenseKey, productId, ip: '198.51.100.7' },
+        { connectingAddress },
+      );
+      expect(answer.status).toBe(200);
+    }
+    expect((await getLicense(license.id)).ips).toEqual(['198.51.100.7']);
+  });
+});
