@@ -1,0 +1,163 @@
+import { exports } from 'cloudflare:workers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  call,
+  createLicense,
+  createProduct,
+  expectError,
+  getLicense,
+  historyOf,
+  type License,
+  validate,
+} from '../support/client';
+import { ROOT_TOKEN } from '../support/root-token';
+
+/** Section 8: what the service takes at most. Rate limits come with decisions 1.7. */
+
+let license: License;
+let asked: { licenseKey: string; productId: number };
+
+beforeAll(async () => {
+  const product = await createProduct();
+  license = await createLicense({ productId: product.id, maxIPs: -1, maxHWIDs: -1 });
+  asked = { licenseKey: license.licenseKey, productId: product.id };
+});
+
+/** A JSON object of exactly so many bytes. */
+function bodyOf(bytes: number, fields: object): string {
+  const empty = JSON.stringify({ ...fields, filler: '' });
+  return JSON.stringify({ ...fields, filler: 'x'.repeat(bytes - empty.length) });
+}
+
+/** A POST that does not say how long its body is. */
+function postInChunks(path: string, body: string): Promise<Response> {
+  const bytes = new TextEncoder().encode(body);
+  let sent = 0;
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (sent >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(sent, sent + 4_096));
+      sent += 4_096;
+    },
+  });
+  return exports.default.fetch(
+    new Request(`http://licet.test${path}`, {
+      method: 'POST',
+      headers: { TOKEN: ROOT_TOKEN },
+      body: stream,
+    }),
+  );
+}
+
+const KIB = 1024;
+const TOO_LARGE = { valid: false, message: 'Body must be at most 16384 bytes' };
+
+describe.each(['v1', 'v2'])('the body of a %s validation', (version) => {
+  const path = `/api/${version}/validate`;
+
+  it('may have 16 KiB', async () => {
+    const answer = await call('POST', path, { body: bodyOf(16 * KIB, asked) });
+    expect(answer.status).toBe(200);
+  });
+
+  it('of one byte more answers 413 in two fields', async () => {
+    const answer = await call('POST', path, { body: bodyOf(16 * KIB + 1, asked) });
+    expect(answer.status).toBe(413);
+    expect(answer.json).toStrictEqual(TOO_LARGE);
+  });
+
+  it('is measured in bytes, not characters', async () => {
+    const answer = await call('POST', path, {
+      body: JSON.stringify({ ...asked, filler: 'ж'.repeat(9_000) }),
+    });
+    expect(answer.status).toBe(413);
+  });
+
+  it('is measured while it arrives, where its length is not told', async () => {
+    const fits = await postInChunks(path, bodyOf(16 * KIB, asked));
+    expect(fits.status).toBe(200);
+    const tooLarge = await postInChunks(path, bodyOf(16 * KIB + 1, asked));
+    expect(tooLarge.status).toBe(413);
+    expect(await tooLarge.json()).toStrictEqual(TOO_LARGE);
+  });
+});
+
+describe('a validation that is too large', () => {
+  it('is recorded with the connecting address, and binds and counts nothing', async () => {
+    const { totalRequests } = await getLicense(license.id);
+    const connectingAddress = '192.0.2.113';
+    const answer = await validate(bodyOf(17 * KIB, asked), { connectingAddress });
+    expect(answer.status).toBe(413);
+    const [record] = await historyOf({ ip: connectingAddress }, 1);
+    expect(record).toMatchObject({
+      licenseId: null,
+      licenseKey: null,
+      responseType: 'INVALID_REQUEST',
+      valid: false,
+      successful: true,
+    });
+    expect((await getLicense(license.id)).totalRequests).toBe(totalRequests);
+  });
+});
+
+describe('other bodies', () => {
+  const productBody = { name: 'Large', productType: 'OTHER' };
+
+  it('of 1 MiB are read', async () => {
+    const answer = await call('POST', '/api/v2/products', { body: bodyOf(KIB * KIB, productBody) });
+    expectError(answer, 400, /filler/);
+  });
+
+  it('of one byte more answer 413 in the error structure', async () => {
+    const body = bodyOf(KIB * KIB + 1, productBody);
+    for (const [method, path] of [
+      ['POST', '/api/v2/products'],
+      ['PUT', `/api/v2/licenses/${license.id}`],
+    ] as const) {
+      expectError(await call(method, path, { body }), 413, /1048576 bytes/);
+    }
+  });
+
+  it('of unknown length are measured while they arrive', async () => {
+    const response = await postInChunks('/api/v2/products', bodyOf(KIB * KIB + 1, productBody));
+    expect(response.status).toBe(413);
+  });
+});
+
+describe('the bounds of a validation', () => {
+  it('a hwid may have 512 characters', async () => {
+    const hwid = 'h'.repeat(512);
+    const { licenseKey, productId, id } = await createLicense({ productId: license.productId });
+    expect((await validate({ licenseKey, productId, hwid })).status).toBe(200);
+    expect((await getLicense(id)).hwids).toEqual([hwid]);
+    const [record] = await historyOf({ hwid }, 1);
+    expect(record?.licenseId).toBe(id);
+  });
+
+  it('a hwid of 513 characters is refused', async () => {
+    const answer = await validate({ ...asked, hwid: 'h'.repeat(513) });
+    expect(answer.status).toBe(400);
+    expect(answer.json).toStrictEqual({
+      valid: false,
+      message: 'hwid must be at most 512 characters',
+    });
+  });
+});
+
+describe('the bounds of a license', () => {
+  const create = (limits: object) =>
+    call('POST', '/api/v2/licenses', {
+      body: { productId: license.productId, licenseType: 'PERMANENT', ...limits },
+    });
+
+  it.each([-1, 0, 1, 2_147_483_647])('a limit may be %d', async (limit) => {
+    const answer = await create({ maxIPs: limit, maxHWIDs: limit });
+    expect(answer.status).toBe(201);
+    expect(answer.json).toMatchObject({ maxIPs: limit, maxHWIDs: limit });
+  });
+
+  it.each([-2, 1.5, 2_147_483_648, '5', true])('a limit of %j is refused', async (limit) => {
+    expectError(await create({ maxIPs: limit }), 400, /^maxIPs /);
+    expectError(await create({ maxHWIDs: limit }), 400, /^maxHWIDs /);
+  });
+});
