@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import {
+  call,
+  createBlacklist,
+  createLicense,
+  createProduct,
+  expectError,
+  getLicense,
+  getProduct,
+  historyOf,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { idsOf, products, read, readList, withoutChange } from '../support/resources';
+
+const post = (body: object) => call('POST', products.path, { body });
+const pathOf = (id: number) => `${products.path}/${id}`;
+
+it('GET products lists the products, and GET of one shows it', async () => {
+  const product = await createProduct({ name: 'Guard' });
+  expect(await readList(products.path)).toContainEqual(product);
+  expect(await read(pathOf(product.id))).toEqual(product);
+});
+
+it('POST creates a product from the fields of the interface', async () => {
+  const body = {
+    name: 'Guard',
+    description: 'Protects regions',
+    productType: 'OTHER',
+    productTypeOther: 'Data pack',
+    defaultMaxIPs: 2,
+    defaultMaxHWIDs: 3,
+  };
+  const answer = await post(body);
+  expect(answer.status).toBe(201);
+  expect(answer.json).toMatchObject(body);
+});
+
+it.each(['name', 'productType'])('a product without %s is refused', async (field) => {
+  const { [field]: _, ...body } = await products.fullBody();
+  const answer = await withoutChange(products.path, () => post(body));
+  expectError(answer, 400, `${field} is required`);
+});
+
+it.each([
+  ['name', '', 'name must not be empty'],
+  ['name', '   ', 'name must not be empty'],
+  ['name', null, 'name must be a string'],
+  ['name', 5, 'name must be a string'],
+  ['name', 'n'.repeat(256), 'name must be at most 255 characters'],
+  ['description', {}, 'description must be a string'],
+  ['defaultMaxIPs', -2, 'defaultMaxIPs must be at least -1'],
+  ['defaultMaxIPs', 1.5, 'defaultMaxIPs must be an integer'],
+  ['defaultMaxIPs', '5', 'defaultMaxIPs must be a number'],
+  ['defaultMaxHWIDs', -2, 'defaultMaxHWIDs must be at least -1'],
+  ['defaultMaxHWIDs', 1e10, 'defaultMaxHWIDs must be at most 2147483647'],
+  ['url', 5, 'url must be a string'],
+  ['imageUrl', [], 'imageUrl must be a string'],
+])('a %s of %j is refused on create and on update', async (field, value, message) => {
+  const body = { ...(await products.fullBody()), [field]: value };
+  expectError(await withoutChange(products.path, () => post(body)), 400, message);
+  const path = pathOf((await createProduct()).id);
+  const update = () => call('PUT', path, { body: { description: 'new', [field]: value } });
+  expectError(await withoutChange(path, update), 400, message);
+});
+
+it('an error names every field that is wrong', async () => {
+  const answer = await post({ name: '', productType: 'OTHER', defaultMaxIPs: -2 });
+  expectError(answer, 400, 'name must not be empty; defaultMaxIPs must be at least -1');
+});
+
+it("a product's own limits default to 5 and 5", async () => {
+  const body = { defaultMaxIPs: null, defaultMaxHWIDs: null };
+  expect(await createProduct(body)).toMatchObject({ defaultMaxIPs: 5, defaultMaxHWIDs: 5 });
+  expect(await createProduct()).toMatchObject({ defaultMaxIPs: 5, defaultMaxHWIDs: 5 });
+});
+
+it('product names need not be unique', async () => {
+  const one = await createProduct({ name: 'Same' });
+  const other = await createProduct({ name: 'Same' });
+  expect(other.id).not.toBe(one.id);
+});
+
+it('products are filtered by productType', async () => {
+  const mod = await createProduct({ productType: 'GAME_JAVA_MOD' });
+  const plugin = await createProduct({ productType: 'GAME_BEDROCK_MOD' });
+  const ids = await idsOf(`${products.path}?productType=GAME_JAVA_MOD`);
+  expect(ids).toContain(mod.id);
+  expect(ids).not.toContain(plugin.id);
+});
+
+it('products are searched by text in name and description, without case, letter for letter', async () => {
+  const byName = await createProduct({ name: 'Region 100%_GUARD' });
+  const byDescription = await createProduct({ description: 'like Region 100%_Guard' });
+  await createProduct({ name: 'Region 100 safe guard' });
+  expect(await idsOf(`${products.path}?q=${encodeURIComponent('100%_guard')}`)).toEqual([
+    byName.id,
+    byDescription.id,
+  ]);
+});
+
+describe('DELETE', () => {
+  it.each(['ACTIVE', 'EXPIRED', 'DEACTIVATED'])(
+    'of a product with a license that is %s answers 409 and changes nothing',
+    async (status) => {
+      const { id: productId } = await createProduct();
+      const deleted = await createLicense({ productId, licenseStatus: 'DELETED' });
+      const { id } = await createLicense({
+        productId,
+        licenseType: 'TEMPORARY',
+        expiryDate: status === 'EXPIRED' ? '2001-01-01' : '2099-01-01',
+        licenseStatus: status,
+        ips: ['203.0.113.1'],
+      });
+      const license = await getLicense(id);
+      expect(license.licenseStatus).toBe(status);
+
+      const answer = await withoutChange(pathOf(productId), () =>
+        call('DELETE', pathOf(productId)),
+      );
+
+      expectError(answer, 409, 'Product has licenses, cannot delete');
+      expect(await getLicense(id)).toEqual(license);
+      expect(await getLicense(deleted.id)).toEqual(deleted);
+    },
+  );
+
+  it('takes the DELETED licenses and its blacklist entries with it; history stays', async () => {
+    const { id: productId } = await createProduct();
+    const license = await createLicense({ productId });
+    const { licenseKey } = license;
+    const entry = await createBlacklist({
+      data: '198.51.100.1',
+      isForAllProducts: false,
+      productId,
+    });
+    const general = await createBlacklist({ data: '198.51.100.2' });
+    expect((await validate({ licenseKey, productId, ip: '203.0.113.1' })).status).toBe(200);
+    const history = await historyOf({ licenseKey }, 1);
+    await updateLicense(license.id, { licenseStatus: 'DELETED' });
+
+    expect((await call('DELETE', pathOf(productId))).status).toBe(204);
+
+    expectError(await call('GET', pathOf(productId)), 404, 'Product not found');
+    expectError(await call('GET', `/api/v2/licenses/${license.id}`), 404, 'License not found');
+    expect((await call('GET', `/api/v2/licenses?licenseStatus=DELETED`)).json).not.toContainEqual(
+      expect.objectContaining({ id: license.id }),
+    );
+    expect(await idsOf('/api/v2/blacklists')).toContain(general.id);
+    expect(await idsOf('/api/v2/blacklists')).not.toContain(entry.id);
+    expect(await historyOf({ licenseKey }, 1)).toEqual(history);
+    expect(await read(`/api/v2/requests/${history[0]?.id}`)).toEqual(history[0]);
+    expect((await validate({ licenseKey, productId })).json).toEqual({
+      valid: false,
+      message: 'License not found or invalid',
+    });
+  });
+
+  it('of one product leaves the others and their licenses', async () => {
+    const { id } = await createProduct();
+    const other = await createProduct();
+    const license = await createLicense({ productId: other.id, licenseStatus: 'DELETED' });
+    expect((await call('DELETE', pathOf(id))).status).toBe(204);
+    expect(await getProduct(other.id)).toEqual(other);
+    expect(await getLicense(license.id)).toEqual(license);
+  });
+
+  it('the ids of licenses that went with their product are never used again', async () => {
+    const { id: productId } = await createProduct();
+    const { id: last } = await createLicense({ productId, licenseStatus: 'DELETED' });
+    expect((await call('DELETE', pathOf(productId))).status).toBe(204);
+    const next = await createProduct();
+    expect(next.id).toBeGreaterThan(productId);
+    expect((await createLicense({ productId: next.id })).id).toBeGreaterThan(last);
+  });
+});

@@ -1,0 +1,320 @@
+import { describe, expect, it } from 'vitest';
+import {
+  call,
+  createLicense,
+  createProduct,
+  expectError,
+  getLicense,
+  type License,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { idsOf, licenses, read, readList, withoutChange } from '../support/resources';
+
+const post = (body: object) => call('POST', licenses.path, { body });
+const put = (id: number, body: object) => call('PUT', `${licenses.path}/${id}`, { body });
+const listed = (path: string) => idsOf(`${licenses.path}/${path}`);
+
+/** A license of a new product. */
+const createOwned = async (fields: object = {}): Promise<License> =>
+  createLicense({ productId: (await createProduct()).id, ...fields });
+
+const setEmail = async ({ customer }: License, email: string) => {
+  const answer = await call('PUT', `/api/v2/customers/${customer?.id}`, { body: { email } });
+  expect(answer.status, answer.text).toBe(200);
+};
+
+it('GET licenses lists the licenses, and GET of one shows it', async () => {
+  const license = await createOwned({ notes: 'first' });
+  expect(await readList(licenses.path)).toContainEqual(license);
+  expect(await read(`${licenses.path}/${license.id}`)).toEqual(license);
+});
+
+describe('POST', () => {
+  it('creates a license from the fields of the interface, with a key of the service', async () => {
+    const body = {
+      productId: (await createProduct()).id,
+      licenseType: 'TEMPORARY',
+      licensePlatform: 'OTHER',
+      licensePlatformOther: 'Forum',
+      ownerPlatformId: 'f-1',
+      expiryDate: '2099-01-01T00:00:00.000+00:00',
+      maxIPs: 1,
+      maxHWIDs: 2,
+      ownerChatId: '42',
+      ownerChatUsername: 'steve',
+      notes: 'none',
+    };
+    const answer = await post(body);
+    expect(answer.status).toBe(201);
+    expect(answer.json).toMatchObject({ ...body, licenseKey: expect.stringMatching(/^.{24}$/) });
+  });
+
+  it.each(['productId', 'licenseType'])('without %s is refused', async (field) => {
+    const { [field]: _, ...body } = await licenses.fullBody();
+    const answer = await withoutChange(licenses.path, () => post(body));
+    expectError(answer, 400, `${field} is required`);
+  });
+
+  it.each([
+    ['absent', {}],
+    ['null', { maxIPs: null, maxHWIDs: null }],
+  ])("with limits that are %s takes its product's", async (_, limits) => {
+    const { id: productId } = await createProduct({ defaultMaxIPs: 0, defaultMaxHWIDs: -1 });
+    expect(await createLicense({ productId, ...limits })).toMatchObject({
+      maxIPs: 0,
+      maxHWIDs: -1,
+    });
+  });
+
+  it('with its own limits keeps them whatever its product says', async () => {
+    const { id: productId } = await createProduct({ defaultMaxIPs: 3, defaultMaxHWIDs: 3 });
+    const limits = { maxIPs: -1, maxHWIDs: 0 };
+    const { id } = await createLicense({ productId, ...limits });
+    await call('PUT', `/api/v2/products/${productId}`, { body: { defaultMaxIPs: 9 } });
+    expect(await getLicense(id)).toMatchObject(limits);
+  });
+});
+
+describe('Bad input', () => {
+  it.each([
+    ['productId', 999_999, 'productId is not a product'],
+    ['productId', '1', 'productId must be a number'],
+    ['maxIPs', -2, 'maxIPs must be at least -1'],
+    ['maxHWIDs', -2, 'maxHWIDs must be at least -1'],
+    ['maxIPs', 1.5, 'maxIPs must be an integer'],
+    ['maxIPs', 'unlimited', 'maxIPs must be a number'],
+    ['ips', ['203.0.113.1', 'localhost'], 'ips[1] must be an IP address'],
+    ['ips', ['203.0.113.0/24'], 'ips[0] must be an IP address'],
+    ['ips', '203.0.113.1', 'ips must be an array'],
+    ['ips', null, 'ips must be an array'],
+    ['hwids', [''], 'hwids[0] must not be empty'],
+    ['hwids', ['h'.repeat(513)], 'hwids[0] must be at most 512 characters'],
+    ['hwids', [5], 'hwids[0] must be a string'],
+    ['hwids', ['1', '2', '3', '4'], 'hwids must be at most 3 in number, the limit in maxHWIDs'],
+    [
+      'ips',
+      ['10.0.0.1', '10.0.0.2', '10.0.0.3'],
+      'ips must be at most 2 in number, the limit in maxIPs',
+    ],
+    ['notes', 5, 'notes must be a string'],
+    ['notes', 'n'.repeat(10_001), 'notes must be at most 10000 characters'],
+    ['ownerChatId', '4'.repeat(256), 'ownerChatId must be at most 255 characters'],
+    ['ownerChatUsername', {}, 'ownerChatUsername must be a string'],
+    ['licensePlatformOther', [], 'licensePlatformOther must be a string'],
+  ])('%s of %j answers 400 on create and on update', async (field, value, message) => {
+    const body = { ...(await licenses.fullBody()), [field]: value };
+    expectError(await withoutChange(licenses.path, () => post(body)), 400, message);
+    const { id } = await licenses.create();
+    const update = () => put(id, { ...licenses.changes(), maxIPs: 2, maxHWIDs: 3, [field]: value });
+    expectError(await withoutChange(`${licenses.path}/${id}`, update), 400, message);
+  });
+
+  it.each(['maxIPs', 'maxHWIDs', 'licenseType', 'licenseStatus', 'productId'])(
+    '%s cannot be cleared',
+    async (field) => {
+      const { id } = await createOwned();
+      const update = () => put(id, { notes: 'new', [field]: null });
+      const answer = await withoutChange(`${licenses.path}/${id}`, update);
+      expectError(answer, 400, new RegExp(`^${field} must be`));
+    },
+  );
+});
+
+describe('PUT', () => {
+  it('moves a license to another product', async () => {
+    const license = await createOwned();
+    const { id: productId } = await createProduct();
+    const moved = await updateLicense(license.id, { productId });
+    expect(moved).toMatchObject({ productId, productIdString: String(productId) });
+    const ask = (asked: number) => validate({ licenseKey: license.licenseKey, productId: asked });
+    expect((await ask(productId)).status).toBe(200);
+    expect((await ask(license.productId)).status).toBe(400);
+  });
+
+  it('takes the addresses in canonical form, each once, in the order in which they were bound', async () => {
+    const { id } = await createOwned({ ips: ['2001:DB8:0:0::1', '::ffff:10.0.0.1', '10.0.0.1'] });
+    expect((await getLicense(id)).ips).toEqual(['2001:db8::1', '10.0.0.1']);
+    await updateLicense(id, { ips: ['203.0.113.1', '10.0.0.1', '2001:db8::1'] });
+    expect((await getLicense(id)).ips).toEqual(['2001:db8::1', '10.0.0.1', '203.0.113.1']);
+    await updateLicense(id, { ips: ['203.0.113.1', '10.0.0.1'] });
+    expect((await getLicense(id)).ips).toEqual(['10.0.0.1', '203.0.113.1']);
+  });
+
+  it('with [] frees all slots of that kind and no other', async () => {
+    const { id } = await createOwned({ ips: ['203.0.113.1'], hwids: ['HW-1', 'HW-2'] });
+    await updateLicense(id, { hwids: [] });
+    expect(await getLicense(id)).toMatchObject({ ips: ['203.0.113.1'], hwids: [] });
+    await updateLicense(id, { ips: [] });
+    expect(await getLicense(id)).toMatchObject({ ips: [], hwids: [] });
+  });
+
+  it('takes its own licenseKey, compared as a validation compares', async () => {
+    const { id, licenseKey } = await createOwned();
+    expect((await put(id, { licenseKey: ` ${licenseKey.toLowerCase()} ` })).status).toBe(200);
+    expect((await getLicense(id)).licenseKey).toBe(licenseKey);
+  });
+});
+
+describe('by-license-key', () => {
+  const byKey = (key: string) =>
+    call('GET', `${licenses.path}/by-license-key/${encodeURIComponent(key)}`);
+
+  it('gives the license, its key compared as a validation compares', async () => {
+    const license = await createOwned();
+    const { licenseKey, productId } = license;
+    const forms = [
+      licenseKey,
+      licenseKey.toLowerCase(),
+      ` ${licenseKey}\r\n`,
+      `\uFEFF${licenseKey}`,
+    ];
+    for (const form of forms) {
+      expect((await byKey(form)).json).toEqual({ ...license, totalRequests: expect.any(Number) });
+      expect((await validate({ licenseKey: form, productId })).status).toBe(200);
+    }
+  });
+
+  it.each(['0000-0000-0000-0000-0000', '%', 'a/b', '\0', "' or 1=1 --"])(
+    'of no license, %j, answers 404',
+    async (key) => {
+      expectError(await byKey(key), 404, 'License not found');
+    },
+  );
+});
+
+describe('Lists by owner and product', () => {
+  it('by-customer-email gives the licenses of that customer, without regard to case', async () => {
+    const first = await createOwned({ ownerChatId: 'mail-1' });
+    const second = await createOwned({ ownerChatId: 'mail-1' });
+    await createOwned({ ownerChatId: 'mail-2' });
+    await setEmail(first, 'Ada+Shop@Example.com');
+    for (const email of [
+      'Ada+Shop@Example.com',
+      'ada+shop@example.COM',
+      'ADA%2BSHOP@EXAMPLE.COM',
+    ]) {
+      expect(await listed(`by-customer-email/${email}`)).toEqual([first.id, second.id]);
+    }
+  });
+
+  it('by-platform gives the licenses of that account, on that platform alone', async () => {
+    const owner = { licensePlatform: 'PLATFORM_B', ownerPlatformId: 'id/with %' };
+    const first = await createOwned(owner);
+    const second = await createOwned(owner);
+    await createOwned({ ...owner, licensePlatform: 'PLATFORM_C' });
+    await createOwned({ ...owner, ownerPlatformId: 'ID/with %' });
+    const path = `by-platform/PLATFORM_B/${encodeURIComponent('id/with %')}`;
+    expect(await listed(path)).toEqual([first.id, second.id]);
+    expect(await listed(`${path}?productId=${second.productId}`)).toEqual([second.id]);
+    expect(await listed(`${path}?productId=999999`)).toEqual([]);
+  });
+
+  it.each(['PLATFORM_A', 'PLATFORM_B', 'PLATFORM_C', 'MARKET_A', 'MARKET_B', 'CHAT', 'OTHER'])(
+    'by-platform takes %s',
+    async (licensePlatform) => {
+      const { id } = await createOwned({ licensePlatform, ownerPlatformId: '0815' });
+      expect(await listed(`by-platform/${licensePlatform}/0815`)).toEqual([id]);
+    },
+  );
+
+  it('by-customer-id gives the licenses of that customer', async () => {
+    const first = await createOwned({ ownerChatId: 'customer-1' });
+    const second = await createOwned({ ownerChatId: 'customer-1' });
+    await createOwned({ ownerChatId: 'customer-2' });
+    expect(await listed(`by-customer-id/${first.customer?.id}`)).toEqual([first.id, second.id]);
+  });
+
+  it('by-product-id gives the licenses of that product', async () => {
+    const { id, productId } = await createOwned();
+    await createOwned();
+    const { id: second } = await createLicense({ productId });
+    expect(await listed(`by-product-id/${productId}`)).toEqual([id, second]);
+  });
+
+  it('by-chat-id gives the licenses of that CHAT user', async () => {
+    const first = await createOwned({ ownerChatId: '123456789012345678' });
+    await createOwned({ ownerChatId: '123456789012345679' });
+    const second = await createOwned({ ownerChatId: '123456789012345678' });
+    expect(await listed('by-chat-id/123456789012345678')).toEqual([first.id, second.id]);
+  });
+
+  it.each([
+    'by-customer-email/nobody@example.com',
+    'by-customer-email/no-address',
+    'by-customer-email/%00',
+    'by-platform/PLATFORM_A/nobody',
+    'by-platform/CHAT/%27',
+    'by-customer-id/999999',
+    'by-product-id/999999',
+    'by-chat-id/nobody',
+    'by-chat-id/%E0%A4%A',
+  ])('%s answers [] when nothing matches', async (path) => {
+    const answer = await call('GET', `${licenses.path}/${path}`);
+    expect([answer.status, answer.json]).toEqual([200, []]);
+  });
+
+  it.each([
+    ['by-customer-id/abc', 'customerId must be a positive integer'],
+    ['by-customer-id/1.5', 'customerId must be a positive integer'],
+    ['by-product-id/0', 'productId must be a positive integer'],
+    ['by-product-id/-1', 'productId must be a positive integer'],
+    ['by-product-id/9007199254740993', 'productId must be a positive integer'],
+    ['by-platform/platform_a/5', /^platform must be one of PLATFORM_A, /],
+    ['by-platform/PLATFORM_A/5?productId=x', 'productId must be a positive integer'],
+  ])('%s answers 400', async (path, message) => {
+    expectError(await call('GET', `${licenses.path}/${path}`), 400, message);
+  });
+
+  it('come in pages like every list', async () => {
+    const { id, productId } = await createOwned();
+    const { id: second } = await createLicense({ productId });
+    const path = `${licenses.path}/by-product-id/${productId}`;
+    const page = await call('GET', `${path}?limit=1`);
+    expect(page.json).toMatchObject([{ id }]);
+    expect(page.headers.get('X-Total-Count')).toBe('2');
+    expect(page.headers.get('Link')).toBe(
+      `<http://licet.test${path}?limit=1&after=${id}>; rel="next"`,
+    );
+    expect(await idsOf(`${path}?limit=1&after=${id}`)).toEqual([second]);
+  });
+});
+
+describe('Filters', () => {
+  it('licenseStatus, licenseType and productId leave the licenses that fit all of them', async () => {
+    const { id: productId } = await createProduct();
+    const expiring = (expiryDate: string) => ({ productId, licenseType: 'TEMPORARY', expiryDate });
+    const permanent = await createLicense({ productId });
+    const active = await createLicense(expiring('2099-01-01'));
+    const expired = await createLicense(expiring('2001-01-01'));
+    const deactivated = await createLicense({ productId, licenseStatus: 'DEACTIVATED' });
+    const deleted = await createLicense({ productId, licenseStatus: 'DELETED' });
+    await createOwned();
+
+    const filtered = (filter: string) => idsOf(`${licenses.path}?productId=${productId}&${filter}`);
+    expect(await filtered('')).toEqual([permanent.id, active.id, expired.id, deactivated.id]);
+    expect(await filtered('licenseStatus=ACTIVE')).toEqual([permanent.id, active.id]);
+    expect(await filtered('licenseStatus=EXPIRED')).toEqual([expired.id]);
+    expect(await filtered('licenseStatus=DEACTIVATED')).toEqual([deactivated.id]);
+    expect(await filtered('licenseStatus=DELETED')).toEqual([deleted.id]);
+    expect(await filtered('licenseType=TEMPORARY')).toEqual([active.id, expired.id]);
+    expect(await filtered('licenseType=TEMPORARY&licenseStatus=ACTIVE')).toEqual([active.id]);
+  });
+
+  it.each([
+    ['notes', { notes: 'asked for NEEDLE-1' }],
+    ['ownerChatUsername', { ownerChatUsername: 'xNeedle-1x' }],
+    ['ownerChatId', { ownerChatId: 'needle-1' }],
+    ['ownerPlatformId', { licensePlatform: 'MARKET_A', ownerPlatformId: 'needle-1' }],
+  ])('q finds a text in %s, without case', async (_, fields) => {
+    const { id, productId } = await createOwned(fields);
+    await createLicense({ productId });
+    expect(await idsOf(`${licenses.path}?productId=${productId}&q=needle-1`)).toEqual([id]);
+  });
+
+  it('q finds a part of a license key', async () => {
+    const { id, licenseKey } = await createOwned();
+    const part = licenseKey.slice(3, 20).toLowerCase();
+    expect(await idsOf(`${licenses.path}?q=${part}`)).toEqual([id]);
+  });
+});
