@@ -1,0 +1,255 @@
+import { describe, expect, it } from 'vitest';
+import {
+  call,
+  createBlacklist,
+  createLicense,
+  createProduct,
+  expectError,
+  getBlacklist,
+  validate,
+} from '../support/client';
+import { blacklists, idsOf, read, readList, withoutChange } from '../support/resources';
+
+const post = (body: object) => call('POST', blacklists.path, { body });
+const pathOf = ({ id }: { id: number }) => `${blacklists.path}/${id}`;
+const put = (entry: { id: number }, body: object) => call('PUT', pathOf(entry), { body });
+
+it('GET blacklists lists the entries, and GET of one shows it', async () => {
+  const entry = await createBlacklist({ data: '198.51.100.1', reason: 'Leaked' });
+  expect(await readList(blacklists.path)).toContainEqual(entry);
+  expect(await read(pathOf(entry))).toEqual(entry);
+});
+
+describe('POST', () => {
+  it('creates an entry for all products, whose productId is null', async () => {
+    const body = {
+      licenseDataType: 'HWID',
+      data: 'HW-1',
+      isForAllProducts: true,
+      reason: 'Leaked',
+    };
+    const answer = await post(body);
+    expect(answer.status).toBe(201);
+    expect(answer.json).toMatchObject({ ...body, productId: null });
+  });
+
+  it('takes the productId of an entry that is not for all products', async () => {
+    const { id: productId } = await createProduct();
+    const entry = await createBlacklist({
+      data: '198.51.100.2',
+      isForAllProducts: false,
+      productId,
+    });
+    expect(entry).toMatchObject({ isForAllProducts: false, productId });
+  });
+
+  it.each([{}, { productId: null }])(
+    'needs a productId when isForAllProducts is false: %j',
+    async (fields) => {
+      const body = { ...(await blacklists.fullBody()), productId: undefined, ...fields };
+      const answer = await withoutChange(blacklists.path, () => post(body));
+      expectError(answer, 400, 'productId is required when isForAllProducts is false');
+    },
+  );
+
+  it.each(['licenseDataType', 'data', 'isForAllProducts'])(
+    'without %s is refused',
+    async (field) => {
+      const { [field]: _, ...body } = await blacklists.fullBody();
+      const answer = await withoutChange(blacklists.path, () => post(body));
+      expectError(answer, 400, `${field} is required`);
+    },
+  );
+});
+
+it.each([
+  ['productId', 999_999, 'productId is not a product'],
+  ['productId', '1', 'productId must be a number'],
+  ['isForAllProducts', 'true', 'isForAllProducts must be true or false'],
+  ['data', '', 'data must not be empty'],
+  ['data', null, 'data must be a string'],
+  ['data', 5, 'data must be a string'],
+  ['data', 'h'.repeat(513), 'data must be at most 512 characters'],
+  ['reason', 5, 'reason must be a string'],
+  ['reason', 'r'.repeat(1_001), 'reason must be at most 1000 characters'],
+])('%s of %j answers 400 on create and on update', async (field, value, message) => {
+  const body = { ...(await blacklists.fullBody()), [field]: value };
+  expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
+  const entry = await blacklists.create();
+  const update = () => put(entry, { reason: 'new', [field]: value });
+  expectError(await withoutChange(pathOf(entry), update), 400, message);
+});
+
+describe('IP data', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    [' 192.0.2.2 ', '192.0.2.2'],
+    ['192.0.2.3/32', '192.0.2.3'],
+    ['192.0.2.77/24', '192.0.2.0/24'],
+    ['10.255.255.255/9', '10.128.0.0/9'],
+    ['0.0.0.0/0', '0.0.0.0/0'],
+    ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
+    ['2001:db8:1::ffff/48', '2001:db8:1::/48'],
+    ['2001:db8::2/128', '2001:db8::2'],
+    ['::/0', '::/0'],
+    ['::ffff:192.0.2.9', '192.0.2.9'],
+    ['::ffff:198.51.100.9/120', '198.51.100.0/24'],
+  ])('%s is stored in canonical form, %s', async (data, canonical) => {
+    const entry = await createBlacklist({ data });
+    expect(entry.data).toBe(canonical);
+    expect((await getBlacklist(entry.id)).data).toBe(canonical);
+    const other = await createBlacklist({ licenseDataType: 'HWID', data: `HW for ${data}` });
+    await call('DELETE', pathOf(entry));
+    const changed = await put(other, { licenseDataType: 'IP', data });
+    expect(changed.json).toMatchObject({ data: canonical });
+    await call('DELETE', pathOf(other));
+  });
+
+  it.each([
+    'localhost',
+    '192.0.2',
+    '192.0.2.256',
+    '192.0.2.01',
+    '0x7f.0.0.1',
+    '192.0.2.0/33',
+    '192.0.2.0/-1',
+    '192.0.2.0/',
+    '192.0.2.0/24/8',
+    '192.0.2.0/255.255.255.0',
+    '192.0.2.1-192.0.2.9',
+    '2001:db8::/129',
+    '2001:db8::1::2',
+    'fe80::1%eth0',
+    '*',
+  ])('%s is neither an address nor a range and answers 400', async (data) => {
+    const body = { licenseDataType: 'IP', data, isForAllProducts: true };
+    const message = 'data must be an IP address or a CIDR range';
+    expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
+    const entry = await createBlacklist({ data: '233.252.0.0/24' });
+    expectError(await withoutChange(pathOf(entry), () => put(entry, { data })), 400, message);
+    await call('DELETE', pathOf(entry));
+  });
+
+  it('an entry of hardware-ID data cannot become one of IP data', async () => {
+    const entry = await createBlacklist({ licenseDataType: 'HWID', data: 'HW-of-a-server' });
+    const answer = await withoutChange(pathOf(entry), () => put(entry, { licenseDataType: 'IP' }));
+    expectError(answer, 400, 'data must be an IP address or a CIDR range');
+  });
+});
+
+describe('The same entry twice', () => {
+  const CONFLICT = 'The same entry exists already';
+
+  it.each([
+    ['an address for all products', { data: '203.0.113.1' }, { data: '::ffff:203.0.113.1' }],
+    ['a range for all products', { data: '203.0.113.64/26' }, { data: '203.0.113.99/26' }],
+    [
+      'a hardware ID',
+      { licenseDataType: 'HWID', data: 'HW-twice' },
+      { licenseDataType: 'HWID', data: ' HW-twice ' },
+    ],
+  ])('answers 409: %s', async (_, first, again) => {
+    const entry = await createBlacklist(first);
+    const body = { licenseDataType: 'IP', isForAllProducts: true, ...again };
+    const answer = await withoutChange(blacklists.path, () => post({ ...body, reason: 'again' }));
+    expectError(answer, 409, CONFLICT);
+    expect((await put(entry, again)).status).toBe(200);
+  });
+
+  it('answers 409 for the same product, and is another entry for another', async () => {
+    const data = '203.0.113.2';
+    const one = await createProduct();
+    const two = await createProduct();
+    const body = { licenseDataType: 'IP', data, isForAllProducts: false, productId: one.id };
+    await createBlacklist(body);
+    expectError(await post(body), 409, CONFLICT);
+    const other = await createBlacklist({ ...body, productId: two.id });
+    await createBlacklist({ data });
+    const update = () => put(other, { productId: one.id });
+    expectError(await withoutChange(pathOf(other), update), 409, CONFLICT);
+    const generalise = () => put(other, { isForAllProducts: true });
+    expectError(await withoutChange(pathOf(other), generalise), 409, CONFLICT);
+  });
+
+  it('may come again once the first is deleted', async () => {
+    const entry = await createBlacklist({ data: '203.0.113.3' });
+    expect((await call('DELETE', pathOf(entry))).status).toBe(204);
+    await createBlacklist({ data: '203.0.113.3' });
+  });
+
+  it('hardware IDs differ by case, and an address may be one', async () => {
+    await createBlacklist({ licenseDataType: 'HWID', data: 'hw-case' });
+    await createBlacklist({ licenseDataType: 'HWID', data: 'HW-CASE' });
+    await createBlacklist({ licenseDataType: 'IP', data: '203.0.113.4' });
+    await createBlacklist({ licenseDataType: 'HWID', data: '203.0.113.4' });
+  });
+});
+
+describe('PUT', () => {
+  it('makes an entry for one product one for all, and back', async () => {
+    const { id: productId } = await createProduct();
+    const data = '203.0.113.5';
+    const entry = await createBlacklist({ data, isForAllProducts: false, productId });
+    const general = await put(entry, { isForAllProducts: true });
+    expect(general.json).toMatchObject({ isForAllProducts: true, productId: null });
+    const refused = await withoutChange(pathOf(entry), () =>
+      put(entry, { isForAllProducts: false }),
+    );
+    expectError(refused, 400, 'productId is required when isForAllProducts is false');
+    const back = await put(entry, { isForAllProducts: false, productId });
+    expect(back.json).toMatchObject({ isForAllProducts: false, productId });
+  });
+
+  it('cannot clear the productId of an entry that is for one product', async () => {
+    const entry = await blacklists.create();
+    const answer = await withoutChange(pathOf(entry), () => put(entry, { productId: null }));
+    expectError(answer, 400, 'productId is required when isForAllProducts is false');
+  });
+
+  it('keeps an entry for all products that is read and sent back', async () => {
+    const entry = await createBlacklist({ data: '203.0.113.6' });
+    const answer = await put(entry, { ...entry, reason: 'new' });
+    expect(answer.json).toEqual({ ...entry, reason: 'new', updatedAt: expect.any(String) });
+  });
+});
+
+it('what is created, changed and deleted blocks at the very next validation', async () => {
+  const { id: productId } = await createProduct();
+  const { licenseKey } = await createLicense({ productId, maxIPs: -1 });
+  const statuses = async () => {
+    const answers = ['203.0.113.200', '203.0.113.9'].map((ip) =>
+      validate({ licenseKey, productId, ip }),
+    );
+    return (await Promise.all(answers)).map(({ status }) => status);
+  };
+  expect(await statuses()).toEqual([200, 200]);
+  const entry = await createBlacklist({
+    data: '203.0.113.192/26',
+    isForAllProducts: false,
+    productId,
+  });
+  expect(await statuses()).toEqual([400, 200]);
+  await put(entry, { data: '203.0.113.8/31' });
+  expect(await statuses()).toEqual([200, 400]);
+  await put(entry, { productId: (await createProduct()).id });
+  expect(await statuses()).toEqual([200, 200]);
+  await put(entry, { isForAllProducts: true });
+  expect(await statuses()).toEqual([200, 400]);
+  await call('DELETE', pathOf(entry));
+  expect(await statuses()).toEqual([200, 200]);
+});
+
+it('entries are filtered by licenseDataType and productId, and searched by q', async () => {
+  const { id: productId } = await createProduct();
+  const own = { isForAllProducts: false, productId };
+  const address = await createBlacklist({ ...own, data: '233.252.0.1', reason: 'Leaked it' });
+  const hwid = await createBlacklist({ ...own, licenseDataType: 'HWID', data: 'HW-leaky' });
+  await createBlacklist({ data: '233.252.0.2', reason: 'leak' });
+
+  const filtered = (filter: string) => idsOf(`${blacklists.path}?productId=${productId}&${filter}`);
+  expect(await filtered('')).toEqual([address.id, hwid.id]);
+  expect(await filtered('licenseDataType=IP')).toEqual([address.id]);
+  expect(await filtered('licenseDataType=HWID')).toEqual([hwid.id]);
+  expect(await filtered('q=LEAK')).toEqual([address.id, hwid.id]);
+  expect(await filtered('q=252.0.1')).toEqual([address.id]);
+});

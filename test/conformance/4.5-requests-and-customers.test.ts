@@ -1,0 +1,397 @@
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  type Customer,
+  call,
+  createLicense,
+  createProduct,
+  expectError,
+  getCustomer,
+  getLicense,
+  historyOf,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { customers, idsOf, read, readList, withoutChange } from '../support/resources';
+
+const REQUESTS = '/api/v2/requests';
+const put = (id: number, body: object) => call('PUT', `${customers.path}/${id}`, { body });
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('License requests', () => {
+  /** Four requests on four days: two addresses, two hardware IDs, the last with a wrong key. */
+  async function recordFour() {
+    const { id: productId } = await createProduct();
+    const { licenseKey } = await createLicense({ productId });
+    const unknownKey = `unknown-${productId}`;
+    const asked = [
+      { licenseKey, ip: '203.0.113.1', hwid: `HW-A-${productId}` },
+      { licenseKey, ip: '203.0.113.2', hwid: `HW-A-${productId}` },
+      { licenseKey, ip: '203.0.113.1', hwid: `HW-B-${productId}` },
+      { licenseKey: unknownKey, ip: '203.0.113.2', hwid: `HW-B-${productId}` },
+    ];
+    vi.useFakeTimers({ toFake: ['Date'] });
+    for (const [index, body] of asked.entries()) {
+      vi.setSystemTime(new Date(`2026-05-0${index + 1}T12:00:00.500Z`));
+      await validate({ ...body, productId });
+    }
+    vi.useRealTimers();
+    const newestFirst = await historyOf({ productId: String(productId) }, 4);
+    return { productId, licenseKey, unknownKey, records: newestFirst.toReversed() };
+  }
+
+  it('GET requests lists them newest first, and GET of one shows it', async () => {
+    const { productId, records } = await recordFour();
+    const list = await readList(`${REQUESTS}?productId=${productId}`);
+    expect(list).toEqual(records.toReversed());
+    expect(records.map(({ requestDate }) => requestDate)).toEqual([
+      '2026-05-01T12:00:00.500+00:00',
+      '2026-05-02T12:00:00.500+00:00',
+      '2026-05-03T12:00:00.500+00:00',
+      '2026-05-04T12:00:00.500+00:00',
+    ]);
+    for (const record of records) expect(await read(`${REQUESTS}/${record.id}`)).toEqual(record);
+  });
+
+  it('they are filtered by licenseKey, productId, ip, hwid, valid, from and to', async () => {
+    const { productId, licenseKey, unknownKey, records } = await recordFour();
+    const [first, second, third, fourth] = records;
+    const expectFound = async (filter: Record<string, string>, ...found: unknown[]) => {
+      const search = new URLSearchParams({ productId: String(productId), ...filter });
+      expect(await readList(`${REQUESTS}?${search}`)).toEqual(found.toReversed());
+    };
+    await expectFound({ licenseKey }, first, second, third);
+    await expectFound({ licenseKey: ` ${licenseKey.toLowerCase()} ` }, first, second, third);
+    await expectFound({ licenseKey: unknownKey }, fourth);
+    await expectFound({ ip: '203.0.113.1' }, first, third);
+    await expectFound({ ip: '::ffff:203.0.113.2' }, second, fourth);
+    await expectFound({ hwid: `HW-A-${productId}` }, first, second);
+    await expectFound({ valid: 'true' }, first, second, third);
+    await expectFound({ valid: 'false' }, fourth);
+    await expectFound({ from: '2026-05-02' }, second, third, fourth);
+    await expectFound({ to: '2026-05-02' }, first);
+    await expectFound(
+      { from: '2026-05-02T12:00:00.500Z', to: '2026-05-03T12:00:00.500Z' },
+      second,
+      third,
+    );
+    await expectFound({ from: '2026-05-02T12:00:00.501Z', to: '2026-05-03T12:00:00.499Z' });
+    await expectFound({ hwid: `HW-B-${productId}`, valid: 'true', from: '2026-05-03' }, third);
+  });
+
+  it('a timestamp copied from a record into a URL, its plus sign unescaped, filters', async () => {
+    const { productId, records } = await recordFour();
+    const from = records[3]?.requestDate;
+    expect(await idsOf(`${REQUESTS}?productId=${productId}&from=${from}`)).toEqual([
+      records[3]?.id,
+    ]);
+  });
+
+  it('they come in pages, each linked to the next, with X-Total-Count', async () => {
+    const { productId, records } = await recordFour();
+    const start = `${REQUESTS}?productId=${productId}&valid=true&limit=2`;
+    const first = await call('GET', start);
+    expect(first.json).toEqual([records[2], records[1]]);
+    expect(first.headers.get('X-Total-Count')).toBe('3');
+    expect(first.headers.get('Link')).toBe(
+      `<http://licet.test${start}&after=${records[1]?.id}>; rel="next"`,
+    );
+    const last = await call('GET', `${start}&after=${records[1]?.id}`);
+    expect(last.json).toEqual([records[0]]);
+    expect(last.headers.has('Link')).toBe(false);
+    expect(await idsOf(`${REQUESTS}?productId=${productId}&after=${records[2]?.id}`)).toEqual([
+      records[1]?.id,
+      records[0]?.id,
+    ]);
+  });
+
+  it.each([
+    ['productId=x', 'productId must be a positive integer'],
+    ['ip=localhost', 'ip must be an IP address'],
+    ['valid=yes', 'valid must be one of true, false'],
+    ['from=yesterday', /^from must be an ISO 8601 timestamp/],
+    ['limit=1001', 'limit must be an integer from 1 to 1000'],
+    ['key=1', 'key is not a known query parameter'],
+  ])('?%s answers 400', async (search, message) => {
+    expectError(await call('GET', `${REQUESTS}?${search}`), 400, message);
+  });
+
+  it('without a limit at most 1000 of them come, the newest', async () => {
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500)
+       insert into requests (id, nonce, request_type, response_type, hwid)
+       select 900000000000000 + i, 'n', 'V1_VALIDATE', 'VALID', 'many' from n`,
+    ).run();
+    const ids = await idsOf(`${REQUESTS}?hwid=many`);
+    expect(ids).toEqual(Array.from({ length: 1000 }, (_, index) => 900_000_000_001_500 - index));
+    const page = await call('GET', `${REQUESTS}?hwid=many&limit=1`);
+    expect(page.headers.get('X-Total-Count')).toBe('1500');
+  });
+
+  it.each(['POST', 'PUT', 'DELETE'])('are read-only: %s answers 405', async (method) => {
+    const { records } = await recordFour();
+    const path = `${REQUESTS}/${records[0]?.id}`;
+    const answer = await withoutChange(path, () => call(method, path));
+    expectError(answer, 405, 'Method not allowed');
+    expect(answer.headers.get('Allow')).toBe('GET');
+    expectError(await call(method, REQUESTS), 405, 'Method not allowed');
+  });
+});
+
+describe('Customers', () => {
+  /** The customer of a new license. */
+  async function ownerOf(fields: object): Promise<Customer | null> {
+    const { id: productId } = await createProduct();
+    return (await createLicense({ productId, ...fields })).customer;
+  }
+
+  it('GET customers lists them, and GET of one shows it', async () => {
+    const customer = await customers.create();
+    expect(await readList(customers.path)).toContainEqual(customer);
+    expect(await read(`${customers.path}/${customer.id}`)).toEqual(customer);
+  });
+
+  it.each(['POST', 'DELETE'])(
+    'are not created or deleted by clients: %s answers 405',
+    async (method) => {
+      const { id } = await customers.create();
+      const [path, allow] =
+        method === 'POST' ? [customers.path, 'GET'] : [`${customers.path}/${id}`, 'GET, PUT'];
+      const answer = await withoutChange(path, () => call(method, path, { body: {} }));
+      expectError(answer, 405, 'Method not allowed');
+      expect(answer.headers.get('Allow')).toBe(allow);
+    },
+  );
+
+  it('are searched by q in names, e-mail and accounts, without case', async () => {
+    const one = await customers.create();
+    for (const [field, value] of [
+      ['firstName', 'Xaver-1'],
+      ['lastName', 'Yps-2'],
+      ['username', 'zett-3'],
+      ['email', 'q-4@example.com'],
+      ['chatId', '555000111'],
+      ['platformAUsername', 'Forum-5'],
+    ]) {
+      expect((await put(one.id, { [`${field}`]: value })).status).toBe(200);
+      expect(await idsOf(`${customers.path}?q=${value?.toUpperCase()}`)).toEqual([one.id]);
+    }
+  });
+
+  describe('linked to licenses', () => {
+    it('a license that names no owner has customer null', async () => {
+      const count = async () => (await idsOf(customers.path)).length;
+      const before = await count();
+      expect(await ownerOf({})).toBeNull();
+      expect(await ownerOf({ ownerChatId: '', ownerPlatformId: '' })).toBeNull();
+      expect(await ownerOf({ ownerChatUsername: 'nobody' })).toBeNull();
+      expect(await ownerOf({ ownerPlatformId: 'id without platform' })).toBeNull();
+      expect(await ownerOf({ licensePlatform: 'PLATFORM_A' })).toBeNull();
+      expect(await count()).toBe(before);
+    });
+
+    it('a license with an ownerChatId creates the customer with it, once', async () => {
+      const first = await ownerOf({ ownerChatId: 'chat-1', ownerChatUsername: 'steve' });
+      const again = await ownerOf({ ownerChatId: 'chat-1', ownerChatUsername: 'steve' });
+      const other = await ownerOf({ ownerChatId: 'chat-2' });
+      expect(first).toMatchObject({ chatId: 'chat-1', chatUsername: 'steve' });
+      expect(again).toEqual(first);
+      expect(other?.id).not.toBe(first?.id);
+      expect(await getCustomer(first?.id ?? 0)).toEqual(first);
+    });
+
+    it.each([
+      ['PLATFORM_A', 'platformAId'],
+      ['PLATFORM_B', 'platformBId'],
+      ['PLATFORM_C', 'platformCId'],
+      ['MARKET_A', 'marketAId'],
+      ['MARKET_B', 'marketBId'],
+      ['CHAT', 'chatId'],
+    ])(
+      'a license with an account on %s alone creates the customer with it, once',
+      async (platform, field) => {
+        const owner = { licensePlatform: platform, ownerPlatformId: 'account-1' };
+        const first = await ownerOf(owner);
+        expect(first).toMatchObject({ [field]: 'account-1' });
+        expect(await ownerOf(owner)).toEqual(first);
+        const other = await ownerOf({ ...owner, ownerPlatformId: 'account-2' });
+        expect(other?.id).not.toBe(first?.id);
+      },
+    );
+
+    it('the same account id on another platform is another customer', async () => {
+      const one = await ownerOf({ licensePlatform: 'PLATFORM_A', ownerPlatformId: 'same' });
+      const two = await ownerOf({ licensePlatform: 'PLATFORM_B', ownerPlatformId: 'same' });
+      expect(two?.id).not.toBe(one?.id);
+    });
+
+    it('an account on a platform OTHER belongs to that platform by its name', async () => {
+      const account = { licensePlatform: 'OTHER', ownerPlatformId: '1' };
+      const one = await ownerOf({ ...account, licensePlatformOther: 'Forum' });
+      const again = await ownerOf({ ...account, licensePlatformOther: 'Forum' });
+      const two = await ownerOf({ ...account, licensePlatformOther: 'Shop' });
+      expect(one).not.toBeNull();
+      expect(again).toEqual(one);
+      expect(two?.id).not.toBe(one?.id);
+    });
+
+    it('the ownerChatId goes before the platform', async () => {
+      const byChat = await ownerOf({ ownerChatId: 'first-1' });
+      await ownerOf({ licensePlatform: 'PLATFORM_A', ownerPlatformId: 'first-a' });
+      const both = {
+        licensePlatform: 'PLATFORM_A',
+        ownerPlatformId: 'first-a',
+        ownerChatId: 'first-1',
+      };
+      expect((await ownerOf(both))?.id).toBe(byChat?.id);
+    });
+
+    it('a license that shows both accounts gives them to the customer that it creates', async () => {
+      const both = {
+        licensePlatform: 'MARKET_A',
+        ownerPlatformId: 'both-a',
+        ownerChatId: 'both-1',
+      };
+      const created = await ownerOf(both);
+      expect(created).toMatchObject({ chatId: 'both-1', marketAId: 'both-a' });
+      const byPlatform = await ownerOf({ licensePlatform: 'MARKET_A', ownerPlatformId: 'both-a' });
+      const byChat = await ownerOf({ ownerChatId: 'both-1' });
+      expect([byPlatform?.id, byChat?.id]).toEqual([created?.id, created?.id]);
+    });
+
+    it('a customer known by the platform alone who now shows a chat id stays one customer', async () => {
+      const account = { licensePlatform: 'MARKET_B', ownerPlatformId: 'known-a' };
+      const known = await ownerOf(account);
+      const shown = await ownerOf({
+        ...account,
+        ownerChatId: 'known-1',
+        ownerChatUsername: 'alex',
+      });
+      expect(shown).toEqual({ ...known, chatId: 'known-1', chatUsername: 'alex' });
+    });
+
+    it('a license is linked anew when its owner changes, and to none when it names none', async () => {
+      const { id: productId } = await createProduct();
+      const license = await createLicense({ productId, ownerChatId: 'moved-1' });
+      const moved = await updateLicense(license.id, { ownerChatId: 'moved-2' });
+      expect(moved.customer).toMatchObject({ chatId: 'moved-2' });
+      expect(moved.customer?.id).not.toBe(license.customer?.id);
+      expect((await updateLicense(license.id, { ownerChatId: 'moved-1' })).customer).toEqual(
+        license.customer,
+      );
+      expect((await updateLicense(license.id, { ownerChatId: null })).customer).toBeNull();
+    });
+
+    it('parallel licenses of one owner share one customer', async () => {
+      const owners = await Promise.all(
+        Array.from({ length: 10 }, () => ownerOf({ ownerChatId: 'parallel-1' })),
+      );
+      expect(new Set(owners.map((owner) => owner?.id)).size).toBe(1);
+    });
+
+    it('a license shows its customer as it is now', async () => {
+      const { id: productId } = await createProduct();
+      const { id, customer } = await createLicense({ productId, ownerChatId: 'now-1' });
+      const answer = await put(customer?.id ?? 0, { firstName: 'Grace' });
+      expect((await getLicense(id)).customer).toEqual(answer.json);
+    });
+
+    it('a chat id given to a customer links later licenses to it', async () => {
+      const customer = await ownerOf({ licensePlatform: 'PLATFORM_C', ownerPlatformId: 'later-c' });
+      await put(customer?.id ?? 0, { chatId: 'later-1' });
+      expect((await ownerOf({ ownerChatId: 'later-1' }))?.id).toBe(customer?.id);
+    });
+  });
+
+  describe('secrets', () => {
+    const SECRETS = ['passwordHash', 'chatAccessToken', 'chatRefreshToken'];
+    const noSecrets = Object.fromEntries(SECRETS.map((name) => [name, null]));
+
+    it.each(SECRETS)('%s is taken as null only', async (field) => {
+      const { id } = await customers.create();
+      const answer = await withoutChange(`${customers.path}/${id}`, () =>
+        put(id, { firstName: 'Eve', [field]: 'secret' }),
+      );
+      expectError(answer, 400, `${field} must not be sent`);
+      expect((await put(id, { [field]: null })).json).toMatchObject(noSecrets);
+    });
+
+    it('are null in every answer that holds a customer', async () => {
+      const { id: productId } = await createProduct();
+      const license = await createLicense({ productId, ownerChatId: 'secret-1' });
+      const id = license.customer?.id ?? 0;
+      expect(license.customer).toMatchObject(noSecrets);
+      expect(await getCustomer(id)).toMatchObject(noSecrets);
+      expect((await put(id, { firstName: 'Eve' })).json).toMatchObject(noSecrets);
+      expect((await getLicense(license.id)).customer).toMatchObject(noSecrets);
+      for (const one of await readList(customers.path)) expect(one).toMatchObject(noSecrets);
+      for (const one of await readList(`/api/v2/licenses/by-chat-id/secret-1`)) {
+        expect(one.customer).toMatchObject(noSecrets);
+      }
+    });
+
+    it('are not even stored', async () => {
+      const columns = await env.DB.prepare(`select name from pragma_table_info('customers')`).all();
+      const names = columns.results.map(({ name }) => String(name));
+      expect(names).toContain('chat_username');
+      expect(names.filter((name) => /password|token|secret/i.test(name))).toEqual([]);
+    });
+  });
+
+  describe('PUT', () => {
+    it('sets every identity field', async () => {
+      const { id } = await customers.create();
+      const changes = customers.changes();
+      expect((await put(id, changes)).json).toMatchObject(changes);
+      expect(await getCustomer(id)).toMatchObject(changes);
+    });
+
+    it('of an e-mail that another customer has, in any case, answers 409 and changes nothing', async () => {
+      const { id: other } = await customers.create();
+      const { id } = await customers.create();
+      expect((await put(other, { email: 'Grace@Example.com' })).status).toBe(200);
+      for (const email of ['Grace@Example.com', 'gRACE@eXAMPLE.COM']) {
+        const answer = await withoutChange(`${customers.path}/${id}`, () =>
+          put(id, { firstName: 'Eve', email }),
+        );
+        expectError(answer, 409, 'The e-mail or an account belongs to another customer');
+      }
+      expect((await put(other, { email: 'GRACE@example.com' })).json).toMatchObject({
+        email: 'GRACE@example.com',
+      });
+      expect((await put(other, { email: null })).status).toBe(200);
+      expect((await put(id, { email: 'grace@example.com' })).status).toBe(200);
+    });
+
+    it.each(['chatId', 'platformAId', 'platformBId', 'platformCId', 'marketAId', 'marketBId'])(
+      'of a %s that another customer has answers 409 and changes nothing',
+      async (field) => {
+        const other = await customers.create();
+        const { id } = await customers.create();
+        const answer = await withoutChange(`${customers.path}/${id}`, () =>
+          put(id, { firstName: 'Eve', [field]: other[field] }),
+        );
+        expectError(answer, 409, 'The e-mail or an account belongs to another customer');
+      },
+    );
+
+    it.each([
+      ['email', 'no address', 'email must be an e-mail address'],
+      ['email', '', 'email must be an e-mail address'],
+      ['email', `${'a'.repeat(250)}@b.cd`, 'email must be at most 254 characters'],
+      ['firstName', 5, 'firstName must be a string'],
+      ['username', 'u'.repeat(256), 'username must be at most 255 characters'],
+      ['profilePictureUrl', {}, 'profilePictureUrl must be a string'],
+      ['nickname', 'ada', 'nickname is not a known field'],
+    ])('of a %s that is %j answers 400 and changes nothing', async (field, value, message) => {
+      const { id } = await customers.create();
+      const answer = await withoutChange(`${customers.path}/${id}`, () =>
+        put(id, { lastName: 'Eve', [field]: value }),
+      );
+      expectError(answer, 400, message);
+    });
+  });
+});

@@ -1,0 +1,356 @@
+import { createExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { app } from '../../src/app';
+import type { ApiIntent } from '../../src/auth/intents';
+import {
+  call,
+  createLicense,
+  createProduct,
+  createToken,
+  expectError,
+  getToken,
+  validate,
+} from '../support/client';
+import { idsOf, read, readList, tokens, withoutChange } from '../support/resources';
+
+const ROOT_TOKEN = env.ROOT_TOKEN;
+const UNAUTHORISED = 'Token is missing, unknown, expired or revoked';
+const START = Date.parse('2026-03-01T00:00:00Z');
+const MINUTE_MS = 60_000;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const setTime = (milliseconds: number) => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.setSystemTime(milliseconds);
+};
+const ping = (token: string | null) => call('GET', '/api/v2/ping', { token });
+const put = (id: number, body: object) => call('PUT', `${tokens.path}/${id}`, { body });
+const post = (body: object) => call('POST', tokens.path, { body });
+
+describe('The header TOKEN', () => {
+  it.each([
+    null,
+    '',
+    'no-such-token',
+    `licet_${'A'.repeat(43)}`,
+    'x'.repeat(5_000),
+    `${ROOT_TOKEN}x`,
+    ROOT_TOKEN.slice(1),
+    ROOT_TOKEN.toUpperCase(),
+    `Bearer ${ROOT_TOKEN}`,
+  ])('with %j answers 401', async (token) => {
+    expectError(await ping(token), 401, UNAUTHORISED);
+  });
+
+  it('carries the token whatever the case of its name', async () => {
+    const answer = await call('GET', '/api/v2/ping', {
+      token: null,
+      headers: { token: ROOT_TOKEN },
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  it('is the only place for a token', async () => {
+    const headers = { Authorization: `Bearer ${ROOT_TOKEN}`, Cookie: `TOKEN=${ROOT_TOKEN}` };
+    const answer = await call('GET', `/api/v2/ping?TOKEN=${ROOT_TOKEN}`, { token: null, headers });
+    expectError(answer, 401, UNAUTHORISED);
+  });
+
+  it('is ignored by the v1 endpoint, which needs none', async () => {
+    const { id: productId } = await createProduct();
+    const { licenseKey } = await createLicense({ productId });
+    for (const token of [null, '', 'no-such-token', ROOT_TOKEN]) {
+      expect((await validate({ licenseKey, productId }, { token })).status).toBe(200);
+    }
+  });
+});
+
+describe('Intents', () => {
+  const PROBES = {
+    'read products': ['GET', '/products'],
+    'write products': ['POST', '/products'],
+    'validate licenses': ['POST', '/validate'],
+    'read licenses': ['GET', '/licenses'],
+    'write licenses': ['POST', '/licenses'],
+    'read blacklist entries': ['GET', '/blacklists'],
+    'write blacklist entries': ['POST', '/blacklists'],
+    'read license request history': ['GET', '/requests'],
+    'read customers': ['GET', '/customers'],
+    'write customers': ['PUT', '/customers/1'],
+    'manage tokens': ['GET', '/tokens'],
+  } as const;
+
+  it.each<[ApiIntent, string[]]>([
+    ['PRODUCTS_READ', ['read products']],
+    ['PRODUCTS_READ_WRITE', ['read products', 'write products']],
+    ['LICENSE_VALIDATE', ['validate licenses']],
+    ['LICENSES_READ', ['read licenses']],
+    ['LICENSES_READ_WRITE', ['read licenses', 'write licenses']],
+    ['BLACKLISTS_READ', ['read blacklist entries']],
+    ['BLACKLISTS_READ_WRITE', ['read blacklist entries', 'write blacklist entries']],
+    ['REQUESTS_READ', ['read license request history']],
+    ['CUSTOMERS_READ', ['read customers']],
+    [
+      'ALL_READ',
+      [
+        'read products',
+        'read licenses',
+        'read blacklist entries',
+        'read license request history',
+        'read customers',
+      ],
+    ],
+    ['ALL_READ_WRITE', Object.keys(PROBES)],
+  ])('%s permits this and nothing else: %j', async (intent, permitted) => {
+    const { token } = await createToken([intent]);
+    const found: string[] = [];
+    for (const [what, [method, path]] of Object.entries(PROBES)) {
+      const { status } = await call(method, `/api/v2${path}`, { token });
+      if (status !== 403) found.push(what);
+    }
+    expect(found).toEqual(permitted);
+  });
+
+  it('a token has the permissions of all its intents together', async () => {
+    const { token } = await createToken(['PRODUCTS_READ', 'CUSTOMERS_READ']);
+    const status = async (path: string) => (await call('GET', `/api/v2${path}`, { token })).status;
+    expect(await status('/products')).toBe(200);
+    expect(await status('/customers')).toBe(200);
+    expect(await status('/licenses')).toBe(403);
+  });
+});
+
+describe('A token', () => {
+  it('is 256 random bits behind a prefix that is easily recognised', async () => {
+    const created = await Promise.all(Array.from({ length: 5 }, () => createToken(['ALL_READ'])));
+    const secrets = created.map(({ token }) => token);
+    // 43 characters of base64url are 32 bytes.
+    for (const secret of secrets) expect(secret).toMatch(/^licet_[A-Za-z0-9_-]{43}$/);
+    expect(new Set(secrets).size).toBe(5);
+  });
+
+  it("comes from the platform's secure source", async () => {
+    const secureSource = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => array);
+    const { token } = await createToken(['ALL_READ']);
+    secureSource.mockRestore();
+    expect(token).toBe(`licet_${'A'.repeat(43)}`);
+  });
+
+  it('is shown once, when it is created', async () => {
+    const { id, token } = await createToken(['ALL_READ']);
+    const answers = [
+      await call('GET', `${tokens.path}/${id}`),
+      await call('GET', tokens.path),
+      await put(id, { name: 'again' }),
+    ];
+    for (const { text } of answers) {
+      expect(text).toContain(`"id":${id}`);
+      expect(text).not.toContain(token);
+    }
+  });
+
+  it('is stored as its SHA-256 only', async () => {
+    const { id, token } = await createToken(['ALL_READ']);
+    const row = await env.DB.prepare('select * from tokens where id = ?').bind(id).first();
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(token));
+    expect(row).toMatchObject({ token_hash: new Uint8Array(digest).toHex() });
+    expect(JSON.stringify(row)).not.toContain(token.slice('licet_'.length));
+  });
+
+  it('has a name, intents and an optional expiry', async () => {
+    const body = { name: 'Shop', intents: ['PRODUCTS_READ', 'LICENSES_READ_WRITE'] };
+    const forever = await post(body);
+    expect(forever.json).toEqual({
+      ...body,
+      id: expect.any(Number),
+      token: expect.any(String),
+      expiresAt: null,
+      lastUsedAt: null,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+    const expiring = await post({ ...body, expiresAt: '2099-01-01' });
+    expect(expiring.json).toMatchObject({ expiresAt: '2099-01-01T00:00:00.000+00:00' });
+  });
+
+  it('has each intent once, in the order of the interface', async () => {
+    const { intents } = await createToken(['ALL_READ', 'PRODUCTS_READ', 'ALL_READ']);
+    expect(intents).toEqual(['PRODUCTS_READ', 'ALL_READ']);
+  });
+
+  it.each([
+    ['name', undefined, 'name is required'],
+    ['name', ' ', 'name must not be empty'],
+    ['intents', undefined, 'intents is required'],
+    ['intents', [], 'intents must be at least 1 in number'],
+    ['intents', 'ALL_READ', 'intents must be an array'],
+    ['expiresAt', 'never', /^expiresAt must be an ISO 8601 timestamp/],
+    ['lastUsedAt', '2026-01-01', 'lastUsedAt must not be sent'],
+    ['token', 'my-own', 'token must not be sent'],
+  ])('with a %s of %j is refused', async (field, value, message) => {
+    const body = { ...(await tokens.fullBody()), [field]: value };
+    expectError(await withoutChange(tokens.path, () => post(body)), 400, message);
+  });
+
+  it('cannot be given another secret by PUT', async () => {
+    const { id, token } = await createToken(['ALL_READ']);
+    const answer = await withoutChange(`${tokens.path}/${id}`, () => put(id, { token: 'my-own' }));
+    expectError(answer, 400, 'token must not be sent');
+    expect((await ping(token)).status).toBe(200);
+  });
+
+  it('that has expired answers 401 from the very millisecond', async () => {
+    setTime(START);
+    const { token } = await createToken(['ALL_READ'], { expiresAt: '2026-03-01T00:00:01.000Z' });
+    setTime(START + 999);
+    expect((await ping(token)).status).toBe(200);
+    setTime(START + 1_000);
+    expectError(await ping(token), 401, UNAUTHORISED);
+  });
+
+  it('that has expired lives again with a later expiry, or none', async () => {
+    const { id, token } = await createToken(['ALL_READ'], { expiresAt: '2001-01-01' });
+    expect((await ping(token)).status).toBe(401);
+    for (const expiresAt of ['2099-01-01', '2001-01-01', null]) {
+      expect((await put(id, { expiresAt })).status).toBe(200);
+      expect((await ping(token)).status).toBe(expiresAt === '2001-01-01' ? 401 : 200);
+    }
+  });
+
+  it('that is revoked answers 401 at the very next request and is found no more', async () => {
+    const { id, token } = await createToken(['ALL_READ']);
+    expect((await ping(token)).status).toBe(200);
+    expect((await call('DELETE', `${tokens.path}/${id}`)).status).toBe(204);
+    expectError(await ping(token), 401, UNAUTHORISED);
+    expectError(await call('GET', `${tokens.path}/${id}`), 404, 'Token not found');
+    expect(await idsOf(tokens.path)).not.toContain(id);
+  });
+
+  it('that is changed has its new intents at the very next request', async () => {
+    const { id, token } = await createToken(['PRODUCTS_READ']);
+    const status = async (path: string) => (await call('GET', path, { token })).status;
+    expect(await status('/api/v2/products')).toBe(200);
+    expect((await put(id, { intents: ['LICENSES_READ'] })).status).toBe(200);
+    expect(await status('/api/v2/products')).toBe(403);
+    expect(await status('/api/v2/licenses')).toBe(200);
+  });
+
+  it('of ALL_READ_WRITE can revoke itself', async () => {
+    const { id, token } = await createToken(['ALL_READ_WRITE']);
+    expect((await call('DELETE', `${tokens.path}/${id}`, { token })).status).toBe(204);
+    expect((await ping(token)).status).toBe(401);
+  });
+});
+
+describe('lastUsedAt', () => {
+  const expectLastUsed = (id: number, milliseconds: number) =>
+    vi.waitFor(async () => {
+      const { lastUsedAt } = await getToken(id);
+      expect(Date.parse(lastUsedAt ?? '')).toBe(milliseconds);
+    });
+
+  it('is null until the token is used, and follows its use to within 5 minutes', async () => {
+    const { id, token } = await createToken(['ALL_READ']);
+    expect((await getToken(id)).lastUsedAt).toBeNull();
+    for (const use of [START, START + 5 * MINUTE_MS + 1, START + 60 * MINUTE_MS]) {
+      setTime(use);
+      await ping(token);
+      vi.useRealTimers();
+      await expectLastUsed(id, use);
+    }
+  });
+
+  it('moves without the ETag and updatedAt, which are of changes', async () => {
+    const { id, token, updatedAt } = await createToken(['ALL_READ']);
+    const etag = async () => (await call('GET', `${tokens.path}/${id}`)).headers.get('ETag');
+    const before = await etag();
+    setTime(START);
+    await ping(token);
+    vi.useRealTimers();
+    await expectLastUsed(id, START);
+    expect(await etag()).toBe(before);
+    expect((await getToken(id)).updatedAt).toBe(updatedAt);
+  });
+
+  it('is not written for a request that is refused', async () => {
+    const { id, token } = await createToken(['ALL_READ'], { expiresAt: '2001-01-01' });
+    const writes = vi.spyOn(env.DB, 'prepare');
+    expect((await ping(token)).status).toBe(401);
+    const written = writes.mock.calls.filter(([sql]) => /^update/i.test(sql));
+    writes.mockRestore();
+    expect(written).toEqual([]);
+    expect((await getToken(id)).lastUsedAt).toBeNull();
+  });
+});
+
+describe('The root token', () => {
+  const pingWith = (rootToken: string | undefined, token: string) =>
+    app.request(
+      '/api/v2/ping',
+      { headers: { TOKEN: token } },
+      { ...env, DB: env.DB, ROOT_TOKEN: rootToken },
+      createExecutionContext(),
+    );
+
+  it('acts as a token with ALL_READ_WRITE, and so creates the first ones', async () => {
+    const { token } = await createToken(['PRODUCTS_READ_WRITE']);
+    expect((await call('GET', '/api/v2/tokens', { token: ROOT_TOKEN })).status).toBe(200);
+    expect((await call('GET', '/api/v2/products', { token })).status).toBe(200);
+  });
+
+  it('is on with 32 characters and off with fewer', async () => {
+    const long = 'r'.repeat(32);
+    const short = 'r'.repeat(31);
+    expect((await pingWith(long, long)).status).toBe(200);
+    expect((await pingWith(short, short)).status).toBe(401);
+  });
+
+  it.each(['', undefined])('is off when it is %j, and so is an empty token', async (rootToken) => {
+    expect((await pingWith(rootToken, '')).status).toBe(401);
+    expect((await pingWith(rootToken, 'undefined')).status).toBe(401);
+  });
+
+  it('is no stored token: it is in no list', async () => {
+    for (const one of await readList(tokens.path)) expect(one.name).not.toMatch(/root/i);
+  });
+});
+
+describe('/api/v2/tokens', () => {
+  it.each([
+    ['GET', ''],
+    ['GET', '/1'],
+    ['POST', ''],
+    ['PUT', '/1'],
+    ['DELETE', '/1'],
+  ])('%s%s needs ALL_READ_WRITE: everything else is not enough', async (method, path) => {
+    const everythingElse: ApiIntent[] = [
+      'PRODUCTS_READ_WRITE',
+      'LICENSE_VALIDATE',
+      'LICENSES_READ_WRITE',
+      'BLACKLISTS_READ_WRITE',
+      'REQUESTS_READ',
+      'CUSTOMERS_READ',
+      'ALL_READ',
+    ];
+    const { token } = await createToken(everythingElse);
+    const answer = await call(method, `${tokens.path}${path}`, { token, body: undefined });
+    expectError(answer, 403, 'Token lacks a required intent', ['ALL_READ_WRITE']);
+  });
+
+  it('reads, lists, changes and revokes', async () => {
+    const created = await createToken(['ALL_READ'], { name: 'Panel' });
+    const { token: _, ...shown } = created;
+    expect(await read(`${tokens.path}/${created.id}`)).toEqual(shown);
+    expect(await readList(tokens.path)).toContainEqual(shown);
+    expect((await put(created.id, { name: 'Board' })).json).toEqual({
+      ...shown,
+      name: 'Board',
+      updatedAt: expect.any(String),
+    });
+    expect((await call('DELETE', `${tokens.path}/${created.id}`)).status).toBe(204);
+  });
+});
