@@ -1,18 +1,19 @@
-import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import { vi } from 'vitest';
 import { app } from '../../src/app';
 
 /**
- * One validation by the app with other bindings than the Worker's.
- *
- * @param recorded resolves when all that was left running after the answer is done
+ * One validation by the app with other bindings than the Worker's. `recorded` resolves when all
+ * that was left running after the answer is done.
  */
 export async function validateWith(
   bindings: Partial<Env>,
   body: unknown,
   { version = 'v1', headers = {} }: { version?: 'v1' | 'v2'; headers?: HeadersInit } = {},
-): Promise<{ status: number; json: unknown; recorded: Promise<void> }> {
+): Promise<{ status: number; json: unknown; recorded: Promise<unknown> }> {
   const context = createExecutionContext();
+  const waitUntil = vi.spyOn(context, 'waitUntil');
   const request = new Request(`http://licet.test/api/${version}/validate`, {
     method: 'POST',
     headers,
@@ -20,5 +21,6 @@ export async function validateWith(
   });
   const response = await app.fetch(request, { ...env, ...bindings }, context);
   const json: unknown = await response.json();
-  return { status: response.status, json, recorded: waitOnExecutionContext(context) };
+  const recorded = Promise.all(waitUntil.mock.calls.map(([promise]) => promise));
+  return { status: response.status, json, recorded };
 }
