@@ -142,9 +142,10 @@ CREATE TABLE `requests` (
 );
 --> statement-breakpoint
 CREATE INDEX `requests_key` ON `requests` (`license_key_folded`) WHERE "requests"."license_key_folded" is not null;--> statement-breakpoint
-CREATE INDEX `requests_product` ON `requests` (`product_id`) WHERE "requests"."product_id" is not null;--> statement-breakpoint
+CREATE INDEX `requests_product` ON `requests` (`product_id`);--> statement-breakpoint
 CREATE INDEX `requests_ip` ON `requests` (`ip`) WHERE "requests"."ip" is not null;--> statement-breakpoint
 CREATE INDEX `requests_hwid` ON `requests` (`hwid`) WHERE "requests"."hwid" is not null;--> statement-breakpoint
+CREATE INDEX `requests_refused` ON `requests` (`id`,`product_id`) WHERE "requests"."response_type" <> 'VALID';--> statement-breakpoint
 CREATE TABLE `tokens` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`name` text NOT NULL,

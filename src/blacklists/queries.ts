@@ -1,7 +1,7 @@
 import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { blacklists } from '../db/schema';
-import { containsText } from '../db/search';
+import { containsText, equalsUnindexed } from '../db/search';
 import type { BlacklistRow, BlacklistValues } from './schema';
 
 export interface BlacklistFilter {
@@ -12,7 +12,8 @@ export interface BlacklistFilter {
 
 const matching = (filter: BlacklistFilter): SQL | undefined =>
   and(
-    filter.licenseDataType && eq(blacklists.licenseDataType, filter.licenseDataType),
+    // Half of the entries are of a kind: its index would have them all sorted by id for each page.
+    equalsUnindexed(blacklists.licenseDataType, filter.licenseDataType),
     filter.productId === undefined ? undefined : eq(blacklists.productId, filter.productId),
     containsText(filter.q, [blacklists.data, blacklists.reason]),
   );

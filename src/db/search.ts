@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
 /**
@@ -16,4 +16,25 @@ export function containsText(
     separator,
   );
   return sql`instr(lower(${haystack}), lower(${searched})) > 0`;
+}
+
+type Value = string | number | SQL;
+
+/**
+ * Rows in which a column has a value, found without the column's index: a unary plus keeps SQLite
+ * from it. For columns that select little, which SQLite, knowing no statistics, would take for as
+ * good as any other. Undefined asks for nothing.
+ */
+export const equalsUnindexed = (column: SQLiteColumn, value: Value | undefined): SQL | undefined =>
+  value === undefined ? undefined : sql`+${column} = ${value}`;
+
+/**
+ * Rows in which columns have values, the most selective column first: its index finds the rows, and
+ * the other columns only sort them out. Undefined asks for nothing.
+ */
+export function equalsAll(
+  ...columns: readonly (readonly [SQLiteColumn, Value | undefined])[]
+): SQL | undefined {
+  const [first, ...others] = columns.filter(([, value]) => value !== undefined);
+  return and(first && eq(...first), ...others.map((other) => equalsUnindexed(...other)));
 }

@@ -17,7 +17,7 @@ import { hasSameOwner, linkCustomer } from '../customers/owner';
 import { foldEmail } from '../customers/schema';
 import type { Database } from '../db/client';
 import { bindings, customers, licenses } from '../db/schema';
-import { containsText } from '../db/search';
+import { containsText, equalsAll } from '../db/search';
 import type { LicenseDataType, LicensePlatform, LicenseStatus } from '../enums';
 import { foldLicenseKey } from '../validation/request';
 import { boundValues, licenseHasKey } from '../validation/snapshot';
@@ -70,21 +70,22 @@ function hasStatus(status: LicenseStatus | undefined, now: number): SQL | undefi
   }
 }
 
+const withEmail = (email: string | undefined): SQL | undefined =>
+  email === undefined
+    ? undefined
+    : sql`(select id from customers where email_folded = ${foldEmail(email)})`;
+
 const matching = (filter: LicenseFilter, now: number): SQL | undefined =>
   and(
     hasStatus(filter.licenseStatus, now),
     filter.licenseType && eq(licenses.licenseType, filter.licenseType),
-    filter.productId === undefined ? undefined : eq(licenses.productId, filter.productId),
-    filter.customerId === undefined ? undefined : eq(licenses.customerId, filter.customerId),
-    filter.customerEmail === undefined
-      ? undefined
-      : sql`${licenses.customerId} = (select id from customers where email_folded = ${foldEmail(filter.customerEmail)})`,
-    filter.ownerChatId === undefined ? undefined : eq(licenses.ownerChatId, filter.ownerChatId),
-    filter.owner &&
-      and(
-        eq(licenses.ownerPlatformId, filter.owner.platformId),
-        eq(licenses.licensePlatform, filter.owner.platform),
-      ),
+    equalsAll(
+      [licenses.customerId, filter.customerId ?? withEmail(filter.customerEmail)],
+      [licenses.ownerChatId, filter.ownerChatId],
+      [licenses.ownerPlatformId, filter.owner?.platformId],
+      [licenses.productId, filter.productId],
+    ),
+    filter.owner && eq(licenses.licensePlatform, filter.owner.platform),
     containsText(filter.q, [
       licenses.licenseKey,
       licenses.ownerPlatformId,

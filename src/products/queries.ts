@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, ne, notExists, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { bindings, blacklists, licenses, products } from '../db/schema';
 import { containsText } from '../db/search';
@@ -78,24 +78,24 @@ export async function deleteProduct(
   db: Database,
   row: ProductRow,
 ): Promise<'deleted' | 'in use' | 'changed'> {
-  const ofProduct = eq(licenses.productId, row.id);
   const inUse = db
     .select({ one: sql`1` })
     .from(licenses)
-    .where(and(ofProduct, ne(licenses.state, 'DELETED')));
-  // Every statement repeats the whole condition: either all of them apply or none.
-  const unchanged = db.select({ id: products.id }).from(products).where(isUnchanged(row));
-  const mayDelete = and(notExists(inUse), sql`exists ${unchanged}`);
-  const licenseIds = db.select({ id: licenses.id }).from(licenses).where(ofProduct);
+    .where(and(eq(licenses.productId, row.id), ne(licenses.state, 'DELETED')));
+  // The product's id while it may be deleted, else null: all statements apply or none, and none
+  // reads on where it does not.
+  const deletable = db
+    .select({ id: products.id })
+    .from(products)
+    .where(and(isUnchanged(row), notExists(inUse)));
+  const isOfProduct = sql`${licenses.productId} = ${deletable}`;
+  const licenseIds = db.select({ id: licenses.id }).from(licenses).where(isOfProduct);
   const [used, , , , deleted] = await db.batch([
     inUse.limit(1),
-    db.delete(bindings).where(and(sql`${bindings.licenseId} in ${licenseIds}`, mayDelete)),
-    db.delete(licenses).where(and(ofProduct, mayDelete)),
-    db.delete(blacklists).where(and(eq(blacklists.productId, row.id), mayDelete)),
-    db
-      .delete(products)
-      .where(and(eq(products.id, row.id), mayDelete))
-      .returning({ id: products.id }),
+    db.delete(bindings).where(inArray(bindings.licenseId, licenseIds)),
+    db.delete(licenses).where(isOfProduct),
+    db.delete(blacklists).where(sql`${blacklists.productId} = ${deletable}`),
+    db.delete(products).where(sql`${products.id} = ${deletable}`).returning({ id: products.id }),
   ]);
   if (deleted.length > 0) return 'deleted';
   return used.length > 0 ? 'in use' : 'changed';

@@ -13,14 +13,21 @@ export interface Size {
 export const ipOf = (license: number) =>
   `10.${license >> 16}.${(license >> 8) & 255}.${license & 255}`;
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+const HISTORY_MS = 80 * 24 * 60 * 60 * 1000;
+
+const requestStep = (size: Size): number => Math.floor(HISTORY_MS / size.requests) * 4096;
+
+/** The id of the oldest record. */
+export const firstRequestOf = (size: Size, now: number): number =>
+  firstRequestIdAt(now) - (size.requests - 1) * requestStep(size);
 
 /**
  * Fills an empty database by SQL, for nothing else is quick enough. The indexes of the history are
  * made anew after its rows: sorting once is three times as fast as keeping them in order.
  *
  * Of the licenses 1 in 100 is DEACTIVATED, 1 in 100 DELETED, 1 in 100 EXPIRED, the others ACTIVE; each
- * has an IP and a hardware ID bound. Of the history 1 in 10 is refused; it ends now and is 80 days long.
+ * has an IP and a hardware ID bound. All licenses of product 4 are DELETED. The history is 80 days
+ * long and ends now; 1 in 10 of its records is refused.
  */
 export async function seedLargeDatabase(db: D1Database, size: Size, now: number): Promise<void> {
   const insert = (table: string, columns: string, rows: number, values: string) =>
@@ -81,11 +88,11 @@ export async function seedLargeDatabase(db: D1Database, size: Size, now: number)
       `id, nonce, license_id, license_key, license_key_folded, product_id, product_version, ip, hwid,
        operating_system, java_version, request_type, response_type`,
       size.requests,
-      `${firstRequestIdAt(now)} - (${size.requests} - n) * ${Math.floor((80 * DAY_MS) / size.requests) * 4096},
+      `${firstRequestOf(size, now)} + (n - 1) * ${requestStep(size)},
        n, ${licenseOfRequest}, 'KEY-' || ${licenseOfRequest}, 'KEY-' || ${licenseOfRequest},
        1 + ${licenseOfRequest} % ${size.products}, '1.0.0', ${ip(licenseOfRequest)},
        'HW-' || ${licenseOfRequest}, 'Linux', '21.0.4', 'V1_VALIDATE',
-       case n % 10 when 0 then 'MAX_IPS_REACHED' else 'VALID' end`,
+       case (n + n / ${size.licenses}) % 10 when 0 then 'MAX_IPS_REACHED' else 'VALID' end`,
     ),
     ...indexes.map(({ sql }) => db.prepare(sql)),
   ]);

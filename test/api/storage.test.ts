@@ -1,0 +1,451 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { app } from '../../src/app';
+import { type RoundTrips, type SentStatement, spyOnDatabase } from '../support/d1-spy';
+import { firstRequestOf, ipOf, type Size, seedLargeDatabase } from '../support/large-database';
+import { ROOT_TOKEN } from '../support/root-token';
+
+/**
+ * What the endpoints cost D1 at the size that the service is built for: no statement reads more
+ * rows than its answer needs, and a validation is a handful of rows and two round trips.
+ */
+
+const SIZE: Size = {
+  products: 200,
+  customers: 50_000,
+  licenses: 100_000,
+  blacklists: 10_000,
+  requests: 1_000_000,
+};
+const NOW = Date.now();
+
+beforeAll(() => seedLargeDatabase(env.DB, SIZE, NOW), 60_000);
+
+interface Asked {
+  status: number;
+  headers: Headers;
+  text: string;
+  roundTrips: RoundTrips;
+}
+
+async function ask(
+  method: string,
+  path: string,
+  {
+    body,
+    headers = {},
+  }: { body?: object | undefined; headers?: Record<string, string> | undefined } = {},
+): Promise<Asked> {
+  const { spy, roundTrips } = spyOnDatabase(env.DB);
+  const context = createExecutionContext();
+  const request = new Request(`http://licet.test${path}`, {
+    method,
+    headers: { TOKEN: ROOT_TOKEN, ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const response = await app.fetch(request, { ...env, DB: spy }, context);
+  const text = await response.text();
+  await waitOnExecutionContext(context);
+  return { status: response.status, headers: response.headers, text, roundTrips };
+}
+
+const bound = ({ sql, params }: SentStatement, prefix = '') =>
+  env.DB.prepare(prefix + sql).bind(...params);
+
+const usedIndexes = new Set<string>();
+
+async function planOf(statement: SentStatement): Promise<string[]> {
+  const { results } = await bound(statement, 'explain query plan ').all<{ detail: string }>();
+  for (const { detail } of results) {
+    const [, index] = / INDEX (\w+)/.exec(detail) ?? [];
+    if (index !== undefined) usedIndexes.add(index);
+  }
+  return results.map(({ detail }) => detail);
+}
+
+/** What a statement read; a select whose answer did not tell is sent again. */
+async function rowsRead(statement: SentStatement): Promise<number> {
+  if (statement.meta) return statement.meta.rows_read;
+  if (!statement.sql.startsWith('select')) return 0;
+  return (await bound(statement).all()).meta.rows_read;
+}
+
+/** A whole table or index read, and rows sorted because no index has them in order. */
+const isScan = (detail: string): boolean =>
+  /^SCAN (products|customers|licenses|bindings|blacklists|requests|tokens)\b/.test(detail);
+const isSort = (detail: string): boolean => detail === 'USE TEMP B-TREE FOR ORDER BY';
+
+const TOTAL = 'X-Total-Count counts them all';
+const NEWEST = 'walks from the newest and stops at the limit';
+const SEARCH = 'a free search reads every row';
+const STATUS = 'a status or type has too few values for an index to pay';
+const SMALL = 'products are few';
+
+interface Case {
+  path: string;
+  /** How many rows the statement may read that reads the objects. */
+  reads: number;
+  /** How many rows the statement may read that counts them; as many as `reads` unless given. */
+  counts?: number;
+  /** Why a table may be scanned. */
+  scan?: string;
+}
+
+const { products, customers, licenses, blacklists, requests } = SIZE;
+/** A page of ten reads one more, to know whether there is a next one. */
+const PAGE = 11;
+/** A license is read with its customer and what is bound to it. */
+const PER_LICENSE = 8;
+/** How far to walk for a page of what is one in a hundred. */
+const PAGE_OF_1_IN_100 = PAGE * 100 + PAGE * PER_LICENSE;
+/** A row too many is read to see that there is no other. */
+const ofProduct = licenses / products + 1;
+const requestsOfProduct = requests / products + 1;
+const requestsOfLicense = requests / licenses + 1;
+const refused = requests / 10;
+const perDay = requests / 80 + products;
+const dayAgo = encodeURIComponent(new Date(NOW - 24 * 60 * 60 * 1000).toISOString());
+
+const LISTS: Case[] = [
+  { path: '/products', reads: products },
+  { path: '/products?limit=10', reads: PAGE, counts: products, scan: TOTAL },
+  { path: '/products?limit=10&productType=OTHER', reads: products, scan: SMALL },
+  { path: '/products?limit=10&q=nothing', reads: products, scan: SEARCH },
+
+  { path: '/licenses?limit=10', reads: 90, counts: licenses, scan: TOTAL },
+  { path: '/licenses?limit=10&after=99000', reads: 90, counts: licenses, scan: TOTAL },
+  { path: '/licenses?limit=10&licenseStatus=ACTIVE', reads: 100, counts: licenses, scan: STATUS },
+  ...['licenseStatus=EXPIRED', 'licenseStatus=DEACTIVATED', 'licenseStatus=DELETED']
+    .concat('licenseType=TEMPORARY')
+    .map((filter) => ({
+      path: `/licenses?limit=10&${filter}`,
+      reads: PAGE_OF_1_IN_100,
+      counts: licenses,
+      scan: STATUS,
+    })),
+  { path: '/licenses?limit=10&q=key-99999', reads: licenses + PER_LICENSE, scan: SEARCH },
+  { path: '/licenses?limit=10&productId=9', reads: 90, counts: ofProduct },
+  { path: '/licenses?limit=10&productId=9&licenseStatus=DELETED', reads: ofProduct },
+  { path: '/licenses?limit=10&productId=9&q=key-8', reads: ofProduct + PAGE * PER_LICENSE },
+  { path: '/licenses/by-product-id/9', reads: ofProduct * PER_LICENSE },
+  { path: '/licenses/by-product-id/9?limit=10', reads: 90, counts: ofProduct },
+  ...[
+    '/by-customer-email/USER7@SHOP.test',
+    '/by-customer-id/7',
+    '/by-chat-id/chat-7',
+    '/by-platform/PLATFORM_A/a-7',
+  ].flatMap((by) =>
+    ['', '?limit=10', '?productId=7&licenseStatus=ACTIVE', '?limit=10&productId=7'].map((more) => ({
+      path: `/licenses${by}${more}`,
+      reads: 2 * PER_LICENSE + 2,
+    })),
+  ),
+
+  { path: '/blacklists?limit=10', reads: PAGE, counts: blacklists, scan: TOTAL },
+  {
+    path: '/blacklists?limit=10&licenseDataType=IP',
+    reads: 2 * PAGE,
+    counts: blacklists,
+    scan: TOTAL,
+  },
+  { path: '/blacklists?licenseDataType=IP', reads: 5_000 },
+  { path: '/blacklists?limit=10&productId=11', reads: PAGE, counts: 51 },
+  { path: '/blacklists?limit=10&productId=11&licenseDataType=IP', reads: PAGE, counts: 51 },
+  { path: '/blacklists?limit=10&q=nothing', reads: blacklists, scan: SEARCH },
+
+  { path: '/requests', reads: 1_000, scan: NEWEST },
+  { path: '/requests?limit=10', reads: PAGE, counts: requests, scan: TOTAL },
+  { path: '/requests?valid=true', reads: 1_200, scan: NEWEST },
+  { path: '/requests?limit=10&valid=true', reads: 2 * PAGE, counts: requests, scan: TOTAL },
+  { path: '/requests?valid=false', reads: 1_000, scan: NEWEST },
+  { path: '/requests?limit=10&valid=false', reads: PAGE, counts: refused, scan: TOTAL },
+  { path: `/requests?limit=10&from=${dayAgo}`, reads: PAGE, counts: perDay },
+  { path: `/requests?limit=10&from=${dayAgo}&valid=false`, reads: PAGE, counts: perDay / 10 },
+  { path: `/requests?limit=10&to=${dayAgo}`, reads: PAGE, counts: requests },
+  { path: '/requests?limit=10&productId=9', reads: PAGE, counts: requestsOfProduct },
+  {
+    path: '/requests?limit=10&productId=9&valid=true',
+    reads: requestsOfProduct,
+    counts: refused,
+    scan: TOTAL,
+  },
+  { path: '/requests?limit=10&productId=9&valid=false', reads: refused, scan: TOTAL },
+  { path: `/requests?limit=10&productId=9&from=${dayAgo}`, reads: PAGE, counts: perDay / products },
+  ...['licenseKey=key-8', 'ip=10.0.0.8', 'hwid=HW-8'].flatMap((filter) =>
+    ['', '&productId=9', '&valid=true', '&valid=false', '&productId=9&valid=false', `&to=${dayAgo}`]
+      .map((more) => `/requests?limit=10&${filter}${more}`)
+      .map((path) => ({ path, reads: requestsOfLicense })),
+  ),
+  {
+    path: '/requests?limit=10&licenseKey=key-8&ip=10.0.0.8&hwid=HW-8&productId=9',
+    reads: requestsOfLicense,
+  },
+
+  { path: '/customers?limit=10', reads: PAGE, counts: customers, scan: TOTAL },
+  { path: '/customers?limit=10&q=nothing', reads: customers, scan: SEARCH },
+  { path: '/tokens?limit=10', reads: 1, scan: TOTAL },
+
+  { path: '/products/7', reads: 1 },
+  { path: '/licenses/7', reads: PER_LICENSE },
+  { path: '/licenses/by-license-key/key-7', reads: PER_LICENSE },
+  { path: '/blacklists/7', reads: 1 },
+  { path: '/customers/7', reads: 1 },
+  { path: `/requests/${firstRequestOf(SIZE, NOW)}`, reads: 1 },
+];
+
+describe('reading', () => {
+  it.each(LISTS)('GET $path reads few rows', async ({ path, reads, counts = reads, scan }) => {
+    const { status, roundTrips } = await ask('GET', `/api/v2${path}`);
+    expect(status).toBe(200);
+    expect(roundTrips).not.toEqual([]);
+    for (const statement of roundTrips.flat()) {
+      const plan = await planOf(statement);
+      const budget = statement.sql.startsWith('select count(*)') ? counts : reads;
+      expect(await rowsRead(statement), plan.join('\n')).toBeLessThanOrEqual(budget);
+      expect(plan.filter(isSort), statement.sql).toEqual([]);
+      if (scan === undefined) expect(plan.filter(isScan), statement.sql).toEqual([]);
+    }
+  });
+
+  it.each(['', '&productId=9', '&licenseKey=key-8', `&from=${dayAgo}`])(
+    'counts the valid records with %s as what is not refused',
+    async (filter) => {
+      const total = async (valid: string) => {
+        const { headers } = await ask('GET', `/api/v2/requests?limit=1${valid}${filter}`);
+        return Number(headers.get('X-Total-Count'));
+      };
+      const refusedTotal = await total('&valid=false');
+      expect(refusedTotal).toBeGreaterThan(0);
+      expect((await total('&valid=true')) + refusedTotal).toBe(await total(''));
+    },
+  );
+
+  it('sends a complete list while it reads it', async () => {
+    const { spy, roundTrips } = spyOnDatabase(env.DB);
+    const request = new Request('http://licet.test/api/v2/licenses', {
+      headers: { TOKEN: ROOT_TOKEN },
+    });
+    const response = await app.fetch(request, { ...env, DB: spy }, createExecutionContext());
+    const reader = response.body?.getReader();
+    expect((await reader?.read())?.value?.length).toBeGreaterThan(0);
+    expect((await reader?.read())?.value?.length).toBeGreaterThan(1_000_000);
+    // Of the forty chunks no more than the one that is being sent and the next.
+    expect(roundTrips.length).toBeLessThanOrEqual(3);
+    await reader?.cancel();
+  });
+});
+
+async function expectNoScans(roundTrips: RoundTrips): Promise<void> {
+  for (const statement of roundTrips.flat()) {
+    expect((await planOf(statement)).filter(isScan), statement.sql).toEqual([]);
+  }
+}
+
+interface Change {
+  method: string;
+  path: string;
+  body?: object;
+  status: number;
+  /** How many rows its statements may read. */
+  reads: number;
+}
+
+const CHANGES: Change[] = [
+  {
+    method: 'POST',
+    path: '/products',
+    body: { name: 'New', productType: 'OTHER' },
+    status: 201,
+    reads: 0,
+  },
+  { method: 'PUT', path: '/products/5', body: { name: 'Renamed' }, status: 200, reads: 1 },
+  { method: 'DELETE', path: '/products/201', status: 204, reads: 8 },
+  // With its 500 licenses, which are DELETED, and what is bound to them.
+  { method: 'DELETE', path: '/products/4', status: 204, reads: 12 * ofProduct },
+  { method: 'DELETE', path: '/products/6', status: 409, reads: 12 },
+  {
+    method: 'POST',
+    path: '/licenses',
+    body: {
+      productId: 5,
+      licenseType: 'PERMANENT',
+      licensePlatform: 'PLATFORM_A',
+      ownerPlatformId: 'a-7',
+      ownerChatId: 'somebody',
+      ips: ['192.0.2.1'],
+    },
+    status: 201,
+    reads: 28,
+  },
+  {
+    method: 'PUT',
+    path: '/licenses/10',
+    body: { ownerPlatformId: 'somebody', ips: ['192.0.2.1'], hwids: [] },
+    status: 200,
+    reads: 41,
+  },
+  { method: 'DELETE', path: '/licenses/9', status: 204, reads: PER_LICENSE },
+  {
+    method: 'POST',
+    path: '/blacklists',
+    body: { licenseDataType: 'IP', data: '203.0.113.0/24', isForAllProducts: true, reason: '' },
+    status: 201,
+    reads: 0,
+  },
+  { method: 'PUT', path: '/blacklists/8', body: { data: '203.0.114.0/24' }, status: 200, reads: 1 },
+  { method: 'DELETE', path: '/blacklists/8', status: 204, reads: 1 },
+  { method: 'PUT', path: '/customers/8', body: { email: 'new@shop.test' }, status: 200, reads: 1 },
+  {
+    method: 'POST',
+    path: '/tokens',
+    body: { name: 'Dashboard', intents: ['ALL_READ'] },
+    status: 201,
+    reads: 0,
+  },
+  { method: 'PUT', path: '/tokens/1', body: { name: 'Screen' }, status: 200, reads: 1 },
+  { method: 'DELETE', path: '/tokens/1', status: 204, reads: 1 },
+];
+
+describe('writing', () => {
+  it.each(CHANGES)('$method $path', async ({ method, path, body, status, reads }) => {
+    const answer = await ask(method, `/api/v2${path}`, { body });
+    expect(answer.status, answer.text).toBe(status);
+    await expectNoScans(answer.roundTrips);
+    const rows = await Promise.all(answer.roundTrips.flat().map(rowsRead));
+    expect(rows.reduce((sum, read) => sum + read, 0)).toBeLessThanOrEqual(reads);
+  });
+});
+
+interface Validation {
+  name: string;
+  body?: object;
+  headers?: Record<string, string>;
+  message: string;
+  /** How many rows each statement may read, by round trip. */
+  reads: number[][];
+  /** How many rows each statement writes, by round trip. */
+  writes: number[][];
+}
+
+const LOOKED_UP = [0, 0];
+const RECORDED = [1, 5, 0];
+/** What is refused is in one more index. */
+const RECORDED_REFUSED = [1, 6, 0];
+/** The record's own writes read their license, their id and no more. */
+const RECORD = [2, 1, 1];
+/** The license and its bindings, and a row for each network that holds 10.0.0.8 and the ID. */
+const LOOKUP = [7, 34];
+
+const VALIDATIONS: Validation[] = [
+  {
+    name: 'hot',
+    message: 'License is valid',
+    reads: [LOOKUP, RECORD],
+    writes: [LOOKED_UP, RECORDED],
+  },
+  {
+    name: 'hot, connecting from an IPv6 address, which is in 129 networks',
+    headers: { 'CF-Connecting-IP': '2001:db8::1' },
+    message: 'License is valid',
+    reads: [[7, 34 + 129], RECORD],
+    writes: [LOOKED_UP, RECORDED],
+  },
+  {
+    name: 'the first with a hardware ID',
+    body: { hwid: 'another' },
+    message: 'License is valid',
+    reads: [LOOKUP, [8, 1, 9], RECORD],
+    writes: [LOOKED_UP, [2, 1, 0], RECORDED],
+  },
+  {
+    name: 'the first with an address and a hardware ID',
+    body: { ip: '198.51.100.1', hwid: 'another' },
+    message: 'License is valid',
+    reads: [LOOKUP, [15, 1, 11], RECORD],
+    writes: [LOOKED_UP, [4, 1, 0], RECORDED],
+  },
+  {
+    name: 'an unknown key',
+    body: { licenseKey: 'nothing' },
+    message: 'License not found or invalid',
+    reads: [
+      [0, 34],
+      [1, 1],
+    ],
+    writes: [LOOKED_UP, [6, 0]],
+  },
+  {
+    name: 'another product',
+    body: { productId: 10 },
+    message: 'License not found or invalid',
+    reads: [LOOKUP, RECORD],
+    writes: [LOOKED_UP, RECORDED_REFUSED],
+  },
+  {
+    name: 'a blacklisted address',
+    body: { ip: '192.0.4.77' },
+    message: 'IP address is blacklisted',
+    reads: [[7, 36], RECORD],
+    writes: [LOOKED_UP, RECORDED_REFUSED],
+  },
+  {
+    name: 'a blacklisted hardware ID',
+    body: { hwid: 'BAD-7' },
+    message: 'Hardware ID is blacklisted',
+    reads: [[7, 36], RECORD],
+    writes: [LOOKED_UP, RECORDED_REFUSED],
+  },
+].map((validation, index) => {
+  // Each with a license of its own, all of product 9 and with free slots.
+  const license = 8 + index * products;
+  const hot = {
+    licenseKey: `key-${license}`,
+    productId: 9,
+    ip: ipOf(license),
+    hwid: `HW-${license}`,
+  };
+  return { ...validation, body: { ...hot, ...validation.body } };
+});
+
+const rowsOf = (roundTrips: RoundTrips, key: 'rows_read' | 'rows_written') =>
+  roundTrips.map((trip) => trip.map(({ meta }) => meta?.[key] ?? Number.NaN));
+
+describe('validating', () => {
+  it.each(VALIDATIONS)('$name', async ({ body, headers, message, reads, writes }) => {
+    const { text, roundTrips } = await ask('POST', '/api/v1/validate', { body, headers });
+    expect(JSON.parse(text)).toMatchObject({ message });
+    await expectNoScans(roundTrips);
+    expect(rowsOf(roundTrips, 'rows_written')).toEqual(writes);
+    expect(rowsOf(roundTrips, 'rows_read')).toEqual(
+      reads.map((trip) =>
+        trip.map((budget) => expect.toSatisfy((rows) => rows <= budget, `<= ${budget}`)),
+      ),
+    );
+  });
+
+  it('under v2 reads one row more for the token, and writes its use once', async () => {
+    const { text } = await ask('POST', '/api/v2/tokens', {
+      body: { name: 'Server', intents: ['LICENSE_VALIDATE'] },
+    });
+    const headers = { TOKEN: /licet_[\w-]+/.exec(text)?.[0] ?? '' };
+    const [body] = VALIDATIONS.map((validation) => validation.body);
+    const first = await ask('POST', '/api/v2/validate', { headers, body });
+    const second = await ask('POST', '/api/v2/validate', { headers, body });
+    expect(first.status).toBe(200);
+    expect(first.roundTrips.map((trip) => trip.length).sort()).toEqual([1, 1, 2, 3]);
+    expect(second.roundTrips.map((trip) => trip.length)).toEqual([1, 2, 3]);
+    const [lookup] = second.roundTrips.flat();
+    expect(lookup && (await rowsRead(lookup))).toBe(1);
+    await expectNoScans(first.roundTrips);
+  });
+});
+
+it('has no index that nothing uses', async () => {
+  const { results } = await env.DB.prepare(
+    `select name from sqlite_master where type = 'index' and sql not like 'create unique %'`,
+  ).all<{ name: string }>();
+  const names = results.map(({ name }) => name);
+  expect(names).not.toEqual([]);
+  expect(names.filter((name) => !usedIndexes.has(name))).toEqual([]);
+});
