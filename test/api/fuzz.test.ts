@@ -1,0 +1,345 @@
+import { exports } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { app } from '../../src/app';
+import { API_INTENTS } from '../../src/auth/intents';
+import {
+  type Blacklist,
+  call,
+  createBlacklist,
+  createLicense,
+  createProduct,
+  getLicense,
+  historyOf,
+  type License,
+  type Product,
+  validate,
+} from '../support/client';
+import { ROOT_TOKEN } from '../support/root-token';
+
+/** Whatever a client sends: never a 5xx, never a redirect, always the right structure. */
+
+const SEED = 20_260_918;
+
+let product: Product;
+let license: License;
+let blacklist: Blacklist;
+
+beforeAll(async () => {
+  product = await createProduct();
+  license = await createLicense({ productId: product.id, ownerChatId: '1', ips: ['1.2.3.4'] });
+  blacklist = await createBlacklist({ data: '192.0.2.0/30' });
+});
+
+interface Sent {
+  method: string;
+  path: string;
+  headers: [string, string][];
+  body: string | Uint8Array | null;
+}
+
+const ROUTES = [
+  ...new Set(app.routes.map(({ path }) => path).filter((path) => !path.includes('*'))),
+];
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'];
+
+const nasty = fc.constantFrom(
+  ...['', ' ', '0', '1', '-1', '1.5', '1e400', 'null', 'true', '[]', 'NaN', '__proto__'],
+  ...['constructor', 'toString', 'hasOwnProperty', "' or 1=1 --", '%', '%%', '*', '😀', '\uFEFF'],
+  ...['\0', 'a\0b', '\uD800', 'x\uDFFFy', '\r\nX: y', '9007199254740991', '9007199254740993'],
+  ...['99999999999999999999', '1.2.3.4', '::1', '10.0.0.0/8', '2025-02-30', '2025-01-01'],
+  ...['+275760-09-13T00:00:00Z', '-000001-01-01T00:00:00Z', 'ACTIVE', 'PLATFORM_A', 'IP', '../..'],
+  'x'.repeat(300),
+  'x'.repeat(5_000),
+);
+const text = fc.oneof(nasty, fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }));
+
+const anyJson: fc.Arbitrary<unknown> = fc.oneof(
+  text,
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom(0, -0, -1, 5, 1e308, 2 ** 31, 2 ** 53, -(2 ** 53), 0.1, true, null, [], {}),
+);
+
+/** Each field that some resource has, so that bodies come near to what is taken. */
+const FIELDS = [
+  ...['id', 'name', 'description', 'productType', 'productTypeOther', 'defaultMaxIPs', 'roleId'],
+  ...['defaultMaxHWIDs', 'purchaseRoleId', 'url', 'imageUrl', 'createdDate', 'updatedDate'],
+  ...['licenseKey', 'productId', 'licenseType', 'licensePlatform', 'licensePlatformOther', 'ips'],
+  ...['ownerPlatformId', 'expiryDate', 'maxIPs', 'maxHWIDs', 'totalRequests', 'ownerChatId'],
+  ...['ownerChatUsername', 'licenseStatus', 'hwids', 'notes', 'customer', 'productIdString'],
+  ...['licenseDataType', 'data', 'isForAllProducts', 'reason', 'createdAt', 'updatedAt', 'intents'],
+  ...['expiresAt', 'email', 'username', 'chatId', 'platformAId', 'hwid', 'ip', 'javaVersion'],
+  ...['osVersion', '__proto__', 'constructor', 'prototype', '', 'toString', '😀'],
+];
+
+/** Bodies that are taken as they are, by the first part of the path behind the version. */
+const goodBodies = (): Record<string, object[]> => ({
+  validate: [{ licenseKey: license.licenseKey, productId: product.id, ip: '1.2.3.4', hwid: 'h' }],
+  products: [{ name: 'Fuzzed', productType: 'OTHER', defaultMaxIPs: 1 }, product],
+  licenses: [
+    { productId: product.id, licenseType: 'PERMANENT', ownerChatId: '2', maxIPs: 3 },
+    license,
+  ],
+  blacklists: [
+    { licenseDataType: 'HWID', data: 'fuzz', isForAllProducts: true, reason: 'r' },
+    blacklist,
+  ],
+  customers: [{ firstName: 'A', email: 'a@example.com' }],
+  tokens: [{ name: 'fuzz', intents: ['ALL_READ'], expiresAt: '2999-01-01' }],
+});
+
+const changes = fc.array(
+  fc.record({ field: fc.constantFrom(...FIELDS), value: anyJson, isRemoved: fc.boolean() }),
+  { maxLength: 3 },
+);
+
+const mutated = (path: string) =>
+  fc.tuple(fc.nat(1), changes).map(([index, edits]) => {
+    const bodies = goodBodies()[path.split('/').filter(Boolean)[2] ?? ''] ?? [{}];
+    const fields = new Map(Object.entries(bodies[index % bodies.length] ?? {}));
+    for (const { field, value, isRemoved } of edits) {
+      if (isRemoved) fields.delete(field);
+      else fields.set(field, value);
+    }
+    // Written by hand: an object would take `__proto__` for its prototype.
+    const members = [...fields].map(([name, value]) => {
+      return `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+    });
+    return `{${members.join()}}`;
+  });
+
+const oddBody = fc.oneof(
+  anyJson.map((value) => JSON.stringify(value)),
+  text,
+  fc.constantFrom(
+    '{',
+    '{"a":1e999999}',
+    `{"productId":${'9'.repeat(400)}}`,
+    '{"name":"\\ud800","productType":"OTHER"}',
+    '{"__proto__":{"name":"x","productType":"OTHER"}}',
+    '{"a":1,"a":2}',
+    '['.repeat(15_000),
+    `${'{"a":'.repeat(3_000)}1${'}'.repeat(3_000)}`,
+    `${'['.repeat(8_000)}${']'.repeat(8_000)}`,
+    `{"licenseKey":"${'k'.repeat(16_000)}"}`,
+    'x'.repeat(17_000),
+  ),
+  fc.uint8Array({ maxLength: 64 }),
+);
+
+/** A part of a path: sensible, or anything, escaped or raw. */
+const segment = fc.oneof(
+  { arbitrary: fc.constantFrom('1', '2', '3'), weight: 3 },
+  { arbitrary: text.map((value) => encodeURIComponent(value.toWellFormed())), weight: 2 },
+  {
+    arbitrary: fc.constantFrom(
+      ...['%00', '%', '%zz', '%E0%A4%A', '%C0%AF', '%2F', '%2e%2e', '%25', '%ED%A0%80', '%0d%0a'],
+      ...['PLATFORM_A', 'CHAT', 'PLATFORM_Z', ':id', '*', '__proto__', '1;x=1', 'x'.repeat(4_000)],
+    ),
+    weight: 2,
+  },
+);
+
+const QUERY = [
+  ...['limit', 'after', 'q', 'licenseStatus', 'licenseType', 'productId', 'licenseKey', 'ip'],
+  ...['hwid', 'valid', 'from', 'to', 'licenseDataType', '__proto__', 'constructor', 'toString', ''],
+];
+
+const queryString = fc.oneof(
+  { arbitrary: fc.constant(''), weight: 3 },
+  {
+    arbitrary: fc
+      .array(fc.tuple(fc.constantFrom(...QUERY), text), { minLength: 1, maxLength: 3 })
+      .map((pairs) =>
+        pairs
+          .map(([name, value]) => `${name}=${encodeURIComponent(value.toWellFormed())}`)
+          .join('&'),
+      )
+      .map((query) => `?${query}`),
+    weight: 2,
+  },
+  {
+    arbitrary: fc.constantFrom(
+      ...['?', '?&', '?=', '?limit', '?limit=1&limit=2', '?%', '?q=%', '?q=%E0%A4%A', '?%00=%00'],
+      ...[
+        '?limit=5&after=1',
+        '?from=2025-01-01T00:00:00+00:00',
+        '?to=9999-12-31',
+        '?from=0000-01-01',
+      ],
+      ...['?__proto__[x]=1', '?after=9007199254740991', '?limit[]=1', `?q=${'x'.repeat(5_000)}`],
+    ),
+    weight: 1,
+  },
+);
+
+const path = fc.oneof(
+  {
+    arbitrary: fc
+      .tuple(fc.constantFrom(...ROUTES), fc.array(segment, { minLength: 2, maxLength: 2 }))
+      .map(([route, values]) => {
+        let index = 0;
+        return route.replace(/:[^/]+/g, () => values[index++ % values.length] ?? '');
+      }),
+    weight: 8,
+  },
+  {
+    arbitrary: fc
+      .array(fc.oneof(fc.constantFrom('api', 'v1', 'v2', 'validate', '', '..', '.'), segment), {
+        maxLength: 6,
+      })
+      .map((parts) => `/${parts.join('/')}`),
+    weight: 2,
+  },
+  { arbitrary: fc.constantFrom(...ROUTES).map((route) => `//${route}///`), weight: 1 },
+);
+
+const headerText = fc.oneof(
+  fc.string({ unit: 'grapheme-ascii' }),
+  fc.constantFrom(
+    ...['', '*', '"1"', 'W/"1"', '"', '""', '"1", "2"', ',,,', '"1', 'x'.repeat(5_000), 'licet_'],
+    ...['application/json', 'text/plain', 'multipart/form-data; boundary=', 'a/b;c=;;', '1.2.3.4'],
+  ),
+);
+const headers = fc.array(
+  fc.tuple(
+    fc.constantFrom('If-Match', 'If-None-Match', 'Content-Type', 'CF-Connecting-IP', 'Accept'),
+    headerText,
+  ),
+  { maxLength: 2 },
+);
+const token = fc.oneof(
+  { arbitrary: fc.constant(ROOT_TOKEN), weight: 9 },
+  { arbitrary: headerText, weight: 1 },
+);
+
+const sent: fc.Arbitrary<Sent> = fc.tuple(fc.constantFrom(...METHODS), path).chain(([method, to]) =>
+  fc.record({
+    method: fc.constant(method),
+    path: queryString.map((query) => to + query),
+    headers: fc
+      .tuple(headers, token)
+      .map(([list, TOKEN]): [string, string][] => [...list, ['TOKEN', TOKEN]]),
+    body:
+      method === 'GET' || method === 'HEAD'
+        ? fc.constant(null)
+        : fc.oneof(
+            { arbitrary: mutated(to), weight: 4 },
+            { arbitrary: oddBody, weight: 2 },
+            { arbitrary: fc.constant(null), weight: 1 },
+          ),
+  }),
+);
+
+const VALID_BODY = {
+  valid: true,
+  message: 'License is valid',
+  hardwareLocked: expect.any(Boolean),
+  iPLocked: expect.any(Boolean),
+  expiryDate: expect.toSatisfy(
+    (value) => value === null || /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(String(value)),
+  ),
+  maxIPs: expect.any(Number),
+  maxHWIDs: expect.any(Number),
+  totalRequests: expect.any(Number),
+};
+const REFUSAL = { valid: false, message: expect.any(String) };
+const V2_ERROR = {
+  message: expect.any(String),
+  accepted_intents: expect.toSatisfy(
+    (intents) => Array.isArray(intents) && intents.every((intent) => API_INTENTS.includes(intent)),
+  ),
+};
+
+/** What the service makes of the path: its slashes are ironed, its dots and escapes are the URL's. */
+const pathOf = (url: string): string =>
+  new URL(url).pathname.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1');
+
+const SUCCESSES: Record<string, number> = { GET: 200, POST: 201, PUT: 200, DELETE: 204 };
+const TEXTS: Record<string, string> = { '/api/v2/healthy': 'healthy', '/api/v2/ping': 'pong' };
+
+/** What the body has to be: text, or the shape of JSON; undefined for whatever JSON. */
+function rightBody(method: string, path: string, status: number): unknown {
+  if (method === 'HEAD' || status === 204) return '';
+  if (path === '/api/v1/validate' || path === '/api/v2/validate') {
+    if (status === 200) return VALID_BODY;
+    if (status === 400 || status === 413) return REFUSAL;
+  }
+  if (status < 400) return TEXTS[path];
+  return /^\/api\/v1(\/|$)/.test(path) ? REFUSAL : V2_ERROR;
+}
+
+async function expectSound({ method, path, headers, body }: Sent): Promise<number> {
+  const url = `http://licet.test${path}`;
+  const response = await exports.default.fetch(
+    new Request(url, { method, headers, body, redirect: 'manual' }),
+  );
+  const { status } = response;
+  const answer = await response.text();
+  expect(status, answer).toBeLessThan(500);
+  expect(status < 300 || status >= 400, `a redirect: ${status}`).toBe(true);
+  expect(response.headers.has('Location')).toBe(status === 201);
+  if (status === 405) expect(response.headers.get('Allow')).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
+
+  const plainPath = pathOf(url);
+  const isValid = status === 200 && plainPath.endsWith('/validate');
+  if (status < 300 && method !== 'HEAD' && !isValid) expect(status).toBe(SUCCESSES[method]);
+  const right = rightBody(method, plainPath, status);
+  if (typeof right === 'string') expect(answer).toBe(right);
+  else if (right === undefined) expect(JSON.parse(answer)).toBeTypeOf('object');
+  else expect(JSON.parse(answer)).toStrictEqual(right);
+  return status;
+}
+
+describe('whatever is sent', () => {
+  it('is answered by a validation in two fields, or eight', async () => {
+    const validation = fc
+      .tuple(fc.constantFrom('/api/v1/validate', '/api/v2/validate', '//api/v1/validate/'), headers)
+      .chain(([to, list]) =>
+        fc.record({
+          method: fc.constant('POST'),
+          path: fc.constant(to),
+          headers: fc.constant<[string, string][]>([...list, ['TOKEN', ROOT_TOKEN]]),
+          body: fc.oneof(mutated('/api/v1/validate'), oddBody),
+        }),
+      );
+    const seen = new Set<number>();
+    await fc.assert(
+      fc.asyncProperty(validation, async (request) => {
+        const status = await expectSound(request);
+        expect([200, 400, 413]).toContain(status);
+        seen.add(status);
+      }),
+      { seed: SEED, numRuns: 500 },
+    );
+    expect(seen).toEqual(new Set([200, 400, 413]));
+  }, 30_000);
+
+  it('is answered in the right structure, and never with a 5xx or a redirect', async () => {
+    const seen = new Map<number, number>();
+    await fc.assert(
+      fc.asyncProperty(sent, async (request) => {
+        const status = await expectSound(request);
+        seen.set(status, (seen.get(status) ?? 0) + 1);
+      }),
+      { seed: SEED, numRuns: 2_500, interruptAfterTimeLimit: 30_000, endOnFailure: false },
+    );
+    // The requests were neither all senseless nor all sensible.
+    for (const status of [200, 201, 204, 400, 401, 404, 405, 412]) {
+      expect(seen.get(status) ?? 0, String(status)).toBeGreaterThan(0);
+    }
+  }, 60_000);
+
+  it('leaves the service as it should be', async () => {
+    const fresh = await createLicense({ productId: (await createProduct()).id, maxIPs: 1 });
+    const { licenseKey, productId } = fresh;
+    const ask = (ip: string) => validate({ licenseKey, productId, ip, hwid: 'after' });
+    expect((await ask('198.51.100.1')).json).toMatchObject({ valid: true, totalRequests: 1 });
+    expect((await ask('198.51.100.2')).json).toMatchObject({ valid: false });
+    await historyOf({ licenseKey }, 2);
+    expect(await getLicense(fresh.id)).toMatchObject({ ips: ['198.51.100.1'], totalRequests: 2 });
+    for (const list of ['products', 'licenses', 'blacklists', 'requests', 'customers', 'tokens']) {
+      expect((await call('GET', `/api/v2/${list}`)).status, list).toBe(200);
+    }
+  });
+});
