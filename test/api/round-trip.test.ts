@@ -1,0 +1,272 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { API_INTENTS } from '../../src/auth/intents';
+import { LICENSE_PLATFORMS, LICENSE_STATUSES, PRODUCT_TYPES } from '../../src/enums';
+import {
+  call,
+  createBlacklist,
+  createLicense,
+  createProduct,
+  createToken,
+  updateLicense,
+  validate,
+} from '../support/client';
+
+/**
+ * What GET returns, PUT takes: it answers 200 and changes nothing but the update time [4.8]. For
+ * random objects of every resource; always the same ones, so that a test never fails by chance.
+ */
+
+const RUNS = { numRuns: 40, seed: 602 };
+
+/** Moves with every update; everything else must stay. */
+const UPDATE_TIMES = ['updatedDate', 'updatedAt'];
+
+function withoutUpdateTime(json: unknown): object {
+  if (typeof json !== 'object' || json === null) throw new Error('Not an object');
+  return Object.fromEntries(Object.entries(json).filter(([name]) => !UPDATE_TIMES.includes(name)));
+}
+
+async function get(path: string): Promise<{ json: object; etag: string }> {
+  const { status, json, text, headers } = await call('GET', `/api/v2${path}`);
+  expect(status, text).toBe(200);
+  return { json: withoutUpdateTime(json), etag: headers.get('ETag') ?? '' };
+}
+
+/** Sends back what GET gave, as it came, and expects the same object again. */
+async function expectRoundTrip(path: string, sent: object = {}): Promise<void> {
+  const before = await get(path);
+  expect(before.json).toMatchObject(sent);
+
+  const given = await call('GET', `/api/v2${path}`);
+  const put = await call('PUT', `/api/v2${path}`, {
+    body: given.text,
+    headers: { 'If-Match': before.etag },
+  });
+  expect(put.status, put.text).toBe(200);
+  expect(withoutUpdateTime(put.json)).toEqual(before.json);
+
+  const after = await get(path);
+  expect(after.json).toEqual(before.json);
+  expect(after.etag).not.toBe(before.etag);
+  expect(after.etag).toBe(put.headers.get('ETag'));
+}
+
+/** Any text that can be stored: no NUL, no unpaired surrogates. */
+const text = (maxLength: number) =>
+  fc
+    .string({ unit: 'grapheme', maxLength })
+    .filter((value) => value.length <= maxLength && !value.includes('\0'));
+/** Text that is kept as it is where the ends are trimmed. */
+const name = text(100).filter((value) => value !== '' && value.trim() === value);
+const orNull = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: null });
+const limit = fc.oneof(fc.constantFrom(-1, 0), fc.integer({ min: 1, max: 2_147_483_647 }));
+/** Too big for a JSON number, as the ids of chat services are. */
+const accountId = fc.oneof(
+  fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n }).map(String),
+  text(50).filter((value) => value !== ''),
+);
+const time = fc
+  .date({
+    min: new Date('1970-01-01T00:00:00Z'),
+    max: new Date('9999-12-31T23:59:59Z'),
+    noInvalidDate: true,
+  })
+  .map((date) => date.toISOString().replace('Z', '+00:00'));
+
+/** Numbers every object of a kind, where two must not be alike. */
+let serial = 0;
+
+describe('PUT of what GET gave changes nothing of', () => {
+  it('products', async () => {
+    const product = fc.record(
+      {
+        name,
+        productType: fc.constantFrom(...PRODUCT_TYPES),
+        description: text(1_000),
+        productTypeOther: text(200),
+        defaultMaxIPs: limit,
+        defaultMaxHWIDs: limit,
+        roleId: orNull(accountId),
+        purchaseRoleId: orNull(accountId),
+        url: orNull(text(1_000)),
+        imageUrl: orNull(text(1_000)),
+      },
+      { requiredKeys: ['name', 'productType'] },
+    );
+    await fc.assert(
+      fc.asyncProperty(product, async (body) => {
+        const { id } = await createProduct(body);
+        await expectRoundTrip(`/products/${id}`, body);
+      }),
+      RUNS,
+    );
+  });
+
+  it('licenses in every state, of every owner, with what is bound to them', async () => {
+    const { id: productId } = await createProduct();
+    const ip = fc.oneof(
+      fc.ipV4(),
+      fc.ipV6().filter((value) => !value.includes('.')),
+    );
+    const license = fc.record({
+      fields: fc.record(
+        {
+          licensePlatform: orNull(fc.constantFrom(...LICENSE_PLATFORMS)),
+          licensePlatformOther: text(100),
+          ownerPlatformId: fc.oneof(fc.constant(''), accountId),
+          ownerChatId: fc.oneof(fc.constant(''), accountId),
+          ownerChatUsername: text(100),
+          notes: text(1_000),
+          maxIPs: limit,
+          maxHWIDs: limit,
+        },
+        { requiredKeys: [] },
+      ),
+      expiry: fc.oneof(
+        fc.constant({ licenseType: 'PERMANENT' }),
+        time.map((expiryDate) => ({ licenseType: 'TEMPORARY', expiryDate })),
+      ),
+      licenseStatus: fc.constantFrom(...LICENSE_STATUSES),
+      ips: fc.array(ip, { maxLength: 5 }),
+      hwids: fc.array(name, { maxLength: 5 }),
+      lowered: fc.boolean(),
+    });
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(license, async ({ fields, expiry, licenseStatus, ips, hwids, lowered }) => {
+        const created = await createLicense({ productId, ...fields, ...expiry });
+        expect(created).toMatchObject({ ...fields, ...expiry });
+        // Bound while there is no limit; a limit that is lowered then unbinds nothing.
+        const { maxIPs, maxHWIDs } = lowered ? { maxIPs: 1, maxHWIDs: 0 } : created;
+        await updateLicense(created.id, { maxIPs: -1, maxHWIDs: -1, ips, hwids });
+        const { licenseStatus: status } = await updateLicense(created.id, {
+          maxIPs,
+          maxHWIDs,
+          licenseStatus,
+        });
+        seen.add(status);
+        await expectRoundTrip(`/licenses/${created.id}`, { maxIPs, maxHWIDs });
+      }),
+      RUNS,
+    );
+    expect([...seen].sort()).toEqual([...LICENSE_STATUSES].sort());
+  });
+
+  it('licenses that validations have bound and counted', async () => {
+    const { id: productId } = await createProduct();
+    const addresses = fc.uniqueArray(fc.ipV4(), { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(addresses, async (ips) => {
+        const { id, licenseKey } = await createLicense({ productId, maxIPs: ips.length });
+        for (const ip of ips) {
+          const answer = await validate({ licenseKey, productId, ip, hwid: `of ${ip}` });
+          expect(answer.status, answer.text).toBe(200);
+        }
+        await expectRoundTrip(`/licenses/${id}`, { ips, hwids: ips.map((ip) => `of ${ip}`) });
+      }),
+      { ...RUNS, numRuns: 10 },
+    );
+  });
+
+  it('blacklist entries for all products and for one', async () => {
+    const { id: productId } = await createProduct();
+    const cidr = fc.oneof(
+      fc
+        .tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 }))
+        .map(([address, bits]) => `${address}/${bits}`),
+      fc
+        .tuple(fc.ipV6(), fc.integer({ min: 96, max: 128 }))
+        .map(([address, bits]) => `${address}/${bits}`),
+    );
+    const entry = fc.record({
+      kind: fc.oneof(
+        fc.record({
+          licenseDataType: fc.constant('IP'),
+          data: fc.oneof(fc.ipV4(), fc.ipV6(), cidr),
+        }),
+        fc.record({ licenseDataType: fc.constant('HWID'), data: name }),
+      ),
+      scope: fc.constantFrom(
+        { isForAllProducts: true, productId: null },
+        { isForAllProducts: false, productId },
+      ),
+      reason: text(1_000),
+    });
+    await fc.assert(
+      fc.asyncProperty(entry, async ({ kind, scope, reason }) => {
+        const body = { ...kind, ...scope, reason };
+        const { id } = await createBlacklist(body);
+        await expectRoundTrip(`/blacklists/${id}`, { ...scope, reason });
+        // Different texts can be one network, which would be there already.
+        expect((await call('DELETE', `/api/v2/blacklists/${id}`)).status).toBe(204);
+      }),
+      RUNS,
+    );
+  });
+
+  it('customers, as they are made and with every field set', async () => {
+    const { id: productId } = await createProduct();
+    const field = orNull(text(200));
+    const account = orNull(accountId);
+    const names = fc.record(
+      {
+        firstName: field,
+        lastName: field,
+        username: field,
+        phoneNumber: field,
+        profilePictureUrl: field,
+        role: field,
+        status: field,
+        chatUsername: field,
+        chatAvatarUrl: field,
+        platformAUsername: field,
+        platformBUsername: field,
+        platformCUsername: field,
+        marketAUsername: field,
+        marketBUsername: field,
+      },
+      { requiredKeys: [] },
+    );
+    const accountIds = fc.record({
+      platformAId: account,
+      platformBId: account,
+      platformCId: account,
+      marketAId: account,
+      marketBId: account,
+    });
+    await fc.assert(
+      fc.asyncProperty(names, accountIds, orNull(fc.emailAddress()), async (fields, ids, email) => {
+        serial += 1;
+        const license = await createLicense({ productId, ownerChatId: `chat of ${serial}` });
+        const path = `/customers/${license.customer?.id}`;
+        await expectRoundTrip(path, { chatId: `chat of ${serial}` });
+
+        const accounts = Object.entries(ids).map(([id, value]) => [
+          id,
+          value && `${value} ${serial}`,
+        ]);
+        const unique = {
+          ...fields,
+          ...Object.fromEntries(accounts),
+          email: email && `${serial}${email}`,
+        };
+        const put = await call('PUT', `/api/v2${path}`, { body: unique });
+        expect(put.status, put.text).toBe(200);
+        await expectRoundTrip(path, unique);
+      }),
+      RUNS,
+    );
+  });
+
+  it('tokens', async () => {
+    const intents = fc.subarray([...API_INTENTS], { minLength: 1 });
+    await fc.assert(
+      fc.asyncProperty(name, intents, orNull(time), async (tokenName, held, expiresAt) => {
+        const { id } = await createToken(held, { name: tokenName, expiresAt });
+        await expectRoundTrip(`/tokens/${id}`, { name: tokenName, intents: held, expiresAt });
+      }),
+      RUNS,
+    );
+  });
+});
