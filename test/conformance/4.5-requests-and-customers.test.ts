@@ -56,6 +56,14 @@ describe('License requests', () => {
     for (const record of records) expect(await read(`${REQUESTS}/${record.id}`)).toEqual(record);
   });
 
+  it('GET of one record sends an ETag, which stays: a record never changes', async () => {
+    const { records } = await recordFour();
+    const etag = async () =>
+      (await call('GET', `${REQUESTS}/${records[0]?.id}`)).headers.get('ETag');
+    expect(await etag()).toMatch(/^"[^"]+"$/);
+    expect(await etag()).toBe(await etag());
+  });
+
   it('they are filtered by licenseKey, productId, ip, hwid, valid, from and to', async () => {
     const { productId, licenseKey, unknownKey, records } = await recordFour();
     const [first, second, third, fourth] = records;
