@@ -151,6 +151,25 @@ describe('changes by an administrator while programs claim', () => {
     for (const change of changes) expect(after).toMatchObject(change);
   });
 
+  it('are refused with If-Match once a program has bound a value since the read', async () => {
+    const license = await createLicense({ productId: product.id, maxIPs: 2, maxHWIDs: -1 });
+    const read = () => call('GET', `/api/v2/licenses/${license.id}`);
+    const before = await read();
+    const tag = before.headers.get('ETag') ?? '';
+    await ask(license, { ip: '10.54.0.1' });
+
+    const stale = await call('PUT', `/api/v2/licenses/${license.id}`, {
+      body: before.text,
+      headers: { 'If-Match': tag },
+    });
+    expect(stale.status).toBe(412);
+    expect((await getLicense(license.id)).ips).toEqual(['10.54.0.1']);
+
+    const bound = (await read()).headers.get('ETag');
+    await ask(license, { ip: '10.54.0.1' });
+    expect((await read()).headers.get('ETag'), 'a repetition binds nothing').toBe(bound);
+  });
+
   it('never let more be bound than the limit that was lowered meanwhile', async () => {
     const license = await createLicense({ productId: product.id, maxIPs: 50, maxHWIDs: -1 });
     await Promise.all([

@@ -141,10 +141,12 @@ describe('the bounds of a validation', () => {
       valid: false,
       message: 'hwid must be at most 512 characters',
     });
+    const [record] = await historyOf({ hwid: 'h'.repeat(512), valid: 'false' }, 1);
+    expect(record?.responseType).toBe('INVALID_REQUEST');
   });
 });
 
-describe('the bounds of a license', () => {
+describe('the bounds of limits', () => {
   const create = (limits: object) =>
     call('POST', '/api/v2/licenses', {
       body: { productId: license.productId, licenseType: 'PERMANENT', ...limits },
@@ -157,7 +159,15 @@ describe('the bounds of a license', () => {
   });
 
   it.each([-2, 1.5, 2_147_483_648, '5', true])('a limit of %j is refused', async (limit) => {
-    expectError(await create({ maxIPs: limit }), 400, /^maxIPs /);
-    expectError(await create({ maxHWIDs: limit }), 400, /^maxHWIDs /);
+    for (const name of ['maxIPs', 'maxHWIDs']) {
+      const refusal = new RegExp(`^${name} `);
+      expectError(await create({ [name]: limit }), 400, refusal);
+      const path = `/api/v2/licenses/${license.id}`;
+      expectError(await call('PUT', path, { body: { [name]: limit } }), 400, refusal);
+    }
+    for (const name of ['defaultMaxIPs', 'defaultMaxHWIDs']) {
+      const body = { name: 'P', productType: 'OTHER', [name]: limit };
+      expectError(await call('POST', '/api/v2/products', { body }), 400, new RegExp(`^${name} `));
+    }
   });
 });

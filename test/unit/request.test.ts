@@ -41,6 +41,10 @@ describe('parseRequest', () => {
     expect(parse(`{"licenseKey":"KEY","productId":602,"x":${nested}}`).ok).toBe(true);
   });
 
+  it('takes a byte-order mark before the body', () => {
+    expect(parse('\uFEFF{"licenseKey":"KEY","productId":602}').ok).toBe(true);
+  });
+
   it('reads fields of the body only, not what objects inherit', () => {
     const inherited = parse('{"__proto__":{"licenseKey":"KEY","productId":602}}');
     expect(inherited).toMatchObject({ ok: false, message: 'licenseKey is required' });
