@@ -27,7 +27,7 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
 
 const TYPE_NAMES: Record<string, string> = {
   string: 'a string',
-  number: 'a number',
+  number: 'an integer',
   int: 'an integer',
   boolean: 'true or false',
   array: 'an array',
@@ -52,9 +52,14 @@ export const clearableText = (maxLength: number) =>
     .nullable()
     .transform((value) => value ?? '');
 
+const ACCOUNT_ID_MESSAGE = 'must be a string, or a number that is an integer below 2^53';
+
 /** The id of an account elsewhere: longer than a JSON number can be exact, so text in and out. */
 export const accountId = z
-  .union([text(255), z.int()], { error: 'must be a string, or a number below 2^53' })
+  .union(
+    [text(255).trim(), z.number().refine(Number.isSafeInteger, { error: ACCOUNT_ID_MESSAGE })],
+    { error: ACCOUNT_ID_MESSAGE },
+  )
   .transform(String);
 
 /** A limit of distinct values: -1 is unlimited, 0 is none. */

@@ -51,7 +51,7 @@ it.each([
   ['description', {}, 'description must be a string'],
   ['defaultMaxIPs', -2, 'defaultMaxIPs must be at least -1'],
   ['defaultMaxIPs', 1.5, 'defaultMaxIPs must be an integer'],
-  ['defaultMaxIPs', '5', 'defaultMaxIPs must be a number'],
+  ['defaultMaxIPs', '5', 'defaultMaxIPs must be an integer'],
   ['defaultMaxHWIDs', -2, 'defaultMaxHWIDs must be at least -1'],
   ['defaultMaxHWIDs', 1e10, 'defaultMaxHWIDs must be at most 2147483647'],
   ['url', 5, 'url must be a string'],

@@ -79,11 +79,11 @@ describe('POST', () => {
 describe('Bad input', () => {
   it.each([
     ['productId', 999_999, 'productId is not a product'],
-    ['productId', '1', 'productId must be a number'],
+    ['productId', '1', 'productId must be an integer'],
     ['maxIPs', -2, 'maxIPs must be at least -1'],
     ['maxHWIDs', -2, 'maxHWIDs must be at least -1'],
     ['maxIPs', 1.5, 'maxIPs must be an integer'],
-    ['maxIPs', 'unlimited', 'maxIPs must be a number'],
+    ['maxIPs', 'unlimited', 'maxIPs must be an integer'],
     ['ips', ['203.0.113.1', 'localhost'], 'ips[1] must be an IP address'],
     ['ips', ['203.0.113.0/24'], 'ips[0] must be an IP address'],
     ['ips', '203.0.113.1', 'ips must be an array'],

@@ -64,7 +64,7 @@ describe('POST', () => {
 
 it.each([
   ['productId', 999_999, 'productId is not a product'],
-  ['productId', '1', 'productId must be a number'],
+  ['productId', '1', 'productId must be an integer'],
   ['isForAllProducts', 'true', 'isForAllProducts must be true or false'],
   ['data', '', 'data must not be empty'],
   ['data', null, 'data must be a string'],
@@ -198,6 +198,13 @@ describe('PUT', () => {
     expectError(refused, 400, 'productId is required when isForAllProducts is false');
     const back = await put(entry, { isForAllProducts: false, productId });
     expect(back.json).toMatchObject({ isForAllProducts: false, productId });
+  });
+
+  it('takes a productId alone for an entry that is for that product alone', async () => {
+    const { id: productId } = await createProduct();
+    const entry = await createBlacklist({ data: '203.0.113.7' });
+    const answer = await put(entry, { productId });
+    expect(answer.json).toMatchObject({ isForAllProducts: false, productId });
   });
 
   it('cannot clear the productId of an entry that is for one product', async () => {

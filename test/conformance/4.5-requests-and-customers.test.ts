@@ -190,6 +190,12 @@ describe('Customers', () => {
   });
 
   describe('linked to licenses', () => {
+    it('blanks name no owner', async () => {
+      const { id: productId } = await createProduct();
+      const license = await createLicense({ productId, ownerChatId: ' \n' });
+      expect(license).toMatchObject({ ownerChatId: '', customer: null });
+    });
+
     it('a license that names no owner has customer null', async () => {
       const count = async () => (await idsOf(customers.path)).length;
       const before = await count();

@@ -45,6 +45,12 @@ describe.each(UPDATABLE)('$name', (resource) => {
     expect(await read(pathOf(before))).toEqual(expected);
   });
 
+  it('PUT without a body answers 400 and changes nothing', async () => {
+    const path = pathOf(await resource.create());
+    const answer = await withoutChange(path, () => call('PUT', path));
+    expectError(answer, 400, 'Malformed JSON in request body');
+  });
+
   it('PUT changes the field that it names and keeps those that it leaves out', async () => {
     let current = await resource.create();
     const changes = Object.entries(resource.changes());

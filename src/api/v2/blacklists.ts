@@ -98,7 +98,8 @@ export const blacklistRoutes = new Hono<AuthEnv>()
         what: 'Blacklist entry',
         read: () => findBlacklist(db, id),
         write: (current) => {
-          const isForAllProducts = current.productId === null;
+          // A product alone says that the entry is for it.
+          const isForAllProducts = current.productId === null && changes.productId == null;
           const values = storable({ isForAllProducts, ...current, ...changes });
           return refuseConflicts(updateBlacklist(db, current, values, Date.now()));
         },

@@ -3,7 +3,7 @@ import type { MiddlewareHandler, ValidationTargets } from 'hono';
 import type * as z from 'zod';
 import { ApiError } from '../errors';
 
-const MAX_MESSAGES = 10;
+const MAX_MESSAGES = 50;
 
 function fieldName(path: readonly PropertyKey[]): string {
   return path
@@ -44,7 +44,7 @@ export const query = <Schema extends z.ZodType>(schema: Schema) => input('query'
  */
 export const readBodyAsJson = (): MiddlewareHandler =>
   async function readBodyAsJson(c, next) {
-    if (c.req.raw.body) {
+    if (c.req.method === 'POST' || c.req.method === 'PUT') {
       const headers = new Headers(c.req.raw.headers);
       headers.set('Content-Type', 'application/json');
       c.req.raw = new Request(c.req.raw, { headers });
