@@ -5,6 +5,7 @@ import { ROOT_TOKEN } from './test/support/root-token.ts';
 
 export default defineConfig({
   test: {
+    maxWorkers: 2,
     projects: [
       {
         // Runs in workerd, with the real local D1.

@@ -17,7 +17,7 @@ export function run(
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, CI: 'true', WRANGLER_SEND_METRICS: 'false' },
+      env: { ...process.env, CI: 'true', NO_COLOR: '1', WRANGLER_SEND_METRICS: 'false' },
     });
     let output = '';
     child.stdout.on('data', (chunk) => (output += chunk));

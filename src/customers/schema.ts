@@ -27,36 +27,48 @@ const email = z
 const secret = z.exactOptional(z.null({ error: 'must not be sent' }));
 
 /** The body of PUT /api/v2/customers/{id}: a field left out keeps its value [4.8]. */
-export const customerUpdate = z.strictObject({
-  id: z.exactOptional(id),
-  firstName: name,
-  lastName: name,
-  username: name,
-  email: z.exactOptional(email.nullable()),
-  phoneNumber: name,
-  profilePictureUrl: url,
-  passwordHash: secret,
-  role: name,
-  status: name,
-  createdAt: ignored,
-  lastLoginAt: ignored,
-  chatId: account,
-  chatUsername: name,
-  chatAvatarUrl: url,
-  chatAccessToken: secret,
-  chatRefreshToken: secret,
-  chatTokenExpiry: ignored,
-  platformAId: account,
-  platformAUsername: name,
-  platformBId: account,
-  platformBUsername: name,
-  platformCId: account,
-  platformCUsername: name,
-  marketAId: account,
-  marketAUsername: name,
-  marketBId: account,
-  marketBUsername: name,
-});
+export const customerUpdate = z
+  .strictObject({
+    id: z.exactOptional(id),
+    firstName: name,
+    lastName: name,
+    username: name,
+    email: z.exactOptional(email.nullable()),
+    phoneNumber: name,
+    profilePictureUrl: url,
+    passwordHash: secret,
+    role: name,
+    status: name,
+    createdAt: ignored,
+    lastLoginAt: ignored,
+    chatId: account,
+    chatUsername: name,
+    chatAvatarUrl: url,
+    chatAccessToken: secret,
+    chatRefreshToken: secret,
+    chatTokenExpiry: ignored,
+    platformAId: account,
+    platformAUsername: name,
+    platformBId: account,
+    platformBUsername: name,
+    platformCId: account,
+    platformCUsername: name,
+    marketAId: account,
+    marketAUsername: name,
+    marketBId: account,
+    marketBUsername: name,
+  })
+  .transform(
+    ({
+      passwordHash,
+      createdAt,
+      lastLoginAt,
+      chatAccessToken,
+      chatRefreshToken,
+      chatTokenExpiry,
+      ...changes
+    }) => changes,
+  );
 
 const nullableText = z.string().nullable();
 

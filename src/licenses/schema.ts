@@ -44,53 +44,70 @@ const fields = {
 };
 
 /** The body of POST /api/v2/licenses [4.3]. */
-export const licenseCreate = z.strictObject({
-  id: mustNotBeSent,
-  licenseKey: mustNotBeSent,
-  createdDate: mustNotBeSent,
-  updatedDate: mustNotBeSent,
-  customer: mustNotBeSent,
-  productIdString: ignored,
-  totalRequests: ignored,
-  ...fields,
-  licensePlatform: fields.licensePlatform.default(null),
-  licensePlatformOther: fields.licensePlatformOther.default(''),
-  ownerPlatformId: fields.ownerPlatformId.default(''),
-  expiryDate: fields.expiryDate.default(null),
-  maxIPs: fields.maxIPs.nullable().default(null),
-  maxHWIDs: fields.maxHWIDs.nullable().default(null),
-  ownerChatId: fields.ownerChatId.default(''),
-  ownerChatUsername: fields.ownerChatUsername.default(''),
-  licenseStatus: fields.licenseStatus.default('ACTIVE'),
-  ips: fields.ips.default([]),
-  hwids: fields.hwids.default([]),
-  notes: fields.notes.default(''),
-});
+export const licenseCreate = z
+  .strictObject({
+    id: mustNotBeSent,
+    licenseKey: mustNotBeSent,
+    createdDate: mustNotBeSent,
+    updatedDate: mustNotBeSent,
+    customer: mustNotBeSent,
+    productIdString: ignored,
+    totalRequests: ignored,
+    ...fields,
+    licensePlatform: fields.licensePlatform.default(null),
+    licensePlatformOther: fields.licensePlatformOther.default(''),
+    ownerPlatformId: fields.ownerPlatformId.default(''),
+    expiryDate: fields.expiryDate.default(null),
+    maxIPs: fields.maxIPs.nullable().default(null),
+    maxHWIDs: fields.maxHWIDs.nullable().default(null),
+    ownerChatId: fields.ownerChatId.default(''),
+    ownerChatUsername: fields.ownerChatUsername.default(''),
+    licenseStatus: fields.licenseStatus.default('ACTIVE'),
+    ips: fields.ips.default([]),
+    hwids: fields.hwids.default([]),
+    notes: fields.notes.default(''),
+  })
+  .transform(
+    ({
+      id,
+      licenseKey,
+      createdDate,
+      updatedDate,
+      customer,
+      productIdString,
+      totalRequests,
+      ...values
+    }) => values,
+  );
 
 /** The body of PUT /api/v2/licenses/{id}: a field left out keeps its value [4.8]. */
-export const licenseUpdate = z.strictObject({
-  id: z.exactOptional(id),
-  licenseKey: z.exactOptional(text(255)),
-  createdDate: ignored,
-  updatedDate: ignored,
-  customer: ignored,
-  productIdString: ignored,
-  totalRequests: ignored,
-  productId: z.exactOptional(fields.productId),
-  licenseType: z.exactOptional(fields.licenseType),
-  licensePlatform: z.exactOptional(fields.licensePlatform),
-  licensePlatformOther: z.exactOptional(fields.licensePlatformOther),
-  ownerPlatformId: z.exactOptional(fields.ownerPlatformId),
-  expiryDate: z.exactOptional(fields.expiryDate),
-  maxIPs: z.exactOptional(fields.maxIPs),
-  maxHWIDs: z.exactOptional(fields.maxHWIDs),
-  ownerChatId: z.exactOptional(fields.ownerChatId),
-  ownerChatUsername: z.exactOptional(fields.ownerChatUsername),
-  licenseStatus: z.exactOptional(fields.licenseStatus),
-  ips: z.exactOptional(fields.ips),
-  hwids: z.exactOptional(fields.hwids),
-  notes: z.exactOptional(fields.notes),
-});
+export const licenseUpdate = z
+  .strictObject({
+    id: z.exactOptional(id),
+    licenseKey: z.exactOptional(text(255)),
+    createdDate: ignored,
+    updatedDate: ignored,
+    customer: ignored,
+    productIdString: ignored,
+    totalRequests: ignored,
+    productId: z.exactOptional(fields.productId),
+    licenseType: z.exactOptional(fields.licenseType),
+    licensePlatform: z.exactOptional(fields.licensePlatform),
+    licensePlatformOther: z.exactOptional(fields.licensePlatformOther),
+    ownerPlatformId: z.exactOptional(fields.ownerPlatformId),
+    expiryDate: z.exactOptional(fields.expiryDate),
+    maxIPs: z.exactOptional(fields.maxIPs),
+    maxHWIDs: z.exactOptional(fields.maxHWIDs),
+    ownerChatId: z.exactOptional(fields.ownerChatId),
+    ownerChatUsername: z.exactOptional(fields.ownerChatUsername),
+    licenseStatus: z.exactOptional(fields.licenseStatus),
+    ips: z.exactOptional(fields.ips),
+    hwids: z.exactOptional(fields.hwids),
+    notes: z.exactOptional(fields.notes),
+  })
+  .transform(
+    ({ createdDate, updatedDate, customer, productIdString, totalRequests, ...changes }) => changes,
+  );
 
 /** A license on the wire [2.2]. */
 export const license = z.strictObject({

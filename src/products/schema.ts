@@ -27,37 +27,41 @@ const fields = {
 const limitOrDefault = limit.nullish().transform((value) => value ?? DEFAULT_LIMIT);
 
 /** The body of POST /api/v2/products [4.2]. */
-export const productCreate = z.strictObject({
-  id: mustNotBeSent,
-  createdDate: mustNotBeSent,
-  updatedDate: mustNotBeSent,
-  ...fields,
-  description: fields.description.default(''),
-  productTypeOther: fields.productTypeOther.default(''),
-  defaultMaxIPs: limitOrDefault,
-  defaultMaxHWIDs: limitOrDefault,
-  roleId: fields.roleId.default(null),
-  purchaseRoleId: fields.purchaseRoleId.default(null),
-  url: fields.url.default(null),
-  imageUrl: fields.imageUrl.default(null),
-});
+export const productCreate = z
+  .strictObject({
+    id: mustNotBeSent,
+    createdDate: mustNotBeSent,
+    updatedDate: mustNotBeSent,
+    ...fields,
+    description: fields.description.default(''),
+    productTypeOther: fields.productTypeOther.default(''),
+    defaultMaxIPs: limitOrDefault,
+    defaultMaxHWIDs: limitOrDefault,
+    roleId: fields.roleId.default(null),
+    purchaseRoleId: fields.purchaseRoleId.default(null),
+    url: fields.url.default(null),
+    imageUrl: fields.imageUrl.default(null),
+  })
+  .transform(({ id, createdDate, updatedDate, ...values }) => values);
 
 /** The body of PUT /api/v2/products/{id}: a field left out keeps its value [4.8]. */
-export const productUpdate = z.strictObject({
-  id: z.exactOptional(id),
-  createdDate: ignored,
-  updatedDate: ignored,
-  name: z.exactOptional(fields.name),
-  description: z.exactOptional(fields.description),
-  productType: z.exactOptional(fields.productType),
-  productTypeOther: z.exactOptional(fields.productTypeOther),
-  defaultMaxIPs: z.exactOptional(fields.defaultMaxIPs),
-  defaultMaxHWIDs: z.exactOptional(fields.defaultMaxHWIDs),
-  roleId: z.exactOptional(fields.roleId),
-  purchaseRoleId: z.exactOptional(fields.purchaseRoleId),
-  url: z.exactOptional(fields.url),
-  imageUrl: z.exactOptional(fields.imageUrl),
-});
+export const productUpdate = z
+  .strictObject({
+    id: z.exactOptional(id),
+    createdDate: ignored,
+    updatedDate: ignored,
+    name: z.exactOptional(fields.name),
+    description: z.exactOptional(fields.description),
+    productType: z.exactOptional(fields.productType),
+    productTypeOther: z.exactOptional(fields.productTypeOther),
+    defaultMaxIPs: z.exactOptional(fields.defaultMaxIPs),
+    defaultMaxHWIDs: z.exactOptional(fields.defaultMaxHWIDs),
+    roleId: z.exactOptional(fields.roleId),
+    purchaseRoleId: z.exactOptional(fields.purchaseRoleId),
+    url: z.exactOptional(fields.url),
+    imageUrl: z.exactOptional(fields.imageUrl),
+  })
+  .transform(({ createdDate, updatedDate, ...changes }) => changes);
 
 /** A product on the wire [2.1]. */
 export const product = z.strictObject({

@@ -19,27 +19,31 @@ const fields = {
 };
 
 /** The body of POST /api/v2/tokens. */
-export const tokenCreate = z.strictObject({
-  id: mustNotBeSent,
-  token: mustNotBeSent,
-  lastUsedAt: mustNotBeSent,
-  createdAt: mustNotBeSent,
-  updatedAt: mustNotBeSent,
-  ...fields,
-  expiresAt: fields.expiresAt.default(null),
-});
+export const tokenCreate = z
+  .strictObject({
+    id: mustNotBeSent,
+    token: mustNotBeSent,
+    lastUsedAt: mustNotBeSent,
+    createdAt: mustNotBeSent,
+    updatedAt: mustNotBeSent,
+    ...fields,
+    expiresAt: fields.expiresAt.default(null),
+  })
+  .transform(({ id, token, lastUsedAt, createdAt, updatedAt, ...values }) => values);
 
 /** The body of PUT /api/v2/tokens/{id}: a field left out keeps its value [4.8]. */
-export const tokenUpdate = z.strictObject({
-  id: z.exactOptional(id),
-  token: mustNotBeSent,
-  lastUsedAt: ignored,
-  createdAt: ignored,
-  updatedAt: ignored,
-  name: z.exactOptional(fields.name),
-  intents: z.exactOptional(fields.intents),
-  expiresAt: z.exactOptional(fields.expiresAt),
-});
+export const tokenUpdate = z
+  .strictObject({
+    id: z.exactOptional(id),
+    token: mustNotBeSent,
+    lastUsedAt: ignored,
+    createdAt: ignored,
+    updatedAt: ignored,
+    name: z.exactOptional(fields.name),
+    intents: z.exactOptional(fields.intents),
+    expiresAt: z.exactOptional(fields.expiresAt),
+  })
+  .transform(({ token, lastUsedAt, createdAt, updatedAt, ...changes }) => changes);
 
 /** A token on the wire, without its secret. */
 export const token = z.strictObject({

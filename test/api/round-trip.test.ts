@@ -64,7 +64,7 @@ const limit = fc.oneof(fc.constantFrom(-1, 0), fc.integer({ min: 1, max: 2_147_4
 /** Too big for a JSON number, as the ids of chat services are. */
 const accountId = fc.oneof(
   fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n }).map(String),
-  text(50).filter((value) => value !== ''),
+  text(50).filter((value) => value !== '' && value.trim() === value),
 );
 const time = fc
   .date({

@@ -2,13 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** The table from clause to test names tests that are there. */
+/** The table from clause to test: it leaves no section out, and the tests that it names are there. */
 
 const FOLDER = 'test/conformance';
+const NOT_BUILT_YET = '*not built yet*';
+
 const readme = readFileSync(join(FOLDER, 'README.md'), 'utf8');
 const rows = [...readme.matchAll(/^\| (.+?) \| (.+) \|$/gm)]
   .map(([, clause = '', tests = '']) => ({ clause, tests: tests.split('<br>') }))
-  .filter(({ clause }) => clause !== 'Clause' && !clause.startsWith('---'));
+  .filter(({ clause }) => clause !== 'Clause');
 
 const sources = new Map<string, string>();
 function sourceOf(file: string): string {
@@ -17,18 +19,37 @@ function sourceOf(file: string): string {
   return source;
 }
 
+const headings = (text: string): string[] =>
+  [...text.matchAll(/^#{2,3} (\d[\d.]*?)\.? /gm)].map(([, number = '']) => number);
+
+/** Whether one section is the other or a part of it. */
+const belongTo = (one: string, other: string): boolean =>
+  `${one}.`.startsWith(`${other}.`) || `${other}.`.startsWith(`${one}.`);
+
 describe('the table of conformance', () => {
-  it('has the clauses of the interface and of the decisions', () => {
-    expect(rows.length).toBeGreaterThan(150);
+  const [interfaceTables = '', decisionTables = ''] = readme.split('## The decisions');
+  it.each([
+    // Section 6 says that there are no events.
+    ['docs/interface.md', interfaceTables, ['6']],
+    // Rate limits are not built yet.
+    ['docs/decisions.md', decisionTables, ['1.7']],
+  ])('leaves out no section of %s', (document, part, exceptions) => {
+    const tables = headings(part);
+    const missing = headings(readFileSync(document, 'utf8')).filter(
+      (section) => !tables.some((table) => belongTo(section, table)),
+    );
+    expect(missing).toEqual(exceptions);
   });
 
-  it.each(rows)('$clause: its tests are there', ({ tests }) => {
-    for (const test of tests) {
-      const [, file = '', title = ''] = /^`([^`]+)` › (.+)$/.exec(test.trim()) ?? [];
-      expect(title, test).not.toBe('');
-      // A title stands in quotes of any kind; in the source some characters are escaped.
-      const source = sourceOf(file).replaceAll("\\'", "'");
-      expect(source.includes(title), `${file} has no test "${title}"`).toBe(true);
-    }
+  it('names only tests that are there', () => {
+    const named = rows.flatMap(({ tests }) =>
+      tests.filter((test) => !test.startsWith(NOT_BUILT_YET)),
+    );
+    const missing = named.filter((test) => {
+      const [, file, title] = /^`([^`]+)` › (.+)$/.exec(test) ?? [];
+      return !(file && title && sourceOf(file).replaceAll("\\'", "'").includes(title));
+    });
+    expect(missing).toEqual([]);
+    expect(named.length).toBeGreaterThan(250);
   });
 });

@@ -54,16 +54,7 @@ export const customerRoutes = new Hono<AuthEnv>()
     async (c) => {
       const db = openDatabase(c.env.DB);
       const { id } = c.req.valid('param');
-      const {
-        id: bodyId,
-        passwordHash: _passwordHash,
-        createdAt: _createdAt,
-        lastLoginAt: _lastLoginAt,
-        chatAccessToken: _chatAccessToken,
-        chatRefreshToken: _chatRefreshToken,
-        chatTokenExpiry: _chatTokenExpiry,
-        ...changes
-      } = c.req.valid('json');
+      const { id: bodyId, ...changes } = c.req.valid('json');
       checkSameId(id, bodyId);
       const row = await change(c, {
         what: 'Customer',

@@ -119,20 +119,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
   })
   .post('/', write, body(licenseCreate), async (c) => {
     const db = openDatabase(c.env.DB);
-    const {
-      id: _id,
-      licenseKey: _licenseKey,
-      createdDate: _createdDate,
-      updatedDate: _updatedDate,
-      customer: _customer,
-      productIdString: _productIdString,
-      totalRequests: _totalRequests,
-      expiryDate,
-      licenseStatus,
-      maxIPs,
-      maxHWIDs,
-      ...rest
-    } = c.req.valid('json');
+    const { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest } = c.req.valid('json');
     const product = await findProduct(db, rest.productId);
     if (!product) throw unknownProduct();
     const values = {
@@ -195,18 +182,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
   .put('/:id', write, path(licensePath), body(licenseUpdate), async (c) => {
     const db = openDatabase(c.env.DB);
     const { id } = c.req.valid('param');
-    const {
-      id: bodyId,
-      licenseKey,
-      createdDate: _createdDate,
-      updatedDate: _updatedDate,
-      customer: _customer,
-      productIdString: _productIdString,
-      totalRequests: _totalRequests,
-      expiryDate,
-      licenseStatus,
-      ...changes
-    } = c.req.valid('json');
+    const { id: bodyId, licenseKey, expiryDate, licenseStatus, ...changes } = c.req.valid('json');
     checkSameId(id, bodyId);
     const row = await change(c, {
       what: 'License',

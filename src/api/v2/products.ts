@@ -50,13 +50,7 @@ export const productRoutes = new Hono<AuthEnv>()
     return c.json(toProduct(row));
   })
   .post('/', requireIntents(INTENTS.writeProducts), body(productCreate), async (c) => {
-    const {
-      id: _id,
-      createdDate: _created,
-      updatedDate: _updated,
-      ...values
-    } = c.req.valid('json');
-    const row = await insertProduct(openDatabase(c.env.DB), values, Date.now());
+    const row = await insertProduct(openDatabase(c.env.DB), c.req.valid('json'), Date.now());
     setETag(c, row);
     return c.json(toProduct(row), 201, { Location: `/api/v2/products/${row.id}` });
   })
@@ -68,12 +62,7 @@ export const productRoutes = new Hono<AuthEnv>()
     async (c) => {
       const db = openDatabase(c.env.DB);
       const { id } = c.req.valid('param');
-      const {
-        id: bodyId,
-        createdDate: _created,
-        updatedDate: _updated,
-        ...changes
-      } = c.req.valid('json');
+      const { id: bodyId, ...changes } = c.req.valid('json');
       checkSameId(id, bodyId);
       const row = await change(c, {
         what: 'Product',

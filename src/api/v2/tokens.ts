@@ -34,10 +34,9 @@ export const tokenRoutes = new Hono<AuthEnv>()
     return c.json(toToken(row));
   })
   .post('/', all, body(tokenCreate), async (c) => {
-    const { name, intents, expiresAt } = c.req.valid('json');
     const token = newToken();
     const tokenHash = await hashToken(token);
-    const values = { name, intents, expiresAt, tokenHash };
+    const values = { ...c.req.valid('json'), tokenHash };
     const row = await insertToken(openDatabase(c.env.DB), values, Date.now());
     setETag(c, row);
     // The only time that the secret is shown.
@@ -46,14 +45,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
   .put('/:id', all, path(tokenPath), body(tokenUpdate), async (c) => {
     const db = openDatabase(c.env.DB);
     const { id } = c.req.valid('param');
-    const {
-      id: bodyId,
-      token: _token,
-      lastUsedAt: _lastUsedAt,
-      createdAt: _createdAt,
-      updatedAt: _updatedAt,
-      ...changes
-    } = c.req.valid('json');
+    const { id: bodyId, ...changes } = c.req.valid('json');
     checkSameId(id, bodyId);
     const row = await change(c, {
       what: 'Token',
