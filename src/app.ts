@@ -1,12 +1,13 @@
 import { type Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { getPath } from 'hono/utils/url';
-import { ApiError } from './api/errors';
 import { v1 } from './api/v1/validate';
 import { v2 } from './api/v2';
 import { refuse } from './api/validate';
-import { API_INTENTS, type ApiIntent } from './auth/intents';
 import { acceptedIntents, declaredIntents } from './auth/middleware';
+import { API_INTENTS, type ApiIntent } from './enums';
+import { ApiError } from './errors';
+import { logFailure } from './log';
 
 const VALIDATION_PATHS = ['/api/v1/validate', '/api/v2/validate'];
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];
@@ -22,6 +23,12 @@ export const app = new Hono<{ Bindings: Env }>({ getPath: plainPath })
     await next();
     c.header('Cache-Control', 'no-store');
   })
+  .use(async function readToEnd(c, next) {
+    await next();
+    // Who is refused early may still be sending: unread, some proxies drop the answer with the body.
+    const { body, bodyUsed } = c.req.raw;
+    if (body && !bodyUsed) await body.pipeTo(new WritableStream()).catch(() => undefined);
+  })
   .route('/api/v1', v1)
   .route('/api/v2', v2)
   .notFound(notFoundOrWrongMethod)
@@ -35,6 +42,7 @@ function errorResponse(c: Context, error: ApiError, intents: readonly ApiIntent[
 function notFoundOrWrongMethod(c: Context): Response {
   const declared = METHODS.map((method) => ({
     method,
+    // A match is a list of [[handler, route], parameters].
     routes: app.router.match(method, c.req.path)[0].map(([[, route]]) => route),
   })).filter(({ method, routes }) => routes.some((route) => route.method === method));
   if (declared.length === 0) return errorResponse(c, new ApiError(404, 'Path not found'), []);
@@ -59,8 +67,7 @@ function answerError(error: Error, c: Context): Response {
     // The body is no JSON: the only thing that Hono itself refuses here.
     return errorResponse(c, new ApiError(400, error.message), acceptedIntents(c));
   }
-  // The error's own text can hold SQL, keys and tokens.
-  console.error({ message: 'A request failed', error: error.name });
+  logFailure('A request failed', error);
   if (VALIDATION_PATHS.includes(c.req.path)) {
     return refuse(c, 503, 'Service temporarily unavailable');
   }

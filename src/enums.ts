@@ -17,8 +17,9 @@ export const LICENSE_TYPES = ['TEMPORARY', 'PERMANENT'] as const;
 export const LICENSE_STATUSES = ['ACTIVE', 'EXPIRED', 'DEACTIVATED', 'DELETED'] as const;
 export type LicenseStatus = (typeof LICENSE_STATUSES)[number];
 
-/** What is stored of a status: EXPIRED never is, it follows from the clock [3]. */
+/** What is stored of a status: EXPIRED never is, it follows from the clock (2). */
 export const LICENSE_STATES = ['ACTIVE', 'DEACTIVATED', 'DELETED'] as const;
+export type LicenseState = (typeof LICENSE_STATES)[number];
 
 export const LICENSE_PLATFORMS = [
   'PLATFORM_A',
@@ -33,6 +34,22 @@ export type LicensePlatform = (typeof LICENSE_PLATFORMS)[number];
 
 export const LICENSE_DATA_TYPES = ['IP', 'HWID'] as const;
 export type LicenseDataType = (typeof LICENSE_DATA_TYPES)[number];
+
+/** The permissions that a token can hold, in the order of the interface [5]. */
+export const API_INTENTS = [
+  'PRODUCTS_READ',
+  'PRODUCTS_READ_WRITE',
+  'LICENSE_VALIDATE',
+  'LICENSES_READ',
+  'LICENSES_READ_WRITE',
+  'BLACKLISTS_READ',
+  'BLACKLISTS_READ_WRITE',
+  'REQUESTS_READ',
+  'CUSTOMERS_READ',
+  'ALL_READ',
+  'ALL_READ_WRITE',
+] as const;
+export type ApiIntent = (typeof API_INTENTS)[number];
 
 /** Which endpoint a validation came through; the `requestType` of its record [2.4]. */
 export const REQUEST_TYPES = ['V1_VALIDATE', 'V2_VALIDATE'] as const;

@@ -1,8 +1,10 @@
 import * as z from 'zod';
 import { canonicalAddress } from './network';
+import { isStorable } from './text';
 
 /** The kinds of field that the resources are made of. Messages follow the name of the field. */
 
+// For all of zod, as soon as this file is imported.
 z.config({ customError: describe });
 
 /** What is wrong with a value, in words that follow the field's name. */
@@ -39,12 +41,9 @@ const MAX_INTEGER = 2_147_483_647;
 
 /** Text that SQLite and UTF-8 keep as it is. */
 export const text = (maxLength: number) =>
-  z
-    .string()
-    .max(maxLength)
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), {
-      error: 'must not contain NUL or unpaired surrogates',
-    });
+  z.string().max(maxLength).refine(isStorable, {
+    error: 'must not contain NUL or unpaired surrogates',
+  });
 
 /** Text that the interface never shows as null: null clears it. */
 export const clearableText = (maxLength: number) =>

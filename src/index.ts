@@ -1,14 +1,15 @@
 import { app } from './app';
 import { openDatabase } from './db/client';
+import { logFailure } from './log';
 import { removeExpiredRequests } from './requests/retention';
 
 export default {
   fetch: app.fetch,
   async scheduled(controller, env) {
-    await removeExpiredRequests(
-      openDatabase(env.DB),
-      env.REQUEST_RETENTION_DAYS,
-      controller.scheduledTime,
+    const db = openDatabase(env.DB);
+    const { REQUEST_RETENTION_DAYS } = env;
+    await removeExpiredRequests(db, REQUEST_RETENTION_DAYS, controller.scheduledTime).catch(
+      (error) => logFailure('Old records were not removed', error),
     );
   },
 } satisfies ExportedHandler<Env>;

@@ -4,6 +4,10 @@ import * as z from 'zod';
 export const toTimestamp = (milliseconds: number): string =>
   new Date(milliseconds).toISOString().replace('Z', '+00:00');
 
+/** The same for a time that may be missing. */
+export const toOptionalTimestamp = (milliseconds: number | null): string | null =>
+  milliseconds === null ? null : toTimestamp(milliseconds);
+
 /** A validation's `expiryDate`: `2025-12-31T23:59:59`, in UTC without an offset [4.7]. */
 export const toTimestampWithoutOffset = (milliseconds: number): string =>
   new Date(milliseconds).toISOString().slice(0, 19);

@@ -1,7 +1,8 @@
 import type { Context } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import { readBody } from '../body';
 import { openDatabase } from '../db/client';
 import type { RequestType, ResponseType } from '../enums';
+import { logFailure } from '../log';
 import { canonicalAddress } from '../network';
 import { toTimestampWithoutOffset } from '../time';
 import type { LicenseSnapshot, Outcome } from '../validation/decide';
@@ -11,15 +12,12 @@ import {
   type RecordDetails,
   recordRequest,
 } from '../validation/record';
-import {
-  MAX_BODY_BYTES,
-  parseRequest,
-  unreadableRequest,
-  type ValidationRequest,
-} from '../validation/request';
+import { parseRequest, unreadableRequest, type ValidationRequest } from '../validation/request';
 import { validate } from '../validation/validate';
 
 /** The validation over HTTP, the same under v1 and v2 [4.6, 4.7]. */
+
+const MAX_BODY_BYTES = 16 * 1024;
 
 type ValidationContext = Context<{ Bindings: Env }>;
 
@@ -65,35 +63,24 @@ const connectingAddressOf = (c: Context): string | null =>
 function record(c: ValidationContext, requestedAt: number, request: NewRequest): void {
   const { responseType, requestType } = request;
   c.executionCtx.waitUntil(
-    recordRequest(openDatabase(c.env.DB), request, requestedAt).catch(() =>
-      console.error({ message: 'A history record was lost', requestType, responseType }),
+    recordRequest(openDatabase(c.env.DB), request, requestedAt).catch((error) =>
+      logFailure(`A history record was lost: ${requestType}, ${responseType}`, error),
     ),
   );
 }
-
-/** Refuses a body over 16 KiB before it is read. */
-export const limitValidationBody = (requestType: RequestType) =>
-  bodyLimit({
-    maxSize: MAX_BODY_BYTES,
-    onError: (c: ValidationContext) => {
-      const message = `Body must be at most ${MAX_BODY_BYTES} bytes`;
-      const request = unreadableRequest(connectingAddressOf(c));
-      record(
-        c,
-        Date.now(),
-        newRecord(requestType, request, 'INVALID_REQUEST', { remarks: message }),
-      );
-      return refuse(c, 413, message);
-    },
-  });
 
 /** Validates a license [4.7] and records the request [2.4]. */
 export const validateLicense = (requestType: RequestType) =>
   async function validateLicense(c: ValidationContext): Promise<Response> {
     const now = Date.now();
     const connectingAddress = connectingAddressOf(c);
-    // Not `text()`: it logs a warning for every content type that is no text, as shipped clients send.
-    const bodyText = new TextDecoder().decode(await c.req.arrayBuffer());
+    const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES);
+    if (bodyText === null) {
+      const remarks = `Body must be at most ${MAX_BODY_BYTES} bytes`;
+      const unread = unreadableRequest(connectingAddress);
+      record(c, now, newRecord(requestType, unread, 'INVALID_REQUEST', { remarks }));
+      return refuse(c, 413, remarks);
+    }
     const parsed = parseRequest(bodyText, connectingAddress);
     if (!parsed.ok) {
       const details = { remarks: parsed.message };
@@ -118,11 +105,7 @@ export const validateLicense = (requestType: RequestType) =>
         ? c.json(validBody(message, outcome.license))
         : refuse(c, 400, message);
     } catch (error) {
-      // The error's own text can hold SQL and keys.
-      console.error({
-        message: 'A validation failed',
-        error: error instanceof Error && error.name,
-      });
+      logFailure('A validation failed', error);
       record(c, now, newRecord(requestType, request, 'ERROR', {}));
       return refuse(c, 503, 'Service temporarily unavailable');
     }

@@ -1,18 +1,4 @@
-/** The permissions that a token can hold, in the order of the interface [5]. */
-export const API_INTENTS = [
-  'PRODUCTS_READ',
-  'PRODUCTS_READ_WRITE',
-  'LICENSE_VALIDATE',
-  'LICENSES_READ',
-  'LICENSES_READ_WRITE',
-  'BLACKLISTS_READ',
-  'BLACKLISTS_READ_WRITE',
-  'REQUESTS_READ',
-  'CUSTOMERS_READ',
-  'ALL_READ',
-  'ALL_READ_WRITE',
-] as const;
-export type ApiIntent = (typeof API_INTENTS)[number];
+import { API_INTENTS, type ApiIntent } from '../enums';
 
 /** The read and write sets of section 4, each in the order in which errors list them. */
 export const INTENTS = {

@@ -1,27 +1,27 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { ApiError } from '../api/errors';
 import { openDatabase } from '../db/client';
-import type { ApiIntent } from './intents';
-import { authenticate, type Principal } from './tokens';
+import type { ApiIntent } from '../enums';
+import { ApiError } from '../errors';
+import { authenticate } from './tokens';
 
 export interface AuthEnv {
   Bindings: Env;
-  Variables: { principal: Principal };
+  Variables: { tokenIntents: readonly ApiIntent[] };
 }
 
 /** Refuses whoever has no live token, before anything else is looked at [5]. */
 export const requireToken = (): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
-    const principal = await authenticate(
+    const tokenIntents = await authenticate(
       openDatabase(c.env.DB),
       c.req.header('TOKEN') ?? '',
       c.env.ROOT_TOKEN,
       Date.now(),
       (write) => c.executionCtx.waitUntil(write.catch(() => undefined)),
     );
-    if (!principal) throw new ApiError(401, 'Token is missing, unknown, expired or revoked');
-    c.set('principal', principal);
+    if (!tokenIntents) throw new ApiError(401, 'Token is missing, unknown, expired or revoked');
+    c.set('tokenIntents', tokenIntents);
     await next();
   };
 
@@ -30,7 +30,7 @@ type IntentGuard = MiddlewareHandler<AuthEnv> & { readonly intents: readonly Api
 /** Declares, beside a route's path, which intents open it; any one of them does [5]. */
 export function requireIntents(intents: readonly ApiIntent[]): IntentGuard {
   const guard: MiddlewareHandler<AuthEnv> = async function requireIntents(c, next) {
-    if (!c.get('principal').intents.some((intent) => intents.includes(intent))) {
+    if (!c.get('tokenIntents').some((intent) => intents.includes(intent))) {
       throw new ApiError(403, 'Token lacks a required intent');
     }
     await next();

@@ -1,17 +1,10 @@
 import { and, eq, isNull, lt, or } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { tokens } from '../db/schema';
-import type { ApiIntent } from './intents';
-
-/** Who asks: a stored token, or the root token, which has no id. */
-export interface Principal {
-  tokenId: number | null;
-  intents: readonly ApiIntent[];
-}
+import type { ApiIntent } from '../enums';
 
 const PREFIX = 'licet_';
 const MIN_ROOT_TOKEN_LENGTH = 32;
-const MAX_TOKEN_LENGTH = 512;
 const LAST_USED_PRECISION_MS = 5 * 60 * 1000;
 
 /** A new API token: 256 random bits behind a prefix that secret scanners can know [5]. */
@@ -33,19 +26,20 @@ async function isRootToken(token: string, rootToken: string | undefined): Promis
 }
 
 /**
- * Who a token stands for; null for one that is unknown, expired or revoked.
+ * The intents that a token holds; null for one that is unknown, expired or revoked (3.2).
  *
- * @param touch keeps a promise alive after the answer: the time of use is written then
+ * @param now milliseconds since 1970
+ * @param afterAnswer keeps a promise alive after the answer: the time of use is written then
  */
 export async function authenticate(
   db: Database,
   token: string,
   rootToken: string | undefined,
   now: number,
-  touch: (write: Promise<unknown>) => void,
-): Promise<Principal | null> {
-  if (token === '' || token.length > MAX_TOKEN_LENGTH) return null;
-  if (await isRootToken(token, rootToken)) return { tokenId: null, intents: ['ALL_READ_WRITE'] };
+  afterAnswer: (write: Promise<unknown>) => void,
+): Promise<readonly ApiIntent[] | null> {
+  if (token === '') return null;
+  if (await isRootToken(token, rootToken)) return ['ALL_READ_WRITE'];
 
   const [row] = await db
     .select({
@@ -61,12 +55,12 @@ export async function authenticate(
   const staleBefore = now - LAST_USED_PRECISION_MS;
   if (row.lastUsedAt === null || row.lastUsedAt < staleBefore) {
     const isStale = or(isNull(tokens.lastUsedAt), lt(tokens.lastUsedAt, staleBefore));
-    touch(
+    afterAnswer(
       db
         .update(tokens)
         .set({ lastUsedAt: now })
         .where(and(eq(tokens.id, row.id), isStale)),
     );
   }
-  return { tokenId: row.id, intents: row.intents };
+  return row.intents;
 }

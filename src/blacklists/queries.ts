@@ -1,5 +1,6 @@
 import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
 import type { Database } from '../db/client';
+import type { Page } from '../db/page';
 import { blacklists } from '../db/schema';
 import { containsText, equalsUnindexed } from '../db/search';
 import type { BlacklistRow, BlacklistValues } from './schema';
@@ -21,7 +22,7 @@ const matching = (filter: BlacklistFilter): SQL | undefined =>
 export const listBlacklists = (
   db: Database,
   filter: BlacklistFilter,
-  page: { limit: number; after?: number | undefined },
+  page: Page,
 ): Promise<BlacklistRow[]> =>
   db
     .select()

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { blacklists } from '../db/schema';
-import { LICENSE_DATA_TYPES, type LicenseDataType } from '../enums';
+import { LICENSE_DATA_TYPES } from '../enums';
 import { clearableText, id, ignored, mustNotBeSent, text } from '../fields';
-import { canonicalNetwork } from '../network';
 import { toTimestamp } from '../time';
 
 export type BlacklistRow = typeof blacklists.$inferSelect;
@@ -21,26 +20,30 @@ const fields = {
 };
 
 /** The body of POST /api/v2/blacklists [4.4]. */
-export const blacklistCreate = z.strictObject({
-  id: mustNotBeSent,
-  createdAt: mustNotBeSent,
-  updatedAt: mustNotBeSent,
-  ...fields,
-  productId: fields.productId.default(null),
-  reason: fields.reason.default(''),
-});
+export const blacklistCreate = z
+  .strictObject({
+    id: mustNotBeSent,
+    createdAt: mustNotBeSent,
+    updatedAt: mustNotBeSent,
+    ...fields,
+    productId: fields.productId.default(null),
+    reason: fields.reason.default(''),
+  })
+  .transform(({ id, createdAt, updatedAt, ...values }) => values);
 
 /** The body of PUT /api/v2/blacklists/{id}: a field left out keeps its value [4.8]. */
-export const blacklistUpdate = z.strictObject({
-  id: z.exactOptional(id),
-  createdAt: ignored,
-  updatedAt: ignored,
-  licenseDataType: z.exactOptional(fields.licenseDataType),
-  data: z.exactOptional(fields.data),
-  isForAllProducts: z.exactOptional(fields.isForAllProducts),
-  productId: z.exactOptional(fields.productId),
-  reason: z.exactOptional(fields.reason),
-});
+export const blacklistUpdate = z
+  .strictObject({
+    id: z.exactOptional(id),
+    createdAt: ignored,
+    updatedAt: ignored,
+    licenseDataType: z.exactOptional(fields.licenseDataType),
+    data: z.exactOptional(fields.data),
+    isForAllProducts: z.exactOptional(fields.isForAllProducts),
+    productId: z.exactOptional(fields.productId),
+    reason: z.exactOptional(fields.reason),
+  })
+  .transform(({ createdAt, updatedAt, ...changes }) => changes);
 
 /** An entry on the wire [2.3]. */
 export const blacklist = z.strictObject({
@@ -53,10 +56,6 @@ export const blacklist = z.strictObject({
   createdAt: z.string(),
   updatedAt: z.string(),
 });
-
-/** Blacklisted data as it is compared; null where IP data is neither an address nor a range. */
-export const canonicalData = (licenseDataType: LicenseDataType, data: string): string | null =>
-  licenseDataType === 'IP' ? canonicalNetwork(data) : data;
 
 export function toBlacklist(row: BlacklistRow): z.infer<typeof blacklist> {
   return {

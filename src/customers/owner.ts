@@ -1,7 +1,8 @@
-import { and, eq, isNull, notExists, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull, notExists, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { customers } from '../db/schema';
 import type { LicensePlatform } from '../enums';
+import type { CustomerRow } from './schema';
 
 /** What a license says of its owner. */
 export interface OwnerFields {
@@ -57,45 +58,77 @@ export const hasSameOwner = (one: OwnerFields, other: OwnerFields): boolean =>
 
 /**
  * Links a license to the customer with its `ownerChatId`, else with its platform and
- * `ownerPlatformId`, who is created when there is none.
+ * `ownerPlatformId`, who is created when there is none (3).
  *
- * A customer who is known by the platform account alone and now shows a chat id gets it; one who is
- * known by another chat id is somebody else.
+ * A license that names both tells that they are one person: a customer known by one of them learns
+ * the other, unless it belongs to somebody else. Who is known by another chat id is somebody else.
  *
+ * @param now milliseconds since 1970
+ * @param condition the statements change nothing where it does not hold
  * @returns what to run before the license is written, in the same batch, and the customer's id
  */
-export function linkCustomer(db: Database, license: OwnerFields, now: number) {
+export function linkCustomer(db: Database, license: OwnerFields, now: number, condition: SQL) {
   const { chatId, platform } = ownerOf(license);
-  const chatUsername = (chatId && license.ownerChatUsername) || null;
   const hasChatId = chatId === null ? undefined : eq(customers.chatId, chatId);
   const hasAccount = platform ? eq(customers[platform.field], platform.accountId) : undefined;
   const isOwner = hasChatId ?? hasAccount;
   if (isOwner === undefined) return { statements: [], customerId: sql<number | null>`null` };
 
   const find = (where: SQL) => db.select({ id: customers.id }).from(customers).where(where);
-  const adopt =
-    hasChatId && hasAccount
+  const chat = {
+    chatId,
+    ...(chatId !== null &&
+      license.ownerChatUsername !== '' && { chatUsername: license.ownerChatUsername }),
+  };
+  const account = platform ? { [platform.field]: platform.accountId } : {};
+  const revision = sql`${customers.revision} + 1`;
+
+  const learn =
+    hasChatId && hasAccount && platform
       ? [
           db
             .update(customers)
-            .set({ chatId, chatUsername, revision: sql`${customers.revision} + 1` })
-            .where(and(hasAccount, isNull(customers.chatId), notExists(find(hasChatId)))),
+            .set({ ...chat, revision })
+            .where(
+              and(hasAccount, isNull(customers.chatId), notExists(find(hasChatId)), condition),
+            ),
+          db
+            .update(customers)
+            .set({ ...account, revision })
+            .where(
+              and(
+                hasChatId,
+                isNull(customers[platform.field]),
+                notExists(find(hasAccount)),
+                condition,
+              ),
+            ),
         ]
       : [];
-  const create = db
-    .insert(customers)
-    .values({
-      chatId,
-      chatUsername,
-      // With a chat id of their own, a new customer does not take the account from another.
-      ...(platform && {
-        [platform.field]:
-          hasChatId && hasAccount
-            ? sql`case when exists ${find(hasAccount)} then null else ${platform.accountId} end`
-            : platform.accountId,
-      }),
-      createdAt: now,
-    })
-    .onConflictDoNothing();
-  return { statements: [...adopt, create], customerId: sql<number | null>`${find(isOwner)}` };
+  // An account that somebody else has is not taken from them.
+  const freeAccount =
+    platform && hasAccount
+      ? {
+          [platform.field]: sql`case when not exists ${find(hasAccount)} then ${platform.accountId} end`,
+        }
+      : {};
+  const create = insertWhere(
+    db,
+    { ...chat, ...freeAccount, createdAt: now, revision: 1 },
+    and(notExists(find(isOwner)), condition),
+  );
+  return { statements: [...learn, create], customerId: sql<number | null>`${find(isOwner)}` };
+}
+
+/** Inserts a customer where a condition holds: drizzle's insert has no `where`, a select has. */
+function insertWhere(
+  db: Database,
+  values: { [Column in keyof CustomerRow]?: CustomerRow[Column] | SQL },
+  condition: SQL | undefined,
+) {
+  const row = new Map<string, unknown>(Object.entries(values));
+  const columns = Object.keys(getTableColumns(customers)).map(
+    (name) => sql`${row.get(name) ?? null}`,
+  );
+  return db.insert(customers).select(sql`select ${sql.join(columns, sql`, `)} where ${condition}`);
 }

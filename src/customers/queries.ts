@@ -1,5 +1,6 @@
 import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
 import type { Database } from '../db/client';
+import type { Page } from '../db/page';
 import { customers } from '../db/schema';
 import { containsText } from '../db/search';
 import { type CustomerRow, type CustomerValues, foldEmail } from './schema';
@@ -14,6 +15,7 @@ const matching = (filter: CustomerFilter): SQL | undefined =>
     customers.lastName,
     customers.username,
     customers.email,
+    customers.phoneNumber,
     customers.chatId,
     customers.chatUsername,
     customers.platformAId,
@@ -31,7 +33,7 @@ const matching = (filter: CustomerFilter): SQL | undefined =>
 export const listCustomers = (
   db: Database,
   filter: CustomerFilter,
-  page: { limit: number; after?: number | undefined },
+  page: Page,
 ): Promise<CustomerRow[]> =>
   db
     .select()

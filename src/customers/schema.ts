@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { customers } from '../db/schema';
-import { accountId, id, ignored, text } from '../fields';
+import { accountId, id, ignored, mustNotBeSent, text } from '../fields';
 import { toTimestamp } from '../time';
 
 export type CustomerRow = typeof customers.$inferSelect;
@@ -24,7 +24,6 @@ const email = z
   .max(254)
   .regex(/^[^\s@\0]+@[^\s@\0]+$/, 'must be an e-mail address')
   .refine((value) => value.isWellFormed(), 'must be an e-mail address');
-const secret = z.exactOptional(z.null({ error: 'must not be sent' }));
 
 /** The body of PUT /api/v2/customers/{id}: a field left out keeps its value [4.8]. */
 export const customerUpdate = z
@@ -36,7 +35,7 @@ export const customerUpdate = z
     email: z.exactOptional(email.nullable()),
     phoneNumber: name,
     profilePictureUrl: url,
-    passwordHash: secret,
+    passwordHash: mustNotBeSent,
     role: name,
     status: name,
     createdAt: ignored,
@@ -44,8 +43,8 @@ export const customerUpdate = z
     chatId: account,
     chatUsername: name,
     chatAvatarUrl: url,
-    chatAccessToken: secret,
-    chatRefreshToken: secret,
+    chatAccessToken: mustNotBeSent,
+    chatRefreshToken: mustNotBeSent,
     chatTokenExpiry: ignored,
     platformAId: account,
     platformAUsername: name,

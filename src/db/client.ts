@@ -2,17 +2,22 @@ import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 
 export type Database = DrizzleD1Database;
 
+/** Without a D1 session every query goes to the primary: strict, and as fresh as it gets. */
 export const openDatabase = (binding: D1Database): Database => drizzle(binding);
 
-/** The text of an error and of what caused it. It can hold SQL and its values: never log it. */
-function fullMessage(error: unknown): string {
-  return error instanceof Error ? `${error.message} ${fullMessage(error.cause)}` : '';
+/**
+ * What the database said of a failed write. Drizzle's own message around it holds the SQL and its
+ * values: what a client sent could pass for an error, and nobody may log it.
+ */
+function databaseMessage(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  return error.cause instanceof Error ? databaseMessage(error.cause) : error.message;
 }
 
 /** Whether a write failed because it would have stored a second row with the same unique value. */
 export const isUniqueViolation = (error: unknown): boolean =>
-  fullMessage(error).includes('UNIQUE constraint failed');
+  databaseMessage(error).includes('UNIQUE constraint failed');
 
 /** Whether a write failed because it named a row that does not exist, or deleted one in use. */
 export const isForeignKeyViolation = (error: unknown): boolean =>
-  fullMessage(error).includes('FOREIGN KEY constraint failed');
+  databaseMessage(error).includes('FOREIGN KEY constraint failed');

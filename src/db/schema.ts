@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { ApiIntent } from '../auth/intents';
+import type { ApiIntent } from '../enums';
 import {
   LICENSE_DATA_TYPES,
   LICENSE_PLATFORMS,

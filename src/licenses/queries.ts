@@ -7,6 +7,7 @@ import {
   getTableColumns,
   gt,
   isNotNull,
+  isNull,
   lte,
   ne,
   or,
@@ -16,41 +17,22 @@ import {
 import { hasSameOwner, linkCustomer } from '../customers/owner';
 import { foldEmail } from '../customers/schema';
 import type { Database } from '../db/client';
+import type { Page } from '../db/page';
 import { bindings, customers, licenses } from '../db/schema';
 import { containsText, equalsAll } from '../db/search';
 import type { LicenseDataType, LicensePlatform, LicenseStatus } from '../enums';
-import { foldLicenseKey } from '../validation/request';
-import { boundValues, licenseHasKey } from '../validation/snapshot';
-import { newLicenseKey } from './key';
-import type { LicenseRow } from './schema';
-
-type StoredLicense = LicenseRow['license'];
-
-/** What a client can set of a license. */
-export interface LicenseValues
-  extends Omit<
-    StoredLicense,
-    | 'id'
-    | 'licenseKey'
-    | 'licenseKeyFolded'
-    | 'totalRequests'
-    | 'customerId'
-    | 'createdAt'
-    | 'updatedAt'
-    | 'revision'
-  > {
-  ips: readonly string[];
-  hwids: readonly string[];
-}
+import { boundValues } from './bindings';
+import { foldLicenseKey, newLicenseKey } from './key';
+import type { LicenseRow, LicenseValues } from './schema';
 
 export interface LicenseFilter {
   licenseStatus?: LicenseStatus | undefined;
-  licenseType?: StoredLicense['licenseType'] | undefined;
+  licenseType?: LicenseRow['licenseType'] | undefined;
   productId?: number | undefined;
   q?: string | undefined;
   customerId?: number | undefined;
   customerEmail?: string | undefined;
-  ownerChatId?: string | undefined;
+  chatId?: string | undefined;
   owner?: { platform: LicensePlatform; platformId: string } | undefined;
 }
 
@@ -64,7 +46,7 @@ function hasStatus(status: LicenseStatus | undefined, now: number): SQL | undefi
     case 'EXPIRED':
       return and(isActive, isExpired);
     case 'ACTIVE':
-      return and(isActive, or(sql`${licenses.expiresAt} is null`, gt(licenses.expiresAt, now)));
+      return and(isActive, or(isNull(licenses.expiresAt), gt(licenses.expiresAt, now)));
     default:
       return eq(licenses.state, status);
   }
@@ -75,19 +57,28 @@ const withEmail = (email: string | undefined): SQL | undefined =>
     ? undefined
     : sql`(select id from customers where email_folded = ${foldEmail(email)})`;
 
+/** A chat account is named by `ownerChatId`, or as the account on the platform CHAT. */
+const ofChatId = (chatId: string | undefined): SQL | undefined =>
+  chatId === undefined
+    ? undefined
+    : sql`${licenses.id} in (
+        select id from licenses where owner_chat_id = ${chatId}
+        union select id from licenses where owner_platform_id = ${chatId} and license_platform = 'CHAT')`;
+
 const matching = (filter: LicenseFilter, now: number): SQL | undefined =>
   and(
     hasStatus(filter.licenseStatus, now),
     filter.licenseType && eq(licenses.licenseType, filter.licenseType),
     equalsAll(
       [licenses.customerId, filter.customerId ?? withEmail(filter.customerEmail)],
-      [licenses.ownerChatId, filter.ownerChatId],
       [licenses.ownerPlatformId, filter.owner?.platformId],
       [licenses.productId, filter.productId],
     ),
     filter.owner && eq(licenses.licensePlatform, filter.owner.platform),
+    ofChatId(filter.chatId),
     containsText(filter.q, [
       licenses.licenseKey,
+      licenses.licensePlatformOther,
       licenses.ownerPlatformId,
       licenses.ownerChatId,
       licenses.ownerChatUsername,
@@ -97,7 +88,7 @@ const matching = (filter: LicenseFilter, now: number): SQL | undefined =>
 
 const selectLicenses = (db: Database) =>
   db
-    .select({ license: getTableColumns(licenses), ...boundValues, customer: customers })
+    .select({ ...getTableColumns(licenses), ...boundValues, customer: customers })
     .from(licenses)
     .leftJoin(customers, eq(customers.id, licenses.customerId));
 
@@ -105,7 +96,7 @@ const selectLicenses = (db: Database) =>
 export const listLicenses = (
   db: Database,
   filter: LicenseFilter,
-  page: { limit: number; after?: number | undefined },
+  page: Page,
   now: number,
 ): Promise<LicenseRow[]> =>
   selectLicenses(db)
@@ -132,7 +123,9 @@ export async function findLicenseByKey(
   db: Database,
   licenseKey: string,
 ): Promise<LicenseRow | undefined> {
-  const [row] = await selectLicenses(db).where(licenseHasKey(foldLicenseKey(licenseKey)));
+  const [row] = await selectLicenses(db).where(
+    eq(licenses.licenseKeyFolded, foldLicenseKey(licenseKey)),
+  );
   return row;
 }
 
@@ -147,7 +140,7 @@ export async function insertLicense(
 ): Promise<LicenseRow> {
   const licenseKey = newLicenseKey();
   const licenseKeyFolded = foldLicenseKey(licenseKey);
-  const { statements, customerId } = linkCustomer(db, values, now);
+  const { statements, customerId } = linkCustomer(db, values, now, sql`true`);
   const licenseId = sql`(select id from licenses where license_key_folded = ${licenseKeyFolded})`;
   const insert = db.insert(licenses).values({
     ...values,
@@ -178,14 +171,14 @@ export async function updateLicense(
   { ips, hwids, ...values }: LicenseValues,
   now: number,
 ): Promise<LicenseRow | undefined> {
-  const { id, revision } = row.license;
+  const { id, revision } = row;
   const asRead = and(eq(licenses.id, id), eq(licenses.revision, revision));
   const unchanged = db.select({ id: licenses.id }).from(licenses).where(asRead);
   // True until the last statement, which moves the revision: all of them apply or none.
   const isUnchanged = exists(unchanged);
-  const { statements, customerId } = hasSameOwner(row.license, values)
-    ? { statements: [], customerId: row.license.customerId }
-    : linkCustomer(db, values, now);
+  const { statements, customerId } = hasSameOwner(row, values)
+    ? { statements: [], customerId: row.customerId }
+    : linkCustomer(db, values, now, isUnchanged);
   const [found] = await db.batch([
     unchanged,
     ...statements,
@@ -199,13 +192,14 @@ export async function updateLicense(
   return found.length > 0 ? findLicense(db, id) : undefined;
 }
 
-/** Undefined when somebody else has changed the license since it was read. */
+/** Marks a license DELETED (2); undefined when somebody else has changed it since it was read. */
 export async function markLicenseDeleted(
   db: Database,
   row: LicenseRow,
   now: number,
 ): Promise<{ id: number } | undefined> {
-  const { id, revision } = row.license;
+  const { id, revision } = row;
+  if (row.state === 'DELETED') return { id };
   const [deleted] = await db
     .update(licenses)
     .set({ state: 'DELETED', updatedAt: now, revision: revision + 1 })

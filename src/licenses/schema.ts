@@ -13,16 +13,47 @@ import {
   mustNotBeSent,
   text,
 } from '../fields';
-import { timestamp, toTimestamp } from '../time';
-import { statusAt } from '../validation/decide';
+import { timestamp, toOptionalTimestamp, toTimestamp } from '../time';
+import { statusAt } from './status';
 
 /** A license with what belongs to it in other tables. */
-export interface LicenseRow {
-  license: typeof licenses.$inferSelect;
+export type LicenseRow = typeof licenses.$inferSelect & {
   ips: readonly string[];
   hwids: readonly string[];
   customer: CustomerRow | null;
-}
+};
+
+/** What a client can set of a license. */
+export type LicenseValues = Omit<
+  LicenseRow,
+  | 'id'
+  | 'licenseKey'
+  | 'licenseKeyFolded'
+  | 'totalRequests'
+  | 'customerId'
+  | 'customer'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'revision'
+>;
+
+/** What is set of a stored license. */
+export const valuesOf = (row: LicenseRow): LicenseValues => ({
+  productId: row.productId,
+  licenseType: row.licenseType,
+  licensePlatform: row.licensePlatform,
+  licensePlatformOther: row.licensePlatformOther,
+  ownerPlatformId: row.ownerPlatformId,
+  ownerChatId: row.ownerChatId,
+  ownerChatUsername: row.ownerChatUsername,
+  expiresAt: row.expiresAt,
+  maxIPs: row.maxIPs,
+  maxHWIDs: row.maxHWIDs,
+  state: row.state,
+  notes: row.notes,
+  ips: row.ips,
+  hwids: row.hwids,
+});
 
 const distinct = (values: readonly string[]): string[] => [...new Set(values)];
 
@@ -136,28 +167,27 @@ export const license = z.strictObject({
 
 /** @param now milliseconds since 1970; the status depends on it */
 export function toLicense(row: LicenseRow, now: number): z.infer<typeof license> {
-  const { license } = row;
   return {
-    id: license.id,
-    licenseKey: license.licenseKey,
-    productId: license.productId,
-    productIdString: String(license.productId),
-    licenseType: license.licenseType,
-    licensePlatform: license.licensePlatform,
-    licensePlatformOther: license.licensePlatformOther,
-    ownerPlatformId: license.ownerPlatformId,
-    createdDate: toTimestamp(license.createdAt),
-    updatedDate: toTimestamp(license.updatedAt),
-    expiryDate: license.expiresAt === null ? null : toTimestamp(license.expiresAt),
-    maxIPs: license.maxIPs,
-    maxHWIDs: license.maxHWIDs,
-    totalRequests: license.totalRequests,
-    ownerChatId: license.ownerChatId,
-    ownerChatUsername: license.ownerChatUsername,
-    licenseStatus: statusAt(license, now),
+    id: row.id,
+    licenseKey: row.licenseKey,
+    productId: row.productId,
+    productIdString: String(row.productId),
+    licenseType: row.licenseType,
+    licensePlatform: row.licensePlatform,
+    licensePlatformOther: row.licensePlatformOther,
+    ownerPlatformId: row.ownerPlatformId,
+    createdDate: toTimestamp(row.createdAt),
+    updatedDate: toTimestamp(row.updatedAt),
+    expiryDate: toOptionalTimestamp(row.expiresAt),
+    maxIPs: row.maxIPs,
+    maxHWIDs: row.maxHWIDs,
+    totalRequests: row.totalRequests,
+    ownerChatId: row.ownerChatId,
+    ownerChatUsername: row.ownerChatUsername,
+    licenseStatus: statusAt(row, now),
     hwids: [...row.hwids],
     ips: [...row.ips],
-    notes: license.notes,
+    notes: row.notes,
     customer: row.customer && toCustomer(row.customer),
   };
 }

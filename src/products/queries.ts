@@ -1,5 +1,6 @@
 import { and, asc, count, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
+import type { Page } from '../db/page';
 import { bindings, blacklists, licenses, products } from '../db/schema';
 import { containsText } from '../db/search';
 import type { ProductRow, ProductValues } from './schema';
@@ -12,13 +13,13 @@ export interface ProductFilter {
 const matching = (filter: ProductFilter): SQL | undefined =>
   and(
     filter.productType && eq(products.productType, filter.productType),
-    containsText(filter.q, [products.name, products.description]),
+    containsText(filter.q, [products.name, products.description, products.productTypeOther]),
   );
 
 export const listProducts = (
   db: Database,
   filter: ProductFilter,
-  page: { limit: number; after?: number | undefined },
+  page: Page,
 ): Promise<ProductRow[]> =>
   db
     .select()

@@ -1,8 +1,9 @@
 import { and, count, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
+import type { Page } from '../db/page';
 import { requests } from '../db/schema';
 import { equalsAll, equalsUnindexed } from '../db/search';
-import { foldLicenseKey } from '../validation/request';
+import { foldLicenseKey } from '../licenses/key';
 import { firstRequestIdAt } from './id';
 import type { RequestRow } from './schema';
 
@@ -43,7 +44,7 @@ function matching(filter: RequestFilter): SQL | undefined {
 export const listRequests = (
   db: Database,
   filter: RequestFilter,
-  page: { limit: number; after?: number | undefined },
+  page: Page,
 ): Promise<RequestRow[]> =>
   db
     .select()

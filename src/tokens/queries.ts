@@ -1,15 +1,13 @@
 import { and, asc, count, eq, gt, isNull, type SQL } from 'drizzle-orm';
 import type { Database } from '../db/client';
+import type { Page } from '../db/page';
 import { tokens } from '../db/schema';
 import type { TokenRow, TokenValues } from './schema';
 
 /** A revoked token is gone for everyone but the database, which keeps its id and name. */
 const isLive = isNull(tokens.revokedAt);
 
-export const listTokens = (
-  db: Database,
-  page: { limit: number; after?: number | undefined },
-): Promise<TokenRow[]> =>
+export const listTokens = (db: Database, page: Page): Promise<TokenRow[]> =>
   db
     .select()
     .from(tokens)

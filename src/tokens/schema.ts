@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { API_INTENTS } from '../auth/intents';
 import type { tokens } from '../db/schema';
+import { API_INTENTS } from '../enums';
 import { id, ignored, mustNotBeSent, text } from '../fields';
-import { timestamp, toTimestamp } from '../time';
+import { timestamp, toOptionalTimestamp, toTimestamp } from '../time';
 
 export type TokenRow = typeof tokens.$inferSelect;
 /** What a client can set of a token. */
@@ -55,9 +55,6 @@ export const token = z.strictObject({
   createdAt: z.string(),
   updatedAt: z.string(),
 });
-
-const toOptionalTimestamp = (milliseconds: number | null): string | null =>
-  milliseconds === null ? null : toTimestamp(milliseconds);
 
 export function toToken(row: TokenRow): z.infer<typeof token> {
   return {

@@ -1,46 +1,60 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
+import { retry } from '../db/retry';
 import { bindings, licenses } from '../db/schema';
-import type { Claims, LicenseSnapshot } from './decide';
+import type { LicenseSnapshot } from './decide';
+import type { ValidationRequest } from './request';
 import { selectSnapshot } from './snapshot';
 
+/** A program waits for the answer, so not for long. */
+const RETRY_DELAYS_MS = [50, 200];
+
 /**
- * Binds the claimed values to a license, all of them or none, and only where each has a free slot
- * or is bound already: the conditions are checked in the very statement that inserts, so no
- * concurrency anywhere can exceed a limit. Repeating a claim changes nothing.
+ * Binds a request's address and hardware ID to a license, both or neither, and only where each is
+ * bound already, has a free slot, or needs none (1.4). All that a refusal depends on is checked in
+ * the very statement that inserts, so no concurrency anywhere can exceed a limit, and a request that
+ * is refused binds nothing. Repeating a claim changes nothing.
  *
- * @returns the license as it stands after the claim, on which to decide again; null when it is gone
+ * @param now milliseconds since 1970
+ * @returns the license as the claim left it, on which to decide; null when it is gone
  */
 export async function claim(
   db: Database,
-  license: Pick<LicenseSnapshot, 'id' | 'productId'>,
-  claims: Claims,
+  license: Pick<LicenseSnapshot, 'id'>,
+  request: Pick<ValidationRequest, 'productId' | 'ip' | 'hwid'>,
   now: number,
 ): Promise<LicenseSnapshot | null> {
-  const wanted = JSON.stringify(claims);
-  const [, , [current = null]] = await db.batch([
-    db
-      .insert(bindings)
-      .select(
-        sql`
+  const wanted = JSON.stringify({
+    ...(request.ip !== null && { IP: request.ip }),
+    ...(request.hwid !== null && { HWID: request.hwid }),
+  });
+  // -1, unlimited, is null: nothing is bound there, and no number of values reaches it.
+  const limitOf = (kind: string) =>
+    sql.raw(`nullif(case ${kind} when 'IP' then l.max_ips else l.max_hwids end, -1)`);
+  const bind = db
+    .insert(bindings)
+    .select(
+      sql`
         select null, l.id, wanted.key, wanted.value
         from licenses l, json_each(${wanted}) wanted
-        where l.id = ${license.id} and l.product_id = ${license.productId} and l.state = 'ACTIVE'
+        where l.id = ${license.id} and l.product_id = ${request.productId} and l.state = 'ACTIVE'
           and (l.expires_at is null or l.expires_at > ${now})
+          and ${limitOf('wanted.key')} is not null
           and not exists (
             select 1 from json_each(${wanted}) w
             where not exists (
                 select 1 from bindings b
                 where b.license_id = l.id and b.kind = w.key and b.value = w.value)
               and (select count(*) from bindings b where b.license_id = l.id and b.kind = w.key)
-                >= case w.key when 'IP' then l.max_ips else l.max_hwids end)`,
-      )
-      .onConflictDoNothing(),
-    db
-      .update(licenses)
-      .set({ revision: sql`${licenses.revision} + 1` })
-      .where(and(eq(licenses.id, license.id), sql`changes() > 0`)),
-    selectSnapshot(db, eq(licenses.id, license.id)),
-  ]);
+                >= ${limitOf('w.key')})`,
+    )
+    .onConflictDoNothing();
+  const moveRevision = db
+    .update(licenses)
+    .set({ revision: sql`${licenses.revision} + 1` })
+    .where(and(eq(licenses.id, license.id), sql`changes() > 0`));
+  const [, , [current = null]] = await retry(RETRY_DELAYS_MS, () =>
+    db.batch([bind, moveRevision, selectSnapshot(db, eq(licenses.id, license.id))]),
+  );
   return current;
 }

@@ -1,4 +1,5 @@
-import type { LicenseDataType, ResponseType } from '../enums';
+import type { LicenseDataType, LicenseState, ResponseType } from '../enums';
+import { statusAt } from '../licenses/status';
 import { networksHolding } from '../network';
 import type { ValidationRequest } from './request';
 
@@ -6,7 +7,7 @@ import type { ValidationRequest } from './request';
 export interface LicenseSnapshot {
   id: number;
   productId: number;
-  state: 'ACTIVE' | 'DEACTIVATED' | 'DELETED';
+  state: LicenseState;
   /** Null for a license that never expires. */
   expiresAt: number | null;
   /** -1 is unlimited, 0 is none. */
@@ -38,11 +39,9 @@ export interface Facts {
   requireHwid: boolean;
 }
 
-/** A value to bind, per kind; what is bound already or needs no slot is left out. */
-export type Claims = { readonly [kind in LicenseDataType]?: string };
-
 export type Outcome =
-  | { responseType: 'VALID'; license: LicenseSnapshot; claims: Claims }
+  /** `needsClaim` where the address or the hardware ID is new and has yet to take a slot. */
+  | { responseType: 'VALID'; license: LicenseSnapshot; needsClaim: boolean }
   | { responseType: 'IP_BLACKLISTED' | 'HWID_BLACKLISTED'; entry: BlacklistEntry }
   | { responseType: 'INVALID_REQUEST'; message: string }
   | { responseType: Refusal };
@@ -52,20 +51,12 @@ type Refusal = Exclude<
   'VALID' | 'IP_BLACKLISTED' | 'HWID_BLACKLISTED' | 'INVALID_REQUEST' | 'RATE_LIMITED' | 'ERROR'
 >;
 
-/** The license's status at a moment: EXPIRED from the very millisecond of its expiry [3]. */
-export function statusAt(
-  license: Pick<LicenseSnapshot, 'state' | 'expiresAt'>,
-  now: number,
-): LicenseSnapshot['state'] | 'EXPIRED' {
-  const isExpired = license.expiresAt !== null && license.expiresAt <= now;
-  return license.state === 'ACTIVE' && isExpired ? 'EXPIRED' : license.state;
-}
-
 /**
  * Decides a validation: the table of decisions 1.3 from row 3 to 12, top to bottom, the first row
- * that applies. Pure: what it needs is given, `now` (milliseconds) too.
+ * that applies; a hardware ID that REQUIRE_HWID misses counts before the limits. Pure: what it needs
+ * is given, `now` (milliseconds since 1970) too.
  *
- * VALID with claims is a promise only: the claim at the database may find the slots taken.
+ * VALID that needs a claim is a promise only: the claim at the database may find the slots taken.
  */
 export function decide(facts: Facts, request: ValidationRequest, now: number): Outcome {
   const { license, blacklist } = facts;
@@ -95,23 +86,17 @@ export function decide(facts: Facts, request: ValidationRequest, now: number): O
   const hwid = slotFor(request.hwid, license.hwids, license.maxHWIDs);
   if (hwid === 'none free') return { responseType: 'MAX_HWIDS_REACHED' };
 
-  return {
-    responseType: 'VALID',
-    license,
-    claims: {
-      ...(ip === 'claim' && request.ip && { IP: request.ip }),
-      ...(hwid === 'claim' && request.hwid && { HWID: request.hwid }),
-    },
-  };
+  const needsClaim = ip === 'free' || hwid === 'free';
+  return { responseType: 'VALID', license, needsClaim };
 }
 
 function slotFor(
   value: string | null,
   bound: readonly string[],
   limit: number,
-): 'not needed' | 'claim' | 'none free' {
+): 'not needed' | 'free' | 'none free' {
   if (value === null || limit === -1 || bound.includes(value)) return 'not needed';
-  return bound.length < limit ? 'claim' : 'none free';
+  return bound.length < limit ? 'free' : 'none free';
 }
 
 function findIp(

@@ -1,12 +1,16 @@
 import { and, eq, isNull, or, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { blacklists } from '../db/schema';
+import { blacklists, licenses } from '../db/schema';
+import { foldLicenseKey } from '../licenses/key';
 import { networksHolding } from '../network';
 import type { BlacklistEntry, LicenseSnapshot } from './decide';
-import { foldLicenseKey, type ValidationRequest } from './request';
-import { licenseHasKey, selectSnapshot } from './snapshot';
+import type { ValidationRequest } from './request';
+import { selectSnapshot } from './snapshot';
 
-/** Reads what the decision needs, in one round trip. */
+/**
+ * Reads what the decision needs, in one round trip: of the blacklist only the entries that can apply,
+ * which the decision, being pure, judges by itself.
+ */
 export async function lookUp(
   db: Database,
   request: ValidationRequest,
@@ -19,7 +23,7 @@ export async function lookUp(
     ...(request.hwid === null ? [] : [['HWID', request.hwid]]),
   ]);
   const [[license = null], blacklist] = await db.batch([
-    selectSnapshot(db, licenseHasKey(foldLicenseKey(request.licenseKey))),
+    selectSnapshot(db, eq(licenses.licenseKeyFolded, foldLicenseKey(request.licenseKey))),
     db
       .select({
         licenseDataType: blacklists.licenseDataType,

@@ -1,16 +1,19 @@
 import { and, eq, notExists, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
+import { retry } from '../db/retry';
 import { licenses, requests } from '../db/schema';
 import type { RequestType, ResponseType } from '../enums';
+import { foldLicenseKey } from '../licenses/key';
 import { newRequestId } from '../requests/id';
-import { cutLogged, foldLicenseKey, type PartialRequest } from './request';
+import { cutLogged, type PartialRequest } from './request';
 
 /** A history record before it has an id. */
 export type NewRequest = Omit<typeof requests.$inferInsert, 'id' | 'nonce'>;
 
-/** What is known of a request only once it is decided. */
+/** What is known of a request only once it is decided; `licenseId` is null for an unknown key. */
 export type RecordDetails = Pick<NewRequest, 'licenseId' | 'blockReason' | 'remarks'>;
 
+/** The record of a request [2.4]. */
 export const newRecord = (
   requestType: RequestType,
   { logged, licenseKey, productId, ip, hwid }: PartialRequest,
@@ -28,16 +31,15 @@ export const newRecord = (
   ...details,
 });
 
-/** Together under the 30 seconds that the platform grants after an answer. */
+/** Between ten and twenty seconds in all: with the attempts, within the thirty after an answer. */
 const RETRY_DELAYS_MS = [100, 400, 1_500, 5_000, 12_000];
-
-const wait = (milliseconds: number) => new Promise<void>((done) => setTimeout(done, milliseconds));
 
 /**
  * Writes a record into the history and counts it in the license's total, exactly once: a write
  * whose answer was lost is repeated under the same id and nonce and then changes nothing.
  *
- * @throws when the database could not be reached for about twenty seconds
+ * @param requestedAt milliseconds since 1970
+ * @throws when the database could not be reached for more than ten seconds
  */
 export async function recordRequest(
   db: Database,
@@ -46,16 +48,10 @@ export async function recordRequest(
 ): Promise<void> {
   const nonce = crypto.randomUUID();
   let id = newRequestId(requestedAt);
-  for (const delayMs of [...RETRY_DELAYS_MS, null]) {
-    try {
-      // Another record may have drawn the same id in the same millisecond: then draw again.
-      while (!(await write(db, { ...record, id, nonce }))) id = newRequestId(requestedAt);
-      return;
-    } catch (error) {
-      if (delayMs === null) throw error;
-      await wait(delayMs * (0.5 + Math.random() / 2));
-    }
-  }
+  await retry(RETRY_DELAYS_MS, async () => {
+    // Another record may have drawn the same id in the same millisecond: then draw again.
+    while (!(await write(db, { ...record, id, nonce }))) id = newRequestId(requestedAt);
+  });
 }
 
 /** Whether the id now holds this record. */
@@ -63,21 +59,28 @@ async function write(
   db: Database,
   row: NewRequest & { id: number; nonce: string },
 ): Promise<boolean> {
+  // A request that came to no decision may still name a license that is known.
+  const isLicense =
+    row.licenseId === undefined
+      ? eq(licenses.licenseKeyFolded, row.licenseKeyFolded ?? '')
+      : eq(licenses.id, row.licenseId ?? 0);
+  const license = db.select({ id: licenses.id }).from(licenses).where(isLicense);
   const hasId = eq(requests.id, row.id);
   const taken = db.select({ id: requests.id }).from(requests).where(hasId);
-  const insert = db.insert(requests).values(row).onConflictDoNothing({ target: requests.id });
-  const confirm = db
-    .select({ id: requests.id })
-    .from(requests)
-    .where(and(hasId, eq(requests.nonce, row.nonce)));
-  if (row.licenseId == null || row.responseType === 'RATE_LIMITED') {
-    const [, confirmed] = await db.batch([insert, confirm]);
-    return confirmed.length > 0;
-  }
-  const count = db
-    .update(licenses)
-    .set({ totalRequests: sql`${licenses.totalRequests} + 1` })
-    .where(and(eq(licenses.id, row.licenseId), notExists(taken)));
-  const [, , confirmed] = await db.batch([count, insert, confirm]);
+  const countsFor = row.responseType === 'RATE_LIMITED' ? sql`false` : isLicense;
+  const [, , confirmed] = await db.batch([
+    db
+      .update(licenses)
+      .set({ totalRequests: sql`${licenses.totalRequests} + 1` })
+      .where(and(countsFor, notExists(taken))),
+    db
+      .insert(requests)
+      .values({ ...row, licenseId: row.licenseId === undefined ? sql`${license}` : row.licenseId })
+      .onConflictDoNothing({ target: requests.id }),
+    db
+      .select({ id: requests.id })
+      .from(requests)
+      .where(and(hasId, eq(requests.nonce, row.nonce))),
+  ]);
   return confirmed.length > 0;
 }

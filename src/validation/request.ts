@@ -1,4 +1,5 @@
 import { canonicalAddress } from '../network';
+import { toStorable } from '../text';
 
 /** What a program asks: may this license key run here? [4.7] */
 export interface ValidationRequest {
@@ -30,32 +31,20 @@ export interface PartialRequest extends Pick<ValidationRequest, 'ip' | 'hwid' | 
   productId: number | null;
 }
 
-export const MAX_BODY_BYTES = 16 * 1024;
 const MAX_HWID_LENGTH = 512;
 const MAX_LOGGED_LENGTH = 255;
 
-/** SQLite ends a text at NUL, and UTF-8 has no lone surrogates: what is compared must be storable. */
-const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '');
-
-/**
- * How keys are compared: without regard to case and to what surrounds them. JavaScript's `trim`
- * takes blanks, line ends and byte-order marks.
- */
-export const foldLicenseKey = (licenseKey: string): string =>
-  storable(licenseKey).trim().toUpperCase();
-
-/** A text field: a number becomes its text; null, empty and the text `null` count as absent. */
+/** A text field: null, empty and the text `null` count as absent. */
 function readText(value: unknown): string | null {
-  if (typeof value === 'number') return String(value);
   if (typeof value !== 'string') return null;
-  const text = storable(value).trim();
+  const text = toStorable(value).trim();
   return text === '' || text === 'null' ? null : text;
 }
 
 /** 602, 602.0 and "602" are one product. */
 function readProductId(value: unknown): number | null {
-  const number =
-    typeof value === 'string' && /^\s*-?\d+(\.0+)?\s*$/.test(value) ? Number(value) : value;
+  const text = typeof value === 'string' ? value.trim() : '';
+  const number = /^-?\d+(\.0+)?$/.test(text) ? Number(text) : value;
   return Number.isSafeInteger(number) ? Number(number) : null;
 }
 
@@ -67,9 +56,19 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A number where text is expected becomes its text as it was written: 1.10 is no 1.1. */
+const numberAsWritten = (key: string, value: unknown, context?: { source?: string }): unknown =>
+  typeof value === 'number' && key !== 'productId' ? (context?.source ?? String(value)) : value;
+
 function parseObject(bodyText: string): Record<string, unknown> | null {
   try {
-    const body: unknown = JSON.parse(bodyText.replace(/^\uFEFF/, ''));
+    const json = bodyText.replace(/^\uFEFF/, '');
+    let body: unknown = JSON.parse(json);
+    if (!isRecord(body)) return null;
+    const hasNumbers = Object.entries(body).some(
+      ([name, value]) => typeof value === 'number' && name !== 'productId',
+    );
+    if (hasNumbers) body = JSON.parse(json, numberAsWritten);
     return isRecord(body) ? body : null;
   } catch {
     return null;
@@ -115,9 +114,7 @@ export function parseRequest(bodyText: string, connectingAddress: string | null)
   }
 
   const licenseKey =
-    typeof body.licenseKey === 'string' || typeof body.licenseKey === 'number'
-      ? storable(String(body.licenseKey)).trim()
-      : null;
+    typeof body.licenseKey === 'string' ? toStorable(body.licenseKey).trim() : null;
   const productId = readProductId(body.productId);
   const bodyIp = readText(body.ip);
   const ip = (bodyIp && canonicalAddress(bodyIp)) ?? connectingAddress;

@@ -4,13 +4,11 @@ import { decide, type Facts, type LicenseSnapshot, type Outcome } from './decide
 import { lookUp } from './lookup';
 import type { ValidationRequest } from './request';
 
-/** A claim fails to settle only where an administrator changes the license at the same moment. */
-const MAX_CLAIMS = 5;
-
 /**
- * Answers a validation: look up, decide, and where new values need slots claim them and decide
- * again on what the database then holds.
+ * Answers a validation: look up, decide, and where new values need slots claim them and decide on
+ * what the database then holds [4.7].
  *
+ * @param now milliseconds since 1970
  * @throws when the database cannot be reached
  */
 export async function validate(
@@ -19,17 +17,11 @@ export async function validate(
   context: Pick<Facts, 'connectingAddress' | 'requireHwid'>,
   now: number,
 ): Promise<{ outcome: Outcome; license: LicenseSnapshot | null }> {
-  const facts: Facts = { ...context, ...(await lookUp(db, request, context.connectingAddress)) };
-  let outcome = decide(facts, request, now);
-  for (let claimed = 0; needsClaim(outcome); claimed++) {
-    if (claimed === MAX_CLAIMS) throw new Error('The claim did not settle');
-    facts.license = await claim(db, outcome.license, outcome.claims, now);
-    outcome = decide(facts, request, now);
+  const found = { ...context, ...(await lookUp(db, request, context.connectingAddress)) };
+  const outcome = decide(found, request, now);
+  if (outcome.responseType !== 'VALID' || !outcome.needsClaim) {
+    return { outcome, license: found.license };
   }
-  return { outcome, license: facts.license };
+  const license = await claim(db, outcome.license, request, now);
+  return { outcome: decide({ ...found, license }, request, now), license };
 }
-
-type ValidOutcome = Extract<Outcome, { responseType: 'VALID' }>;
-
-const needsClaim = (outcome: Outcome): outcome is ValidOutcome =>
-  outcome.responseType === 'VALID' && Object.keys(outcome.claims).length > 0;

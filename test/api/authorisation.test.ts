@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { app } from '../../src/app';
-import { API_INTENTS, type ApiIntent } from '../../src/auth/intents';
 import { declaredIntents } from '../../src/auth/middleware';
+import { API_INTENTS, type ApiIntent } from '../../src/enums';
 import {
   type Answer,
   call,

@@ -2,7 +2,7 @@ import { exports } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { app } from '../../src/app';
-import { API_INTENTS } from '../../src/auth/intents';
+import { API_INTENTS } from '../../src/enums';
 import {
   type Blacklist,
   call,

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import readme from '../../README.md?raw';
 import { app } from '../../src/app';
-import { API_INTENTS } from '../../src/auth/intents';
 import { declaredIntents } from '../../src/auth/middleware';
+import { API_INTENTS } from '../../src/enums';
 
 it('lists every endpoint with its intents in the README', () => {
   const declared = new Map([

@@ -253,7 +253,7 @@ describe('without the database', () => {
     expect(json).toStrictEqual({ valid: false, message: 'licenseKey is required' });
   });
 
-  it('for a moment, our failure is recorded as such and counts nothing', async () => {
+  it('for a moment, our failure is recorded as such, under the license', async () => {
     const license = await newLicense();
     const DB = faultsAt(isLookUp, ['fails']);
     const { status, json, recorded } = await validateWith({ DB }, askFor(license));
@@ -261,7 +261,7 @@ describe('without the database', () => {
     expect(status).toBe(503);
     expect(json).toStrictEqual(DOWN);
     const { history, total } = await recordsOf(license);
-    expect(total).toBe(0);
+    expect(total).toBe(1);
     expect(history).toMatchObject([
       {
         responseType: 'ERROR',
@@ -269,28 +269,44 @@ describe('without the database', () => {
         successful: false,
         blocked: false,
         rateLimited: false,
-        licenseId: null,
+        licenseId: license.id,
         licenseKey: license.licenseKey,
       },
     ]);
     expectNothingSecretLogged(license.licenseKey);
   });
 
+  it.each<Fault>(['fails', 'answer is lost'])(
+    'a claim that %s is repeated, and takes one slot',
+    async (fault) => {
+      const license = await newLicense({ maxIPs: 1, maxHWIDs: -1 });
+      const body = { ...askFor(license), ip: '10.60.0.1' };
+      const first = await validateWith({ DB: faultsAt(isClaim, [fault]) }, body);
+      expect(first.status).toBe(200);
+      await first.recorded;
+      expect((await getLicense(license.id)).ips).toEqual(['10.60.0.1']);
+    },
+  );
+
   it.each<{ fault: Fault; bound: string[] }>([
     { fault: 'fails', bound: [] },
     { fault: 'answer is lost', bound: ['10.60.0.1'] },
-  ])('a claim that $fault takes no second slot when asked again', async ({ fault, bound }) => {
-    const license = await newLicense({ maxIPs: 1, maxHWIDs: -1 });
-    const body = { ...askFor(license), ip: '10.60.0.1' };
-    const first = await validateWith({ DB: faultsAt(isClaim, [fault]) }, body);
-    await first.recorded;
-    expect(first.status).toBe(503);
-    expect((await getLicense(license.id)).ips).toEqual(bound);
+  ])(
+    'a claim that $fault again and again answers 503, and takes no second slot when asked again',
+    async ({ fault, bound }) => {
+      const license = await newLicense({ maxIPs: 1, maxHWIDs: -1 });
+      const body = { ...askFor(license), ip: '10.60.0.1' };
+      const DB = faultsAt(isClaim, [fault, fault, fault]);
+      const first = await validateWith({ DB }, body);
+      await first.recorded;
+      expect(first.status).toBe(503);
+      expect((await getLicense(license.id)).ips).toEqual(bound);
 
-    expect((await validate(body)).status).toBe(200);
-    expect((await getLicense(license.id)).ips).toEqual(['10.60.0.1']);
-    expectNothingSecretLogged(license.licenseKey, body.ip);
-  });
+      expect((await validate(body)).status).toBe(200);
+      expect((await getLicense(license.id)).ips).toEqual(['10.60.0.1']);
+      expectNothingSecretLogged(license.licenseKey, body.ip);
+    },
+  );
 });
 
 describe('an ordinary validation', () => {

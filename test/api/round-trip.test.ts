@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { API_INTENTS } from '../../src/auth/intents';
-import { LICENSE_PLATFORMS, LICENSE_STATUSES, PRODUCT_TYPES } from '../../src/enums';
+import { API_INTENTS, LICENSE_PLATFORMS, LICENSE_STATUSES, PRODUCT_TYPES } from '../../src/enums';
 import {
   call,
   createBlacklist,

@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { API_INTENTS, INTENTS } from '../../src/auth/intents';
+import { INTENTS } from '../../src/auth/intents';
+import { API_INTENTS } from '../../src/enums';
 import { validateWith } from '../support/app';
 import {
   call,
@@ -65,7 +66,7 @@ interface Row {
   license?: object;
   request?: (other: Product) => Partial<Asked>;
   isListed?: 'ip' | 'hwid';
-  /** Whether the license is known when the row applies. */
+  /** Whether no license has the key. */
   hasNoLicense?: true;
 }
 
@@ -76,7 +77,6 @@ const ROWS: Row[] = [
     responseType: 'INVALID_REQUEST',
     message: 'productId is required',
     request: () => ({ productId: null }),
-    hasNoLicense: true,
   },
   { responseType: 'IP_BLACKLISTED', message: 'IP address is blacklisted', isListed: 'ip' },
   { responseType: 'HWID_BLACKLISTED', message: 'Hardware ID is blacklisted', isListed: 'hwid' },

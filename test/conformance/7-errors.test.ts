@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { ApiIntent } from '../../src/auth/intents';
+import type { ApiIntent } from '../../src/enums';
 import {
   call,
   createLicense,

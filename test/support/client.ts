@@ -1,9 +1,9 @@
 import { exports } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import type * as z from 'zod';
-import type { ApiIntent } from '../../src/auth/intents';
 import { blacklist } from '../../src/blacklists/schema';
 import { customer } from '../../src/customers/schema';
+import type { ApiIntent } from '../../src/enums';
 import { license } from '../../src/licenses/schema';
 import { product } from '../../src/products/schema';
 import { request as historyRecord } from '../../src/requests/schema';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutLogged, foldLicenseKey, parseRequest } from '../../src/validation/request';
+import { foldLicenseKey } from '../../src/licenses/key';
+import { cutLogged, parseRequest } from '../../src/validation/request';
 
 const parse = (body: unknown, connectingAddress: string | null = '192.0.2.1') =>
   parseRequest(typeof body === 'string' ? body : JSON.stringify(body), connectingAddress);

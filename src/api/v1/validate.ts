@@ -1,8 +1,8 @@
 import { Hono } from 'hono';
-import { limitValidationBody, refuse, validateLicense } from '../validate';
+import { refuse, validateLicense } from '../validate';
 
 /** The legacy interface: one endpoint, no token [4.6]. */
 export const v1 = new Hono<{ Bindings: Env }>()
-  .post('/validate', limitValidationBody('V1_VALIDATE'), validateLicense('V1_VALIDATE'))
+  .post('/validate', validateLicense('V1_VALIDATE'))
   .all('/validate', (c) => refuse(c, 405, 'Method not allowed', { Allow: 'POST' }))
   .all('*', (c) => refuse(c, 404, 'Not found'));

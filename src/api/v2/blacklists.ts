@@ -10,17 +10,13 @@ import {
   listBlacklists,
   updateBlacklist,
 } from '../../blacklists/queries';
-import {
-  type BlacklistValues,
-  blacklistCreate,
-  blacklistUpdate,
-  canonicalData,
-  toBlacklist,
-} from '../../blacklists/schema';
-import { isForeignKeyViolation, isUniqueViolation, openDatabase } from '../../db/client';
+import { entryOf } from '../../blacklists/rules';
+import { blacklistCreate, blacklistUpdate, toBlacklist } from '../../blacklists/schema';
+import { isUniqueViolation, openDatabase } from '../../db/client';
 import { LICENSE_DATA_TYPES } from '../../enums';
+import { ApiError, notFound } from '../../errors';
 import { idText } from '../../fields';
-import { ApiError, notFound } from '../errors';
+import { refuseUnknownProduct } from '../../products/rules';
 import { change, checkSameId } from './change';
 import { setETag } from './etag';
 import { body, path, query } from './input';
@@ -34,43 +30,21 @@ const blacklistQuery = z.strictObject({
   q: searchText,
 });
 
-/** The entry to store, or 400: what an entry is made of depends on more than one field. */
-function storable(values: BlacklistValues & { isForAllProducts: boolean }): BlacklistValues {
-  const { licenseDataType, reason, isForAllProducts } = values;
-  const data = canonicalData(licenseDataType, values.data);
-  if (data === null) throw new ApiError(400, 'data must be an IP address or a CIDR range');
-  if (isForAllProducts) return { licenseDataType, data, productId: null, reason };
-  if (values.productId === null) {
-    throw new ApiError(400, 'productId is required when isForAllProducts is false');
-  }
-  return { licenseDataType, data, productId: values.productId, reason };
-}
-
-async function refuseConflicts<Result>(write: Promise<Result>): Promise<Result> {
-  try {
-    return await write;
-  } catch (error) {
-    if (isUniqueViolation(error)) throw new ApiError(409, 'The same entry exists already');
-    if (isForeignKeyViolation(error)) throw new ApiError(400, 'productId is not a product');
-    throw error;
-  }
+function refuseDoubles(error: unknown): never {
+  throw isUniqueViolation(error) ? new ApiError(409, 'The same entry exists already') : error;
 }
 
 /** [4.4] */
 export const blacklistRoutes = new Hono<AuthEnv>()
   .get('/', requireIntents(INTENTS.readBlacklists), query(blacklistQuery), (c) => {
     const db = openDatabase(c.env.DB);
-    const { limit, after, ...filter } = c.req.valid('query');
-    return listResponse(
-      c,
-      { limit, after },
-      {
-        read: (page) => listBlacklists(db, filter, page),
-        count: () => countBlacklists(db, filter),
-        id: (row) => row.id,
-        toWire: toBlacklist,
-      },
-    );
+    const filter = c.req.valid('query');
+    return listResponse(c, filter, {
+      read: (page) => listBlacklists(db, filter, page),
+      count: () => countBlacklists(db, filter),
+      id: (row) => row.id,
+      toWire: toBlacklist,
+    });
   })
   .get('/:id', requireIntents(INTENTS.readBlacklists), path(blacklistPath), async (c) => {
     const row = await findBlacklist(openDatabase(c.env.DB), c.req.valid('param').id);
@@ -79,8 +53,10 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     return c.json(toBlacklist(row));
   })
   .post('/', requireIntents(INTENTS.writeBlacklists), body(blacklistCreate), async (c) => {
-    const values = storable(c.req.valid('json'));
-    const row = await refuseConflicts(insertBlacklist(openDatabase(c.env.DB), values, Date.now()));
+    const values = entryOf(c.req.valid('json'));
+    const row = await insertBlacklist(openDatabase(c.env.DB), values, Date.now())
+      .catch(refuseDoubles)
+      .catch(refuseUnknownProduct);
     setETag(c, row);
     return c.json(toBlacklist(row), 201, { Location: `/api/v2/blacklists/${row.id}` });
   })
@@ -100,8 +76,10 @@ export const blacklistRoutes = new Hono<AuthEnv>()
         write: (current) => {
           // A product alone says that the entry is for it.
           const isForAllProducts = current.productId === null && changes.productId == null;
-          const values = storable({ isForAllProducts, ...current, ...changes });
-          return refuseConflicts(updateBlacklist(db, current, values, Date.now()));
+          const values = entryOf({ isForAllProducts, ...current, ...changes });
+          return updateBlacklist(db, current, values, Date.now())
+            .catch(refuseDoubles)
+            .catch(refuseUnknownProduct);
         },
       });
       setETag(c, row);

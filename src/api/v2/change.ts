@@ -1,8 +1,9 @@
 import type { Context } from 'hono';
-import { ApiError, notFound } from '../errors';
+import { ApiError, notFound } from '../../errors';
 import { checkIfMatch } from './etag';
 
 const MAX_ATTEMPTS = 10;
+const MAX_PAUSE_MS = 100;
 
 interface Change<Row, Result> {
   /** What the object is called in an error. */
@@ -26,6 +27,8 @@ export async function change<Row extends { revision: number }, Result>(
     checkIfMatch(c, row);
     const result = await write(row);
     if (result !== undefined) return result;
+    // At random, so that those who meet here do not meet again.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE_MS));
   }
   throw new ApiError(409, `${what} is being changed by others, try again`);
 }

@@ -10,8 +10,8 @@ import {
 } from '../../customers/queries';
 import { customerUpdate, toCustomer } from '../../customers/schema';
 import { isUniqueViolation, openDatabase } from '../../db/client';
+import { ApiError, notFound } from '../../errors';
 import { idText } from '../../fields';
-import { ApiError, notFound } from '../errors';
 import { change, checkSameId } from './change';
 import { setETag } from './etag';
 import { body, path, query } from './input';
@@ -27,17 +27,13 @@ export const customerRoutes = new Hono<AuthEnv>()
     query(z.strictObject({ ...pageQuery, q: searchText })),
     (c) => {
       const db = openDatabase(c.env.DB);
-      const { limit, after, ...filter } = c.req.valid('query');
-      return listResponse(
-        c,
-        { limit, after },
-        {
-          read: (page) => listCustomers(db, filter, page),
-          count: () => countCustomers(db, filter),
-          id: (row) => row.id,
-          toWire: toCustomer,
-        },
-      );
+      const filter = c.req.valid('query');
+      return listResponse(c, filter, {
+        read: (page) => listCustomers(db, filter, page),
+        count: () => countCustomers(db, filter),
+        id: (row) => row.id,
+        toWire: toCustomer,
+      });
     },
   )
   .get('/:id', requireIntents(INTENTS.readCustomers), path(customerPath), async (c) => {

@@ -1,9 +1,10 @@
 import type { Context } from 'hono';
-import { ApiError } from '../errors';
+import { ApiError } from '../../errors';
 
 /**
- * The ETag of an object is its revision: what an administrator or a binding changed. A license's
- * `totalRequests` moves with every validation and is left out, or no `If-Match` would ever hold.
+ * The ETag of an object is its revision: what an administrator or a binding changed. What moves by
+ * itself is left out, or hardly an `If-Match` would hold: a license's `totalRequests`, its status as
+ * the clock has it, and its customer, who has a revision of their own.
  */
 export const setETag = (c: Context, row: { revision: number }): void =>
   c.header('ETag', `"${row.revision}"`);

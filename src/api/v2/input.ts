@@ -1,7 +1,8 @@
 import { zValidator } from '@hono/zod-validator';
-import type { MiddlewareHandler, ValidationTargets } from 'hono';
+import type { ValidationTargets } from 'hono';
 import type * as z from 'zod';
-import { ApiError } from '../errors';
+import { readBody } from '../../body';
+import { ApiError } from '../../errors';
 
 const MAX_MESSAGES = 50;
 
@@ -34,20 +35,25 @@ const input = <Target extends keyof ValidationTargets, Schema extends z.ZodType>
     if (!result.success) throw new ApiError(400, describeError(target, result.error));
   });
 
-export const body = <Schema extends z.ZodType>(schema: Schema) => input('json', schema);
-export const path = <Schema extends z.ZodType>(schema: Schema) => input('param', schema);
-export const query = <Schema extends z.ZodType>(schema: Schema) => input('query', schema);
+const MAX_BODY_BYTES = 1024 * 1024;
 
-/**
- * Bodies are JSON whatever their content type says: the validator reads nothing else, and would
- * take a body of another type for an empty one.
- */
-export const readBodyAsJson = (): MiddlewareHandler =>
-  async function readBodyAsJson(c, next) {
-    if (c.req.method === 'POST' || c.req.method === 'PUT') {
-      const headers = new Headers(c.req.raw.headers);
-      headers.set('Content-Type', 'application/json');
-      c.req.raw = new Request(c.req.raw, { headers });
-    }
-    await next();
+/** The body as the schema has it; 413 over 1 MiB. Read only for who may send it. */
+export function body<Schema extends z.ZodType>(schema: Schema) {
+  const validate = input('json', schema);
+  const readAndValidate: typeof validate = async function readAndValidate(c, next) {
+    const text = await readBody(c.req.raw, MAX_BODY_BYTES);
+    if (text === null) throw new ApiError(413, `Body must be at most ${MAX_BODY_BYTES} bytes`);
+    // JSON whatever the content type says: the validator takes a body of another type for `{}`.
+    const headers = new Headers(c.req.raw.headers);
+    headers.set('Content-Type', 'application/json');
+    c.req.raw = new Request(c.req.raw, { headers, body: text });
+    return validate(c, next);
   };
+  return readAndValidate;
+}
+
+/** The path's parameters as the schema has them. */
+export const path = <Schema extends z.ZodType>(schema: Schema) => input('param', schema);
+
+/** The query's parameters as the schema has them. */
+export const query = <Schema extends z.ZodType>(schema: Schema) => input('query', schema);

@@ -1,11 +1,13 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
+import type { Page } from '../../db/page';
 import { idText } from '../../fields';
+import { logFailure } from '../../log';
 
 export const MAX_LIMIT = 1000;
 
 /** How many rows are held at a time while a complete list is sent. */
-const CHUNK_ROWS = 2_500;
+const CHUNK_ROWS = 1_000;
 
 export const pageLimit = z
   .string()
@@ -26,14 +28,14 @@ export const pageQuery = {
 /** Free text to search for, without regard to case. */
 export const searchText = z.string().trim().min(1).max(100).optional();
 
-export interface Page {
+export interface PageQuery {
   limit?: number | undefined;
   after?: number | undefined;
 }
 
 interface List<Row> {
   /** At most `limit` rows behind `after`, in the order of the list. */
-  read: (page: { limit: number; after: number | undefined }) => Promise<Row[]>;
+  read: (page: Page) => Promise<Row[]>;
   count: () => Promise<number>;
   id: (row: Row) => number;
   toWire: (row: Row) => unknown;
@@ -45,7 +47,7 @@ interface List<Row> {
  */
 export async function listResponse<Row>(
   c: Context,
-  page: Page,
+  page: PageQuery,
   list: List<Row>,
 ): Promise<Response> {
   if (page.limit === undefined) return streamList(page.after, list);
@@ -84,9 +86,16 @@ async function streamList<Row>(start: number | undefined, list: List<Row>): Prom
   const parts = jsonArray();
   const stream = new ReadableStream<string>({
     async pull(controller) {
-      const { done, value } = await parts.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
+      try {
+        const { done, value } = await parts.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        logFailure('A list broke off', error);
+        // The body ends short of its end, which no client can take for complete. Without the error
+        // itself, which the platform would log.
+        controller.error(new Error('The list broke off'));
+      }
     },
   });
   return new Response(stream.pipeThrough(new TextEncoderStream()), {

@@ -4,6 +4,7 @@ import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
 import { openDatabase } from '../../db/client';
 import { PRODUCT_TYPES } from '../../enums';
+import { ApiError, notFound } from '../../errors';
 import { idText } from '../../fields';
 import {
   countProducts,
@@ -14,7 +15,6 @@ import {
   updateProduct,
 } from '../../products/queries';
 import { productCreate, productUpdate, toProduct } from '../../products/schema';
-import { ApiError, notFound } from '../errors';
 import { change, checkSameId } from './change';
 import { setETag } from './etag';
 import { body, path, query } from './input';
@@ -31,17 +31,13 @@ const productQuery = z.strictObject({
 export const productRoutes = new Hono<AuthEnv>()
   .get('/', requireIntents(INTENTS.readProducts), query(productQuery), (c) => {
     const db = openDatabase(c.env.DB);
-    const { limit, after, ...filter } = c.req.valid('query');
-    return listResponse(
-      c,
-      { limit, after },
-      {
-        read: (page) => listProducts(db, filter, page),
-        count: () => countProducts(db, filter),
-        id: (row) => row.id,
-        toWire: toProduct,
-      },
-    );
+    const filter = c.req.valid('query');
+    return listResponse(c, filter, {
+      read: (page) => listProducts(db, filter, page),
+      count: () => countProducts(db, filter),
+      id: (row) => row.id,
+      toWire: toProduct,
+    });
   })
   .get('/:id', requireIntents(INTENTS.readProducts), path(productPath), async (c) => {
     const row = await findProduct(openDatabase(c.env.DB), c.req.valid('param').id);

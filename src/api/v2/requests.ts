@@ -3,11 +3,11 @@ import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
 import { openDatabase } from '../../db/client';
+import { notFound } from '../../errors';
 import { address, hardwareId, idText } from '../../fields';
 import { countRequests, findRequest, listRequests } from '../../requests/queries';
 import { toRequest } from '../../requests/schema';
 import { timestamp } from '../../time';
-import { notFound } from '../errors';
 import { setETag } from './etag';
 import { path, query } from './input';
 import { listResponse, MAX_LIMIT, pageQuery } from './list';
@@ -36,21 +36,17 @@ const requestQuery = z.strictObject({
 export const requestRoutes = new Hono<AuthEnv>()
   .get('/', requireIntents(INTENTS.readRequests), query(requestQuery), async (c) => {
     const db = openDatabase(c.env.DB);
-    const { limit, after, ...filter } = c.req.valid('query');
-    if (limit === undefined) {
-      const rows = await listRequests(db, filter, { limit: MAX_LIMIT, after });
+    const filter = c.req.valid('query');
+    if (filter.limit === undefined) {
+      const rows = await listRequests(db, filter, { limit: MAX_LIMIT, after: filter.after });
       return c.json(rows.map(toRequest));
     }
-    return listResponse(
-      c,
-      { limit, after },
-      {
-        read: (page) => listRequests(db, filter, page),
-        count: () => countRequests(db, filter),
-        id: (row) => row.id,
-        toWire: toRequest,
-      },
-    );
+    return listResponse(c, filter, {
+      read: (page) => listRequests(db, filter, page),
+      count: () => countRequests(db, filter),
+      id: (row) => row.id,
+      toWire: toRequest,
+    });
   })
   .get('/:id', requireIntents(INTENTS.readRequests), path(z.object({ id: idText })), async (c) => {
     const row = await findRequest(openDatabase(c.env.DB), c.req.valid('param').id);

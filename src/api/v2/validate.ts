@@ -1,12 +1,11 @@
 import { Hono } from 'hono';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { limitValidationBody, validateLicense } from '../validate';
+import { validateLicense } from '../validate';
 
 /** With a good token the same as v1's endpoint [4.6]. */
 export const validateRoute = new Hono<AuthEnv>().post(
   '/',
   requireIntents(INTENTS.validate),
-  limitValidationBody('V2_VALIDATE'),
   validateLicense('V2_VALIDATE'),
 );
