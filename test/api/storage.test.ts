@@ -1,8 +1,11 @@
-import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { app } from '../../src/app';
-import { type RoundTrips, type SentStatement, spyOnDatabase } from '../support/d1-spy';
+import { callWith } from '../support/app';
+import type { Answer, CallOptions } from '../support/client';
+import type { SentStatement } from '../support/d1-intercept';
+import { type RoundTrips, spyOnDatabase } from '../support/d1-spy';
 import { firstRequestOf, ipOf, type Size, seedLargeDatabase } from '../support/large-database';
 import { ROOT_TOKEN } from '../support/root-token';
 
@@ -22,32 +25,14 @@ const NOW = Date.now();
 
 beforeAll(() => seedLargeDatabase(env.DB, SIZE, NOW), 60_000);
 
-interface Asked {
-  status: number;
-  headers: Headers;
-  text: string;
-  roundTrips: RoundTrips;
-}
-
+/** Asks the service, and tells what that cost. */
 async function ask(
   method: string,
   path: string,
-  {
-    body,
-    headers = {},
-  }: { body?: object | undefined; headers?: Record<string, string> | undefined } = {},
-): Promise<Asked> {
+  options: CallOptions = {},
+): Promise<Answer & { roundTrips: RoundTrips }> {
   const { spy, roundTrips } = spyOnDatabase(env.DB);
-  const context = createExecutionContext();
-  const request = new Request(`http://licet.test${path}`, {
-    method,
-    headers: { TOKEN: ROOT_TOKEN, ...headers },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const response = await app.fetch(request, { ...env, DB: spy }, context);
-  const text = await response.text();
-  await waitOnExecutionContext(context);
-  return { status: response.status, headers: response.headers, text, roundTrips };
+  return { ...(await callWith({ DB: spy }, method, path, options)), roundTrips };
 }
 
 const bound = ({ sql, params }: SentStatement, prefix = '') =>
@@ -413,7 +398,7 @@ const rowsOf = (roundTrips: RoundTrips, key: 'rows_read' | 'rows_written') =>
   roundTrips.map((trip) => trip.map(({ meta }) => meta?.[key] ?? Number.NaN));
 
 describe('validating', () => {
-  it.each(VALIDATIONS)('$name', async ({ body, headers, message, reads, writes }) => {
+  it.each(VALIDATIONS)('$name', async ({ body, headers = {}, message, reads, writes }) => {
     const { text, roundTrips } = await ask('POST', '/api/v1/validate', { body, headers });
     expect(JSON.parse(text)).toMatchObject({ message });
     await expectNoScans(roundTrips);

@@ -1,7 +1,22 @@
-import { createExecutionContext } from 'cloudflare:test';
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { vi } from 'vitest';
 import { app } from '../../src/app';
+import { type Answer, type CallOptions, readAnswer, requestTo } from './client';
+
+/** Like `call`, by the app with other bindings than the Worker's, and to the end of all it does. */
+export async function callWith(
+  bindings: Partial<Env>,
+  method: string,
+  path: string,
+  options: CallOptions = {},
+): Promise<Answer> {
+  const context = createExecutionContext();
+  const request = requestTo(method, path, options);
+  const answer = await readAnswer(await app.fetch(request, { ...env, ...bindings }, context));
+  await waitOnExecutionContext(context);
+  return answer;
+}
 
 /**
  * One validation by the app with other bindings than the Worker's. `recorded` resolves when all

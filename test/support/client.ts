@@ -27,7 +27,7 @@ export interface Answer {
   json: unknown;
 }
 
-interface CallOptions {
+export interface CallOptions {
   /** An object is sent as JSON, a string as it is. */
   body?: unknown;
   /** The root token unless given; null sends none. */
@@ -43,23 +43,31 @@ function parse(text: string): unknown {
   }
 }
 
-/** Sends a request to any path of the service. Redirects are not followed. */
-export async function call(
+/** A request to any path of the service. Redirects are not followed. */
+export const requestTo = (
   method: string,
   path: string,
   { body, token = ROOT_TOKEN, headers = {} }: CallOptions = {},
-): Promise<Answer> {
-  const response = await exports.default.fetch(
-    new Request(`http://licet.test${path}`, {
-      method,
-      redirect: 'manual',
-      headers: { ...(token !== null && { TOKEN: token }), ...headers },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    }),
-  );
+): Request =>
+  new Request(`http://licet.test${path}`, {
+    method,
+    redirect: 'manual',
+    headers: { ...(token !== null && { TOKEN: token }), ...headers },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+
+/** An answer, read to its end. */
+export async function readAnswer(response: Response): Promise<Answer> {
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, json: parse(text) };
 }
+
+/** Sends a request to any path of the service. */
+export const call = async (
+  method: string,
+  path: string,
+  options: CallOptions = {},
+): Promise<Answer> => readAnswer(await exports.default.fetch(requestTo(method, path, options)));
 
 /** Sends a request under /api/v2 and expects a status; the body comes back checked by a schema. */
 async function expectWire<Schema extends z.ZodType>(

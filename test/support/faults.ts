@@ -1,3 +1,5 @@
+import { interceptDatabase } from './d1-intercept';
+
 /** What becomes of a round trip to the database. */
 export type Fault =
   /** It fails before anything is executed. */
@@ -11,37 +13,33 @@ const databaseError = (sql: string): Error =>
   new Error(`D1_ERROR: Network connection lost. Failed query: ${sql} params: SECRET-VALUE`);
 
 /**
- * The real database, whose batches are disturbed on the way.
+ * The real database, whose round trips are disturbed on the way.
  *
- * @param faultOf says what becomes of a batch, of which it sees all the SQL
+ * @param faultOf says what becomes of a round trip, of which it sees all the SQL
  */
-export function withFaults(
+export const withFaults = (
   db: D1Database,
   faultOf: (sql: string) => Fault | Promise<Fault>,
-): D1Database {
-  let prepared: string[] = [];
-
-  async function batch(statements: D1PreparedStatement[]): Promise<D1Result[]> {
-    const sql = prepared.join(';\n');
-    prepared = [];
+): D1Database =>
+  interceptDatabase(db, async (statements, send) => {
+    const sql = statements.map((statement) => statement.sql).join(';\n');
     const fault = await faultOf(sql);
     if (fault === 'fails') throw databaseError(sql);
-    const results = await db.batch(statements);
+    const result = await send();
     if (fault === 'answer is lost') throw databaseError(sql);
-    return results;
-  }
+    return result;
+  });
 
-  function prepare(sql: string): D1PreparedStatement {
-    prepared.push(sql);
-    return db.prepare(sql);
-  }
-
-  return new Proxy(db, {
-    get(target, property) {
-      if (property === 'batch') return batch;
-      if (property === 'prepare') return prepare;
-      return Reflect.get(target, property);
-    },
+/** The real database, in which something happens once: just before the first write reaches it. */
+export function beforeFirstWrite(db: D1Database, happen: () => Promise<unknown>): D1Database {
+  let hasHappened = false;
+  return withFaults(db, async (sql) => {
+    const isWrite = /^(insert|update|delete) /m.test(sql);
+    if (isWrite && !hasHappened) {
+      hasHappened = true;
+      await happen();
+    }
+    return null;
   });
 }
 

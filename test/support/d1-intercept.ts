@@ -1,0 +1,81 @@
+/** A statement as it is sent to D1. */
+export interface SentStatement {
+  sql: string;
+  params: readonly unknown[];
+  /** Undefined until D1 has answered, and where its answer does not tell: `raw()` drops it. */
+  meta: D1Meta | undefined;
+}
+
+/** Sees the statements of a round trip, one or those of a batch, and decides when they are sent. */
+export type Interceptor = <Result>(
+  statements: readonly SentStatement[],
+  send: () => Promise<Result>,
+) => Promise<Result>;
+
+/** The real database, each of whose round trips goes through an interceptor. */
+export function interceptDatabase(db: D1Database, intercept: Interceptor): D1Database {
+  const known = new WeakMap<D1PreparedStatement, [D1PreparedStatement, SentStatement]>();
+
+  function unwrap(statement: D1PreparedStatement): [D1PreparedStatement, SentStatement] {
+    const found = known.get(statement);
+    if (!found) throw new Error('The statement belongs to another database');
+    return found;
+  }
+
+  function wrap(
+    statement: D1PreparedStatement,
+    sql: string,
+    params: readonly unknown[] = [],
+  ): D1PreparedStatement {
+    const sent: SentStatement = { sql, params, meta: undefined };
+    const sendForAll = async () => {
+      const result = await statement.all();
+      sent.meta = result.meta;
+      return result;
+    };
+    const proxy = new Proxy(statement, {
+      get(_, property) {
+        switch (property) {
+          case 'bind':
+            return (...values: unknown[]) => wrap(statement.bind(...values), sql, values);
+          case 'all':
+          case 'run':
+            return () => intercept([sent], sendForAll);
+          case 'raw':
+            return () => intercept([sent], () => statement.raw());
+          default:
+            throw new Error(`A statement's ${String(property)} is not intercepted`);
+        }
+      },
+    });
+    known.set(proxy, [statement, sent]);
+    return proxy;
+  }
+
+  function batch(statements: D1PreparedStatement[]): Promise<D1Result[]> {
+    const pairs = statements.map(unwrap);
+    return intercept(
+      pairs.map(([, sent]) => sent),
+      async () => {
+        const results = await db.batch(pairs.map(([statement]) => statement));
+        pairs.forEach(([, sent], index) => {
+          sent.meta = results[index]?.meta;
+        });
+        return results;
+      },
+    );
+  }
+
+  return new Proxy(db, {
+    get(_, property) {
+      switch (property) {
+        case 'prepare':
+          return (sql: string) => wrap(db.prepare(sql), sql);
+        case 'batch':
+          return batch;
+        default:
+          throw new Error(`The database's ${String(property)} is not intercepted`);
+      }
+    },
+  });
+}
