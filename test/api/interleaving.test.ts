@@ -1,0 +1,467 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, it } from 'vitest';
+import { callWith } from '../support/app';
+import {
+  type Answer,
+  call,
+  createLicense,
+  createProduct,
+  expectError,
+  getLicense,
+  type License,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { beforeFirstWrite } from '../support/faults';
+import {
+  blacklists,
+  CREATABLE,
+  customers,
+  licenses,
+  products,
+  read,
+  UPDATABLE,
+} from '../support/resources';
+
+/**
+ * Races as they go: something else happens between what a request has read and what it writes. Each
+ * case tells the answer, and that nothing is stored that the answer does not tell.
+ */
+
+/** All that administrators and bindings can change. */
+const TABLES = ['products', 'customers', 'licenses', 'bindings', 'blacklists', 'tokens'];
+
+async function readStored(): Promise<unknown> {
+  const selects = TABLES.map((table) => env.DB.prepare(`select * from ${table} order by id`));
+  return (await env.DB.batch(selects)).map(({ results }) => results);
+}
+
+interface Raced {
+  answer: Answer;
+  /** What was stored when the other change was made, and is when all is done. */
+  stored: { before: unknown; after: unknown };
+}
+
+/** Sends a request, and makes a change once it has read and before it writes. */
+async function race(
+  change: () => Promise<unknown>,
+  method: string,
+  path: string,
+  options: { body?: object; headers?: Record<string, string> } = {},
+): Promise<Raced> {
+  let before: unknown;
+  const DB = beforeFirstWrite(env.DB, async () => {
+    await change();
+    before = await readStored();
+  });
+  const answer = await callWith({ DB }, method, path, options);
+  expect(before, 'the change was made').toBeDefined();
+  return { answer, stored: { before, after: await readStored() } };
+}
+
+const expectNothingStored = ({ stored }: Raced) => expect(stored.after).toEqual(stored.before);
+
+const etagOf = async (path: string) => (await call('GET', path)).headers.get('ETag') ?? '';
+
+async function put(path: string, body: object): Promise<void> {
+  const answer = await call('PUT', path, { body });
+  expect(answer.status, answer.text).toBe(200);
+}
+
+async function remove(path: string): Promise<void> {
+  const answer = await call('DELETE', path);
+  expect(answer.status, answer.text).toBe(204);
+}
+
+const licensePath = ({ id }: { id: number }) => `${licenses.path}/${id}`;
+const productPath = ({ productId }: License) => `${products.path}/${productId}`;
+
+const newLicense = async (fields: object = {}): Promise<License> =>
+  createLicense({ productId: (await createProduct()).id, maxIPs: 1, maxHWIDs: 1, ...fields });
+
+const visit = async ({ licenseKey, productId }: License, visitor: object): Promise<void> => {
+  const answer = await validate({ licenseKey, productId, ...visitor });
+  expect(answer.status, answer.text).toBe(200);
+};
+
+const VISITOR = { ip: '10.70.0.1', hwid: 'HW-1' };
+
+describe('while a program is validated for the first time', () => {
+  /** The first validation of a license that changes while it is decided. */
+  async function raceValidation(license: License, change: () => Promise<unknown>) {
+    let etag = '';
+    const DB = beforeFirstWrite(env.DB, async () => {
+      await change();
+      etag = await etagOf(licensePath(license));
+    });
+    const { licenseKey, productId } = license;
+    const body = { licenseKey, productId, ...VISITOR };
+    const answer = await callWith({ DB }, 'POST', '/api/v1/validate', { body });
+    return { answer, etag };
+  }
+
+  const isInvalid = (message: string) => [400, { valid: false, message }];
+
+  it.each<[string, (license: License) => Promise<unknown>, string]>([
+    ['maxIPs becomes 0', ({ id }) => updateLicense(id, { maxIPs: 0 }), 'Max IPs reached'],
+    ['maxHWIDs becomes 0', ({ id }) => updateLicense(id, { maxHWIDs: 0 }), 'Max HWIDs reached'],
+    [
+      'the license is deactivated',
+      ({ id }) => updateLicense(id, { licenseStatus: 'DEACTIVATED' }),
+      'License is deactivated',
+    ],
+    [
+      'the license is deleted',
+      (license) => remove(licensePath(license)),
+      'License not found or invalid',
+    ],
+    [
+      'the license expires',
+      ({ id }) => updateLicense(id, { licenseType: 'TEMPORARY', expiryDate: '2020-01-01' }),
+      'License has expired',
+    ],
+    [
+      'the license moves to another product',
+      async ({ id }) => updateLicense(id, { productId: (await createProduct()).id }),
+      'License not found or invalid',
+    ],
+  ])('%s: it is refused and nothing is bound', async (_, change, message) => {
+    const license = await newLicense();
+    const { answer, etag } = await raceValidation(license, () => change(license));
+    expect([answer.status, answer.json]).toEqual(isInvalid(message));
+    expect(await getLicense(license.id)).toMatchObject({ ips: [], hwids: [] });
+    expect(await etagOf(licensePath(license)), 'a refusal is no change').toBe(etag);
+  });
+
+  it.each([
+    ['address', { ip: '10.70.0.2' }, 'Max IPs reached', { ips: ['10.70.0.2'], hwids: [] }],
+    ['hardware ID', { hwid: 'HW-2' }, 'Max HWIDs reached', { ips: [], hwids: ['HW-2'] }],
+  ])(
+    'another takes the last slot for an %s: it is refused and nothing of it is bound',
+    async (_, other, message, bound) => {
+      const license = await newLicense();
+      const { answer } = await raceValidation(license, () => visit(license, other));
+      expect([answer.status, answer.json]).toEqual(isInvalid(message));
+      expect(await getLicense(license.id)).toMatchObject(bound);
+    },
+  );
+
+  it.each([
+    ['maxIPs', { maxIPs: -1 }, { ips: [], hwids: ['HW-1'] }],
+    ['maxHWIDs', { maxHWIDs: -1 }, { ips: ['10.70.0.1'], hwids: [] }],
+    ['each limit', { maxIPs: -1, maxHWIDs: -1 }, { ips: [], hwids: [] }],
+  ])('%s becomes unlimited: it is valid, and there nothing is bound', async (_, limits, bound) => {
+    const license = await newLicense();
+    const { answer } = await raceValidation(license, () => updateLicense(license.id, limits));
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject(limits);
+    expect(await getLicense(license.id)).toMatchObject({ ...limits, ...bound });
+  });
+
+  it.each([{ ip: VISITOR.ip }, { hwid: VISITOR.hwid }, VISITOR])(
+    'the same visitor binds %j: it is valid, in the same slots',
+    async (already) => {
+      const license = await newLicense();
+      const { answer } = await raceValidation(license, () => visit(license, already));
+      expect(answer.status).toBe(200);
+      const bound = { ips: [VISITOR.ip], hwids: [VISITOR.hwid] };
+      expect(await getLicense(license.id)).toMatchObject(bound);
+    },
+  );
+
+  it('the license and its product go: it is refused and nothing is stored', async () => {
+    const license = await newLicense();
+    const { licenseKey, productId } = license;
+    const raced = await race(
+      async () => {
+        await remove(licensePath(license));
+        await remove(productPath(license));
+      },
+      'POST',
+      '/api/v1/validate',
+      { body: { licenseKey, productId, ...VISITOR } },
+    );
+    expect([raced.answer.status, raced.answer.json]).toEqual(
+      isInvalid('License not found or invalid'),
+    );
+    expectNothingStored(raced);
+  });
+});
+
+describe('while a license is put', () => {
+  /** Another value for all of a license that is written to other tables. */
+  const OURS = { notes: 'ours', ips: ['10.71.0.9'], hwids: ['HW-9'] };
+  const LIMITS = { maxIPs: 5, maxHWIDs: 5, ips: ['10.71.0.1'], hwids: ['HW-1'] };
+
+  const INTERFERENCES: [string, (license: License) => Promise<unknown>][] = [
+    ['another PUT comes', ({ id }) => updateLicense(id, { licensePlatformOther: 'theirs' })],
+    ['a program binds', (license) => visit(license, VISITOR)],
+  ];
+
+  let owners = 0;
+  /** How a PUT can name an owner: what of it must be known before, and what it says. */
+  const OWNERS: [string, { known?: object; changes: () => object }][] = [
+    ['a new owner', { changes: () => ({ ownerChatId: `new-${++owners}` }) }],
+    [
+      'a known owner with a new account',
+      {
+        known: { ownerChatId: 'known-by-chat' },
+        changes: () => ({
+          ownerChatId: 'known-by-chat',
+          licensePlatform: 'MARKET_A',
+          ownerPlatformId: `new-${++owners}`,
+        }),
+      },
+    ],
+    [
+      'a known owner with a new chat id',
+      {
+        known: { licensePlatform: 'MARKET_B', ownerPlatformId: 'known-by-account' },
+        changes: () => ({
+          ownerChatId: `new-${++owners}`,
+          licensePlatform: 'MARKET_B',
+          ownerPlatformId: 'known-by-account',
+        }),
+      },
+    ],
+  ];
+
+  describe.each(INTERFERENCES)('%s', (_, interfere) => {
+    it.each(OWNERS)('with If-Match: 412, and nothing is changed: %s', async (_, owner) => {
+      if (owner.known) await newLicense(owner.known);
+      const license = await newLicense(LIMITS);
+      const path = licensePath(license);
+      const raced = await race(() => interfere(license), 'PUT', path, {
+        body: { ...OURS, ...owner.changes() },
+        headers: { 'If-Match': await etagOf(path) },
+      });
+      expectError(raced.answer, 412, 'The object has changed since it was read');
+      expectNothingStored(raced);
+    });
+  });
+
+  it('another PUT comes: without If-Match both are kept', async () => {
+    const license = await newLicense(LIMITS);
+    const theirs = { licensePlatformOther: 'theirs', maxIPs: 7 };
+    const path = licensePath(license);
+    let theirTag = '';
+    const { answer } = await race(
+      async () => {
+        await updateLicense(license.id, theirs);
+        theirTag = await etagOf(path);
+      },
+      'PUT',
+      path,
+      { body: { ...OURS, ownerChatId: 'ours' } },
+    );
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.json).toEqual(await getLicense(license.id));
+    expect(answer.json).toMatchObject({ ...OURS, ...theirs, customer: { chatId: 'ours' } });
+    expect(await etagOf(path)).not.toBe(theirTag);
+  });
+
+  it('a program binds: without If-Match its binding is kept', async () => {
+    const license = await newLicense(LIMITS);
+    const path = licensePath(license);
+    const body = { notes: 'ours', ownerChatId: 'ours' };
+    const { answer } = await race(() => visit(license, VISITOR), 'PUT', path, { body });
+    expect(answer.status, answer.text).toBe(200);
+    expect(await getLicense(license.id)).toMatchObject({
+      notes: 'ours',
+      ips: ['10.71.0.1', VISITOR.ip],
+      hwids: ['HW-1'],
+    });
+  });
+
+  it('a program binds: a PUT of other values replaces its binding too', async () => {
+    const license = await newLicense(LIMITS);
+    const path = licensePath(license);
+    const { answer } = await race(() => visit(license, VISITOR), 'PUT', path, { body: OURS });
+    expect(answer.status, answer.text).toBe(200);
+    expect(await getLicense(license.id)).toMatchObject(OURS);
+  });
+
+  it('its limit is lowered: a PUT of more values than then fit is refused', async () => {
+    const license = await newLicense({ ...LIMITS, maxIPs: 1, ips: [] });
+    const raced = await race(
+      () => updateLicense(license.id, { maxIPs: 0 }),
+      'PUT',
+      licensePath(license),
+      {
+        body: OURS,
+      },
+    );
+    expectError(raced.answer, 400, 'ips must be at most 0 in number, the limit in maxIPs');
+    expectNothingStored(raced);
+  });
+
+  it('it is deleted: it stays deleted, with what was put', async () => {
+    const license = await newLicense(LIMITS);
+    const path = licensePath(license);
+    const { answer } = await race(() => remove(path), 'PUT', path, { body: OURS });
+    expect(answer.status, answer.text).toBe(200);
+    expect(await getLicense(license.id)).toMatchObject({ ...OURS, licenseStatus: 'DELETED' });
+  });
+
+  it('it goes with its product: 404, and nothing is stored', async () => {
+    const license = await newLicense(LIMITS);
+    const path = licensePath(license);
+    const raced = await race(
+      async () => {
+        await remove(path);
+        await remove(productPath(license));
+      },
+      'PUT',
+      path,
+      { body: { ...OURS, ownerChatId: 'nobody', licenseStatus: 'ACTIVE' } },
+    );
+    expectError(raced.answer, 404, 'License not found');
+    expectNothingStored(raced);
+  });
+
+  it('the product that it moves to goes: 400, and nothing is stored', async () => {
+    const license = await newLicense(LIMITS);
+    const { id: productId } = await createProduct();
+    const raced = await race(
+      () => remove(`${products.path}/${productId}`),
+      'PUT',
+      licensePath(license),
+      { body: { ...OURS, ownerChatId: 'nobody', productId } },
+    );
+    expectError(raced.answer, 400, 'productId is not a product');
+    expectNothingStored(raced);
+  });
+});
+
+it('a license whose product goes while it is created is not stored, nor is its owner', async () => {
+  const { id: productId } = await createProduct();
+  const body = { productId, licenseType: 'PERMANENT', ownerChatId: 'nobody', ips: ['10.72.0.1'] };
+  const change = () => remove(`${products.path}/${productId}`);
+  const raced = await race(change, 'POST', licenses.path, { body });
+  expectError(raced.answer, 400, 'productId is not a product');
+  expectNothingStored(raced);
+});
+
+describe('while a product is deleted', () => {
+  it.each<[string, (license: License) => Promise<unknown>]>([
+    ['a license is created in it', ({ productId }) => createLicense({ productId })],
+    [
+      'a license in it is restored',
+      (license) => updateLicense(license.id, { licenseStatus: 'ACTIVE' }),
+    ],
+    [
+      'a license moves into it',
+      async ({ productId }) => updateLicense((await newLicense()).id, { productId }),
+    ],
+  ])('%s: 409, and nothing is deleted', async (_, change) => {
+    const license = await newLicense({ ips: ['10.73.0.1'], hwids: ['HW-1'] });
+    const { productId } = license;
+    await remove(licensePath(license));
+    const entry = { ...(await blacklists.fullBody()), productId };
+    expect((await call('POST', blacklists.path, { body: entry })).status).toBe(201);
+
+    const raced = await race(() => change(license), 'DELETE', productPath(license));
+
+    expectError(raced.answer, 409, 'Product has licenses, cannot delete');
+    expectNothingStored(raced);
+  });
+});
+
+describe.each(UPDATABLE)('while a $name is put', (resource) => {
+  async function setUp() {
+    const path = `${resource.path}/${(await resource.create()).id}`;
+    const fields = Object.entries(resource.changes()).map(([name, value]) => ({ [name]: value }));
+    return { path, ours: fields.at(0) ?? {}, theirs: fields.at(-1) ?? {} };
+  }
+
+  it('another PUT comes: with If-Match 412, and nothing is changed', async () => {
+    const { path, ours, theirs } = await setUp();
+    const headers = { 'If-Match': await etagOf(path) };
+    const raced = await race(() => put(path, theirs), 'PUT', path, { body: ours, headers });
+    expectError(raced.answer, 412, 'The object has changed since it was read');
+    expectNothingStored(raced);
+  });
+
+  it('another PUT comes: without If-Match both are kept', async () => {
+    const { path, ours, theirs } = await setUp();
+    const tags = new Set<string>();
+    const change = async () => {
+      tags.add(await etagOf(path));
+      await put(path, theirs);
+      tags.add(await etagOf(path));
+    };
+    const { answer } = await race(change, 'PUT', path, { body: ours });
+    expect(answer.status, answer.text).toBe(200);
+    expect(await read(path)).toMatchObject({ ...ours, ...theirs });
+    expect(tags.add(await etagOf(path)).size, 'each has an ETag of its own').toBe(3);
+  });
+});
+
+describe.each(CREATABLE)('while a $name is deleted', (resource) => {
+  const isLicense = resource === licenses;
+
+  async function setUp() {
+    const path = `${resource.path}/${(await resource.create()).id}`;
+    const [[name, value] = ['', '']] = Object.entries(resource.changes());
+    return { path, theirs: { [name]: value } };
+  }
+
+  it('a PUT comes: with If-Match 412, and nothing is changed', async () => {
+    const { path, theirs } = await setUp();
+    const headers = { 'If-Match': await etagOf(path) };
+    const raced = await race(() => put(path, theirs), 'DELETE', path, { headers });
+    expectError(raced.answer, 412, 'The object has changed since it was read');
+    expectNothingStored(raced);
+  });
+
+  it('a PUT comes: without If-Match 204, and it is gone', async () => {
+    const { path, theirs } = await setUp();
+    let theirTag = '';
+    const change = async () => {
+      await put(path, theirs);
+      theirTag = await etagOf(path);
+    };
+    const { answer } = await race(change, 'DELETE', path);
+    expect(answer.status, answer.text).toBe(204);
+    if (isLicense) {
+      expect(await read(path)).toMatchObject({ ...theirs, licenseStatus: 'DELETED' });
+      expect(await etagOf(path)).not.toBe(theirTag);
+    } else {
+      expectError(await call('GET', path), 404, `${resource.name} not found`);
+    }
+  });
+
+  it('another DELETE comes: it is deleted once', async () => {
+    const { path } = await setUp();
+    const raced = await race(() => remove(path), 'DELETE', path);
+    // A DELETE of what is DELETED is no error (decisions 3).
+    if (isLicense) expect(raced.answer.status).toBe(204);
+    else expectError(raced.answer, 404, `${resource.name} not found`);
+    expectNothingStored(raced);
+  });
+});
+
+it.each(CREATABLE.filter((resource) => resource !== licenses))(
+  'a $name that is deleted while it is put answers 404, and nothing is stored',
+  async (resource) => {
+    const path = `${resource.path}/${(await resource.create()).id}`;
+    const raced = await race(() => remove(path), 'PUT', path, { body: resource.changes() });
+    expectError(raced.answer, 404, `${resource.name} not found`);
+    expectNothingStored(raced);
+  },
+);
+
+it('an e-mail that another customer takes meanwhile answers 409, and nothing is stored', async () => {
+  const [one, other] = [await customers.create(), await customers.create()];
+  const email = 'wanted@example.com';
+  const raced = await race(
+    () => put(`${customers.path}/${other.id}`, { email }),
+    'PUT',
+    `${customers.path}/${one.id}`,
+    {
+      body: { firstName: 'Eve', email },
+    },
+  );
+  expectError(raced.answer, 409, 'The e-mail or an account belongs to another customer');
+  expectNothingStored(raced);
+});
