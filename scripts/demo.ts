@@ -5,7 +5,7 @@ import { done, fail } from './terminal.ts';
 /** `npm run demo`: fills a running service with a believable shop and plays a game server. */
 
 const HELP = `Fills a running service with a believable shop, through the public interface, and plays a
-game server that validates a license. Run again, it leaves the shop as it is and only plays.
+game server that validates a license. Run again, it adds what is missing and plays with a new one.
 
   npm run demo [-- options]
 
@@ -35,7 +35,10 @@ if (values.help) {
   console.log(HELP);
   process.exit(0);
 }
-const baseUrl = values.url.replace(/\/+$/, '');
+const baseUrl = (values.url.includes('://') ? values.url : `http://${values.url}`).replace(
+  /\/+$/,
+  '',
+);
 const token =
   values.token ??
   readRootToken() ??
@@ -50,7 +53,7 @@ interface License {
   id: number;
   licenseKey: string;
   productId: number;
-  customer: { id: number } | null;
+  notes: string;
 }
 
 interface Answer {
@@ -82,6 +85,7 @@ async function inParallel<Item>(
   work: (item: Item, index: number) => Promise<void>,
 ): Promise<void> {
   const queue = items.entries();
+  // All workers take from the one queue.
   const worker = async () => {
     for (const [index, item] of queue) await work(item, index);
   };
@@ -90,7 +94,7 @@ async function inParallel<Item>(
 
 const PRODUCTS = [
   {
-    name: 'Chunk Guard',
+    name: 'Castle Walls',
     description: 'Protects builds on game servers',
     productType: 'GAME_JAVA_PLUGIN',
     defaultMaxIPs: 3,
@@ -136,6 +140,9 @@ const expiresIn = (days: number) => ({
   expiryDate: new Date(Date.now() + days * DAY_MS).toISOString(),
 });
 
+/** Tells a license of the demo from others, so that it is not made twice. */
+const noteOf = (index: number): string => `Demo order ${index + 1}.`;
+
 /** Every license has an owner; among every eight, one is expired, one deactivated, one deleted. */
 function licenseOf(index: number, product: Product) {
   const person = index % PEOPLE.length;
@@ -151,19 +158,28 @@ function licenseOf(index: number, product: Product) {
     ownerPlatformId: platform && `${10_000 + person}`,
     ownerChatId: `90071992547409${930 + person}`,
     ownerChatUsername: PEOPLE[person]?.[2] ?? '',
-    notes: index % 5 === 0 ? 'Bought in the spring sale' : '',
+    notes: noteOf(index),
   };
 }
 
-async function fill(): Promise<Product[]> {
+async function fill(): Promise<Product | undefined> {
+  const known = await administer<Product[]>('GET', '/products');
   const products: Product[] = [];
-  for (const product of PRODUCTS) products.push(await administer('POST', '/products', product));
+  for (const product of PRODUCTS) {
+    const found = known.find(({ name }) => name === product.name);
+    products.push(found ?? (await administer('POST', '/products', product)));
+  }
   done(`${products.length} products`);
 
+  const orders = '/licenses?q=Demo%20order';
+  const existing = [
+    ...(await administer<License[]>('GET', orders)),
+    ...(await administer<License[]>('GET', `${orders}&licenseStatus=DELETED`)),
+  ];
   const licenses: License[] = [];
   await inParallel(Array.from({ length: LICENSE_COUNT }), async (_, index) => {
     const product = products[index % products.length];
-    if (!product) return;
+    if (!product || existing.some(({ notes }) => notes === noteOf(index))) return;
     const license = await administer<License>('POST', '/licenses', licenseOf(index, product));
     licenses.push(license);
     if (index % 8 === 5) {
@@ -171,7 +187,9 @@ async function fill(): Promise<Product[]> {
     }
     if (index % 8 === 7) await administer('DELETE', `/licenses/${license.id}`);
   });
-  done(`${licenses.length} licenses: active, expired, deactivated and deleted ones`);
+  done(
+    `${LICENSE_COUNT} licenses, ${licenses.length} of them new: active, expired, deactivated, deleted`,
+  );
 
   const customers = await administer<{ id: number; chatUsername: string }[]>('GET', '/customers');
   await inParallel(customers, async (customer) => {
@@ -187,7 +205,7 @@ async function fill(): Promise<Product[]> {
     { licenseDataType: 'IP', data: '203.0.113.66', isForAllProducts: true, reason: 'Leaked keys' },
     {
       licenseDataType: 'IP',
-      data: '198.51.100.128/25',
+      data: '203.0.113.128/25',
       isForAllProducts: true,
       reason: 'Open proxies',
     },
@@ -211,7 +229,7 @@ async function fill(): Promise<Product[]> {
       ip:
         index % 16 === 2 && server === 2
           ? '203.0.113.66'
-          : `192.0.2.${1 + ((index * 3 + (server % 3)) % 250)}`,
+          : `198.51.100.${1 + ((index * 3 + (server % 3)) % 250)}`,
       hwid: `server-${index}-${server % 2}`,
       operatingSystem: 'Linux',
       operatingSystemVersion: '6.1',
@@ -225,7 +243,7 @@ async function fill(): Promise<Product[]> {
   done(
     `${requests.length} validations: ${accepted} accepted, ${requests.length - accepted} refused`,
   );
-  return products;
+  return products[0];
 }
 
 async function play(product: Product): Promise<void> {
@@ -251,16 +269,11 @@ async function play(product: Product): Promise<void> {
     const { status, text } = await validate(body);
     console.log(`  ${status} ${text}`);
   };
-  await ask('It starts: the license is bound to its address.', '192.0.2.10');
-  await ask('It starts again.', '192.0.2.10');
-  await ask('Somebody copies it to another machine.', '192.0.2.99');
+  await ask('It starts: the license is bound to its address.', '198.51.100.10');
+  await ask('It starts again.', '198.51.100.10');
+  await ask('Somebody copies it to another machine.', '198.51.100.99');
   await ask('And to one that is blacklisted.', '203.0.113.66');
 }
 
-const found = await administer<Product[]>(
-  'GET',
-  `/products?q=${encodeURIComponent('Chunk Guard')}`,
-);
-if (found.length > 0) done('The shop is there already');
-const [product] = found.length > 0 ? found : await fill();
+const product = await fill();
 if (product) await play(product);

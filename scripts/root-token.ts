@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 
 /** Where `wrangler dev` reads the secrets of local development. */
 export const SECRETS_FILE = '.dev.vars';
@@ -9,8 +10,7 @@ const MIN_LENGTH = 32;
 /** The root token in a secrets file; undefined where there is none. */
 export function readRootToken(file = SECRETS_FILE): string | undefined {
   if (!existsSync(file)) return undefined;
-  const line = /^\s*ROOT_TOKEN\s*=\s*(["']?)(.*?)\1\s*$/m.exec(readFileSync(file, 'utf8'));
-  return line?.[2];
+  return parseEnv(readFileSync(file, 'utf8')).ROOT_TOKEN || undefined;
 }
 
 /**

@@ -1,40 +1,74 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureRootToken, SECRETS_FILE } from './root-token.ts';
+import { lockState } from './state-lock.ts';
 import { done, fail, run } from './terminal.ts';
 
 /** `npm start`: makes what is missing and runs the service on this machine. */
+
+const DEFAULT_PORT = '8787';
+const DEFAULT_FOLDER = '.wrangler/state';
 
 const HELP = `Starts Licet on this machine.
 
   npm start [-- options]
 
-  --port PORT        where to listen (8787)
-  --persist-to DIR   where the database is kept (.wrangler/state)
+  --port PORT        where to listen (${DEFAULT_PORT})
+  --ip ADDRESS       on which address (localhost; 0.0.0.0 lets other machines in)
+  --persist-to DIR   where the database is kept (${DEFAULT_FOLDER})
+  --var NAME:VALUE   sets a variable of wrangler.toml
   --help             this text
 
 Any other option goes to wrangler dev.`;
 
-const DEFAULT_PORT = '8787';
 const READY_TIMEOUT_MS = 60_000;
+const WATCH_INTERVAL_MS = 2_000;
+const MAX_MISSED = 5;
+const HOUR_MS = 60 * 60 * 1000;
 
+// The database and the root token are for their owner alone.
+process.umask(0o077);
+// wrangler would record every request, with keys and SQL, and let anyone on the port run SQL; and it
+// would ask the network for a description of this machine's place.
+Object.assign(process.env, {
+  X_LOCAL_OBSERVABILITY: 'false',
+  X_LOCAL_EXPLORER: 'false',
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+  WRANGLER_SEND_METRICS: 'false',
+});
+
+const parent = process.ppid;
 const args = process.argv.slice(2);
 const { values } = parseArgs({
   args,
   strict: false,
   options: {
     port: { type: 'string' },
+    ip: { type: 'string' },
     'persist-to': { type: 'string' },
+    var: { type: 'string', multiple: true },
     help: { type: 'boolean', short: 'h' },
   },
 });
 
+/** The options for wrangler: as they came, with a folder named from where npm was called. */
+function withAbsoluteFolder(): string[] {
+  const absolute = (folder: string) => resolve(process.env.INIT_CWD ?? '.', folder);
+  return args.map((arg, index) => {
+    const [, folder] = /^--persist-to=(.*)$/.exec(arg) ?? [];
+    if (folder !== undefined) return `--persist-to=${absolute(folder)}`;
+    return args[index - 1] === '--persist-to' ? absolute(arg) : arg;
+  });
+}
+
 function isFree(port: number, host: string): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((answer) => {
     const server = createServer();
-    server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'EADDRINUSE'));
-    server.listen(port, host, () => server.close(() => resolve(true)));
+    server.on('error', (error: NodeJS.ErrnoException) => answer(error.code !== 'EADDRINUSE'));
+    server.listen(port, host, () => server.close(() => answer(true)));
   });
 }
 
@@ -53,24 +87,23 @@ async function checkPort(text: string): Promise<number> {
   return port;
 }
 
-async function migrate(persistTo: string | undefined): Promise<void> {
-  const where = persistTo === undefined ? [] : ['--persist-to', persistTo];
-  const { ok, output } = await run('wrangler', [
-    ...['d1', 'migrations', 'apply', 'DB', '--local'],
-    ...where,
-  ]);
-  if (!ok) fail(`The database could not be prepared:\n${output}`);
+async function migrate(folder: string): Promise<void> {
+  const apply = ['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', folder];
+  const { ok, output } = await run('wrangler', apply);
+  if (ok) return;
+  fail(
+    `The database in ${folder} could not be prepared. If it is damaged, put a copy back, ` +
+      `or start with another folder: npm start -- --persist-to DIR\n\n${output}`,
+  );
 }
 
-async function waitUntilReady(address: string, hasEnded: () => boolean): Promise<boolean> {
-  const deadline = Date.now() + READY_TIMEOUT_MS;
-  while (Date.now() < deadline && !hasEnded()) {
-    const answer = await fetch(`${address}/api/v2/healthy`).catch(() => undefined);
-    if (answer?.ok) return true;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  return false;
-}
+const answers = (url: string): Promise<boolean> =>
+  fetch(url, { signal: AbortSignal.timeout(WATCH_INTERVAL_MS) }).then(
+    (answer) => answer.ok,
+    () => false,
+  );
+
+const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds));
 
 function welcome(address: string): void {
   console.log(`
@@ -87,44 +120,86 @@ if (values.help === true) {
   console.log(HELP);
   process.exit(0);
 }
-for (const name of ['port', 'persist-to'] as const) {
+for (const name of ['port', 'ip', 'persist-to'] as const) {
   if (values[name] === true || values[name] === '') fail(`--${name} needs a value.`);
 }
-const persistTo = typeof values['persist-to'] === 'string' ? values['persist-to'] : undefined;
+if (args[0] !== undefined && !args[0].startsWith('-')) {
+  fail(`"${args[0]}" is no option. Options go behind two dashes: npm start -- --port 9000`);
+}
+const options = withAbsoluteFolder();
+const folder = resolve(
+  process.env.INIT_CWD ?? '.',
+  typeof values['persist-to'] === 'string' ? values['persist-to'] : resolve(DEFAULT_FOLDER),
+);
 const port = await checkPort(typeof values.port === 'string' ? values.port : DEFAULT_PORT);
+const address = `http://localhost:${port}`;
 
 try {
+  const owner = lockState(folder);
+  if (owner !== undefined) {
+    fail(
+      `The data in ${folder} is in use by another Licet (process ${owner}). ` +
+        'Stop it, or start with another folder: npm start -- --persist-to DIR',
+    );
+  }
   if (ensureRootToken()) done(`A root token was made, in ${SECRETS_FILE}`);
 } catch (error) {
   fail(error instanceof Error ? error.message : String(error));
 }
-await migrate(persistTo);
-done(`The database is ready, in ${persistTo ?? '.wrangler/state'}`);
+await migrate(folder);
+done(`The database is ready, in ${folder}`);
 
-const ownArgs = [
-  '--show-interactive-dev-session=false',
-  // Its default is one port, over which two services that start together would fight.
-  ...(values['inspector-port'] === undefined ? ['--inspector-port', '0'] : []),
-  ...(values.port === undefined ? ['--port', String(port)] : []),
-  ...(values['log-level'] === undefined ? ['--log-level=error'] : []),
-];
-const server = spawn('wrangler', ['dev', ...ownArgs, ...args], {
-  stdio: ['ignore', 'inherit', 'inherit'],
-  // Without the first, wrangler asks the network for a description of this machine's place.
-  env: { ...process.env, CLOUDFLARE_CF_FETCH_ENABLED: 'false', WRANGLER_SEND_METRICS: 'false' },
+const server = spawn(
+  'wrangler',
+  [
+    'dev',
+    '--show-interactive-dev-session=false',
+    // Its default is one port, over which two services that start together would fight.
+    ...(values['inspector-port'] === undefined ? ['--inspector-port', '0'] : []),
+    ...(values['log-level'] === undefined ? ['--log-level=error'] : []),
+    ...(values.port === undefined ? ['--port', String(port)] : []),
+    ...(values['persist-to'] === undefined ? ['--persist-to', folder] : []),
+    ...options,
+  ],
+  { stdio: ['ignore', 'inherit', 'inherit'] },
+);
+let hasEnded = false;
+server.on('error', (error) => fail(`wrangler could not be started: ${error.message}`));
+server.on('exit', (code, signal) => {
+  hasEnded = true;
+  process.exit(code ?? (signal === null ? 0 : 1));
 });
-let ended = false;
-server.on('exit', (code) => {
-  ended = true;
-  process.exit(code ?? 0);
-});
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => server.kill(signal));
-}
 
-const address = `http://localhost:${port}`;
-if (await waitUntilReady(address, () => ended)) welcome(address);
-else if (!ended) {
+function stop(message?: string): void {
+  if (message !== undefined) {
+    console.error(message);
+    server.removeAllListeners('exit');
+    server.on('exit', () => process.exit(1));
+  }
   server.kill('SIGTERM');
-  fail(`The service did not answer on ${address} within ${READY_TIMEOUT_MS / 1000} seconds.`);
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop());
+
+const deadline = Date.now() + READY_TIMEOUT_MS;
+while (!(await answers(`${address}/api/v2/healthy`)) && !hasEnded) {
+  if (Date.now() > deadline) {
+    stop(`The service did not answer on ${address}: stopped.`);
+    await once(server, 'exit');
+  }
+  await pause(100);
+}
+welcome(address);
+
+// wrangler dev runs no cron, does not notice when the runtime dies under it, and outlives npm.
+let missed = 0;
+let removedAt = 0;
+while (!hasEnded) {
+  if (Date.now() - removedAt > HOUR_MS) {
+    removedAt = Date.now();
+    await answers(`${address}/cdn-cgi/handler/scheduled`);
+  }
+  await pause(WATCH_INTERVAL_MS);
+  missed = (await answers(`${address}/api/v2/healthy`)) ? 0 : missed + 1;
+  if (missed === MAX_MISSED) stop(`The service no longer answers on ${address}: stopped.`);
+  if (process.ppid !== parent) stop();
 }

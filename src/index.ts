@@ -9,7 +9,11 @@ export default {
     const db = openDatabase(env.DB);
     const { REQUEST_RETENTION_DAYS } = env;
     await removeExpiredRequests(db, REQUEST_RETENTION_DAYS, controller.scheduledTime).catch(
-      (error) => logFailure('Old records were not removed', error),
+      (error) =>
+        logFailure(
+          error instanceof RangeError ? error.message : 'Old records were not removed',
+          error,
+        ),
     );
   },
 } satisfies ExportedHandler<Env>;

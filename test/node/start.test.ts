@@ -1,9 +1,16 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../scripts/root-token.ts';
-import { ending, newFolder, npmStart, type RunningService, startService } from './service.ts';
+import {
+  ending,
+  freePort,
+  newFolder,
+  npmStart,
+  type RunningService,
+  startService,
+} from './service.ts';
 
 /** What a newcomer runs: npm start and npm run demo. */
 
@@ -59,10 +66,42 @@ describe('npm start', () => {
     [['--port', 'eighty'], '--port must be a number from 1 to 65535'],
     [['--port', '70000'], '--port must be a number from 1 to 65535'],
     [['--persist-to'], '--persist-to needs a value'],
+    [['9000'], '"9000" is no option'],
   ])('refuses %j', async (args, message) => {
     const { code, output } = await ending(npmStart(...args));
     expect(code).not.toBe(0);
     expect(output).toContain(message);
+  });
+
+  it('keeps a second service from the same data', async () => {
+    const { code, output } = await ending(
+      npmStart('--persist-to', folder, '--port', String(await freePort())),
+    );
+    expect(code).not.toBe(0);
+    expect(output).toContain(`The data in ${folder} is in use by another Licet`);
+  });
+
+  it('keeps nothing but the database, for its owner alone, and lets nobody run SQL', async () => {
+    expect(readdirSync(join(folder, 'v3'))).not.toContain('observability');
+    expect(statSync(join(folder, 'v3')).mode & 0o077).toBe(0);
+    const explorer = `${service.address}/cdn-cgi/local/explorer/api/d1/database`;
+    expect((await fetch(explorer)).status).toBe(404);
+  });
+
+  it('ends with the npm that started it', async () => {
+    const other = newFolder();
+    const port = await freePort();
+    const healthy = `http://localhost:${port}/api/v2/healthy`;
+    const child = npmStart('--persist-to', other, '--port', String(port));
+    const ended = ending(child);
+    await vi.waitFor(() => fetch(healthy), {
+      timeout: 30_000,
+    });
+    child.kill('SIGKILL');
+    // All that wrote to its terminal is gone when the output closes.
+    await ended;
+    await expect(fetch(healthy)).rejects.toThrow();
+    rmSync(other, { recursive: true });
   });
 
   it('explains itself with --help', async () => {
@@ -73,7 +112,7 @@ describe('npm start', () => {
 });
 
 describe('npm run demo', () => {
-  it('fills the shop, plays a game server, and leaves the shop as it is the next time', async () => {
+  it('fills the shop, plays a game server, and adds only what is missing the next time', async () => {
     const first = await npmRunDemo('--url', service.address);
     expect(first.output).toMatch(/200 \{"valid":true.*400 \{"valid":false,"message":"Max IPs/s);
     expect(first.ok).toBe(true);
@@ -85,7 +124,7 @@ describe('npm run demo', () => {
     expect(await api('/blacklists')).toHaveLength(3);
 
     const second = await npmRunDemo('--url', service.address);
-    expect(second.output).toContain('The shop is there already');
+    expect(second.output).toContain('48 licenses, 0 of them new');
     expect(second.ok).toBe(true);
     expect(await api('/products')).toHaveLength(3);
   });
