@@ -11,4 +11,5 @@ export class ApiError extends Error {
   }
 }
 
+/** 404 for an object that does not exist. */
 export const notFound = (what: string): ApiError => new ApiError(404, `${what} not found`);

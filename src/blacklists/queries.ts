@@ -19,6 +19,7 @@ const matching = (filter: BlacklistFilter): SQL | undefined =>
     containsText(filter.q, [blacklists.data, blacklists.reason]),
   );
 
+/** A page of the blacklist entries that match, sorted by id. */
 export const listBlacklists = (
   db: Database,
   filter: BlacklistFilter,
@@ -31,11 +32,13 @@ export const listBlacklists = (
     .orderBy(asc(blacklists.id))
     .limit(page.limit);
 
+/** How many blacklist entries match. */
 export async function countBlacklists(db: Database, filter: BlacklistFilter): Promise<number> {
   const [row] = await db.select({ total: count() }).from(blacklists).where(matching(filter));
   return row?.total ?? 0;
 }
 
+/** The blacklist entry with an id. */
 export async function findBlacklist(db: Database, id: number): Promise<BlacklistRow | undefined> {
   const [row] = await db.select().from(blacklists).where(eq(blacklists.id, id));
   return row;

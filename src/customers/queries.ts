@@ -30,6 +30,7 @@ const matching = (filter: CustomerFilter): SQL | undefined =>
     customers.marketBUsername,
   ]);
 
+/** A page of the customers that match, sorted by id. */
 export const listCustomers = (
   db: Database,
   filter: CustomerFilter,
@@ -42,11 +43,13 @@ export const listCustomers = (
     .orderBy(asc(customers.id))
     .limit(page.limit);
 
+/** How many customers match. */
 export async function countCustomers(db: Database, filter: CustomerFilter): Promise<number> {
   const [row] = await db.select({ total: count() }).from(customers).where(matching(filter));
   return row?.total ?? 0;
 }
 
+/** The customer with an id. */
 export async function findCustomer(db: Database, id: number): Promise<CustomerRow | undefined> {
   const [row] = await db.select().from(customers).where(eq(customers.id, id));
   return row;

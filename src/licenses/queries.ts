@@ -104,6 +104,7 @@ export const listLicenses = (
     .orderBy(asc(licenses.id))
     .limit(page.limit);
 
+/** How many licenses match. */
 export async function countLicenses(
   db: Database,
   filter: LicenseFilter,
@@ -113,6 +114,7 @@ export async function countLicenses(
   return row?.total ?? 0;
 }
 
+/** The license with an id. */
 export async function findLicense(db: Database, id: number): Promise<LicenseRow | undefined> {
   const [row] = await selectLicenses(db).where(eq(licenses.id, id));
   return row;

@@ -16,6 +16,7 @@ const matching = (filter: ProductFilter): SQL | undefined =>
     containsText(filter.q, [products.name, products.description, products.productTypeOther]),
   );
 
+/** A page of the products that match, sorted by id. */
 export const listProducts = (
   db: Database,
   filter: ProductFilter,
@@ -28,16 +29,19 @@ export const listProducts = (
     .orderBy(asc(products.id))
     .limit(page.limit);
 
+/** How many products match. */
 export async function countProducts(db: Database, filter: ProductFilter): Promise<number> {
   const [row] = await db.select({ total: count() }).from(products).where(matching(filter));
   return row?.total ?? 0;
 }
 
+/** The product with an id. */
 export async function findProduct(db: Database, id: number): Promise<ProductRow | undefined> {
   const [row] = await db.select().from(products).where(eq(products.id, id));
   return row;
 }
 
+/** Stores a new product; `now` in milliseconds since 1970. */
 export async function insertProduct(
   db: Database,
   values: ProductValues,

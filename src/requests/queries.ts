@@ -55,6 +55,7 @@ export const listRequests = (
     .orderBy(desc(requests.id))
     .limit(page.limit);
 
+/** How many records match. */
 export async function countRequests(db: Database, filter: RequestFilter): Promise<number> {
   const total = (part: RequestFilter) =>
     db.select({ total: count() }).from(requests).where(matching(part));
@@ -67,6 +68,7 @@ export async function countRequests(db: Database, filter: RequestFilter): Promis
   return (all[0]?.total ?? 0) - (refused[0]?.total ?? 0);
 }
 
+/** The record with an id. */
 export async function findRequest(db: Database, id: number): Promise<RequestRow | undefined> {
   const [row] = await db.select().from(requests).where(eq(requests.id, id));
   return row;

@@ -7,6 +7,7 @@ import type { TokenRow, TokenValues } from './schema';
 /** A revoked token is gone for everyone but the database, which keeps its id and name. */
 const isLive = isNull(tokens.revokedAt);
 
+/** A page of the live tokens that match, sorted by id. */
 export const listTokens = (db: Database, page: Page): Promise<TokenRow[]> =>
   db
     .select()
@@ -15,11 +16,13 @@ export const listTokens = (db: Database, page: Page): Promise<TokenRow[]> =>
     .orderBy(asc(tokens.id))
     .limit(page.limit);
 
+/** How many live tokens match. */
 export async function countTokens(db: Database): Promise<number> {
   const [row] = await db.select({ total: count() }).from(tokens).where(isLive);
   return row?.total ?? 0;
 }
 
+/** The live token with an id. */
 export async function findToken(db: Database, id: number): Promise<TokenRow | undefined> {
   const [row] = await db
     .select()
@@ -28,6 +31,7 @@ export async function findToken(db: Database, id: number): Promise<TokenRow | un
   return row;
 }
 
+/** Stores a new live token; `now` in milliseconds since 1970. */
 export async function insertToken(
   db: Database,
   values: TokenValues & Pick<TokenRow, 'tokenHash'>,
