@@ -232,11 +232,19 @@ describe('Lists by owner and product', () => {
     expect(await listed(`by-product-id/${productId}`)).toEqual([id, second]);
   });
 
-  it('by-chat-id gives the licenses of that CHAT user', async () => {
-    const first = await createOwned({ ownerChatId: '123456789012345678' });
+  it('by-chat-id gives the licenses of that CHAT user, whichever field names them', async () => {
+    const chatId = '123456789012345678';
+    const onChat = { licensePlatform: 'CHAT', ownerPlatformId: chatId };
+    const owned = [
+      await createOwned({ ownerChatId: chatId }),
+      await createOwned(onChat),
+      await createOwned({ ...onChat, ownerChatId: chatId }),
+      await createOwned({ ownerChatId: chatId, licensePlatform: 'PLATFORM_A' }),
+    ];
     await createOwned({ ownerChatId: '123456789012345679' });
-    const second = await createOwned({ ownerChatId: '123456789012345678' });
-    expect(await listed('by-chat-id/123456789012345678')).toEqual([first.id, second.id]);
+    await createOwned({ licensePlatform: 'CHAT', ownerPlatformId: '123456789012345679' });
+    await createOwned({ licensePlatform: 'PLATFORM_A', ownerPlatformId: chatId });
+    expect(await listed(`by-chat-id/${chatId}`)).toEqual(owned.map(({ id }) => id));
   });
 
   it.each([

@@ -287,6 +287,106 @@ describe('Customers', () => {
       expect(shown).toEqual({ ...known, chatId: 'known-1', chatUsername: 'alex' });
     });
 
+    it.each([
+      ['chat', 'both', 'account'],
+      ['account', 'both', 'chat'],
+      ['both', 'chat', 'account'],
+      ['both', 'account', 'chat'],
+    ] as const)('purchases by %s, %s and %s have one customer', async (...order) => {
+      const name = order.join('-');
+      const account = { licensePlatform: 'MARKET_A', ownerPlatformId: name };
+      const chat = { ownerChatId: name };
+      const fields = { chat, account, both: { ...chat, ...account } };
+      const owners = [];
+      for (const purchase of order) owners.push(await ownerOf(fields[purchase]));
+      expect(new Set(owners.map((owner) => owner?.id)).size).toBe(1);
+      expect(owners.at(-1)).toMatchObject({ chatId: name, marketAId: name });
+    });
+
+    it.each([
+      ['chat id', { ownerChatId: 'learn-1' }],
+      ['account', { licensePlatform: 'MARKET_A', ownerPlatformId: 'learn-2' }],
+    ])('what a customer known by %s learns from a license moves their ETag', async (_, known) => {
+      const customer = await ownerOf(known);
+      const path = `${customers.path}/${customer?.id}`;
+      const etag = async () => (await call('GET', path)).headers.get('ETag');
+      const before = await etag();
+      await ownerOf({
+        licensePlatform: 'MARKET_A',
+        ownerPlatformId: 'learn-of-1',
+        ownerChatId: 'learn-of-2',
+        ...known,
+      });
+      expect(await etag()).not.toBe(before);
+    });
+
+    it.each([
+      ['chat id first', ['chat', 'account']],
+      ['account first', ['account', 'chat']],
+    ] as const)('two customers do not become one, %s', async (name, order) => {
+      const account = { licensePlatform: 'MARKET_A', ownerPlatformId: `two-${name}` };
+      const chat = { ownerChatId: `two-${name}` };
+      const known = new Map<string, Customer | null>();
+      for (const one of order) known.set(one, await ownerOf(one === 'chat' ? chat : account));
+      const byChat = known.get('chat');
+      expect(await ownerOf({ ...account, ...chat })).toEqual(byChat);
+      expect(byChat?.marketAId).toBeNull();
+      expect(await ownerOf(account)).toEqual(known.get('account'));
+    });
+
+    it('an account of a customer with another chat id is not taken from them', async () => {
+      const account = { licensePlatform: 'PLATFORM_A', ownerPlatformId: 'taken-a' };
+      const owner = await ownerOf({ ...account, ownerChatId: 'taken-1' });
+      const other = await ownerOf({ ...account, ownerChatId: 'taken-2' });
+      expect(other).toMatchObject({ chatId: 'taken-2', platformAId: null });
+      expect(other?.id).not.toBe(owner?.id);
+      expect(await ownerOf(account)).toEqual(owner);
+    });
+
+    it('a customer keeps the account that they have when a license shows another', async () => {
+      const chat = { ownerChatId: 'keeps-1', licensePlatform: 'PLATFORM_A' };
+      const owner = await ownerOf({ ...chat, ownerPlatformId: 'keeps-a' });
+      expect(await ownerOf({ ...chat, ownerPlatformId: 'keeps-b' })).toEqual(owner);
+      expect(owner).toMatchObject({ platformAId: 'keeps-a' });
+    });
+
+    it('a license that shows no chat name does not erase the one that is stored', async () => {
+      const account = { licensePlatform: 'MARKET_B', ownerPlatformId: 'named-a' };
+      const known = await ownerOf(account);
+      await put(known?.id ?? 0, { chatUsername: 'alex' });
+      expect(await ownerOf({ ...account, ownerChatId: 'named-1' })).toEqual({
+        ...known,
+        chatId: 'named-1',
+        chatUsername: 'alex',
+      });
+    });
+
+    it('a license stays with its customer when their account changes, until its owner does', async () => {
+      const { id: productId } = await createProduct();
+      const { id, customer } = await createLicense({ productId, ownerChatId: 'cleared-1' });
+      await put(customer?.id ?? 0, { chatId: null });
+      const read = await getLicense(id);
+      expect(read.customer).toEqual({ ...customer, chatId: null });
+      expect(await updateLicense(id, read)).toMatchObject({ customer: read.customer });
+    });
+
+    it.each([
+      ['licensePlatform', 'MARKET_B'],
+      ['licensePlatformOther', 'Shop'],
+      ['ownerPlatformId', 'renewed-b'],
+    ])('a license is linked anew by another %s', async (field, value) => {
+      const { id: productId } = await createProduct();
+      const license = await createLicense({
+        productId,
+        licensePlatform: 'OTHER',
+        licensePlatformOther: 'Forum',
+        ownerPlatformId: `renewed-${field}`,
+      });
+      const renewed = await updateLicense(license.id, { [field]: value });
+      expect(renewed.customer).not.toBeNull();
+      expect(renewed.customer?.id).not.toBe(license.customer?.id);
+    });
+
     it('a license is linked anew when its owner changes, and to none when it names none', async () => {
       const { id: productId } = await createProduct();
       const license = await createLicense({ productId, ownerChatId: 'moved-1' });
@@ -299,11 +399,22 @@ describe('Customers', () => {
       expect((await updateLicense(license.id, { ownerChatId: null })).customer).toBeNull();
     });
 
-    it('parallel licenses of one owner share one customer', async () => {
-      const owners = await Promise.all(
-        Array.from({ length: 10 }, () => ownerOf({ ownerChatId: 'parallel-1' })),
+    it.each([
+      ['a chat id', { ownerChatId: 'parallel-1' }],
+      ['an account', { licensePlatform: 'MARKET_A', ownerPlatformId: 'parallel-2' }],
+      [
+        'both',
+        { ownerChatId: 'parallel-3', licensePlatform: 'MARKET_A', ownerPlatformId: 'parallel-4' },
+      ],
+    ])('40 parallel licenses of one new owner with %s share one customer', async (_, fields) => {
+      const { id: productId } = await createProduct();
+      const before = await idsOf(customers.path);
+      const created = await Promise.all(
+        Array.from({ length: 40 }, () => createLicense({ productId, ...fields })),
       );
-      expect(new Set(owners.map((owner) => owner?.id)).size).toBe(1);
+      const owners = new Set(created.map(({ customer }) => customer?.id));
+      expect(await idsOf(customers.path)).toEqual([...before, ...owners]);
+      expect(owners.size).toBe(1);
     });
 
     it('a license shows its customer as it is now', async () => {
