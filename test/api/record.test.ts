@@ -18,6 +18,7 @@ import {
   type Product,
   validate,
 } from '../support/client';
+import { captureConsole } from '../support/console';
 import { type Fault, unreachable, withFaults } from '../support/faults';
 import { ROOT_TOKEN } from '../support/root-token';
 
@@ -38,12 +39,7 @@ beforeEach(() => {
     delaysMs.push(delayMs);
     queueMicrotask(callback);
   });
-  consoleLines = [];
-  for (const method of ['debug', 'info', 'log', 'warn', 'error'] as const) {
-    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => {
-      consoleLines.push(values.map((value) => JSON.stringify(value)).join(' '));
-    });
-  }
+  consoleLines = captureConsole();
 });
 
 afterEach(() => {

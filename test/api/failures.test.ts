@@ -1,0 +1,109 @@
+import { createExecutionContext, createScheduledController } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { app } from '../../src/app';
+import worker from '../../src/index';
+import { callWith } from '../support/app';
+import { call, expectError, requestTo } from '../support/client';
+import { captureConsole } from '../support/console';
+import { unreachable, withFaults } from '../support/faults';
+import { blacklists, customers, licenses, products } from '../support/resources';
+
+/** What fails of ours: it is told from what clients do wrong, and tells nothing of our insides. */
+
+let consoleLines: string[];
+
+beforeEach(() => {
+  consoleLines = captureConsole();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** One line for one failure, without what D1 said, SQL and its values. */
+function expectOneBareLine(message: string): void {
+  expect(consoleLines).toEqual([JSON.stringify({ message, error: 'Error' })]);
+}
+
+describe('a complete list that fails in the middle', () => {
+  const NAME = 'A name';
+
+  /** More than are read at a time. */
+  const addCustomers = () =>
+    env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
+       insert into customers (username, created_at, revision) select ?, 0, 1 from n`,
+    )
+      .bind(NAME)
+      .run();
+
+  it('breaks off: no client can take it for complete, and the log says only that', async () => {
+    await addCustomers();
+    let reads = 0;
+    const DB = withFaults(env.DB, () => (++reads === 2 ? 'fails' : null));
+    const response = await app.fetch(
+      requestTo('GET', customers.path),
+      { ...env, DB },
+      createExecutionContext(),
+    );
+    expect(response.status).toBe(200);
+
+    const parts: string[] = [];
+    const reading = response.body?.pipeThrough(new TextDecoderStream()).pipeTo(
+      new WritableStream({
+        write(part) {
+          parts.push(part);
+        },
+      }),
+    );
+    await expect(reading).rejects.toThrow('The list broke off');
+
+    expect(parts.join('')).toContain(NAME);
+    expect(() => JSON.parse(parts.join(''))).toThrow(SyntaxError);
+    expect(reads).toBe(2);
+    expectOneBareLine('A list broke off');
+  });
+
+  it('at its first part still answers an error status', async () => {
+    const DB = withFaults(env.DB, () => 'fails');
+    expectError(await callWith({ DB }, 'GET', customers.path), 500, 'Internal server error');
+  });
+});
+
+it('the scheduled handler without the database throws nothing and logs no more than that', async () => {
+  const controller = createScheduledController({ scheduledTime: Date.UTC(2030, 0, 1) });
+  await worker.scheduled(controller, { ...env, DB: unreachable(env.DB) });
+  expectOneBareLine('Old records were not removed');
+});
+
+describe('what a client sends is never taken for an error of the database', () => {
+  const UNIQUE = 'UNIQUE constraint failed';
+  const FOREIGN_KEY = 'FOREIGN KEY constraint failed';
+
+  it.each(['POST', 'PUT'])('a blacklist entry for no product: %s answers 400', async (method) => {
+    const { id } = await blacklists.create();
+    const path = method === 'POST' ? blacklists.path : `${blacklists.path}/${id}`;
+    const body = { ...(await blacklists.fullBody()), productId: 999_999, reason: UNIQUE };
+    expectError(await call(method, path, { body }), 400, 'productId is not a product');
+  });
+
+  it('a blacklist entry that exists already answers 409', async () => {
+    const body = { ...(await blacklists.fullBody()), reason: FOREIGN_KEY };
+    expect((await call('POST', blacklists.path, { body })).status).toBe(201);
+    const again = await call('POST', blacklists.path, { body });
+    expectError(again, 409, 'The same entry exists already');
+  });
+
+  it.each([
+    { resource: blacklists, body: { reason: UNIQUE } },
+    { resource: blacklists, body: { reason: FOREIGN_KEY } },
+    { resource: customers, body: { firstName: UNIQUE } },
+    { resource: licenses, body: { notes: FOREIGN_KEY } },
+    { resource: products, body: { description: UNIQUE } },
+  ])('$resource.name: a PUT of $body without the database answers 500', async (of) => {
+    const path = `${of.resource.path}/${(await of.resource.create()).id}`;
+    const DB = withFaults(env.DB, (sql) => (/^update /m.test(sql) ? 'fails' : null));
+    const answer = await callWith({ DB }, 'PUT', path, { body: of.body });
+    expectError(answer, 500, 'Internal server error');
+  });
+});

@@ -1,0 +1,12 @@
+import { vi } from 'vitest';
+
+/** Keeps what is logged from here on off the console, and tells it; `vi.restoreAllMocks()` ends it. */
+export function captureConsole(): string[] {
+  const lines: string[] = [];
+  for (const method of ['debug', 'info', 'log', 'warn', 'error'] as const) {
+    vi.spyOn(console, method).mockImplementation((...values: unknown[]) => {
+      lines.push(values.map((value) => JSON.stringify(value)).join(' '));
+    });
+  }
+  return lines;
+}
