@@ -1,4 +1,4 @@
-import { exports } from 'cloudflare:workers';
+import { env, exports } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   createBlacklist,
@@ -254,6 +254,40 @@ describe('the body', () => {
   it('may have every optional field as null', async () => {
     const { answer } = await ask(Object.fromEntries(OPTIONAL.map((field) => [field, null])));
     expect(answer.status).toBe(200);
+  });
+});
+
+describe('a number where text is expected', () => {
+  it.each([
+    ['12345678901234567891', 'longer than a number can be exact'],
+    ['1.10', 'with a last zero'],
+    ['1e3', 'with an exponent'],
+    ['-0', 'a zero below zero'],
+  ])('is the text that was written: %s, %s', async (written) => {
+    const license = await createLicense({ productId: product.id, maxIPs: -1 });
+    const { licenseKey, productId } = license;
+    const answer = await validate(
+      `{"licenseKey":"${licenseKey}","productId":${productId},
+        "hwid":${written},"productVersion":${written},"nested":{"number":1}}`,
+    );
+    expect(answer.status).toBe(200);
+    expect((await getLicense(license.id)).hwids).toEqual([written]);
+    const [record] = await historyOf({ licenseKey }, 1);
+    expect(record).toMatchObject({ hwid: written, productVersion: written });
+  });
+
+  it('is the key of a license that was imported with such a key', async () => {
+    const licenseKey = '90071992547409931234';
+    const license = await createLicense({ productId: product.id });
+    await env.DB.prepare(
+      'update licenses set license_key = ?1, license_key_folded = ?1 where id = ?2',
+    )
+      .bind(licenseKey, license.id)
+      .run();
+    const answer = await validate(`{"licenseKey":${licenseKey},"productId":${product.id}}`);
+    expect(answer.status).toBe(200);
+    const [record] = await historyOf({ licenseKey }, 1);
+    expect(record).toMatchObject({ licenseKey, licenseId: license.id });
   });
 });
 

@@ -1,13 +1,16 @@
 import { exports } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
+  type Answer,
   call,
   createLicense,
   createProduct,
+  createToken,
   expectError,
   getLicense,
   historyOf,
   type License,
+  readAnswer,
   validate,
 } from '../support/client';
 import { ROOT_TOKEN } from '../support/root-token';
@@ -29,24 +32,28 @@ function bodyOf(bytes: number, fields: object): string {
   return JSON.stringify({ ...fields, filler: 'x'.repeat(bytes - empty.length) });
 }
 
-/** A POST that does not say how long its body is. */
-function postInChunks(path: string, body: string): Promise<Response> {
+/** A POST that does not say how long its body is, and how much of it was read. */
+async function postInChunks(
+  path: string,
+  body: string,
+  token: string | null = ROOT_TOKEN,
+): Promise<Answer & { bytesRead: number }> {
   const bytes = new TextEncoder().encode(body);
-  let sent = 0;
+  let bytesRead = 0;
   const stream = new ReadableStream<Uint8Array>({
     pull(controller) {
-      if (sent >= bytes.length) return controller.close();
-      controller.enqueue(bytes.subarray(sent, sent + 4_096));
-      sent += 4_096;
+      if (bytesRead >= bytes.length) return controller.close();
+      const chunk = bytes.subarray(bytesRead, bytesRead + 4_096);
+      controller.enqueue(chunk);
+      bytesRead += chunk.length;
     },
   });
-  return exports.default.fetch(
-    new Request(`http://licet.test${path}`, {
-      method: 'POST',
-      headers: { TOKEN: ROOT_TOKEN },
-      body: stream,
-    }),
-  );
+  const request = new Request(`http://licet.test${path}`, {
+    method: 'POST',
+    headers: token === null ? {} : { TOKEN: token },
+    body: stream,
+  });
+  return { ...(await readAnswer(await exports.default.fetch(request))), bytesRead };
 }
 
 const KIB = 1024;
@@ -78,7 +85,7 @@ describe.each(['v1', 'v2'])('the body of a %s validation', (version) => {
     expect(fits.status).toBe(200);
     const tooLarge = await postInChunks(path, bodyOf(16 * KIB + 1, asked));
     expect(tooLarge.status).toBe(413);
-    expect(await tooLarge.json()).toStrictEqual(TOO_LARGE);
+    expect(tooLarge.json).toStrictEqual(TOO_LARGE);
   });
 });
 
@@ -119,8 +126,39 @@ describe('other bodies', () => {
   });
 
   it('of unknown length are measured while they arrive', async () => {
-    const response = await postInChunks('/api/v2/products', bodyOf(KIB * KIB + 1, productBody));
-    expect(response.status).toBe(413);
+    const body = bodyOf(KIB * KIB + 1, productBody);
+    expectError(await postInChunks('/api/v2/products', body), 413, /1048576 bytes/);
+    const fits = bodyOf(KIB * KIB, productBody);
+    expectError(await postInChunks('/api/v2/products', fits), 400, /filler/);
+  });
+});
+
+describe('a body of any size', () => {
+  const PATHS = ['/api/v2/products', '/api/v2/licenses', '/api/v2/validate'];
+  const TOO_LARGE_FOR_ALL = 'x'.repeat(KIB * KIB + 1);
+
+  it.each(PATHS)('to %s is refused with 403 to who may not send it', async (path) => {
+    const { token } = await createToken(['CUSTOMERS_READ']);
+    for (const body of ['{}', TOO_LARGE_FOR_ALL]) {
+      for (const answer of [
+        await call('POST', path, { body, token }),
+        await postInChunks(path, body, token),
+      ]) {
+        expectError(answer, 403, 'Token lacks a required intent');
+      }
+    }
+  });
+
+  it.each([
+    ['that is too large', '/api/v1/validate', ROOT_TOKEN],
+    ['that is too large', '/api/v2/validate', ROOT_TOKEN],
+    ['that is too large', '/api/v2/products', ROOT_TOKEN],
+    ['without a token', '/api/v2/products', null],
+    ['for an unknown path', '/api/v2/nowhere', ROOT_TOKEN],
+  ])('is read to its end, so that the answer is seen: one %s to %s', async (_, path, token) => {
+    const answer = await postInChunks(path, TOO_LARGE_FOR_ALL, token);
+    expect([401, 404, 413]).toContain(answer.status);
+    expect(answer.bytesRead).toBe(TOO_LARGE_FOR_ALL.length);
   });
 });
 
