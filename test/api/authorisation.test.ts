@@ -10,81 +10,7 @@ import {
   createToken,
   expectError,
 } from '../support/client';
-
-/** What no token is needed for [4.1]. */
-const PUBLIC = ['GET /api/v2/healthy'];
-
-const READ = ['ALL_READ', 'ALL_READ_WRITE'] as const;
-const WRITE = ['ALL_READ_WRITE'] as const;
-
-/** The intents of every endpoint, as the interface's tables have them [4], in the order of errors. */
-const EXPECTED: Record<string, readonly ApiIntent[]> = {
-  'GET /api/v2/ping': [
-    'PRODUCTS_READ',
-    'PRODUCTS_READ_WRITE',
-    'LICENSE_VALIDATE',
-    'LICENSES_READ',
-    'LICENSES_READ_WRITE',
-    'BLACKLISTS_READ',
-    'BLACKLISTS_READ_WRITE',
-    'REQUESTS_READ',
-    'CUSTOMERS_READ',
-    'ALL_READ',
-    'ALL_READ_WRITE',
-  ],
-  'GET /api/v2/products': ['PRODUCTS_READ', 'PRODUCTS_READ_WRITE', ...READ],
-  'GET /api/v2/products/:id': ['PRODUCTS_READ', 'PRODUCTS_READ_WRITE', ...READ],
-  'POST /api/v2/products': ['PRODUCTS_READ_WRITE', ...WRITE],
-  'PUT /api/v2/products/:id': ['PRODUCTS_READ_WRITE', ...WRITE],
-  'DELETE /api/v2/products/:id': ['PRODUCTS_READ_WRITE', ...WRITE],
-  'GET /api/v2/licenses': ['LICENSES_READ', 'LICENSES_READ_WRITE', ...READ],
-  'GET /api/v2/licenses/:id': ['LICENSES_READ', 'LICENSES_READ_WRITE', ...READ],
-  'POST /api/v2/licenses': ['LICENSES_READ_WRITE', ...WRITE],
-  'GET /api/v2/licenses/by-license-key/:licenseKey': [
-    'LICENSES_READ',
-    'LICENSES_READ_WRITE',
-    ...READ,
-  ],
-  'GET /api/v2/licenses/by-customer-email/:email': [
-    'LICENSES_READ',
-    'LICENSES_READ_WRITE',
-    ...READ,
-  ],
-  'GET /api/v2/licenses/by-platform/:platform/:platformId': [
-    'LICENSES_READ',
-    'LICENSES_READ_WRITE',
-    ...READ,
-  ],
-  'GET /api/v2/licenses/by-customer-id/:customerId': [
-    'LICENSES_READ',
-    'LICENSES_READ_WRITE',
-    ...READ,
-  ],
-  'GET /api/v2/licenses/by-product-id/:productId': [
-    'LICENSES_READ',
-    'LICENSES_READ_WRITE',
-    ...READ,
-  ],
-  'GET /api/v2/licenses/by-chat-id/:chatId': ['LICENSES_READ', 'LICENSES_READ_WRITE', ...READ],
-  'PUT /api/v2/licenses/:id': ['LICENSES_READ_WRITE', ...WRITE],
-  'DELETE /api/v2/licenses/:id': ['LICENSES_READ_WRITE', ...WRITE],
-  'GET /api/v2/blacklists': ['BLACKLISTS_READ', 'BLACKLISTS_READ_WRITE', ...READ],
-  'GET /api/v2/blacklists/:id': ['BLACKLISTS_READ', 'BLACKLISTS_READ_WRITE', ...READ],
-  'POST /api/v2/blacklists': ['BLACKLISTS_READ_WRITE', ...WRITE],
-  'PUT /api/v2/blacklists/:id': ['BLACKLISTS_READ_WRITE', ...WRITE],
-  'DELETE /api/v2/blacklists/:id': ['BLACKLISTS_READ_WRITE', ...WRITE],
-  'GET /api/v2/requests': ['REQUESTS_READ', ...READ],
-  'GET /api/v2/requests/:id': ['REQUESTS_READ', ...READ],
-  'GET /api/v2/customers': ['CUSTOMERS_READ', ...READ],
-  'GET /api/v2/customers/:id': ['CUSTOMERS_READ', ...READ],
-  'PUT /api/v2/customers/:id': [...WRITE],
-  'POST /api/v2/validate': ['LICENSE_VALIDATE', ...WRITE],
-  'GET /api/v2/tokens': [...WRITE],
-  'GET /api/v2/tokens/:id': [...WRITE],
-  'POST /api/v2/tokens': [...WRITE],
-  'PUT /api/v2/tokens/:id': [...WRITE],
-  'DELETE /api/v2/tokens/:id': [...WRITE],
-};
+import { ENDPOINTS, PUBLIC } from '../support/endpoints';
 
 /** The routes of v2 as they are mounted, each once, with what its handlers declare. */
 const declared = new Map<string, readonly ApiIntent[] | undefined>();
@@ -103,7 +29,7 @@ const routes = [...declared.keys()]
       method,
       // Ids that do not exist: what is let through reads and changes nothing.
       path: pattern.replace(':platform/', 'CHAT/').replace(/:\w+/g, '999999'),
-      intents: EXPECTED[name] ?? [],
+      intents: ENDPOINTS[name] ?? [],
     };
   });
 
@@ -146,7 +72,7 @@ it('declares for every route the intents of the interface, and nothing else is p
   const names = [...declared.keys()];
   expect(names.filter((name) => declared.get(name) === undefined)).toEqual(PUBLIC);
   const intents = Object.fromEntries([...declared].filter(([name]) => !PUBLIC.includes(name)));
-  expect(intents).toEqual(EXPECTED);
+  expect(intents).toEqual(ENDPOINTS);
 });
 
 it('answers healthy to everyone', async () => {
@@ -215,7 +141,7 @@ describe('without a live token', () => {
       ['products', await call('POST', '/api/v2/products', { body, token: null })],
       ['validate', await call('POST', '/api/v2/validate', { body, token: null })],
     ] as const) {
-      expectError(answer, 401, UNAUTHORISED, EXPECTED[`POST /api/v2/${path}`]);
+      expectError(answer, 401, UNAUTHORISED, ENDPOINTS[`POST /api/v2/${path}`]);
     }
   });
 
@@ -246,7 +172,7 @@ describe('with a live token', () => {
       path,
       allowed,
       intents: API_INTENTS.filter((intent) =>
-        allowed.some((name) => EXPECTED[`${name} ${pattern}`]?.includes(intent)),
+        allowed.some((name) => ENDPOINTS[`${name} ${pattern}`]?.includes(intent)),
       ),
     }));
   });

@@ -1,0 +1,69 @@
+import type { ApiIntent } from '../../src/enums';
+
+/** What no token is needed for [4.1]. */
+export const PUBLIC = ['GET /api/v2/healthy'];
+
+type Resource = 'PRODUCTS' | 'LICENSES' | 'BLACKLISTS';
+
+export const readSet = (resource: Resource): readonly ApiIntent[] => [
+  `${resource}_READ`,
+  `${resource}_READ_WRITE`,
+  'ALL_READ',
+  'ALL_READ_WRITE',
+];
+export const writeSet = (resource: Resource): readonly ApiIntent[] => [
+  `${resource}_READ_WRITE`,
+  'ALL_READ_WRITE',
+];
+
+/**
+ * The intents of every endpoint, as the interface's tables have them [4], in the order of errors. Typed
+ * here once more, so that the service is not its own measure.
+ */
+export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
+  'GET /api/v2/ping': [
+    'PRODUCTS_READ',
+    'PRODUCTS_READ_WRITE',
+    'LICENSE_VALIDATE',
+    'LICENSES_READ',
+    'LICENSES_READ_WRITE',
+    'BLACKLISTS_READ',
+    'BLACKLISTS_READ_WRITE',
+    'REQUESTS_READ',
+    'CUSTOMERS_READ',
+    'ALL_READ',
+    'ALL_READ_WRITE',
+  ],
+  'GET /api/v2/products': readSet('PRODUCTS'),
+  'GET /api/v2/products/:id': readSet('PRODUCTS'),
+  'POST /api/v2/products': writeSet('PRODUCTS'),
+  'PUT /api/v2/products/:id': writeSet('PRODUCTS'),
+  'DELETE /api/v2/products/:id': writeSet('PRODUCTS'),
+  'GET /api/v2/licenses': readSet('LICENSES'),
+  'GET /api/v2/licenses/:id': readSet('LICENSES'),
+  'POST /api/v2/licenses': writeSet('LICENSES'),
+  'GET /api/v2/licenses/by-license-key/:licenseKey': readSet('LICENSES'),
+  'GET /api/v2/licenses/by-customer-email/:email': readSet('LICENSES'),
+  'GET /api/v2/licenses/by-platform/:platform/:platformId': readSet('LICENSES'),
+  'GET /api/v2/licenses/by-customer-id/:customerId': readSet('LICENSES'),
+  'GET /api/v2/licenses/by-product-id/:productId': readSet('LICENSES'),
+  'GET /api/v2/licenses/by-chat-id/:chatId': readSet('LICENSES'),
+  'PUT /api/v2/licenses/:id': writeSet('LICENSES'),
+  'DELETE /api/v2/licenses/:id': writeSet('LICENSES'),
+  'GET /api/v2/blacklists': readSet('BLACKLISTS'),
+  'GET /api/v2/blacklists/:id': readSet('BLACKLISTS'),
+  'POST /api/v2/blacklists': writeSet('BLACKLISTS'),
+  'PUT /api/v2/blacklists/:id': writeSet('BLACKLISTS'),
+  'DELETE /api/v2/blacklists/:id': writeSet('BLACKLISTS'),
+  'GET /api/v2/requests': ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
+  'GET /api/v2/requests/:id': ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
+  'GET /api/v2/customers': ['CUSTOMERS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
+  'GET /api/v2/customers/:id': ['CUSTOMERS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
+  'PUT /api/v2/customers/:id': ['ALL_READ_WRITE'],
+  'POST /api/v2/validate': ['LICENSE_VALIDATE', 'ALL_READ_WRITE'],
+  'GET /api/v2/tokens': ['ALL_READ_WRITE'],
+  'GET /api/v2/tokens/:id': ['ALL_READ_WRITE'],
+  'POST /api/v2/tokens': ['ALL_READ_WRITE'],
+  'PUT /api/v2/tokens/:id': ['ALL_READ_WRITE'],
+  'DELETE /api/v2/tokens/:id': ['ALL_READ_WRITE'],
+};
