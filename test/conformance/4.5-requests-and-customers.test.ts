@@ -252,16 +252,17 @@ describe('Customers', () => {
       expect(two?.id).not.toBe(one?.id);
     });
 
-    it('the ownerChatId goes before the platform', async () => {
-      const byChat = await ownerOf({ ownerChatId: 'first-1' });
-      await ownerOf({ licensePlatform: 'PLATFORM_A', ownerPlatformId: 'first-a' });
-      const both = {
-        licensePlatform: 'PLATFORM_A',
-        ownerPlatformId: 'first-a',
-        ownerChatId: 'first-1',
-      };
-      expect((await ownerOf(both))?.id).toBe(byChat?.id);
-    });
+    it.each(['PLATFORM_A', 'CHAT'])(
+      'the ownerChatId goes before the platform: %s',
+      async (licensePlatform) => {
+        const ownerChatId = `first-1-${licensePlatform}`;
+        const account = { licensePlatform, ownerPlatformId: `first-a-${licensePlatform}` };
+        const byChat = await ownerOf({ ownerChatId });
+        const byAccount = await ownerOf(account);
+        expect(byAccount?.id).not.toBe(byChat?.id);
+        expect(await ownerOf({ ...account, ownerChatId })).toEqual(byChat);
+      },
+    );
 
     it('a license that shows both accounts gives them to the customer that it creates', async () => {
       const both = {
