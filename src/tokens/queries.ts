@@ -46,7 +46,7 @@ export async function insertToken(
 }
 
 const isUnchanged = (row: TokenRow): SQL | undefined =>
-  and(isLive, eq(tokens.id, row.id), eq(tokens.revision, row.revision));
+  and(eq(tokens.id, row.id), eq(tokens.revision, row.revision));
 
 /**
  * The token as changed or, with `revokedAt` (milliseconds since 1970), as revoked; undefined when
