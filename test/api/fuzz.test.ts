@@ -310,7 +310,7 @@ describe('whatever is sent', () => {
         expect([200, 400, 413]).toContain(status);
         seen.add(status);
       }),
-      { seed: SEED, numRuns: 500 },
+      { seed: SEED, numRuns: 300 },
     );
     expect(seen).toEqual(new Set([200, 400, 413]));
   }, 30_000);
@@ -322,7 +322,7 @@ describe('whatever is sent', () => {
         const status = await expectSound(request);
         seen.set(status, (seen.get(status) ?? 0) + 1);
       }),
-      { seed: SEED, numRuns: 2_500, interruptAfterTimeLimit: 30_000, endOnFailure: false },
+      { seed: SEED, numRuns: 1_500, interruptAfterTimeLimit: 30_000, endOnFailure: false },
     );
     // The requests were neither all senseless nor all sensible.
     for (const status of [200, 201, 204, 400, 401, 404, 405, 412]) {
