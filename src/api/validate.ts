@@ -72,9 +72,9 @@ function record(c: ValidationContext, requestedAt: number, request: NewRequest):
 /** Validates a license [4.7] and records the request [2.4]. */
 export const validateLicense = (requestType: RequestType) =>
   async function validateLicense(c: ValidationContext): Promise<Response> {
-    const now = Date.now();
     const connectingAddress = connectingAddressOf(c);
     const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES);
+    const now = Date.now();
     if (bodyText === null) {
       const remarks = `Body must be at most ${MAX_BODY_BYTES} bytes`;
       const unread = unreadableRequest(connectingAddress);

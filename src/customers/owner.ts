@@ -38,8 +38,9 @@ interface Owner {
 
 function ownerOf(license: OwnerFields): Owner {
   const { licensePlatform, licensePlatformOther, ownerPlatformId, ownerChatId } = license;
-  if (licensePlatform === 'CHAT')
+  if (licensePlatform === 'CHAT') {
     return { chatId: ownerChatId || ownerPlatformId || null, platform: null };
+  }
   const chatId = ownerChatId || null;
   if (licensePlatform === null || ownerPlatformId === '') return { chatId, platform: null };
   const accountId =
