@@ -70,10 +70,11 @@ async function send(method: string, path: string, body?: object): Promise<Answer
   return { status: response.status, text: await response.text() };
 }
 
-/** Sends a request that must succeed; a 409 says that it is there already, which is as good. */
+/** Sends a request that must succeed; a 409 to a POST says that it is there already: as good. */
 async function administer<Result>(method: string, path: string, body?: object): Promise<Result> {
   const { status, text } = await send(method, `/api/v2${path}`, body);
-  if (status >= 400 && status !== 409) fail(`${method} ${path} answered ${status}: ${text}`);
+  const isThere = status === 409 && method === 'POST';
+  if (status >= 400 && !isThere) fail(`${method} ${path} answered ${status}: ${text}`);
   const result: Result = JSON.parse(text || 'null');
   return result;
 }

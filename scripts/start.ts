@@ -26,7 +26,9 @@ Any other option goes to wrangler dev.`;
 
 const READY_TIMEOUT_MS = 60_000;
 const WATCH_INTERVAL_MS = 2_000;
-const MAX_MISSED = 5;
+/** A slow query may take a while, and stops all others: that is no reason to stop. */
+const MAX_SILENCE_MS = 60_000;
+const MAX_STOPPING_MS = 10_000;
 const HOUR_MS = 60 * 60 * 1000;
 
 // The database and the root token are for their owner alone.
@@ -72,12 +74,13 @@ function isFree(port: number, host: string): Promise<boolean> {
   });
 }
 
-async function checkPort(text: string): Promise<number> {
+async function checkPort(text: string, ip: string | undefined): Promise<number> {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65_535) {
     fail(`--port must be a number from 1 to 65535, not "${text}".`);
   }
-  const free = await Promise.all(['127.0.0.1', '::1'].map((host) => isFree(port, host)));
+  const hosts = ip === undefined ? ['127.0.0.1', '::1'] : [ip];
+  const free = await Promise.all(hosts.map((host) => isFree(port, host)));
   if (free.includes(false)) {
     fail(
       `Port ${port} is taken: is Licet running already? ` +
@@ -123,6 +126,9 @@ if (values.help === true) {
 for (const name of ['port', 'ip', 'persist-to'] as const) {
   if (values[name] === true || values[name] === '') fail(`--${name} needs a value.`);
 }
+if (values['local-protocol'] !== undefined) {
+  fail('--local-protocol is not for npm start: put a proxy that speaks https before it.');
+}
 if (args[0] !== undefined && !args[0].startsWith('-')) {
   fail(`"${args[0]}" is no option. Options go behind two dashes: npm start -- --port 9000`);
 }
@@ -131,14 +137,16 @@ const folder = resolve(
   process.env.INIT_CWD ?? '.',
   typeof values['persist-to'] === 'string' ? values['persist-to'] : resolve(DEFAULT_FOLDER),
 );
-const port = await checkPort(typeof values.port === 'string' ? values.port : DEFAULT_PORT);
-const address = `http://localhost:${port}`;
+const ip = typeof values.ip === 'string' ? values.ip : undefined;
+const port = await checkPort(typeof values.port === 'string' ? values.port : DEFAULT_PORT, ip);
+const isEverywhere = ip === undefined || ['0.0.0.0', '::', '*', 'localhost'].includes(ip);
+const host = isEverywhere ? 'localhost' : ip.includes(':') ? `[${ip}]` : ip;
+const address = `http://${host}:${port}`;
 
 try {
-  const owner = lockState(folder);
-  if (owner !== undefined) {
+  if (!lockState(folder)) {
     fail(
-      `The data in ${folder} is in use by another Licet (process ${owner}). ` +
+      `The data in ${folder} is in use by another Licet. ` +
         'Stop it, or start with another folder: npm start -- --persist-to DIR',
     );
   }
@@ -164,26 +172,27 @@ const server = spawn(
   { stdio: ['ignore', 'inherit', 'inherit'] },
 );
 let hasEnded = false;
+/** Undefined while nobody has asked it to stop: then wrangler's own status is the one. */
+let status: number | undefined;
 server.on('error', (error) => fail(`wrangler could not be started: ${error.message}`));
-server.on('exit', (code, signal) => {
+server.on('exit', (code) => {
   hasEnded = true;
-  process.exit(code ?? (signal === null ? 0 : 1));
+  process.exit(status ?? code ?? 1);
 });
 
-function stop(message?: string): void {
-  if (message !== undefined) {
-    console.error(message);
-    server.removeAllListeners('exit');
-    server.on('exit', () => process.exit(1));
-  }
+function stop(withStatus: number, message?: string): void {
+  if (status !== undefined) return;
+  status = withStatus;
+  if (message !== undefined) console.error(message);
   server.kill('SIGTERM');
+  setTimeout(() => server.kill('SIGKILL'), MAX_STOPPING_MS);
 }
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop());
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(0));
 
 const deadline = Date.now() + READY_TIMEOUT_MS;
 while (!(await answers(`${address}/api/v2/healthy`)) && !hasEnded) {
   if (Date.now() > deadline) {
-    stop(`The service did not answer on ${address}: stopped.`);
+    stop(1, `The service did not answer on ${address}: stopped.`);
     await once(server, 'exit');
   }
   await pause(100);
@@ -191,7 +200,7 @@ while (!(await answers(`${address}/api/v2/healthy`)) && !hasEnded) {
 welcome(address);
 
 // wrangler dev runs no cron, does not notice when the runtime dies under it, and outlives npm.
-let missed = 0;
+let answeredAt = Date.now();
 let removedAt = 0;
 while (!hasEnded) {
   if (Date.now() - removedAt > HOUR_MS) {
@@ -199,7 +208,9 @@ while (!hasEnded) {
     await answers(`${address}/cdn-cgi/handler/scheduled`);
   }
   await pause(WATCH_INTERVAL_MS);
-  missed = (await answers(`${address}/api/v2/healthy`)) ? 0 : missed + 1;
-  if (missed === MAX_MISSED) stop(`The service no longer answers on ${address}: stopped.`);
-  if (process.ppid !== parent) stop();
+  if (await answers(`${address}/api/v2/healthy`)) answeredAt = Date.now();
+  if (Date.now() - answeredAt > MAX_SILENCE_MS) {
+    stop(1, `The service no longer answers on ${address}: stopped.`);
+  }
+  if (process.ppid !== parent) stop(0);
 }

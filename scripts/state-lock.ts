@@ -1,31 +1,24 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
+/** Kept for as long as the process runs: SQLite's lock is the one that ends with it, however it ends. */
+const held: DatabaseSync[] = [];
 
 /**
- * Keeps a second service from a folder of data: two on one SQLite file get in each other's way. A
- * lock that its process left behind is taken over.
+ * Keeps a second service from a folder of data: two on one database get in each other's way.
  *
- * @returns the id of the process that has the folder; undefined where it is now ours
+ * @returns whether the folder is now ours; false where another process has it
  */
-export function lockState(folder: string): number | undefined {
-  const file = join(folder, 'licet.pid');
+export function lockState(folder: string): boolean {
   mkdirSync(folder, { recursive: true });
+  const lock = new DatabaseSync(join(folder, 'licet.lock'), { timeout: 0 });
   try {
-    const owner = Number(readFileSync(file, 'utf8'));
-    if (owner > 0 && isRunning(owner)) return owner;
+    lock.exec('begin exclusive');
+    held.push(lock);
+    return true;
   } catch {
-    // Nobody has locked it.
+    lock.close();
+    return false;
   }
-  writeFileSync(file, `${process.pid}\n`);
-  process.on('exit', () => rmSync(file, { force: true }));
-  return undefined;
 }

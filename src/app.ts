@@ -5,6 +5,7 @@ import { v1 } from './api/v1/validate';
 import { v2 } from './api/v2';
 import { refuse } from './api/validate';
 import { acceptedIntents, declaredIntents } from './auth/middleware';
+import { drainBody } from './body';
 import { API_INTENTS, type ApiIntent } from './enums';
 import { ApiError } from './errors';
 import { logFailure } from './log';
@@ -23,11 +24,9 @@ export const app = new Hono<{ Bindings: Env }>({ getPath: plainPath })
     await next();
     c.header('Cache-Control', 'no-store');
   })
-  .use(async function readToEnd(c, next) {
+  .use(async function drainUnread(c, next) {
     await next();
-    // Who is refused early may still be sending: unread, some proxies drop the answer with the body.
-    const { body, bodyUsed } = c.req.raw;
-    if (body && !bodyUsed) await body.pipeTo(new WritableStream()).catch(() => undefined);
+    await drainBody(c.req.raw);
   })
   .route('/api/v1', v1)
   .route('/api/v2', v2)

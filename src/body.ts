@@ -1,13 +1,50 @@
+type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
+
+/** How much of an unwanted body is read before the answer, and for how long. */
+const MAX_DRAINED_BYTES = 8 * 1024 * 1024;
+const MAX_DRAINING_MS = 1_000;
+
+/** The next part of a body; undefined at its end, and where the client broke off. */
+const nextPart = (reader: BodyReader): Promise<Uint8Array | undefined> =>
+  reader.read().then(
+    ({ value }) => value,
+    () => undefined,
+  );
+
 /**
- * Reads a request's body as text; null for one of more than `maxBytes`. It is read to its end either
- * way: a client that is still sending would not see the answer.
+ * Reads on in a body that nobody wants, for a while: a client that is still sending, and some
+ * proxies, would not see the answer otherwise.
  */
-export async function readBody(request: Request, maxBytes: number): Promise<string | null> {
+async function drain(reader: BodyReader): Promise<void> {
+  const cancel = () => reader.cancel().catch(() => undefined);
+  const timer = setTimeout(cancel, MAX_DRAINING_MS);
+  for (let sizeBytes = 0; sizeBytes < MAX_DRAINED_BYTES; ) {
+    const part = await nextPart(reader);
+    if (part === undefined) break;
+    sizeBytes += part.byteLength;
+  }
+  clearTimeout(timer);
+  await cancel();
+}
+
+/** Drains what of a request's body nobody has read. */
+export async function drainBody({ body, bodyUsed }: Request): Promise<void> {
+  if (body && !bodyUsed) await drain(body.getReader());
+}
+
+/** A request's body as text, as far as it arrived; null for one of more than `maxBytes`. */
+export async function readBody({ body }: Request, maxBytes: number): Promise<string | null> {
+  if (!body) return '';
+  const reader: BodyReader = body.getReader();
   const parts: Uint8Array[] = [];
   let sizeBytes = 0;
-  for await (const part of request.body ?? []) {
+  for (let part = await nextPart(reader); part; part = await nextPart(reader)) {
     sizeBytes += part.byteLength;
-    if (sizeBytes <= maxBytes) parts.push(part);
+    if (sizeBytes > maxBytes) {
+      await drain(reader);
+      return null;
+    }
+    parts.push(part);
   }
-  return sizeBytes > maxBytes ? null : await new Blob(parts).text();
+  return await new Blob(parts).text();
 }

@@ -3,7 +3,8 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
 /**
  * Rows of which one of the columns holds the text, without regard to the case of A to Z, which is
- * what SQLite knows. It reads every row that other conditions leave: the price of a free search. `instr` and not `like`, whose patterns D1 limits to 50 bytes.
+ * what SQLite knows. It reads every row that other conditions leave: the price of a free search.
+ * `instr` and not `like`, whose patterns D1 limits to 50 bytes.
  */
 export function containsText(
   searched: string | undefined,

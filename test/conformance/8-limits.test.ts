@@ -89,6 +89,44 @@ describe.each(['v1', 'v2'])('the body of a %s validation', (version) => {
   });
 });
 
+describe('a client that does not come to an end', () => {
+  /** A POST whose body sends a byte now and then and never ends, or breaks off. */
+  function postForEver(path: string, token: string | null, breaksOff = false): Promise<Response> {
+    let timer: ReturnType<typeof setInterval> | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        const chunk = new Uint8Array(32 * KIB);
+        controller.enqueue(breaksOff ? new TextEncoder().encode('{"licenseKey":') : chunk);
+        if (breaksOff) controller.error(new Error('The client is gone'));
+        else timer = setInterval(() => controller.enqueue(chunk.subarray(0, 1)), 50);
+      },
+      cancel: () => clearInterval(timer),
+    });
+    const headers = { 'CF-Connecting-IP': '192.0.2.115', ...(token !== null && { TOKEN: token }) };
+    return exports.default.fetch(`http://licet.test${path}`, { method: 'POST', headers, body });
+  }
+
+  it.each([
+    { path: '/api/v2/products', token: null, status: 401 },
+    { path: '/api/v2/nothing', token: ROOT_TOKEN, status: 404 },
+    { path: '/api/v1/validate', token: null, status: 413 },
+  ])('is answered $status by $path all the same, soon', async ({ path, token, status }) => {
+    const start = performance.now();
+    const answer = await postForEver(path, token);
+    expect(answer.status).toBe(status);
+    await answer.text();
+    expect(performance.now() - start).toBeLessThan(4_000);
+  });
+
+  it('that breaks off answers 400 and is recorded as a body that cannot be read', async () => {
+    const answer = await postForEver('/api/v1/validate', null, true);
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toEqual({ valid: false, message: 'Body must be a JSON object' });
+    const [record] = await historyOf({ ip: '192.0.2.115', limit: '1' }, 1);
+    expect(record).toMatchObject({ responseType: 'INVALID_REQUEST', successful: true });
+  });
+});
+
 describe('a validation that is too large', () => {
   it('is recorded with the connecting address, and binds and counts nothing', async () => {
     const { totalRequests } = await getLicense(license.id);

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -86,6 +86,26 @@ describe('npm start', () => {
     expect(statSync(join(folder, 'v3')).mode & 0o077).toBe(0);
     const explorer = `${service.address}/cdn-cgi/local/explorer/api/d1/database`;
     expect((await fetch(explorer)).status).toBe(404);
+  });
+
+  it('watches the address on which it listens, and ends well when it is asked to', async () => {
+    const other = newFolder();
+    const port = String(await freePort());
+    const child = spawn(
+      process.execPath,
+      ['scripts/start.ts', '--persist-to', other, '--port', port, '--ip', '127.0.0.2'],
+      { stdio: 'pipe' },
+    );
+    const ended = ending(child);
+    await vi.waitFor(() => fetch(`http://127.0.0.2:${port}/api/v2/healthy`), { timeout: 30_000 });
+    await new Promise<void>((resolve) =>
+      child.stdout?.on('data', (chunk) => String(chunk).includes('Stop') && resolve()),
+    );
+    child.kill('SIGTERM');
+    const { code, output } = await ended;
+    expect(output).toContain(`Licet runs on http://127.0.0.2:${port}`);
+    expect(code).toBe(0);
+    rmSync(other, { recursive: true });
   });
 
   it('ends with the npm that started it', async () => {

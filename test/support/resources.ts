@@ -265,7 +265,7 @@ export const customers: Resource = {
   },
   changes: identityFields,
   cleared: Object.fromEntries(Object.keys(identityFields()).map((field) => [field, null])),
-  systemFields: { createdAt: LONG_AGO, lastLoginAt: LONG_AGO, chatTokenExpiry: LONG_AGO },
+  systemFields: { createdAt: LONG_AGO },
   updateTime: 'none',
 };
 

@@ -9,7 +9,7 @@ export const MAX_LIMIT = 1000;
 /** How many rows are held at a time while a complete list is sent. */
 const CHUNK_ROWS = 1_000;
 
-export const pageLimit = z
+const pageLimit = z
   .string()
   .regex(/^[1-9]\d{0,3}$/, `must be an integer from 1 to ${MAX_LIMIT}`)
   .transform(Number)
