@@ -23,6 +23,27 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/node/**'],
           setupFiles: ['./test/support/migrate.ts'],
+          // Each file starts a Worker anew: bundled, the libraries load once and not module by module.
+          deps: {
+            optimizer: {
+              ssr: {
+                enabled: true,
+                include: [
+                  'zod',
+                  'hono',
+                  'drizzle-orm',
+                  'drizzle-orm/d1',
+                  'drizzle-orm/sqlite-core',
+                  'fast-check',
+                  'ipaddr.js',
+                  '@hono/zod-validator',
+                  'hono/route',
+                  'hono/http-exception',
+                  'hono/utils/url',
+                ],
+              },
+            },
+          },
         },
       },
       {
