@@ -78,10 +78,3 @@ export function networksHolding(canonical: string): string[] {
   const bits = lengthBits(address);
   return Array.from({ length: bits + 1 }, (_, index) => formatNetwork(address, bits - index));
 }
-
-/**
- * The canonical address from which a request came, as Cloudflare tells it and never
- * `X-Forwarded-For`, which a client can write (1.2). Null where nobody tells it.
- */
-export const connectingAddressOf = (request: Request): string | null =>
-  canonicalAddress(request.headers.get('CF-Connecting-IP') ?? '');

@@ -2,10 +2,8 @@ import type { Context } from 'hono';
 import { readBody } from '../body';
 import { openDatabase } from '../db/client';
 import type { RequestType, ResponseType } from '../enums';
-import { foldLicenseKey } from '../licenses/key';
-import { isFirstInWindow, isOverLimit, WINDOW_SECONDS } from '../limits';
 import { logFailure } from '../log';
-import { connectingAddressOf } from '../network';
+import { canonicalAddress } from '../network';
 import { toTimestampWithoutOffset } from '../time';
 import type { LicenseSnapshot, Outcome } from '../validation/decide';
 import {
@@ -53,10 +51,13 @@ const validBody = (message: string, license: LicenseSnapshot) => ({
 /** A refusal in the two fields that programs expect: many take exactly 200 for yes, all else for no. */
 export const refuse = (
   c: Context,
-  status: 400 | 404 | 405 | 413 | 429 | 503,
+  status: 400 | 404 | 405 | 413 | 503,
   message: string,
   headers: Record<string, string> = {},
 ): Response => c.json({ valid: false, message }, status, headers);
+
+const connectingAddressOf = (c: Context): string | null =>
+  canonicalAddress(c.req.header('CF-Connecting-IP') ?? '');
 
 /** Writes the record after the answer; the platform keeps the process alive for it. */
 function record(c: ValidationContext, requestedAt: number, request: NewRequest): void {
@@ -71,7 +72,7 @@ function record(c: ValidationContext, requestedAt: number, request: NewRequest):
 /** Validates a license [4.7] and records the request [2.4]. */
 export const validateLicense = (requestType: RequestType) =>
   async function validateLicense(c: ValidationContext): Promise<Response> {
-    const connectingAddress = connectingAddressOf(c.req.raw);
+    const connectingAddress = connectingAddressOf(c);
     const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES);
     const now = Date.now();
     if (bodyText === null) {
@@ -87,26 +88,10 @@ export const validateLicense = (requestType: RequestType) =>
       return refuse(c, 400, parsed.message);
     }
     const { request } = parsed;
-    const refuseFlood = (key: string, spam: boolean) => {
-      const flood = newRecord(requestType, request, 'RATE_LIMITED', { spam });
-      if (isFirstInWindow(key, now)) record(c, now, flood);
-      return refuse(c, 429, 'Too many requests', { 'Retry-After': String(WINDOW_SECONDS) });
-    };
-    const key = `${connectingAddress} ${foldLicenseKey(request.licenseKey).slice(0, 255)}`;
-    if (connectingAddress !== null && (await isOverLimit(c.env.VALIDATION_LIMITER, key))) {
-      return refuseFlood(key, false);
-    }
     try {
       const requireHwid = c.env.REQUIRE_HWID === 'true';
       const context = { connectingAddress, requireHwid };
       const { outcome, license } = await validate(openDatabase(c.env.DB), request, context, now);
-      if (
-        outcome.responseType === 'LICENSE_NOT_FOUND' &&
-        connectingAddress !== null &&
-        (await isOverLimit(c.env.FAILED_LOOKUP_LIMITER, connectingAddress))
-      ) {
-        return refuseFlood(connectingAddress, true);
-      }
       const message = messageOf(outcome);
       record(
         c,

@@ -3,8 +3,6 @@ import { matchedRoutes } from 'hono/route';
 import { openDatabase } from '../db/client';
 import type { ApiIntent } from '../enums';
 import { ApiError } from '../errors';
-import { isOverLimit, WINDOW_SECONDS } from '../limits';
-import { connectingAddressOf } from '../network';
 import { authenticate } from './tokens';
 
 export interface AuthEnv {
@@ -22,14 +20,7 @@ export const requireToken = (): MiddlewareHandler<AuthEnv> =>
       Date.now(),
       (write) => c.executionCtx.waitUntil(write.catch(() => undefined)),
     );
-    if (!tokenIntents) {
-      const address = connectingAddressOf(c.req.raw);
-      if (address !== null && (await isOverLimit(c.env.FAILED_TOKEN_LIMITER, address))) {
-        const headers = { 'Retry-After': String(WINDOW_SECONDS) };
-        throw new ApiError(429, 'Too many requests without a live token', headers);
-      }
-      throw new ApiError(401, 'Token is missing, unknown, expired or revoked');
-    }
+    if (!tokenIntents) throw new ApiError(401, 'Token is missing, unknown, expired or revoked');
     c.set('tokenIntents', tokenIntents);
     await next();
   };

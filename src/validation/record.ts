@@ -11,7 +11,7 @@ import { cutLogged, type PartialRequest } from './request';
 export type NewRequest = Omit<typeof requests.$inferInsert, 'id' | 'nonce'>;
 
 /** What is known of a request only once it is decided; `licenseId` is null for an unknown key. */
-export type RecordDetails = Pick<NewRequest, 'licenseId' | 'blockReason' | 'remarks' | 'spam'>;
+export type RecordDetails = Pick<NewRequest, 'licenseId' | 'blockReason' | 'remarks'>;
 
 /** The record of a request [2.4]. */
 export const newRecord = (
