@@ -23,8 +23,8 @@ type Value = string | number | SQL;
 
 /**
  * Rows in which a column has a value, found without the column's index: a unary plus keeps SQLite
- * from it. For columns that select little, which SQLite, knowing no statistics, would take for
- * one as good as the next. Undefined asks for nothing.
+ * from it. For columns that select little: without statistics SQLite cannot tell them from those that
+ * select much. Undefined asks for nothing.
  */
 export const equalsUnindexed = (column: SQLiteColumn, value: Value | undefined): SQL | undefined =>
   value === undefined ? undefined : sql`+${column} = ${value}`;
