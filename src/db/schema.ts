@@ -254,3 +254,25 @@ export const tokens = sqliteTable(
     check('tokens_intents', sql`json_valid(${t.intents})`),
   ],
 );
+
+/**
+ * What has changed of that which is also held outside of the database: licenses (`license:` and the
+ * folded key), tokens (`token:` and the hash), and the blacklist as a whole (`blacklist`). Triggers
+ * write it, in the transaction of the change, so that no writer can forget it. It tells which copies
+ * are stale, and which are still to be published (see docs/edge.md).
+ *
+ * - `seq` grows with every change to anything: who has read up to one reads on from there.
+ * - `publishedRevision` is the revision that was put into KV last; below `revision` it has to be put.
+ * - `publishedAt` is when, until it is confirmed that KV holds it; then null.
+ */
+export const changes = sqliteTable(
+  'changes',
+  {
+    subject: text('subject').primaryKey(),
+    seq: integer('seq').notNull(),
+    revision: integer('revision').notNull(),
+    publishedRevision: integer('published_revision').notNull().default(0),
+    publishedAt: integer('published_at'),
+  },
+  (t) => [uniqueIndex('changes_seq').on(t.seq)],
+);
