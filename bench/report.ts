@@ -1,0 +1,95 @@
+import { styleText } from 'node:util';
+import type { Result } from './contest.ts';
+
+/** What a scenario found. */
+export interface Finding {
+  scenario: string;
+  /** What it measures. */
+  title: string;
+  results: Result[];
+  targets: Target[];
+  /** Requests that were lost, recorded twice, or answered wrongly: these fail the run. */
+  faults: string[];
+  /** What else is to be known. */
+  notes: string[];
+  /** In megabytes, at even distances. */
+  memory?: { bareMegabytes: number[]; hotMegabytes: number[] };
+}
+
+/** A figure and what it should be; missing it fails nothing: the machine may be busy. */
+export interface Target {
+  text: string;
+  value: number | null;
+  isMet: boolean;
+}
+
+/** Tells the person who waits what is under way. */
+export const progress = (message: string): void =>
+  console.error(styleText('gray', `… ${message}`, { stream: process.stderr }));
+
+export const round = (value: number, digits = 2): number => Number(value.toFixed(digits));
+
+const roundOrDash = (value: number | null, digits: number): number | string =>
+  value === null ? '–' : round(value, digits);
+
+export const atLeast = (text: string, value: number, limit: number): Target => ({
+  text: `${text}: at least ${limit}`,
+  value: round(value, 3),
+  isMet: value >= limit,
+});
+
+export const atMost = (text: string, value: number | null, limit: number): Target => ({
+  text: `${text}: at most ${limit}`,
+  value: value === null ? null : round(value, 3),
+  isMet: value !== null && value <= limit,
+});
+
+function rowOf(result: Result): Record<string, number | string> {
+  return {
+    connections: result.connections,
+    load: result.name,
+    'req/s': round(result.requestsPerSecond, 0),
+    ratio: round(result.throughputRatio),
+    'p50 ms': round(result.p50Ms),
+    'p99 ms': round(result.p99Ms),
+    'p99 ratio': round(result.p99Ratio),
+    'CPU µs': roundOrDash(result.cpuMicroseconds, 0),
+    'stored after ms': roundOrDash(result.storedAfterMs, 0),
+  };
+}
+
+/** A table with headings, numbers to the right. */
+function toTable(rows: readonly Record<string, number | string>[]): string {
+  const [first] = rows;
+  if (!first) return '';
+  const headings = Object.keys(first);
+  const cells = [headings, ...rows.map((row) => Object.values(row).map(String))];
+  const isNumber = (column: number) =>
+    rows.some((row) => typeof Object.values(row)[column] === 'number');
+  const widths = headings.map((_, column) =>
+    Math.max(...cells.map((line) => line[column]?.length ?? 0)),
+  );
+  return cells
+    .map((line) =>
+      line
+        .map((cell, column) =>
+          isNumber(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
+    .map((line) => `  ${line}`)
+    .join('\n');
+}
+
+/** Prints what a scenario found. */
+export function printFinding({ title, results, targets, faults, notes }: Finding): void {
+  console.log(`\n${styleText('bold', title)}`);
+  if (results.length > 0) console.log(toTable(results.map(rowOf)));
+  for (const note of notes) console.log(`  ${note}`);
+  for (const { text, value, isMet } of targets) {
+    const verdict = isMet ? styleText('green', '✓ met    ') : styleText('yellow', '✗ not met');
+    console.log(`  ${verdict} ${text} (${value ?? 'not known'})`);
+  }
+  for (const fault of faults) console.log(`  ${styleText('red', `✗ ${fault}`)}`);
+}

@@ -1,0 +1,90 @@
+import type { ExpectedAnswer } from './load.ts';
+import { addressOf, hardwareIdOf, licenseKeyOf } from './population.ts';
+
+/** What game servers send, and what they are to be answered. */
+
+/** One validation: of which license, from which of its two servers. */
+interface Asked {
+  licenseKey: string;
+  address: string;
+  hardwareId: string;
+}
+
+/** The bytes of a validation as a Java program sends it; with a token it goes to v2. */
+function toBytes({ licenseKey, address, hardwareId }: Asked, token?: string): Uint8Array {
+  const body = JSON.stringify({
+    licenseKey,
+    productId: 1,
+    ip: address,
+    hwid: hardwareId,
+    productVersion: '1.4.2',
+    operatingSystem: 'Linux',
+    operatingSystemVersion: '6.1.0-18-amd64',
+    operatingSystemArchitecture: 'amd64',
+    javaVersion: '17.0.9',
+  });
+  const head = [
+    `POST /api/${token === undefined ? 'v1' : 'v2'}/validate HTTP/1.1`,
+    'Host: licet.example',
+    'User-Agent: Java/17.0.9',
+    'Accept: */*',
+    'Content-Type: application/json; utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    // As the platform sets it.
+    `CF-Connecting-IP: ${address}`,
+    ...(token === undefined ? [] : [`TOKEN: ${token}`]),
+  ];
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/** The requests of a load by their index. */
+export type RequestAt = (index: number) => Uint8Array;
+
+/** The same requests over and over, ready before the load begins. */
+function cycle(requests: readonly Uint8Array[]): RequestAt {
+  const [first] = requests;
+  if (!first) throw new RangeError('There is nothing to send');
+  return (index) => requests[index % requests.length] ?? first;
+}
+
+const fromSlot = (id: number, slot: number): Asked => ({
+  licenseKey: licenseKeyOf(id),
+  address: addressOf(id, slot),
+  hardwareId: hardwareIdOf(id, slot),
+});
+
+/** Validations of licenses in turn, by their first bound server, in the next turn by the second. */
+export const boundRequests = (ids: readonly number[], token?: string): RequestAt =>
+  cycle([1, 2].flatMap((slot) => ids.map((id) => toBytes(fromSlot(id, slot), token))));
+
+/** Validations of licenses in turn, each turn by another server, which is not bound yet. */
+export const newServerRequests =
+  (ids: readonly number[]): RequestAt =>
+  (index) =>
+    toBytes(fromSlot(ids[index % ids.length] ?? 1, 3 + Math.floor(index / ids.length)));
+
+const unknownKey = (index: number): Asked => ({
+  ...fromSlot((index % 60_000) + 1, 1),
+  licenseKey: `NO-LICENSE-${String(index).padStart(9, '0')}`,
+});
+
+/** So many keys that no license has, over and over. */
+export const unknownRequests = (count: number): RequestAt =>
+  cycle(Array.from({ length: count }, (_, index) => toBytes(unknownKey(index))));
+
+/** Keys that no license has, each once. They differ from those of `unknownRequests`. */
+export const neverRepeatedRequests: RequestAt = (index) => toBytes(unknownKey(100_000_000 + index));
+
+/** The answer of the bare Worker. */
+export const BARE_ANSWER: ExpectedAnswer = { status: 200, body: '{"valid":true,"message":"' };
+
+/** The answer for a license that is good for so many servers, up to its count of requests. */
+export const validAnswer = (maxServers: number): ExpectedAnswer => ({
+  status: 200,
+  body: `{"valid":true,"message":"License is valid","hardwareLocked":true,"iPLocked":true,"expiryDate":null,"maxIPs":${maxServers},"maxHWIDs":${maxServers},"totalRequests":`,
+});
+
+export const UNKNOWN_ANSWER: ExpectedAnswer = {
+  status: 400,
+  body: '{"valid":false,"message":"License not found or invalid"}',
+};

@@ -1,0 +1,23 @@
+import { binding } from './binding.ts';
+import { cold } from './cold.ts';
+import { growth } from './growth.ts';
+import { hot } from './hot.ts';
+import { limits } from './limits.ts';
+import { memory } from './memory.ts';
+import type { Scenario } from './scenario.ts';
+import { token } from './token.ts';
+import { unknown } from './unknown.ts';
+
+/** All scenarios by name, in the order in which they run. */
+export const SCENARIOS = {
+  hot,
+  token,
+  unknown,
+  cold,
+  binding,
+  growth,
+  limits,
+  memory,
+} as const satisfies Record<string, Scenario>;
+
+export type ScenarioName = keyof typeof SCENARIOS;

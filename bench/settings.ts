@@ -1,0 +1,46 @@
+/** How much is measured. */
+export interface Settings {
+  /** The levels of the scenarios that are measured at several ones. */
+  connections: readonly number[];
+  rounds: number;
+  /** How long one load is sent in one round. */
+  turnSeconds: number;
+  warmUpRequests: number;
+  /** How many licenses are asked for in turn. */
+  licenses: number;
+  /** How many requests a round of the loads has that cannot go on for long. */
+  countedRequests: number;
+  /** The large shop of the growth. */
+  manyLicenses: number;
+  blacklistEntries: number;
+  /** How many requests memory is watched over. */
+  memoryRequests: number;
+}
+
+export const FULL: Settings = {
+  connections: [1, 16, 64],
+  rounds: 5,
+  turnSeconds: 1.5,
+  warmUpRequests: 6_000,
+  licenses: 1_000,
+  countedRequests: 1_000,
+  manyLicenses: 100_000,
+  blacklistEntries: 10_000,
+  memoryRequests: 1_000_000,
+};
+
+/** A smoke run: everything is tried, and little is told of speed. */
+export const QUICK: Settings = {
+  connections: [16],
+  rounds: 3,
+  turnSeconds: 0.2,
+  warmUpRequests: 300,
+  licenses: 100,
+  countedRequests: 100,
+  manyLicenses: 5_000,
+  blacklistEntries: 1_000,
+  memoryRequests: 10_000,
+};
+
+/** The level at which the targets are set. */
+export const TARGET_CONNECTIONS = 16;

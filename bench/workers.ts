@@ -1,0 +1,229 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { COMPATIBILITY_DATE } from './bundle.ts';
+import { newFolder } from './folders.ts';
+import { type Population, populate } from './population.ts';
+import { workerdProcesses } from './workerd.ts';
+
+/** The Workers under load, each in a workerd of its own, on a socket that no proxy stands before. */
+
+export interface RunningWorker {
+  readonly url: URL;
+  /** Null where it cannot be told. */
+  readonly pid: number | null;
+}
+
+type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
+
+const LIMITS = {
+  VALIDATION_LIMITER: { namespace_id: '8701', simple: { limit: 60, period: 60 } },
+  FAILED_LOOKUP_LIMITER: { namespace_id: '8702', simple: { limit: 100, period: 60 } },
+  FAILED_TOKEN_LIMITER: { namespace_id: '8703', simple: { limit: 60, period: 60 } },
+} as const;
+
+/** How long records may take until they are stored. They should within two seconds. */
+const STORING_PATIENCE_MS = 60_000;
+const POLL_MS = 20;
+
+/** Of each binding, where it leads to. */
+interface Bindings {
+  d1Databases?: Record<string, string>;
+  kvNamespaces?: Record<string, string>;
+  ratelimits?: Record<string, { namespace_id: string; simple: { limit: number; period: 60 } }>;
+  bindings?: Record<string, string>;
+}
+
+async function startWorker(
+  script: string,
+  folder: string,
+  bindings: Bindings = {},
+): Promise<{ miniflare: Miniflare; url: URL; pid: number | null }> {
+  const others = workerdProcesses();
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      resourcePersistencePath: folder,
+      workers: [
+        {
+          name: 'worker',
+          modules: true,
+          script,
+          compatibilityDate: COMPATIBILITY_DATE,
+          unsafeDirectSockets: [{}],
+          ...bindings,
+        },
+      ],
+    }),
+  );
+  const url = await miniflare.unsafeGetDirectURL('worker');
+  const pid = workerdProcesses().find((process) => !others.includes(process)) ?? null;
+  return { miniflare, url, pid };
+}
+
+/** The Worker to compare with. */
+export class BareWorker implements RunningWorker, AsyncDisposable {
+  readonly url: URL;
+  readonly pid: number | null;
+  readonly #miniflare: Miniflare;
+  readonly #folder: string;
+
+  private constructor(miniflare: Miniflare, url: URL, pid: number | null, folder: string) {
+    this.url = url;
+    this.pid = pid;
+    this.#miniflare = miniflare;
+    this.#folder = folder;
+  }
+
+  static async start(script: string): Promise<BareWorker> {
+    const folder = newFolder();
+    const { miniflare, url, pid } = await startWorker(script, folder);
+    return new BareWorker(miniflare, url, pid, folder);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#miniflare.dispose();
+    rmSync(this.#folder, { recursive: true });
+  }
+}
+
+/** What the database and the answers say of the same requests. */
+export interface Tally {
+  /** Validations that were answered, and of these the ones of licenses that there are. */
+  answered: number;
+  answeredKnown: number;
+  /** Records in the history. */
+  stored: number;
+  /** The sum of the licenses' totals. */
+  totals: number;
+  /** Licenses whose total is not the number of their records. */
+  miscounted: number;
+}
+
+export interface ServiceOptions {
+  population: Population;
+  /** With the rate limiters bound. */
+  isLimited?: boolean;
+}
+
+/** Licet with a shop in its database. */
+export class LicetService implements RunningWorker, AsyncDisposable {
+  readonly #script: string;
+  readonly #isLimited: boolean;
+  readonly #folder = newFolder();
+  #answered = { known: 0, unknown: 0 };
+  /** Of all records that were awaited. */
+  #lastRecord = 0;
+  #worker: Awaited<ReturnType<typeof startWorker>> | undefined;
+
+  private constructor(script: string, isLimited: boolean) {
+    this.#script = script;
+    this.#isLimited = isLimited;
+  }
+
+  static async start(
+    script: string,
+    { population, isLimited = false }: ServiceOptions,
+  ): Promise<LicetService> {
+    const service = new LicetService(script, isLimited);
+    await service.restart();
+    await populate(await service.#database(), population);
+    return service;
+  }
+
+  /** Ends the Worker, if there is one, and starts it anew on what is stored. */
+  async restart(): Promise<void> {
+    await this.#worker?.miniflare.dispose();
+    this.#worker = await startWorker(this.#script, this.#folder, {
+      d1Databases: { DB: 'DB' },
+      kvNamespaces: { SNAPSHOTS: 'SNAPSHOTS' },
+      ratelimits: this.#isLimited ? LIMITS : {},
+      bindings: { ROOT_TOKEN: '', REQUIRE_HWID: 'false', REQUEST_RETENTION_DAYS: '0' },
+    });
+  }
+
+  get url(): URL {
+    return this.#running.url;
+  }
+
+  get pid(): number | null {
+    return this.#running.pid;
+  }
+
+  get #running() {
+    if (!this.#worker) throw new Error('The service does not run');
+    return this.#worker;
+  }
+
+  #database(): Promise<Database> {
+    return this.#running.miniflare.getD1Database('DB', 'worker');
+  }
+
+  async #numberFrom(sql: string): Promise<number> {
+    const row = await (await this.#database()).prepare(sql).first<{ n: number }>();
+    return row?.n ?? 0;
+  }
+
+  /** Runs what the platform runs every minute. */
+  async runScheduled(): Promise<void> {
+    const worker = await this.#running.miniflare.getWorker('worker');
+    await worker.scheduled({});
+  }
+
+  /**
+   * Waits for the records of requests that were just answered.
+   *
+   * @returns how long that took, in milliseconds
+   */
+  async awaitRecords(count: number, areKnown: boolean): Promise<number> {
+    this.#answered[areKnown ? 'known' : 'unknown'] += count;
+    const start = performance.now();
+    const patience = start + STORING_PATIENCE_MS;
+    const newOnes = `from requests where id > ${this.#lastRecord}`;
+    let stored = await this.#numberFrom(`select count(*) as n ${newOnes}`);
+    while (stored < count && performance.now() < patience) {
+      await wait(POLL_MS);
+      stored = await this.#numberFrom(`select count(*) as n ${newOnes}`);
+    }
+    const tookMs = performance.now() - start;
+    this.#lastRecord = await this.#numberFrom(`select max(id) as n from requests`);
+    return tookMs;
+  }
+
+  async tally(): Promise<Tally> {
+    const { known, unknown } = this.#answered;
+    return {
+      answered: known + unknown,
+      answeredKnown: known,
+      stored: await this.#numberFrom('select count(*) as n from requests'),
+      totals: await this.#numberFrom('select sum(total_requests) as n from licenses'),
+      miscounted: await this.#numberFrom(
+        `select count(*) as n
+         from licenses l left join (
+           select license_id, count(*) as records from requests group by license_id
+         ) r on r.license_id = l.id
+         where l.total_requests <> ifnull(r.records, 0)`,
+      ),
+    };
+  }
+
+  /** How many values are bound to licenses. */
+  bindings(): Promise<number> {
+    return this.#numberFrom('select count(*) as n from bindings');
+  }
+
+  /** Names for the values in KV; each write gives its value a new one. */
+  kvValues(): Set<string> {
+    try {
+      return new Set(readdirSync(join(this.#folder, 'kv', 'SNAPSHOTS', 'blobs')));
+    } catch {
+      // Nothing was ever written.
+      return new Set();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker?.miniflare.dispose();
+    rmSync(this.#folder, { recursive: true });
+  }
+}
