@@ -71,7 +71,7 @@ export async function sendTo(
   const storedAfterMs = records
     ? await records.service.awaitRecords(answered, records.areKnown)
     : null;
-  await idle(worker.pid);
+  if (records) await idle(worker.pid);
   const cpuAfter = cpuSecondsOf(worker.pid);
   const cpuMicroseconds =
     cpuBefore === null || cpuAfter === null

@@ -21,7 +21,7 @@ export const FULL: Settings = {
   connections: [1, 16, 64],
   rounds: 5,
   turnSeconds: 1.5,
-  warmUpRequests: 6_000,
+  warmUpRequests: 4_000,
   licenses: 1_000,
   countedRequests: 1_000,
   manyLicenses: 100_000,
@@ -32,11 +32,11 @@ export const FULL: Settings = {
 /** A smoke run: everything is tried, and little is told of speed. */
 export const QUICK: Settings = {
   connections: [16],
-  rounds: 3,
+  rounds: 2,
   turnSeconds: 0.2,
-  warmUpRequests: 300,
+  warmUpRequests: 200,
   licenses: 100,
-  countedRequests: 100,
+  countedRequests: 60,
   manyLicenses: 5_000,
   blacklistEntries: 1_000,
   memoryRequests: 10_000,

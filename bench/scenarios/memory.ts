@@ -73,7 +73,12 @@ export async function memory(bench: Bench): Promise<Finding> {
     results: [],
     targets: [atMost('memory in the end to that after the warm-up', growthOf(hot), MAX_GROWTH)],
     faults: faultsOf(results, [tally]),
-    notes: [describeTally(tally), ...describe('bare', bare), ...describe('hot', hot)],
+    notes: [
+      describeTally(tally),
+      ...service.logs(),
+      ...describe('bare', bare),
+      ...describe('hot', hot),
+    ],
     memory: { bareMegabytes: bare.megabytes, hotMegabytes: hot.megabytes },
   };
 }

@@ -60,7 +60,11 @@ export async function measure(plan: Plan): Promise<Finding> {
 
     finding.results.push(...results);
     finding.faults.push(...faultsOf(results, tallies), ...(inspected.faults ?? []));
-    finding.notes.push(...tallies.map(describeTally), ...(inspected.notes ?? []));
+    finding.notes.push(
+      ...tallies.map(describeTally),
+      ...services.flatMap((service) => service.logs()),
+      ...(inspected.notes ?? []),
+    );
     if (connections === TARGET_CONNECTIONS) {
       const resultOf = (name: string): Result => {
         const result = results.find((one) => one.name === name);
