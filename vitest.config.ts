@@ -21,7 +21,7 @@ export default defineConfig({
         test: {
           name: 'workers',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/node/**'],
+          exclude: ['test/node/**', 'test/model/**'],
           setupFiles: ['./test/support/migrate.ts'],
           // Each file starts a Worker anew: bundled, the libraries load once and not module by module.
           deps: {
@@ -50,7 +50,7 @@ export default defineConfig({
         // Runs in Node: what is started, packed or read from outside.
         test: {
           name: 'node',
-          include: ['test/node/**/*.test.ts'],
+          include: ['test/node/**/*.test.ts', 'test/model/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

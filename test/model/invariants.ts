@@ -1,0 +1,357 @@
+import type { VirtualClock } from './clock.ts';
+import type { FakeD1 } from './fake-d1.ts';
+import type { Invocation } from './invocation.ts';
+import type { Answer, Isolate } from './isolate.ts';
+import type { Link } from './link.ts';
+import type { AdminTask, Floors, Validation, ValidationTask } from './tasks.ts';
+import {
+  type Asked,
+  blacklistVerdict,
+  type Change,
+  type History,
+  type LicenseState,
+  licenseVerdict,
+  type Truth,
+  tokenVerdict,
+  validMessage,
+} from './truth.ts';
+
+/** What must never happen, whatever else does. */
+
+/** Across the network every location sees a change within this time (1.5). */
+const FRESHNESS_MS = 60_000;
+/** What the platform lets run after an answer: within it a record is written. */
+const RECORDING_MS = 30_000;
+/** A database that cannot be reached for less than this costs no record (1.6). */
+const SHORT_OUTAGE_MS = 3_000;
+
+/** The first invariant that a run broke. */
+export class Violation extends Error {
+  override name = 'Violation';
+}
+
+export interface Observed {
+  clock: VirtualClock;
+  database: FakeD1;
+  truth: Truth;
+  /** The way to the database from a location. */
+  databaseLink: (location: string) => Link;
+  /** Messages of the queue that were given up, as JSON. */
+  deadLetters: readonly string[];
+  /**
+   * Whether a license whose values are bound validates while the database cannot be reached (1.5).
+   */
+  answersFromCopies: boolean;
+}
+
+export class Invariants {
+  readonly #world: Observed;
+  readonly #changedBy = new WeakMap<Isolate, Map<string, number>>();
+
+  constructor(world: Observed) {
+    this.#world = world;
+  }
+
+  /** Judges a commit: bindings never exceed a limit, and nothing changes but what was asked for. */
+  afterWrite(invocation: Invocation): void {
+    const { clock, truth } = this.#world;
+    const { task } = invocation;
+    for (const change of truth.observe(clock.now)) {
+      if (change.kind === 'license') checkBindings(change.before, change.after);
+      if (task.kind === 'admin') checkAdminChange(task, change);
+      else if (task.kind === 'validation') checkBinding(task, change, invocation.startedAt);
+      else throw new Violation(`The scheduled handler changed a ${change.kind}`);
+    }
+    if (task.kind === 'admin') task.writtenIndex = this.#historyOf(task)?.index ?? null;
+  }
+
+  #historyOf({ id, change }: AdminTask): History<unknown> | undefined {
+    const { truth } = this.#world;
+    switch (change.of) {
+      case 'license':
+        return id === null ? undefined : truth.licenses.get(id);
+      case 'token':
+        return id === null ? undefined : truth.tokens.get(id);
+      case 'blacklist':
+        return truth.blacklist;
+      case 'product':
+        return undefined;
+    }
+  }
+
+  /**
+   * What a validation that this isolate begins now must know at least: the changes that it has made
+   * and answered itself.
+   */
+  floorsOf(isolate: Isolate, licenseId: number | null, tokenId: number | null): Floors {
+    const changed = this.#changedBy.get(isolate);
+    return {
+      license: changed?.get(`license ${licenseId}`) ?? 0,
+      token: changed?.get(`token ${tokenId}`) ?? 0,
+      blacklist: changed?.get('blacklist') ?? 0,
+    };
+  }
+
+  /** Judges what an administrator was told: what is done has been in the database. */
+  afterAdmin(isolate: Isolate, invocation: Invocation, task: AdminTask, answer: Answer): void {
+    if (answer.status >= 500) {
+      this.#checkExcuse(isolate, invocation, `${task.change.of}: status ${answer.status}`);
+      return;
+    }
+    if ([404, 409].includes(answer.status)) return;
+    if (![200, 201, 204].includes(answer.status)) {
+      throw new Violation(`An administrator got ${answer.status} ${JSON.stringify(answer.json)}`);
+    }
+    if (!this.#isDone(task, invocation.startedAt)) {
+      throw new Violation(`A change of a ${task.change.of} was answered and not made`);
+    }
+    const changed = this.#changedBy.get(isolate) ?? new Map<string, number>();
+    this.#changedBy.set(isolate, changed);
+    const subject = task.change.of === 'blacklist' ? 'blacklist' : `${task.change.of} ${task.id}`;
+    const index = Math.max(changed.get(subject) ?? 0, task.writtenIndex ?? 0);
+    changed.set(subject, index);
+  }
+
+  #isDone({ id, change }: AdminTask, since: number): boolean {
+    const { truth } = this.#world;
+    switch (change.of) {
+      case 'license': {
+        const histories = id === null ? truth.licenses.values() : [truth.licenses.get(id)];
+        return [...histories].some((history) => history?.since(since).some(change.isDone));
+      }
+      case 'token': {
+        const histories = id === null ? truth.tokens.values() : [truth.tokens.get(id)];
+        return [...histories].some((history) => history?.since(since).some(change.isDone));
+      }
+      case 'blacklist':
+        return truth.blacklist.since(since).some((entries) => change.isDone(entries ?? []));
+      case 'product':
+        return true;
+    }
+  }
+
+  /**
+   * Judges an answer: it must be what the truth said at some moment of the last 60 seconds, and not
+   * before a change that this process had made itself. Only while the asker cannot reach the database
+   * at all may it be older.
+   */
+  afterValidation({ task, isolate, invocation }: Validation, answer: Answer): void {
+    const { clock, answersFromCopies } = this.#world;
+    const given = verdictOf(answer);
+    if (given === 'limited') {
+      if (!invocation.isLimited) throw new Violation('An answer 429 without a rate limit');
+      return;
+    }
+    const right = this.#verdictsSince(
+      task,
+      invocation.startedAt,
+      task.isAfterQuiet ? clock.now : clock.now - FRESHNESS_MS,
+    );
+    if (given === 'unavailable') {
+      this.#checkExcuse(isolate, invocation, 'A validation answered 503');
+      const isBound = [...right].some((verdict) => verdict.startsWith('License is valid'));
+      if (task.isAfterQuiet && answersFromCopies && isBound) {
+        throw new Violation('Without the database a copy is missing: 503 and not 200');
+      }
+      return;
+    }
+    if (right.has(given)) return;
+    const mayBeOld = !task.isAfterQuiet && this.#isCutOff(isolate, invocation);
+    if (mayBeOld && this.#verdictsSince(task, invocation.startedAt, 0).has(given)) return;
+    const expected = [...right].join(' | ');
+    throw new Violation(`Stale or wrong: answered "${given}", which was not true: "${expected}"`);
+  }
+
+  /** What the truth said since a time, in messages and statuses. */
+  #verdictsSince(task: ValidationTask, startedAt: number, since: number): Set<string> {
+    const { truth } = this.#world;
+    const { asked, floors } = task;
+    const verdicts = new Set<string>();
+    if (task.tokenId !== null) {
+      const tokens = truth.tokens.get(task.tokenId)?.since(since, floors.token) ?? [];
+      const statuses = tokens.map((token) => tokenVerdict(token, startedAt));
+      for (const status of statuses) if (status !== null) verdicts.add(`status ${status}`);
+      if (!statuses.includes(null)) return verdicts;
+    }
+    const blocks = truth.blacklist
+      .since(since, floors.blacklist)
+      .map((entries) => blacklistVerdict(entries ?? [], asked));
+    for (const block of blocks) if (block !== null) verdicts.add(block);
+    if (!blocks.includes(null)) return verdicts;
+    const history = task.licenseId === null ? undefined : truth.licenses.get(task.licenseId);
+    for (const license of history?.since(since, floors.license) ?? [null]) {
+      const verdict = licenseVerdict(license, asked, startedAt);
+      if (verdict !== null) verdicts.add(verdict);
+    }
+    return verdicts;
+  }
+
+  /** Whether nothing of the database has reached the asker since it began, and it or others tried. */
+  #isCutOff(isolate: Isolate, { trips, startedAt }: Invocation): boolean {
+    const link = this.#world.databaseLink(isolate.location);
+    const { failed, succeeded } = trips.get(link) ?? { failed: 0, succeeded: 0 };
+    if (succeeded > 0) return false;
+    return (
+      failed > 0 ||
+      link.failedAt >= startedAt ||
+      link.wasDownThroughout(startedAt, this.#world.clock.now)
+    );
+  }
+
+  /** An answer that says no more than that something failed needs something that did. */
+  #checkExcuse(isolate: Isolate, { trips, startedAt }: Invocation, what: string): void {
+    const hasFailed = [...trips.values()].some(({ failed }) => failed > 0);
+    const link = this.#world.databaseLink(isolate.location);
+    if (!hasFailed && link.failedAt < startedAt) throw new Violation(`${what} for no reason`);
+  }
+
+  /** Judges the history, after quiet: each validation is in it exactly once, and counted. */
+  checkRecords(validations: readonly Validation[]): void {
+    const { database } = this.#world;
+    const records = new Map(
+      database
+        .read('select product_version, response_type from requests')
+        .map((row) => [String(row.product_version), String(row.response_type)] as const),
+    );
+    const [doubled] = database.read(
+      'select product_version as marker from requests group by 1 having count(*) > 1',
+    );
+    if (doubled) throw new Violation(`A validation was recorded twice: ${doubled.marker}`);
+    for (const validation of validations) this.#checkRecord(validation, records);
+
+    const [miscounted] = database.read(`
+      select id, total_requests as told, (
+        select count(*) from requests r where r.license_id = l.id and response_type <> 'RATE_LIMITED'
+      ) as counted from licenses l where told <> counted`);
+    if (miscounted) {
+      const { id, told, counted } = miscounted;
+      throw new Violation(`License ${id} counts ${told} requests and has ${counted} records`);
+    }
+  }
+
+  #checkRecord(validation: Validation, records: ReadonlyMap<string, string>): void {
+    const { task, answer, isolate } = validation;
+    const recorded = records.get(task.marker);
+    if (answer === null) {
+      if (isolate.crashedAt === null) throw new Violation(`${task.marker} was never answered`);
+      return;
+    }
+    const fitting = RESPONSE_TYPES[verdictOf(answer).replace(/ \(.*/, '')];
+    if (recorded === undefined) {
+      // Not recorded are who may not ask, or of whom that is not known, and all of a flood.
+      const isUnknown = answer.status === 503 && task.tokenId !== null;
+      const isOptional = fitting === undefined || answer.status === 429 || isUnknown;
+      if (isOptional || this.#mayBeUnrecorded(validation)) return;
+      throw new Violation(`${task.marker} was not recorded`);
+    }
+    if (!fitting?.includes(recorded)) {
+      throw new Violation(`${task.marker} was answered ${answer.status}, recorded as ${recorded}`);
+    }
+  }
+
+  /** A record is lost with its isolate, or when the database stays away for long. */
+  #mayBeUnrecorded({ task, isolate, invocation }: Validation): boolean {
+    const { startedAt, answeredAt } = invocation;
+    if (answeredAt === null) return true;
+    const until = answeredAt + RECORDING_MS;
+    if (isolate.crashedAt !== null && isolate.crashedAt <= until) return true;
+    if (this.#world.deadLetters.some((letter) => letter.includes(`"${task.marker}"`))) return true;
+    const link = this.#world.databaseLink(isolate.location);
+    return link.downTimeMs(startedAt, until) >= SHORT_OUTAGE_MS;
+  }
+}
+
+const NOT_FOUND = ['LICENSE_NOT_FOUND', 'PRODUCT_MISMATCH', 'LICENSE_DELETED'];
+
+/** How the history calls what was answered. */
+const RESPONSE_TYPES: Record<string, readonly string[]> = {
+  'IP address is blacklisted': ['IP_BLACKLISTED'],
+  'Hardware ID is blacklisted': ['HWID_BLACKLISTED'],
+  'License not found or invalid': NOT_FOUND,
+  'License is deactivated': ['LICENSE_DEACTIVATED'],
+  'License has expired': ['LICENSE_EXPIRED'],
+  'Max IPs reached': ['MAX_IPS_REACHED'],
+  'Max HWIDs reached': ['MAX_HWIDS_REACHED'],
+  'License is valid': ['VALID'],
+  limited: ['RATE_LIMITED'],
+  unavailable: ['ERROR'],
+};
+
+/** What an answer says, in the words of the truth. */
+function verdictOf({ status, json }: Answer): string {
+  if (status === 401 || status === 403) return `status ${status}`;
+  if (status === 429) return 'limited';
+  if (status === 503) return 'unavailable';
+  if (typeof json === 'object' && json !== null && 'message' in json) {
+    if (status === 400) return String(json.message);
+    if (status === 200 && 'maxIPs' in json && 'maxHWIDs' in json) {
+      return validMessage(Number(json.maxIPs), Number(json.maxHWIDs));
+    }
+  }
+  return `status ${status} ${JSON.stringify(json)}`;
+}
+
+const KINDS = [
+  { values: 'ips', limit: 'maxIPs' },
+  { values: 'hwids', limit: 'maxHWIDs' },
+] as const;
+
+/** Values that one state has and an earlier one has not. */
+const added = (before: readonly string[], after: readonly string[]): string[] =>
+  after.filter((value) => !before.includes(value));
+
+/** More than the limit may be bound only where the limit was lowered below. */
+function checkBindings(before: LicenseState | null, after: LicenseState | null): void {
+  if (!after) return;
+  for (const { values, limit } of KINDS) {
+    const isOver = after[limit] !== -1 && after[values].length > after[limit];
+    if (isOver && added(before?.[values] ?? [], after[values]).length > 0) {
+      throw new Violation(`${values} exceed ${limit}, ${after[limit]}: ${after[values].join()}`);
+    }
+  }
+}
+
+function changedFields(before: LicenseState, after: LicenseState): string[] {
+  const then = new Map<string, unknown>(Object.entries(before));
+  return Object.entries(after)
+    .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(then.get(name)))
+    .map(([name]) => name);
+}
+
+/** Nobody loses what others have changed: only what was asked for changes. */
+function checkAdminChange({ id, change: asked }: AdminTask, change: Change): void {
+  if (change.kind !== asked.of) throw new Violation(`A ${change.kind} changed with a ${asked.of}`);
+  if (change.kind === 'blacklist' || change.kind !== asked.of) return;
+  if (id !== null && id !== change.id) throw new Violation(`Another ${change.kind} changed`);
+  if (change.kind !== 'license' || asked.of !== 'license') return;
+  const { before, after } = change;
+  if (!before) return;
+  const fields = after ? changedFields(before, after) : ['state'];
+  const lost = fields.find((field) => !asked.fields.some((name) => name === field));
+  if (lost) throw new Violation(`${lost} of license ${change.id} was not asked to change`);
+}
+
+/** A validation binds its own values, where all checks pass at that very moment (1.4). */
+function checkBinding({ asked, licenseId }: ValidationTask, change: Change, now: number): void {
+  if (change.kind !== 'license' || change.id !== licenseId || !change.before || !change.after) {
+    throw new Violation(`A validation changed a ${change.kind}`);
+  }
+  const { before, after } = change;
+  const other = changedFields(before, after).find((field) => !['ips', 'hwids'].includes(field));
+  if (other) throw new Violation(`A validation changed ${other}`);
+  const own = { ips: asked.ip, hwids: asked.hwid };
+  for (const { values, limit } of KINDS) {
+    const bound = added(before[values], after[values]);
+    const isOwn = bound.every((value) => value === own[values]);
+    const isLost = added(after[values], before[values]).length > 0;
+    if (!isOwn || isLost) throw new Violation(`A validation changed others' ${values}`);
+    if (bound.length > 0 && after[limit] === -1) {
+      throw new Violation(`${values} were bound though they are unlimited`);
+    }
+  }
+  const verdict = licenseVerdict(after, asked, now);
+  if (!isValid(after, asked, now)) throw new Violation(`Bound, but refused: ${verdict}`);
+}
+
+const isValid = (license: LicenseState, asked: Asked, now: number): boolean =>
+  licenseVerdict(license, asked, now) === validMessage(license.maxIPs, license.maxHWIDs);

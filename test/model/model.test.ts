@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { bundleService, type StartService } from './bundle.ts';
+import { type Command, command } from './commands.ts';
+import { Violation } from './invariants.ts';
+import { SEEDED_FAULTS } from './seeded-faults.ts';
+import { World } from './world.ts';
+
+/** `MODEL_RUNS` and `MODEL_SEED` look further than a run of all tests has the time to. */
+const RUNS = Number(process.env.MODEL_RUNS ?? 60);
+const SEED = Number(process.env.MODEL_SEED ?? 1);
+/** How many runs a seeded fault has to be caught in. */
+const FAULT_RUNS = Number(process.env.MODEL_RUNS ?? 200);
+
+/** Whether the service holds copies outside of the database yet (1.5). */
+const ANSWERS_FROM_COPIES = false;
+
+/** All that can happen, from a seed: worlds in which no invariant may break. */
+const worlds = (start: StartService) =>
+  fc.asyncProperty(
+    fc.record({
+      seed: fc.noShrink(fc.integer({ min: 0, max: 2 ** 32 - 1 })),
+      hasQueue: fc.boolean(),
+      commands: fc.array(command, { minLength: 10, maxLength: 45, size: 'max' }),
+    }),
+    async ({ commands, ...options }: { seed: number; hasQueue: boolean; commands: Command[] }) => {
+      const world = new World(start, { ...options, answersFromCopies: ANSWERS_FROM_COPIES });
+      try {
+        await world.run(commands);
+      } catch (error) {
+        if (!(error instanceof Violation)) throw error;
+        throw new Violation(`${error.message}\n${world.trace()}`);
+      }
+    },
+  );
+
+it('keeps the invariants, whatever happens in whichever order', { timeout: 600_000 }, async () => {
+  await fc.assert(worlds(await bundleService()), { numRuns: RUNS, seed: SEED });
+});
+
+it('repeats what happened, from the seed', async () => {
+  const start = await bundleService();
+  const [commands = []] = fc.sample(fc.array(command, { minLength: 40, maxLength: 40 }), {
+    seed: SEED,
+    numRuns: 1,
+  });
+  const run = async (): Promise<string> => {
+    const options = { seed: SEED, hasQueue: true, answersFromCopies: ANSWERS_FROM_COPIES };
+    const world = new World(start, options);
+    await world.run(commands);
+    return world.trace(Number.POSITIVE_INFINITY);
+  };
+  const first = await run();
+  expect(first).toContain('All is quiet');
+  expect(await run()).toBe(first);
+});
+
+describe('the invariants catch', () => {
+  for (const { name, replacements, brokenInvariant } of SEEDED_FAULTS) {
+    it(name, { timeout: 600_000 }, async () => {
+      const { failed, errorInstance } = await fc.check(worlds(await bundleService(replacements)), {
+        numRuns: FAULT_RUNS,
+        seed: SEED,
+        endOnFailure: true,
+      });
+      expect(failed, 'It was not caught').toBe(true);
+      expect(errorInstance).toBeInstanceOf(Violation);
+      const message = errorInstance instanceof Error ? errorInstance.message : '';
+      expect(message.split('\n')[0]).toMatch(brokenInvariant);
+    });
+  }
+});

@@ -1,0 +1,51 @@
+/** Randomness that repeats: the same seed gives the same numbers (mulberry32). */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** From 0 up to, and without, 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A number from `low` up to, and without, `high`. */
+  between(low: number, high: number): number {
+    return low + this.next() * (high - low);
+  }
+
+  /** An integer from 0 up to, and without, `end`. */
+  below(end: number): number {
+    return Math.floor(this.next() * end);
+  }
+
+  /** True with a probability. */
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  /** One of a list that is not empty. */
+  pick<Item>(items: readonly Item[]): Item {
+    const item = items[this.below(items.length)];
+    if (item === undefined) throw new RangeError('Nothing to pick from');
+    return item;
+  }
+
+  shuffle<Item>(items: readonly Item[]): Item[] {
+    return items
+      .map((item) => ({ item, place: this.next() }))
+      .sort((one, other) => one.place - other.place)
+      .map(({ item }) => item);
+  }
+
+  /** A source of its own: what one part of the world draws does not move what another one draws. */
+  fork(): Random {
+    return new Random(this.below(2 ** 32));
+  }
+}
