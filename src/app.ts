@@ -21,8 +21,9 @@ const plainPath = (request: Request): string =>
 
 export const app = new Hono<{ Bindings: Env }>({ getPath: plainPath })
   .use(async function forbidCaching(c, next) {
-    await next();
+    // Before there is an answer: one that has to be changed is made twice.
     c.header('Cache-Control', 'no-store');
+    await next();
   })
   .use(async function drainUnread(c, next) {
     await next();

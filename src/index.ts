@@ -1,19 +1,24 @@
 import { app } from './app';
-import { openDatabase } from './db/client';
+import { edgeOf } from './edge/edge';
 import { logFailure } from './log';
 import { removeExpiredRequests } from './requests/retention';
+
+/** What one task of the scheduled handler cannot do does not keep the others from it. */
+async function attempt(task: Promise<unknown>, failure: string): Promise<void> {
+  await task.catch((error) =>
+    logFailure(error instanceof RangeError ? error.message : failure, error),
+  );
+}
 
 export default {
   fetch: app.fetch,
   async scheduled(controller, env) {
-    const db = openDatabase(env.DB);
-    const { REQUEST_RETENTION_DAYS } = env;
-    await removeExpiredRequests(db, REQUEST_RETENTION_DAYS, controller.scheduledTime).catch(
-      (error) =>
-        logFailure(
-          error instanceof RangeError ? error.message : 'Old records were not removed',
-          error,
-        ),
+    const edge = edgeOf(env);
+    const now = controller.scheduledTime;
+    await attempt(edge.publishDue(now), 'Changes were not published');
+    await attempt(
+      removeExpiredRequests(edge.db, env.REQUEST_RETENTION_DAYS, now),
+      'Old records were not removed',
     );
   },
 } satisfies ExportedHandler<Env>;

@@ -1,18 +1,21 @@
 import type { Context } from 'hono';
 import { readBody } from '../body';
-import { openDatabase } from '../db/client';
+import { type Edge, edgeOf } from '../edge/edge';
+import { type Verdict, WINDOW_SECONDS } from '../edge/limits';
 import type { RequestType, ResponseType } from '../enums';
+import { foldLicenseKey } from '../licenses/key';
+import type { LicenseSnapshot } from '../licenses/snapshot';
 import { logFailure } from '../log';
-import { canonicalAddress } from '../network';
+import { connectingAddressOf } from '../network';
 import { toTimestampWithoutOffset } from '../time';
-import type { LicenseSnapshot, Outcome } from '../validation/decide';
+import type { Outcome } from '../validation/decide';
+import { type RecordDetails, recordRequest } from '../validation/record';
 import {
-  type NewRequest,
-  newRecord,
-  type RecordDetails,
-  recordRequest,
-} from '../validation/record';
-import { parseRequest, unreadableRequest, type ValidationRequest } from '../validation/request';
+  type PartialRequest,
+  parseRequest,
+  unreadableRequest,
+  type ValidationRequest,
+} from '../validation/request';
 import { validate } from '../validation/validate';
 
 /** The validation over HTTP, the same under v1 and v2 [4.6, 4.7]. */
@@ -37,7 +40,7 @@ const MESSAGES = {
 const messageOf = (outcome: Outcome): string =>
   outcome.responseType === 'INVALID_REQUEST' ? outcome.message : MESSAGES[outcome.responseType];
 
-const validBody = (message: string, license: LicenseSnapshot) => ({
+const validBody = (message: string, license: LicenseSnapshot, totalRequests: number) => ({
   valid: true,
   message,
   hardwareLocked: license.maxHWIDs !== -1,
@@ -45,71 +48,85 @@ const validBody = (message: string, license: LicenseSnapshot) => ({
   expiryDate: license.expiresAt === null ? null : toTimestampWithoutOffset(license.expiresAt),
   maxIPs: license.maxIPs,
   maxHWIDs: license.maxHWIDs,
-  totalRequests: license.totalRequests + 1,
+  totalRequests,
 });
 
 /** A refusal in the two fields that programs expect: many take exactly 200 for yes, all else for no. */
 export const refuse = (
   c: Context,
-  status: 400 | 404 | 405 | 413 | 503,
+  status: 400 | 404 | 405 | 413 | 429 | 503,
   message: string,
   headers: Record<string, string> = {},
 ): Response => c.json({ valid: false, message }, status, headers);
 
-const connectingAddressOf = (c: Context): string | null =>
-  canonicalAddress(c.req.header('CF-Connecting-IP') ?? '');
-
-/** Writes the record after the answer; the platform keeps the process alive for it. */
-function record(c: ValidationContext, requestedAt: number, request: NewRequest): void {
-  const { responseType, requestType } = request;
-  c.executionCtx.waitUntil(
-    recordRequest(openDatabase(c.env.DB), request, requestedAt).catch((error) =>
-      logFailure(`A history record was lost: ${requestType}, ${responseType}`, error),
-    ),
-  );
-}
-
 /** Validates a license [4.7] and records the request [2.4]. */
 export const validateLicense = (requestType: RequestType) =>
   async function validateLicense(c: ValidationContext): Promise<Response> {
-    const connectingAddress = connectingAddressOf(c);
+    const edge = edgeOf(c.env);
+    const afterAnswer = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
+    const connectingAddress = connectingAddressOf(c.req.raw);
     const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES);
     const now = Date.now();
+    const record = (asked: PartialRequest, responseType: ResponseType, details: RecordDetails) =>
+      recordRequest(
+        edge,
+        { requestType, asked, responseType, details, requestedAt: now },
+        afterAnswer,
+      );
+
     if (bodyText === null) {
       const remarks = `Body must be at most ${MAX_BODY_BYTES} bytes`;
-      const unread = unreadableRequest(connectingAddress);
-      record(c, now, newRecord(requestType, unread, 'INVALID_REQUEST', { remarks }));
+      record(unreadableRequest(connectingAddress), 'INVALID_REQUEST', { remarks });
       return refuse(c, 413, remarks);
     }
     const parsed = parseRequest(bodyText, connectingAddress);
     if (!parsed.ok) {
-      const details = { remarks: parsed.message };
-      record(c, now, newRecord(requestType, parsed.partial, 'INVALID_REQUEST', details));
+      record(parsed.partial, 'INVALID_REQUEST', { remarks: parsed.message });
       return refuse(c, 400, parsed.message);
     }
     const { request } = parsed;
+    const refuseFlood = (isFirst: boolean, spam: boolean) => {
+      // A flood of requests is not to become a flood of writes (1.6).
+      if (isFirst) record(request, 'RATE_LIMITED', { spam });
+      return refuse(c, 429, 'Too many requests', { 'Retry-After': String(WINDOW_SECONDS) });
+    };
     try {
+      const asked = await countRequest(edge, request);
+      if (asked.isOver) return refuseFlood(asked.isFirst, false);
+
       const requireHwid = c.env.REQUIRE_HWID === 'true';
       const context = { connectingAddress, requireHwid };
-      const { outcome, license } = await validate(openDatabase(c.env.DB), request, context, now);
+      const { outcome, license } = await validate(edge, request, context, now, afterAnswer);
+      if (outcome.responseType === 'LICENSE_NOT_FOUND') {
+        const failed = await countFailedLookup(edge, connectingAddress ?? request.ip);
+        if (failed.isOver) return refuseFlood(failed.isFirst, true);
+      }
       const message = messageOf(outcome);
-      record(
-        c,
-        now,
-        newRecord(requestType, request, outcome.responseType, {
-          licenseId: license?.id ?? null,
-          ...detailsOf(outcome, request, connectingAddress),
-        }),
-      );
+      const totalRequests = license ? edge.countRequest(license) : 0;
+      record(request, outcome.responseType, {
+        license,
+        ...detailsOf(outcome, request, connectingAddress),
+      });
       return outcome.responseType === 'VALID'
-        ? c.json(validBody(message, outcome.license))
+        ? c.json(validBody(message, outcome.license, totalRequests))
         : refuse(c, 400, message);
     } catch (error) {
       logFailure('A validation failed', error);
-      record(c, now, newRecord(requestType, request, 'ERROR', {}));
+      record(request, 'ERROR', {});
       return refuse(c, 503, 'Service temporarily unavailable');
     }
   };
+
+const NOT_COUNTED = { isOver: false } as const;
+
+/** Of one key from one address: the one that is bound, since a network's servers can share theirs. */
+const countRequest = ({ limits }: Edge, { ip, licenseKey }: ValidationRequest): Promise<Verdict> =>
+  ip === null
+    ? Promise.resolve(NOT_COUNTED)
+    : limits.validations.count(`${ip} ${foldLicenseKey(licenseKey).slice(0, 255)}`);
+
+const countFailedLookup = ({ limits }: Edge, address: string | null): Promise<Verdict> =>
+  address === null ? Promise.resolve(NOT_COUNTED) : limits.failedLookups.count(address);
 
 /** What the history tells an administrator beyond the outcome. */
 function detailsOf(

@@ -1,8 +1,10 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { openDatabase } from '../db/client';
+import { edgeOf } from '../edge/edge';
+import { WINDOW_SECONDS } from '../edge/limits';
 import type { ApiIntent } from '../enums';
 import { ApiError } from '../errors';
+import { connectingAddressOf } from '../network';
 import { authenticate } from './tokens';
 
 export interface AuthEnv {
@@ -13,14 +15,22 @@ export interface AuthEnv {
 /** Refuses whoever has no live token, before anything else is looked at [5]. */
 export const requireToken = (): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
+    const edge = edgeOf(c.env);
     const tokenIntents = await authenticate(
-      openDatabase(c.env.DB),
+      edge,
       c.req.header('TOKEN') ?? '',
       c.env.ROOT_TOKEN,
       Date.now(),
-      (write) => c.executionCtx.waitUntil(write.catch(() => undefined)),
+      (work) => c.executionCtx.waitUntil(work),
     );
-    if (!tokenIntents) throw new ApiError(401, 'Token is missing, unknown, expired or revoked');
+    if (!tokenIntents) {
+      const address = connectingAddressOf(c.req.raw);
+      const isFlood = address !== null && (await edge.limits.failedTokens.count(address)).isOver;
+      if (!isFlood) throw new ApiError(401, 'Token is missing, unknown, expired or revoked');
+      throw new ApiError(429, 'Too many requests without a live token', {
+        'Retry-After': String(WINDOW_SECONDS),
+      });
+    }
     c.set('tokenIntents', tokenIntents);
     await next();
   };

@@ -1,6 +1,8 @@
 import { and, eq, isNull, lt, or } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { tokens } from '../db/schema';
+import type { Edge } from '../edge/edge';
+import type { AfterAnswer } from '../edge/store';
 import type { ApiIntent } from '../enums';
 
 const PREFIX = 'licet_';
@@ -29,38 +31,34 @@ async function isRootToken(token: string, rootToken: string | undefined): Promis
  * The intents that a token holds; null for one that is unknown, expired or revoked (3.2).
  *
  * @param now milliseconds since 1970
- * @param afterAnswer keeps a promise alive after the answer: the time of use is written then
+ * @param afterAnswer the time of use is written then
  */
 export async function authenticate(
-  db: Database,
+  edge: Edge,
   token: string,
   rootToken: string | undefined,
   now: number,
-  afterAnswer: (write: Promise<unknown>) => void,
+  afterAnswer: AfterAnswer,
 ): Promise<readonly ApiIntent[] | null> {
   if (token === '') return null;
   if (await isRootToken(token, rootToken)) return ['ALL_READ_WRITE'];
 
-  const [row] = await db
-    .select({
-      id: tokens.id,
-      intents: tokens.intents,
-      expiresAt: tokens.expiresAt,
-      lastUsedAt: tokens.lastUsedAt,
-    })
-    .from(tokens)
-    .where(and(eq(tokens.tokenHash, await hashToken(token)), isNull(tokens.revokedAt)));
-  if (!row || (row.expiresAt !== null && row.expiresAt <= now)) return null;
-
-  const staleBefore = now - LAST_USED_PRECISION_MS;
-  if (row.lastUsedAt === null || row.lastUsedAt < staleBefore) {
-    const isStale = or(isNull(tokens.lastUsedAt), lt(tokens.lastUsedAt, staleBefore));
-    afterAnswer(
-      db
-        .update(tokens)
-        .set({ lastUsedAt: now })
-        .where(and(eq(tokens.id, row.id), isStale)),
-    );
+  const found = await edge.tokens.find(await hashToken(token), afterAnswer);
+  if (!found || found.revokedAt !== null) return null;
+  if (found.expiresAt !== null && found.expiresAt <= now) return null;
+  if (edge.isFirstUse(found, now, LAST_USED_PRECISION_MS)) {
+    afterAnswer(markUsed(edge.db, found.id, now).catch(() => undefined));
   }
-  return row.intents;
+  return found.intents;
 }
+
+const markUsed = (db: Database, id: number, now: number): Promise<unknown> =>
+  db
+    .update(tokens)
+    .set({ lastUsedAt: now })
+    .where(
+      and(
+        eq(tokens.id, id),
+        or(isNull(tokens.lastUsedAt), lt(tokens.lastUsedAt, now - LAST_USED_PRECISION_MS)),
+      ),
+    );

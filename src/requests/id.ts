@@ -17,6 +17,17 @@ export function newRequestId(now: number): number {
   return firstRequestIdAt(now) + last.slot;
 }
 
+/**
+ * The id to try next for a record whose id another one of the same millisecond has. It follows from
+ * the record alone, so that who writes it again walks the same way and finds where it is.
+ */
+export function nextRequestId({ id, nonce }: { id: number; nonce: string }): number {
+  // An odd step meets every slot.
+  const step = Number.parseInt(nonce.slice(0, 3), 16) | 1;
+  const slot = id % SLOTS;
+  return id - slot + ((slot + step) % SLOTS);
+}
+
 /** The time of a record, in milliseconds since 1970. */
 export const timeOfRequestId = (id: number): number => Math.floor(id / SLOTS) + EPOCH;
 

@@ -1,10 +1,10 @@
 import { and, eq, sql } from 'drizzle-orm';
-import type { Database } from '../db/client';
+import { selectChanges } from '../db/changes';
 import { retry } from '../db/retry';
 import { bindings, licenses } from '../db/schema';
-import type { LicenseSnapshot } from './decide';
+import type { Edge } from '../edge/edge';
+import { type LicenseSnapshot, selectSnapshot } from '../licenses/snapshot';
 import type { ValidationRequest } from './request';
-import { selectSnapshot } from './snapshot';
 
 /** A program waits for the answer, so not for long. */
 const RETRY_DELAYS_MS = [50, 200];
@@ -19,7 +19,7 @@ const RETRY_DELAYS_MS = [50, 200];
  * @returns the license as the claim left it, on which to decide; null when it is gone
  */
 export async function claim(
-  db: Database,
+  { db, feed }: Pick<Edge, 'db' | 'feed'>,
   license: Pick<LicenseSnapshot, 'id'>,
   request: Pick<ValidationRequest, 'productId' | 'ip' | 'hwid'>,
   now: number,
@@ -53,8 +53,15 @@ export async function claim(
     .update(licenses)
     .set({ revision: sql`${licenses.revision} + 1` })
     .where(and(eq(licenses.id, license.id), sql`changes() > 0`));
-  const [, , [current = null]] = await retry(RETRY_DELAYS_MS, () =>
-    db.batch([bind, moveRevision, selectSnapshot(db, eq(licenses.id, license.id))]),
-  );
-  return current;
+  return retry(RETRY_DELAYS_MS, async () => {
+    const reading = feed.begin();
+    const [, , [current = null], news] = await db.batch([
+      bind,
+      moveRevision,
+      selectSnapshot(db, eq(licenses.id, license.id)),
+      selectChanges(db, reading.from),
+    ]);
+    feed.take(reading, news);
+    return current;
+  });
 }

@@ -1,38 +1,13 @@
-import type { LicenseDataType, LicenseState, ResponseType } from '../enums';
+import type { Blacklist, BlacklistEntry } from '../blacklists/blacklist';
+import type { ResponseType } from '../enums';
+import type { LicenseSnapshot } from '../licenses/snapshot';
 import { statusAt } from '../licenses/status';
-import { networksHolding } from '../network';
 import type { ValidationRequest } from './request';
-
-/** All that a decision needs to know of a license. */
-export interface LicenseSnapshot {
-  id: number;
-  productId: number;
-  state: LicenseState;
-  /** Null for a license that never expires. */
-  expiresAt: number | null;
-  /** -1 is unlimited, 0 is none. */
-  maxIPs: number;
-  maxHWIDs: number;
-  /** What is bound, in the order in which it was bound. */
-  ips: readonly string[];
-  hwids: readonly string[];
-  totalRequests: number;
-}
-
-export interface BlacklistEntry {
-  licenseDataType: LicenseDataType;
-  /** A canonical address or CIDR range, or a hardware ID. */
-  data: string;
-  /** Null for an entry that is for all products. */
-  productId: number | null;
-  reason: string;
-}
 
 export interface Facts {
   /** Null when no license has the key. */
   license: LicenseSnapshot | null;
-  /** Every entry that could apply; more do no harm. */
-  blacklist: readonly BlacklistEntry[];
+  blacklist: Pick<Blacklist, 'findAddress' | 'findHwid'>;
   /** Canonical; null where the platform does not tell it. */
   connectingAddress: string | null;
   /** Refuse a request without a hardware ID where the license limits them. */
@@ -61,15 +36,12 @@ type Refusal = Exclude<
 export function decide(facts: Facts, request: ValidationRequest, now: number): Outcome {
   const { license, blacklist } = facts;
 
-  const blockedIp = findIp(blacklist, request, facts.connectingAddress);
-  if (blockedIp) return { responseType: 'IP_BLACKLISTED', entry: blockedIp };
-  const blockedHwid = find(
-    blacklist,
-    'HWID',
-    request.hwid ? [request.hwid] : [],
-    request.productId,
-  );
-  if (blockedHwid) return { responseType: 'HWID_BLACKLISTED', entry: blockedHwid };
+  for (const address of [request.ip, facts.connectingAddress]) {
+    const entry = address !== null && blacklist.findAddress(address, request.productId);
+    if (entry) return { responseType: 'IP_BLACKLISTED', entry };
+  }
+  const entry = request.hwid !== null && blacklist.findHwid(request.hwid, request.productId);
+  if (entry) return { responseType: 'HWID_BLACKLISTED', entry };
 
   if (!license) return { responseType: 'LICENSE_NOT_FOUND' };
   if (license.productId !== request.productId) return { responseType: 'PRODUCT_MISMATCH' };
@@ -98,28 +70,3 @@ function slotFor(
   if (value === null || limit === -1 || bound.includes(value)) return 'not needed';
   return bound.length < limit ? 'free' : 'none free';
 }
-
-function findIp(
-  blacklist: readonly BlacklistEntry[],
-  request: ValidationRequest,
-  connectingAddress: string | null,
-): BlacklistEntry | undefined {
-  if (blacklist.length === 0) return undefined;
-  const networks = [request.ip, connectingAddress].flatMap((address) =>
-    address ? networksHolding(address) : [],
-  );
-  return find(blacklist, 'IP', networks, request.productId);
-}
-
-const find = (
-  blacklist: readonly BlacklistEntry[],
-  licenseDataType: LicenseDataType,
-  candidates: readonly string[],
-  productId: number,
-): BlacklistEntry | undefined =>
-  blacklist.find(
-    (entry) =>
-      entry.licenseDataType === licenseDataType &&
-      (entry.productId === null || entry.productId === productId) &&
-      candidates.includes(entry.data),
-  );

@@ -1,27 +1,42 @@
-import type { Database } from '../db/client';
+import type { Edge } from '../edge/edge';
+import type { AfterAnswer } from '../edge/store';
+import { foldLicenseKey } from '../licenses/key';
+import type { LicenseSnapshot } from '../licenses/snapshot';
 import { claim } from './claim';
-import { decide, type Facts, type LicenseSnapshot, type Outcome } from './decide';
-import { lookUp } from './lookup';
+import { decide, type Facts, type Outcome } from './decide';
 import type { ValidationRequest } from './request';
 
 /**
- * Answers a validation: look up, decide, and where new values need slots claim them and decide on
- * what the database then holds [4.7].
+ * Answers a validation from the copies at the edge. Only what a copy cannot tell for certain is asked
+ * of the primary: a new value, and a limit that looks full, is claimed there, and decided on what the
+ * database then holds [4.7].
  *
  * @param now milliseconds since 1970
- * @throws when the database cannot be reached
+ * @throws when the database is needed and cannot be reached
  */
 export async function validate(
-  db: Database,
+  edge: Edge,
   request: ValidationRequest,
   context: Pick<Facts, 'connectingAddress' | 'requireHwid'>,
   now: number,
+  afterAnswer: AfterAnswer,
 ): Promise<{ outcome: Outcome; license: LicenseSnapshot | null }> {
-  const found = { ...context, ...(await lookUp(db, request, context.connectingAddress)) };
-  const outcome = decide(found, request, now);
-  if (outcome.responseType !== 'VALID' || !outcome.needsClaim) {
-    return { outcome, license: found.license };
+  const key = foldLicenseKey(request.licenseKey);
+  const license = await edge.licenses.find(key, afterAnswer);
+  const blacklist = await edge.blacklist(afterAnswer);
+  const facts = { ...context, license, blacklist };
+  const outcome = decide(facts, request, now);
+  if (!license || !dependsOnSlots(outcome)) return { outcome, license };
+
+  const claimed = await claim(edge, license, request, now);
+  if (claimed && claimed.revision !== license.revision) {
+    edge.licenses.keep(key, claimed);
+    afterAnswer(edge.licenses.publish(key));
   }
-  const license = await claim(db, outcome.license, request, now);
-  return { outcome: decide({ ...found, license }, request, now), license };
+  return { outcome: decide({ ...facts, license: claimed }, request, now), license: claimed };
 }
+
+const dependsOnSlots = (outcome: Outcome): boolean =>
+  outcome.responseType === 'VALID'
+    ? outcome.needsClaim
+    : outcome.responseType === 'MAX_IPS_REACHED' || outcome.responseType === 'MAX_HWIDS_REACHED';

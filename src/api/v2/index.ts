@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, requireToken } from '../../auth/middleware';
 import { blacklistRoutes } from './blacklists';
+import { shareChanges } from './changes';
 import { customerRoutes } from './customers';
 import { licenseRoutes } from './licenses';
 import { productRoutes } from './products';
@@ -15,6 +16,7 @@ export const v2 = new Hono<AuthEnv>()
   .use(requireToken())
   .get('/ping', requireIntents(INTENTS.any), (c) => c.text('pong'))
   .route('/validate', validateRoute)
+  .use(shareChanges())
   .route('/products', productRoutes)
   .route('/licenses', licenseRoutes)
   .route('/blacklists', blacklistRoutes)

@@ -1,13 +1,32 @@
 import type { SQL } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { licenses } from '../db/schema';
-import { boundValues } from '../licenses/bindings';
+import type { LicenseState } from '../enums';
+import { boundValues } from './bindings';
+
+/** All that a decision needs to know of a license. */
+export interface LicenseSnapshot {
+  id: number;
+  revision: number;
+  productId: number;
+  state: LicenseState;
+  /** Null for a license that never expires. */
+  expiresAt: number | null;
+  /** -1 is unlimited, 0 is none. */
+  maxIPs: number;
+  maxHWIDs: number;
+  /** What is bound, in the order in which it was bound. */
+  ips: readonly string[];
+  hwids: readonly string[];
+  totalRequests: number;
+}
 
 /** The select of a license's snapshot, to be run alone or in a batch. */
 export const selectSnapshot = (db: Database, where: SQL) =>
   db
     .select({
       id: licenses.id,
+      revision: licenses.revision,
       productId: licenses.productId,
       state: licenses.state,
       expiresAt: licenses.expiresAt,

@@ -1,0 +1,193 @@
+import type { Blacklist } from '../blacklists/blacklist';
+import { type Change, findUnpublished, findUnsettled, selectChanges, settle } from '../db/changes';
+import { type Database, openDatabase } from '../db/client';
+import type { LicenseSnapshot } from '../licenses/snapshot';
+import { type IdentifiedRequest, writeRequests } from '../requests/write';
+import { ChangeFeed, type Reading } from './feed';
+import { GroupWriter } from './groups';
+import { blacklistKind, licenseKind, type TokenSnapshot, tokenKind } from './kinds';
+import { Limiter } from './limits';
+import { Publisher } from './publish';
+import { type AfterAnswer, type Kind, type Snapshot, SnapshotStore } from './store';
+
+/** How many changes a request or a run of the scheduled handler publishes: its queries are limited. */
+const MAX_PUBLISHED = 10;
+
+/** How many readings it takes at most to hear of all changes, after an import of a whole shop. */
+const MAX_READINGS = 10;
+
+const MAX_TOTALS = 10_000;
+
+/** A record to be written, and the snapshot on which its answer was based. */
+export interface Answered {
+  row: IdentifiedRequest;
+  basis: { key: string; license: Pick<LicenseSnapshot, 'id' | 'revision'> } | null;
+}
+
+type Store = Pick<SnapshotStore<Snapshot>, 'outdate' | 'forget' | 'publish' | 'isPublished'>;
+
+/**
+ * What an isolate holds outside of the database and shares between its requests: snapshots of
+ * licenses, tokens and the blacklist, and how they stay fresh (1.5). docs/edge.md explains it.
+ */
+export class Edge {
+  readonly db: Database;
+  readonly feed: ChangeFeed;
+  /** By folded key. */
+  readonly licenses: SnapshotStore<LicenseSnapshot>;
+  /** By hash. */
+  readonly tokens: SnapshotStore<TokenSnapshot>;
+  readonly records: GroupWriter<Answered>;
+  readonly limits: Record<'validations' | 'failedLookups' | 'failedTokens', Limiter>;
+  readonly #lastUses = new Map<number, number>();
+  readonly #totals = new Map<number, number>();
+  readonly #blacklist: SnapshotStore<Blacklist>;
+  readonly #stores: Record<string, Store>;
+
+  constructor(env: Env) {
+    this.db = openDatabase(env.DB);
+    this.feed = new ChangeFeed(
+      ({ subject, revision }) => {
+        const [store, key] = this.#storeOf(subject);
+        store.outdate(key, revision);
+      },
+      () => {
+        for (const store of Object.values(this.#stores)) store.forget();
+      },
+    );
+    const publisher = new Publisher(this.db, env.SNAPSHOTS);
+    const newStore = <Value extends Snapshot>(kind: Kind<Value>) =>
+      new SnapshotStore(kind, this.db, env.SNAPSHOTS, this.feed, publisher);
+    this.licenses = newStore(licenseKind);
+    this.tokens = newStore(tokenKind);
+    this.#blacklist = newStore(blacklistKind);
+    this.#stores = { license: this.licenses, token: this.tokens, blacklist: this.#blacklist };
+    this.records = new GroupWriter((group, afterAnswer) => this.#write(group, afterAnswer));
+    this.limits = {
+      validations: new Limiter(env.VALIDATION_LIMITER),
+      failedLookups: new Limiter(env.FAILED_LOOKUP_LIMITER),
+      failedTokens: new Limiter(env.FAILED_TOKEN_LIMITER),
+    };
+  }
+
+  /** The whole blacklist. */
+  async blacklist(afterAnswer: AfterAnswer): Promise<Blacklist> {
+    const blacklist = await this.#blacklist.find('', afterAnswer);
+    if (!blacklist) throw new Error('The log of changes has lost the blacklist');
+    return blacklist;
+  }
+
+  /** Whether a token is used for the first time in a while, as far as this isolate knows. */
+  isFirstUse({ id, lastUsedAt }: TokenSnapshot, now: number, withinMs: number): boolean {
+    if (now - Math.max(lastUsedAt ?? 0, this.#lastUses.get(id) ?? 0) < withinMs) return false;
+    this.#lastUses.set(id, now);
+    return true;
+  }
+
+  /** How often a license was asked for, this time included, as far as this isolate knows (1.1). */
+  countRequest({ id, totalRequests }: LicenseSnapshot): number {
+    const total = Math.max(this.#totals.get(id) ?? 0, totalRequests) + 1;
+    this.#learnTotal(id, total);
+    return total;
+  }
+
+  #learnTotal(id: number, total: number): void {
+    const known = this.#totals.get(id);
+    if (known !== undefined && known >= total) return;
+    const [oldest] = this.#totals.keys();
+    if (known === undefined && this.#totals.size >= MAX_TOTALS && oldest !== undefined) {
+      this.#totals.delete(oldest);
+    }
+    this.#totals.set(id, total);
+  }
+
+  /**
+   * Writes records. The same round trip brings the news, and the revisions on which the answers
+   * should have been based: a copy that was not right is dropped, and the right one published.
+   */
+  async #write(group: readonly Answered[], afterAnswer: AfterAnswer): Promise<void> {
+    const reading = this.feed.begin();
+    const rows = group.map(({ row }) => row);
+    const { news, counted } = await writeRequests(this.db, rows, reading.from);
+    this.feed.take(reading, news);
+    const licenses = new Map(counted.map((license) => [license.id, license]));
+    for (const { id, totalRequests } of counted) this.#learnTotal(id, totalRequests);
+    for (const { basis } of group) {
+      const current = basis && licenses.get(basis.license.id);
+      if (!current || current.revision === basis.license.revision) continue;
+      afterAnswer(this.licenses.heal(basis.key, current.revision));
+    }
+  }
+
+  /**
+   * Asks the database what has changed since a reading began, so that this isolate sees it at once.
+   * Where that fails, the isolate trusts nothing that it holds until it has asked.
+   *
+   * @returns what has yet to be published
+   */
+  async catchUp(since: Reading): Promise<Change[]> {
+    const unpublished: Change[] = [];
+    try {
+      let from: number | undefined = since.from;
+      for (let round = 0; from !== undefined && round < MAX_READINGS; round++) {
+        const reading: Reading = { from, startedAt: performance.now() };
+        const news = await selectChanges(this.db, from);
+        from = this.feed.take(reading, news);
+        unpublished.push(...news.filter(isUnpublished));
+      }
+      if (from !== undefined) this.feed.loseTouch();
+    } catch {
+      this.feed.loseTouch();
+    }
+    return unpublished;
+  }
+
+  /** Publishes changes: some of them, where there are many; the scheduled handler does the rest. */
+  async publish(changes: readonly Change[]): Promise<void> {
+    const published = changes.slice(0, MAX_PUBLISHED).map(({ subject }) => {
+      const [store, key] = this.#storeOf(subject);
+      return store.publish(key);
+    });
+    await Promise.all(published);
+  }
+
+  /**
+   * Publishes what a crash or KV left unpublished, and confirms what was put: the scheduled handler's
+   * part. Safe to run twice at once.
+   *
+   * @param now milliseconds since 1970
+   */
+  async publishDue(now: number): Promise<void> {
+    await this.publish(await findUnpublished(this.db, MAX_PUBLISHED));
+
+    const unsettled = await findUnsettled(this.db, now, MAX_PUBLISHED);
+    const confirmed: string[] = [];
+    for (const change of unsettled) {
+      const [store, key] = this.#storeOf(change.subject);
+      if (await store.isPublished(key, change)) confirmed.push(change.subject);
+      else await store.publish(key);
+    }
+    await settle(this.db, confirmed, now);
+  }
+
+  #storeOf(subject: string): [Store, string] {
+    const [kind = ''] = subject.split(':', 1);
+    const store = this.#stores[kind];
+    if (!store) throw new Error('The log of changes names an unknown kind');
+    return [store, subject.slice(kind.length + 1)];
+  }
+}
+
+const isUnpublished = ({ revision, publishedRevision }: Change): boolean =>
+  publishedRevision < revision;
+
+const edges = new WeakMap<object, Edge>();
+
+/** The isolate's edge: the platform gives all requests of an isolate the same bindings. */
+export function edgeOf(env: Env): Edge {
+  const known = edges.get(env);
+  if (known) return known;
+  const edge = new Edge(env);
+  edges.set(env, edge);
+  return edge;
+}

@@ -1,0 +1,80 @@
+import { type Change, MAX_CHANGES } from '../db/changes';
+
+/**
+ * How long copies are trusted after the database was last asked what has changed. Whoever answers
+ * from a copy asked less than this ago, so nothing is accepted longer than this after it was
+ * revoked: the promise is 60 seconds (1.5), and the rest of them is for the answer's own way.
+ */
+const IN_TOUCH_MS = 50_000;
+
+/**
+ * After so long without word from the database an isolate begins anew: the log of changes keeps
+ * what is published for longer than this (see SETTLING_MS in `db/changes.ts`), and not for ever.
+ */
+const FORGET_MS = 4 * 60_000;
+
+/** A reading of the log that is under way: whence it reads, and when it was sent. */
+export interface Reading {
+  from: number;
+  startedAt: number;
+}
+
+/**
+ * What an isolate knows of the log of changes. Every round trip to the database takes the news
+ * along, so an isolate in which requests are recorded hears of each change within moments; copies of
+ * what changed are then dropped (`onChange`), and older ones refused, wherever they come from.
+ */
+export class ChangeFeed {
+  #position = 0;
+  /** When the last reading was sent that brought all there was; by the isolate's steady clock, in milliseconds. */
+  #readAt = Number.NEGATIVE_INFINITY;
+  #lostAt = Number.NEGATIVE_INFINITY;
+  readonly #onChange: (change: Change) => void;
+  readonly #onForget: () => void;
+
+  /** @param onForget the log no longer tells what changed: all that is held may be stale */
+  constructor(onChange: (change: Change) => void, onForget: () => void) {
+    this.#onChange = onChange;
+    this.#onForget = onForget;
+  }
+
+  /** Whether what is held outside of the database may be believed without asking it. */
+  isInTouch(): boolean {
+    return performance.now() - this.#readAt < IN_TOUCH_MS;
+  }
+
+  /** Trusts nothing until the database has been asked again: something may have changed unseen. */
+  loseTouch(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY;
+    // A reading that is under way may have been too early to see it.
+    this.#lostAt = performance.now();
+  }
+
+  begin(): Reading {
+    const startedAt = performance.now();
+    return { from: startedAt - this.#readAt > FORGET_MS ? 0 : this.#position, startedAt };
+  }
+
+  /**
+   * Takes in what a reading brought.
+   *
+   * @returns whence to read on, where there may be more
+   */
+  take({ from, startedAt }: Reading, news: readonly Change[]): number | undefined {
+    const newest = news.at(-1)?.seq ?? 0;
+    // A log that ends before the place up to which it was read: the database was set back.
+    if (from === 0 ? startedAt - this.#readAt > FORGET_MS : newest < from) {
+      this.#onForget();
+      this.#position = 0;
+      this.#readAt = Number.NEGATIVE_INFINITY;
+      if (from > 0) return 0;
+    }
+    // It was sent before the isolate began anew: what lies between is unknown.
+    if (from > this.#position) return this.#position;
+    for (const change of news) this.#onChange(change);
+    this.#position = Math.max(this.#position, newest);
+    if (news.length === MAX_CHANGES) return newest;
+    if (startedAt > this.#lostAt) this.#readAt = Math.max(this.#readAt, startedAt);
+    return undefined;
+  }
+}

@@ -1,0 +1,166 @@
+import { eq, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { type Blacklist, indexBlacklist } from '../blacklists/blacklist';
+import { blacklists, changes, licenses, tokens } from '../db/schema';
+import { API_INTENTS, type ApiIntent, LICENSE_DATA_TYPES, LICENSE_STATES } from '../enums';
+import { type LicenseSnapshot, selectSnapshot } from '../licenses/snapshot';
+import type { Kind } from './store';
+
+/** What is published: licenses, tokens, and the blacklist (docs/edge.md shows what KV holds). */
+
+/** Moves when a snapshot's form does: another format is not read, and published anew. */
+const FORMAT = z.literal(1);
+const revision = z.int().positive();
+
+const sha256Hex = async (text: string): Promise<string> =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toHex();
+
+function decode<Value>(schema: z.ZodType<Value>, text: string): Value | null {
+  try {
+    return schema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+const publishedLicense = z.object({
+  format: FORMAT,
+  revision,
+  id: z.int(),
+  productId: z.int(),
+  state: z.enum(LICENSE_STATES),
+  expiresAt: z.int().nullable(),
+  maxIPs: z.int(),
+  maxHWIDs: z.int(),
+  ips: z.array(z.string()),
+  hwids: z.array(z.string()),
+  totalRequests: z.int(),
+});
+
+/** By the folded license key. KV sees its hash only: keys are secrets, and of any length. */
+export const licenseKind: Kind<LicenseSnapshot> = {
+  name: 'license',
+  kvKey: async (key) => `license:${await sha256Hex(key)}`,
+  encode: (license) => JSON.stringify({ format: FORMAT.value, ...license }),
+  decode: (text) => decode(publishedLicense, text),
+  async read(db, key, news) {
+    const [rows, [license = null]] = await db.batch([
+      news,
+      selectSnapshot(db, eq(licenses.licenseKeyFolded, key)),
+    ]);
+    return [rows, license];
+  },
+};
+
+/** All that authentication needs to know of a token. */
+export interface TokenSnapshot {
+  id: number;
+  revision: number;
+  intents: readonly ApiIntent[];
+  expiresAt: number | null;
+  revokedAt: number | null;
+  lastUsedAt: number | null;
+}
+
+const publishedToken = z.object({
+  format: FORMAT,
+  revision,
+  id: z.int(),
+  intents: z.array(z.enum(API_INTENTS)),
+  expiresAt: z.int().nullable(),
+  revokedAt: z.int().nullable(),
+  lastUsedAt: z.int().nullable(),
+});
+
+/** By the token's hash. */
+export const tokenKind: Kind<TokenSnapshot> = {
+  name: 'token',
+  kvKey: async (hash) => `token:${hash}`,
+  encode: (token) => JSON.stringify({ format: FORMAT.value, ...token }),
+  decode: (text) => decode(publishedToken, text),
+  async read(db, hash, news) {
+    const [rows, [token = null]] = await db.batch([
+      news,
+      db
+        .select({
+          id: tokens.id,
+          revision: tokens.revision,
+          intents: tokens.intents,
+          expiresAt: tokens.expiresAt,
+          revokedAt: tokens.revokedAt,
+          lastUsedAt: tokens.lastUsedAt,
+        })
+        .from(tokens)
+        .where(eq(tokens.tokenHash, hash)),
+    ]);
+    return [rows, token];
+  },
+};
+
+const publishedBlacklist = z.object({
+  format: FORMAT,
+  revision,
+  entries: z.array(
+    z.tuple([z.enum(LICENSE_DATA_TYPES), z.string(), z.int().nullable(), z.string()]),
+  ),
+});
+
+/** There is one, under an empty key. */
+export const blacklistKind: Kind<Blacklist> = {
+  name: 'blacklist',
+  kvKey: async () => 'blacklist',
+  encode: ({ revision, entries }) =>
+    JSON.stringify({
+      format: FORMAT.value,
+      revision,
+      entries: entries.map((entry) => [
+        entry.licenseDataType,
+        entry.data,
+        entry.productId,
+        entry.reason,
+      ]),
+    }),
+  decode(text) {
+    const published = decode(publishedBlacklist, text);
+    return (
+      published &&
+      indexBlacklist(
+        published.revision,
+        published.entries.map(([licenseDataType, data, productId, reason]) => ({
+          licenseDataType,
+          data,
+          productId,
+          reason,
+        })),
+      )
+    );
+  },
+  async read(db, _, news) {
+    const [rows, entries] = await db.batch([
+      news,
+      // The log has the revision, in one row also where the blacklist is empty.
+      db
+        .select({
+          listRevision: changes.revision,
+          licenseDataType: blacklists.licenseDataType,
+          data: blacklists.data,
+          productId: blacklists.productId,
+          reason: blacklists.reason,
+        })
+        .from(changes)
+        .leftJoin(blacklists, sql`true`)
+        .where(eq(changes.subject, 'blacklist')),
+    ]);
+    return [
+      rows,
+      indexBlacklist(
+        entries[0]?.listRevision ?? 1,
+        entries.flatMap(({ licenseDataType, data, productId, reason }) =>
+          licenseDataType === null || data === null
+            ? []
+            : [{ licenseDataType, data, productId, reason: reason ?? '' }],
+        ),
+      ),
+    ];
+  },
+};

@@ -1,0 +1,98 @@
+import { type Change, markPublished, selectChange } from '../db/changes';
+import type { Database } from '../db/client';
+import { logFailure } from '../log';
+import { type Kind, readPublished, type Snapshot } from './store';
+
+/** KV takes one write a second for one key: what it refuses is tried again after these pauses. */
+const RETRY_DELAYS_MS = [1_100, 2_500, 5_000, 10_000];
+/** So many times a publisher follows a row that moves under it; the scheduled handler goes on. */
+const MAX_ROUNDS = 10;
+/** What was put this recently is still on its way to other locations: no need to put it again. */
+const SPREADING_MS = 60_000;
+/** How long a publisher can live. */
+const MAX_LIFE_MS = 30_000;
+
+const wait = (milliseconds: number) => new Promise<void>((done) => setTimeout(done, milliseconds));
+
+/** What the log calls a row: there is but one blacklist. */
+const subjectOf = (kind: Kind<Snapshot>['name'], key: string): string =>
+  kind === 'blacklist' ? kind : `${kind}:${key}`;
+
+/** Puts into KV what is read there: the only one that writes it. */
+export class Publisher {
+  readonly #db: Database;
+  readonly #kv: KVNamespace;
+  /** Those under way in this isolate, by subject. */
+  readonly #underWay = new Map<string, { startedAt: number; again: boolean }>();
+
+  constructor(db: Database, kv: KVNamespace) {
+    this.#db = db;
+    this.#kv = kv;
+  }
+
+  /**
+   * Reads a row from the primary, puts its snapshot, and marks that revision as published only if
+   * the row has not moved meanwhile, else begins again: of two publishers that overtake each other
+   * the later row wins, whoever comes last. What it cannot finish the log keeps for the scheduled
+   * handler. Never throws.
+   */
+  async publish<Value extends Snapshot>(kind: Kind<Value>, key: string): Promise<void> {
+    const subject = subjectOf(kind.name, key);
+    const other = this.#underWay.get(subject);
+    if (other && performance.now() - other.startedAt < MAX_LIFE_MS) {
+      other.again = true;
+      return;
+    }
+    const own = { startedAt: performance.now(), again: false };
+    this.#underWay.set(subject, own);
+    try {
+      const delaysMs = [...RETRY_DELAYS_MS];
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        own.again = false;
+        const [[change], value] = await kind.read(this.#db, key, selectChange(this.#db, subject));
+        if (change && isSpreading(change)) return;
+        try {
+          await this.#put(kind, key, value);
+        } catch (error) {
+          const delayMs = delaysMs.shift();
+          if (delayMs === undefined) throw error;
+          await wait(delayMs * (1 + Math.random() / 10));
+          continue;
+        }
+        const current = await markPublished(this.#db, subject, change?.revision, Date.now());
+        if (current?.revision === change?.revision && !own.again) return;
+      }
+    } catch (error) {
+      logFailure('A snapshot was not published yet', error);
+    } finally {
+      if (this.#underWay.get(subject) === own) this.#underWay.delete(subject);
+    }
+  }
+
+  async #put<Value extends Snapshot>(
+    kind: Kind<Value>,
+    key: string,
+    value: Value | null,
+  ): Promise<void> {
+    const kvKey = await kind.kvKey(key);
+    await (value ? this.#kv.put(kvKey, kind.encode(value)) : this.#kv.delete(kvKey));
+  }
+
+  /**
+   * Whether KV holds what the log says was put. A publisher that was cut off behind its put may have
+   * put an older state over it.
+   */
+  async isPublished<Value extends Snapshot>(
+    kind: Kind<Value>,
+    key: string,
+    { subject, revision }: Change,
+  ): Promise<boolean> {
+    const published = await readPublished(kind, this.#kv, key);
+    if (published) return published.revision === revision;
+    const [, value] = await kind.read(this.#db, key, selectChange(this.#db, subject));
+    return value === null;
+  }
+}
+
+const isSpreading = ({ revision, publishedRevision, publishedAt }: Change): boolean =>
+  revision === publishedRevision && publishedAt !== null && Date.now() - publishedAt < SPREADING_MS;

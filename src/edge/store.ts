@@ -1,0 +1,243 @@
+import { type Change, type selectChange, selectChanges } from '../db/changes';
+import type { Database } from '../db/client';
+import { logFailure } from '../log';
+import type { ChangeFeed } from './feed';
+import type { Publisher } from './publish';
+import { type Loads, share } from './share';
+
+/** What is held of a row outside of the database; `revision` tells one state of it from the next. */
+export interface Snapshot {
+  revision: number;
+}
+
+/** Keeps a promise alive after the answer. */
+export type AfterAnswer = (work: Promise<unknown>) => void;
+
+/** A select from the log of changes, to be run with another in one round trip. */
+type ChangeSelect = ReturnType<typeof selectChanges | typeof selectChange>;
+
+/** A kind of snapshot: where it is published, how it is read back, and where the truth is. */
+export interface Kind<Value extends Snapshot> {
+  /** Before the colon in the log's subjects and in the keys of KV. */
+  name: 'license' | 'token' | 'blacklist';
+  /** The key in KV of what the log calls by its subject: at most 512 bytes, and no secret in it. */
+  kvKey(key: string): Promise<string>;
+  /** The text of a value in KV. */
+  encode(value: Value): string;
+  /** What a value in KV says; null where it is corrupt or in another format. */
+  decode(text: string): Value | null;
+  /** The row at the primary, and the changes that are asked for in the same round trip. */
+  read(db: Database, key: string, changes: ChangeSelect): Promise<[Change[], Value | null]>;
+}
+
+/** Between these a copy in memory is given up: not all at once. */
+const MIN_AGE_MS = 5 * 60_000;
+const MAX_AGE_MS = 10 * 60_000;
+/** An unknown key is remembered for a moment only; a key that is made meanwhile is told by the feed. */
+const UNKNOWN_MS = 5_000;
+const MAX_COPIES = 10_000;
+const MAX_UNKNOWN = 10_000;
+/** Longer keys than any license has are asked for anew each time: memory is for those that may exist. */
+const MAX_KEY_LENGTH = 255;
+/** How long the location that a KV read comes from may answer it from its own cache; the least there is. */
+const KV_CACHE_SECONDS = 30;
+/** How long a revision is remembered below which copies are refused: KV may show one for minutes. */
+const OUTDATED_MS = 15 * 60_000;
+/** A program waits for its answer: what takes longer counts as unreachable. */
+const KV_PATIENCE_MS = 2_000;
+const DATABASE_PATIENCE_MS = 5_000;
+
+/** Fails when something takes too long to wait for. */
+async function inTime<Result>(work: Promise<Result>, patienceMs: number): Promise<Result> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('It takes too long')), patienceMs);
+  });
+  try {
+    return await Promise.race([work, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Makes room for one more: what came first goes first. */
+function makeRoom(map: Map<string, unknown>, max: number): void {
+  if (map.size < max) return;
+  const [first] = map.keys();
+  if (first !== undefined) map.delete(first);
+}
+
+/**
+ * The snapshots of one kind as an isolate sees them: in its memory, else published in KV, else in
+ * the database. A copy is believed while the isolate is in touch with the log of changes, and never
+ * one that is older than the log tells. It reads KV; only `publish.ts` writes it.
+ */
+export class SnapshotStore<Value extends Snapshot> {
+  readonly #kind: Kind<Value>;
+  readonly #db: Database;
+  readonly #kv: KVNamespace;
+  readonly #feed: ChangeFeed;
+  readonly #publisher: Publisher;
+
+  readonly #copies = new Map<string, { value: Value; until: number }>();
+  readonly #unknown = new Map<string, number>();
+  readonly #outdated = new Map<string, { revision: number; since: number }>();
+  readonly #loads: Loads<Value | null> = new Map();
+
+  constructor(
+    kind: Kind<Value>,
+    db: Database,
+    kv: KVNamespace,
+    feed: ChangeFeed,
+    publisher: Publisher,
+  ) {
+    this.#kind = kind;
+    this.#db = db;
+    this.#kv = kv;
+    this.#feed = feed;
+    this.#publisher = publisher;
+  }
+
+  /**
+   * The snapshot with a key; null when the database has none. While the database cannot be reached,
+   * what is held or published is the best there is.
+   *
+   * @throws when it is neither held nor published, and the database cannot be reached
+   */
+  async find(key: string, afterAnswer: AfterAnswer): Promise<Value | null> {
+    const held = this.#held(key);
+    if (held !== undefined && this.#feed.isInTouch()) return held;
+    const shared = await share(this.#loads, key, () => this.#load(key, afterAnswer));
+    // What another request loaded may have changed since it began, and before this one did.
+    if (shared && (shared.isOwn || this.#isCurrent(key, shared.result))) return shared.result;
+    return this.#load(key, afterAnswer);
+  }
+
+  /** Keeps a snapshot from the database or KV, unless a newer one is known of. */
+  keep(key: string, value: Value): void {
+    const held = this.#copies.get(key)?.value.revision ?? 0;
+    if (value.revision < held || !this.#isCurrent(key, value) || key.length > MAX_KEY_LENGTH)
+      return;
+    this.#unknown.delete(key);
+    this.#copies.delete(key);
+    makeRoom(this.#copies, MAX_COPIES);
+    const ageMs = MIN_AGE_MS + Math.random() * (MAX_AGE_MS - MIN_AGE_MS);
+    this.#copies.set(key, { value, until: performance.now() + ageMs });
+  }
+
+  /** The row has this revision now: older copies are dropped, and refused from wherever they come. */
+  outdate(key: string, revision: number): void {
+    if (revision <= this.#revisionOf(key)) return;
+    const now = performance.now();
+    const copy = this.#copies.get(key);
+    if (copy && copy.value.revision < revision) this.#copies.delete(key);
+    this.#unknown.delete(key);
+    this.#outdated.delete(key);
+    this.#outdated.set(key, { revision, since: now });
+    for (const [oldKey, { since }] of this.#outdated) {
+      if (now - since < OUTDATED_MS) break;
+      this.#outdated.delete(oldKey);
+    }
+  }
+
+  /** Puts the row as it is now into KV. Never throws. */
+  publish(key: string): Promise<void> {
+    return this.#publisher.publish(this.#kind, key);
+  }
+
+  /** Whether KV holds what the log says was put. */
+  isPublished(key: string, change: Change): Promise<boolean> {
+    return this.#publisher.isPublished(this.#kind, key, change);
+  }
+
+  /**
+   * An answer was based on another revision than the database has: drops the copy, unless it is
+   * right by now, and puts the right one into KV.
+   */
+  async heal(key: string, revision: number): Promise<void> {
+    if (this.#copies.get(key)?.value.revision === revision) return;
+    this.#copies.delete(key);
+    this.#outdated.delete(key);
+    this.outdate(key, revision);
+    await this.publish(key);
+  }
+
+  forget(): void {
+    this.#copies.clear();
+    this.#unknown.clear();
+    this.#outdated.clear();
+  }
+
+  /** The copy in memory; null for a key that was unknown a moment ago, undefined for none. */
+  #held(key: string): Value | null | undefined {
+    const now = performance.now();
+    const copy = this.#copies.get(key);
+    if (copy) return now < copy.until ? copy.value : undefined;
+    const unknownUntil = this.#unknown.get(key);
+    return unknownUntil !== undefined && now < unknownUntil ? null : undefined;
+  }
+
+  async #load(key: string, afterAnswer: AfterAnswer): Promise<Value | null> {
+    const wasInTouch = this.#feed.isInTouch();
+    if (wasInTouch) {
+      const published = await this.#readPublished(key);
+      if (published && this.#feed.isInTouch()) {
+        this.keep(key, published);
+        return published;
+      }
+    }
+    try {
+      const reading = this.#feed.begin();
+      const [news, value] = await inTime(
+        this.#kind.read(this.#db, key, selectChanges(this.#db, reading.from)),
+        DATABASE_PATIENCE_MS,
+      );
+      this.#feed.take(reading, news);
+      if (value) {
+        this.keep(key, value);
+        if (wasInTouch) afterAnswer(this.publish(key));
+      } else if (this.#isCurrent(key, null) && key.length <= MAX_KEY_LENGTH) {
+        makeRoom(this.#unknown, MAX_UNKNOWN);
+        this.#unknown.set(key, performance.now() + UNKNOWN_MS);
+      }
+      return value;
+    } catch (error) {
+      const copy = this.#copies.get(key)?.value ?? (await this.#readPublished(key));
+      if (!copy) throw error;
+      return copy;
+    }
+  }
+
+  /** What KV has, if it is no older than the log tells; null too where KV cannot be read. */
+  async #readPublished(key: string): Promise<Value | null> {
+    try {
+      const value = await inTime(readPublished(this.#kind, this.#kv, key), KV_PATIENCE_MS);
+      return value && this.#isCurrent(key, value) ? value : null;
+    } catch (error) {
+      logFailure('A published snapshot could not be read', error);
+      return null;
+    }
+  }
+
+  #revisionOf(key: string): number {
+    return this.#outdated.get(key)?.revision ?? 0;
+  }
+
+  #isCurrent(key: string, value: Value | null): boolean {
+    return (value?.revision ?? 0) >= this.#revisionOf(key);
+  }
+}
+
+/**
+ * What is published under a key; null where nothing is, or nothing that can be understood.
+ *
+ * @throws when KV cannot be read
+ */
+export async function readPublished<Value extends Snapshot>(
+  kind: Kind<Value>,
+  kv: KVNamespace,
+  key: string,
+): Promise<Value | null> {
+  const text = await kv.get(await kind.kvKey(key), { cacheTtl: KV_CACHE_SECONDS });
+  return text === null ? null : kind.decode(text);
+}

@@ -1,0 +1,123 @@
+import { sql } from 'drizzle-orm';
+import { type Change, selectChanges } from '../db/changes';
+import type { Database } from '../db/client';
+import { licenses, requests } from '../db/schema';
+import { newRequestId, nextRequestId } from './id';
+
+/** A history record before it has an id [2.4]. */
+export type NewRequest = Omit<typeof requests.$inferInsert, 'id' | 'nonce'>;
+
+/**
+ * A record with its identity: a repeated write of it changes nothing. `licenseId` is null for an
+ * unknown key; undefined where it came to no look-up: then the key tells, if it is known.
+ */
+export type IdentifiedRequest = NewRequest & { id: number; nonce: string };
+
+/** @param requestedAt milliseconds since 1970 */
+export const withIdentity = (request: NewRequest, requestedAt: number): IdentifiedRequest => ({
+  ...request,
+  id: newRequestId(requestedAt),
+  nonce: crypto.randomUUID(),
+});
+
+/** A license as the write of its records left it. */
+export interface CountedLicense {
+  id: number;
+  revision: number;
+  totalRequests: number;
+}
+
+/** In the order of the table's columns, and behind them the key of a license that is to be found. */
+const toValues = (row: IdentifiedRequest) => [
+  row.id,
+  row.nonce,
+  row.licenseId,
+  row.licenseKey,
+  row.licenseKeyFolded,
+  row.productId,
+  row.productVersion,
+  row.ip,
+  row.hwid,
+  row.macAddress,
+  row.operatingSystem,
+  row.operatingSystemVersion,
+  row.operatingSystemArchitecture,
+  row.javaVersion,
+  row.requestType,
+  row.responseType,
+  row.blockReason,
+  row.remarks,
+  row.spam ? 1 : 0,
+  row.licenseId === undefined ? row.licenseKeyFolded : null,
+];
+
+const COLUMNS = 19;
+const value = (index: number) => sql.raw(`r.value ->> ${index}`);
+const licenseId = sql`ifnull(${value(2)}, (select id from licenses where license_key_folded = ${value(COLUMNS)}))`;
+const columns = sql.join(
+  Array.from({ length: COLUMNS }, (_, index) => (index === 2 ? licenseId : value(index))),
+  sql`, `,
+);
+
+/**
+ * Writes records into the history and counts them in their licenses' totals, each exactly once, in
+ * one round trip: one statement for the totals, one for the records, and the news of the log of
+ * changes from a place on. Another round trip only for records whose id another one had drawn.
+ *
+ * @returns the licenses that were counted, for the answers to be compared with
+ */
+export async function writeRequests(
+  db: Database,
+  rows: readonly IdentifiedRequest[],
+  newsFrom: number,
+): Promise<{ news: Change[]; counted: CountedLicense[] }> {
+  const json = JSON.stringify(rows.map(toValues));
+  // Those that a former attempt has written, whose answer was lost, are counted already.
+  const fresh = sql`(
+    select ${licenseId} as license_id, count(*) as records
+    from json_each(${json}) r
+    where ${value(15)} <> 'RATE_LIMITED'
+      and not exists (select 1 from requests where id = ${value(0)})
+    group by 1) fresh`;
+  const [counted, inserted, news] = await db.batch([
+    db
+      .update(licenses)
+      .set({ totalRequests: sql`${licenses.totalRequests} + fresh.records` })
+      .from(fresh)
+      .where(sql`${licenses.id} = fresh.license_id`)
+      .returning({
+        id: licenses.id,
+        revision: licenses.revision,
+        totalRequests: licenses.totalRequests,
+      }),
+    db
+      .insert(requests)
+      .select(sql`select ${columns} from json_each(${json}) r where true`)
+      .onConflictDoNothing({ target: requests.id })
+      .returning({ id: requests.id }),
+    selectChanges(db, newsFrom),
+  ]);
+  if (inserted.length === rows.length) return { news, counted };
+  const collided = await findCollided(db, rows, inserted);
+  if (collided.length === 0) return { news, counted };
+  const moved = collided.map((row) => ({ ...row, id: nextRequestId(row) }));
+  const others = await writeRequests(db, moved, newsFrom);
+  return { news: others.news, counted: [...counted, ...others.counted] };
+}
+
+/** Of the records that were not inserted those that are not stored: another one has their id. */
+async function findCollided(
+  db: Database,
+  rows: readonly IdentifiedRequest[],
+  inserted: readonly { id: number }[],
+): Promise<IdentifiedRequest[]> {
+  const insertedIds = new Set(inserted.map(({ id }) => id));
+  const others = rows.filter(({ id }) => !insertedIds.has(id));
+  const ids = JSON.stringify(others.map(({ id }) => id));
+  const stored = await db
+    .select({ nonce: requests.nonce })
+    .from(requests)
+    .where(sql`${requests.id} in (select value from json_each(${ids}))`);
+  const nonces = new Set(stored.map(({ nonce }) => nonce));
+  return others.filter(({ nonce }) => !nonces.has(nonce));
+}
