@@ -1,5 +1,6 @@
 import { app } from './app';
-import { edgeOf } from './edge/edge';
+import { type Bindings, edgeOf } from './edge/edge';
+import { receiveRecords } from './edge/queue';
 import { logFailure } from './log';
 import { removeExpiredRequests } from './requests/retention';
 
@@ -21,4 +22,7 @@ export default {
       'Old records were not removed',
     );
   },
-} satisfies ExportedHandler<Env>;
+  async queue(batch, env, context) {
+    await receiveRecords(edgeOf(env), batch, (work) => context.waitUntil(work));
+  },
+} satisfies ExportedHandler<Bindings>;

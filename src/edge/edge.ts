@@ -2,6 +2,7 @@ import type { Blacklist } from '../blacklists/blacklist';
 import { type Change, findUnpublished, findUnsettled, selectChanges, settle } from '../db/changes';
 import { type Database, openDatabase } from '../db/client';
 import type { LicenseSnapshot } from '../licenses/snapshot';
+import { logFailure } from '../log';
 import { type IdentifiedRequest, writeRequests } from '../requests/write';
 import { ChangeFeed, type Reading } from './feed';
 import { GroupWriter } from './groups';
@@ -18,11 +19,18 @@ const MAX_READINGS = 10;
 
 const MAX_TOTALS = 10_000;
 
-/** A record to be written, and the snapshot on which its answer was based. */
+/** How many records go together: into one statement, and into one message of at most 128 KB. */
+const MAX_GROUP = 1_024;
+const MAX_MESSAGE = 64;
+
+/** A record to be written, and the license on which its answer was based. */
 export interface Answered {
   row: IdentifiedRequest;
-  basis: { key: string; license: Pick<LicenseSnapshot, 'id' | 'revision'> } | null;
+  basis: { key: string; id: number; revision: number } | null;
 }
+
+/** With the queue that wrangler.toml has in comments. */
+export type Bindings = Env & { RECORDS?: Queue<readonly Answered[]> };
 
 type Store = Pick<SnapshotStore<Snapshot>, 'outdate' | 'forget' | 'publish' | 'isPublished'>;
 
@@ -44,7 +52,7 @@ export class Edge {
   readonly #blacklist: SnapshotStore<Blacklist>;
   readonly #stores: Record<string, Store>;
 
-  constructor(env: Env) {
+  constructor(env: Bindings) {
     this.db = openDatabase(env.DB);
     this.feed = new ChangeFeed(
       ({ subject, revision }) => {
@@ -62,7 +70,12 @@ export class Edge {
     this.tokens = newStore(tokenKind);
     this.#blacklist = newStore(blacklistKind);
     this.#stores = { license: this.licenses, token: this.tokens, blacklist: this.#blacklist };
-    this.records = new GroupWriter((group, afterAnswer) => this.#write(group, afterAnswer));
+    const { RECORDS } = env;
+    this.records = RECORDS
+      ? new GroupWriter(MAX_MESSAGE, (group, afterAnswer) =>
+          this.#send(RECORDS, group, afterAnswer),
+        )
+      : new GroupWriter(MAX_GROUP, (group, afterAnswer) => this.write(group, afterAnswer));
     this.limits = {
       validations: new Limiter(env.VALIDATION_LIMITER),
       failedLookups: new Limiter(env.FAILED_LOOKUP_LIMITER),
@@ -105,7 +118,7 @@ export class Edge {
    * Writes records. The same round trip brings the news, and the revisions on which the answers
    * should have been based: a copy that was not right is dropped, and the right one published.
    */
-  async #write(group: readonly Answered[], afterAnswer: AfterAnswer): Promise<void> {
+  async write(group: readonly Answered[], afterAnswer: AfterAnswer): Promise<void> {
     const reading = this.feed.begin();
     const rows = group.map(({ row }) => row);
     const { news, counted } = await writeRequests(this.db, rows, reading.from);
@@ -113,10 +126,26 @@ export class Edge {
     const licenses = new Map(counted.map((license) => [license.id, license]));
     for (const { id, totalRequests } of counted) this.#learnTotal(id, totalRequests);
     for (const { basis } of group) {
-      const current = basis && licenses.get(basis.license.id);
-      if (!current || current.revision === basis.license.revision) continue;
+      const current = basis && licenses.get(basis.id);
+      if (!current || current.revision === basis.revision) continue;
       afterAnswer(this.licenses.heal(basis.key, current.revision));
     }
+  }
+
+  /** Hands records to the queue, or where it fails to the database: who reads them twice counts once. */
+  async #send(
+    queue: Queue<readonly Answered[]>,
+    group: readonly Answered[],
+    afterAnswer: AfterAnswer,
+  ): Promise<void> {
+    try {
+      await queue.send(group, { contentType: 'json' });
+    } catch (error) {
+      logFailure('The queue did not take records', error);
+      await this.write(group, afterAnswer);
+      return;
+    }
+    if (this.feed.isDue()) afterAnswer(this.catchUp(this.feed.begin()));
   }
 
   /**
@@ -184,7 +213,7 @@ const isUnpublished = ({ revision, publishedRevision }: Change): boolean =>
 const edges = new WeakMap<object, Edge>();
 
 /** The isolate's edge: the platform gives all requests of an isolate the same bindings. */
-export function edgeOf(env: Env): Edge {
+export function edgeOf(env: Bindings): Edge {
   const known = edges.get(env);
   if (known) return known;
   const edge = new Edge(env);

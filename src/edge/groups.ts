@@ -15,7 +15,6 @@ const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
 /** Writes begin no sooner than this after one another: in a flood larger groups cost less. */
 const MIN_INTERVAL_MS = 50;
-const MAX_GROUP = 1_024;
 /** Halved so many times, a group is one item. */
 const MAX_FAILURES = 10;
 /** What is kept at most while nothing can be written: an isolate has 128 MB. */
@@ -35,13 +34,15 @@ type Write<Item> = (items: readonly Item[], afterAnswer: AfterAnswer) => Promise
  */
 export class GroupWriter<Item> {
   readonly #write: Write<Item>;
+  readonly #maxGroup: number;
   #waiting: Waiting<Item>[] = [];
   /** The write under way, and what it writes. */
   #current: { startedAt: number; group: Waiting<Item>[] } | undefined;
   #failures = 0;
   #pausedUntil = 0;
 
-  constructor(write: Write<Item>) {
+  constructor(maxGroup: number, write: Write<Item>) {
+    this.#maxGroup = maxGroup;
     this.#write = write;
   }
 
@@ -77,7 +78,7 @@ export class GroupWriter<Item> {
   }
 
   async #writeGroup(startedAt: number, afterAnswer: AfterAnswer): Promise<void> {
-    const size = MAX_GROUP / 2 ** this.#failures;
+    const size = Math.max(1, Math.floor(this.#maxGroup / 2 ** this.#failures));
     const group = this.#waiting.slice(0, size);
     this.#waiting = this.#waiting.slice(size);
     const own = { startedAt, group };

@@ -43,7 +43,7 @@ export function recordRequest(
     ...logged,
     ...others,
   };
-  const basis = key && license ? { key, license } : null;
+  const basis = key && license ? { key, id: license.id, revision: license.revision } : null;
   const row = withIdentity(request, requestedAt);
   afterAnswer(
     edge.records

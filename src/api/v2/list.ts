@@ -50,7 +50,7 @@ export async function listResponse<Row>(
   page: PageQuery,
   list: List<Row>,
 ): Promise<Response> {
-  if (page.limit === undefined) return streamList(page.after, list);
+  if (page.limit === undefined) return streamList(c, page.after, list);
 
   const [rows, total] = await Promise.all([
     list.read({ limit: page.limit + 1, after: page.after }),
@@ -67,7 +67,11 @@ export async function listResponse<Row>(
   return c.json(shown.map(list.toWire));
 }
 
-async function streamList<Row>(start: number | undefined, list: List<Row>): Promise<Response> {
+async function streamList<Row>(
+  c: Context,
+  start: number | undefined,
+  list: List<Row>,
+): Promise<Response> {
   const readChunk = (after: number | undefined) => list.read({ limit: CHUNK_ROWS, after });
   // The first chunk is read before the answer begins, so that its failure is still an error status.
   let rows = await readChunk(start);
@@ -98,7 +102,6 @@ async function streamList<Row>(start: number | undefined, list: List<Row>): Prom
       }
     },
   });
-  return new Response(stream.pipeThrough(new TextEncoderStream()), {
-    headers: { 'Content-Type': 'application/json' },
-  });
+  const body = stream.pipeThrough(new TextEncoderStream());
+  return c.body(body, 200, { 'Content-Type': 'application/json' });
 }
