@@ -15,6 +15,8 @@ export const shareChanges = (): MiddlewareHandler<AuthEnv> =>
     const edge = edgeOf(c.env);
     const beforeChange = edge.feed.begin();
     await next();
+    // What was refused changed nothing.
+    if (c.res.status >= 400 && c.res.status < 500) return;
     const unpublished = await edge.catchUp(beforeChange);
     c.executionCtx.waitUntil(edge.publish(unpublished));
   };
