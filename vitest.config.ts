@@ -15,6 +15,11 @@ export default defineConfig({
             wrangler: { configPath: './wrangler.toml' },
             miniflare: {
               bindings: { ROOT_TOKEN, MIGRATIONS: await readD1Migrations('./drizzle') },
+              // The optional queue, for the tests that take it: the Worker itself runs without.
+              queueProducers: { TEST_RECORDS: { queueName: 'records' } },
+              queueConsumers: {
+                records: { maxBatchTimeout: 0.05, maxRetries: 2, deadLetterQueue: 'dead' },
+              },
             },
           })),
         ],

@@ -2,11 +2,12 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { vi } from 'vitest';
 import { app } from '../../src/app';
+import type { Bindings } from '../../src/edge/edge';
 import { type Answer, type CallOptions, readAnswer, requestTo } from './client';
 
 /** Like `call`, by the app with other bindings than the Worker's, and to the end of all it does. */
 export async function callWith(
-  bindings: Partial<Env>,
+  bindings: Partial<Bindings>,
   method: string,
   path: string,
   options: CallOptions = {},
@@ -23,7 +24,7 @@ export async function callWith(
  * that was left running after the answer is done.
  */
 export async function validateWith(
-  bindings: Partial<Env>,
+  bindings: Partial<Bindings>,
   body: unknown,
   { version = 'v1', headers = {} }: { version?: 'v1' | 'v2'; headers?: HeadersInit } = {},
 ): Promise<{ status: number; json: unknown; recorded: Promise<unknown> }> {

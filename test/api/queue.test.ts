@@ -1,0 +1,126 @@
+import {
+  createExecutionContext,
+  createMessageBatch,
+  getQueueResult,
+  waitOnExecutionContext,
+} from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Answered } from '../../src/edge/edge';
+import worker from '../../src/index';
+import { withIdentity } from '../../src/requests/write';
+import { validateWith } from '../support/app';
+import {
+  createLicense,
+  createProduct,
+  getLicense,
+  historyOf,
+  type License,
+  type Product,
+} from '../support/client';
+import { captureConsole } from '../support/console';
+import { spyOnDatabase } from '../support/d1-spy';
+import { unreachable } from '../support/faults';
+
+/** With the optional queue, records take it, and nothing else is different (1.6). */
+
+let product: Product;
+
+beforeAll(async () => {
+  product = await createProduct();
+});
+
+const newLicense = () => createLicense({ productId: product.id, maxIPs: -1, maxHWIDs: -1 });
+const askFor = ({ licenseKey }: License) => ({ licenseKey, productId: product.id });
+
+const answered = (license: License): Answered => ({
+  row: withIdentity(
+    {
+      requestType: 'V1_VALIDATE',
+      responseType: 'VALID',
+      licenseId: license.id,
+      licenseKey: license.licenseKey,
+      licenseKeyFolded: license.licenseKey,
+      productId: product.id,
+    },
+    Date.now(),
+  ),
+  basis: { key: license.licenseKey, id: license.id, revision: 1 },
+});
+
+/** Hands messages to the Worker, as the queue does; which of them are to come again. */
+async function deliver(bodies: readonly unknown[], bindings: Partial<Env> = {}): Promise<string[]> {
+  const batch = createMessageBatch(
+    'records',
+    bodies.map((body, index) => ({
+      id: String(index),
+      timestamp: new Date(),
+      attempts: 1,
+      body: structuredClone(body),
+    })),
+  );
+  const context = createExecutionContext();
+  await worker.queue(batch, { ...env, ...bindings }, context);
+  const { retryMessages, explicitAcks } = await getQueueResult(batch, context);
+  await waitOnExecutionContext(context);
+  expect(explicitAcks.length + retryMessages.length).toBe(bodies.length);
+  return retryMessages.map(({ msgId }) => msgId);
+}
+
+describe('a validation', () => {
+  it('is answered at once, and its record comes through the queue', async () => {
+    const license = await newLicense();
+    const { spy, roundTrips } = spyOnDatabase(env.DB);
+    const bindings = { DB: spy, RECORDS: env.TEST_RECORDS };
+    const { status, recorded } = await validateWith(bindings, askFor(license));
+    expect(status).toBe(200);
+    await recorded;
+    const written = roundTrips.flat().filter(({ sql }) => sql.includes('insert into "requests"'));
+    expect(written).toEqual([]);
+    await historyOf({ licenseKey: license.licenseKey }, 1);
+    expect((await getLicense(license.id)).totalRequests).toBe(1);
+  });
+
+  it('is recorded without the queue when that takes nothing', async () => {
+    captureConsole();
+    const license = await newLicense();
+    const RECORDS = { ...env.TEST_RECORDS, send: () => Promise.reject(new Error('No queue')) };
+    const { status, recorded } = await validateWith({ RECORDS }, askFor(license));
+    expect(status).toBe(200);
+    await recorded;
+    await historyOf({ licenseKey: license.licenseKey }, 1);
+  });
+});
+
+describe('a message', () => {
+  it('that comes twice, together or later, counts once', async () => {
+    const license = await newLicense();
+    const message = [answered(license), answered(license)];
+    expect(await deliver([message, message])).toEqual([]);
+    expect(await deliver([message])).toEqual([]);
+    await historyOf({ licenseKey: license.licenseKey }, 2);
+    expect((await getLicense(license.id)).totalRequests).toBe(2);
+  });
+
+  it('counts once also where its record had to take another id', async () => {
+    const [one, two] = [answered(await newLicense()), answered(await newLicense())];
+    two.row.id = one.row.id;
+    await deliver([[one]]);
+    for (let time = 0; time < 3; time++) await deliver([[two]]);
+    const { licenseKey } = two.row;
+    const [record] = await historyOf({ licenseKey: String(licenseKey) }, 1);
+    expect(record?.id).not.toBe(one.row.id);
+    expect((await getLicense(Number(two.row.licenseId))).totalRequests).toBe(1);
+  });
+
+  it('comes again when it cannot be written, and does not keep the others up', async () => {
+    const lines = captureConsole();
+    const license = await newLicense();
+    expect(await deliver([{ not: 'records' }, [answered(license)]])).toEqual(['0']);
+    await historyOf({ licenseKey: license.licenseKey }, 1);
+    const other = await newLicense();
+    expect(await deliver([[answered(other)]], { DB: unreachable(env.DB) })).toEqual(['0']);
+    expect((await getLicense(other.id)).totalRequests).toBe(0);
+    expect(lines.join()).not.toContain(other.licenseKey);
+  });
+});
