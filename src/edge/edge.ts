@@ -4,6 +4,7 @@ import { type Database, openDatabase } from '../db/client';
 import type { LicenseSnapshot } from '../licenses/snapshot';
 import { logFailure } from '../log';
 import { type IdentifiedRequest, writeRequests } from '../requests/write';
+import { BoundedMap } from './bounded-map';
 import { ChangeFeed, type Reading } from './feed';
 import { GroupWriter } from './groups';
 import { blacklistKind, licenseKind, type TokenSnapshot, tokenKind } from './kinds';
@@ -17,7 +18,7 @@ const MAX_PUBLISHED = 10;
 /** How many readings it takes at most to hear of all changes, after an import of a whole shop. */
 const MAX_READINGS = 10;
 
-const MAX_TOTALS = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /** How many records go together: into one statement, and into one message of at most 128 KB. */
 const MAX_GROUP = 1_024;
@@ -47,8 +48,9 @@ export class Edge {
   readonly tokens: SnapshotStore<TokenSnapshot>;
   readonly records: GroupWriter<Answered>;
   readonly limits: Record<'validations' | 'failedLookups' | 'failedTokens', Limiter>;
-  readonly #lastUses = new Map<number, number>();
-  readonly #totals = new Map<number, number>();
+  /** When tokens were used last, and how often licenses were asked for, by their ids. */
+  readonly #lastUses = new BoundedMap<number, number>(MAX_REMEMBERED);
+  readonly #totals = new BoundedMap<number, number>(MAX_REMEMBERED);
   readonly #blacklist: SnapshotStore<Blacklist>;
   readonly #stores: Record<string, Store>;
 
@@ -100,18 +102,8 @@ export class Edge {
   /** How often a license was asked for, this time included, as far as this isolate knows (1.1). */
   countRequest({ id, totalRequests }: LicenseSnapshot): number {
     const total = Math.max(this.#totals.get(id) ?? 0, totalRequests) + 1;
-    this.#learnTotal(id, total);
-    return total;
-  }
-
-  #learnTotal(id: number, total: number): void {
-    const known = this.#totals.get(id);
-    if (known !== undefined && known >= total) return;
-    const [oldest] = this.#totals.keys();
-    if (known === undefined && this.#totals.size >= MAX_TOTALS && oldest !== undefined) {
-      this.#totals.delete(oldest);
-    }
     this.#totals.set(id, total);
+    return total;
   }
 
   /**
@@ -124,7 +116,9 @@ export class Edge {
     const { news, counted } = await writeRequests(this.db, rows, reading.from);
     this.feed.take(reading, news);
     const licenses = new Map(counted.map((license) => [license.id, license]));
-    for (const { id, totalRequests } of counted) this.#learnTotal(id, totalRequests);
+    for (const { id, totalRequests } of counted) {
+      this.#totals.set(id, Math.max(this.#totals.get(id) ?? 0, totalRequests));
+    }
     for (const { basis } of group) {
       const current = basis && licenses.get(basis.id);
       if (!current || current.revision === basis.revision) continue;

@@ -28,9 +28,9 @@ type Write<Item> = (items: readonly Item[], afterAnswer: AfterAnswer) => Promise
 /**
  * Writes items in groups: those that arrive while a write is under way go together into the next.
  * Each request writes at most until its own item is written, and the next that waits goes on. A
- * Worker must not await what another request does: who waits has timers of its own. A group that fails is written again,
- * in halves, after a pause; the write must change nothing for what is written already, since its
- * answer may have been lost.
+ * Worker must not await what another request does: who waits has timers of its own. A group that
+ * fails is written again, in halves, after a pause; the write must change nothing for what is written
+ * already, since its answer may have been lost.
  */
 export class GroupWriter<Item> {
   readonly #write: Write<Item>;

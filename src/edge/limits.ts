@@ -1,3 +1,5 @@
+import { BoundedMap } from './bounded-map';
+
 /** The period of the limiters in wrangler.toml. */
 export const WINDOW_SECONDS = 60;
 
@@ -20,7 +22,7 @@ export type Verdict = { isOver: false } | { isOver: true; isFirst: boolean };
 /** One of the platform's rate limiters, with what this isolate counts before it (1.7). */
 export class Limiter {
   readonly #limiter: RateLimit | undefined;
-  readonly #counts = new Map<string, Count>();
+  readonly #counts = new BoundedMap<string, Count>(MAX_REMEMBERED);
 
   /** @param limiter undefined for no limit */
   constructor(limiter: RateLimit | undefined) {
@@ -52,10 +54,6 @@ export class Limiter {
     const window = Math.floor(Date.now() / (WINDOW_SECONDS * 1000));
     const known = this.#counts.get(key);
     if (known?.window === window) return known;
-    // A map keeps the order in which its keys came: the first is the oldest.
-    this.#counts.delete(key);
-    const [oldest] = this.#counts.keys();
-    if (this.#counts.size >= MAX_REMEMBERED && oldest !== undefined) this.#counts.delete(oldest);
     const count = { window, asked: 0, refused: 0 };
     this.#counts.set(key, count);
     return count;

@@ -1,6 +1,7 @@
 import { type Change, type selectChange, selectChanges } from '../db/changes';
 import type { Database } from '../db/client';
 import { logFailure } from '../log';
+import { BoundedMap } from './bounded-map';
 import type { ChangeFeed } from './feed';
 import type { Publisher } from './publish';
 import { type Loads, share } from './share';
@@ -60,13 +61,6 @@ async function inTime<Result>(work: Promise<Result>, patienceMs: number): Promis
   }
 }
 
-/** Makes room for one more: what came first goes first. */
-function makeRoom(map: Map<string, unknown>, max: number): void {
-  if (map.size < max) return;
-  const [first] = map.keys();
-  if (first !== undefined) map.delete(first);
-}
-
 /**
  * The snapshots of one kind as an isolate sees them: in its memory, else published in KV, else in
  * the database. A copy is believed while the isolate is in touch with the log of changes, and never
@@ -79,8 +73,8 @@ export class SnapshotStore<Value extends Snapshot> {
   readonly #feed: ChangeFeed;
   readonly #publisher: Publisher;
 
-  readonly #copies = new Map<string, { value: Value; until: number }>();
-  readonly #unknown = new Map<string, number>();
+  readonly #copies = new BoundedMap<string, { value: Value; until: number }>(MAX_COPIES);
+  readonly #unknown = new BoundedMap<string, number>(MAX_UNKNOWN);
   readonly #outdated = new Map<string, { revision: number; since: number }>();
   readonly #loads: Loads<Value | null> = new Map();
 
@@ -119,8 +113,6 @@ export class SnapshotStore<Value extends Snapshot> {
     if (value.revision < held || !this.#isCurrent(key, value) || key.length > MAX_KEY_LENGTH)
       return;
     this.#unknown.delete(key);
-    this.#copies.delete(key);
-    makeRoom(this.#copies, MAX_COPIES);
     const ageMs = MIN_AGE_MS + Math.random() * (MAX_AGE_MS - MIN_AGE_MS);
     this.#copies.set(key, { value, until: performance.now() + ageMs });
   }
@@ -197,7 +189,6 @@ export class SnapshotStore<Value extends Snapshot> {
         this.keep(key, value);
         if (wasInTouch) afterAnswer(this.publish(key));
       } else if (this.#isCurrent(key, null) && key.length <= MAX_KEY_LENGTH) {
-        makeRoom(this.#unknown, MAX_UNKNOWN);
         this.#unknown.set(key, performance.now() + UNKNOWN_MS);
       }
       return value;
