@@ -1,15 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type BlacklistEntry, indexBlacklist } from '../../src/blacklists/blacklist';
+import type { LicenseSnapshot } from '../../src/licenses/snapshot';
 import { statusAt } from '../../src/licenses/status';
-import { networksHolding } from '../../src/network';
-import {
-  type BlacklistEntry,
-  decide,
-  type Facts,
-  type LicenseSnapshot,
-  type Outcome,
-} from '../../src/validation/decide';
+import { decide, type Facts, type Outcome } from '../../src/validation/decide';
 import type { ValidationRequest } from '../../src/validation/request';
+import { networksHolding } from '../support/networks';
 
 /** Few values of everything, so that they meet often. */
 const ADDRESSES = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.1.1', '2001:db8::1', '2001:db8::2'];
@@ -24,6 +20,7 @@ const moment = fc.nat(100);
 
 const license: fc.Arbitrary<LicenseSnapshot> = fc.record({
   id: fc.constant(7),
+  revision: fc.constant(1),
   productId,
   state: fc.constantFrom('ACTIVE', 'ACTIVE', 'ACTIVE', 'DEACTIVATED', 'DELETED'),
   expiresAt: fc.option(moment),
@@ -69,12 +66,25 @@ const entry: fc.Arbitrary<BlacklistEntry> = fc.oneof(
   }),
 );
 
-const facts: fc.Arbitrary<Facts> = fc.record({
+/** The facts, of the blacklist its entries. */
+interface Known extends Omit<Facts, 'blacklist'> {
+  blacklist: readonly BlacklistEntry[];
+}
+
+const facts: fc.Arbitrary<Known> = fc.record({
   license: fc.option(license, { freq: 10 }),
   blacklist: fc.oneof(fc.constant([]), fc.array(entry, { maxLength: 2 })),
   connectingAddress: fc.option(address),
   requireHwid: fc.boolean(),
 });
+
+const factsOf = (known: Known): Facts => ({
+  ...known,
+  blacklist: indexBlacklist(1, known.blacklist),
+});
+
+const decideOn = (known: Known, asked: ValidationRequest, now: number): Outcome =>
+  decide(factsOf(known), asked, now);
 
 const needsClaim = (outcome: Outcome): boolean =>
   outcome.responseType === 'VALID' && outcome.needsClaim;
@@ -95,7 +105,7 @@ const isFull = (value: string | null, bound: readonly string[], max: number): bo
 
 /** The table of decisions 1.3, a row a line; what is false of a license is false without one. */
 function firstRowThatApplies(
-  { license, blacklist, connectingAddress, requireHwid }: Facts,
+  { license, blacklist, connectingAddress, requireHwid }: Known,
   asked: ValidationRequest,
   now: number,
 ): string {
@@ -134,7 +144,7 @@ describe('decide', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(facts, request, moment, (known, asked, now) => {
-        const { responseType } = decide(known, asked, now);
+        const { responseType } = decideOn(known, asked, now);
         expect(responseType).toBe(firstRowThatApplies(known, asked, now));
         seen.add(responseType);
       }),
@@ -146,10 +156,11 @@ describe('decide', () => {
   it('is pure: it changes nothing that it is given and repeats itself', () => {
     fc.assert(
       fc.property(facts, request, moment, (known, asked, now) => {
+        const given = factsOf(known);
         const before = structuredClone({ known, asked });
-        const outcome = decide(known, asked, now);
+        const outcome = decide(given, asked, now);
         expect({ known, asked }).toEqual(before);
-        expect(decide(known, asked, now)).toEqual(outcome);
+        expect(decide(given, asked, now)).toEqual(outcome);
       }),
       RUNS,
     );
@@ -160,7 +171,7 @@ describe('decide', () => {
       fc.property(facts, request, entry, moment, (known, asked, added, now) => {
         fc.pre(applies(added, asked, known.connectingAddress));
         const blacklist = [...known.blacklist, added];
-        const { responseType } = decide({ ...known, blacklist }, asked, now);
+        const { responseType } = decideOn({ ...known, blacklist }, asked, now);
         expect(responseType).toBe(
           blacklist.some(
             (listing) =>
@@ -181,7 +192,7 @@ describe('decide', () => {
   ])('is refused by an entry for $what', ({ data }) => {
     fc.assert(
       fc.property(facts, request, moment, fc.boolean(), (known, asked, now, isConnecting) => {
-        const outcome = decide(
+        const outcome = decideOn(
           {
             ...known,
             blacklist: [{ licenseDataType: 'IP', data, productId: null, reason: 'r' }],
@@ -201,7 +212,7 @@ describe('decide', () => {
       fc.property(facts, request, entry, moment, (known, asked, added, now) => {
         fc.pre(!applies(added, asked, known.connectingAddress));
         const blacklist = [added, ...known.blacklist];
-        expect(decide({ ...known, blacklist }, asked, now)).toEqual(decide(known, asked, now));
+        expect(decideOn({ ...known, blacklist }, asked, now)).toEqual(decideOn(known, asked, now));
       }),
       RUNS,
     );
@@ -218,8 +229,8 @@ describe('decide', () => {
         const isNeeded = value !== null && held[of.max] !== -1 && !held[of.bound].includes(value);
         fc.pre(!isNeeded || held[of.bound].length + 1 < held[of.max]);
         const more = { ...held, [of.bound]: ['unrelated', ...held[of.bound]] };
-        const outcome = decide({ ...known, license: held }, asked, now);
-        const withMore = decide({ ...known, license: more }, asked, now);
+        const outcome = decideOn({ ...known, license: held }, asked, now);
+        const withMore = decideOn({ ...known, license: more }, asked, now);
         expect(withMore.responseType).toBe(outcome.responseType);
         expect(needsClaim(withMore)).toBe(needsClaim(outcome));
       }),
@@ -231,8 +242,8 @@ describe('decide', () => {
     fc.assert(
       fc.property(facts, license, request, moment, (known, held, asked, now) => {
         const turned = { ...held, ips: held.ips.toReversed(), hwids: held.hwids.toReversed() };
-        const outcome = decide({ ...known, license: held }, asked, now);
-        const other = decide({ ...known, license: turned }, asked, now);
+        const outcome = decideOn({ ...known, license: held }, asked, now);
+        const other = decideOn({ ...known, license: turned }, asked, now);
         expect(other.responseType).toBe(outcome.responseType);
         expect(needsClaim(other)).toBe(needsClaim(outcome));
       }),
@@ -244,8 +255,8 @@ describe('decide', () => {
     fc.assert(
       fc.property(facts, request, moment, moment, (known, asked, one, other) => {
         const [early, late] = [Math.min(one, other), Math.max(one, other)];
-        const then = decide(known, asked, early).responseType;
-        const later = decide(known, asked, late).responseType;
+        const then = decideOn(known, asked, early).responseType;
+        const later = decideOn(known, asked, late).responseType;
         if (then === 'LICENSE_EXPIRED') expect(later).toBe('LICENSE_EXPIRED');
         if (later !== then) expect(later).toBe('LICENSE_EXPIRED');
       }),
@@ -271,7 +282,7 @@ describe('decide', () => {
   it('needs a claim for a value that is asked, limited and not bound yet, and for nothing else', () => {
     fc.assert(
       fc.property(facts, license, request, moment, (known, held, asked, now) => {
-        const outcome = decide({ ...known, license: held }, asked, now);
+        const outcome = decideOn({ ...known, license: held }, asked, now);
         fc.pre(outcome.responseType === 'VALID');
         const isNew = (value: string | null, bound: readonly string[], max: number) =>
           value !== null && max !== -1 && !bound.includes(value);
@@ -286,10 +297,10 @@ describe('decide', () => {
   it('needs no second claim for the same request', () => {
     fc.assert(
       fc.property(facts, license, request, moment, (known, held, asked, now) => {
-        const outcome = decide({ ...known, license: held }, asked, now);
+        const outcome = decideOn({ ...known, license: held }, asked, now);
         fc.pre(outcome.responseType === 'VALID');
         const bound = bind(held, asked, outcome);
-        const again = decide({ ...known, license: bound }, asked, now);
+        const again = decideOn({ ...known, license: bound }, asked, now);
         expect(again).toEqual({ responseType: 'VALID', license: bound, needsClaim: false });
       }),
       RUNS,
@@ -302,6 +313,7 @@ describe('decide', () => {
       fc.property(limit, limit, fc.array(visit, { maxLength: 30 }), (maxIPs, maxHWIDs, visits) => {
         let held: LicenseSnapshot = {
           id: 7,
+          revision: 1,
           productId: 602,
           state: 'ACTIVE',
           expiresAt: null,
@@ -323,7 +335,7 @@ describe('decide', () => {
             connectingAddress: null,
             requireHwid: false,
           };
-          const outcome = decide(known, asked, 0);
+          const outcome = decideOn(known, asked, 0);
           const fits = has(accepted.ips, ip, maxIPs) && has(accepted.hwids, id, maxHWIDs);
           expect(outcome.responseType === 'VALID').toBe(fits);
           if (fits && ip !== null && maxIPs !== -1) accepted.ips.add(ip);
@@ -343,7 +355,7 @@ describe('decide', () => {
     fc.assert(
       fc.property(license, request, (held, asked) => {
         const lowered = { ...held, state: 'ACTIVE' as const, expiresAt: null, maxIPs: 0 };
-        const { responseType } = decide(
+        const { responseType } = decideOn(
           { license: lowered, blacklist: [], connectingAddress: null, requireHwid: false },
           { ...asked, productId: held.productId, hwid: null },
           0,

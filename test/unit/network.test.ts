@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalAddress, canonicalNetwork, networksHolding } from '../../src/network';
+import { addressBits, canonicalAddress, canonicalNetwork, networkBits } from '../../src/network';
+import { networksHolding } from '../support/networks';
 
 /** Arithmetic of our own, on whole numbers: what the module does with bytes and a library. */
 interface Ip {
@@ -206,32 +207,59 @@ describe('canonicalNetwork', () => {
   });
 });
 
-describe('networksHolding', () => {
-  /** An address and one that shares its first bits: only at random prefixes do two ever meet. */
-  const neighbours = ip.chain((address) =>
-    fc
-      .tuple(fc.nat(address.bits), fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }))
-      .map(([shared, noise]) => {
-        const free = (1n << BigInt(address.bits - shared)) - 1n;
-        const value = (address.value & ~free) | (noise & free);
-        return { address, other: { ...address, value } };
-      })
-      .filter(({ other }) => other.bits === 32 || other.value >> 32n !== 0xffffn),
-  );
+/** An address and one that shares its first bits: only at random prefixes do two ever meet. */
+const neighbours = ip.chain((address) =>
+  fc
+    .tuple(fc.nat(address.bits), fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }))
+    .map(([shared, noise]) => {
+      const free = (1n << BigInt(address.bits - shared)) - 1n;
+      const value = (address.value & ~free) | (noise & free);
+      return { address, other: { ...address, value } };
+    })
+    .filter(({ other }) => other.bits === 32 || other.value >> 32n !== 0xffffn),
+);
 
-  it('lists a network if and only if it holds the address', () => {
+const prefixes = fc.nat(128);
+
+describe('networkBits', () => {
+  it('begin the bits of an address if and only if the network holds it', () => {
     fc.assert(
-      fc.property(neighbours, fc.nat(128), ({ address, other }, anyPrefix) => {
-        const prefix = anyPrefix % (address.bits + 1);
-        const network = canonicalNetwork(`${write(other)}/${prefix}`);
+      fc.property(neighbours, prefixes, ({ address, other }, anyPrefix) => {
+        const prefix = anyPrefix % address.bits;
+        const bits = networkBits(canonicalNetwork(`${write(other)}/${prefix}`) ?? '');
         const isHeld = networkAt(address, prefix) === networkAt(other, prefix);
-        expect(networksHolding(write(address)).includes(String(network))).toBe(isHeld);
+        expect(bits).toHaveLength(prefix + 1);
+        expect(addressBits(write(address)).startsWith(bits ?? 'none')).toBe(isHeld);
       }),
       { numRuns: 500 },
     );
   });
 
-  it('lists one network for every prefix, the narrowest first', () => {
+  it('are none of an address, and of a text that is no address there are no bits', () => {
+    expect(networkBits('10.0.0.1')).toBeNull();
+    expect(networkBits('2001:db8::1')).toBeNull();
+    expect(addressBits('localhost')).toBe('');
+  });
+
+  it('keep IPv4 and IPv6 apart', () => {
+    expect(addressBits('::102:304').startsWith(networkBits('0.0.0.0/0') ?? 'none')).toBe(false);
+    expect(addressBits('1.2.3.4').startsWith(networkBits('::/0') ?? 'none')).toBe(false);
+  });
+});
+
+describe('the networks that the tests measure by', () => {
+  it('are those that hold the address', () => {
+    fc.assert(
+      fc.property(neighbours, prefixes, ({ address, other }, anyPrefix) => {
+        const prefix = anyPrefix % (address.bits + 1);
+        const network = canonicalNetwork(`${write(other)}/${prefix}`);
+        const isHeld = networkAt(address, prefix) === networkAt(other, prefix);
+        expect(networksHolding(write(address)).includes(String(network))).toBe(isHeld);
+      }),
+    );
+  });
+
+  it('are one for every prefix, the narrowest first', () => {
     fc.assert(
       fc.property(ip, (address) => {
         const networks = networksHolding(write(address));
@@ -241,14 +269,5 @@ describe('networksHolding', () => {
       }),
       { numRuns: 30 },
     );
-  });
-
-  it('keeps IPv4 and IPv6 apart', () => {
-    expect(networksHolding('1.2.3.4')).not.toContain('::/0');
-    expect(networksHolding('::102:304')).not.toContain('0.0.0.0/0');
-  });
-
-  it('lists nothing for text that is no address', () => {
-    expect(networksHolding('localhost')).toEqual([]);
   });
 });

@@ -1,0 +1,12 @@
+import { canonicalNetwork } from '../../src/network';
+
+/**
+ * Every network that holds an address, as a blacklist entry names it, the narrowest first: one for
+ * each prefix. What the service finds by bits the tests measure by this.
+ */
+export function networksHolding(address: string): string[] {
+  const bits = address.includes(':') ? 128 : 32;
+  return Array.from({ length: bits + 1 }, (_, free) =>
+    canonicalNetwork(`${address}/${bits - free}`),
+  ).filter((network) => network !== null);
+}
