@@ -36,6 +36,7 @@ export interface Rules {
 export interface Result {
   name: string;
   connections: number;
+  /** Until the last record is stored. */
   requestsPerSecond: number;
   /** To the first contestant's, in the same round. */
   throughputRatio: number;
@@ -44,6 +45,8 @@ export interface Result {
   p99Ratio: number;
   /** What workerd computes for a request, with all that it does after the answer. */
   cpuMicroseconds: number | null;
+  /** The throughput ratio as it were if nothing else ran on the machine. */
+  cpuRatio: number | null;
   /** How long after the last answer the last record is stored. */
   storedAfterMs: number | null;
   requests: number;
@@ -56,6 +59,8 @@ export interface Result {
 export interface Turn extends Measured {
   cpuMicroseconds: number | null;
   storedAfterMs: number | null;
+  /** Until the last record is stored: what is answered quickly and written slowly is not quick. */
+  storedPerSecond: number;
 }
 
 const WARM_UP_CONNECTIONS = 16;
@@ -73,11 +78,14 @@ export async function sendTo(
     : null;
   if (records) await idle(worker.pid);
   const cpuAfter = cpuSecondsOf(worker.pid);
-  const cpuMicroseconds =
-    cpuBefore === null || cpuAfter === null
-      ? null
-      : ((cpuAfter - cpuBefore) * 1_000_000) / answered;
-  return { ...measured, cpuMicroseconds, storedAfterMs };
+  const cpuSeconds = cpuBefore === null || cpuAfter === null ? 0 : cpuAfter - cpuBefore;
+  return {
+    ...measured,
+    // Of a short turn the kernel may have counted nothing.
+    cpuMicroseconds: cpuSeconds > 0 ? (cpuSeconds * 1_000_000) / answered : null,
+    storedAfterMs,
+    storedPerSecond: answered / (measured.seconds + (storedAfterMs ?? 0) / 1000),
+  };
 }
 
 /** A contestant with what it has done so far: requests that never repeat go on where they were. */
@@ -118,23 +126,27 @@ function resultOf(entrant: Entrant, first: Entrant, connections: number): Result
     const values = turns.map(figureOf).filter((value) => value !== null);
     return values.length === 0 ? null : median(values);
   };
-  const ratioOf = (figureOf: (turn: Turn) => number): number =>
+  const ratioOf = (figureOf: (turn: Turn) => number | null): number | null =>
     medianOf((turn, round) => {
-      const ofFirst = first.turns[round];
-      return ofFirst ? figureOf(turn) / figureOf(ofFirst) : null;
-    }) ?? 0;
+      const own = figureOf(turn);
+      const ofFirst = first.turns.map(figureOf)[round] ?? null;
+      return own === null || ofFirst === null ? null : own / ofFirst;
+    });
+  // More for a request is less throughput.
+  const cpuShare = ratioOf((turn) => turn.cpuMicroseconds);
   const all: Measured[] = [...warmUps, ...turns];
   const sumOf = (figureOf: (turn: Measured) => number) =>
     all.reduce((sum, turn) => sum + figureOf(turn), 0);
   return {
     name: contestant.name,
     connections,
-    requestsPerSecond: medianOf((turn) => turn.requestsPerSecond) ?? 0,
-    throughputRatio: ratioOf((turn) => turn.requestsPerSecond),
+    requestsPerSecond: medianOf((turn) => turn.storedPerSecond) ?? 0,
+    throughputRatio: ratioOf((turn) => turn.storedPerSecond) ?? 0,
     p50Ms: medianOf((turn) => turn.p50Ms) ?? 0,
     p99Ms: medianOf((turn) => turn.p99Ms) ?? 0,
-    p99Ratio: ratioOf((turn) => turn.p99Ms),
+    p99Ratio: ratioOf((turn) => turn.p99Ms) ?? 0,
     cpuMicroseconds: medianOf((turn) => turn.cpuMicroseconds),
+    cpuRatio: cpuShare === null ? null : 1 / cpuShare,
     storedAfterMs: medianOf((turn) => turn.storedAfterMs),
     requests: sumOf((turn) => turn.requests),
     wrong: sumOf((turn) => turn.wrong),

@@ -27,7 +27,8 @@ export interface ExpectedAnswer {
 export interface Measured {
   /** How many were sent. */
   requests: number;
-  requestsPerSecond: number;
+  /** From the first request to the last answer. */
+  seconds: number;
   p50Ms: number;
   p99Ms: number;
   /** How many answers were not the expected one. */
@@ -140,17 +141,17 @@ export async function send(load: Load): Promise<Measured> {
     Array.from({ length: connections }, () => converse({ url, next, onAnswer })),
   );
 
-  const milliseconds = performance.now() - start;
+  const seconds = (performance.now() - start) / 1000;
   const cpu = process.cpuUsage(cpuBefore);
   const sorted = Float64Array.from(latenciesMs).sort();
   return {
     requests: index - from,
-    requestsPerSecond: (latenciesMs.length / milliseconds) * 1000,
+    seconds,
     p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
     wrong,
     wrongAnswer,
     lost: lost.reduce((sum, one) => sum + one, 0),
-    ownCpuShare: (cpu.user + cpu.system) / 1000 / milliseconds,
+    ownCpuShare: (cpu.user + cpu.system) / 1_000_000 / seconds,
   };
 }

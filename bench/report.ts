@@ -54,6 +54,7 @@ function rowOf(result: Result): Record<string, number | string> {
     'p99 ms': round(result.p99Ms),
     'p99 ratio': round(result.p99Ratio),
     'CPU µs': roundOrDash(result.cpuMicroseconds, 0),
+    'CPU ratio': roundOrDash(result.cpuRatio, 2),
     'stored after ms': roundOrDash(result.storedAfterMs, 0),
   };
 }

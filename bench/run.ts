@@ -27,8 +27,10 @@ const findings: Finding[] = [];
 {
   await using bare = await BareWorker.start(bareScript);
   for (const name of scenarios) {
+    const start = performance.now();
     const finding = await SCENARIOS[name]({ settings, bare, script });
     findings.push(finding);
+    progress(`${name} took ${round((performance.now() - start) / 1000, 1)} s`);
     printFinding(finding);
   }
 }

@@ -20,7 +20,7 @@ export interface Settings {
 export const FULL: Settings = {
   connections: [1, 16, 64],
   rounds: 5,
-  turnSeconds: 1.5,
+  turnSeconds: 2,
   warmUpRequests: 4_000,
   licenses: 1_000,
   countedRequests: 1_000,
@@ -34,10 +34,10 @@ export const QUICK: Settings = {
   connections: [16],
   rounds: 2,
   turnSeconds: 0.2,
-  warmUpRequests: 200,
-  licenses: 100,
-  countedRequests: 60,
-  manyLicenses: 5_000,
+  warmUpRequests: 100,
+  licenses: 40,
+  countedRequests: 40,
+  manyLicenses: 2_000,
   blacklistEntries: 1_000,
   memoryRequests: 10_000,
 };

@@ -25,7 +25,7 @@ const LIMITS = {
 
 /** How long records may take until they are stored. They should within two seconds. */
 const STORING_PATIENCE_MS = 30_000;
-const POLL_MS = 20;
+const POLL_MS = 10;
 
 /** Of each binding, where it leads to. */
 interface Bindings {

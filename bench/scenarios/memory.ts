@@ -1,6 +1,5 @@
-import { type Contestant, sendTo } from '../contest.ts';
+import { type Contestant, sendTo, type Turn } from '../contest.ts';
 import { faultsOf } from '../faults.ts';
-import type { Measured } from '../load.ts';
 import { spreadIds } from '../population.ts';
 import { atMost, type Finding, progress, round } from '../report.ts';
 import { boundRequests } from '../requests.ts';
@@ -22,7 +21,7 @@ const MAX_GROWTH = 1.1;
 interface Watched {
   /** Before the first request and after each portion; empty where memory cannot be told. */
   megabytes: number[];
-  portions: Measured[];
+  portions: Turn[];
 }
 
 async function watch(contestant: Contestant, requests: number): Promise<Watched> {
@@ -65,7 +64,7 @@ export async function memory(bench: Bench): Promise<Finding> {
   ].map((portion) => ({ ...portion, connections: TARGET_CONNECTIONS }));
   const describe = (name: string, { megabytes, portions }: Watched): string[] => [
     `${name}: MB before and after each ${memoryRequests / PORTIONS}: ${megabytes.join(' ')}`,
-    `${name}: requests/s in each: ${portions.map((one) => round(one.requestsPerSecond, 0)).join(' ')}`,
+    `${name}: requests/s in each: ${portions.map((one) => round(one.storedPerSecond, 0)).join(' ')}`,
   ];
   return {
     scenario: 'memory',
