@@ -2,6 +2,7 @@ import { app } from './app';
 import { type Bindings, edgeOf } from './edge/edge';
 import { receiveRecords } from './edge/queue';
 import { logFailure } from './log';
+import { indexRequests } from './requests/indexing';
 import { removeExpiredRequests } from './requests/retention';
 
 /** What one task of the scheduled handler cannot do does not keep the others from it. */
@@ -21,6 +22,7 @@ export default {
       removeExpiredRequests(edge.db, env.REQUEST_RETENTION_DAYS, now),
       'Old records were not removed',
     );
+    await attempt(indexRequests(edge.db, now), 'Records were not indexed');
   },
   async queue(batch, env, context) {
     await receiveRecords(edgeOf(env), batch, (work) => context.waitUntil(work));

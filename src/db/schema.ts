@@ -222,17 +222,41 @@ export const requests = sqliteTable(
     remarks: text('remarks'),
     spam: integer('spam', { mode: 'boolean' }).notNull().default(false),
   },
-  (t) => [
-    index('requests_key').on(t.licenseKeyFolded).where(sql`${t.licenseKeyFolded} is not null`),
-    // Of all rows, not only those with a product: the narrow index is what counts them quickly.
-    index('requests_product').on(t.productId),
-    index('requests_ip').on(t.ip).where(sql`${t.ip} is not null`),
-    index('requests_hwid').on(t.hwid).where(sql`${t.hwid} is not null`),
-    // What administrators look for among the valid ones; these do not pay for it.
-    index('requests_refused').on(t.id, t.productId).where(sql`${t.responseType} <> 'VALID'`),
-    check('requests_request_type', oneOf(t.requestType, REQUEST_TYPES)),
-  ],
+  // No index: each would cost every validation a written row. See `requestBlocks`.
+  (t) => [check('requests_request_type', oneOf(t.requestType, REQUEST_TYPES))],
 );
+
+/**
+ * The index of the history, built later and for thousands of records at once (see
+ * `requests/terms.ts`). A block is a set of records that have been indexed together; every record is
+ * in one block at most.
+ */
+export const requestBlocks = sqliteTable('request_blocks', {
+  newestId: integer('newest_id').primaryKey(),
+  oldestId: integer('oldest_id').notNull(),
+  /** How many records it was made of, and how many of them were not VALID. */
+  records: integer('records').notNull(),
+  refused: integer('refused').notNull(),
+  /**
+   * Made of records that came when the others of their time were indexed already. The other blocks
+   * follow one another without overlap, and have indexed all that is not late up to the newest one.
+   */
+  isLate: integer('is_late', { mode: 'boolean' }).notNull(),
+});
+
+/** What the records of a block are found by: a row for each of up to 64 buckets of terms. */
+export const requestTerms = sqliteTable('request_terms', {
+  /** The block's `newestId` * 64 + the bucket: above 2^53, so that no program may read it. */
+  id: integer('id').primaryKey(),
+  /** JSON: for each term the ids of its records. */
+  recordIds: text('record_ids').notNull(),
+});
+
+/**
+ * Records that came when the others of their time were indexed already, until they are a block of
+ * their own. A trigger on `requests` writes it, in the transaction of the record.
+ */
+export const lateRequests = sqliteTable('late_requests', { id: integer('id').primaryKey() });
 
 /** API tokens; only the SHA-256 of the secret. A revoked token's row stays, so its id does too. */
 export const tokens = sqliteTable(

@@ -1,11 +1,23 @@
-import { and, count, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gte, inArray, lt, ne, type SQL } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Database } from '../db/client';
 import type { Page } from '../db/page';
 import { requests } from '../db/schema';
-import { equalsAll, equalsUnindexed } from '../db/search';
 import { foldLicenseKey } from '../licenses/key';
 import { firstRequestIdAt } from './id';
 import type { RequestRow } from './schema';
+import {
+  countIndexed,
+  countIndexedOfProduct,
+  type IdRange,
+  isInTail,
+  isLate,
+  newestIndexedRequests,
+  newestLateRequests,
+  type Term,
+  termOfProduct,
+  termOfValue,
+} from './search';
 
 export interface RequestFilter {
   licenseKey?: string | undefined;
@@ -19,53 +31,88 @@ export interface RequestFilter {
   to?: number | undefined;
 }
 
-// In the words of the partial index, which a parameter would not find.
-const isRefused = sql`${requests.responseType} <> 'VALID'`;
-const isValid = sql`${requests.responseType} = 'VALID'`;
+const equals = (column: SQLiteColumn, value: string | number | undefined): SQL | undefined =>
+  value === undefined ? undefined : eq(column, value);
 
-function matching(filter: RequestFilter): SQL | undefined {
-  const { licenseKey, productId, ip, hwid, valid, from, to } = filter;
+function matching({ licenseKey, productId, ip, hwid, valid, from, to }: RequestFilter) {
   return and(
-    equalsAll(
-      [requests.licenseKeyFolded, licenseKey && foldLicenseKey(licenseKey)],
-      [requests.hwid, hwid],
-      [requests.ip, ip],
-      // A product can have a million records, and few that were refused.
-      [requests.productId, valid === false ? undefined : productId],
-    ),
-    valid === false ? and(isRefused, equalsUnindexed(requests.productId, productId)) : undefined,
-    valid === true ? isValid : undefined,
+    equals(requests.licenseKeyFolded, licenseKey && foldLicenseKey(licenseKey)),
+    equals(requests.hwid, hwid),
+    equals(requests.ip, ip),
+    equals(requests.productId, productId),
+    equals(requests.responseType, valid === true ? 'VALID' : undefined),
+    valid === false ? ne(requests.responseType, 'VALID') : undefined,
     from === undefined ? undefined : gte(requests.id, firstRequestIdAt(from)),
     to === undefined ? undefined : lt(requests.id, firstRequestIdAt(to + 1)),
   );
 }
 
+/** The ids that records of this time, and behind this one, can have. */
+function rangeOf({ from, to }: RequestFilter, after = Number.MAX_SAFE_INTEGER): IdRange {
+  return {
+    from: from === undefined ? undefined : firstRequestIdAt(from),
+    to: Math.min(after, to === undefined ? after : firstRequestIdAt(to + 1)) - 1,
+  };
+}
+
+/** What leads to the fewest records: the others of the filter only sort them out. */
+function valueTermOf({ licenseKey, hwid, ip }: RequestFilter): Term | undefined {
+  if (licenseKey !== undefined) return termOfValue('key', foldLicenseKey(licenseKey));
+  if (hwid !== undefined) return termOfValue('hwid', hwid);
+  if (ip !== undefined) return termOfValue('ip', ip);
+  return undefined;
+}
+
+const productTermOf = ({ productId, valid }: RequestFilter) =>
+  termOfProduct(productId, valid === false);
+
 /** Newest first; `after` is the id of the last record of the page before. */
-export const listRequests = (
+export async function listRequests(
   db: Database,
   filter: RequestFilter,
-  page: Page,
-): Promise<RequestRow[]> =>
-  db
-    .select()
-    .from(requests)
-    .where(
-      and(matching(filter), page.after === undefined ? undefined : lt(requests.id, page.after)),
-    )
-    .orderBy(desc(requests.id))
-    .limit(page.limit);
+  { limit, after }: Page,
+): Promise<RequestRow[]> {
+  const where = and(matching(filter), after === undefined ? undefined : lt(requests.id, after));
+  const newest = (part?: SQL) =>
+    db.select().from(requests).where(and(part, where)).orderBy(desc(requests.id)).limit(limit);
+
+  const valueTerm = valueTermOf(filter);
+  // Of what is not refused there is enough wherever one looks.
+  const isFrequent = filter.productId === undefined && filter.valid !== false;
+  if (valueTerm === undefined && isFrequent) return newest();
+
+  const search = {
+    term: valueTerm ?? productTermOf(filter),
+    range: rangeOf(filter, after),
+    where,
+  };
+  const parts = await db.batch([
+    newest(isInTail),
+    newest(isLate),
+    newestLateRequests(db, search, limit),
+    newestIndexedRequests(db, search, limit),
+  ]);
+  const found = parts.flat().sort((one, other) => other.id - one.id);
+  return found.slice(0, limit);
+}
 
 /** How many records match. */
 export async function countRequests(db: Database, filter: RequestFilter): Promise<number> {
-  const total = (part: RequestFilter) =>
-    db.select({ total: count() }).from(requests).where(matching(part));
-  if (filter.valid !== true) return (await total(filter))[0]?.total ?? 0;
-  // Both are counted in an index alone, and the valid ones would have to be looked at one by one.
-  const [all, refused] = await db.batch([
-    total({ ...filter, valid: undefined }),
-    total({ ...filter, valid: false }),
+  const where = matching(filter);
+  const range = rangeOf(filter);
+  const countOf = (part: SQL) =>
+    db.select({ total: count() }).from(requests).where(and(part, where));
+  const indexed = (part: RequestFilter) => countIndexedOfProduct(db, productTermOf(part), range);
+
+  const term = valueTermOf(filter);
+  const [[tail], [late], [all], refused] = await db.batch([
+    countOf(isInTail),
+    countOf(isLate),
+    term ? countIndexed(db, { term, range, where }) : indexed(filter),
+    // The index knows who was refused, and by that who was not.
+    ...(term === undefined && filter.valid === true ? [indexed({ ...filter, valid: false })] : []),
   ]);
-  return (all[0]?.total ?? 0) - (refused[0]?.total ?? 0);
+  return (tail?.total ?? 0) + (late?.total ?? 0) + (all?.total ?? 0) - (refused?.[0]?.total ?? 0);
 }
 
 /** The record with an id. */

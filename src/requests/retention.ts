@@ -1,4 +1,5 @@
 import type { Database } from '../db/client';
+import { removeTermsOfRemovedRequests } from './indexing';
 import { deleteRequestsBefore } from './queries';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -6,8 +7,8 @@ const CHUNK_ROWS = 1_000;
 const MAX_CHUNKS = 25;
 
 /**
- * Removes the records that are older than the retention, in chunks and no more of them than one run
- * may take; the next run goes on. Safe to run twice at once.
+ * Removes the records that are older than the retention, and the index of them, in chunks and no more
+ * of them than one run may take; the next run goes on. Safe to run twice at once.
  *
  * @param retentionDays the variable REQUEST_RETENTION_DAYS; 0 keeps all
  * @param now milliseconds since 1970
@@ -29,5 +30,6 @@ export async function removeExpiredRequests(
     removed += count;
     if (count < CHUNK_ROWS) break;
   }
+  if (removed > 0) await removeTermsOfRemovedRequests(db);
   return removed;
 }

@@ -60,6 +60,9 @@ async function rowsRead(statement: SentStatement): Promise<number> {
 const isScan = (detail: string): boolean =>
   /^SCAN (products|customers|licenses|bindings|blacklists|requests|tokens)\b/.test(detail);
 const isSort = (detail: string): boolean => detail === 'USE TEMP B-TREE FOR ORDER BY';
+/** What is found in them is sorted: they are not in the order of time, and there are none as a rule. */
+const isOfLateBlocks = ({ sql, params }: SentStatement): boolean =>
+  sql.includes('"is_late" = ?') && params.includes(1);
 
 const TOTAL = 'X-Total-Count counts them all';
 const NEWEST = 'walks from the newest and stops at the limit';
@@ -69,9 +72,9 @@ const SMALL = 'products are few';
 
 interface Case {
   path: string;
-  /** How many rows the statement may read that reads the objects. */
+  /** How many rows a statement may read that reads the objects. */
   reads: number;
-  /** How many rows the statement may read that counts them; as many as `reads` unless given. */
+  /** How many rows a statement may read that counts them; as many as `reads` unless given. */
   counts?: number;
   /** Why a table may be scanned. */
   scan?: string;
@@ -86,10 +89,15 @@ const PER_LICENSE = 8;
 const PAGE_OF_1_IN_100 = PAGE * 100 + PAGE * PER_LICENSE;
 /** A row too many is read to see that there is no other. */
 const ofProduct = licenses / products + 1;
-const requestsOfProduct = requests / products + 1;
-const requestsOfLicense = requests / licenses + 1;
-const refused = requests / 10;
-const perDay = requests / 80 + products;
+/** The history is indexed in blocks; what is left has to be read through. */
+const BLOCK = 4_096;
+const blocks = Math.floor(requests / BLOCK);
+const tail = (requests % BLOCK) + 3;
+/** Of each block a search reads what it is, one row of terms, and whether it has its oldest record. */
+const INDEX = 3 * blocks + 2;
+/** Found records, and where the index says that they are. */
+const found = (records: number) => 3 * records + tail;
+const refusedPerBlock = BLOCK / 10;
 const dayAgo = encodeURIComponent(new Date(NOW - 24 * 60 * 60 * 1000).toISOString());
 
 const LISTS: Case[] = [
@@ -141,31 +149,28 @@ const LISTS: Case[] = [
   { path: '/blacklists?limit=10&q=nothing', reads: blacklists, scan: SEARCH },
 
   { path: '/requests', reads: 1_000, scan: NEWEST },
-  { path: '/requests?limit=10', reads: PAGE, counts: requests, scan: TOTAL },
+  { path: '/requests?limit=10', reads: PAGE, counts: INDEX, scan: NEWEST },
   { path: '/requests?valid=true', reads: 1_200, scan: NEWEST },
-  { path: '/requests?limit=10&valid=true', reads: 2 * PAGE, counts: requests, scan: TOTAL },
-  { path: '/requests?valid=false', reads: 1_000, scan: NEWEST },
-  { path: '/requests?limit=10&valid=false', reads: PAGE, counts: refused, scan: TOTAL },
-  { path: `/requests?limit=10&from=${dayAgo}`, reads: PAGE, counts: perDay },
-  { path: `/requests?limit=10&from=${dayAgo}&valid=false`, reads: PAGE, counts: perDay / 10 },
-  { path: `/requests?limit=10&to=${dayAgo}`, reads: PAGE, counts: requests },
-  { path: '/requests?limit=10&productId=9', reads: PAGE, counts: requestsOfProduct },
-  {
-    path: '/requests?limit=10&productId=9&valid=true',
-    reads: requestsOfProduct,
-    counts: refused,
-    scan: TOTAL,
-  },
-  { path: '/requests?limit=10&productId=9&valid=false', reads: refused, scan: TOTAL },
-  { path: `/requests?limit=10&productId=9&from=${dayAgo}`, reads: PAGE, counts: perDay / products },
-  ...['licenseKey=key-8', 'ip=10.0.0.8', 'hwid=HW-8'].flatMap((filter) =>
+  { path: '/requests?limit=10&valid=true', reads: 2 * PAGE, counts: INDEX, scan: NEWEST },
+  { path: `/requests?limit=10&from=${dayAgo}`, reads: PAGE, counts: 2 * BLOCK },
+  { path: `/requests?limit=10&to=${dayAgo}`, reads: PAGE, counts: INDEX + 2 * BLOCK },
+  { path: '/requests?valid=false', reads: found(1_000 + refusedPerBlock) },
+  { path: '/requests?limit=10&valid=false', reads: found(refusedPerBlock), counts: INDEX },
+  { path: `/requests?limit=10&from=${dayAgo}&valid=false`, reads: found(refusedPerBlock) },
+  { path: '/requests?limit=10&productId=9', reads: found(PAGE), counts: INDEX },
+  { path: '/requests?productId=9', reads: found(1_000), counts: INDEX },
+  { path: '/requests?limit=10&productId=9&valid=true', reads: found(PAGE), counts: INDEX },
+  // For ten of a product of which every tenth is refused, five blocks have to be read.
+  { path: '/requests?limit=10&productId=9&valid=false', reads: found(10 * PAGE), counts: INDEX },
+  { path: `/requests?limit=10&productId=9&from=${dayAgo}`, reads: found(PAGE) },
+  ...['licenseKey=key-8', 'ip=10.0.0.8', 'hwid=HW-8', 'hwid=nothing'].flatMap((filter) =>
     ['', '&productId=9', '&valid=true', '&valid=false', '&productId=9&valid=false', `&to=${dayAgo}`]
       .map((more) => `/requests?limit=10&${filter}${more}`)
-      .map((path) => ({ path, reads: requestsOfLicense })),
+      .map((path) => ({ path, reads: INDEX })),
   ),
   {
     path: '/requests?limit=10&licenseKey=key-8&ip=10.0.0.8&hwid=HW-8&productId=9',
-    reads: requestsOfLicense,
+    reads: INDEX,
   },
 
   { path: '/customers?limit=10', reads: PAGE, counts: customers, scan: TOTAL },
@@ -187,9 +192,9 @@ describe('reading', () => {
     expect(roundTrips).not.toEqual([]);
     for (const statement of roundTrips.flat()) {
       const plan = await planOf(statement);
-      const budget = statement.sql.startsWith('select count(*)') ? counts : reads;
+      const budget = /^select (count\(|ifnull\(sum\()/.test(statement.sql) ? counts : reads;
       expect(await rowsRead(statement), plan.join('\n')).toBeLessThanOrEqual(budget);
-      expect(plan.filter(isSort), statement.sql).toEqual([]);
+      if (!isOfLateBlocks(statement)) expect(plan.filter(isSort), statement.sql).toEqual([]);
       if (scan === undefined) expect(plan.filter(isScan), statement.sql).toEqual([]);
     }
   });
@@ -315,11 +320,9 @@ interface Validation {
 }
 
 const LOOKED_UP = [0, 0];
-const RECORDED = [1, 5, 0];
-/** What is refused is in one more index. */
-const RECORDED_REFUSED = [1, 6, 0];
-/** The record's own writes read their license, their id and no more. */
-const RECORD = [2, 2, 1];
+const RECORDED = [1, 1, 0];
+/** The record's own writes read their license, their id, where the index ends, and no more. */
+const RECORD = [2, 3, 1];
 /** The license and its bindings, and a row for each network that holds 10.0.0.8 and the ID. */
 const LOOKUP = [7, 34];
 
@@ -357,30 +360,30 @@ const VALIDATIONS: Validation[] = [
     message: 'License not found or invalid',
     reads: [
       [0, 34],
-      [1, 1, 1],
+      [1, 2, 1],
     ],
-    writes: [LOOKED_UP, [0, 6, 0]],
+    writes: [LOOKED_UP, [0, 1, 0]],
   },
   {
     name: 'another product',
     body: { productId: 10 },
     message: 'License not found or invalid',
     reads: [LOOKUP, RECORD],
-    writes: [LOOKED_UP, RECORDED_REFUSED],
+    writes: [LOOKED_UP, RECORDED],
   },
   {
     name: 'a blacklisted address',
     body: { ip: '192.0.4.77' },
     message: 'IP address is blacklisted',
     reads: [[7, 36], RECORD],
-    writes: [LOOKED_UP, RECORDED_REFUSED],
+    writes: [LOOKED_UP, RECORDED],
   },
   {
     name: 'a blacklisted hardware ID',
     body: { hwid: 'BAD-7' },
     message: 'Hardware ID is blacklisted',
     reads: [[7, 36], RECORD],
-    writes: [LOOKED_UP, RECORDED_REFUSED],
+    writes: [LOOKED_UP, RECORDED],
   },
 ].map((validation, index) => {
   // Each with a license of its own, all of product 9 and with free slots.
