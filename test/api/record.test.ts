@@ -2,10 +2,15 @@ import { createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openDatabase } from '../../src/db/client';
+import { edgeOf } from '../../src/edge/edge';
 import worker from '../../src/index';
-import { firstRequestIdAt, newRequestId, timeOfRequestId } from '../../src/requests/id';
-import { newRecord, recordRequest } from '../../src/validation/record';
+import {
+  firstRequestIdAt,
+  newRequestId,
+  nextRequestId,
+  timeOfRequestId,
+} from '../../src/requests/id';
+import { recordRequest } from '../../src/validation/record';
 import { validateWith } from '../support/app';
 import {
   createLicense,
@@ -18,6 +23,7 @@ import {
   type Product,
   validate,
 } from '../support/client';
+import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
 import { type Fault, unreachable, withFaults } from '../support/faults';
 import { ROOT_TOKEN } from '../support/root-token';
@@ -25,7 +31,7 @@ import { ROOT_TOKEN } from '../support/root-token';
 /** Records are written after the answer, exactly once, through faults of the database (decisions 1.6). */
 
 let product: Product;
-let delaysMs: number[];
+let clock: TestClock;
 let consoleLines: string[];
 
 beforeAll(async () => {
@@ -33,12 +39,7 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
-  delaysMs = [];
-  // Nobody waits for real seconds: what is put off is done at once.
-  vi.stubGlobal('setTimeout', (callback: () => void, delayMs: number) => {
-    delaysMs.push(delayMs);
-    queueMicrotask(callback);
-  });
+  clock = takeClock({ skipsPauses: true });
   consoleLines = captureConsole();
 });
 
@@ -52,10 +53,21 @@ const isClaim = (sql: string): boolean => sql.includes('insert into "bindings"')
 const isLookUp = (sql: string): boolean => !isRecordWrite(sql) && !isClaim(sql);
 
 /** The database with these faults, one after another, at the round trips that match. */
-function faultsAt(matches: (sql: string) => boolean, faults: readonly Fault[]): D1Database {
+function faultsAt(
+  matches: (sql: string) => boolean,
+  faults: readonly Fault[],
+  onMatch: () => void = () => undefined,
+): D1Database {
   const left = [...faults];
-  return withFaults(env.DB, (sql) => (matches(sql) ? (left.shift() ?? null) : null));
+  return withFaults(env.DB, (sql) => {
+    if (!matches(sql)) return null;
+    onMatch();
+    return left.shift() ?? null;
+  });
 }
+
+/** Those who only look whether it is their turn pause for less. */
+const isBeforeRepetition = (pauseMs: number): boolean => pauseMs > 90;
 
 const newLicense = (limits: object = { maxIPs: -1, maxHWIDs: -1 }): Promise<License> =>
   createLicense({ productId: product.id, ...limits });
@@ -103,8 +115,9 @@ describe('a record', () => {
     { faults: ['fails', 'fails', 'fails', 'fails', 'answer is lost'] },
   ])('is kept once and counted once after: $faults', async ({ faults }) => {
     const license = await newLicense();
+    const attempts = vi.fn();
     const { status, recorded } = await validateWith(
-      { DB: faultsAt(isRecordWrite, faults) },
+      { DB: faultsAt(isRecordWrite, faults, attempts) },
       askFor(license),
     );
     await recorded;
@@ -112,7 +125,8 @@ describe('a record', () => {
     const { history, total } = await recordsOf(license);
     expect(history).toHaveLength(1);
     expect(total).toBe(1);
-    expect(delaysMs).toHaveLength(faults.length);
+    expect(attempts).toHaveBeenCalledTimes(faults.length + 1);
+    expect(clock.pausesMs.filter(isBeforeRepetition)).toHaveLength(faults.length);
     expectNothingSecretLogged(license.licenseKey);
   });
 
@@ -141,8 +155,8 @@ describe('a record', () => {
       askFor(license),
     );
     await recorded;
-    const waitedMs = delaysMs.reduce((sum, delayMs) => sum + delayMs, 0);
-    expect(waitedMs).toBeGreaterThan(5_000);
+    const waitedMs = clock.pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
+    expect(waitedMs).toBeGreaterThan(20_000);
     expect(waitedMs).toBeLessThan(30_000);
     expect(await recordsOf(license)).toEqual({ history: [], total: 0 });
     expect(consoleLines).toHaveLength(1);
@@ -155,55 +169,89 @@ describe('a record', () => {
       const DB = faultsAt(isRecordWrite, faults);
       await (await validateWith({ DB }, askFor(license))).recorded;
     }
-    expect(new Set(delaysMs).size).toBe(6);
+    const pausesMs = clock.pausesMs.filter(isBeforeRepetition);
+    expect(new Set(pausesMs).size).toBe(6);
   });
 });
 
 describe('two records that draw the same id', () => {
-  const MOMENT = Date.UTC(2030, 0, 1);
+  let moment = Date.UTC(2030, 0, 1);
 
-  const recordAt = (license: License, requestedAt: number, db: D1Database = env.DB) =>
+  /** Records a request as a process that has not recorded one at this moment yet, to the end. */
+  async function recordAt(
+    license: License,
+    requestedAt: number,
+    DB: D1Database = env.DB,
+  ): Promise<void> {
+    // Forgets which slot of the moment was the last, as another process would not know it.
+    newRequestId(requestedAt + 1);
+    const work: Promise<unknown>[] = [];
+    const logged = {
+      productVersion: null,
+      operatingSystem: null,
+      operatingSystemVersion: null,
+      operatingSystemArchitecture: null,
+      javaVersion: null,
+      macAddress: null,
+    };
     recordRequest(
-      openDatabase(db),
-      newRecord(
-        'V1_VALIDATE',
-        {
-          ...askFor(license),
-          ip: null,
-          hwid: null,
-          logged: {
-            productVersion: null,
-            operatingSystem: null,
-            operatingSystemVersion: null,
-            operatingSystemArchitecture: null,
-            javaVersion: null,
-            macAddress: null,
-          },
-        },
-        'VALID',
-        { licenseId: license.id },
-      ),
-      requestedAt,
+      edgeOf({ ...env, DB }),
+      {
+        requestType: 'V1_VALIDATE',
+        asked: { ...askFor(license), ip: null, hwid: null, logged },
+        responseType: 'VALID',
+        details: {},
+        requestedAt,
+      },
+      (promise) => work.push(promise),
     );
+    await Promise.all(work);
+  }
 
   it.each<{ faults: Fault[] }>([
     { faults: [] },
     { faults: ['fails'] },
     { faults: ['answer is lost'] },
+    { faults: [null, 'fails'] },
     { faults: [null, 'answer is lost'] },
+    { faults: [null, 'answer is lost', 'answer is lost', null, 'answer is lost'] },
   ])('are both kept and both counted, with faults $faults', async ({ faults }) => {
     const [one, two] = [await newLicense(), await newLicense()];
     vi.spyOn(Math, 'random').mockReturnValue(0);
-    const moment = MOMENT + faults.length * 1_000 + (faults[0] === 'fails' ? 500 : 0);
+    moment += 1_000;
     await recordAt(one, moment);
-    // Forgets which slot of the moment was the last, as another process would not know it.
-    newRequestId(moment + 1);
     await recordAt(two, moment, faultsAt(isRecordWrite, faults));
 
     const [first, second] = [await recordsOf(one), await recordsOf(two)];
     expect([first.total, second.total]).toEqual([1, 1]);
     const ids = [...first.history, ...second.history].map(({ id }) => id);
-    expect(ids).toEqual([firstRequestIdAt(moment), firstRequestIdAt(moment) + 1]);
+    expect(ids).toHaveLength(2);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids[0]).toBe(firstRequestIdAt(moment));
+    expect(ids.map(timeOfRequestId)).toEqual([moment, moment]);
+    expect(consoleLines).toEqual([]);
+  });
+
+  it('and a third one that would take the same next id: all three are kept and counted', async () => {
+    const licenses = [await newLicense(), await newLicense(), await newLicense()];
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    // The next id follows from the nonce: with the same beginning they walk the same way.
+    let drawn = 0;
+    vi.spyOn(crypto, 'randomUUID').mockImplementation(
+      () => `01230000-0000-4000-8000-${String(drawn++).padStart(12, '0')}`,
+    );
+    moment += 1_000;
+    for (const license of licenses) {
+      await recordAt(license, moment, faultsAt(isRecordWrite, [null, 'answer is lost']));
+    }
+    const ids: number[] = [];
+    for (const license of licenses) {
+      const { history, total } = await recordsOf(license);
+      expect(total).toBe(1);
+      ids.push(...history.map(({ id }) => id));
+    }
+    expect(ids).toHaveLength(3);
+    expect(new Set(ids).size).toBe(3);
   });
 });
 
@@ -217,6 +265,20 @@ describe('the id of a record', () => {
     expect(newRequestId(now + 1)).toBeGreaterThan(ids.at(-1) ?? Number.NaN);
   });
 
+  it('has a next one in the same millisecond, and in the end all of them, whatever the nonce', () => {
+    const now = Date.UTC(2031, 5, 6);
+    for (const nonce of ['000', '001', 'abc', 'fff']) {
+      const walked = new Set<number>();
+      let id = newRequestId(now);
+      for (let step = 0; step < 4096; step++) {
+        walked.add(id);
+        id = nextRequestId({ id, nonce });
+      }
+      expect(walked.size).toBe(4096);
+      expect(new Set([...walked].map(timeOfRequestId))).toEqual(new Set([now]));
+    }
+  });
+
   it('is a safe integer until 2094', () => {
     expect(Number.isSafeInteger(firstRequestIdAt(Date.UTC(2094, 0, 1)))).toBe(true);
   });
@@ -226,18 +288,23 @@ describe('without the database', () => {
   const DOWN = { valid: false, message: 'Service temporarily unavailable' };
 
   it('what cannot be decided answers 503 in two fields, under v1 and v2', async () => {
-    const license = await newLicense();
+    const license = await newLicense({ maxIPs: 1, maxHWIDs: -1 });
     const { token } = await createToken(['LICENSE_VALIDATE']);
     const DB = unreachable(env.DB);
-    for (const options of [
-      { version: 'v1' },
-      { version: 'v2', headers: { TOKEN: ROOT_TOKEN } },
-      { version: 'v2', headers: { TOKEN: token } },
-    ] as const) {
-      const { status, json, recorded } = await validateWith({ DB }, askFor(license), options);
-      expect(status).toBe(503);
-      expect(json).toStrictEqual(DOWN);
-      await recorded;
+    for (const body of [
+      { ...askFor(license), ip: '10.60.0.1' },
+      { ...askFor(license), licenseKey: 'nobody-knows' },
+    ]) {
+      for (const options of [
+        { version: 'v1' },
+        { version: 'v2', headers: { TOKEN: ROOT_TOKEN } },
+        { version: 'v2', headers: { TOKEN: token } },
+      ] as const) {
+        const { status, json, recorded } = await validateWith({ DB }, body, options);
+        expect(status).toBe(503);
+        expect(json).toStrictEqual(DOWN);
+        await recorded;
+      }
     }
     expectNothingSecretLogged(license.licenseKey, token);
     expect(consoleLines.length).toBeGreaterThan(0);

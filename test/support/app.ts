@@ -1,42 +1,72 @@
-import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import {
+  createExecutionContext,
+  createScheduledController,
+  waitOnExecutionContext,
+} from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { vi } from 'vitest';
 import { app } from '../../src/app';
 import type { Bindings } from '../../src/edge/edge';
+import worker from '../../src/index';
 import { type Answer, type CallOptions, readAnswer, requestTo } from './client';
 
-/** Like `call`, by the app with other bindings than the Worker's, and to the end of all it does. */
-export async function callWith(
+export interface ValidationOptions {
+  version?: 'v1' | 'v2';
+  headers?: Record<string, string>;
+}
+
+/** `recorded` resolves when all that was left running after the answer is done. */
+export interface ValidationAnswer {
+  status: number;
+  json: unknown;
+  recorded: Promise<void>;
+}
+
+/** An isolate of the service: what it remembers, it remembers from one of its requests to the next. */
+export interface Isolate {
+  /** A request to any path, to the end of all that it does. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** One validation, to its answer. */
+  validate(body: unknown, options?: ValidationOptions): Promise<ValidationAnswer>;
+  /** Runs the scheduled handler, as of now. */
+  runScheduled(): Promise<void>;
+}
+
+/** A cold isolate with other bindings than the Worker's: the service keeps its state by them. */
+export function newIsolate(bindings: Partial<Bindings> = {}): Isolate {
+  const isolateEnv = { ...env, ...bindings };
+  return {
+    async call(method, path, options) {
+      const context = createExecutionContext();
+      const response = await app.fetch(requestTo(method, path, options), isolateEnv, context);
+      const answer = await readAnswer(response);
+      await waitOnExecutionContext(context);
+      return answer;
+    },
+    async validate(body, { version = 'v1', headers = {} } = {}) {
+      const context = createExecutionContext();
+      const request = requestTo('POST', `/api/${version}/validate`, { body, token: null, headers });
+      const response = await app.fetch(request, isolateEnv, context);
+      const json: unknown = await response.json();
+      return { status: response.status, json, recorded: waitOnExecutionContext(context) };
+    },
+    async runScheduled() {
+      const controller = createScheduledController({ scheduledTime: Date.now() });
+      await worker.scheduled(controller, isolateEnv);
+    },
+  };
+}
+
+/** Like `call`, by an isolate of its own with other bindings than the Worker's. */
+export const callWith = (
   bindings: Partial<Bindings>,
   method: string,
   path: string,
   options: CallOptions = {},
-): Promise<Answer> {
-  const context = createExecutionContext();
-  const request = requestTo(method, path, options);
-  const answer = await readAnswer(await app.fetch(request, { ...env, ...bindings }, context));
-  await waitOnExecutionContext(context);
-  return answer;
-}
+): Promise<Answer> => newIsolate(bindings).call(method, path, options);
 
-/**
- * One validation by the app with other bindings than the Worker's. `recorded` resolves when all
- * that was left running after the answer is done.
- */
-export async function validateWith(
+/** One validation by an isolate of its own with other bindings than the Worker's. */
+export const validateWith = (
   bindings: Partial<Bindings>,
   body: unknown,
-  { version = 'v1', headers = {} }: { version?: 'v1' | 'v2'; headers?: HeadersInit } = {},
-): Promise<{ status: number; json: unknown; recorded: Promise<unknown> }> {
-  const context = createExecutionContext();
-  const waitUntil = vi.spyOn(context, 'waitUntil');
-  const request = new Request(`http://licet.test/api/${version}/validate`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(body),
-  });
-  const response = await app.fetch(request, { ...env, ...bindings }, context);
-  const json: unknown = await response.json();
-  const recorded = Promise.all(waitUntil.mock.calls.map(([promise]) => promise));
-  return { status: response.status, json, recorded };
-}
+  options: ValidationOptions = {},
+): Promise<ValidationAnswer> => newIsolate(bindings).validate(body, options);

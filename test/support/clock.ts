@@ -1,0 +1,42 @@
+import { vi } from 'vitest';
+
+/** The service's clocks and pauses in the hands of a test. */
+export interface TestClock {
+  /** Lets time pass, by the wall clock and by the isolate's own, and nothing else happens in it. */
+  elapse(milliseconds: number): void;
+  /** The pauses that were skipped, in milliseconds. */
+  readonly pausesMs: number[];
+}
+
+/** A pause resolves a promise, by the function that the engine made for it; a time limit does more. */
+const isPause = (callback: () => void): boolean =>
+  Function.prototype.toString.call(callback).includes('[native code]');
+
+/**
+ * Takes the clocks over, until `vi.unstubAllGlobals()` and `vi.restoreAllMocks()`. They run on, and
+ * jump where the test lets time pass.
+ *
+ * @param skipsPauses nobody waits for real seconds: what is put off is done at once, and the clocks
+ * say that the time has passed. Time limits stay as long as they are.
+ */
+export function takeClock({ skipsPauses = false } = {}): TestClock {
+  const pausesMs: number[] = [];
+  let elapsedMs = 0;
+  const elapse = (milliseconds: number) => {
+    elapsedMs += milliseconds;
+  };
+
+  const [realPerformance, realSetTimeout] = [performance, setTimeout];
+  vi.stubGlobal('performance', { now: () => realPerformance.now() + elapsedMs });
+  const realNow = Date.now;
+  vi.spyOn(Date, 'now').mockImplementation(() => realNow() + elapsedMs);
+  if (skipsPauses) {
+    vi.stubGlobal('setTimeout', (callback: () => void, delayMs: number) => {
+      if (!isPause(callback)) return realSetTimeout(callback, delayMs);
+      pausesMs.push(delayMs);
+      elapse(delayMs);
+      return realSetTimeout(callback, 0);
+    });
+  }
+  return { elapse, pausesMs };
+}
