@@ -51,13 +51,17 @@ export type LicenseChange =
   | { maxHWIDs: number }
   | { free: 'ips' | 'hwids' }
   /** From then on it expires. */
-  | { lifeSeconds: number };
+  | { lifeSeconds: number }
+  /** Whatever was done to it before, it validates for up to three addresses. */
+  | { isRestored: true };
 
 const WEATHERS = [
   'the database cannot be reached',
   'messages of the database get lost',
+  'the database is slow',
   'KV cannot be reached',
   'messages of KV get lost',
+  'KV is slow',
   'KV fails writes',
   'the queue cannot be reached',
   'messages of the queue get lost',
@@ -67,9 +71,12 @@ export type Weather = (typeof WEATHERS)[number];
 
 const number = fc.nat(7);
 const limit = fc.constantFrom(-1, 0, 1, 1, 2, 2, 3);
-const lifeSeconds = fc.constantFrom(1, 20, 70, 200);
+const lifeSeconds = fc.constantFrom(0, 20, 70, 200);
+const seconds = fc.constantFrom(1, 2, 8, 30, 90, 200);
 const orNull = <Value>(value: fc.Arbitrary<Value>, frequency: number) =>
   fc.option(value, { freq: frequency });
+
+const isolate = fc.nat(3);
 
 /** Mostly so close that everything overlaps, sometimes so far apart that everything has settled. */
 const pauseMs = fc.oneof(
@@ -170,12 +177,12 @@ const happening = fc.oneof(
     arbitrary: fc.record({ type: fc.constant('revoke a token' as const), token: fc.nat(1) }),
   },
   {
-    weight: 3,
+    weight: 4,
     arbitrary: fc.record({
       type: fc.constant('weather' as const),
       weather: fc.constantFrom(...WEATHERS),
-      location: fc.nat(2),
-      seconds: fc.constantFrom(1, 2, 8, 30, 90, 200),
+      location: fc.nat(3),
+      seconds,
     }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('crash' as const) }) },
@@ -185,6 +192,155 @@ const happening = fc.oneof(
   },
 );
 
-export const command: fc.Arbitrary<Command> = fc
-  .tuple(fc.record({ pauseMs, isolate: fc.nat(3) }), happening)
+const command: fc.Arbitrary<Command> = fc
+  .tuple(fc.record({ pauseMs, isolate }), happening)
   .map(([paced, what]) => ({ ...paced, ...what }));
+
+/** What makes an answer wrong that was right. */
+const REVOCATIONS = ['deactivate', 'delete', 'expire', 'free', 'block', 'revoke'] as const;
+
+/** What was valid, for whom, and how it ends. */
+interface Revoked {
+  license: number;
+  address: number;
+  how: (typeof REVOCATIONS)[number];
+}
+
+const revoked: fc.Arbitrary<Revoked> = fc.record({
+  license: fc.nat(1),
+  address: fc.nat(1),
+  how: fc.constantFrom(...REVOCATIONS, 'deactivate'),
+});
+
+function revoke({ license, address, how }: Revoked, paced: Paced): Command {
+  switch (how) {
+    case 'deactivate':
+      return {
+        ...paced,
+        type: 'change a license',
+        license,
+        change: { licenseStatus: 'DEACTIVATED' },
+      };
+    case 'expire':
+      return { ...paced, type: 'change a license', license, change: { lifeSeconds: 0 } };
+    case 'free':
+      return { ...paced, type: 'change a license', license, change: { free: 'ips' } };
+    case 'delete':
+      return { ...paced, type: 'delete a license', license };
+    case 'block':
+      // The first entries of the two lists hold the same addresses.
+      return { ...paced, type: 'block', value: address, product: null };
+    case 'revoke':
+      return { ...paced, type: 'revoke a token', token: 0 };
+  }
+}
+
+const validation = ({ license, address, how }: Revoked, paced: Paced): Command => ({
+  ...paced,
+  type: 'validate',
+  license,
+  isForOtherProduct: false,
+  ip: null,
+  connectingAddress: address,
+  hwid: null,
+  token: how === 'revoke' ? 0 : null,
+});
+
+const restoration = ({ license }: Revoked, paced: Paced): Command => ({
+  ...paced,
+  type: 'change a license',
+  license,
+  change: { isRestored: true },
+});
+
+/** Bad weather where an isolate is, or none. */
+const weatherAt = (isolate: number, weather: Weather | null, seconds: number): Command[] =>
+  weather === null
+    ? []
+    : [{ type: 'weather', pauseMs: 0, isolate, weather, location: isolate, seconds }];
+
+/** What validates somewhere is revoked somewhere else; then, or about a minute later, it is tried. */
+const revokedElsewhere = fc
+  .record({
+    what: revoked,
+    reader: isolate,
+    writer: isolate,
+    pauseMs: fc.integer({ min: 300, max: 3_000 }),
+    delayMs: fc.nat(20_000),
+    waitMs: fc.oneof(fc.integer({ min: 40_000, max: 110_000 }), fc.nat(5_000)),
+    /** Another address has to take a slot first. */
+    isForOther: fc.boolean(),
+  })
+  .map(({ what, reader, writer, pauseMs, delayMs, waitMs, isForOther }): Command[] => [
+    restoration(what, { pauseMs, isolate: reader }),
+    validation(what, { pauseMs: 2_000, isolate: reader }),
+    revoke(what, { pauseMs: delayMs, isolate: writer }),
+    validation(isForOther ? { ...what, address: what.address + 2 } : what, {
+      pauseMs: waitMs,
+      isolate: reader,
+    }),
+  ]);
+
+/** What validates is revoked in the same isolate, while it is being read there. */
+const revokedHere = fc
+  .record({
+    what: revoked,
+    isolate,
+    weather: fc.constantFrom(
+      null,
+      'the database is slow' as const,
+      'messages of the database get lost' as const,
+      'KV is slow' as const,
+    ),
+    pausesMs: fc.array(fc.oneof(fc.nat(20), fc.nat(400), fc.nat(3_000)), {
+      minLength: 4,
+      maxLength: 8,
+    }),
+    after: fc.nat(2),
+  })
+  .map(({ what, isolate, weather, pausesMs, after }): Command[] => [
+    restoration(what, { pauseMs: 300, isolate }),
+    ...weatherAt(isolate, weather, 8),
+    ...pausesMs.flatMap((pauseMs, index) => {
+      const asked = validation(what, { pauseMs: index === 0 ? 1_000 : pauseMs, isolate });
+      return index === after ? [asked, revoke(what, { pauseMs: 0, isolate })] : [asked];
+    }),
+  ]);
+
+/**
+ * A license is changed in two places at once while copies are hard to write; and one of them may not
+ * live to do it again.
+ */
+const publishedTwice = fc
+  .record({
+    what: revoked,
+    first: isolate,
+    second: isolate,
+    weather: fc.constantFrom<Weather>('KV is slow', 'KV fails writes', 'KV cannot be reached'),
+    seconds: fc.constantFrom(8, 30, 90),
+    pauseMs: fc.nat(2_000),
+    crashMs: fc.option(fc.nat(4_000)),
+  })
+  .map(({ what, first, second, weather, seconds, pauseMs, crashMs }): Command[] => [
+    ...weatherAt(first, weather, seconds),
+    ...weatherAt(second, weather, seconds),
+    restoration(what, { pauseMs: 1_500, isolate: first }),
+    revoke(what, { pauseMs, isolate: second }),
+    ...(crashMs === null ? [] : [{ pauseMs: crashMs, isolate: first, type: 'crash' } as const]),
+  ]);
+
+/**
+ * All that happens in a world: mostly anything, with stories between that need several things to meet.
+ * What else happens may get in their way.
+ */
+export const commands: fc.Arbitrary<Command[]> = fc
+  .array(
+    fc.oneof(
+      { weight: 24, arbitrary: command.map((single) => [single]) },
+      { weight: 2, arbitrary: revokedElsewhere },
+      { weight: 3, arbitrary: revokedHere },
+      { weight: 2, arbitrary: publishedTwice },
+    ),
+    { minLength: 8, maxLength: 32, size: 'max' },
+  )
+  .map((stories) => stories.flat());

@@ -25,6 +25,9 @@ const RECORDING_MS = 30_000;
 /** A database that cannot be reached for less than this costs no record (1.6). */
 const SHORT_OUTAGE_MS = 3_000;
 
+/** Requests of an isolate may share a call: what one learned a moment ago others need not ask again. */
+const SHARED_MS = 2_500;
+
 /** The first invariant that a run broke. */
 export class Violation extends Error {
   override name = 'Violation';
@@ -191,18 +194,16 @@ export class Invariants {
     const link = this.#world.databaseLink(isolate.location);
     const { failed, succeeded } = trips.get(link) ?? { failed: 0, succeeded: 0 };
     if (succeeded > 0) return false;
-    return (
-      failed > 0 ||
-      link.failedAt >= startedAt ||
-      link.wasDownThroughout(startedAt, this.#world.clock.now)
-    );
+    return failed > 0 || link.hasFailedSince(startedAt - SHARED_MS, this.#world.clock.now);
   }
 
   /** An answer that says no more than that something failed needs something that did. */
   #checkExcuse(isolate: Isolate, { trips, startedAt }: Invocation, what: string): void {
     const hasFailed = [...trips.values()].some(({ failed }) => failed > 0);
     const link = this.#world.databaseLink(isolate.location);
-    if (!hasFailed && link.failedAt < startedAt) throw new Violation(`${what} for no reason`);
+    if (!hasFailed && !link.hasFailedSince(startedAt - SHARED_MS, this.#world.clock.now)) {
+      throw new Violation(`${what} for no reason`);
+    }
   }
 
   /** Judges the history, after quiet: each validation is in it exactly once, and counted. */
@@ -257,7 +258,7 @@ export class Invariants {
     if (isolate.crashedAt !== null && isolate.crashedAt <= until) return true;
     if (this.#world.deadLetters.some((letter) => letter.includes(`"${task.marker}"`))) return true;
     const link = this.#world.databaseLink(isolate.location);
-    return link.downTimeMs(startedAt, until) >= SHORT_OUTAGE_MS;
+    return link.badTimeMs(startedAt, until) >= SHORT_OUTAGE_MS;
   }
 }
 

@@ -101,12 +101,8 @@ export async function roundTrip<Result>(
   if (!invocation) throw new Error(`${link.service} is called outside of a request`);
   if (invocation.isOver) return never();
 
-  const fail = (): Error => {
-    invocation.count(link, false);
-    link.failedAt = clock.now;
-    return new Error(`${link.service}_ERROR: Network connection lost.`);
-  };
-  await clock.wait(link.latencyMs());
+  const endCall = link.beginCall(clock.now);
+  await clock.wait(link.latencyMs(clock.now));
   const isDown = link.isDown(clock.now);
   const canLose = !invocation.hasLostLast && !invocation.sender.hasLostLast;
   const loss = isDown ? null : link.lossOf(clock.now, canLose);
@@ -114,10 +110,12 @@ export async function roundTrip<Result>(
   invocation.sender.hasLostLast = invocation.hasLostLast;
   const result = isDown || loss === 'before it arrives' ? null : attempt(() => execute(invocation));
 
-  await clock.wait(link.latencyMs());
+  await clock.wait(link.latencyMs(clock.now));
+  const isLost = result === null || loss !== null || link.isDown(clock.now);
+  endCall(clock.now, !isLost);
   if (invocation.isOver) return never();
-  if (result === null || loss !== null || link.isDown(clock.now)) throw fail();
-  invocation.count(link, true);
+  invocation.count(link, !isLost);
+  if (isLost) throw new Error(`${link.service}_ERROR: Network connection lost.`);
   if ('error' in result) throw result.error;
   return result.value;
 }

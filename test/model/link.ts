@@ -8,7 +8,12 @@ interface Period {
 /** What becomes of a message on its way. */
 export type Loss = 'before it arrives' | 'on the way back' | null;
 
+/** Now and then a message takes longer, in fine weather too. */
 const SLOW_CHANCE = 0.04;
+/** How long a message takes at most where everything is slow: mostly far less. */
+const CRAWL_MS = 10_000;
+/** After so long without an answer a service counts as out of reach. */
+const PATIENCE_MS = 4_000;
 
 /**
  * The way from one location to one service of the platform, and its weather: how long messages take,
@@ -21,10 +26,14 @@ export class Link {
   readonly #usualMs: number;
   readonly #slowMs: number;
   readonly #outages: Period[] = [];
+  readonly #crawls: Period[] = [];
   #isFlakyUntil = 0;
   #refusesWritesUntil = 0;
+  #isCalm = false;
+  /** When the calls began that have not been answered yet. */
+  readonly #waitingSince = new Set<{ since: number }>();
   /** When a sender last learned that a message had not got through. */
-  failedAt = 0;
+  #failedAt = 0;
 
   constructor(service: string, random: Random, usualMs: number, slowMs: number) {
     this.service = service;
@@ -43,6 +52,11 @@ export class Link {
     this.#isFlakyUntil = now + milliseconds;
   }
 
+  /** Messages take seconds. */
+  slowDown(now: number, milliseconds: number): void {
+    this.#crawls.push({ from: now, until: now + milliseconds });
+  }
+
   /** Writes fail, or are applied and fail all the same. */
   refuseWrites(now: number, milliseconds: number): void {
     this.#refusesWritesUntil = now + milliseconds;
@@ -50,19 +64,25 @@ export class Link {
 
   /** Fine weather from now on. */
   mend(now: number): void {
-    for (const outage of this.#outages) outage.until = Math.min(outage.until, now);
+    for (const period of [...this.#outages, ...this.#crawls]) {
+      period.until = Math.min(period.until, now);
+    }
     this.#isFlakyUntil = 0;
     this.#refusesWritesUntil = 0;
+    this.#isCalm = true;
   }
 
   /** How long a message takes one way. */
-  latencyMs(): number {
-    const limit = this.#random.chance(SLOW_CHANCE) ? this.#slowMs : this.#usualMs;
-    return Math.ceil(this.#random.next() * limit);
+  latencyMs(now: number): number {
+    if (this.#crawls.some((crawl) => isWithin(now, crawl))) {
+      return Math.ceil(this.#random.next() ** 6 * CRAWL_MS);
+    }
+    const isSlow = !this.#isCalm && this.#random.chance(SLOW_CHANCE);
+    return Math.ceil(this.#random.next() * (isSlow ? this.#slowMs : this.#usualMs));
   }
 
   isDown(now: number): boolean {
-    return this.#outages.some(({ from, until }) => from <= now && now < until);
+    return this.#outages.some((outage) => isWithin(now, outage));
   }
 
   refusesWrites(now: number): boolean {
@@ -80,16 +100,33 @@ export class Link {
     return this.#random.chance(0.5) ? 'before it arrives' : 'on the way back';
   }
 
-  /** Whether nothing could get through from one moment to another, both inclusive. */
-  wasDownThroughout(from: number, to: number): boolean {
-    return this.#outages.some((outage) => outage.from <= from && to < outage.until);
+  /** A call begins; to be called when it ends. */
+  beginCall(now: number): (end: number, isSuccess: boolean) => void {
+    const call = { since: now };
+    this.#waitingSince.add(call);
+    return (end, isSuccess) => {
+      this.#waitingSince.delete(call);
+      if (!isSuccess) this.#failedAt = end;
+    };
   }
 
-  /** For how long of a period nothing could get through. Overlapping outages count twice. */
-  downTimeMs(from: number, to: number): number {
-    return this.#outages.reduce(
-      (sum, outage) => sum + Math.max(0, Math.min(outage.until, to) - Math.max(outage.from, from)),
+  /**
+   * Whether somebody found the service out of reach since a time: a call has failed, or has waited
+   * for long.
+   */
+  hasFailedSince(time: number, now: number): boolean {
+    if (this.#failedAt >= time) return true;
+    if (this.#outages.some(({ from, until }) => from <= time && now < until)) return true;
+    return [...this.#waitingSince].some(({ since }) => now - since > PATIENCE_MS);
+  }
+
+  /** For how long of a period next to nothing got through. What overlaps counts twice. */
+  badTimeMs(from: number, to: number): number {
+    return [...this.#outages, ...this.#crawls].reduce(
+      (sum, period) => sum + Math.max(0, Math.min(period.until, to) - Math.max(period.from, from)),
       0,
     );
   }
 }
+
+const isWithin = (now: number, { from, until }: Period): boolean => from <= now && now < until;

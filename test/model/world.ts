@@ -34,7 +34,7 @@ const PLACES: readonly Location[] = ['Paris', 'Osaka', 'Paris', 'Lima'];
 const START = Date.UTC(2026, 10, 20, 12);
 const MINUTE_MS = 60_000;
 /** Longer than anything may take to come right. */
-const QUIET_MS = 6 * MINUTE_MS;
+const QUIET_MS = 9 * MINUTE_MS;
 const MAX_DELIVERY_MINUTES = 60;
 
 const ADDRESSES = [
@@ -322,12 +322,14 @@ export class World {
 
   #makeWeather(weather: Weather, location: number, milliseconds: number): void {
     const { now } = this.#clock;
-    const { database, kv, queue } = this.#linksOf(at(LOCATIONS, location) ?? '');
+    const { database, kv, queue } = this.#linksOf(at(PLACES, location) ?? '');
     const begin: Record<Weather, () => void> = {
       'the database cannot be reached': () => database.cut(now, milliseconds),
       'messages of the database get lost': () => database.disturb(now, milliseconds),
+      'the database is slow': () => database.slowDown(now, milliseconds),
       'KV cannot be reached': () => kv.cut(now, milliseconds),
       'messages of KV get lost': () => kv.disturb(now, milliseconds),
+      'KV is slow': () => kv.slowDown(now, milliseconds),
       'KV fails writes': () => kv.refuseWrites(now, milliseconds),
       'the queue cannot be reached': () => queue.cut(now, milliseconds),
       'messages of the queue get lost': () => queue.disturb(now, milliseconds),
@@ -494,6 +496,14 @@ export class World {
         isDone: (license) => license[free].length === 0,
       };
     }
+    if ('isRestored' in change) {
+      return {
+        body: { licenseStatus: 'ACTIVE', licenseType: 'PERMANENT', maxIPs: 3 },
+        fields: ['state', 'expiresAt', 'maxIPs'],
+        isDone: ({ state, expiresAt, maxIPs }) =>
+          state === 'ACTIVE' && expiresAt === null && maxIPs === 3,
+      };
+    }
     if ('lifeSeconds' in change) {
       const expiresAt = this.#clock.now + change.lifeSeconds * 1000;
       return {
@@ -585,14 +595,15 @@ export class World {
     this.#guard(() => this.#invariants.checkRecords(this.#validations));
     const [wrong] = findWrongCopies(this.#kv.entries(), this.#truth);
     if (wrong !== undefined) this.#guard(() => fail(wrong));
-    await this.#ask(this.#isolates);
-    // A value that was new has been bound by that, which is a change again.
-    await this.#pass(QUIET_MS);
 
     this.#note('The database cannot be reached any more');
     for (const { database } of Object.values(this.#links)) database.cut(this.#clock.now, QUIET_MS);
     await this.#ask(this.#isolates);
     await this.#ask(LOCATIONS.map((location) => this.#startIsolate(location)));
+
+    this.#note('All can be reached again');
+    this.#mend();
+    await this.#ask(this.#isolates);
   }
 
   #mend(): void {
