@@ -7,6 +7,7 @@ import { callWith } from '../support/app';
 import { call, expectError, requestTo } from '../support/client';
 import { captureConsole } from '../support/console';
 import { unreachable, withFaults } from '../support/faults';
+import { indexingTime } from '../support/large-database';
 import { blacklists, customers, licenses, products } from '../support/resources';
 
 /** What fails of ours: it is told from what clients do wrong, and tells nothing of our insides. */
@@ -20,9 +21,11 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** One line for one failure, without what D1 said, SQL and its values. */
-function expectOneBareLine(message: string): void {
-  expect(consoleLines).toEqual([JSON.stringify({ message, error: 'Error' })]);
+/** One line for each failure, without what D1 said, SQL and its values. */
+function expectBareLines(...messages: string[]): void {
+  expect(consoleLines).toEqual(
+    messages.map((message) => JSON.stringify({ message, error: 'Error' })),
+  );
 }
 
 describe('a complete list that fails in the middle', () => {
@@ -61,7 +64,7 @@ describe('a complete list that fails in the middle', () => {
     expect(parts.join('')).toContain(NAME);
     expect(() => JSON.parse(parts.join(''))).toThrow(SyntaxError);
     expect(reads).toBe(2);
-    expectOneBareLine('A list broke off');
+    expectBareLines('A list broke off');
   });
 
   it('at its first part still answers an error status', async () => {
@@ -70,10 +73,15 @@ describe('a complete list that fails in the middle', () => {
   });
 });
 
-it('the scheduled handler without the database throws nothing and logs no more than that', async () => {
-  const controller = createScheduledController({ scheduledTime: Date.UTC(2030, 0, 1) });
+it('the scheduled handler without the database throws nothing, tries all its tasks and logs no more than that', async () => {
+  const scheduledTime = indexingTime(Date.UTC(2030, 0, 1));
+  const controller = createScheduledController({ scheduledTime });
   await worker.scheduled(controller, { ...env, DB: unreachable(env.DB) });
-  expectOneBareLine('Old records were not removed');
+  expectBareLines(
+    'Changes were not published',
+    'Old records were not removed',
+    'Records were not indexed',
+  );
 });
 
 describe('what a client sends is never taken for an error of the database', () => {

@@ -280,7 +280,7 @@ describe('lastUsedAt', () => {
     const { id, token } = await createToken(['ALL_READ'], { expiresAt: '2001-01-01' });
     const writes = vi.spyOn(env.DB, 'prepare');
     expect((await ping(token)).status).toBe(401);
-    const written = writes.mock.calls.filter(([sql]) => /^update/i.test(sql));
+    const written = writes.mock.calls.filter(([sql]) => /^update "tokens"/i.test(sql));
     writes.mockRestore();
     expect(written).toEqual([]);
     expect((await getToken(id)).lastUsedAt).toBeNull();

@@ -107,7 +107,11 @@ describe('Our own failure', () => {
       const path = `${licenses.path}/by-license-key/${licenseKey}`;
       const answers = [
         await call('GET', path, { token }),
-        await call('POST', '/api/v2/validate', { token, body: { licenseKey, productId } }),
+        // A new address: only the database can tell whether it still fits.
+        await call('POST', '/api/v2/validate', {
+          token,
+          body: { licenseKey, productId, ip: '192.0.2.77' },
+        }),
       ];
       expect(answers.map(({ status }) => status)).toEqual([500, 503]);
       for (const { text } of [...answers, { text: consoleLines.join() }]) {
