@@ -20,7 +20,7 @@ export function spyOnKv(
         throw new Error(`KV's ${String(name)} is not watched`);
       }
       return async (key: string, ...others: unknown[]) => {
-        const operation = { name, key };
+        const operation: KvOperation = { name, key };
         operations.push(operation);
         if (failing(operation)) throw new Error('KV is unreachable');
         return Reflect.apply(kv[name], kv, [key, ...others]);

@@ -1,0 +1,170 @@
+import {
+  createExecutionContext,
+  createMessageBatch,
+  waitOnExecutionContext,
+} from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
+import document from '../../docs/cost.md?raw';
+import { app } from '../../src/app';
+import type { Bindings } from '../../src/edge/edge';
+import worker from '../../src/index';
+import { createLicense, createProduct, type Product } from '../support/client';
+import { spyOnDatabase } from '../support/d1-spy';
+import { spyOnKv } from '../support/kv-spy';
+
+/** What validations ask of the platform, counted one by one, is what docs/cost.md tells. */
+
+/** Cloudflare's list prices on the Workers Paid plan, in dollars for a million. */
+const PRICES = {
+  requests: 0.3,
+  kvReads: 0.5,
+  kvWrites: 5,
+  queueOperations: 0.4,
+  rowsRead: 0.001,
+  rowsWritten: 1,
+};
+
+type Counts = Record<keyof typeof PRICES, number>;
+
+/** A message is written, read and deleted. */
+const OPERATIONS_PER_MESSAGE = 3;
+
+let product: Product;
+
+beforeAll(async () => {
+  product = await createProduct();
+});
+
+// What is published leaves the log after a few minutes: what is counted has nothing to catch up with.
+beforeEach(() =>
+  env.DB.exec("delete from changes where published_revision > 0 and subject <> 'blacklist'"),
+);
+
+/** An isolate of which all operations are counted; with the queue, its consumer's too. */
+function newIsolate(withQueue: boolean) {
+  const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+  const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
+  const sent: unknown[] = [];
+  const RECORDS = new Proxy(env.TEST_RECORDS, {
+    get: () => async (body: unknown) => {
+      sent.push(structuredClone(body));
+      return { metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } };
+    },
+  });
+  const bindings: Bindings = { ...env, DB, SNAPSHOTS, ...(withQueue && { RECORDS }) };
+
+  // The consumer is an isolate of its own.
+  const consumer = { ...env, DB, SNAPSHOTS };
+  async function consume(): Promise<void> {
+    if (sent.length === 0) return;
+    const messages = sent.map((body, index) => ({
+      id: String(index),
+      timestamp: new Date(),
+      attempts: 1,
+      body,
+    }));
+    const context = createExecutionContext();
+    await worker.queue(createMessageBatch('records', messages), consumer, context);
+    await waitOnExecutionContext(context);
+  }
+
+  return async (body: object): Promise<Counts & { status: number }> => {
+    roundTrips.length = 0;
+    operations.length = 0;
+    sent.length = 0;
+    const context = createExecutionContext();
+    const request = new Request('http://licet.test/api/v1/validate', {
+      method: 'POST',
+      body: JSON.stringify({ productId: product.id, ...body }),
+    });
+    const { status } = await app.fetch(request, bindings, context);
+    await waitOnExecutionContext(context);
+    await consume();
+    const metas = roundTrips.flat().map(({ meta }) => meta);
+    const sum = (count: (meta: D1Meta) => number) =>
+      metas.reduce((total, meta) => total + (meta ? count(meta) : Number.NaN), 0);
+    const reads = operations.filter(({ name }) => name === 'get').length;
+    return {
+      status,
+      requests: 1,
+      kvReads: reads,
+      kvWrites: operations.length - reads,
+      queueOperations: sent.length * OPERATIONS_PER_MESSAGE,
+      rowsRead: sum((meta) => meta.rows_read),
+      rowsWritten: sum((meta) => meta.rows_written),
+    };
+  };
+}
+
+type Ask = ReturnType<typeof newIsolate>;
+
+/** An isolate that has heard from the database a moment ago. */
+async function newIsolateInTouch(withQueue: boolean): Promise<Ask> {
+  const ask = newIsolate(withQueue);
+  await ask({ licenseKey: crypto.randomUUID() });
+  return ask;
+}
+
+const KINDS: Record<string, { status: number; count: (withQueue: boolean) => ReturnType<Ask> }> = {
+  'hot: the license is in memory': {
+    status: 200,
+    async count(withQueue) {
+      const ask = await newIsolateInTouch(withQueue);
+      const { licenseKey } = await createLicense({ productId: product.id });
+      await ask({ licenseKey, ip: '192.0.2.1' });
+      return ask({ licenseKey, ip: '192.0.2.1' });
+    },
+  },
+  'cold: it is in KV': {
+    status: 200,
+    async count(withQueue) {
+      const { licenseKey } = await createLicense({ productId: product.id, ips: ['192.0.2.1'] });
+      const ask = await newIsolateInTouch(withQueue);
+      return ask({ licenseKey, ip: '192.0.2.1' });
+    },
+  },
+  'the isolate is new, or has slept': {
+    status: 200,
+    async count(withQueue) {
+      const { licenseKey } = await createLicense({ productId: product.id, ips: ['192.0.2.1'] });
+      return newIsolate(withQueue)({ licenseKey, ip: '192.0.2.1' });
+    },
+  },
+  'first binding of an address': {
+    status: 200,
+    async count(withQueue) {
+      const ask = await newIsolateInTouch(withQueue);
+      const { licenseKey } = await createLicense({ productId: product.id });
+      await ask({ licenseKey, ip: '192.0.2.1' });
+      return ask({ licenseKey, ip: '192.0.2.2' });
+    },
+  },
+  'unknown key': {
+    status: 400,
+    async count(withQueue) {
+      const ask = await newIsolateInTouch(withQueue);
+      return ask({ licenseKey: crypto.randomUUID() });
+    },
+  },
+};
+
+const NAMES = Object.keys(PRICES) as (keyof typeof PRICES)[];
+
+it.each(
+  Object.entries(KINDS).flatMap(([kind, { status, count }]) => [
+    { kind, queue: 'no', status, count: () => count(false) },
+    { kind, queue: 'yes', status, count: () => count(true) },
+  ]),
+)('docs/cost.md tells what a million cost of: $kind, queue: $queue', async (row) => {
+  const { status, ...counts } = await row.count();
+  expect(status).toBe(row.status);
+  const dollars = NAMES.reduce((sum, name) => sum + counts[name] * PRICES[name], 0);
+  const cells = [
+    row.kind,
+    row.queue,
+    ...NAMES.map((name) => counts[name]),
+    `$${dollars.toFixed(2)}`,
+  ];
+  expect(document.split('\n')).toContain(`| ${cells.join(' | ')} |`);
+});
