@@ -19,14 +19,15 @@ export interface Contestant {
   records?: { service: LicetService; areKnown: boolean };
   /** Instead of its requests, to warm up with. */
   warmUpAt?: RequestAt;
+  /** How many requests its turn is: for what cannot go on as long as others' turns. */
+  turnRequests?: number;
 }
 
 export interface Rules {
   scenario: string;
   connections: number;
   rounds: number;
-  /** How long a turn is. */
-  turn: { count: number } | { seconds: number };
+  turnSeconds: number;
   /** How many requests each contestant gets beforehand. */
   warmUpRequests: number;
   /** Before each round, and its warm-up then. */
@@ -109,8 +110,10 @@ class Entrant {
     }
   }
 
-  async takeTurn({ connections, turn }: Rules): Promise<void> {
-    this.turns.push(await this.#sendNext({ connections, until: turn }));
+  async takeTurn({ connections, turnSeconds }: Rules): Promise<void> {
+    const { turnRequests } = this.contestant;
+    const until = turnRequests === undefined ? { seconds: turnSeconds } : { count: turnRequests };
+    this.turns.push(await this.#sendNext({ connections, until }));
   }
 
   async #sendNext(load: Pick<Load, 'connections' | 'until'>): Promise<Turn> {

@@ -47,7 +47,9 @@ const result = {
   settings,
   findings,
 };
-writeFileSync(RESULT_FILE, `${JSON.stringify(result, null, 2)}\n`);
+const rounded = (_: string, value: unknown) =>
+  typeof value === 'number' ? round(value, 3) : value;
+writeFileSync(RESULT_FILE, `${JSON.stringify(result, rounded, 2)}\n`);
 console.log(`Written to ${RESULT_FILE}.`);
 
 const faults = findings.flatMap((finding) => finding.faults);

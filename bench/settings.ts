@@ -8,7 +8,7 @@ export interface Settings {
   warmUpRequests: number;
   /** How many licenses are asked for in turn. */
   licenses: number;
-  /** How many requests a round of the loads has that cannot go on for long. */
+  /** How many requests a turn has of what cannot go on for long: licenses are cold only once. */
   countedRequests: number;
   /** The large shop of the growth. */
   manyLicenses: number;
@@ -21,9 +21,9 @@ export const FULL: Settings = {
   connections: [1, 16, 64],
   rounds: 5,
   turnSeconds: 2,
-  warmUpRequests: 4_000,
+  warmUpRequests: 3_000,
   licenses: 1_000,
-  countedRequests: 1_000,
+  countedRequests: 500,
   manyLicenses: 100_000,
   blacklistEntries: 10_000,
   memoryRequests: 1_000_000,
@@ -32,7 +32,7 @@ export const FULL: Settings = {
 /** A smoke run: everything is tried, and little is told of speed. */
 export const QUICK: Settings = {
   connections: [16],
-  rounds: 2,
+  rounds: 1,
   turnSeconds: 0.2,
   warmUpRequests: 100,
   licenses: 40,

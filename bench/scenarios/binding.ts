@@ -27,10 +27,13 @@ export const binding: Scenario = (bench) => {
       return {
         contestants: [
           bareContestant(bench, requestAt),
-          { name: 'binding', worker: service, requestAt, expected, records },
+          {
+            ...{ name: 'binding', worker: service, requestAt, expected, records },
+            turnRequests: countedRequests,
+          },
         ],
         services: [service],
-        rules: { turn: { count: countedRequests }, warmUpRequests: countedRequests },
+        rules: { warmUpRequests: countedRequests },
         inspect: async () => {
           const { answered } = await service.tally();
           const bound = (await service.bindings()) - before;

@@ -23,14 +23,15 @@ export const cold: Scenario = (bench) => {
     levels: connections,
     setUp: async () => {
       const service = await LicetService.start(bench.script, { population: shopOf(licenses) });
-      const cold = { ...hotContestant('cold', service, coldIds), warmUpAt };
+      const turnRequests = countedRequests;
+      const cold = { ...hotContestant('cold', service, coldIds), warmUpAt, turnRequests };
       const until = { count: licenses };
       const load = { connections: FILL_CONNECTIONS, from: 0, until };
       const filled = await sendTo(cold, { ...load, requestAt: boundRequests(ids) });
       return {
         contestants: [bareContestant(bench, boundRequests(coldIds)), cold],
         services: [service],
-        rules: { turn: { count: countedRequests }, beforeRound: () => service.restart() },
+        rules: { beforeRound: () => service.restart() },
         inspect: async () => ({
           faults: faultsOf([{ ...filled, name: 'cold', connections: FILL_CONNECTIONS }], []),
           notes: [`${service.kvValues().size} values in KV, ${licenses} licenses`],

@@ -33,19 +33,19 @@ export const limits: Scenario = (bench) => {
     setUp: async () => {
       const population = shopOf(ids.length);
       const free = await LicetService.start(bench.script, { population });
+      const turnRequests = licenses * TIMES_A_ROUND;
       const limited = await LicetService.start(bench.script, { population, isLimited: true });
       return {
         contestants: [
           bareContestant(bench, boundRequests(oftenIds)),
           hotContestant('without', free, oftenIds),
-          hotContestant('with, rarely', limited, rareIds),
-          hotContestant('with, often', limited, oftenIds),
+          { ...hotContestant('with, rarely', limited, rareIds), turnRequests },
+          { ...hotContestant('with, often', limited, oftenIds), turnRequests },
         ],
         services: [free, limited],
         rules: {
           rounds: Math.min(rounds, MAX_ROUNDS),
           warmUpRequests: licenses * TIMES_WARM_UP,
-          turn: { count: licenses * TIMES_A_ROUND },
         },
       };
     },

@@ -37,6 +37,7 @@ async function watch(contestant: Contestant, requests: number): Promise<Watched>
   for (let sent = 0; sent < count * PORTIONS; sent += count) {
     const load = { connections: TARGET_CONNECTIONS, from: sent, until: { count } };
     watched.portions.push(await sendTo(contestant, load));
+    await contestant.records?.service.runScheduled();
     look(sent + count);
   }
   return watched;

@@ -50,9 +50,8 @@ export async function measure(plan: Plan): Promise<Finding> {
     for (const service of services) started.use(service);
 
     const { rounds, turnSeconds, warmUpRequests } = bench.settings;
-    const turn = { seconds: turnSeconds };
     const results = await compete(
-      { scenario, connections, rounds, turn, warmUpRequests, ...rules },
+      { scenario, connections, rounds, turnSeconds, warmUpRequests, ...rules },
       contestants,
     );
     const inspected = (await inspect?.()) ?? {};
