@@ -58,7 +58,7 @@ const REFUSED = { valid: false, message: expect.any(String) };
 
 /**
  * The rows of decisions 1.3, each as the least that makes it true of an otherwise valid request.
- * Row 2, the rate limits, comes with decisions 1.7.
+ * Row 2, the rate limits, is in `../api/rate-limits.test.ts`.
  */
 interface Row {
   responseType: HistoryRecord['responseType'];

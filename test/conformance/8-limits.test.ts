@@ -15,7 +15,7 @@ import {
 } from '../support/client';
 import { ROOT_TOKEN } from '../support/root-token';
 
-/** Section 8: what the service takes at most. Rate limits come with decisions 1.7. */
+/** Section 8: what the service takes at most. Rate limits are in `../api/rate-limits.test.ts`. */
 
 let license: License;
 let asked: { licenseKey: string; productId: number };

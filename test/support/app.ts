@@ -31,6 +31,20 @@ export interface Isolate {
   runScheduled(): Promise<void>;
 }
 
+const running = new Set<Promise<void>>();
+
+/** To the end of all that a request has left running after its answer. */
+function finish(context: ExecutionContext): Promise<void> {
+  const finished = waitOnExecutionContext(context).finally(() => running.delete(finished));
+  running.add(finished);
+  return finished;
+}
+
+/** Resolves when nothing that a request to an isolate has left running is running any more. */
+export async function settled(): Promise<void> {
+  await Promise.allSettled(running);
+}
+
 /** A cold isolate with other bindings than the Worker's: the service keeps its state by them. */
 export function newIsolate(bindings: Partial<Bindings> = {}): Isolate {
   const isolateEnv = { ...env, ...bindings };
@@ -39,7 +53,7 @@ export function newIsolate(bindings: Partial<Bindings> = {}): Isolate {
       const context = createExecutionContext();
       const response = await app.fetch(requestTo(method, path, options), isolateEnv, context);
       const answer = await readAnswer(response);
-      await waitOnExecutionContext(context);
+      await finish(context);
       return answer;
     },
     async validate(body, { version = 'v1', headers = {} } = {}) {
@@ -47,7 +61,7 @@ export function newIsolate(bindings: Partial<Bindings> = {}): Isolate {
       const request = requestTo('POST', `/api/${version}/validate`, { body, token: null, headers });
       const response = await app.fetch(request, isolateEnv, context);
       const json: unknown = await response.json();
-      return { status: response.status, json, recorded: waitOnExecutionContext(context) };
+      return { status: response.status, json, recorded: finish(context) };
     },
     async runScheduled() {
       const controller = createScheduledController({ scheduledTime: Date.now() });

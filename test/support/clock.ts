@@ -2,11 +2,20 @@ import { vi } from 'vitest';
 
 /** The service's clocks and pauses in the hands of a test. */
 export interface TestClock {
-  /** Lets time pass, by the wall clock and by the isolate's own, and nothing else happens in it. */
+  /** Lets time pass, by the wall clock and by the isolate's own, in which nothing else happens. */
   elapse(milliseconds: number): void;
   /** The pauses that were skipped, in milliseconds. */
   readonly pausesMs: number[];
 }
+
+const [realPerformance, realSetTimeout, realNow] = [performance, setTimeout, Date.now];
+
+/** The isolate's own clock never goes back, from one test to the next either: the Worker lives on. */
+let elapsedMs = 0;
+Object.defineProperty(globalThis, 'performance', {
+  value: { now: () => realPerformance.now() + elapsedMs },
+  configurable: true,
+});
 
 /** A pause resolves a promise, by the function that the engine made for it; a time limit does more. */
 const isPause = (callback: () => void): boolean =>
@@ -14,22 +23,20 @@ const isPause = (callback: () => void): boolean =>
 
 /**
  * Takes the clocks over, until `vi.unstubAllGlobals()` and `vi.restoreAllMocks()`. They run on, and
- * jump where the test lets time pass.
+ * jump where the test lets time pass. What is still being written should be `settled()` before.
  *
  * @param skipsPauses nobody waits for real seconds: what is put off is done at once, and the clocks
  * say that the time has passed. Time limits stay as long as they are.
  */
 export function takeClock({ skipsPauses = false } = {}): TestClock {
   const pausesMs: number[] = [];
-  let elapsedMs = 0;
+  let wallMs = 0;
   const elapse = (milliseconds: number) => {
     elapsedMs += milliseconds;
+    wallMs += milliseconds;
   };
 
-  const [realPerformance, realSetTimeout] = [performance, setTimeout];
-  vi.stubGlobal('performance', { now: () => realPerformance.now() + elapsedMs });
-  const realNow = Date.now;
-  vi.spyOn(Date, 'now').mockImplementation(() => realNow() + elapsedMs);
+  vi.spyOn(Date, 'now').mockImplementation(() => realNow() + wallMs);
   if (skipsPauses) {
     vi.stubGlobal('setTimeout', (callback: () => void, delayMs: number) => {
       if (!isPause(callback)) return realSetTimeout(callback, delayMs);

@@ -1,0 +1,360 @@
+import { createExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { app } from '../../src/app';
+import { newIsolate, settled } from '../support/app';
+import {
+  type Answer,
+  call,
+  createBlacklist,
+  createLicense,
+  createProduct,
+  createToken,
+  expectError,
+  getLicense,
+  historyOf,
+  validate,
+} from '../support/client';
+import { takeClock } from '../support/clock';
+import { ROOT_TOKEN } from '../support/root-token';
+
+/** The rate limits of decisions 1.7: by the real local limiters, and by such as the tests make. */
+
+const WINDOW_MS = 60_000;
+const TOO_MANY = { valid: false, message: 'Too many requests' };
+
+afterEach(async () => {
+  // A clock that jumps would end the waiting of what is still being written.
+  await settled();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+let addresses = 0;
+/** An address from which nobody has asked yet. */
+const nextAddress = () => `198.18.${addresses >> 8}.${addresses++ & 255}`;
+
+const newLicense = async () => {
+  const { id: productId } = await createProduct();
+  const license = await createLicense({ productId, maxIPs: -1, maxHWIDs: -1 });
+  return { id: license.id, asked: { licenseKey: license.licenseKey, productId } };
+};
+
+/**
+ * How many requests are let through before the first that is refused, all in one minute: where a
+ * minute ends in between the count begins anew, and so does this, with another subject.
+ */
+async function askUntilLimited<Subject>(
+  newSubject: () => Promise<Subject>,
+  ask: (subject: Subject, attempt: number) => Promise<Answer>,
+): Promise<{ subject: Subject; allowed: Answer[]; limited: Answer }> {
+  for (;;) {
+    const subject = await newSubject();
+    const minute = Math.floor(Date.now() / WINDOW_MS);
+    const allowed: Answer[] = [];
+    let answer = await ask(subject, 0);
+    while (answer.status !== 429 && allowed.length < 200) {
+      allowed.push(answer);
+      answer = await ask(subject, allowed.length);
+    }
+    if (Math.floor(Date.now() / WINDOW_MS) === minute) {
+      return { subject, allowed, limited: answer };
+    }
+  }
+}
+
+describe('by the local limiters', () => {
+  const newVisitor = async () => ({ ...(await newLicense()), connectingAddress: nextAddress() });
+  type Visitor = Awaited<ReturnType<typeof newVisitor>>;
+  const visit = ({ asked, connectingAddress }: Visitor) => validate(asked, { connectingAddress });
+
+  it('validations of one key from one address are limited to 60 a minute, of which the first refusal is recorded and none is counted', async () => {
+    const { subject, allowed, limited } = await askUntilLimited(newVisitor, visit);
+    expect(allowed.map(({ status }) => status)).toEqual(Array(60).fill(200));
+    expect(limited.status).toBe(429);
+    expect(limited.json).toStrictEqual(TOO_MANY);
+    expect(limited.headers.get('Retry-After')).toBe('60');
+
+    const more = await Promise.all(Array.from({ length: 20 }, () => visit(subject)));
+    const { id, asked } = subject;
+    const passed = 60 + more.filter(({ status }) => status === 200).length;
+    // The minute may have ended by now: then the count has begun anew, and so have the refusals.
+    const windows = passed === 60 ? 1 : 2;
+    const refused = 81 - passed;
+    await historyOf({ licenseKey: asked.licenseKey, valid: 'true' }, passed);
+    const records = await call(
+      'GET',
+      `/api/v2/requests?licenseKey=${asked.licenseKey}&valid=false`,
+    );
+    const first = { responseType: 'RATE_LIMITED', rateLimited: true, spam: false, licenseId: id };
+    expect(records.json).toEqual(expect.arrayContaining([expect.objectContaining(first)]));
+    expect(records.json).toSatisfy((list: unknown[]) => list.length <= windows);
+    expect(refused).toBeGreaterThan(windows);
+    expect((await getLicense(id)).totalRequests).toBe(passed);
+  });
+
+  it('of a hundred at once sixty get through', async () => {
+    for (;;) {
+      const visitor = await newVisitor();
+      const minute = Math.floor(Date.now() / WINDOW_MS);
+      const answers = await Promise.all(Array.from({ length: 100 }, () => visit(visitor)));
+      if (Math.floor(Date.now() / WINDOW_MS) !== minute) continue;
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(40);
+      break;
+    }
+  });
+
+  it('other addresses and other keys are left alone', async () => {
+    const { subject } = await askUntilLimited(newVisitor, visit);
+    expect((await visit({ ...subject, connectingAddress: nextAddress() })).status).toBe(200);
+    expect((await visit({ ...subject, ...(await newLicense()) })).status).toBe(200);
+  });
+
+  it('failed look-ups are limited to 100 a minute for one address, as spam, and good keys are not', async () => {
+    const { asked } = await newLicense();
+    const { subject, allowed, limited } = await askUntilLimited(
+      async () => nextAddress(),
+      (connectingAddress, attempt) =>
+        validate({ ...asked, licenseKey: `guess-${attempt}` }, { connectingAddress }),
+    );
+    expect(allowed.map(({ status }) => status)).toEqual(Array(100).fill(400));
+    expect(limited.status).toBe(429);
+    expect(limited.json).toStrictEqual(TOO_MANY);
+    expect(limited.headers.get('Retry-After')).toBe('60');
+    const records = await historyOf({ ip: subject }, 101);
+    const limitedRecords = records.filter(({ responseType }) => responseType === 'RATE_LIMITED');
+    expect(limitedRecords).toMatchObject([{ rateLimited: true, spam: true, valid: false }]);
+    const others = records.filter((record) => !limitedRecords.includes(record));
+    expect(others.every(({ rateLimited, spam }) => !rateLimited && !spam)).toBe(true);
+    expect((await validate(asked, { connectingAddress: subject })).status).toBe(200);
+  });
+
+  it('failed tokens are limited to 60 a minute for one address, and good ones are not', async () => {
+    const { subject, allowed, limited } = await askUntilLimited(
+      async () => ({ 'CF-Connecting-IP': nextAddress() }),
+      (headers, attempt) =>
+        call('GET', '/api/v2/ping', { token: attempt % 2 === 0 ? null : 'guess', headers }),
+    );
+    expect(allowed.map(({ status }) => status)).toEqual(Array(60).fill(401));
+    expectError(limited, 429, 'Too many requests without a live token');
+    expect(limited.headers.get('Retry-After')).toBe('60');
+    const { token } = await createToken(['LICENSE_VALIDATE']);
+    expect((await call('GET', '/api/v2/ping', { token, headers: subject })).status).toBe(200);
+  });
+
+  it('forty servers behind one address that restart together with forty keys all get through', async () => {
+    const { id: productId } = await createProduct();
+    const licenses = await Promise.all(
+      Array.from({ length: 40 }, () => createLicense({ productId, maxIPs: -1, maxHWIDs: -1 })),
+    );
+    const connectingAddress = nextAddress();
+    for (const ip of [undefined, nextAddress()]) {
+      const answers = await Promise.all(
+        licenses.flatMap(({ licenseKey }) =>
+          // Each asks more than once while it starts.
+          [1, 2].map(() => validate({ licenseKey, productId, ip }, { connectingAddress })),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(Array(80).fill(200));
+    }
+    await historyOf({ productId: String(productId), valid: 'true' }, 160);
+  });
+});
+
+/** A limiter that lets so many through of each key, and what it was asked. */
+function newLimiter(limit: number): { limiter: RateLimit; keys: string[] } {
+  const keys: string[] = [];
+  const limiter = {
+    limit: async ({ key }: RateLimitOptions) => {
+      keys.push(key);
+      return { success: keys.filter((other) => other === key).length <= limit };
+    },
+  };
+  return { limiter, keys };
+}
+
+/** Asks so many times, one after another, and gives the statuses. */
+async function repeat(
+  times: number,
+  ask: (attempt: number) => Promise<{ status: number }>,
+): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < times; attempt++) statuses.push((await ask(attempt)).status);
+  return statuses;
+}
+
+describe('the platform', () => {
+  it('is not asked for ten a minute, is told of them with the eleventh, and then of each', async () => {
+    const clock = takeClock();
+    // From the beginning of a minute, of which the test takes a moment only.
+    clock.elapse(WINDOW_MS - (Date.now() % WINDOW_MS));
+    const { asked } = await newLicense();
+    const { limiter, keys } = newLimiter(60);
+    const isolate = newIsolate({ VALIDATION_LIMITER: limiter });
+    const ask = () => isolate.validate({ ...asked, ip: '198.51.100.1' });
+
+    expect(await repeat(10, ask)).toEqual(Array(10).fill(200));
+    expect(keys).toHaveLength(0);
+    await ask();
+    expect(keys).toHaveLength(11);
+    await ask();
+    expect(keys).toHaveLength(12);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toContain('198.51.100.1');
+
+    await settled();
+    clock.elapse(WINDOW_MS);
+    expect(await repeat(10, ask)).toEqual(Array(10).fill(200));
+    expect(keys).toHaveLength(12);
+    await ask();
+    expect(keys).toHaveLength(23);
+  });
+
+  it('counts what other isolates have asked, too: what is over there is refused from the eleventh', async () => {
+    const { asked } = await newLicense();
+    const { limiter } = newLimiter(0);
+    const isolate = newIsolate({ VALIDATION_LIMITER: limiter });
+    const ask = () => isolate.validate({ ...asked, ip: '198.51.100.1' });
+    expect(await repeat(12, ask)).toEqual([...Array(10).fill(200), 429, 429]);
+  });
+});
+
+describe('what is counted together', () => {
+  /** An isolate whose limiter of validations refuses from the eleventh of a minute. */
+  const newStrictIsolate = () => {
+    const { limiter, keys } = newLimiter(10);
+    return { isolate: newIsolate({ VALIDATION_LIMITER: limiter }), keys };
+  };
+
+  it('is one key however it is spelled, under v1 and v2, which both answer in two fields', async () => {
+    const { asked } = await newLicense();
+    const { isolate } = newStrictIsolate();
+    const body = { ...asked, ip: '198.51.100.1' };
+    await repeat(10, () => isolate.validate(body));
+    const spelled = { ...body, licenseKey: ` ${asked.licenseKey.toLowerCase()}\n` };
+    const v2 = { version: 'v2', headers: { TOKEN: ROOT_TOKEN } } as const;
+    for (const answer of [
+      await isolate.validate(spelled),
+      await isolate.validate(body, v2),
+      await isolate.validate(spelled, v2),
+    ]) {
+      expect(answer.status).toBe(429);
+      expect(answer.json).toStrictEqual(TOO_MANY);
+    }
+  });
+
+  it("is the body's address, however it is spelled, and the connecting one where the body has none", async () => {
+    const { asked } = await newLicense();
+    const { isolate } = newStrictIsolate();
+    const headers = { 'CF-Connecting-IP': '2001:db8::1' };
+    const ask = (ip?: string) => isolate.validate({ ...asked, ip }, { headers });
+    await repeat(10, () => ask('2001:db8::2'));
+    expect((await ask('2001:DB8:0:0::2')).status).toBe(429);
+    expect((await ask('2001:db8::3')).status).toBe(200);
+
+    await repeat(10, () => ask());
+    expect((await ask()).status).toBe(429);
+    expect((await ask('Unknown')).status).toBe(429);
+    expect((await ask('2001:0db8::0001')).status).toBe(429);
+  });
+
+  it('is nothing where there is no address, and nothing of what cannot be read', async () => {
+    const { asked } = await newLicense();
+    const { isolate, keys } = newStrictIsolate();
+    expect(await repeat(15, () => isolate.validate(asked))).toEqual(Array(15).fill(200));
+    const invalid = { licenseKey: asked.licenseKey, ip: '198.51.100.1' };
+    expect(await repeat(15, () => isolate.validate(invalid))).toEqual(Array(15).fill(400));
+    expect(keys).toEqual([]);
+  });
+
+  it('failed look-ups: of the connecting address, whatever the body says, else of the body', async () => {
+    const { asked } = await newLicense();
+    const { limiter } = newLimiter(10);
+    const isolate = newIsolate({ FAILED_LOOKUP_LIMITER: limiter });
+    const guess = (ip: string, headers: Record<string, string>) => {
+      const body = { ...asked, licenseKey: `guess-${nextAddress()}`, ip };
+      return isolate.validate(body, { headers });
+    };
+    const headers = { 'CF-Connecting-IP': '198.51.100.7' };
+    expect(await repeat(10, () => guess(nextAddress(), headers))).toEqual(Array(10).fill(400));
+    expect((await guess(nextAddress(), headers)).status).toBe(429);
+    expect((await guess('198.51.100.8', {})).status).toBe(400);
+    await repeat(9, () => guess('198.51.100.8', {}));
+    expect((await guess('198.51.100.8', {})).status).toBe(429);
+  });
+});
+
+it('a rate limit goes before the blacklist', async () => {
+  const { asked } = await newLicense();
+  const ip = '198.51.100.66';
+  await createBlacklist({ data: ip });
+  const isolate = newIsolate({ VALIDATION_LIMITER: newLimiter(10).limiter });
+  await repeat(10, () => isolate.validate({ ...asked, ip }));
+  const { status, json } = await isolate.validate({ ...asked, ip });
+  expect(status).toBe(429);
+  expect(json).toStrictEqual(TOO_MANY);
+});
+
+it('a flood is recorded once a minute, and again in the next', async () => {
+  const clock = takeClock();
+  clock.elapse(WINDOW_MS - (Date.now() % WINDOW_MS));
+  const { id, asked } = await newLicense();
+  const isolate = newIsolate({ VALIDATION_LIMITER: newLimiter(0).limiter });
+  const ask = () => isolate.validate({ ...asked, ip: '198.51.100.1' });
+  for (const minute of [1, 2]) {
+    const answers = await Promise.all(Array.from({ length: 50 }, ask));
+    await Promise.all(answers.map(({ recorded }) => recorded));
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(40);
+    const refused = { licenseKey: asked.licenseKey, valid: 'false' };
+    const records = await historyOf(refused, minute);
+    expect(records).toMatchObject(Array(minute).fill({ rateLimited: true, spam: false }));
+    expect((await getLicense(id)).totalRequests).toBe(minute * 10);
+    await settled();
+    clock.elapse(WINDOW_MS);
+  }
+});
+
+describe('without a limiter', () => {
+  const headers = { 'CF-Connecting-IP': '198.51.100.99' };
+
+  it('that answers, every request goes through', async () => {
+    const { asked } = await newLicense();
+    const broken = { limit: () => Promise.reject(new Error('The limiter is down')) };
+    const isolate = newIsolate({
+      VALIDATION_LIMITER: broken,
+      FAILED_LOOKUP_LIMITER: broken,
+      FAILED_TOKEN_LIMITER: broken,
+    });
+    const unknown = { ...asked, licenseKey: 'unknown' };
+    const ping = () => isolate.call('GET', '/api/v2/ping', { token: 'guess', headers });
+    expect(await repeat(15, () => isolate.validate(asked, { headers }))).toEqual(
+      Array(15).fill(200),
+    );
+    expect(await repeat(15, () => isolate.validate(unknown, { headers }))).toEqual(
+      Array(15).fill(400),
+    );
+    expect(await repeat(15, ping)).toEqual(Array(15).fill(401));
+  });
+
+  it('in wrangler.toml there is no limit', async () => {
+    const { asked } = await newLicense();
+    const bindings = {
+      ...env,
+      VALIDATION_LIMITER: undefined,
+      FAILED_LOOKUP_LIMITER: undefined,
+      FAILED_TOKEN_LIMITER: undefined,
+    };
+    const ask = (path: string, body: object) => async () =>
+      app.request(
+        path,
+        { method: 'POST', headers, body: JSON.stringify(body) },
+        bindings,
+        createExecutionContext(),
+      );
+    expect(await repeat(70, ask('/api/v1/validate', asked))).toEqual(Array(70).fill(200));
+    const unknown = { ...asked, licenseKey: 'unknown' };
+    expect(await repeat(110, ask('/api/v1/validate', unknown))).toEqual(Array(110).fill(400));
+    expect(await repeat(70, ask('/api/v2/validate', asked))).toEqual(Array(70).fill(401));
+  });
+});
