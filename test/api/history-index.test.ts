@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../src/db/client';
 import worker from '../../src/index';
-import { firstRequestIdAt } from '../../src/requests/id';
+import { firstRequestIdAt, timeOfRequestId } from '../../src/requests/id';
 import { INDEXING_INTERVAL_MS, indexRequests } from '../../src/requests/indexing';
 import { removeExpiredRequests } from '../../src/requests/retention';
 import { call, createLicense, createProduct, historyOf, validate } from '../support/client';
@@ -156,8 +156,9 @@ describe('whatever happened, a search finds what a reading of all records would'
       ip: fc.constantFrom('10.0.0.1', '110.0.0.1', '2001:db8::1'),
       hwid: fc.constantFrom(...VALUES),
       valid: fc.constantFrom('true', 'false'),
-      from: fc.nat(150),
-      to: fc.nat(150),
+      // Moments of records, by their place among all.
+      from: fc.nat(),
+      to: fc.nat(),
     }),
   );
 
@@ -202,7 +203,8 @@ describe('whatever happened, a search finds what a reading of all records would'
               all = all.filter(({ id }) => id >= oldest);
             }
 
-            const at = (minutes: number) => new Date(now - minutes * MINUTE_MS).toISOString();
+            const at = (place: number) =>
+              new Date(timeOfRequestId(all[place % all.length]?.id ?? 0)).toISOString();
             const filters = { ...values, from: at(values.from), to: at(values.to) };
             const wanted: Filter = Object.fromEntries(names.map((name) => [name, filters[name]]));
             const ids = newestFirst(all.filter((one) => matches(one, wanted)).map(({ id }) => id));
@@ -318,7 +320,8 @@ describe('the scheduled handler', () => {
   });
 
   it('does not index what may still be on its way', async () => {
-    await write(recordsOf(BLOCK, 2 * MINUTE_MS - BLOCK * 1_000 + 999));
+    const id = (index: number) => firstRequestIdAt(NOW - 2 * MINUTE_MS + index);
+    await write(recordsOf(BLOCK, 0).map((one, index) => ({ ...one, id: id(index) })));
     await runScheduled(NOW);
     expect(await rowsIn('request_blocks')).toBe(0);
     await write(recordsOf(1, HOUR_MS));
