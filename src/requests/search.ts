@@ -104,12 +104,28 @@ const indexedRequests = (db: Database, { term, range, where }: Search) =>
     .crossJoin(requests)
     .where(and(isAsked(term, range), isListed(range), where));
 
-/** The newest records in blocks, which are read from the newest on and no further than it takes. */
-export const newestIndexedRequests = (db: Database, search: Search, limit: number) =>
-  indexedRequests(db, { ...search, where: and(eq(requestBlocks.isLate, false), search.where) })
-    // These blocks follow one another: the first order is that of the second.
-    .orderBy(desc(requestBlocks.newestId), desc(requests.id))
+/**
+ * The newest records in blocks, which are read from the newest on and no further than it takes: not
+ * at all where the tail has enough.
+ */
+export function newestIndexedRequests(db: Database, search: Search, limit: number) {
+  const inTail = db
+    .select({ id: requests.id })
+    .from(requests)
+    .where(and(isInTail, search.where))
     .limit(limit);
+  const where = and(
+    sql`(select count(*) from ${inTail}) < ${limit}`,
+    eq(requestBlocks.isLate, false),
+    search.where,
+  );
+  return (
+    indexedRequests(db, { ...search, where })
+      // These blocks follow one another: the first order is that of the second.
+      .orderBy(desc(requestBlocks.newestId), desc(requests.id))
+      .limit(limit)
+  );
+}
 
 /** The newest records in blocks of late ones, of which there are few if any: all are read. */
 export const newestLateRequests = (db: Database, search: Search, limit: number) =>

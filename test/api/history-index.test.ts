@@ -7,6 +7,7 @@ import worker from '../../src/index';
 import { firstRequestIdAt, timeOfRequestId } from '../../src/requests/id';
 import { INDEXING_INTERVAL_MS, indexRequests } from '../../src/requests/indexing';
 import { removeExpiredRequests } from '../../src/requests/retention';
+import { callWith } from '../support/app';
 import { call, createLicense, createProduct, historyOf, validate } from '../support/client';
 import { captureConsole } from '../support/console';
 import { type RoundTrips, spyOnDatabase } from '../support/d1-spy';
@@ -439,6 +440,26 @@ describe('the index costs', () => {
       costs.push(await indexWithSpy(NOW + minute * MINUTE_MS));
     }
     expect(costs.flat()).toEqual([]);
+  });
+
+  it('a page no more of a product than one block, and none where the rest fills it', async () => {
+    await write(recordsOf(3 * BLOCK, HOUR_MS, { product: 7 }));
+    await runScheduled(NOW);
+    await write(recordsOf(20, 0, { product: 7 }));
+    const readFor = async (page: string) => {
+      const { spy, roundTrips } = spyOnDatabase(env.DB);
+      const path = `${REQUESTS}?productId=7&${page}`;
+      const answer = await callWith({ DB: spy }, 'GET', path);
+      expect(answer.json).toHaveLength(10);
+      const [listed] = roundTrips.filter((trip) => trip.length === 4);
+      return sum(listed ? [listed] : [], 'rows_read');
+    };
+    expect(await readFor('limit=10')).toBeLessThan(50);
+    const after = await env.DB.prepare('select max(newest_id) n from request_blocks').first('n');
+    const ofOneBlock = await readFor(`limit=10&after=${after}`);
+    expect(ofOneBlock).toBeGreaterThan(10);
+    // Its entries, their records, and these in order.
+    expect(ofOneBlock).toBeLessThan(3 * BLOCK + 50);
   });
 
   it('fewer statements than the Free plan has for a run, however much is left', async () => {
