@@ -41,10 +41,6 @@ export interface Observed {
   databaseLink: (location: string) => Link;
   /** Messages of the queue that were given up, as JSON. */
   deadLetters: readonly string[];
-  /**
-   * Whether a license whose values are bound validates while the database cannot be reached (1.5).
-   */
-  answersFromCopies: boolean;
 }
 
 export class Invariants {
@@ -139,7 +135,7 @@ export class Invariants {
    * at all may it be older.
    */
   afterValidation({ task, isolate, invocation }: Validation, answer: Answer): void {
-    const { clock, answersFromCopies } = this.#world;
+    const { clock } = this.#world;
     const given = verdictOf(answer);
     if (given === 'limited') {
       if (!invocation.isLimited) throw new Violation('An answer 429 without a rate limit');
@@ -153,7 +149,7 @@ export class Invariants {
     if (given === 'unavailable') {
       this.#checkExcuse(isolate, invocation, 'A validation answered 503');
       const isBound = [...right].some((verdict) => verdict.startsWith('License is valid'));
-      if (task.isAfterQuiet && answersFromCopies && isBound) {
+      if (task.isAfterQuiet && isBound) {
         throw new Violation('Without the database a copy is missing: 503 and not 200');
       }
       return;

@@ -10,7 +10,8 @@ export type Loss = 'before it arrives' | 'on the way back' | null;
 
 /** Now and then a message takes longer, in fine weather too. */
 const SLOW_CHANCE = 0.04;
-/** How long a message takes at most where everything is slow: mostly far less. */
+/** In slow weather many take seconds, up to this; others overtake them. */
+const CRAWL_CHANCE = 0.25;
 const CRAWL_MS = 10_000;
 /** After so long without an answer a service counts as out of reach. */
 const PATIENCE_MS = 4_000;
@@ -52,7 +53,7 @@ export class Link {
     this.#isFlakyUntil = now + milliseconds;
   }
 
-  /** Messages take seconds. */
+  /** Many messages take seconds. */
   slowDown(now: number, milliseconds: number): void {
     this.#crawls.push({ from: now, until: now + milliseconds });
   }
@@ -74,8 +75,9 @@ export class Link {
 
   /** How long a message takes one way. */
   latencyMs(now: number): number {
-    if (this.#crawls.some((crawl) => isWithin(now, crawl))) {
-      return Math.ceil(this.#random.next() ** 6 * CRAWL_MS);
+    const canCrawl = this.#crawls.some((crawl) => isWithin(now, crawl));
+    if (canCrawl && this.#random.chance(CRAWL_CHANCE)) {
+      return Math.ceil(this.#random.next() ** 3 * CRAWL_MS);
     }
     const isSlow = !this.#isCalm && this.#random.chance(SLOW_CHANCE);
     return Math.ceil(this.#random.next() * (isSlow ? this.#slowMs : this.#usualMs));

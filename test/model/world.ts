@@ -22,8 +22,6 @@ export interface WorldOptions {
   seed: number;
   /** Whether the queue `RECORDS` is bound. */
   hasQueue: boolean;
-  /** Whether the service answers without the database, from copies (1.5). */
-  answersFromCopies: boolean;
 }
 
 const LOCATIONS = ['Paris', 'Osaka', 'Lima'] as const;
@@ -133,7 +131,6 @@ export class World {
       truth: this.#truth,
       databaseLink: (location) => this.#linksOf(location).database,
       deadLetters: this.#queue.deadLetters,
-      answersFromCopies: options.answersFromCopies,
     });
     this.#database.onWrite = (invocation) =>
       this.#guard(() => this.#invariants.afterWrite(invocation));
@@ -596,14 +593,21 @@ export class World {
     const [wrong] = findWrongCopies(this.#kv.entries(), this.#truth);
     if (wrong !== undefined) this.#guard(() => fail(wrong));
 
-    this.#note('The database cannot be reached any more');
-    for (const { database } of Object.values(this.#links)) database.cut(this.#clock.now, QUIET_MS);
+    // Before anybody asks the database, which would heal what is wrong.
+    await this.#withoutDatabase(LOCATIONS.map((location) => this.#startIsolate(location)));
     await this.#ask(this.#isolates);
-    await this.#ask(LOCATIONS.map((location) => this.#startIsolate(location)));
+    // A value that was new has been bound by that, which is a change again.
+    await this.#pass(QUIET_MS);
+    await this.#withoutDatabase(this.#isolates);
+  }
 
-    this.#note('All can be reached again');
+  /** Asks isolates that have nothing but copies. */
+  async #withoutDatabase(isolates: readonly Isolate[]): Promise<void> {
+    this.#note('The database cannot be reached');
+    for (const { database } of Object.values(this.#links)) database.cut(this.#clock.now, QUIET_MS);
+    await this.#ask(isolates);
+    this.#note('The database can be reached again');
     this.#mend();
-    await this.#ask(this.#isolates);
   }
 
   #mend(): void {
