@@ -29,7 +29,7 @@ export const firstRequestOf = (size: Size, now: number): number =>
  *
  * Of the licenses 1 in 100 is DEACTIVATED, 1 in 100 DELETED, 1 in 100 EXPIRED, the others ACTIVE; each
  * has an IP and a hardware ID bound. All licenses of product 4 are DELETED. The history is 80 days
- * long and ends now; 1 in 10 of its records is refused.
+ * long and ends now; 1 in 10 of its records is refused, and those of 1 license in 4 have a hardware ID.
  */
 export async function seedLargeDatabase(db: D1Database, size: Size, now: number): Promise<void> {
   const insert = (table: string, columns: string, rows: number, values: string) =>
@@ -88,7 +88,7 @@ export async function seedLargeDatabase(db: D1Database, size: Size, now: number)
       `${firstRequestOf(size, now)} + (n - 1) * ${requestStep(size)},
        n, ${licenseOfRequest}, 'KEY-' || ${licenseOfRequest}, 'KEY-' || ${licenseOfRequest},
        1 + ${licenseOfRequest} % ${size.products}, '1.0.0', ${ip(licenseOfRequest)},
-       'HW-' || ${licenseOfRequest}, 'Linux', '21.0.4', 'V1_VALIDATE',
+       case n % 4 when 3 then 'HW-' || ${licenseOfRequest} end, 'Linux', '21.0.4', 'V1_VALIDATE',
        case (n + n / ${size.licenses}) % 10 when 0 then 'MAX_IPS_REACHED' else 'VALID' end`,
     ),
   ]);
