@@ -139,16 +139,17 @@ export class Edge {
       await this.write(group, afterAnswer);
       return;
     }
-    if (this.feed.isDue()) afterAnswer(this.catchUp(this.feed.begin()));
+    if (this.feed.isDue()) afterAnswer(this.catchUp(this.feed.begin(), false));
   }
 
   /**
    * Asks the database what has changed since a reading began, so that this isolate sees it at once.
    * Where that fails, the isolate trusts nothing that it holds until it has asked.
    *
+   * @param hasChanged something has changed, in this isolate
    * @returns what has yet to be published
    */
-  async catchUp(since: Reading): Promise<Change[]> {
+  async catchUp(since: Reading, hasChanged: boolean): Promise<Change[]> {
     const unpublished: Change[] = [];
     try {
       let from: number | undefined = since.from;
@@ -158,9 +159,9 @@ export class Edge {
         from = this.feed.take(reading, news);
         unpublished.push(...news.filter(isUnpublished));
       }
-      if (from !== undefined) this.feed.loseTouch();
+      if (from !== undefined) this.feed.loseTouch(hasChanged);
     } catch {
-      this.feed.loseTouch();
+      this.feed.loseTouch(hasChanged);
     }
     return unpublished;
   }

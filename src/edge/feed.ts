@@ -32,6 +32,7 @@ export class ChangeFeed {
   /** When the last reading was sent that brought all there was; by the isolate's steady clock, in milliseconds. */
   #readAt = Number.NEGATIVE_INFINITY;
   #lostAt = Number.NEGATIVE_INFINITY;
+  #isBlind = false;
   readonly #onChange: (change: Change) => void;
   readonly #onForget: () => void;
 
@@ -51,8 +52,21 @@ export class ChangeFeed {
     return performance.now() - this.#readAt > REFRESH_MS;
   }
 
-  /** Trusts nothing until the database has been asked again: something may have changed unseen. */
-  loseTouch(): void {
+  /**
+   * Whether this isolate has changed something and could not see it: then nothing that it holds is
+   * better than no answer, until it has asked the database.
+   */
+  isBlind(): boolean {
+    return this.#isBlind;
+  }
+
+  /**
+   * Trusts nothing until the database has been asked again: something may have changed unseen.
+   *
+   * @param hasChanged something has, in this isolate
+   */
+  loseTouch(hasChanged: boolean): void {
+    this.#isBlind ||= hasChanged;
     this.#readAt = Number.NEGATIVE_INFINITY;
     // A reading that is under way may have been too early to see it.
     this.#lostAt = performance.now();
@@ -82,7 +96,10 @@ export class ChangeFeed {
     for (const change of news) this.#onChange(change);
     this.#position = Math.max(this.#position, newest);
     if (news.length === MAX_CHANGES) return newest;
-    if (startedAt > this.#lostAt) this.#readAt = Math.max(this.#readAt, startedAt);
+    if (startedAt > this.#lostAt) {
+      this.#readAt = Math.max(this.#readAt, startedAt);
+      this.#isBlind = false;
+    }
     return undefined;
   }
 }

@@ -47,10 +47,12 @@ export class Publisher {
     this.#underWay.set(subject, own);
     try {
       const delaysMs = [...RETRY_DELAYS_MS];
+      // After a put of its own that came too late: it lies over the newer one.
+      let hasOverwritten = false;
       for (let round = 0; round < MAX_ROUNDS; round++) {
         own.again = false;
         const [[change], value] = await kind.read(this.#db, key, selectChange(this.#db, subject));
-        if (change && isSpreading(change)) return;
+        if (change && !hasOverwritten && isSpreading(change)) return;
         try {
           await this.#put(kind, key, value);
         } catch (error) {
@@ -60,7 +62,8 @@ export class Publisher {
           continue;
         }
         const current = await markPublished(this.#db, subject, change?.revision, Date.now());
-        if (current?.revision === change?.revision && !own.again) return;
+        hasOverwritten = current?.revision !== change?.revision;
+        if (!hasOverwritten && !own.again) return;
       }
     } catch (error) {
       logFailure('A snapshot was not published yet', error);

@@ -34,8 +34,8 @@ export interface Kind<Value extends Snapshot> {
 /** Between these a copy in memory is given up: not all at once. */
 const MIN_AGE_MS = 5 * 60_000;
 const MAX_AGE_MS = 10 * 60_000;
-/** An unknown key is remembered for a moment only; a key that is made meanwhile is told by the feed. */
-const UNKNOWN_MS = 5_000;
+/** An unknown key is remembered briefly; if it is made meanwhile, the log tells. */
+const UNKNOWN_MS = 60_000;
 const MAX_COPIES = 10_000;
 const MAX_UNKNOWN = 10_000;
 /** Longer keys than any license has are asked for anew each time: memory is for those that may exist. */
@@ -103,18 +103,22 @@ export class SnapshotStore<Value extends Snapshot> {
     if (held !== undefined && this.#feed.isInTouch()) return held;
     const shared = await share(this.#loads, key, () => this.#load(key, afterAnswer));
     // What another request loaded may have changed since it began, and before this one did.
-    if (shared && (shared.isOwn || this.#isCurrent(key, shared.result))) return shared.result;
+    if (shared && (shared.isOwn || this.isCurrent(key, shared.result))) return shared.result;
     return this.#load(key, afterAnswer);
   }
 
   /** Keeps a snapshot from the database or KV, unless a newer one is known of. */
   keep(key: string, value: Value): void {
     const held = this.#copies.get(key)?.value.revision ?? 0;
-    if (value.revision < held || !this.#isCurrent(key, value) || key.length > MAX_KEY_LENGTH)
-      return;
+    if (value.revision < held || !this.isCurrent(key, value) || key.length > MAX_KEY_LENGTH) return;
     this.#unknown.delete(key);
     const ageMs = MIN_AGE_MS + Math.random() * (MAX_AGE_MS - MIN_AGE_MS);
     this.#copies.set(key, { value, until: performance.now() + ageMs });
+  }
+
+  /** Whether nothing newer is known of. */
+  isCurrent(key: string, value: Value | null): boolean {
+    return (value?.revision ?? 0) >= this.#revisionOf(key);
   }
 
   /** The row has this revision now: older copies are dropped, and refused from wherever they come. */
@@ -188,12 +192,15 @@ export class SnapshotStore<Value extends Snapshot> {
       if (value) {
         this.keep(key, value);
         if (wasInTouch) afterAnswer(this.publish(key));
-      } else if (this.#isCurrent(key, null) && key.length <= MAX_KEY_LENGTH) {
+      } else if (this.isCurrent(key, null) && key.length <= MAX_KEY_LENGTH) {
         this.#unknown.set(key, performance.now() + UNKNOWN_MS);
       }
       return value;
     } catch (error) {
-      const copy = this.#copies.get(key)?.value ?? (await this.#readPublished(key));
+      if (this.#feed.isBlind()) throw error;
+      const published = await this.#readPublished(key);
+      if (published) this.keep(key, published);
+      const copy = this.#copies.get(key)?.value ?? published;
       if (!copy) throw error;
       return copy;
     }
@@ -203,7 +210,7 @@ export class SnapshotStore<Value extends Snapshot> {
   async #readPublished(key: string): Promise<Value | null> {
     try {
       const value = await inTime(readPublished(this.#kind, this.#kv, key), KV_PATIENCE_MS);
-      return value && this.#isCurrent(key, value) ? value : null;
+      return value && this.isCurrent(key, value) ? value : null;
     } catch (error) {
       logFailure('A published snapshot could not be read', error);
       return null;
@@ -212,10 +219,6 @@ export class SnapshotStore<Value extends Snapshot> {
 
   #revisionOf(key: string): number {
     return this.#outdated.get(key)?.revision ?? 0;
-  }
-
-  #isCurrent(key: string, value: Value | null): boolean {
-    return (value?.revision ?? 0) >= this.#revisionOf(key);
   }
 }
 

@@ -71,7 +71,10 @@ export async function writeRequests(
   rows: readonly IdentifiedRequest[],
   newsFrom: number,
 ): Promise<{ news: Change[]; counted: CountedLicense[] }> {
-  const json = JSON.stringify(rows.map(toValues));
+  const ids = new Set<number>();
+  const isFirstWithId = ({ id }: IdentifiedRequest) => ids.size < ids.add(id).size;
+  const [distinct, doubles] = partition(rows, isFirstWithId);
+  const json = JSON.stringify(distinct.map(toValues));
   // Those that a former attempt has written, whose answer was lost, are counted already.
   const fresh = sql`(
     select ${licenseId} as license_id, count(*) as records
@@ -97,12 +100,19 @@ export async function writeRequests(
       .returning({ id: requests.id }),
     selectChanges(db, newsFrom),
   ]);
-  if (inserted.length === rows.length) return { news, counted };
-  const collided = await findCollided(db, rows, inserted);
-  if (collided.length === 0) return { news, counted };
+  const collided =
+    inserted.length < distinct.length ? await findCollided(db, distinct, inserted) : [];
   const moved = collided.map((row) => ({ ...row, id: nextRequestId(row) }));
-  const others = await writeRequests(db, moved, newsFrom);
+  const left = [...moved, ...doubles];
+  if (left.length === 0) return { news, counted };
+  const others = await writeRequests(db, left, newsFrom);
   return { news: others.news, counted: [...counted, ...others.counted] };
+}
+
+function partition<Item>(items: readonly Item[], belongs: (item: Item) => boolean) {
+  const [yes, no]: [Item[], Item[]] = [[], []];
+  for (const item of items) (belongs(item) ? yes : no).push(item);
+  return [yes, no] as const;
 }
 
 /** Of the records that were not inserted those that are not stored: another one has their id. */

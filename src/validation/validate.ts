@@ -22,8 +22,10 @@ export async function validate(
   afterAnswer: AfterAnswer,
 ): Promise<{ outcome: Outcome; license: LicenseSnapshot | null }> {
   const key = foldLicenseKey(request.licenseKey);
-  const license = await edge.licenses.find(key, afterAnswer);
+  let license = await edge.licenses.find(key, afterAnswer);
   const blacklist = await edge.blacklist(afterAnswer);
+  // The look for the blacklist may have brought news of the license.
+  if (!edge.licenses.isCurrent(key, license)) license = await edge.licenses.find(key, afterAnswer);
   const facts = { ...context, license, blacklist };
   const outcome = decide(facts, request, now);
   if (!license || !dependsOnSlots(outcome)) return { outcome, license };

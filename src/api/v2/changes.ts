@@ -17,6 +17,6 @@ export const shareChanges = (): MiddlewareHandler<AuthEnv> =>
     await next();
     // What was refused changed nothing.
     if (c.res.status >= 400 && c.res.status < 500) return;
-    const unpublished = await edge.catchUp(beforeChange);
+    const unpublished = await edge.catchUp(beforeChange, c.res.ok);
     c.executionCtx.waitUntil(edge.publish(unpublished));
   };
