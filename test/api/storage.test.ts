@@ -8,6 +8,7 @@ import type { SentStatement } from '../support/d1-intercept';
 import { type RoundTrips, spyOnDatabase } from '../support/d1-spy';
 import { firstRequestOf, ipOf, type Size, seedLargeDatabase } from '../support/large-database';
 import { ROOT_TOKEN } from '../support/root-token';
+import { type Step, stepOf } from '../support/steps';
 
 /**
  * What the endpoints cost D1 at the size that the service is built for: no statement reads more
@@ -367,20 +368,6 @@ describe('writing', () => {
   );
 });
 
-/** What a round trip of a validation is for. */
-const STEPS = {
-  record: 'insert into "requests"',
-  claim: 'insert into "bindings"',
-  'mark as published': 'update "changes"',
-  'token used': 'update "tokens"',
-  token: 'from "tokens"',
-  blacklist: '"blacklists"',
-  license: 'from "licenses"',
-};
-
-const stepOf = (trip: readonly SentStatement[]): string =>
-  Object.entries(STEPS).find(([, part]) => trip.some(({ sql }) => sql.includes(part)))?.[0] ?? '';
-
 /** How many rows each statement of a round trip may read, and how many it writes. */
 interface Cost {
   reads: number[];
@@ -413,7 +400,7 @@ interface Validation {
   message: string;
   /** Whether the license was asked for before. */
   isHot?: boolean;
-  steps: [keyof typeof STEPS, Cost][];
+  steps: [Step, Cost][];
 }
 
 const VALIDATIONS: Validation[] = [
@@ -485,10 +472,7 @@ const VALIDATIONS: Validation[] = [
   },
 ];
 
-async function expectSteps(
-  roundTrips: RoundTrips,
-  steps: readonly [keyof typeof STEPS, Cost][],
-): Promise<void> {
+async function expectSteps(roundTrips: RoundTrips, steps: readonly [Step, Cost][]): Promise<void> {
   await expectNoScans(roundTrips);
   const taken = await Promise.all(
     roundTrips.map(async (trip) => ({

@@ -9,7 +9,7 @@ export type Fault =
   | null;
 
 /** What a failure of D1 looks like by the time it is caught: it carries SQL and its values. */
-const databaseError = (sql: string): Error =>
+export const databaseError = (sql: string): Error =>
   new Error(`D1_ERROR: Network connection lost. Failed query: ${sql} params: SECRET-VALUE`);
 
 /**

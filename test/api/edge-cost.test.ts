@@ -1,0 +1,400 @@
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { settled } from '../support/app';
+import {
+  createLicense,
+  createProduct,
+  createToken,
+  getLicense,
+  type License,
+  type Product,
+  updateLicense,
+} from '../support/client';
+import { takeClock } from '../support/clock';
+import type { Step } from '../support/steps';
+import { newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
+
+/** What a validation asks of the database and of KV, and what of it before its answer (1.5). */
+
+let product: Product;
+
+beforeAll(async () => {
+  product = await createProduct();
+});
+
+afterEach(async () => {
+  await settled();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+const newLicense = (fields: object = { maxIPs: -1, maxHWIDs: -1 }): Promise<License> =>
+  createLicense({ productId: product.id, ...fields });
+
+const askFor = ({ licenseKey, productId }: License, more: object = {}) => ({
+  licenseKey,
+  productId,
+  ...more,
+});
+
+/** An isolate that has heard from the database a moment ago, and knows the blacklist. */
+async function newIsolateInTouch(): Promise<WatchedIsolate> {
+  const isolate = newWatchedIsolate();
+  await (await isolate.validate({ licenseKey: crypto.randomUUID(), productId: product.id }))
+    .recorded;
+  isolate.reset();
+  return isolate;
+}
+
+/** An isolate in touch that has answered for a license already. */
+async function newHotIsolate(license: License, more: object = {}): Promise<WatchedIsolate> {
+  const isolate = await newIsolateInTouch();
+  const { status, recorded } = await isolate.validate(askFor(license, more));
+  expect(status).toBe(200);
+  await recorded;
+  isolate.reset();
+  return isolate;
+}
+
+/** Keeps back every round trip to the database but those of some steps, until it is released. */
+function hold(isolate: WatchedIsolate, ...exceptions: Step[]): { held: Step[]; release(): void } {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const held: Step[] = [];
+  isolate.conditions.database = async (step) => {
+    if (exceptions.includes(step)) return null;
+    held.push(step);
+    await released;
+    return null;
+  };
+  return { held, release };
+}
+
+const rowsWritten = ({ roundTrips }: WatchedIsolate): number =>
+  roundTrips.flat().reduce((sum, { meta }) => sum + (meta?.rows_written ?? 0), 0);
+
+const isPublished = (license: License): Promise<void> =>
+  vi.waitFor(async () => {
+    const bytes = new TextEncoder().encode(license.licenseKey);
+    const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex();
+    expect(await env.SNAPSHOTS.get(`license:${hash}`)).not.toBeNull();
+  });
+
+describe('a hot validation', () => {
+  it('asks neither the database nor KV before its answer, and after it in one round trip that writes two rows', async () => {
+    const license = await newLicense();
+    const isolate = await newHotIsolate(license);
+    const { release } = hold(isolate);
+    const { status, json, recorded } = await isolate.validate(askFor(license));
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ valid: true, totalRequests: 2 });
+    expect(isolate.steps()).toEqual([]);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(rowsWritten(isolate)).toBe(2);
+    expect(isolate.operations).toEqual([]);
+  });
+
+  it.each<{ why: string; fields: object; more: object }>([
+    { why: 'deactivated', fields: { licenseStatus: 'DEACTIVATED' }, more: {} },
+    { why: 'deleted', fields: { licenseStatus: 'DELETED' }, more: {} },
+    {
+      why: 'expired',
+      fields: { licenseType: 'TEMPORARY', expiryDate: '2020-01-01' },
+      more: {},
+    },
+    { why: 'of another product', fields: {}, more: { productId: 999_999 } },
+  ])('that is refused, $why, asks as little', async ({ fields, more }) => {
+    const license = await newLicense(fields);
+    const isolate = await newIsolateInTouch();
+    for (const time of ['cold', 'hot']) {
+      isolate.reset();
+      const { release } = time === 'hot' ? hold(isolate) : { release: () => undefined };
+      const { status, recorded } = await isolate.validate(askFor(license, more));
+      expect(status).toBe(400);
+      release();
+      await recorded;
+    }
+    expect(isolate.steps()).toEqual(['record']);
+    expect(rowsWritten(isolate)).toBe(2);
+    expect(isolate.operations).toEqual([]);
+  });
+
+  it('under v2 with a token asks as little, but for the use of the token', async () => {
+    const license = await newLicense();
+    const { token } = await createToken(['LICENSE_VALIDATE']);
+    const options = { version: 'v2', headers: { TOKEN: token } } as const;
+    const isolate = await newIsolateInTouch();
+    const first = await isolate.validate(askFor(license), options);
+    await first.recorded;
+    expect(isolate.steps()).toContain('token used');
+    isolate.reset();
+    const { release } = hold(isolate);
+    const { status, recorded } = await isolate.validate(askFor(license), options);
+    expect(status).toBe(200);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(isolate.operations).toEqual([]);
+  });
+
+  it('of a hundred at once: those that come while a write is under way go into one next group', async () => {
+    const license = await newLicense();
+    const isolate = await newHotIsolate(license);
+    const { held, release } = hold(isolate);
+    const first = await isolate.validate(askFor(license));
+    await vi.waitFor(() => expect(held).toEqual(['record']));
+    const others = await Promise.all(
+      Array.from({ length: 100 }, () => isolate.validate(askFor(license))),
+    );
+    expect(others.map(({ status }) => status)).toEqual(Array(100).fill(200));
+    release();
+    await Promise.all([first, ...others].map(({ recorded }) => recorded));
+    expect(isolate.steps()).toEqual(['record', 'record']);
+    // A record each, and the total once a group.
+    expect(rowsWritten(isolate)).toBe(101 + 2);
+    expect((await getLicense(license.id)).totalRequests).toBe(102);
+  });
+});
+
+describe('a cold validation', () => {
+  it('reads KV once and not the database, while the isolate is in touch with it', async () => {
+    const license = await newLicense({ ips: ['192.0.2.1'], maxIPs: 1 });
+    await isPublished(license);
+    const isolate = await newIsolateInTouch();
+    const { release } = hold(isolate);
+    const { status, recorded } = await isolate.validate(askFor(license, { ip: '192.0.2.1' }));
+    expect(status).toBe(200);
+    expect(isolate.steps()).toEqual([]);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(isolate.kvNames()).toEqual(['get']);
+    expect(rowsWritten(isolate)).toBe(2);
+  });
+
+  it('of twenty at once reads KV once for all', async () => {
+    const license = await newLicense();
+    await isPublished(license);
+    const isolate = await newIsolateInTouch();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => isolate.validate(askFor(license))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    await Promise.all(answers.map(({ recorded }) => recorded));
+    expect(isolate.kvNames()).toEqual(['get']);
+    expect(isolate.steps()).not.toContain('license');
+  });
+
+  it('in an isolate that has slept, or is new, asks the database once, and of KV the blacklist only', async () => {
+    const license = await newLicense();
+    await isPublished(license);
+    const isolate = newWatchedIsolate();
+    const { release } = hold(isolate, 'license');
+    const { status, recorded } = await isolate.validate(askFor(license));
+    expect(status).toBe(200);
+    expect(isolate.steps()).toEqual(['license']);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['license', 'record']);
+    expect(isolate.operations).toEqual([{ name: 'get', key: 'blacklist' }]);
+  });
+});
+
+describe('a first binding', () => {
+  it('asks the database once before its answer, and is published once', async () => {
+    const license = await newLicense({ maxIPs: 2, maxHWIDs: 2, ips: ['192.0.2.1'] });
+    const isolate = await newHotIsolate(license, { ip: '192.0.2.1' });
+    const { release } = hold(isolate, 'claim');
+    const visitor = { ip: '192.0.2.2', hwid: 'one' };
+    const { status, recorded } = await isolate.validate(askFor(license, visitor));
+    expect(status).toBe(200);
+    expect(isolate.steps()).toEqual(['claim']);
+    release();
+    await recorded;
+    expect(isolate.steps().toSorted()).toEqual(['claim', 'license', 'mark as published', 'record']);
+    expect(isolate.kvNames()).toEqual(['put']);
+  });
+
+  it('is hot from then on', async () => {
+    const license = await newLicense({ maxIPs: 1 });
+    const isolate = await newIsolateInTouch();
+    await (await isolate.validate(askFor(license, { ip: '192.0.2.1' }))).recorded;
+    isolate.reset();
+    const { release } = hold(isolate);
+    const { status, recorded } = await isolate.validate(askFor(license, { ip: '192.0.2.1' }));
+    expect(status).toBe(200);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(isolate.operations).toEqual([]);
+  });
+});
+
+describe('a limit that looks full', () => {
+  it('asks the primary, and takes a slot that was freed elsewhere', async () => {
+    const license = await newLicense({ maxIPs: 1, ips: ['192.0.2.1'] });
+    const isolate = await newHotIsolate(license, { ip: '192.0.2.1' });
+    await updateLicense(license.id, { ips: [] });
+    const { release } = hold(isolate, 'claim');
+    const { status, recorded } = await isolate.validate(askFor(license, { ip: '192.0.2.2' }));
+    expect(status).toBe(200);
+    expect(isolate.steps()).toEqual(['claim']);
+    release();
+    await recorded;
+    expect((await getLicense(license.id)).ips).toEqual(['192.0.2.2']);
+  });
+
+  it('asks the primary, and is refused where it is full', async () => {
+    const license = await newLicense({ maxIPs: 1, ips: ['192.0.2.1'] });
+    const isolate = await newHotIsolate(license, { ip: '192.0.2.1' });
+    const { status, json, recorded } = await isolate.validate(askFor(license, { ip: '192.0.2.2' }));
+    expect(status).toBe(400);
+    expect(json).toMatchObject({ message: 'Max IPs reached' });
+    await recorded;
+    expect(isolate.steps()).toEqual(['claim', 'record']);
+    // Nothing has changed, so nothing is published; the claim wrote nothing.
+    expect(isolate.operations).toEqual([]);
+    expect(rowsWritten(isolate)).toBe(2);
+  });
+});
+
+describe('an unknown key', () => {
+  const unknown = () => ({ licenseKey: crypto.randomUUID(), productId: product.id });
+
+  it('is refused after the database was asked, never gets into KV, and costs one row', async () => {
+    const isolate = await newIsolateInTouch();
+    const { release } = hold(isolate, 'license');
+    const { status, recorded } = await isolate.validate(unknown());
+    expect(status).toBe(400);
+    expect(isolate.steps()).toEqual(['license']);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['license', 'record']);
+    expect(isolate.kvNames()).toEqual(['get']);
+    expect(rowsWritten(isolate)).toBe(1);
+  });
+
+  it('is remembered for a moment', async () => {
+    const clock = takeClock();
+    const isolate = await newIsolateInTouch();
+    const body = unknown();
+    await (await isolate.validate(body)).recorded;
+
+    isolate.reset();
+    await (await isolate.validate(body)).recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(isolate.operations).toEqual([]);
+
+    clock.elapse(40_000);
+    // What else it is asked keeps the isolate in touch.
+    await (await isolate.validate(unknown())).recorded;
+    clock.elapse(25_000);
+    isolate.reset();
+    await (await isolate.validate(body)).recorded;
+    expect(isolate.steps()).toEqual(['license', 'record']);
+  });
+
+  it('of a thousand characters is not remembered: memory is for keys that may exist', async () => {
+    const isolate = await newIsolateInTouch();
+    const body = { licenseKey: 'x'.repeat(1_000), productId: product.id };
+    for (let time = 0; time < 2; time++) {
+      isolate.reset();
+      await (await isolate.validate(body)).recorded;
+      expect(isolate.steps()).toEqual(['license', 'record']);
+    }
+  });
+
+  it('is known as soon as a license has it and the isolate has heard of that', async () => {
+    const isolate = await newIsolateInTouch();
+    const body = unknown();
+    expect((await isolate.validate(body)).status).toBe(400);
+    await settled();
+    // As an import would, past the interface, which makes its keys itself.
+    await env.DB.prepare(
+      `insert into licenses (license_key, license_key_folded, product_id, license_type, max_ips,
+         max_hwids, created_at, updated_at, revision)
+       values (?1, ?2, ?3, 'PERMANENT', -1, -1, 0, 0, 1)`,
+    )
+      .bind(body.licenseKey, body.licenseKey.toUpperCase(), product.id)
+      .run();
+    await (await isolate.validate(unknown())).recorded;
+    expect((await isolate.validate(body)).status).toBe(200);
+  });
+});
+
+describe('an isolate that has not heard from the database for so long', () => {
+  it('answers from memory after 49 seconds, and asks first after 51', async () => {
+    const clock = takeClock();
+    const license = await newLicense();
+    const isolate = await newHotIsolate(license);
+    clock.elapse(49_000);
+    await (await isolate.validate(askFor(license))).recorded;
+    expect(isolate.steps()).toEqual(['record']);
+
+    // The record has brought the news: the time begins anew.
+    clock.elapse(49_000);
+    isolate.reset();
+    await (await isolate.validate(askFor(license))).recorded;
+    expect(isolate.steps()).toEqual(['record']);
+
+    clock.elapse(51_000);
+    isolate.reset();
+    const { release } = hold(isolate, 'license');
+    const { status, recorded } = await isolate.validate(askFor(license));
+    expect(status).toBe(200);
+    expect(isolate.steps()).toEqual(['license']);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['license', 'record']);
+  });
+
+  it('does not answer from KV either', async () => {
+    const clock = takeClock();
+    const license = await newLicense();
+    await isPublished(license);
+    const isolate = await newIsolateInTouch();
+    clock.elapse(51_000);
+    await (await isolate.validate(askFor(license))).recorded;
+    expect(isolate.steps()[0]).toBe('license');
+    expect(isolate.operations).toEqual([]);
+  });
+});
+
+describe('after an import of thousands past the interface', () => {
+  /** Licenses of which the log of changes tells, and nothing else does. */
+  const importLicenses = (count: number) =>
+    env.DB.prepare(
+      `insert into licenses (license_key, license_key_folded, product_id, license_type, max_ips,
+         max_hwids, created_at, updated_at, revision)
+       with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)
+       select 'imported-' || i, 'IMPORTED-' || i, ?1, 'PERMANENT', -1, -1, 0, 0, 1 from n`,
+    )
+      .bind(product.id, count)
+      .run();
+
+  it('a new isolate is soon in touch', async () => {
+    await importLicenses(2_500);
+    const isolate = newWatchedIsolate();
+    const body = { licenseKey: 'imported-7', productId: product.id };
+    for (let time = 0; time < 5; time++) await (await isolate.validate(body)).recorded;
+    isolate.reset();
+    await (await isolate.validate(body)).recorded;
+    expect(isolate.steps()).toEqual(['record']);
+  });
+
+  it('a change is published by the request that makes it, before what is left to be published', async () => {
+    const license = await newLicense();
+    const isolate = newWatchedIsolate();
+    const { status } = await isolate.call('PUT', `/api/v2/licenses/${license.id}`, {
+      body: { licenseStatus: 'DEACTIVATED' },
+    });
+    expect(status).toBe(200);
+    const { results } = await env.DB.prepare(
+      'select 1 from changes where subject = ? and published_revision = revision',
+    )
+      .bind(`license:${license.licenseKey}`)
+      .all();
+    expect(results).toHaveLength(1);
+  });
+});

@@ -1,0 +1,23 @@
+import type { SentStatement } from './d1-intercept';
+
+/** What a round trip to the database is for, and the statement by which it is known. */
+const STEPS = {
+  record: 'insert into "requests"',
+  claim: 'insert into "bindings"',
+  'mark as published': 'set "published_revision"',
+  settle: 'set "published_at"',
+  'token used': 'update "tokens"',
+  blacklist: 'left join "blacklists" on true',
+  token: '"token_hash" = ?',
+  license: '"license_key_folded" = ?',
+  news: 'from "changes"',
+};
+
+export type Step = keyof typeof STEPS | 'other';
+
+const isStep = (name: string): name is keyof typeof STEPS => name in STEPS;
+const NAMES = Object.keys(STEPS).filter(isStep);
+
+/** What a round trip of a validation, or of what is published, is for. */
+export const stepOf = (trip: readonly Pick<SentStatement, 'sql'>[]): Step =>
+  NAMES.find((name) => trip.some(({ sql }) => sql.includes(STEPS[name]))) ?? 'other';

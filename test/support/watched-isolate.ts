@@ -1,0 +1,59 @@
+import { env } from 'cloudflare:workers';
+import type { Bindings } from '../../src/edge/edge';
+import { type Isolate, newIsolate } from './app';
+import { interceptDatabase } from './d1-intercept';
+import type { RoundTrips } from './d1-spy';
+import { databaseError, type Fault } from './faults';
+import { type KvOperation, spyOnKv } from './kv-spy';
+import { type Step, stepOf } from './steps';
+
+/** What reaches the database and KV, and how. A test changes it while the isolate runs. */
+export interface Conditions {
+  /** What becomes of a round trip, from its step; undisturbed unless told. */
+  database: (step: Step) => Fault | Promise<Fault>;
+  kv: 'reachable' | 'unreachable' | 'not writable';
+}
+
+/** An isolate whose every round trip to the database and to KV is seen, and can be disturbed. */
+export interface WatchedIsolate extends Isolate {
+  conditions: Conditions;
+  /** Those that reached the database, to the end or not. */
+  roundTrips: RoundTrips;
+  /** What they were for, in the order in which they were sent. */
+  steps(): Step[];
+  /** What was asked of KV. */
+  operations: KvOperation[];
+  kvNames(): KvOperation['name'][];
+  /** Counts from here on. */
+  reset(): void;
+}
+
+export function newWatchedIsolate(bindings: Partial<Bindings> = {}): WatchedIsolate {
+  const conditions: Conditions = { database: () => null, kv: 'reachable' };
+  const roundTrips: RoundTrips = [];
+  const DB = interceptDatabase(env.DB, async (statements, send) => {
+    const fault = await conditions.database(stepOf(statements));
+    if (fault === 'fails') throw databaseError(stepOf(statements));
+    roundTrips.push(statements);
+    const result = await send();
+    if (fault === 'answer is lost') throw databaseError(stepOf(statements));
+    return result;
+  });
+  const { spy: SNAPSHOTS, operations } = spyOnKv(
+    env.SNAPSHOTS,
+    ({ name }) =>
+      conditions.kv === 'unreachable' || (conditions.kv === 'not writable' && name !== 'get'),
+  );
+  return {
+    ...newIsolate({ ...bindings, DB, SNAPSHOTS }),
+    conditions,
+    roundTrips,
+    steps: () => roundTrips.map(stepOf),
+    operations,
+    kvNames: () => operations.map(({ name }) => name),
+    reset() {
+      roundTrips.length = 0;
+      operations.length = 0;
+    },
+  };
+}
