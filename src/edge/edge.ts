@@ -166,9 +166,12 @@ export class Edge {
     return unpublished;
   }
 
-  /** Publishes changes: some of them, where there are many; the scheduled handler does the rest. */
+  /**
+   * Publishes changes: where there are many the newest, which are those of the request that asks for
+   * it; the scheduled handler does the rest.
+   */
   async publish(changes: readonly Change[]): Promise<void> {
-    const published = changes.slice(0, MAX_PUBLISHED).map(({ subject }) => {
+    const published = changes.slice(-MAX_PUBLISHED).map(({ subject }) => {
       const [store, key] = this.#storeOf(subject);
       return store.publish(key);
     });

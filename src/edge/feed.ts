@@ -31,6 +31,11 @@ export class ChangeFeed {
   #position = 0;
   /** When the last reading was sent that brought all there was; by the isolate's steady clock, in milliseconds. */
   #readAt = Number.NEGATIVE_INFINITY;
+  /**
+   * When the last reading was sent behind which nothing is missing up to the position: one that
+   * brought all there was, or the first of several that begin anew.
+   */
+  #followedAt = Number.NEGATIVE_INFINITY;
   #lostAt = Number.NEGATIVE_INFINITY;
   #isBlind = false;
   readonly #onChange: (change: Change) => void;
@@ -74,7 +79,12 @@ export class ChangeFeed {
 
   begin(): Reading {
     const startedAt = performance.now();
-    return { from: startedAt - this.#readAt > FORGET_MS ? 0 : this.#position, startedAt };
+    return { from: this.#isTooLate(startedAt) ? 0 : this.#position, startedAt };
+  }
+
+  /** Whether the log may have forgotten what changed since it was followed. */
+  #isTooLate(moment: number): boolean {
+    return moment - this.#followedAt > FORGET_MS;
   }
 
   /**
@@ -85,10 +95,11 @@ export class ChangeFeed {
   take({ from, startedAt }: Reading, news: readonly Change[]): number | undefined {
     const newest = news.at(-1)?.seq ?? 0;
     // A log that ends before the place up to which it was read: the database was set back.
-    if (from === 0 ? startedAt - this.#readAt > FORGET_MS : newest < from) {
+    if (from === 0 ? this.#isTooLate(startedAt) : newest < from) {
       this.#onForget();
       this.#position = 0;
       this.#readAt = Number.NEGATIVE_INFINITY;
+      this.#followedAt = from === 0 ? startedAt : Number.NEGATIVE_INFINITY;
       if (from > 0) return 0;
     }
     // It was sent before the isolate began anew: what lies between is unknown.
@@ -96,6 +107,7 @@ export class ChangeFeed {
     for (const change of news) this.#onChange(change);
     this.#position = Math.max(this.#position, newest);
     if (news.length === MAX_CHANGES) return newest;
+    this.#followedAt = Math.max(this.#followedAt, startedAt);
     if (startedAt > this.#lostAt) {
       this.#readAt = Math.max(this.#readAt, startedAt);
       this.#isBlind = false;
