@@ -108,7 +108,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/edge/store.ts',
-        from: 'return value && this.#isCurrent(key, value) ? value : null;',
+        from: 'return value && this.isCurrent(key, value) ? value : null;',
         to: 'return value;',
       },
     ],
@@ -120,7 +120,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/edge/store.ts',
-        from: 'if (value.revision < held || !this.#isCurrent(key, value) || key.length',
+        from: 'if (value.revision < held || !this.isCurrent(key, value) || key.length',
         to: 'if (value.revision < held - held || key.length',
       },
     ],
@@ -132,8 +132,13 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/edge/store.ts',
-        from: 'if (shared && (shared.isOwn || this.#isCurrent(key, shared.result))) return shared.result;',
+        from: 'if (shared && (shared.isOwn || this.isCurrent(key, shared.result))) return shared.result;',
         to: 'if (shared) return shared.result;',
+      },
+      {
+        file: 'src/validation/validate.ts',
+        from: 'if (!edge.licenses.isCurrent(key, license)) license',
+        to: 'if (false) license',
       },
     ],
   },
@@ -155,7 +160,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/edge/edge.ts',
-        from: '} catch {\n      this.feed.loseTouch();',
+        from: '} catch {\n      this.feed.loseTouch(hasChanged);',
         to: '} catch {',
       },
     ],
@@ -185,7 +190,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
       },
       {
         file: 'src/edge/publish.ts',
-        from: 'if (current?.revision === change?.revision && !own.again) return;',
+        from: 'if (!hasOverwritten && !own.again) return;',
         to: 'return;',
       },
       nobodyLooksAgain,
@@ -194,7 +199,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'readers that fill KV, where nobody looks again',
     broken: WRONG_IN_KV,
-    seed: 2,
+    seed: 4,
     replacements: [
       {
         file: 'src/edge/store.ts',
@@ -234,8 +239,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/requests/write.ts',
-        from: 'const json = JSON.stringify(rows.map(toValues));',
-        to: 'rows = rows.map((row) => withIdentity(row, Date.now())); const json = JSON.stringify(rows.map(toValues));',
+        from: 'const ids = new Set<number>();',
+        to: 'rows = rows.map((row) => withIdentity(row, Date.now())); const ids = new Set<number>();',
       },
     ],
   },
