@@ -21,8 +21,15 @@ export interface ValidationAnswer {
   recorded: Promise<void>;
 }
 
+/** `finished` resolves when all that was left running after the answer is done. */
+export interface SentAnswer extends Answer {
+  finished: Promise<void>;
+}
+
 /** An isolate of the service: what it remembers, it remembers from one of its requests to the next. */
 export interface Isolate {
+  /** A request to any path, to its answer. */
+  send(method: string, path: string, options?: CallOptions): Promise<SentAnswer>;
   /** A request to any path, to the end of all that it does. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** One validation, to its answer. */
@@ -48,20 +55,23 @@ export async function settled(): Promise<void> {
 /** A cold isolate with other bindings than the Worker's: the service keeps its state by them. */
 export function newIsolate(bindings: Partial<Bindings> = {}): Isolate {
   const isolateEnv = { ...env, ...bindings };
+  async function send(method: string, path: string, options?: CallOptions): Promise<SentAnswer> {
+    const context = createExecutionContext();
+    const response = await app.fetch(requestTo(method, path, options), isolateEnv, context);
+    const answer = await readAnswer(response);
+    return { ...answer, finished: finish(context) };
+  }
   return {
+    send,
     async call(method, path, options) {
-      const context = createExecutionContext();
-      const response = await app.fetch(requestTo(method, path, options), isolateEnv, context);
-      const answer = await readAnswer(response);
-      await finish(context);
+      const { finished, ...answer } = await send(method, path, options);
+      await finished;
       return answer;
     },
     async validate(body, { version = 'v1', headers = {} } = {}) {
-      const context = createExecutionContext();
-      const request = requestTo('POST', `/api/${version}/validate`, { body, token: null, headers });
-      const response = await app.fetch(request, isolateEnv, context);
-      const json: unknown = await response.json();
-      return { status: response.status, json, recorded: finish(context) };
+      const path = `/api/${version}/validate`;
+      const { status, json, finished } = await send('POST', path, { body, token: null, headers });
+      return { status, json, recorded: finished };
     },
     async runScheduled() {
       const controller = createScheduledController({ scheduledTime: Date.now() });

@@ -9,8 +9,10 @@ import { type Step, stepOf } from './steps';
 
 /** What reaches the database and KV, and how. A test changes it while the isolate runs. */
 export interface Conditions {
-  /** What becomes of a round trip, from its step; undisturbed unless told. */
-  database: (step: Step) => Fault | Promise<Fault>;
+  /** What becomes of a round trip, from its step and the SQL of its statements. */
+  database: (step: Step, sql: string) => Fault | Promise<Fault>;
+  /** What an answer of the database waits for on its way. */
+  answer?: ((step: Step) => Promise<void> | undefined) | undefined;
   kv: 'reachable' | 'unreachable' | 'not writable';
 }
 
@@ -32,11 +34,14 @@ export function newWatchedIsolate(bindings: Partial<Bindings> = {}): WatchedIsol
   const conditions: Conditions = { database: () => null, kv: 'reachable' };
   const roundTrips: RoundTrips = [];
   const DB = interceptDatabase(env.DB, async (statements, send) => {
-    const fault = await conditions.database(stepOf(statements));
-    if (fault === 'fails') throw databaseError(stepOf(statements));
+    const sql = statements.map((statement) => statement.sql).join(';\n');
+    const fault = await conditions.database(stepOf(statements), sql);
+    if (fault === 'fails') throw databaseError(sql);
     roundTrips.push(statements);
+    const { answer } = conditions;
     const result = await send();
-    if (fault === 'answer is lost') throw databaseError(stepOf(statements));
+    await answer?.(stepOf(statements));
+    if (fault === 'answer is lost') throw databaseError(sql);
     return result;
   });
   const { spy: SNAPSHOTS, operations } = spyOnKv(
