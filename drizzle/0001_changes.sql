@@ -12,8 +12,12 @@ INSERT INTO `changes` (`subject`, `seq`, `revision`) VALUES ('blacklist', 1, 1);
 --> statement-breakpoint
 CREATE TRIGGER `licenses_created` AFTER INSERT ON `licenses` BEGIN
 	INSERT INTO `changes` (`subject`, `seq`, `revision`)
-	VALUES ('license:' || new.`license_key_folded`, (SELECT ifnull(max(`seq`), 0) + 1 FROM `changes`), new.`revision`)
-	ON CONFLICT (`subject`) DO UPDATE SET `seq` = excluded.`seq`, `revision` = excluded.`revision`;
+	SELECT 'license:' || new.`license_key_folded`, (SELECT ifnull(max(`seq`), 0) + 1 FROM `changes`), new.`revision`
+	WHERE NOT EXISTS (SELECT 1 FROM `changes` WHERE `subject` = 'license:' || new.`license_key_folded`);
+	UPDATE `licenses`
+	SET `revision` = (SELECT `revision` + 1 FROM `changes` WHERE `subject` = 'license:' || new.`license_key_folded`)
+	WHERE `id` = new.`id`
+		AND new.`revision` < (SELECT `revision` FROM `changes` WHERE `subject` = 'license:' || new.`license_key_folded`);
 END;
 --> statement-breakpoint
 CREATE TRIGGER `licenses_changed` AFTER UPDATE OF `revision` ON `licenses` BEGIN

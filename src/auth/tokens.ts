@@ -47,7 +47,7 @@ export async function authenticate(
   if (!found || found.revokedAt !== null) return null;
   if (found.expiresAt !== null && found.expiresAt <= now) return null;
   if (edge.isFirstUse(found, now, LAST_USED_PRECISION_MS)) {
-    afterAnswer(markUsed(edge.db, found.id, now).catch(() => undefined));
+    afterAnswer(markUsed(edge.db, found.id, now).catch(() => edge.forgetUse(found)));
   }
   return found.intents;
 }

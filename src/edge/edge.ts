@@ -7,6 +7,7 @@ import { type IdentifiedRequest, writeRequests } from '../requests/write';
 import { BoundedMap } from './bounded-map';
 import { ChangeFeed, type Reading } from './feed';
 import { GroupWriter } from './groups';
+import { DATABASE_PATIENCE_MS, inTime } from './in-time';
 import { blacklistKind, licenseKind, type TokenSnapshot, tokenKind } from './kinds';
 import { Limiter } from './limits';
 import { Publisher } from './publish';
@@ -15,14 +16,18 @@ import { type AfterAnswer, type Kind, type Snapshot, SnapshotStore } from './sto
 /** How many changes a request or a run of the scheduled handler publishes: its queries are limited. */
 const MAX_PUBLISHED = 10;
 
+/** How many of what was put one run of the scheduled handler confirms: each is a read of KV. */
+const MAX_CONFIRMED = 100;
+
 /** How many readings it takes at most to hear of all changes, after an import of a whole shop. */
 const MAX_READINGS = 10;
 
 const MAX_REMEMBERED = 10_000;
 
-/** How many records go together: into one statement, and into one message of at most 128 KB. */
+/** How many records go together into one statement. */
 const MAX_GROUP = 1_024;
-const MAX_MESSAGE = 64;
+/** A message of the queue takes 128 KB; each character of its JSON may be three bytes. */
+const MAX_MESSAGE_LENGTH = 40_000;
 
 /** A record to be written, and the license on which its answer was based. */
 export interface Answered {
@@ -52,17 +57,17 @@ export class Edge {
   readonly #lastUses = new BoundedMap<number, number>(MAX_REMEMBERED);
   readonly #totals = new BoundedMap<number, number>(MAX_REMEMBERED);
   readonly #blacklist: SnapshotStore<Blacklist>;
-  readonly #stores: Record<string, Store>;
+  readonly #stores: ReadonlyMap<string, Store>;
 
   constructor(env: Bindings) {
     this.db = openDatabase(env.DB);
     this.feed = new ChangeFeed(
       ({ subject, revision }) => {
         const [store, key] = this.#storeOf(subject);
-        store.outdate(key, revision);
+        store?.outdate(key, revision);
       },
       () => {
-        for (const store of Object.values(this.#stores)) store.forget();
+        for (const store of this.#stores.values()) store.forget();
       },
     );
     const publisher = new Publisher(this.db, env.SNAPSHOTS);
@@ -71,12 +76,14 @@ export class Edge {
     this.licenses = newStore(licenseKind);
     this.tokens = newStore(tokenKind);
     this.#blacklist = newStore(blacklistKind);
-    this.#stores = { license: this.licenses, token: this.tokens, blacklist: this.#blacklist };
+    this.#stores = new Map<string, Store>([
+      [licenseKind.name, this.licenses],
+      [tokenKind.name, this.tokens],
+      [blacklistKind.name, this.#blacklist],
+    ]);
     const { RECORDS } = env;
     this.records = RECORDS
-      ? new GroupWriter(MAX_MESSAGE, (group, afterAnswer) =>
-          this.#send(RECORDS, group, afterAnswer),
-        )
+      ? new GroupWriter(MAX_GROUP, (group, afterAnswer) => this.#send(RECORDS, group, afterAnswer))
       : new GroupWriter(MAX_GROUP, (group, afterAnswer) => this.write(group, afterAnswer));
     this.limits = {
       validations: new Limiter(env.VALIDATION_LIMITER),
@@ -90,6 +97,11 @@ export class Edge {
     const blacklist = await this.#blacklist.find('', afterAnswer);
     if (!blacklist) throw new Error('The log of changes has lost the blacklist');
     return blacklist;
+  }
+
+  /** The use of a token could not be written. */
+  forgetUse({ id }: TokenSnapshot): void {
+    this.#lastUses.delete(id);
   }
 
   /** Whether a token is used for the first time in a while, as far as this isolate knows. */
@@ -119,10 +131,14 @@ export class Edge {
     for (const { id, totalRequests } of counted) {
       this.#totals.set(id, Math.max(this.#totals.get(id) ?? 0, totalRequests));
     }
+    if (this.feed.knowsLaterThan(news)) return;
+    const stale = new Map<string, number>();
     for (const { basis } of group) {
       const current = basis && licenses.get(basis.id);
-      if (!current || current.revision === basis.revision) continue;
-      afterAnswer(this.licenses.heal(basis.key, current.revision));
+      if (current && current.revision !== basis.revision) stale.set(basis.key, current.revision);
+    }
+    for (const [key, revision] of [...stale].slice(0, MAX_PUBLISHED)) {
+      afterAnswer(this.licenses.heal(key, revision));
     }
   }
 
@@ -133,7 +149,9 @@ export class Edge {
     afterAnswer: AfterAnswer,
   ): Promise<void> {
     try {
-      await queue.send(group, { contentType: 'json' });
+      await Promise.all(
+        messagesOf(group).map((message) => queue.send(message, { contentType: 'json' })),
+      );
     } catch (error) {
       logFailure('The queue did not take records', error);
       await this.write(group, afterAnswer);
@@ -155,7 +173,7 @@ export class Edge {
       let from: number | undefined = since.from;
       for (let round = 0; from !== undefined && round < MAX_READINGS; round++) {
         const reading: Reading = { from, startedAt: performance.now() };
-        const news = await selectChanges(this.db, from);
+        const news = await inTime(selectChanges(this.db, from), DATABASE_PATIENCE_MS);
         from = this.feed.take(reading, news);
         unpublished.push(...news.filter(isUnpublished));
       }
@@ -173,7 +191,7 @@ export class Edge {
   async publish(changes: readonly Change[]): Promise<void> {
     const published = changes.slice(-MAX_PUBLISHED).map(({ subject }) => {
       const [store, key] = this.#storeOf(subject);
-      return store.publish(key);
+      return store?.publish(key);
     });
     await Promise.all(published);
   }
@@ -187,22 +205,41 @@ export class Edge {
   async publishDue(now: number): Promise<void> {
     await this.publish(await findUnpublished(this.db, MAX_PUBLISHED));
 
-    const unsettled = await findUnsettled(this.db, now, MAX_PUBLISHED);
+    const unsettled = await findUnsettled(this.db, now, MAX_CONFIRMED);
     const confirmed: string[] = [];
-    for (const change of unsettled) {
-      const [store, key] = this.#storeOf(change.subject);
-      if (await store.isPublished(key, change)) confirmed.push(change.subject);
-      else await store.publish(key);
-    }
+    const lost: Change[] = [];
+    await Promise.all(
+      unsettled.map(async (change) => {
+        const [store, key] = this.#storeOf(change.subject);
+        if (await store?.isPublished(key, change)) confirmed.push(change.subject);
+        else lost.push(change);
+      }),
+    );
+    await this.publish(lost);
     await settle(this.db, confirmed, now);
   }
 
-  #storeOf(subject: string): [Store, string] {
+  /** Undefined for a kind that another version of the service publishes. */
+  #storeOf(subject: string): [Store | undefined, string] {
     const [kind = ''] = subject.split(':', 1);
-    const store = this.#stores[kind];
-    if (!store) throw new Error('The log of changes names an unknown kind');
-    return [store, subject.slice(kind.length + 1)];
+    return [this.#stores.get(kind), subject.slice(kind.length + 1)];
   }
+}
+
+/** Cuts a group into messages that the queue takes. */
+function messagesOf(group: readonly Answered[]): Answered[][] {
+  const messages: Answered[][] = [];
+  let length = MAX_MESSAGE_LENGTH;
+  for (const answered of group) {
+    const ownLength = JSON.stringify(answered).length;
+    length += ownLength;
+    if (length > MAX_MESSAGE_LENGTH) {
+      messages.push([]);
+      length = ownLength;
+    }
+    messages.at(-1)?.push(answered);
+  }
+  return messages;
 }
 
 const isUnpublished = ({ revision, publishedRevision }: Change): boolean =>

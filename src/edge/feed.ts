@@ -16,6 +16,17 @@ const REFRESH_MS = 20_000;
  */
 const FORGET_MS = 4 * 60_000;
 
+/**
+ * After so long all of the log is read again: what cannot be published for long stays there, and
+ * copies older than it have to be refused for as long (see OUTDATED_MS in `store.ts`).
+ */
+const READ_AGAIN_MS = 10 * 60_000;
+
+/** A database that has let a request wait in vain is left alone for a moment. */
+const UNREACHABLE_MS = 2_000;
+/** What failed sooner than this has not hung. */
+const HANGING_MS = 4_000;
+
 /** A reading of the log that is under way: whence it reads, and when it was sent. */
 export interface Reading {
   from: number;
@@ -29,7 +40,7 @@ export interface Reading {
  */
 export class ChangeFeed {
   #position = 0;
-  /** When the last reading was sent that brought all there was; by the isolate's steady clock, in milliseconds. */
+  /** When the last reading was sent that brought all there was; in milliseconds. */
   #readAt = Number.NEGATIVE_INFINITY;
   /**
    * When the last reading was sent behind which nothing is missing up to the position: one that
@@ -37,6 +48,10 @@ export class ChangeFeed {
    */
   #followedAt = Number.NEGATIVE_INFINITY;
   #lostAt = Number.NEGATIVE_INFINITY;
+  /** How far the log was read again, while it is. */
+  #readAgainFrom: number | undefined;
+  #readAgainAt = Number.NEGATIVE_INFINITY;
+  #unreachableUntil = Number.NEGATIVE_INFINITY;
   #isBlind = false;
   readonly #onChange: (change: Change) => void;
   readonly #onForget: () => void;
@@ -79,7 +94,28 @@ export class ChangeFeed {
 
   begin(): Reading {
     const startedAt = performance.now();
-    return { from: this.#isTooLate(startedAt) ? 0 : this.#position, startedAt };
+    if (this.#isTooLate(startedAt)) return { from: 0, startedAt };
+    if (startedAt - this.#readAgainAt > READ_AGAIN_MS) {
+      this.#readAgainAt = startedAt;
+      this.#readAgainFrom = 0;
+    }
+    return { from: this.#readAgainFrom ?? this.#position, startedAt };
+  }
+
+  /** Whether the database has hung a moment ago, and whoever has a copy should not wait for it. */
+  isUnreachable(): boolean {
+    return performance.now() < this.#unreachableUntil;
+  }
+
+  /** A reading brought nothing. */
+  miss({ startedAt }: Reading): void {
+    const now = performance.now();
+    if (now - startedAt > HANGING_MS) this.#unreachableUntil = now + UNREACHABLE_MS;
+  }
+
+  /** Whether something later is known than what a reading brought. */
+  knowsLaterThan(news: readonly Change[]): boolean {
+    return (news.at(-1)?.seq ?? 0) < this.#position;
   }
 
   /** Whether the log may have forgotten what changed since it was followed. */
@@ -106,7 +142,13 @@ export class ChangeFeed {
     if (from > this.#position) return this.#position;
     for (const change of news) this.#onChange(change);
     this.#position = Math.max(this.#position, newest);
-    if (news.length === MAX_CHANGES) return newest;
+    if (news.length === MAX_CHANGES) {
+      if (from === this.#readAgainFrom) this.#readAgainFrom = newest;
+      return newest;
+    }
+    if (this.#readAgainFrom !== undefined && from <= this.#readAgainFrom) {
+      this.#readAgainFrom = undefined;
+    }
     this.#followedAt = Math.max(this.#followedAt, startedAt);
     if (startedAt > this.#lostAt) {
       this.#readAt = Math.max(this.#readAt, startedAt);

@@ -2,15 +2,17 @@ import type { AfterAnswer } from './store';
 
 interface Waiting<Item> {
   item: Item;
-  isWritten: boolean;
+  /** Written, or given up. */
+  isDone: boolean;
 }
 
 /** So long after its answer a request may go on writing: the platform ends it after 30 seconds. */
 const MAX_LIFE_MS = 25_000;
 /** A write that takes longer was cut off with its request: another one takes it over. */
 const MAX_WRITE_MS = 15_000;
-/** How often who waits looks whether its item is written, or has to be. */
-const LOOK_EVERY_MS = 20;
+/** How often who waits looks whether its item is written, or has to be: ever less often. */
+const FIRST_LOOK_MS = 20;
+const MAX_LOOK_MS = 250;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
 /** Writes begin no sooner than this after one another: in a flood larger groups cost less. */
@@ -18,7 +20,7 @@ const MIN_INTERVAL_MS = 50;
 /** Halved so many times, a group is one item. */
 const MAX_FAILURES = 10;
 /** What is kept at most while nothing can be written: an isolate has 128 MB. */
-const MAX_WAITING = 20_000;
+const MAX_WAITING = 10_000;
 
 const wait = (milliseconds: number) => new Promise<void>((done) => setTimeout(done, milliseconds));
 
@@ -54,17 +56,22 @@ export class GroupWriter<Item> {
    */
   async add(item: Item, afterAnswer: AfterAnswer): Promise<void> {
     if (this.#waiting.length >= MAX_WAITING) throw new Error('Too many wait to be written');
-    const own: Waiting<Item> = { item, isWritten: false };
+    const own: Waiting<Item> = { item, isDone: false };
     this.#waiting.push(own);
     const giveUpAt = performance.now() + MAX_LIFE_MS;
-    while (!own.isWritten) {
+    let lookMs = FIRST_LOOK_MS;
+    while (!own.isDone) {
       const now = performance.now();
       if (now > giveUpAt) {
-        this.#waiting = this.#waiting.filter((other) => other !== own);
+        own.isDone = true;
         throw new Error('It could not be written');
       }
-      if (this.#isFree(now)) await this.#writeGroup(now, afterAnswer);
-      else await wait(Math.max(LOOK_EVERY_MS, this.#pausedUntil - now));
+      if (this.#isFree(now)) {
+        await this.#writeGroup(now, afterAnswer);
+      } else {
+        await wait(Math.max(lookMs, this.#pausedUntil - now));
+        lookMs = Math.min(MAX_LOOK_MS, lookMs * 2);
+      }
     }
   }
 
@@ -79,8 +86,9 @@ export class GroupWriter<Item> {
 
   async #writeGroup(startedAt: number, afterAnswer: AfterAnswer): Promise<void> {
     const size = Math.max(1, Math.floor(this.#maxGroup / 2 ** this.#failures));
-    const group = this.#waiting.slice(0, size);
-    this.#waiting = this.#waiting.slice(size);
+    const left = this.#waiting.filter(({ isDone }) => !isDone);
+    const group = left.slice(0, size);
+    this.#waiting = left.slice(size);
     const own = { startedAt, group };
     this.#current = own;
     try {
@@ -88,7 +96,7 @@ export class GroupWriter<Item> {
         group.map(({ item }) => item),
         afterAnswer,
       );
-      for (const waiting of group) waiting.isWritten = true;
+      for (const waiting of group) waiting.isDone = true;
       // One by one: a group that was too large is not tried again at once.
       this.#failures = Math.max(0, this.#failures - 1);
       this.#pausedUntil = startedAt + MIN_INTERVAL_MS;

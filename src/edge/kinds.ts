@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { type Blacklist, indexBlacklist } from '../blacklists/blacklist';
+import { type Blacklist, type BlacklistEntry, indexBlacklist } from '../blacklists/blacklist';
 import { blacklists, changes, licenses, tokens } from '../db/schema';
 import { API_INTENTS, type ApiIntent, LICENSE_DATA_TYPES, LICENSE_STATES } from '../enums';
 import { type LicenseSnapshot, selectSnapshot } from '../licenses/snapshot';
@@ -100,10 +100,22 @@ export const tokenKind: Kind<TokenSnapshot> = {
 const publishedBlacklist = z.object({
   format: FORMAT,
   revision,
-  entries: z.array(
-    z.tuple([z.enum(LICENSE_DATA_TYPES), z.string(), z.int().nullable(), z.string()]),
-  ),
+  entries: z.array(z.unknown()),
 });
+
+/** By hand: of ten thousand entries a schema would take all the time that a request has. */
+function decodeEntry(entry: unknown): BlacklistEntry | undefined {
+  if (!Array.isArray(entry)) return undefined;
+  const [type, data, productId, reason]: unknown[] = entry;
+  const licenseDataType = LICENSE_DATA_TYPES.find((known) => known === type);
+  const isForProduct = typeof productId === 'number';
+  return licenseDataType !== undefined &&
+    typeof data === 'string' &&
+    typeof reason === 'string' &&
+    (isForProduct || productId === null)
+    ? { licenseDataType, data, productId: isForProduct ? productId : null, reason }
+    : undefined;
+}
 
 /** There is one, under an empty key. */
 export const blacklistKind: Kind<Blacklist> = {
@@ -122,18 +134,11 @@ export const blacklistKind: Kind<Blacklist> = {
     }),
   decode(text) {
     const published = decode(publishedBlacklist, text);
-    return (
-      published &&
-      indexBlacklist(
-        published.revision,
-        published.entries.map(([licenseDataType, data, productId, reason]) => ({
-          licenseDataType,
-          data,
-          productId,
-          reason,
-        })),
-      )
-    );
+    if (!published) return null;
+    const entries = published.entries.map(decodeEntry).filter((entry) => entry !== undefined);
+    return entries.length === published.entries.length
+      ? indexBlacklist(published.revision, entries)
+      : null;
   },
   async read(db, _, news) {
     const [rows, entries] = await db.batch([

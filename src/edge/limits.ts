@@ -1,4 +1,5 @@
 import { BoundedMap } from './bounded-map';
+import { inTime } from './in-time';
 
 /** The period of the limiters in wrangler.toml. */
 export const WINDOW_SECONDS = 60;
@@ -9,6 +10,7 @@ export const WINDOW_SECONDS = 60;
  */
 const UNCOUNTED = 10;
 const MAX_REMEMBERED = 10_000;
+const LIMITER_PATIENCE_MS = 1_000;
 
 interface Count {
   window: number;
@@ -39,7 +41,7 @@ export class Limiter {
     const calls = count.asked === UNCOUNTED + 1 ? count.asked : 1;
     const ask = async () => {
       try {
-        return (await limiter.limit({ key })).success;
+        return (await inTime(limiter.limit({ key }), LIMITER_PATIENCE_MS)).success;
       } catch {
         return true;
       }

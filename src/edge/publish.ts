@@ -1,6 +1,7 @@
 import { type Change, markPublished, selectChange } from '../db/changes';
 import type { Database } from '../db/client';
 import { logFailure } from '../log';
+import { inTime } from './in-time';
 import { type Kind, readPublished, type Snapshot } from './store';
 
 /** KV takes one write a second for one key: what it refuses is tried again after these pauses. */
@@ -9,8 +10,12 @@ const RETRY_DELAYS_MS = [1_100, 2_500, 5_000, 10_000];
 const MAX_ROUNDS = 10;
 /** What was put this recently is still on its way to other locations: no need to put it again. */
 const SPREADING_MS = 60_000;
-/** How long a publisher can live. */
+/** How long a publisher can live: its last put begins and ends before that. */
 const MAX_LIFE_MS = 30_000;
+const PUT_PATIENCE_MS = 8_000;
+const MAX_PUTTING_MS = MAX_LIFE_MS - PUT_PATIENCE_MS;
+/** While KV takes nothing, what only a reader misses there is not put. */
+const FAILING_MS = 60_000;
 
 const wait = (milliseconds: number) => new Promise<void>((done) => setTimeout(done, milliseconds));
 
@@ -25,9 +30,16 @@ export class Publisher {
   /** Those under way in this isolate, by subject. */
   readonly #underWay = new Map<string, { startedAt: number; again: boolean }>();
 
+  #failedAt = Number.NEGATIVE_INFINITY;
+
   constructor(db: Database, kv: KVNamespace) {
     this.#db = db;
     this.#kv = kv;
+  }
+
+  /** Whether KV took what was put last, or a while has passed since. */
+  isWorking(): boolean {
+    return performance.now() - this.#failedAt > FAILING_MS;
   }
 
   /**
@@ -50,12 +62,15 @@ export class Publisher {
       // After a put of its own that came too late: it lies over the newer one.
       let hasOverwritten = false;
       for (let round = 0; round < MAX_ROUNDS; round++) {
+        if (performance.now() - own.startedAt > MAX_PUTTING_MS) break;
         own.again = false;
         const [[change], value] = await kind.read(this.#db, key, selectChange(this.#db, subject));
         if (change && !hasOverwritten && isSpreading(change)) return;
         try {
-          await this.#put(kind, key, value);
+          await inTime(this.#put(kind, key, value), PUT_PATIENCE_MS);
+          this.#failedAt = Number.NEGATIVE_INFINITY;
         } catch (error) {
+          this.#failedAt = performance.now();
           const delayMs = delaysMs.shift();
           if (delayMs === undefined) throw error;
           await wait(delayMs * (1 + Math.random() / 10));

@@ -4,7 +4,9 @@ import { logFailure } from '../log';
 import type { Answered, Edge } from './edge';
 import type { AfterAnswer } from './store';
 
-const RETRY_DELAY_SECONDS = 10;
+/** With twenty attempts, more than half a day: the longest outage that a queue is there for. */
+const FIRST_DELAY_SECONDS = 10;
+const MAX_DELAY_SECONDS = 3_600;
 
 const text = z
   .string()
@@ -57,7 +59,8 @@ export async function receiveRecords(
       message.ack();
     } catch (error) {
       logFailure('Records of the queue were not written yet', error);
-      message.retry({ delaySeconds: RETRY_DELAY_SECONDS });
+      const delaySeconds = FIRST_DELAY_SECONDS * 2 ** (message.attempts - 1);
+      message.retry({ delaySeconds: Math.min(MAX_DELAY_SECONDS, delaySeconds) });
     }
   }
 }

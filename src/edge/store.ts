@@ -3,6 +3,7 @@ import type { Database } from '../db/client';
 import { logFailure } from '../log';
 import { BoundedMap } from './bounded-map';
 import type { ChangeFeed } from './feed';
+import { DATABASE_PATIENCE_MS, inTime } from './in-time';
 import type { Publisher } from './publish';
 import { type Loads, share } from './share';
 
@@ -42,24 +43,12 @@ const MAX_UNKNOWN = 10_000;
 const MAX_KEY_LENGTH = 255;
 /** How long the location that a KV read comes from may answer it from its own cache; the least there is. */
 const KV_CACHE_SECONDS = 30;
-/** How long a revision is remembered below which copies are refused: KV may show one for minutes. */
+/**
+ * How long a revision is remembered below which copies are refused. What KV may still show as it was
+ * is in the log, all of which is read again before this time is over.
+ */
 const OUTDATED_MS = 15 * 60_000;
-/** A program waits for its answer: what takes longer counts as unreachable. */
 const KV_PATIENCE_MS = 2_000;
-const DATABASE_PATIENCE_MS = 5_000;
-
-/** Fails when something takes too long to wait for. */
-async function inTime<Result>(work: Promise<Result>, patienceMs: number): Promise<Result> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('It takes too long')), patienceMs);
-  });
-  try {
-    return await Promise.race([work, tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /**
  * The snapshots of one kind as an isolate sees them: in its memory, else published in KV, else in
@@ -109,8 +98,7 @@ export class SnapshotStore<Value extends Snapshot> {
 
   /** Keeps a snapshot from the database or KV, unless a newer one is known of. */
   keep(key: string, value: Value): void {
-    const held = this.#copies.get(key)?.value.revision ?? 0;
-    if (value.revision < held || !this.isCurrent(key, value) || key.length > MAX_KEY_LENGTH) return;
+    if (!this.isCurrent(key, value) || key.length > MAX_KEY_LENGTH) return;
     this.#unknown.delete(key);
     const ageMs = MIN_AGE_MS + Math.random() * (MAX_AGE_MS - MIN_AGE_MS);
     this.#copies.set(key, { value, until: performance.now() + ageMs });
@@ -118,12 +106,13 @@ export class SnapshotStore<Value extends Snapshot> {
 
   /** Whether nothing newer is known of. */
   isCurrent(key: string, value: Value | null): boolean {
-    return (value?.revision ?? 0) >= this.#revisionOf(key);
+    const held = this.#copies.get(key)?.value.revision ?? 0;
+    return (value?.revision ?? 0) >= Math.max(held, this.#revisionOf(key));
   }
 
   /** The row has this revision now: older copies are dropped, and refused from wherever they come. */
   outdate(key: string, revision: number): void {
-    if (revision <= this.#revisionOf(key)) return;
+    if (revision < this.#revisionOf(key)) return;
     const now = performance.now();
     const copy = this.#copies.get(key);
     if (copy && copy.value.revision < revision) this.#copies.delete(key);
@@ -147,13 +136,14 @@ export class SnapshotStore<Value extends Snapshot> {
   }
 
   /**
-   * An answer was based on another revision than the database has: drops the copy, unless it is
+   * An answer was based on another revision than the database has now: drops the copy where it is not
    * right by now, and puts the right one into KV.
    */
   async heal(key: string, revision: number): Promise<void> {
-    if (this.#copies.get(key)?.value.revision === revision) return;
-    this.#copies.delete(key);
-    this.#outdated.delete(key);
+    const held = this.#copies.get(key)?.value.revision;
+    if (held !== revision) this.#copies.delete(key);
+    // Higher only where the database was set back.
+    if (this.#revisionOf(key) > revision) this.#outdated.delete(key);
     this.outdate(key, revision);
     await this.publish(key);
   }
@@ -182,21 +172,14 @@ export class SnapshotStore<Value extends Snapshot> {
         return published;
       }
     }
+    let answer: [Change[], Value | null];
+    const reading = this.#feed.begin();
     try {
-      const reading = this.#feed.begin();
-      const [news, value] = await inTime(
-        this.#kind.read(this.#db, key, selectChanges(this.#db, reading.from)),
-        DATABASE_PATIENCE_MS,
-      );
-      this.#feed.take(reading, news);
-      if (value) {
-        this.keep(key, value);
-        if (wasInTouch) afterAnswer(this.publish(key));
-      } else if (this.isCurrent(key, null) && key.length <= MAX_KEY_LENGTH) {
-        this.#unknown.set(key, performance.now() + UNKNOWN_MS);
-      }
-      return value;
+      if (this.#feed.isUnreachable()) throw new Error('The database did not answer a moment ago');
+      const changes = selectChanges(this.#db, reading.from);
+      answer = await inTime(this.#kind.read(this.#db, key, changes), DATABASE_PATIENCE_MS);
     } catch (error) {
+      this.#feed.miss(reading);
       if (this.#feed.isBlind()) throw error;
       const published = await this.#readPublished(key);
       if (published) this.keep(key, published);
@@ -204,6 +187,15 @@ export class SnapshotStore<Value extends Snapshot> {
       if (!copy) throw error;
       return copy;
     }
+    const [news, value] = answer;
+    this.#feed.take(reading, news);
+    if (value) {
+      this.keep(key, value);
+      if (wasInTouch && this.#publisher.isWorking()) afterAnswer(this.publish(key));
+    } else if (this.isCurrent(key, null) && key.length <= MAX_KEY_LENGTH) {
+      this.#unknown.set(key, performance.now() + UNKNOWN_MS);
+    }
+    return value;
   }
 
   /** What KV has, if it is no older than the log tells; null too where KV cannot be read. */

@@ -3,6 +3,7 @@ import { selectChanges } from '../db/changes';
 import { retry } from '../db/retry';
 import { bindings, licenses } from '../db/schema';
 import type { Edge } from '../edge/edge';
+import { DATABASE_PATIENCE_MS, inTime } from '../edge/in-time';
 import { type LicenseSnapshot, selectSnapshot } from '../licenses/snapshot';
 import type { ValidationRequest } from './request';
 
@@ -53,7 +54,7 @@ export async function claim(
     .update(licenses)
     .set({ revision: sql`${licenses.revision} + 1` })
     .where(and(eq(licenses.id, license.id), sql`changes() > 0`));
-  return retry(RETRY_DELAYS_MS, async () => {
+  const bound = retry(RETRY_DELAYS_MS, async () => {
     const reading = feed.begin();
     const [, , [current = null], news] = await db.batch([
       bind,
@@ -64,4 +65,6 @@ export async function claim(
     feed.take(reading, news);
     return current;
   });
+  // Given up, it may still bind: the same values, for whoever asks again.
+  return inTime(bound, DATABASE_PATIENCE_MS);
 }

@@ -1,5 +1,5 @@
 import { canonicalAddress } from '../network';
-import { toStorable } from '../text';
+import { detached, toStorable } from '../text';
 
 /** What a program asks: may this license key run here? [4.7] */
 export interface ValidationRequest {
@@ -37,7 +37,7 @@ const MAX_LOGGED_LENGTH = 255;
 /** A text field: null, empty and the text `null` count as absent. */
 function readText(value: unknown): string | null {
   if (typeof value !== 'string') return null;
-  const text = toStorable(value).trim();
+  const text = trimmed(value);
   return text === '' || text === 'null' ? null : text;
 }
 
@@ -50,7 +50,15 @@ function readProductId(value: unknown): number | null {
 
 /** Logged text is cut at 255 characters. */
 export const cutLogged = (text: string | null): string | null =>
-  text === null ? null : text.slice(0, MAX_LOGGED_LENGTH).toWellFormed();
+  text === null || text.length <= MAX_LOGGED_LENGTH
+    ? text
+    : detached(text.slice(0, MAX_LOGGED_LENGTH).toWellFormed());
+
+/** Without the blanks around it. */
+function trimmed(text: string): string {
+  const inner = toStorable(text).trim();
+  return inner.length === text.length ? inner : detached(inner);
+}
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -113,8 +121,7 @@ export function parseRequest(bodyText: string, connectingAddress: string | null)
     };
   }
 
-  const licenseKey =
-    typeof body.licenseKey === 'string' ? toStorable(body.licenseKey).trim() : null;
+  const licenseKey = typeof body.licenseKey === 'string' ? trimmed(body.licenseKey) : null;
   const productId = readProductId(body.productId);
   const bodyIp = readText(body.ip);
   const ip = (bodyIp && canonicalAddress(bodyIp)) ?? connectingAddress;

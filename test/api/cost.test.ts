@@ -4,7 +4,7 @@ import {
   waitOnExecutionContext,
 } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import document from '../../docs/cost.md?raw';
 import { app } from '../../src/app';
 import type { Bindings } from '../../src/edge/edge';
@@ -97,6 +97,18 @@ function newIsolate(withQueue: boolean) {
   };
 }
 
+/** A license that is in KV. */
+async function newPublishedLicense(body: object = {}): Promise<{ licenseKey: string }> {
+  const license = await createLicense({ productId: product.id, ...body });
+  await vi.waitFor(async () => {
+    const unpublished = env.DB.prepare(
+      'select count(*) n from changes where published_revision < revision',
+    );
+    expect(await unpublished.first('n')).toBe(0);
+  });
+  return license;
+}
+
 type Ask = ReturnType<typeof newIsolate>;
 
 /** An isolate that has heard from the database a moment ago. */
@@ -111,7 +123,7 @@ const KINDS: Record<string, { status: number; count: (withQueue: boolean) => Ret
     status: 200,
     async count(withQueue) {
       const ask = await newIsolateInTouch(withQueue);
-      const { licenseKey } = await createLicense({ productId: product.id });
+      const { licenseKey } = await newPublishedLicense();
       await ask({ licenseKey, ip: '192.0.2.1' });
       return ask({ licenseKey, ip: '192.0.2.1' });
     },
@@ -119,7 +131,7 @@ const KINDS: Record<string, { status: number; count: (withQueue: boolean) => Ret
   'cold: it is in KV': {
     status: 200,
     async count(withQueue) {
-      const { licenseKey } = await createLicense({ productId: product.id, ips: ['192.0.2.1'] });
+      const { licenseKey } = await newPublishedLicense({ ips: ['192.0.2.1'] });
       const ask = await newIsolateInTouch(withQueue);
       return ask({ licenseKey, ip: '192.0.2.1' });
     },
@@ -127,7 +139,7 @@ const KINDS: Record<string, { status: number; count: (withQueue: boolean) => Ret
   'the isolate is new, or has slept': {
     status: 200,
     async count(withQueue) {
-      const { licenseKey } = await createLicense({ productId: product.id, ips: ['192.0.2.1'] });
+      const { licenseKey } = await newPublishedLicense({ ips: ['192.0.2.1'] });
       return newIsolate(withQueue)({ licenseKey, ip: '192.0.2.1' });
     },
   },
@@ -135,7 +147,7 @@ const KINDS: Record<string, { status: number; count: (withQueue: boolean) => Ret
     status: 200,
     async count(withQueue) {
       const ask = await newIsolateInTouch(withQueue);
-      const { licenseKey } = await createLicense({ productId: product.id });
+      const { licenseKey } = await newPublishedLicense();
       await ask({ licenseKey, ip: '192.0.2.1' });
       return ask({ licenseKey, ip: '192.0.2.2' });
     },
