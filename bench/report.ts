@@ -1,6 +1,8 @@
 import { styleText } from 'node:util';
 import type { Result } from './contest.ts';
 
+export type TableRow = Record<string, number | string>;
+
 /** What a scenario found. */
 export interface Finding {
   scenario: string;
@@ -12,8 +14,8 @@ export interface Finding {
   faults: string[];
   /** What else is to be known. */
   notes: string[];
-  /** In megabytes, at even distances. */
-  memory?: { bareMegabytes: number[]; hotMegabytes: number[] };
+  /** What is no comparison of loads. */
+  table?: TableRow[];
 }
 
 /** A figure and what it should be; missing it fails nothing: the machine may be busy. */
@@ -29,7 +31,7 @@ export const progress = (message: string): void =>
 
 export const round = (value: number, digits = 2): number => Number(value.toFixed(digits));
 
-const roundOrDash = (value: number | null, digits: number): number | string =>
+export const roundOrDash = (value: number | null, digits: number): number | string =>
   value === null ? '–' : round(value, digits);
 
 export const atLeast = (text: string, value: number, limit: number): Target => ({
@@ -44,7 +46,7 @@ export const atMost = (text: string, value: number | null, limit: number): Targe
   isMet: value !== null && value <= limit,
 });
 
-function rowOf(result: Result): Record<string, number | string> {
+function rowOf(result: Result): TableRow {
   return {
     connections: result.connections,
     load: result.name,
@@ -60,7 +62,7 @@ function rowOf(result: Result): Record<string, number | string> {
 }
 
 /** A table with headings, numbers to the right. */
-function toTable(rows: readonly Record<string, number | string>[]): string {
+function toTable(rows: readonly TableRow[]): string {
   const [first] = rows;
   if (!first) return '';
   const headings = Object.keys(first);
@@ -84,9 +86,10 @@ function toTable(rows: readonly Record<string, number | string>[]): string {
 }
 
 /** Prints what a scenario found. */
-export function printFinding({ title, results, targets, faults, notes }: Finding): void {
+export function printFinding({ title, results, targets, faults, notes, table }: Finding): void {
   console.log(`\n${styleText('bold', title)}`);
-  if (results.length > 0) console.log(toTable(results.map(rowOf)));
+  const rows = table ?? results.map(rowOf);
+  if (rows.length > 0) console.log(toTable(rows));
   for (const note of notes) console.log(`  ${note}`);
   for (const { text, value, isMet } of targets) {
     const verdict = isMet ? styleText('green', '✓ met    ') : styleText('yellow', '✗ not met');

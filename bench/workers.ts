@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { COMPATIBILITY_DATE } from './bundle.ts';
 import { newFolder } from './folders.ts';
+import { heapMegabytes } from './inspector.ts';
 import { type Population, populate } from './population.ts';
 import { workerdProcesses } from './workerd.ts';
 
@@ -16,6 +17,8 @@ export interface RunningWorker {
 }
 
 type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
+
+const WORKER_NAME = 'worker';
 
 const LIMITS = {
   VALIDATION_LIMITER: { namespace_id: '8701', simple: { limit: 60, period: 60 } },
@@ -41,6 +44,7 @@ interface WorkerOptions {
   folder: string;
   bindings?: Bindings;
   onLog?: (message: string) => void;
+  isInspected?: boolean;
 }
 
 async function startWorker({
@@ -48,15 +52,17 @@ async function startWorker({
   folder,
   bindings = {},
   onLog = () => undefined,
+  isInspected = false,
 }: WorkerOptions): Promise<{ miniflare: Miniflare; url: URL; pid: number | null }> {
   const others = workerdProcesses();
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       resourcePersistencePath: folder,
       handleStructuredLogs: ({ message }) => onLog(message),
+      ...(isInspected && { inspectorPort: 0 }),
       workers: [
         {
-          name: 'worker',
+          name: WORKER_NAME,
           modules: true,
           script,
           compatibilityDate: COMPATIBILITY_DATE,
@@ -66,7 +72,7 @@ async function startWorker({
       ],
     }),
   );
-  const url = await miniflare.unsafeGetDirectURL('worker');
+  const url = await miniflare.unsafeGetDirectURL(WORKER_NAME);
   const pid = workerdProcesses().find((process) => !others.includes(process)) ?? null;
   return { miniflare, url, pid };
 }
@@ -114,12 +120,15 @@ export interface ServiceOptions {
   population: Population;
   /** With the rate limiters bound. */
   isLimited?: boolean;
+  /** With an inspector, which tells the heap. */
+  isInspected?: boolean;
 }
 
 /** Licet with a shop in its database. */
 export class LicetService implements RunningWorker, AsyncDisposable {
   readonly #script: string;
   readonly #isLimited: boolean;
+  readonly #isInspected: boolean;
   readonly #folder = newFolder();
   readonly #logs = new Map<string, number>();
   #answered = { known: 0, unknown: 0 };
@@ -127,18 +136,16 @@ export class LicetService implements RunningWorker, AsyncDisposable {
   #lastRecord = 0;
   #worker: Awaited<ReturnType<typeof startWorker>> | undefined;
 
-  private constructor(script: string, isLimited: boolean) {
+  private constructor(script: string, { isLimited, isInspected }: ServiceOptions) {
     this.#script = script;
-    this.#isLimited = isLimited;
+    this.#isLimited = isLimited ?? false;
+    this.#isInspected = isInspected ?? false;
   }
 
-  static async start(
-    script: string,
-    { population, isLimited = false }: ServiceOptions,
-  ): Promise<LicetService> {
-    const service = new LicetService(script, isLimited);
+  static async start(script: string, options: ServiceOptions): Promise<LicetService> {
+    const service = new LicetService(script, options);
     await service.restart();
-    await populate(await service.#database(), population);
+    await populate(await service.#database(), options.population);
     return service;
   }
 
@@ -154,6 +161,7 @@ export class LicetService implements RunningWorker, AsyncDisposable {
         ratelimits: this.#isLimited ? LIMITS : {},
         bindings: { ROOT_TOKEN: '', REQUIRE_HWID: 'false', REQUEST_RETENTION_DAYS: '0' },
       },
+      isInspected: this.#isInspected,
       onLog: (message) => this.#logs.set(message, (this.#logs.get(message) ?? 0) + 1),
     });
   }
@@ -172,7 +180,7 @@ export class LicetService implements RunningWorker, AsyncDisposable {
   }
 
   #database(): Promise<Database> {
-    return this.#running.miniflare.getD1Database('DB', 'worker');
+    return this.#running.miniflare.getD1Database('DB', WORKER_NAME);
   }
 
   async #numberFrom(sql: string): Promise<number> {
@@ -182,7 +190,7 @@ export class LicetService implements RunningWorker, AsyncDisposable {
 
   /** Runs what the platform runs every minute. */
   async runScheduled(): Promise<void> {
-    const worker = await this.#running.miniflare.getWorker('worker');
+    const worker = await this.#running.miniflare.getWorker(WORKER_NAME);
     await worker.scheduled({});
   }
 
@@ -226,6 +234,11 @@ export class LicetService implements RunningWorker, AsyncDisposable {
   /** What it has logged, and how often: in a benchmark there is nothing to complain about. */
   logs(): string[] {
     return [...this.#logs].map(([message, times]) => `logged ${times} times: ${message}`);
+  }
+
+  /** How much the Worker's own objects take. */
+  async heapMegabytes(): Promise<number> {
+    return heapMegabytes(await this.#running.miniflare.getInspectorURL(), WORKER_NAME);
   }
 
   /** How many values are bound to licenses. */
