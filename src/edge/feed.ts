@@ -94,7 +94,10 @@ export class ChangeFeed {
 
   begin(): Reading {
     const startedAt = performance.now();
-    if (this.#isTooLate(startedAt)) return { from: 0, startedAt };
+    if (this.#isTooLate(startedAt)) {
+      this.#readAgainAt = startedAt;
+      return { from: 0, startedAt };
+    }
     if (startedAt - this.#readAgainAt > READ_AGAIN_MS) {
       this.#readAgainAt = startedAt;
       this.#readAgainFrom = 0;

@@ -300,7 +300,7 @@ const CHANGES: Change[] = [
       ips: ['192.0.2.1'],
     },
     status: 201,
-    reads: 30,
+    reads: 35,
   },
   {
     method: 'PUT',
