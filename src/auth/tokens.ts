@@ -43,22 +43,45 @@ export async function authenticate(
   if (token === '') return null;
   if (await isRootToken(token, rootToken)) return ['ALL_READ_WRITE'];
 
-  const found = await edge.tokens.find(await hashToken(token), afterAnswer);
-  if (!found || found.revokedAt !== null) return null;
-  if (found.expiresAt !== null && found.expiresAt <= now) return null;
+  const hash = await hashToken(token);
+  const found = await edge.tokens.find(hash, afterAnswer);
+  if (!found) return null;
+  const isLive = found.revokedAt === null && (found.expiresAt === null || found.expiresAt > now);
   if (edge.isFirstUse(found, now, LAST_USED_PRECISION_MS)) {
-    afterAnswer(markUsed(edge.db, found.id, now).catch(() => edge.forgetUse(found)));
+    const checked = (isLive ? markUsed : readRevision)(edge.db, found.id, now);
+    afterAnswer(
+      checked
+        .then((revision) =>
+          // The database was set back: what the copy tells was undone.
+          revision === found.revision ? undefined : edge.tokens.drop(hash),
+        )
+        .catch(() => edge.forgetUse(found)),
+    );
   }
-  return found.intents;
+  return isLive ? found.intents : null;
 }
 
-const markUsed = (db: Database, id: number, now: number): Promise<unknown> =>
-  db
-    .update(tokens)
-    .set({ lastUsedAt: now })
-    .where(
-      and(
-        eq(tokens.id, id),
-        or(isNull(tokens.lastUsedAt), lt(tokens.lastUsedAt, now - LAST_USED_PRECISION_MS)),
+const selectRevision = (db: Database, id: number) =>
+  db.select({ revision: tokens.revision }).from(tokens).where(eq(tokens.id, id));
+
+async function readRevision(db: Database, id: number): Promise<number | undefined> {
+  const [token] = await selectRevision(db, id);
+  return token?.revision;
+}
+
+/** @returns the token's revision; undefined where there is none */
+async function markUsed(db: Database, id: number, now: number): Promise<number | undefined> {
+  const [, [token]] = await db.batch([
+    db
+      .update(tokens)
+      .set({ lastUsedAt: now })
+      .where(
+        and(
+          eq(tokens.id, id),
+          or(isNull(tokens.lastUsedAt), lt(tokens.lastUsedAt, now - LAST_USED_PRECISION_MS)),
+        ),
       ),
-    );
+    selectRevision(db, id),
+  ]);
+  return token?.revision;
+}

@@ -125,20 +125,25 @@ export class Edge {
   async write(group: readonly Answered[], afterAnswer: AfterAnswer): Promise<void> {
     const reading = this.feed.begin();
     const rows = group.map(({ row }) => row);
-    const { news, counted } = await writeRequests(this.db, rows, reading.from);
+    const { news, counted, gone } = await writeRequests(this.db, rows, reading.from);
     this.feed.take(reading, news);
     const licenses = new Map(counted.map((license) => [license.id, license]));
     for (const { id, totalRequests } of counted) {
       this.#totals.set(id, Math.max(this.#totals.get(id) ?? 0, totalRequests));
     }
     if (this.feed.knowsLaterThan(news)) return;
-    const stale = new Map<string, number>();
+    /** By key what is right; undefined where there is nothing any more. */
+    const stale = new Map<string, number | undefined>();
     for (const { basis } of group) {
-      const current = basis && licenses.get(basis.id);
-      if (current && current.revision !== basis.revision) stale.set(basis.key, current.revision);
+      if (!basis) continue;
+      const current = licenses.get(basis.id);
+      if (current ? current.revision !== basis.revision : gone.includes(basis.id)) {
+        stale.set(basis.key, current?.revision);
+      }
     }
     for (const [key, revision] of [...stale].slice(0, MAX_PUBLISHED)) {
-      afterAnswer(this.licenses.heal(key, revision));
+      const isGone = revision === undefined;
+      afterAnswer(isGone ? this.licenses.drop(key) : this.licenses.heal(key, revision));
     }
   }
 

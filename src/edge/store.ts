@@ -148,6 +148,15 @@ export class SnapshotStore<Value extends Snapshot> {
     await this.publish(key);
   }
 
+  /**
+   * An answer was based on what the database does not have, and no news told it: drops the copy, and
+   * publishes what there is.
+   */
+  async drop(key: string): Promise<void> {
+    this.#copies.delete(key);
+    await this.publish(key);
+  }
+
   forget(): void {
     this.#copies.clear();
     this.#unknown.clear();
@@ -167,7 +176,7 @@ export class SnapshotStore<Value extends Snapshot> {
     const wasInTouch = this.#feed.isInTouch();
     if (wasInTouch) {
       const published = await this.#readPublished(key);
-      if (published && this.#feed.isInTouch()) {
+      if (published && this.#feed.isInTouch() && !this.#isUnheardOf(key, published)) {
         this.keep(key, published);
         return published;
       }
@@ -207,6 +216,15 @@ export class SnapshotStore<Value extends Snapshot> {
       logFailure('A published snapshot could not be read', error);
       return null;
     }
+  }
+
+  /**
+   * Whether a published snapshot is newer than the log has told: it changed a moment ago, or it was
+   * undone when the database was set back. The database knows.
+   */
+  #isUnheardOf(key: string, published: Value): boolean {
+    const told = this.#revisionOf(key);
+    return told > 0 && published.revision > told;
   }
 
   #revisionOf(key: string): number {

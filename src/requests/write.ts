@@ -64,13 +64,14 @@ const columns = sql.join(
  * one round trip: one statement for the totals, one for the records, and the news of the log of
  * changes from a place on. Another round trip only for records whose id another one had drawn.
  *
- * @returns the licenses that were counted, for the answers to be compared with
+ * @returns the licenses that were counted, for the answers to be compared with, and the ids of those
+ * that were to be counted and are not there any more
  */
 export async function writeRequests(
   db: Database,
   rows: readonly IdentifiedRequest[],
   newsFrom: number,
-): Promise<{ news: Change[]; counted: CountedLicense[] }> {
+): Promise<{ news: Change[]; counted: CountedLicense[]; gone: number[] }> {
   const ids = new Set<number>();
   const isFirstWithId = ({ id }: IdentifiedRequest) => ids.size < ids.add(id).size;
   const [distinct, doubles] = partition(rows, isFirstWithId);
@@ -104,9 +105,32 @@ export async function writeRequests(
     inserted.length < distinct.length ? await findCollided(db, distinct, inserted) : [];
   const moved = collided.map((row) => ({ ...row, id: nextRequestId(row) }));
   const left = [...moved, ...doubles];
-  if (left.length === 0) return { news, counted };
+  const gone = findGone(distinct, inserted, counted);
+  if (left.length === 0) return { news, counted, gone };
   const others = await writeRequests(db, left, newsFrom);
-  return { news: others.news, counted: [...counted, ...others.counted] };
+  return {
+    news: others.news,
+    counted: [...counted, ...others.counted],
+    gone: [...gone, ...others.gone],
+  };
+}
+
+/** The licenses of records that were written just now and could not be counted. */
+function findGone(
+  rows: readonly IdentifiedRequest[],
+  inserted: readonly { id: number }[],
+  counted: readonly { id: number }[],
+): number[] {
+  const insertedIds = new Set(inserted.map(({ id }) => id));
+  const countedIds = new Set(counted.map(({ id }) => id));
+  return rows.flatMap(({ id, licenseId, responseType }) =>
+    typeof licenseId === 'number' &&
+    responseType !== 'RATE_LIMITED' &&
+    insertedIds.has(id) &&
+    !countedIds.has(licenseId)
+      ? [licenseId]
+      : [],
+  );
 }
 
 function partition<Item>(items: readonly Item[], belongs: (item: Item) => boolean) {

@@ -392,12 +392,12 @@ describe('a reader that is slower than the change', () => {
     await (await isolate.validate(askFor(await newLicense()))).recorded;
     isolate.reset();
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
-    isolate.conditions.kv = 'unreachable';
+    isolate.conditions.kv = () => true;
     isolate.conditions.answer = (sent) => (sent === step ? arrived : undefined);
     const slow = change.ask(by);
     await vi.waitFor(() => expect(isolate.steps()).toContain(step));
     isolate.conditions.answer = undefined;
-    isolate.conditions.kv = 'reachable';
+    isolate.conditions.kv = () => false;
     await change.withdraw();
     // Another request brings the news of it.
     await (await isolate.validate(askFor(await newLicense()))).recorded;

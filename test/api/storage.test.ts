@@ -547,7 +547,7 @@ describe('validating', () => {
     await expectSteps(
       first.taken.filter((trip) => stepOf(trip) !== 'token'),
       [
-        ['token used', { reads: [1], writes: [1] }],
+        ['token used', { reads: [1, 1], writes: [1, 0] }],
         ['record', RECORD],
       ],
     );

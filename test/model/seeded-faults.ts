@@ -171,8 +171,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/auth/tokens.ts',
-        from: 'if (!found || found.revokedAt !== null) return null;',
-        to: 'if (!found) return null;',
+        from: 'found.revokedAt === null && (',
+        to: '(',
       },
     ],
   },
@@ -318,7 +318,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a change that overwrites others',
     broken: /was not asked to change|KV has license/,
-    seed: 5,
+    seed: 3,
     replacements: [
       {
         file: 'src/licenses/queries.ts',

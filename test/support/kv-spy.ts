@@ -7,11 +7,11 @@ export interface KvOperation {
 /**
  * The real KV, with a list of what is asked of it.
  *
- * @param failing says of an operation whether it fails before it reaches KV
+ * @param failing says of an operation whether it fails before it reaches KV, and when
  */
 export function spyOnKv(
   kv: KVNamespace,
-  failing: (operation: KvOperation) => boolean = () => false,
+  failing: (operation: KvOperation) => boolean | Promise<boolean> = () => false,
 ): { spy: KVNamespace; operations: KvOperation[] } {
   const operations: KvOperation[] = [];
   const spy = new Proxy(kv, {
@@ -22,7 +22,7 @@ export function spyOnKv(
       return async (key: string, ...others: unknown[]) => {
         const operation: KvOperation = { name, key };
         operations.push(operation);
-        if (failing(operation)) throw new Error('KV is unreachable');
+        if (await failing(operation)) throw new Error('KV is unreachable');
         return Reflect.apply(kv[name], kv, [key, ...others]);
       };
     },

@@ -13,7 +13,8 @@ export interface Conditions {
   database: (step: Step, sql: string) => Fault | Promise<Fault>;
   /** What an answer of the database waits for on its way. */
   answer?: ((step: Step) => Promise<void> | undefined) | undefined;
-  kv: 'reachable' | 'unreachable' | 'not writable';
+  /** Whether an operation of KV fails. */
+  kv: (operation: KvOperation) => boolean | Promise<boolean>;
 }
 
 /** An isolate whose every round trip to the database and to KV is seen, and can be disturbed. */
@@ -31,7 +32,7 @@ export interface WatchedIsolate extends Isolate {
 }
 
 export function newWatchedIsolate(bindings: Partial<Bindings> = {}): WatchedIsolate {
-  const conditions: Conditions = { database: () => null, kv: 'reachable' };
+  const conditions: Conditions = { database: () => null, kv: () => false };
   const roundTrips: RoundTrips = [];
   const DB = interceptDatabase(env.DB, async (statements, send) => {
     const sql = statements.map((statement) => statement.sql).join(';\n');
@@ -44,10 +45,8 @@ export function newWatchedIsolate(bindings: Partial<Bindings> = {}): WatchedIsol
     if (fault === 'answer is lost') throw databaseError(sql);
     return result;
   });
-  const { spy: SNAPSHOTS, operations } = spyOnKv(
-    env.SNAPSHOTS,
-    ({ name }) =>
-      conditions.kv === 'unreachable' || (conditions.kv === 'not writable' && name !== 'get'),
+  const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS, (operation) =>
+    conditions.kv(operation),
   );
   return {
     ...newIsolate({ ...bindings, DB, SNAPSHOTS }),
