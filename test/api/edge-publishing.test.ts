@@ -457,14 +457,25 @@ describe('two publishers at once', () => {
     expect((await log()).filter(isDue)).toEqual([]);
   });
 
-  it('of one isolate go one after the other, the last with the last state', async () => {
+  it('of one isolate go one after the other: KV takes one put a second', async () => {
     const license = await newLicense();
     isolate.reset();
-    await Promise.all(
-      Array.from({ length: 5 }, (_, index) => put(license, { notes: `Change ${index}` })),
-    );
-    await put(license, { maxIPs: 7 });
-    expect(await publishedOf(license)).toMatchObject({ revision: 7, maxIPs: 7 });
+    const { promise: mayPut, resolve: putNow } = Promise.withResolvers<void>();
+    isolate.conditions.kv = async () => {
+      await mayPut;
+      return false;
+    };
+    const path = `/api/v2/licenses/${license.id}`;
+    const finished: Promise<void>[] = [];
+    for (const maxIPs of [1, 2, 3, 4, 5]) {
+      finished.push((await isolate.send('PUT', path, { body: { maxIPs } })).finished);
+    }
+    await vi.waitFor(() => expect(isolate.kvNames()).toEqual(['put']));
+    putNow();
+    await Promise.all(finished);
+    // What came meanwhile is one put.
+    expect(isolate.kvNames()).toEqual(['put', 'put']);
+    expect(await publishedOf(license)).toMatchObject({ revision: 6, maxIPs: 5 });
   });
 });
 
