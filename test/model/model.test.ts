@@ -7,7 +7,7 @@ import { SEEDED_FAULTS } from './seeded-faults.ts';
 import { World } from './world.ts';
 
 /** `MODEL_RUNS` and `MODEL_SEED` look further than a run of all tests has the time to. */
-const RUNS = Number(process.env.MODEL_RUNS ?? 24);
+const RUNS = Number(process.env.MODEL_RUNS ?? 12);
 const SEED = Number(process.env.MODEL_SEED ?? 1);
 /** How many runs a seeded fault has to be caught in. */
 const FAULT_RUNS = Number(process.env.MODEL_RUNS ?? 60);
