@@ -39,6 +39,7 @@ export interface Result {
   connections: number;
   /** Until the last record is stored. */
   requestsPerSecond: number;
+  requestsPerSecondInRounds: number[];
   /** To the first contestant's, in the same round. */
   throughputRatio: number;
   p50Ms: number;
@@ -143,6 +144,7 @@ function resultOf(entrant: Entrant, first: Entrant, connections: number): Result
   return {
     name: contestant.name,
     connections,
+    requestsPerSecondInRounds: turns.map((turn) => turn.storedPerSecond),
     requestsPerSecond: medianOf((turn) => turn.storedPerSecond) ?? 0,
     throughputRatio: ratioOf((turn) => turn.storedPerSecond) ?? 0,
     p50Ms: medianOf((turn) => turn.p50Ms) ?? 0,
@@ -158,6 +160,14 @@ function resultOf(entrant: Entrant, first: Entrant, connections: number): Result
     loadCpuShare: medianOf((turn) => turn.ownCpuShare) ?? 0,
   };
 }
+
+/** The throughput of one to that of another in the same rounds. */
+export const throughputRatio = (one: Result, other: Result): number =>
+  median(
+    one.requestsPerSecondInRounds.map(
+      (throughput, round) => throughput / (other.requestsPerSecondInRounds[round] ?? 0),
+    ),
+  );
 
 /** Lets contestants take turns; the first one is what the others are compared with. */
 export async function compete(

@@ -1,3 +1,4 @@
+import { throughputRatio } from '../contest.ts';
 import { spreadIds } from '../population.ts';
 import { atLeast } from '../report.ts';
 import { boundRequests } from '../requests.ts';
@@ -33,7 +34,7 @@ export const growth: Scenario = (bench) => {
     targets: (resultOf) => [
       atLeast(
         "throughput of the large shop to the small one's",
-        resultOf('large').throughputRatio / resultOf('small').throughputRatio,
+        throughputRatio(resultOf('large'), resultOf('small')),
         MIN_RATIO,
       ),
     ],
