@@ -374,8 +374,8 @@ describe('the isolate that makes a change', () => {
     const license = await newLicense();
     const isolate = newWatchedIsolate();
     await (await isolate.validate(askFor(license))).recorded;
-    isolate.conditions.database = (_, sql) =>
-      sql.startsWith('update "licenses"') ? 'answer is lost' : null;
+    isolate.conditions.database = (_, [statement]) =>
+      statement?.sql.startsWith('update "licenses"') ? 'answer is lost' : null;
     const { status } = await isolate.send('DELETE', `/api/v2/licenses/${license.id}`);
     expect(status).toBe(500);
     isolate.conditions.database = () => null;

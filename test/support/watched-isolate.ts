@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import type { Bindings } from '../../src/edge/edge';
 import { type Isolate, newIsolate } from './app';
-import { interceptDatabase } from './d1-intercept';
+import { interceptDatabase, type SentStatement } from './d1-intercept';
 import type { RoundTrips } from './d1-spy';
 import { databaseError, type Fault } from './faults';
 import { type KvOperation, spyOnKv } from './kv-spy';
@@ -9,8 +9,8 @@ import { type Step, stepOf } from './steps';
 
 /** What reaches the database and KV, and how. A test changes it while the isolate runs. */
 export interface Conditions {
-  /** What becomes of a round trip, from its step and the SQL of its statements. */
-  database: (step: Step, sql: string) => Fault | Promise<Fault>;
+  /** What becomes of a round trip, from its step and its statements. */
+  database: (step: Step, trip: readonly SentStatement[]) => Fault | Promise<Fault>;
   /** What an answer of the database waits for on its way. */
   answer?: ((step: Step) => Promise<void> | undefined) | undefined;
   /** Whether an operation of KV fails. */
@@ -36,7 +36,7 @@ export function newWatchedIsolate(bindings: Partial<Bindings> = {}): WatchedIsol
   const roundTrips: RoundTrips = [];
   const DB = interceptDatabase(env.DB, async (statements, send) => {
     const sql = statements.map((statement) => statement.sql).join(';\n');
-    const fault = await conditions.database(stepOf(statements), sql);
+    const fault = await conditions.database(stepOf(statements), statements);
     if (fault === 'fails') throw databaseError(sql);
     roundTrips.push(statements);
     const { answer } = conditions;
