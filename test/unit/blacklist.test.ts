@@ -66,7 +66,7 @@ describe('indexBlacklist', () => {
       }),
       { numRuns: 500 },
     );
-    expect(found, 'both were met').toBeGreaterThan(100);
+    expect(found, 'both were met').toBeGreaterThan(10);
   });
 
   it('finds a hardware ID if and only if an entry for the product names it, letter for letter', () => {
