@@ -220,13 +220,14 @@ export class LicetService implements RunningWorker, AsyncDisposable {
       answered: known + unknown,
       answeredKnown: known,
       stored: await this.#numberFrom('select count(*) as n from requests'),
-      totals: await this.#numberFrom('select sum(total_requests) as n from licenses'),
+      totals: await this.#numberFrom('select sum(requests) as n from license_totals'),
       miscounted: await this.#numberFrom(
         `select count(*) as n
-         from licenses l left join (
-           select license_id, count(*) as records from requests group by license_id
-         ) r on r.license_id = l.id
-         where l.total_requests <> ifnull(r.records, 0)`,
+         from license_totals t full join (
+           select license_id, count(*) as records from requests
+           where license_id is not null group by license_id
+         ) r on r.license_id = t.license_id
+         where t.requests is not r.records`,
       ),
     };
   }

@@ -124,7 +124,8 @@ export const licenses = sqliteTable(
     expiresAt: integer('expires_at'),
     maxIPs: integer('max_ips').notNull(),
     maxHWIDs: integer('max_hwids').notNull(),
-    totalRequests: integer('total_requests').notNull().default(0),
+    /** What was counted before `license_totals` was there, or elsewhere: see `licenseTotals`. */
+    earlierRequests: integer('total_requests').notNull().default(0),
     state: text('state', { enum: LICENSE_STATES }).notNull().default('ACTIVE'),
     notes: textOrEmpty('notes'),
     customerId: integer('customer_id').references(() => customers.id),
@@ -144,8 +145,23 @@ export const licenses = sqliteTable(
     check('licenses_expiry', sql`(${t.licenseType} = 'TEMPORARY') = (${t.expiresAt} is not null)`),
     check('licenses_max_ips', sql`${t.maxIPs} >= -1`),
     check('licenses_max_hwids', sql`${t.maxHWIDs} >= -1`),
-    check('licenses_total_requests', sql`${t.totalRequests} >= 0`),
+    check('licenses_total_requests', sql`${t.earlierRequests} >= 0`),
   ],
+);
+
+/**
+ * How many of a license's requests were recorded here, none without a row. Apart from `licenses`, of
+ * whose wide rows each count would rewrite a page: of these narrow ones hundreds share a page.
+ */
+export const licenseTotals = sqliteTable(
+  'license_totals',
+  {
+    licenseId: integer('license_id')
+      .primaryKey()
+      .references(() => licenses.id),
+    requests: integer('requests').notNull(),
+  },
+  (t) => [check('license_totals_requests', sql`${t.requests} >= 0`)],
 );
 
 /** The addresses and hardware IDs bound to a license, in the order of `id`. */

@@ -24,6 +24,7 @@ import type { LicenseDataType, LicensePlatform, LicenseStatus } from '../enums';
 import { boundValues } from './bindings';
 import { foldLicenseKey, newLicenseKey } from './key';
 import type { LicenseRow, LicenseValues } from './schema';
+import { totalRequests } from './total';
 
 export interface LicenseFilter {
   licenseStatus?: LicenseStatus | undefined;
@@ -88,7 +89,7 @@ const matching = (filter: LicenseFilter, now: number): SQL | undefined =>
 
 const selectLicenses = (db: Database) =>
   db
-    .select({ ...getTableColumns(licenses), ...boundValues, customer: customers })
+    .select({ ...getTableColumns(licenses), ...boundValues, totalRequests, customer: customers })
     .from(licenses)
     .leftJoin(customers, eq(customers.id, licenses.customerId));
 

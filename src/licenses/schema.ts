@@ -20,6 +20,7 @@ import { statusAt } from './status';
 export type LicenseRow = typeof licenses.$inferSelect & {
   ips: readonly string[];
   hwids: readonly string[];
+  totalRequests: number;
   customer: CustomerRow | null;
 };
 
@@ -29,6 +30,7 @@ export type LicenseValues = Omit<
   | 'id'
   | 'licenseKey'
   | 'licenseKeyFolded'
+  | 'earlierRequests'
   | 'totalRequests'
   | 'customerId'
   | 'customer'

@@ -3,6 +3,7 @@ import type { Database } from '../db/client';
 import { licenses } from '../db/schema';
 import type { LicenseState } from '../enums';
 import { boundValues } from './bindings';
+import { totalRequests } from './total';
 
 /** All that a decision needs to know of a license. */
 export interface LicenseSnapshot {
@@ -32,7 +33,7 @@ export const selectSnapshot = (db: Database, where: SQL) =>
       expiresAt: licenses.expiresAt,
       maxIPs: licenses.maxIPs,
       maxHWIDs: licenses.maxHWIDs,
-      totalRequests: licenses.totalRequests,
+      totalRequests,
       ...boundValues,
     })
     .from(licenses)

@@ -1,7 +1,7 @@
 import { and, asc, count, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import type { Page } from '../db/page';
-import { bindings, blacklists, licenses, products } from '../db/schema';
+import { bindings, blacklists, licenses, licenseTotals, products } from '../db/schema';
 import { containsText } from '../db/search';
 import type { ProductRow, ProductValues } from './schema';
 
@@ -95,9 +95,10 @@ export async function deleteProduct(
     .where(and(isUnchanged(row), notExists(inUse)));
   const isOfProduct = sql`${licenses.productId} = ${deletable}`;
   const licenseIds = db.select({ id: licenses.id }).from(licenses).where(isOfProduct);
-  const [used, , , , deleted] = await db.batch([
+  const [used, , , , , deleted] = await db.batch([
     inUse.limit(1),
     db.delete(bindings).where(inArray(bindings.licenseId, licenseIds)),
+    db.delete(licenseTotals).where(inArray(licenseTotals.licenseId, licenseIds)),
     db.delete(licenses).where(isOfProduct),
     db.delete(blacklists).where(sql`${blacklists.productId} = ${deletable}`),
     db.delete(products).where(sql`${products.id} = ${deletable}`).returning({ id: products.id }),

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { type Change, selectChanges } from '../db/changes';
 import type { Database } from '../db/client';
-import { licenses, requests } from '../db/schema';
+import { licenseTotals, requests } from '../db/schema';
 import { newRequestId, nextRequestId } from './id';
 
 /** A history record before it has an id [2.4]. */
@@ -51,6 +51,10 @@ const toValues = (row: IdentifiedRequest) => [
   row.licenseId === undefined ? row.licenseKeyFolded : null,
 ];
 
+/** A column of the license that is counted. */
+const ofLicense = (column: 'revision' | 'total_requests') =>
+  sql`(select ${sql.raw(column)} from licenses where id = license_id)`.mapWith(Number);
+
 const COLUMNS = 19;
 const value = (index: number) => sql.raw(`r.value ->> ${index}`);
 const licenseId = sql`ifnull(${value(2)}, (select id from licenses where license_key_folded = ${value(COLUMNS)}))`;
@@ -85,14 +89,18 @@ export async function writeRequests(
     group by 1) fresh`;
   const [counted, inserted, news] = await db.batch([
     db
-      .update(licenses)
-      .set({ totalRequests: sql`${licenses.totalRequests} + fresh.records` })
-      .from(fresh)
-      .where(sql`${licenses.id} = fresh.license_id`)
+      .insert(licenseTotals)
+      .select(
+        sql`select license_id, records from ${fresh} join licenses on licenses.id = license_id where true`,
+      )
+      .onConflictDoUpdate({
+        target: licenseTotals.licenseId,
+        set: { requests: sql`license_totals.requests + excluded.requests` },
+      })
       .returning({
-        id: licenses.id,
-        revision: licenses.revision,
-        totalRequests: licenses.totalRequests,
+        id: licenseTotals.licenseId,
+        revision: ofLicense('revision'),
+        totalRequests: sql`requests + ${ofLicense('total_requests')}`.mapWith(Number),
       }),
     db
       .insert(requests)

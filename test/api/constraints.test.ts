@@ -110,6 +110,19 @@ const REFUSED: { name: string; table: string; row: Row; error: string }[] = [
   { name: 'a limit below -1', table: 'licenses', row: { max_hwids: -2 }, error: CHECK },
   { name: 'a negative total', table: 'licenses', row: { total_requests: -1 }, error: CHECK },
 
+  {
+    name: 'a negative total',
+    table: 'license_totals',
+    row: { license_id: 1, requests: -1 },
+    error: CHECK,
+  },
+  {
+    name: 'an unknown license',
+    table: 'license_totals',
+    row: { license_id: 9, requests: 1 },
+    error: FOREIGN,
+  },
+
   { name: 'a value twice', table: 'bindings', row: {}, error: UNIQUE },
   { name: 'an unknown license', table: 'bindings', row: { license_id: 9 }, error: FOREIGN },
   { name: 'no license', table: 'bindings', row: { license_id: null }, error: NOT_NULL },

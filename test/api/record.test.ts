@@ -11,7 +11,7 @@ import {
   timeOfRequestId,
 } from '../../src/requests/id';
 import { recordRequest } from '../../src/validation/record';
-import { validateWith } from '../support/app';
+import { newIsolate, validateWith } from '../support/app';
 import {
   createLicense,
   createProduct,
@@ -105,6 +105,22 @@ describe('a record', () => {
     release();
     await recorded;
     expect((await recordsOf(license)).history).toHaveLength(1);
+  });
+
+  it('is counted on top of what was counted earlier', async () => {
+    const license = await newLicense();
+    await env.DB.prepare('update licenses set total_requests = 41, revision = 2 where id = ?')
+      .bind(license.id)
+      .run();
+    const totals = [];
+    const isolate = newIsolate();
+    for (let request = 0; request < 2; request++) {
+      const { json, recorded } = await isolate.validate(askFor(license));
+      await recorded;
+      totals.push(json);
+    }
+    expect(totals).toMatchObject([{ totalRequests: 42 }, { totalRequests: 43 }]);
+    expect((await recordsOf(license)).total).toBe(43);
   });
 
   it.each<{ faults: Fault[] }>([

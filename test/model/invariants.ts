@@ -217,7 +217,7 @@ export class Invariants {
     for (const validation of validations) this.#checkRecord(validation, records);
 
     const [miscounted] = database.read(`
-      select id, total_requests as told, (
+      select id, ifnull((select requests from license_totals where license_id = l.id), 0) as told, (
         select count(*) from requests r where r.license_id = l.id and response_type <> 'RATE_LIMITED'
       ) as counted from licenses l where told <> counted`);
     if (miscounted) {
