@@ -41,6 +41,7 @@ export default defineConfig({
                   'drizzle-orm/sqlite-core',
                   'fast-check',
                   'ipaddr.js',
+                  '@cfworker/json-schema',
                   '@hono/zod-validator',
                   'hono/route',
                   'hono/http-exception',

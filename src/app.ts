@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { getPath } from 'hono/utils/url';
+import type { ErrorAnswer } from './api/answers';
 import { v1 } from './api/v1/validate';
 import { v2 } from './api/v2';
 import { refuse } from './api/validate';
@@ -35,7 +36,8 @@ export const app = new Hono<{ Bindings: Env }>({ getPath: plainPath })
   .onError(answerError);
 
 function errorResponse(c: Context, error: ApiError, intents: readonly ApiIntent[]): Response {
-  return c.json({ message: error.message, accepted_intents: intents }, error.status, error.headers);
+  const answer: ErrorAnswer = { message: error.message, accepted_intents: [...intents] };
+  return c.json(answer, error.status, error.headers);
 }
 
 /** No handler answered: 405 where the path has other methods, 404 where it has none. */

@@ -1,4 +1,14 @@
 import * as z from 'zod';
+import {
+  API_INTENTS,
+  LICENSE_DATA_TYPES,
+  LICENSE_PLATFORMS,
+  LICENSE_STATUSES,
+  LICENSE_TYPES,
+  PRODUCT_TYPES,
+  REQUEST_TYPES,
+  RESPONSE_TYPES,
+} from './enums';
 import { canonicalAddress } from './network';
 import { isStorable } from './text';
 
@@ -74,6 +84,9 @@ export const idText = z
   .transform(Number)
   .refine(Number.isSafeInteger, 'must be a positive integer');
 
+/** A boolean in a query, where it is text. */
+export const booleanText = z.enum(['true', 'false']).transform((value) => value === 'true');
+
 export const address = z.string().transform((value, context) => {
   const canonical = canonicalAddress(value);
   if (canonical !== null) return canonical;
@@ -82,6 +95,16 @@ export const address = z.string().transform((value, context) => {
 });
 
 export const hardwareId = text(512).trim().min(1);
+
+/** The enumerations [2.6]. */
+export const productType = z.enum(PRODUCT_TYPES);
+export const licenseType = z.enum(LICENSE_TYPES);
+export const licenseStatus = z.enum(LICENSE_STATUSES);
+export const licensePlatform = z.enum(LICENSE_PLATFORMS);
+export const licenseDataType = z.enum(LICENSE_DATA_TYPES);
+export const apiIntent = z.enum(API_INTENTS);
+export const requestType = z.enum(REQUEST_TYPES);
+export const responseType = z.enum(RESPONSE_TYPES);
 
 /** A field that belongs to the service; null counts as absent. */
 export const mustNotBeSent = z.exactOptional(z.null({ error: 'must not be sent' }));

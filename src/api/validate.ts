@@ -17,6 +17,7 @@ import {
   type ValidationRequest,
 } from '../validation/request';
 import { validate } from '../validation/validate';
+import type { Refusal, ValidAnswer } from './answers';
 
 /** The validation over HTTP, the same under v1 and v2 [4.6, 4.7]. */
 
@@ -40,7 +41,11 @@ const MESSAGES = {
 const messageOf = (outcome: Outcome): string =>
   outcome.responseType === 'INVALID_REQUEST' ? outcome.message : MESSAGES[outcome.responseType];
 
-const validBody = (message: string, license: LicenseSnapshot, totalRequests: number) => ({
+const validBody = (
+  message: string,
+  license: LicenseSnapshot,
+  totalRequests: number,
+): ValidAnswer => ({
   valid: true,
   message,
   hardwareLocked: license.maxHWIDs !== -1,
@@ -57,7 +62,7 @@ export const refuse = (
   status: 400 | 404 | 405 | 413 | 429 | 503,
   message: string,
   headers: Record<string, string> = {},
-): Response => c.json({ valid: false, message }, status, headers);
+): Response => c.json({ valid: false, message } satisfies Refusal, status, headers);
 
 /** Validates a license [4.7] and records the request [2.4]. */
 export const validateLicense = (requestType: RequestType) =>

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { blacklists } from '../db/schema';
-import { LICENSE_DATA_TYPES } from '../enums';
-import { clearableText, id, ignored, mustNotBeSent, text } from '../fields';
-import { toTimestamp } from '../time';
+import { clearableText, id, ignored, licenseDataType, mustNotBeSent, text } from '../fields';
+import { toTimestamp, wireTimestamp } from '../time';
 
 export type BlacklistRow = typeof blacklists.$inferSelect;
 /** What a client can set of an entry. */
@@ -12,7 +11,7 @@ export type BlacklistValues = Pick<
 >;
 
 const fields = {
-  licenseDataType: z.enum(LICENSE_DATA_TYPES),
+  licenseDataType,
   data: text(512).trim().min(1),
   isForAllProducts: z.boolean(),
   productId: id.nullable(),
@@ -48,13 +47,13 @@ export const blacklistUpdate = z
 /** An entry on the wire [2.3]. */
 export const blacklist = z.strictObject({
   id: z.int(),
-  licenseDataType: z.enum(LICENSE_DATA_TYPES),
+  licenseDataType,
   data: z.string(),
   isForAllProducts: z.boolean(),
   productId: z.int().nullable(),
   reason: z.string(),
-  createdAt: z.string(),
-  updatedAt: z.string(),
+  createdAt: wireTimestamp,
+  updatedAt: wireTimestamp,
 });
 
 export function toBlacklist(row: BlacklistRow): z.infer<typeof blacklist> {

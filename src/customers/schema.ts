@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { customers } from '../db/schema';
 import { accountId, id, ignored, mustNotBeSent, text } from '../fields';
-import { toTimestamp } from '../time';
+import { toTimestamp, wireTimestamp } from '../time';
 
 export type CustomerRow = typeof customers.$inferSelect;
 /** What a client can set of a customer. */
@@ -83,7 +83,7 @@ export const customer = z.strictObject({
   passwordHash: z.null(),
   role: nullableText,
   status: nullableText,
-  createdAt: z.string(),
+  createdAt: wireTimestamp,
   lastLoginAt: z.null(),
   chatId: nullableText,
   chatUsername: nullableText,

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { type CustomerRow, customer, toCustomer } from '../customers/schema';
 import type { licenses } from '../db/schema';
-import { LICENSE_PLATFORMS, LICENSE_STATUSES, LICENSE_TYPES } from '../enums';
 import {
   accountId,
   address,
@@ -9,11 +8,14 @@ import {
   hardwareId,
   id,
   ignored,
+  licensePlatform,
+  licenseStatus,
+  licenseType,
   limit,
   mustNotBeSent,
   text,
 } from '../fields';
-import { timestamp, toOptionalTimestamp, toTimestamp } from '../time';
+import { timestamp, toOptionalTimestamp, toTimestamp, wireTimestamp } from '../time';
 import { statusAt } from './status';
 
 /** A license with what belongs to it in other tables. */
@@ -61,8 +63,8 @@ const distinct = (values: readonly string[]): string[] => [...new Set(values)];
 
 const fields = {
   productId: id,
-  licenseType: z.enum(LICENSE_TYPES),
-  licensePlatform: z.enum(LICENSE_PLATFORMS).nullable(),
+  licenseType,
+  licensePlatform: licensePlatform.nullable(),
   licensePlatformOther: clearableText(255),
   ownerPlatformId: accountId.nullable().transform((value) => value ?? ''),
   expiryDate: timestamp.nullable(),
@@ -70,7 +72,7 @@ const fields = {
   maxHWIDs: limit,
   ownerChatId: accountId.nullable().transform((value) => value ?? ''),
   ownerChatUsername: clearableText(255),
-  licenseStatus: z.enum(LICENSE_STATUSES),
+  licenseStatus,
   ips: z.array(address).transform(distinct),
   hwids: z.array(hardwareId).transform(distinct),
   notes: clearableText(10_000),
@@ -148,19 +150,19 @@ export const license = z.strictObject({
   licenseKey: z.string(),
   productId: z.int(),
   productIdString: z.string(),
-  licenseType: z.enum(LICENSE_TYPES),
-  licensePlatform: z.enum(LICENSE_PLATFORMS).nullable(),
+  licenseType,
+  licensePlatform: licensePlatform.nullable(),
   licensePlatformOther: z.string(),
   ownerPlatformId: z.string(),
-  createdDate: z.string(),
-  updatedDate: z.string(),
-  expiryDate: z.string().nullable(),
+  createdDate: wireTimestamp,
+  updatedDate: wireTimestamp,
+  expiryDate: wireTimestamp.nullable(),
   maxIPs: z.int(),
   maxHWIDs: z.int(),
   totalRequests: z.int(),
   ownerChatId: z.string(),
   ownerChatUsername: z.string(),
-  licenseStatus: z.enum(LICENSE_STATUSES),
+  licenseStatus,
   hwids: z.array(z.string()),
   ips: z.array(z.string()),
   notes: z.string(),

@@ -1,8 +1,16 @@
 import * as z from 'zod';
 import type { products } from '../db/schema';
-import { PRODUCT_TYPES } from '../enums';
-import { accountId, clearableText, id, ignored, limit, mustNotBeSent, text } from '../fields';
-import { toTimestamp } from '../time';
+import {
+  accountId,
+  clearableText,
+  id,
+  ignored,
+  limit,
+  mustNotBeSent,
+  productType,
+  text,
+} from '../fields';
+import { toTimestamp, wireTimestamp } from '../time';
 
 export type ProductRow = typeof products.$inferSelect;
 /** What a client can set of a product. */
@@ -14,7 +22,7 @@ const DEFAULT_LIMIT = 5;
 const fields = {
   name: text(255).trim().min(1),
   description: clearableText(10_000),
-  productType: z.enum(PRODUCT_TYPES),
+  productType,
   productTypeOther: clearableText(255),
   defaultMaxIPs: limit,
   defaultMaxHWIDs: limit,
@@ -68,10 +76,10 @@ export const product = z.strictObject({
   id: z.int(),
   name: z.string(),
   description: z.string(),
-  productType: z.enum(PRODUCT_TYPES),
+  productType,
   productTypeOther: z.string(),
-  createdDate: z.string(),
-  updatedDate: z.string(),
+  createdDate: wireTimestamp,
+  updatedDate: wireTimestamp,
   defaultMaxIPs: z.int(),
   defaultMaxHWIDs: z.int(),
   roleId: z.string().nullable(),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { requests } from '../db/schema';
-import { REQUEST_TYPES, RESPONSE_TYPES } from '../enums';
-import { toTimestamp } from '../time';
+import { requestType, responseType } from '../fields';
+import { toTimestamp, wireTimestamp } from '../time';
 import { timeOfRequestId } from './id';
 
 export type RequestRow = typeof requests.$inferSelect;
@@ -20,9 +20,9 @@ export const request = z.strictObject({
   operatingSystemVersion: z.string().nullable(),
   operatingSystemArchitecture: z.string().nullable(),
   javaVersion: z.string().nullable(),
-  requestDate: z.string(),
-  requestType: z.enum(REQUEST_TYPES),
-  responseType: z.enum(RESPONSE_TYPES),
+  requestDate: wireTimestamp,
+  requestType,
+  responseType,
   blockReason: z.string().nullable(),
   notes: z.null(),
   remarks: z.string().nullable(),

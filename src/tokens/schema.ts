@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { tokens } from '../db/schema';
 import { API_INTENTS } from '../enums';
-import { id, ignored, mustNotBeSent, text } from '../fields';
-import { timestamp, toOptionalTimestamp, toTimestamp } from '../time';
+import { apiIntent, id, ignored, mustNotBeSent, text } from '../fields';
+import { timestamp, toOptionalTimestamp, toTimestamp, wireTimestamp } from '../time';
 
 export type TokenRow = typeof tokens.$inferSelect;
 /** What a client can set of a token. */
@@ -11,7 +11,7 @@ export type TokenValues = Pick<TokenRow, 'name' | 'intents' | 'expiresAt'>;
 const fields = {
   name: text(255).trim().min(1),
   intents: z
-    .array(z.enum(API_INTENTS))
+    .array(apiIntent)
     .min(1)
     // Stored in the order of the interface, each once.
     .transform((intents) => API_INTENTS.filter((intent) => intents.includes(intent))),
@@ -49,12 +49,15 @@ export const tokenUpdate = z
 export const token = z.strictObject({
   id: z.int(),
   name: z.string(),
-  intents: z.array(z.enum(API_INTENTS)),
-  expiresAt: z.string().nullable(),
-  lastUsedAt: z.string().nullable(),
-  createdAt: z.string(),
-  updatedAt: z.string(),
+  intents: z.array(apiIntent),
+  expiresAt: wireTimestamp.nullable(),
+  lastUsedAt: wireTimestamp.nullable(),
+  createdAt: wireTimestamp,
+  updatedAt: wireTimestamp,
 });
+
+/** A token as it is answered once, when it is made. */
+export const createdToken = token.extend({ token: z.string() });
 
 export function toToken(row: TokenRow): z.infer<typeof token> {
   return {

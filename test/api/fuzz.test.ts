@@ -1,4 +1,3 @@
-import { exports } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { app } from '../../src/app';
@@ -13,6 +12,7 @@ import {
   historyOf,
   type License,
   type Product,
+  send,
   validate,
 } from '../support/client';
 import { ROOT_TOKEN } from '../support/root-token';
@@ -277,11 +277,8 @@ function rightBody(method: string, path: string, status: number, answer: string)
 
 async function expectSound({ method, path, headers, body }: Sent): Promise<number> {
   const url = `http://licet.test${path}`;
-  const response = await exports.default.fetch(
-    new Request(url, { method, headers, body, redirect: 'manual' }),
-  );
-  const { status } = response;
-  const answer = await response.text();
+  const response = await send(new Request(url, { method, headers, body, redirect: 'manual' }));
+  const { status, text: answer } = response;
   expect(status, answer).toBeLessThan(500);
   expect(status < 300 || status >= 400, `a redirect: ${status}`).toBe(true);
   expect(response.headers.has('Location')).toBe(status === 201);

@@ -1,4 +1,4 @@
-import { env, exports } from 'cloudflare:workers';
+import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   createBlacklist,
@@ -7,6 +7,7 @@ import {
   getLicense,
   historyOf,
   type Product,
+  send,
   validate,
 } from '../support/client';
 
@@ -232,7 +233,7 @@ describe('the body', () => {
       body: new TextEncoder().encode(JSON.stringify({ licenseKey, productId })),
     });
     expect(request.headers.has('Content-Type')).toBe(false);
-    expect((await exports.default.fetch(request)).status).toBe(200);
+    expect((await send(request)).status).toBe(200);
   });
 
   it('may begin with a byte-order mark and have blanks around', async () => {

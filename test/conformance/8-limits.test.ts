@@ -10,7 +10,7 @@ import {
   getLicense,
   historyOf,
   type License,
-  readAnswer,
+  send,
   validate,
 } from '../support/client';
 import { ROOT_TOKEN } from '../support/root-token';
@@ -53,7 +53,7 @@ async function postInChunks(
     headers: token === null ? {} : { TOKEN: token },
     body: stream,
   });
-  return { ...(await readAnswer(await exports.default.fetch(request))), bytesRead };
+  return { ...(await send(request)), bytesRead };
 }
 
 const KIB = 1024;

@@ -57,8 +57,8 @@ export function newIsolate(bindings: Partial<Bindings> = {}): Isolate {
   const isolateEnv = { ...env, ...bindings };
   async function send(method: string, path: string, options?: CallOptions): Promise<SentAnswer> {
     const context = createExecutionContext();
-    const response = await app.fetch(requestTo(method, path, options), isolateEnv, context);
-    const answer = await readAnswer(response);
+    const request = requestTo(method, path, options);
+    const answer = await readAnswer(request, await app.fetch(request, isolateEnv, context));
     return { ...answer, finished: finish(context) };
   }
   return {

@@ -7,7 +7,8 @@ import type { ApiIntent } from '../../src/enums';
 import { license } from '../../src/licenses/schema';
 import { product } from '../../src/products/schema';
 import { request as historyRecord } from '../../src/requests/schema';
-import { token as tokenWire } from '../../src/tokens/schema';
+import { createdToken, token as tokenWire } from '../../src/tokens/schema';
+import { checkAnswer } from './openapi';
 import { ROOT_TOKEN } from './root-token';
 
 /** A client of the service for tests: real requests to the Worker, in the same isolate. */
@@ -17,7 +18,7 @@ export type License = z.infer<typeof license>;
 export type Blacklist = z.infer<typeof blacklist>;
 export type HistoryRecord = z.infer<typeof historyRecord>;
 export type Customer = z.infer<typeof customer>;
-export type Token = z.infer<typeof tokenWire> & { token: string };
+export type Token = z.infer<typeof createdToken>;
 
 export interface Answer {
   status: number;
@@ -56,18 +57,21 @@ export const requestTo = (
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
 
-/** An answer, read to its end. */
-export async function readAnswer(response: Response): Promise<Answer> {
+/** An answer, read to its end, and held against the OpenAPI document. */
+export async function readAnswer(request: Request, response: Response): Promise<Answer> {
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, json: parse(text) };
+  const answer = { status: response.status, headers: response.headers, text, json: parse(text) };
+  checkAnswer(request, answer);
+  return answer;
 }
 
+/** Sends any request to the service. */
+export const send = async (request: Request): Promise<Answer> =>
+  readAnswer(request, await exports.default.fetch(request));
+
 /** Sends a request to any path of the service. */
-export const call = async (
-  method: string,
-  path: string,
-  options: CallOptions = {},
-): Promise<Answer> => readAnswer(await exports.default.fetch(requestTo(method, path, options)));
+export const call = (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
+  send(requestTo(method, path, options));
 
 /** Sends a request under /api/v2 and expects a status; the body comes back checked by a schema. */
 async function expectWire<Schema extends z.ZodType>(
@@ -106,7 +110,7 @@ export const createBlacklist = (body: object) =>
   });
 
 export const createToken = (intents: readonly ApiIntent[], body: object = {}) =>
-  expectWire(tokenWire.extend({ token: tokenWire.shape.name }), 201, 'POST', '/tokens', {
+  expectWire(createdToken, 201, 'POST', '/tokens', {
     body: { name: intents.join(), intents, ...body },
   });
 

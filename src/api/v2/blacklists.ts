@@ -13,9 +13,8 @@ import {
 import { entryOf } from '../../blacklists/rules';
 import { blacklistCreate, blacklistUpdate, toBlacklist } from '../../blacklists/schema';
 import { isUniqueViolation, openDatabase } from '../../db/client';
-import { LICENSE_DATA_TYPES } from '../../enums';
 import { ApiError, notFound } from '../../errors';
-import { idText } from '../../fields';
+import { idText, licenseDataType } from '../../fields';
 import { refuseUnknownProduct } from '../../products/rules';
 import { change, checkSameId } from './change';
 import { setETag } from './etag';
@@ -25,7 +24,7 @@ import { listResponse, pageQuery, searchText } from './list';
 const blacklistPath = z.object({ id: idText });
 const blacklistQuery = z.strictObject({
   ...pageQuery,
-  licenseDataType: z.enum(LICENSE_DATA_TYPES).optional(),
+  licenseDataType: licenseDataType.optional(),
   productId: idText.optional(),
   q: searchText,
 });

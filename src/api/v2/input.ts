@@ -26,8 +26,14 @@ function describeError(target: keyof ValidationTargets, error: z.core.$ZodError)
   return messages.slice(0, MAX_MESSAGES).join('; ');
 }
 
+/** Which part of a request a validator checks, and by which schema. */
+export interface Input {
+  readonly target: keyof ValidationTargets;
+  readonly schema: z.ZodType;
+}
+
 /** Checks a part of the request; what does not fit answers 400 and names the field [7]. */
-const input = <Target extends keyof ValidationTargets, Schema extends z.ZodType>(
+const validator = <Target extends keyof ValidationTargets, Schema extends z.ZodType>(
   target: Target,
   schema: Schema,
 ) =>
@@ -35,11 +41,23 @@ const input = <Target extends keyof ValidationTargets, Schema extends z.ZodType>
     if (!result.success) throw new ApiError(400, describeError(target, result.error));
   });
 
+/** A validator that tells what it checks, for the OpenAPI document. */
+const input = <Target extends keyof ValidationTargets, Schema extends z.ZodType>(
+  target: Target,
+  schema: Schema,
+) => Object.assign(validator(target, schema), { target, schema });
+
+const isInput = (handler: object): handler is Input => 'target' in handler && 'schema' in handler;
+
+/** What a route's validator checks; undefined for a handler that is none. */
+export const declaredInput = (handler: object): Input | undefined =>
+  isInput(handler) ? handler : undefined;
+
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /** The body as the schema has it; 413 over 1 MiB. Read only for who may send it. */
 export function body<Schema extends z.ZodType>(schema: Schema) {
-  const validate = input('json', schema);
+  const validate = validator('json', schema);
   const readAndValidate: typeof validate = async function readAndValidate(c, next) {
     const text = await readBody(c.req.raw, MAX_BODY_BYTES);
     if (text === null) throw new ApiError(413, `Body must be at most ${MAX_BODY_BYTES} bytes`);
@@ -49,7 +67,7 @@ export function body<Schema extends z.ZodType>(schema: Schema) {
     c.req.raw = new Request(c.req.raw, { headers, body: text });
     return validate(c, next);
   };
-  return readAndValidate;
+  return Object.assign(readAndValidate, { target: 'json', schema });
 }
 
 /** The path's parameters as the schema has them. */

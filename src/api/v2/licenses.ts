@@ -3,9 +3,8 @@ import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
 import { openDatabase } from '../../db/client';
-import { LICENSE_PLATFORMS, LICENSE_STATUSES, LICENSE_TYPES } from '../../enums';
 import { ApiError, notFound } from '../../errors';
-import { idText, text } from '../../fields';
+import { idText, licensePlatform, licenseStatus, licenseType, text } from '../../fields';
 import { foldLicenseKey } from '../../licenses/key';
 import {
   countLicenses,
@@ -35,8 +34,8 @@ import { listResponse, type PageQuery, pageQuery, searchText } from './list';
 const licensePath = z.object({ id: idText });
 const licenseQuery = z.strictObject({
   ...pageQuery,
-  licenseStatus: z.enum(LICENSE_STATUSES).optional(),
-  licenseType: z.enum(LICENSE_TYPES).optional(),
+  licenseStatus: licenseStatus.optional(),
+  licenseType: licenseType.optional(),
   productId: idText.optional(),
   q: searchText,
 });
@@ -101,7 +100,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
   .get(
     '/by-platform/:platform/:platformId',
     canRead,
-    path(z.object({ platform: z.enum(LICENSE_PLATFORMS), platformId: text(255) })),
+    path(z.object({ platform: licensePlatform, platformId: text(255) })),
     query(licenseQuery),
     (c) => {
       const filter = c.req.valid('query');

@@ -3,9 +3,8 @@ import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
 import { openDatabase } from '../../db/client';
-import { PRODUCT_TYPES } from '../../enums';
 import { ApiError, notFound } from '../../errors';
-import { idText } from '../../fields';
+import { idText, productType } from '../../fields';
 import {
   countProducts,
   deleteProduct,
@@ -23,7 +22,7 @@ import { listResponse, pageQuery, searchText } from './list';
 const productPath = z.object({ id: idText });
 const productQuery = z.strictObject({
   ...pageQuery,
-  productType: z.enum(PRODUCT_TYPES).optional(),
+  productType: productType.optional(),
   q: searchText,
 });
 

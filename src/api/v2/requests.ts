@@ -4,7 +4,7 @@ import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
 import { openDatabase } from '../../db/client';
 import { notFound } from '../../errors';
-import { address, hardwareId, idText } from '../../fields';
+import { address, booleanText, hardwareId, idText } from '../../fields';
 import { countRequests, findRequest, listRequests } from '../../requests/queries';
 import { toRequest } from '../../requests/schema';
 import { timestamp } from '../../time';
@@ -24,10 +24,7 @@ const requestQuery = z.strictObject({
   productId: idText.optional(),
   ip: address.optional(),
   hwid: hardwareId.optional(),
-  valid: z
-    .enum(['true', 'false'])
-    .transform((value) => value === 'true')
-    .optional(),
+  valid: booleanText.optional(),
   from: timestampText.optional(),
   to: timestampText.optional(),
 });

@@ -7,7 +7,7 @@ import { openDatabase } from '../../db/client';
 import { notFound } from '../../errors';
 import { idText } from '../../fields';
 import { countTokens, findToken, insertToken, listTokens, updateToken } from '../../tokens/queries';
-import { tokenCreate, tokenUpdate, toToken } from '../../tokens/schema';
+import { type createdToken, tokenCreate, tokenUpdate, toToken } from '../../tokens/schema';
 import { change, checkSameId } from './change';
 import { setETag } from './etag';
 import { body, path, query } from './input';
@@ -40,7 +40,8 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const row = await insertToken(openDatabase(c.env.DB), values, Date.now());
     setETag(c, row);
     // The only time that the secret is shown.
-    return c.json({ ...toToken(row), token }, 201, { Location: `/api/v2/tokens/${row.id}` });
+    const created: z.infer<typeof createdToken> = { ...toToken(row), token };
+    return c.json(created, 201, { Location: `/api/v2/tokens/${row.id}` });
   })
   .put('/:id', all, path(tokenPath), body(tokenUpdate), async (c) => {
     const db = openDatabase(c.env.DB);

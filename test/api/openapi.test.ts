@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import committed from '../../docs/openapi.json?raw';
+import { declaredRoutes, openApiDocument, templateOf } from '../../src/api/openapi/document';
+import { OPERATIONS } from '../../src/api/openapi/operations';
+import { parseRequest } from '../../src/validation/request';
+import { ENDPOINTS } from '../support/endpoints';
+import { document, misfitsOf, resolved } from '../support/openapi';
+
+/** The OpenAPI document and the service are one: every answer of the other tests is held against it. */
+
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({
+    endpoint: `${method.toUpperCase()} ${path}`,
+    operation,
+  })),
+);
+
+it('is committed as it is made', () => {
+  const made = `${JSON.stringify(openApiDocument(), null, 2)}\n`;
+  expect(committed === made, 'Run npm run openapi').toBe(true);
+});
+
+describe('its operations', () => {
+  it('are the routes of the service, with the intents that guard them', () => {
+    const declared = declaredRoutes().map(({ method, path, intents }) => [
+      `${method} ${templateOf(path)}`,
+      intents ?? [],
+    ]);
+    const listed = operations.map(({ endpoint, operation }) => [endpoint, operation['x-intents']]);
+    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(declared));
+    expect(listed.length).toBeGreaterThan(Object.keys(ENDPOINTS).length);
+  });
+
+  it('are none but those of a route', () => {
+    const routes = declaredRoutes().map(({ method, path }) => `${method} ${path}`);
+    expect(Object.keys(OPERATIONS).toSorted()).toEqual(routes.toSorted());
+  });
+
+  it('need the token wherever they have intents, and nowhere else', () => {
+    for (const { endpoint, operation } of operations) {
+      const needsToken = operation['x-intents'].length > 0;
+      expect(operation.security, endpoint).toEqual(needsToken ? [{ TOKEN: [] }] : []);
+    }
+  });
+});
+
+it('has an example for every body, and it fits', () => {
+  let examples = 0;
+  for (const { endpoint, operation } of operations) {
+    const { requestBody, responses } = operation;
+    const bodies = [requestBody, ...Object.values(responses).map(resolved)];
+    for (const part of bodies.flatMap((body) => Object.values(body?.content ?? {}))) {
+      expect(misfitsOf(part.example, part.schema), endpoint).toEqual([]);
+      examples++;
+    }
+  }
+  expect(examples).toBeGreaterThan(200);
+});
+
+describe('the body of a validation', () => {
+  const { properties = {}, required = [] } = document.components.schemas.ValidationRequest ?? {};
+  const minimum: Record<string, unknown> = { licenseKey: 'A-KEY', productId: 602 };
+  const parse = (body: object) => parseRequest(JSON.stringify(body), null);
+
+  it.each(Object.keys(properties))('is read with its %s', (name) => {
+    const value = { productId: 603, ip: '192.0.2.7' }[name] ?? `the ${name}`;
+    const parsed = parse({ ...minimum, [name]: value });
+    expect(parsed).toMatchObject({ ok: true });
+    expect(JSON.stringify(parsed)).toContain(JSON.stringify(value));
+  });
+
+  it('is refused without a required field', () => {
+    expect(required).toEqual(Object.keys(minimum));
+    for (const name of required) {
+      expect(parse({ ...minimum, [name]: undefined }).ok, name).toBe(false);
+    }
+  });
+});

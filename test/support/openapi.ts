@@ -1,0 +1,115 @@
+import { type Schema, Validator } from '@cfworker/json-schema';
+import * as z from 'zod';
+import text from '../../docs/openapi.json?raw';
+
+/** Holds the answers that tests receive against the OpenAPI document. */
+
+const jsonSchema: z.ZodType<Schema> = z.looseObject({});
+const media = z.record(
+  z.string(),
+  z.object({ schema: jsonSchema, example: z.unknown().optional() }),
+);
+const named = z.object({ name: z.string(), in: z.string(), description: z.string() });
+const reference = z.object({ $ref: z.string() });
+
+const response = z.object({
+  headers: z.record(z.string(), z.unknown()).default({}),
+  content: media.optional(),
+});
+const operation = z.object({
+  operationId: z.string(),
+  'x-intents': z.array(z.string()),
+  security: z.array(z.record(z.string(), z.array(z.string()))),
+  parameters: z.array(z.union([reference, named])),
+  requestBody: z.object({ content: media }).optional(),
+  responses: z.record(z.string(), z.union([reference, response])),
+});
+
+/** As much of the document as the tests look at. */
+export const document = z
+  .object({
+    paths: z.record(z.string(), z.record(z.string(), operation)),
+    components: z.object({
+      schemas: z.record(z.string(), jsonSchema),
+      responses: z.record(z.string(), response),
+      headers: z.record(z.string(), z.object({ required: z.boolean().default(false) })),
+    }),
+  })
+  .parse(JSON.parse(text));
+const { components, paths } = document;
+
+type Response = z.infer<typeof response>;
+
+export const resolved = (found: Response | z.infer<typeof reference>): Response | undefined =>
+  '$ref' in found ? components.responses[found.$ref.split('/').at(-1) ?? ''] : found;
+
+const validators = new Map<string, Validator>();
+
+/** What of a value does not fit a schema of the document; empty where all does. */
+export function misfitsOf(value: unknown, schema: Schema): string[] {
+  const key = JSON.stringify(schema);
+  const root = { ...schema, components: { schemas: components.schemas } };
+  const validator = validators.get(key) ?? new Validator(root, '2020-12');
+  validators.set(key, validator);
+  return validator
+    .validate(value)
+    .errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
+}
+
+/** Shipped clients double slashes and end with one. */
+const plainPath = (url: string): string =>
+  new URL(url).pathname.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1');
+
+const patterns = Object.entries(paths).map(([path, operations]) => ({
+  pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  operations,
+}));
+
+/** The answers that a request may get, by their status. */
+function responsesTo({ method, url }: Request): Record<string, Response | undefined> {
+  const path = plainPath(url);
+  const operations = patterns.find(({ pattern }) => pattern.test(path))?.operations;
+  const found = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
+  if (found) {
+    const { responses } = found;
+    return Object.fromEntries(
+      Object.entries(responses).map(([status, response]) => [status, resolved(response)]),
+    );
+  }
+  // What no operation is for: an unknown path, or another method.
+  const isLegacy = /^\/api\/v1(\/|$)/.test(path);
+  const $ref = `#/components/schemas/${isLegacy ? 'Refusal' : 'Error'}`;
+  const refused = { headers: {}, content: { 'application/json': { schema: { $ref } } } };
+  const statuses = [operations ? 405 : 404, ...(isLegacy ? [] : [401, 429, 500])];
+  return Object.fromEntries(statuses.map((status) => [status, refused]));
+}
+
+interface Received {
+  status: number;
+  headers: Headers;
+  text: string;
+  json: unknown;
+}
+
+function misfitsOfBody({ headers, text, json }: Received, { content }: Response): string[] {
+  if (content === undefined) return text === '' ? [] : ['has a body'];
+  const type = headers.get('Content-Type') ?? 'none';
+  const declared = Object.entries(content).find(([name]) => type.startsWith(name));
+  if (!declared) return [`has the content type ${type}`];
+  const [name, { schema }] = declared;
+  return misfitsOf(name === 'application/json' ? json : text, schema);
+}
+
+/** @throws where an answer is not one that the document declares for its request */
+export function checkAnswer(request: Request, answer: Received): void {
+  const response = responsesTo(request)[answer.status];
+  const what = `${request.method} ${request.url} answered ${answer.status}`;
+  if (!response) throw new Error(`${what}, which docs/openapi.json does not declare`);
+  const missing = Object.keys(response.headers).filter(
+    (name) => components.headers[name]?.required && !answer.headers.has(name),
+  );
+  const wrong = request.method === 'HEAD' ? [] : misfitsOfBody(answer, response);
+  const problems = [...missing.map((name) => `has no header ${name}`), ...wrong];
+  if (problems.length === 0) return;
+  throw new Error(`${what}, unlike docs/openapi.json: ${problems.join('; ')}\n${answer.text}`);
+}
