@@ -1,6 +1,7 @@
 import { and, asc, eq, isNotNull, isNull, lt, ne, sql } from 'drizzle-orm';
 import type { Database } from './client';
 import { changes } from './schema';
+import { isOneOf } from './search';
 
 /** The log of changes: what copies outside of the database go by. */
 
@@ -85,13 +86,7 @@ export async function settle(
     db
       .update(changes)
       .set({ publishedAt: null })
-      .where(
-        and(
-          // One parameter: a statement takes a hundred.
-          sql`${changes.subject} in (select value from json_each(${JSON.stringify(subjects)}))`,
-          wasPutBefore(now - SETTLING_MS),
-        ),
-      ),
+      .where(and(isOneOf(changes.subject, subjects), wasPutBefore(now - SETTLING_MS))),
     db
       .delete(changes)
       .where(

@@ -2,8 +2,9 @@ import { eq, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type Blacklist, type BlacklistEntry, indexBlacklist } from '../blacklists/blacklist';
 import { blacklists, changes, licenses, tokens } from '../db/schema';
+import { isOneOf } from '../db/search';
 import { API_INTENTS, type ApiIntent, LICENSE_DATA_TYPES, LICENSE_STATES } from '../enums';
-import { type LicenseSnapshot, selectSnapshot } from '../licenses/snapshot';
+import { type LicenseSnapshot, snapshotColumns } from '../licenses/snapshot';
 import type { Kind } from './store';
 
 /** What is published: licenses, tokens, and the blacklist (docs/edge.md shows what KV holds). */
@@ -43,12 +44,15 @@ export const licenseKind: Kind<LicenseSnapshot> = {
   kvKey: async (key) => `license:${await sha256Hex(key)}`,
   encode: (license) => JSON.stringify({ format: FORMAT.value, ...license }),
   decode: (text) => decode(publishedLicense, text),
-  async read(db, key, news) {
-    const [rows, [license = null]] = await db.batch([
-      news,
-      selectSnapshot(db, eq(licenses.licenseKeyFolded, key)),
+  async read(db, keys, changes) {
+    const [news, found] = await db.batch([
+      changes,
+      db
+        .select({ key: licenses.licenseKeyFolded, ...snapshotColumns })
+        .from(licenses)
+        .where(isOneOf(licenses.licenseKeyFolded, keys)),
     ]);
-    return [rows, license];
+    return [news, new Map(found.map(({ key, ...license }) => [key, license]))];
   },
 };
 
@@ -78,11 +82,12 @@ export const tokenKind: Kind<TokenSnapshot> = {
   kvKey: async (hash) => `token:${hash}`,
   encode: (token) => JSON.stringify({ format: FORMAT.value, ...token }),
   decode: (text) => decode(publishedToken, text),
-  async read(db, hash, news) {
-    const [rows, [token = null]] = await db.batch([
-      news,
+  async read(db, hashes, changes) {
+    const [news, found] = await db.batch([
+      changes,
       db
         .select({
+          hash: tokens.tokenHash,
           id: tokens.id,
           revision: tokens.revision,
           intents: tokens.intents,
@@ -91,9 +96,9 @@ export const tokenKind: Kind<TokenSnapshot> = {
           lastUsedAt: tokens.lastUsedAt,
         })
         .from(tokens)
-        .where(eq(tokens.tokenHash, hash)),
+        .where(isOneOf(tokens.tokenHash, hashes)),
     ]);
-    return [rows, token];
+    return [news, new Map(found.map(({ hash, ...token }) => [hash, token]))];
   },
 };
 
@@ -140,9 +145,9 @@ export const blacklistKind: Kind<Blacklist> = {
       ? indexBlacklist(published.revision, entries)
       : null;
   },
-  async read(db, _, news) {
-    const [rows, entries] = await db.batch([
-      news,
+  async read(db, [key = ''], newest) {
+    const [news, entries] = await db.batch([
+      newest,
       // The log has the revision, in one row also where the blacklist is empty.
       db
         .select({
@@ -156,16 +161,14 @@ export const blacklistKind: Kind<Blacklist> = {
         .leftJoin(blacklists, sql`true`)
         .where(eq(changes.subject, 'blacklist')),
     ]);
-    return [
-      rows,
-      indexBlacklist(
-        entries[0]?.listRevision ?? 1,
-        entries.flatMap(({ licenseDataType, data, productId, reason }) =>
-          licenseDataType === null || data === null
-            ? []
-            : [{ licenseDataType, data, productId, reason: reason ?? '' }],
-        ),
+    const blacklist = indexBlacklist(
+      entries[0]?.listRevision ?? 1,
+      entries.flatMap(({ licenseDataType, data, productId, reason }) =>
+        licenseDataType === null || data === null
+          ? []
+          : [{ licenseDataType, data, productId, reason: reason ?? '' }],
       ),
-    ];
+    );
+    return [news, new Map([[key, blacklist]])];
   },
 };

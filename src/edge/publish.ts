@@ -64,7 +64,7 @@ export class Publisher {
       for (let round = 0; round < MAX_ROUNDS; round++) {
         if (performance.now() - own.startedAt > MAX_PUTTING_MS) break;
         own.again = false;
-        const [[change], value] = await kind.read(this.#db, key, selectChange(this.#db, subject));
+        const [change, value] = await this.#read(kind, key);
         if (change && !hasOverwritten && isSpreading(change)) return;
         try {
           await inTime(this.#put(kind, key, value), PUT_PATIENCE_MS);
@@ -103,12 +103,22 @@ export class Publisher {
   async isPublished<Value extends Snapshot>(
     kind: Kind<Value>,
     key: string,
-    { subject, revision }: Change,
+    { revision }: Change,
   ): Promise<boolean> {
     const published = await readPublished(kind, this.#kv, key);
     if (published) return published.revision === revision;
-    const [, value] = await kind.read(this.#db, key, selectChange(this.#db, subject));
+    const [, value] = await this.#read(kind, key);
     return value === null;
+  }
+
+  /** The row as it is now, and its last change if the log still has it. */
+  async #read<Value extends Snapshot>(
+    kind: Kind<Value>,
+    key: string,
+  ): Promise<[Change | undefined, Value | null]> {
+    const lastChange = selectChange(this.#db, subjectOf(kind.name, key));
+    const [[change], rows] = await kind.read(this.#db, [key], lastChange);
+    return [change, rows.get(key) ?? null];
   }
 }
 

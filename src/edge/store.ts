@@ -4,6 +4,7 @@ import { logFailure } from '../log';
 import { BoundedMap } from './bounded-map';
 import type { ChangeFeed } from './feed';
 import { DATABASE_PATIENCE_MS, inTime } from './in-time';
+import { GroupReader } from './lookups';
 import type { Publisher } from './publish';
 import { type Loads, share } from './share';
 
@@ -28,8 +29,12 @@ export interface Kind<Value extends Snapshot> {
   encode(value: Value): string;
   /** What a value in KV says; null where it is corrupt or in another format. */
   decode(text: string): Value | null;
-  /** The row at the primary, and the changes that are asked for in the same round trip. */
-  read(db: Database, key: string, changes: ChangeSelect): Promise<[Change[], Value | null]>;
+  /** The rows at the primary, by key, and the changes that are asked for in the same round trip. */
+  read(
+    db: Database,
+    keys: readonly string[],
+    changes: ChangeSelect,
+  ): Promise<[Change[], ReadonlyMap<string, Value>]>;
 }
 
 /** Between these a copy in memory is given up: not all at once. */
@@ -49,6 +54,11 @@ const KV_CACHE_SECONDS = 30;
  */
 const OUTDATED_MS = 15 * 60_000;
 const KV_PATIENCE_MS = 2_000;
+/**
+ * After so many unknown keys in a row somebody is trying keys out: KV, which has none of them, is not
+ * asked before the database, where a group of keys is one question. The first known key ends it.
+ */
+const MAX_UNKNOWN_IN_A_ROW = 20;
 
 /**
  * The snapshots of one kind as an isolate sees them: in its memory, else published in KV, else in
@@ -66,6 +76,8 @@ export class SnapshotStore<Value extends Snapshot> {
   readonly #unknown = new BoundedMap<string, number>(MAX_UNKNOWN);
   readonly #outdated = new Map<string, { revision: number; since: number }>();
   readonly #loads: Loads<Value | null> = new Map();
+  readonly #rows = new GroupReader<Value>((keys) => this.#readRows(keys));
+  #unknownInARow = 0;
 
   constructor(
     kind: Kind<Value>,
@@ -174,21 +186,17 @@ export class SnapshotStore<Value extends Snapshot> {
 
   async #load(key: string, afterAnswer: AfterAnswer): Promise<Value | null> {
     const wasInTouch = this.#feed.isInTouch();
-    if (wasInTouch) {
+    if (wasInTouch && this.#unknownInARow < MAX_UNKNOWN_IN_A_ROW) {
       const published = await this.#readPublished(key);
       if (published && this.#feed.isInTouch() && !this.#isUnheardOf(key, published)) {
         this.keep(key, published);
         return published;
       }
     }
-    let answer: [Change[], Value | null];
-    const reading = this.#feed.begin();
+    let value: Value | null;
     try {
-      if (this.#feed.isUnreachable()) throw new Error('The database did not answer a moment ago');
-      const changes = selectChanges(this.#db, reading.from);
-      answer = await inTime(this.#kind.read(this.#db, key, changes), DATABASE_PATIENCE_MS);
+      value = await this.#rows.find(key);
     } catch (error) {
-      this.#feed.miss(reading);
       if (this.#feed.isBlind()) throw error;
       const published = await this.#readPublished(key);
       if (published) this.keep(key, published);
@@ -196,15 +204,33 @@ export class SnapshotStore<Value extends Snapshot> {
       if (!copy) throw error;
       return copy;
     }
-    const [news, value] = answer;
-    this.#feed.take(reading, news);
     if (value) {
+      this.#unknownInARow = 0;
       this.keep(key, value);
       if (wasInTouch && this.#publisher.isWorking()) afterAnswer(this.publish(key));
-    } else if (this.isCurrent(key, null) && key.length <= MAX_KEY_LENGTH) {
-      this.#unknown.set(key, performance.now() + UNKNOWN_MS);
+    } else {
+      this.#unknownInARow++;
+      if (this.isCurrent(key, null) && key.length <= MAX_KEY_LENGTH) {
+        this.#unknown.set(key, performance.now() + UNKNOWN_MS);
+      }
     }
     return value;
+  }
+
+  /** Reads rows at the primary, and takes in the news. */
+  async #readRows(keys: readonly string[]): Promise<ReadonlyMap<string, Value>> {
+    const reading = this.#feed.begin();
+    try {
+      if (this.#feed.isUnreachable()) throw new Error('The database did not answer a moment ago');
+      const changes = selectChanges(this.#db, reading.from);
+      const answer = this.#kind.read(this.#db, keys, changes);
+      const [news, rows] = await inTime(answer, DATABASE_PATIENCE_MS);
+      this.#feed.take(reading, news);
+      return rows;
+    } catch (error) {
+      this.#feed.miss(reading);
+      throw error;
+    }
   }
 
   /** What KV has, if it is no older than the log tells; null too where KV cannot be read. */

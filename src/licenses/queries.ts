@@ -10,6 +10,7 @@ import {
   isNull,
   lte,
   ne,
+  not,
   or,
   type SQL,
   sql,
@@ -19,7 +20,7 @@ import { foldEmail } from '../customers/schema';
 import type { Database } from '../db/client';
 import type { Page } from '../db/page';
 import { bindings, customers, licenses } from '../db/schema';
-import { containsText, equalsAll } from '../db/search';
+import { containsText, equalsAll, isOneOf } from '../db/search';
 import type { LicenseDataType, LicensePlatform, LicenseStatus } from '../enums';
 import { boundValues } from './bindings';
 import { foldLicenseKey, newLicenseKey } from './key';
@@ -243,7 +244,7 @@ function rebind(
       and(
         eq(bindings.licenseId, licenseId),
         eq(bindings.kind, kind),
-        sql`${bindings.value} not in (select value from json_each(${JSON.stringify(values)}))`,
+        not(isOneOf(bindings.value, values)),
         condition,
       ),
     );

@@ -1,5 +1,3 @@
-import type { SQL } from 'drizzle-orm';
-import type { Database } from '../db/client';
 import { licenses } from '../db/schema';
 import type { LicenseState } from '../enums';
 import { boundValues } from './bindings';
@@ -22,19 +20,15 @@ export interface LicenseSnapshot {
   totalRequests: number;
 }
 
-/** The select of a license's snapshot, to be run alone or in a batch. */
-export const selectSnapshot = (db: Database, where: SQL) =>
-  db
-    .select({
-      id: licenses.id,
-      revision: licenses.revision,
-      productId: licenses.productId,
-      state: licenses.state,
-      expiresAt: licenses.expiresAt,
-      maxIPs: licenses.maxIPs,
-      maxHWIDs: licenses.maxHWIDs,
-      totalRequests,
-      ...boundValues,
-    })
-    .from(licenses)
-    .where(where);
+/** The columns of a license's snapshot. */
+export const snapshotColumns = {
+  id: licenses.id,
+  revision: licenses.revision,
+  productId: licenses.productId,
+  state: licenses.state,
+  expiresAt: licenses.expiresAt,
+  maxIPs: licenses.maxIPs,
+  maxHWIDs: licenses.maxHWIDs,
+  totalRequests,
+  ...boundValues,
+};

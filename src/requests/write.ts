@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { type Change, selectChanges } from '../db/changes';
 import type { Database } from '../db/client';
 import { licenseTotals, requests } from '../db/schema';
+import { isOneOf } from '../db/search';
 import { newRequestId, nextRequestId } from './id';
 
 /** A history record before it has an id [2.4]. */
@@ -155,11 +156,11 @@ async function findCollided(
 ): Promise<IdentifiedRequest[]> {
   const insertedIds = new Set(inserted.map(({ id }) => id));
   const others = rows.filter(({ id }) => !insertedIds.has(id));
-  const ids = JSON.stringify(others.map(({ id }) => id));
+  const ids = others.map(({ id }) => id);
   const stored = await db
     .select({ nonce: requests.nonce })
     .from(requests)
-    .where(sql`${requests.id} in (select value from json_each(${ids}))`);
+    .where(isOneOf(requests.id, ids));
   const nonces = new Set(stored.map(({ nonce }) => nonce));
   return others.filter(({ nonce }) => !nonces.has(nonce));
 }

@@ -4,7 +4,7 @@ import { retry } from '../db/retry';
 import { bindings, licenses } from '../db/schema';
 import type { Edge } from '../edge/edge';
 import { DATABASE_PATIENCE_MS, inTime } from '../edge/in-time';
-import { type LicenseSnapshot, selectSnapshot } from '../licenses/snapshot';
+import { type LicenseSnapshot, snapshotColumns } from '../licenses/snapshot';
 import type { ValidationRequest } from './request';
 
 /** A program waits for the answer, so not for long. */
@@ -59,7 +59,7 @@ export async function claim(
     const [, , [current = null], news] = await db.batch([
       bind,
       moveRevision,
-      selectSnapshot(db, eq(licenses.id, license.id)),
+      db.select(snapshotColumns).from(licenses).where(eq(licenses.id, license.id)),
       selectChanges(db, reading.from),
     ]);
     feed.take(reading, news);

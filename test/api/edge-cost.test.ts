@@ -295,6 +295,40 @@ describe('an unknown key', () => {
     expect(isolate.steps()).toEqual(['license', 'record']);
   });
 
+  it('that follows twenty others is looked for in the database alone, until one is known', async () => {
+    const [license, cold] = [await newLicense(), await newLicense()];
+    const isolate = await newIsolateInTouch();
+    for (let key = 1; key < 20; key++) await (await isolate.validate(unknown())).recorded;
+    expect(isolate.kvNames()).toHaveLength(19);
+    isolate.reset();
+
+    await (await isolate.validate(unknown())).recorded;
+    expect(isolate.steps()).toEqual(['license', 'record']);
+    expect(isolate.kvNames()).toEqual([]);
+
+    const { status, recorded } = await isolate.validate(askFor(license));
+    expect(status).toBe(200);
+    await recorded;
+    isolate.reset();
+    expect((await isolate.validate(askFor(cold))).status).toBe(200);
+    expect(isolate.kvNames()).toEqual(['get']);
+  });
+
+  it('costs no round trip of its own where others come at the same moment', async () => {
+    const isolate = await newIsolateInTouch();
+    const license = await newLicense();
+    for (let key = 0; key < 20; key++) await (await isolate.validate(unknown())).recorded;
+    isolate.reset();
+
+    const bodies = Array.from({ length: 40 }, unknown);
+    const asked = [...bodies, askFor(license)].map((body) => isolate.validate(body));
+    const answers = await Promise.all(asked);
+    expect(answers.map(({ status }) => status)).toEqual([...bodies.map(() => 400), 200]);
+    await Promise.all(answers.map(({ recorded }) => recorded));
+    const reads = isolate.steps().filter((step) => step === 'license');
+    expect(reads.length).toBeLessThanOrEqual(4);
+  });
+
   it('of a thousand characters is not remembered: memory is for keys that may exist', async () => {
     const isolate = await newIsolateInTouch();
     const body = { licenseKey: 'x'.repeat(1_000), productId: product.id };

@@ -480,7 +480,7 @@ describe('two publishers at once', () => {
 });
 
 describe('a database that is set back', () => {
-  const TABLES = ['licenses', 'bindings', 'tokens', 'blacklists', 'changes'];
+  const TABLES = ['licenses', 'license_totals', 'bindings', 'tokens', 'blacklists', 'changes'];
 
   /** As Time Travel does: all rows are what they were, and the log of changes too. */
   async function remember(): Promise<() => Promise<void>> {

@@ -8,8 +8,8 @@ const STEPS = {
   settle: 'set "published_at"',
   'token used': 'update "tokens"',
   blacklist: 'left join "blacklists" on true',
-  token: '"token_hash" = ?',
-  license: '"license_key_folded" = ?',
+  token: '"token_hash" in',
+  license: '"license_key_folded" in',
   news: 'from "changes"',
 };
 
