@@ -13,7 +13,8 @@ it('the queue that wrangler.toml has in comments can be switched on', () => {
     const config = join(folder, 'wrangler.toml');
     writeFileSync(
       config,
-      settings.replace('"src/index.ts"', JSON.stringify(resolve('src/index.ts'))) + queue,
+      settings.replaceAll(/"(src\/index.ts|public)"/g, (_, path) => JSON.stringify(resolve(path))) +
+        queue,
     );
     const options = ['deploy', '--dry-run', '--config', config, '--outdir', join(folder, 'out')];
     const output = execFileSync('wrangler', options, { encoding: 'utf8', stdio: 'pipe' });

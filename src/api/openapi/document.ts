@@ -31,7 +31,7 @@ customers and blacklists.
 
 All of v2 but the health check takes an API token in the header \`TOKEN\`; any one of an operation's
 \`x-intents\` opens it. Bodies are JSON, whatever the content type says. An unknown path answers 404, and
-a path with another method 405 with \`Allow\`; both have the body of an error.
+a path with another method 405 with \`Allow\`, in the body of any other refusal.
 
 Numbers in brackets are sections of the interface (\`docs/interface.md\`).`;
 
