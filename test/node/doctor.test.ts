@@ -1,0 +1,300 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { readRootToken } from '../../scripts/root-token.ts';
+import { freePort, newFolder, startService } from './service.ts';
+
+/** `npm run doctor`, against the service and against servers that do to requests what may be done to them. */
+
+const folder = newFolder();
+const certificate = join(folder, 'certificate.pem');
+const key = join(folder, 'key.pem');
+beforeAll(() => {
+  execFileSync(
+    'openssl',
+    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost'
+      .concat(` -addext subjectAltName=DNS:localhost -keyout ${key} -out ${certificate}`)
+      .split(' '),
+    { stdio: 'pipe' },
+  );
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const tlsOptions = () => ({ key: readFileSync(key), cert: readFileSync(certificate) });
+
+interface Ending {
+  code: number | null;
+  output: string;
+}
+
+const doctor = (args: string[], variables: NodeJS.ProcessEnv = {}): Promise<Ending> =>
+  new Promise((resolve) => {
+    const env = { ...process.env, ...variables };
+    const command = ['scripts/doctor.ts', ...args];
+    const child = execFile(process.execPath, command, { env }, (_, out, err) =>
+      resolve({ code: child.exitCode, output: out + err }),
+    );
+  });
+
+function json(answer: ServerResponse, status: number, body: object): void {
+  answer.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+}
+const page = (answer: ServerResponse, status: number, text: string, headers = {}) =>
+  answer.writeHead(status, { 'Content-Type': 'text/html', ...headers }).end(`<html>${text}</html>`);
+
+/** Answers as the service does. */
+function answerRightly({ method, url }: IncomingMessage, answer: ServerResponse): void {
+  if (url === '/api/v2/healthy') answer.end('healthy');
+  else if (url === '/api/v2/ping') json(answer, 401, { message: 'No token', accepted_intents: [] });
+  else json(answer, method === 'POST' ? 400 : 405, { valid: false, message: 'No' });
+}
+
+/** What stands before a service, and does not let every request through. */
+interface Fault {
+  meets: (request: IncomingMessage) => boolean;
+  answer: (answer: ServerResponse, request: IncomingMessage) => void;
+}
+
+/** What the doctor says of a server with a fault; with `tls` it speaks https. */
+async function examine(
+  { meets, answer }: Fault,
+  tls?: ServerOptions,
+  variables?: NodeJS.ProcessEnv,
+): Promise<Ending> {
+  const listener: RequestListener = (request, response) =>
+    meets(request) ? answer(response, request) : answerRightly(request, response);
+  const server = tls ? createHttpsServer(tls, listener) : createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const ending = await doctor([`${tls ? 'https' : 'http'}://localhost:${port}`], variables);
+  server.close();
+  server.closeAllConnections();
+  return ending;
+}
+
+const all = () => true;
+const none: Fault = { meets: () => false, answer: () => {} };
+const isV1 = ({ url }: IncomingMessage) => url?.includes('/api/v1/') === true;
+
+const faults: [string, Fault, number, RegExp][] = [
+  [
+    'http that becomes https',
+    {
+      meets: all,
+      answer: (answer, { headers, url }) =>
+        answer.writeHead(301, { Location: `https://${headers.host}${url}` }).end(),
+    },
+    6,
+    /came {4}301, location: https:.*\n.*\n {4}change {2}.*"Always Use HTTPS": off/,
+  ],
+  [
+    'a log-in',
+    {
+      meets: all,
+      answer: (answer) =>
+        answer.writeHead(302, { Location: 'https://shop.cloudflareaccess.com/login' }).end(),
+    },
+    6,
+    /change {2}Zero Trust, "Access"/,
+  ],
+  [
+    'a redirect of doubled slashes',
+    {
+      meets: ({ url }) => url?.startsWith('//') === true,
+      answer: (answer) => answer.writeHead(308, { Location: '/api/v1/validate' }).end(),
+    },
+    1,
+    /✗ A validation at a doubled slash.*\n.*\n.*\n {4}breaks {2}programs whose.*slash.*\n.*Redirect Rules/,
+  ],
+  [
+    'a challenge for Java',
+    {
+      meets: ({ headers }) => headers['user-agent']?.startsWith('Java/') === true,
+      answer: (answer) => page(answer, 403, 'Just a moment', { 'cf-mitigated': 'challenge' }),
+    },
+    3,
+    /breaks {2}plugins and mods on game servers\n.*"Bot Fight Mode": off; "I'm Under Attack": off/,
+  ],
+  [
+    'an integrity check of browsers',
+    {
+      meets: ({ headers }) => headers['user-agent'] === undefined && headers.host !== undefined,
+      answer: (answer) => answer.writeHead(403).end('error code: 1010'),
+    },
+    3,
+    /✗ A validation without user agent(.*\n){4}.*"Browser Integrity Check": off/,
+  ],
+  [
+    'a rule that refuses forms',
+    {
+      meets: ({ headers }) => headers['content-type']?.includes('form') === true,
+      answer: (answer) => page(answer, 403, '<span class="cf-error-code">1020</span>'),
+    },
+    1,
+    /sent.*form-urlencoded\n(.*\n){2}.*"Custom rules": leave out/,
+  ],
+  [
+    'a reader of JSON that wants its content type',
+    {
+      meets: ({ method, headers }) => method === 'POST' && headers['content-type'] === undefined,
+      answer: (answer) => json(answer, 415, { message: 'Unsupported' }),
+    },
+    1,
+    /✗ A validation without user agent and content type(.*\n){2}.*came {4}415, /,
+  ],
+  [
+    'a page in place of the service',
+    { meets: all, answer: (answer) => page(answer, 200, 'Our shop') },
+    6,
+    /breaks {2}everybody\n {4}change {2}A page is here and not Licet/,
+  ],
+  [
+    'a page for a GET',
+    {
+      meets: ({ method }) => method === 'GET',
+      answer: (answer) => page(answer, 200, 'Welcome'),
+    },
+    3,
+    /✗ A GET in place of a POST(.*\n){3}.*breaks {2}programs that take any page for a yes/,
+  ],
+  [
+    'a refusal that says more',
+    {
+      meets: isV1,
+      answer: (answer) => json(answer, 400, { valid: false, message: 'No', path: '/' }),
+    },
+    4,
+    /See whether it is Licet/,
+  ],
+  [
+    'a refusal with the status of a yes',
+    { meets: isV1, answer: (answer) => json(answer, 200, { valid: false, message: 'No' }) },
+    4,
+    /came {4}200, /,
+  ],
+  [
+    'errors of v2 without their intents',
+    {
+      meets: ({ url }) => url === '/api/v2/ping',
+      answer: (answer) => json(answer, 401, { message: 'No token' }),
+    },
+    1,
+    /✗ A request of v2 without a token(.*\n){3}.*breaks {2}shops and tools/,
+  ],
+  [
+    'a service whose database is away',
+    {
+      meets: ({ method }) => method === 'POST',
+      answer: (answer) => json(answer, 503, { valid: false, message: 'Unavailable' }),
+    },
+    3,
+    /Are the migrations applied\?/,
+  ],
+  [
+    'no Worker behind the name',
+    { meets: all, answer: (answer) => page(answer, 522, 'Connection timed out') },
+    6,
+    /No Worker is at this address/,
+  ],
+  [
+    'a server that never answers some',
+    {
+      meets: ({ method, url }) => method === 'GET' && url === '/api/v1/validate',
+      answer: () => {},
+    },
+    1,
+    /✗ A GET in place of a POST\n.*\n {4}came {4}no answer: .*timeout/,
+  ],
+];
+
+describe.concurrent('npm run doctor', () => {
+  it('finds nothing wrong with the service, and leaves three requests in its history', async () => {
+    const service = await startService(join(folder, 'service'));
+    try {
+      const { code, output } = await doctor([service.address]);
+      expect(output).toContain('All is well.');
+      expect(output).not.toContain('✗');
+      expect(code).toBe(0);
+      const history = `${service.address}/api/v2/requests?licenseKey=LICET-DOCTOR&limit=1000`;
+      await vi.waitFor(
+        async () => {
+          const answer = await fetch(history, { headers: { TOKEN: readRootToken() ?? '' } });
+          expect(answer.headers.get('X-Total-Count')).toBe('3');
+        },
+        { timeout: 10_000 },
+      );
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it.each(faults)('finds %s', async (_, fault, count, says) => {
+    const { code, output } = await examine(fault);
+    expect(output).toMatch(says);
+    expect(output.match(/^✗/gm)).toHaveLength(count);
+    expect(output).toContain(`${count} would break something.`);
+    expect(code).toBe(1);
+  });
+
+  it('finds a certificate that nobody trusts', async () => {
+    const { code, output } = await examine(none, tlsOptions());
+    expect(output).toMatch(
+      /came {4}no answer: self-signed certificate.*\n.*\n.*"Edge Certificates"/,
+    );
+    expect(code).toBe(1);
+  });
+
+  it('finds https that is too new for Java 8', async () => {
+    const tls = { ...tlsOptions(), minVersion: 'TLSv1.3' } as const;
+    const { code, output } = await examine(none, tls, { NODE_EXTRA_CA_CERTS: certificate });
+    expect(output).toMatch(
+      /✗ A connection by TLS 1\.2\n(.*\n){2} {4}breaks {2}Java 8\n.*"Minimum TLS Version": 1\.2/,
+    );
+    expect(output).toMatch(/^1 would break something/m);
+    expect(code).toBe(1);
+  });
+
+  it('tells of https that is too new for Java 7, and does not fail', async () => {
+    const { code, output } = await examine(none, tlsOptions(), {
+      NODE_EXTRA_CA_CERTS: certificate,
+    });
+    expect(output).toMatch(/• A connection by TLS 1\.0\n(.*\n){2} {4}breaks {2}Java 7 and older/);
+    expect(output).toContain('All is well.');
+    expect(code).toBe(0);
+  });
+
+  it('speaks TLS 1.0 as Java 7 does', async () => {
+    const tls = { ...tlsOptions(), minVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' } as const;
+    const { output } = await examine(none, tls, { NODE_EXTRA_CA_CERTS: certificate });
+    expect(output).toMatch(/✓ A connection by TLS 1\.0/);
+  });
+
+  it('tries https and http where no port is named, and says when nothing answers', async () => {
+    const { code, output } = await doctor(['licet.invalid']);
+    expect(output).toContain('Nothing answers at https://licet.invalid or http://licet.invalid.');
+    expect(code).toBe(2);
+    expect(await doctor([`localhost:${await freePort()}`])).toMatchObject({ code: 2 });
+  });
+
+  it.each([[[]], [['a', 'b']], [['ftp://a']], [['--unknown']]])('refuses %j', async (args) => {
+    const { code, output } = await doctor(args);
+    expect(output).toContain('npm run doctor -- URL');
+    expect(code).toBe(2);
+  });
+
+  it('explains itself with --help', () => {
+    const options = { encoding: 'utf8' } as const;
+    expect(execFileSync('npm', ['run', 'doctor', '--', '--help'], options)).toContain(
+      'Exit status',
+    );
+  });
+});
