@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { clientTypes } from './client-types.ts';
 import { done } from './terminal.ts';
 
-/** `npm run openapi`: writes the OpenAPI document of the routes as they are. */
+/** `npm run openapi`: writes the OpenAPI document of the routes as they are, and the client's types. */
 
 const FILE = 'docs/openapi.json';
+const TYPES_FILE = 'packages/client/src/types.ts';
 
 const folder = mkdtempSync(join('node_modules', '.licet-openapi-'));
 try {
@@ -22,8 +24,11 @@ try {
     logLevel: 'error',
   });
   const { openApiDocument } = await import(pathToFileURL(outfile).href);
-  writeFileSync(FILE, `${JSON.stringify(openApiDocument(), null, 2)}\n`);
-  done(`${FILE} is written`);
+  const document = openApiDocument();
+  writeFileSync(FILE, `${JSON.stringify(document, null, 2)}\n`);
+  // As it was written: what JSON leaves out is not there.
+  writeFileSync(TYPES_FILE, clientTypes(JSON.parse(JSON.stringify(document))));
+  done(`${FILE} and ${TYPES_FILE} are written`);
 } finally {
   rmSync(folder, { recursive: true });
 }

@@ -27,6 +27,7 @@ await check('formatting and lint', 'biome', 'ci', '--error-on-warnings', '.');
 await check('types of the bindings', 'wrangler', 'types', ...typesOptions);
 await check('types of the service and its tests', 'tsc', '-p', '.');
 await check('types of the scripts', 'tsc', '-p', 'scripts');
+await check('types of the client', 'tsc', '-p', 'packages/client', '--noEmit');
 await check('bundle', 'wrangler', 'deploy', '--dry-run', '--outdir', join(folder, 'bundle'));
 
 const tests = spawnSync(

@@ -1,0 +1,391 @@
+import type {
+  ApiIntent,
+  LicensePlatform,
+  Operations,
+  Refusal,
+  ValidAnswer,
+  ValidationRequest,
+} from './types.js';
+
+export type * from './types.js';
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** The largest that the service takes: each page costs it a count of the whole list. */
+const PAGE_SIZE = 1000;
+const MAX_CHANGE_ATTEMPTS = 5;
+
+export interface LicetOptions {
+  /** Where the service runs, for example `https://licet.example`. */
+  url: string;
+  /** An API token. Health and `validate` need none. */
+  token?: string | undefined;
+  /** How long a call may take, its answer read to the end; 30 seconds unless set. */
+  timeoutMs?: number | undefined;
+  /** In place of the global `fetch`. */
+  fetch?: ((request: Request) => Promise<Response>) | undefined;
+}
+
+export interface CallOptions {
+  /** Ends the call early: it then fails with the signal's `reason`. */
+  signal?: AbortSignal | undefined;
+}
+
+/** A call that was refused, or got no answer. It never holds the token. */
+export class LicetError extends Error {
+  override readonly name = 'LicetError';
+  /** The HTTP status of the answer; 0 where there was none: no connection, or not in time. */
+  readonly status: number;
+  /** The intents any one of which opens the endpoint; empty where no token helps. */
+  readonly acceptedIntents: readonly ApiIntent[];
+  /** How long to wait before the next try, where the service says so (429). */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    status: number,
+    message: string,
+    details: {
+      acceptedIntents?: readonly ApiIntent[] | undefined;
+      retryAfterSeconds?: number | undefined;
+      cause?: unknown;
+    } = {},
+  ) {
+    super(message, { cause: details.cause });
+    this.status = status;
+    this.acceptedIntents = details.acceptedIntents ?? [];
+    this.retryAfterSeconds = details.retryAfterSeconds;
+  }
+}
+
+interface Call extends CallOptions {
+  query?: object | undefined;
+  body?: unknown;
+  ifMatch?: string | undefined;
+  /** False where the token has no business. */
+  isGuarded?: boolean;
+}
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** Of Licet, or of whatever answers in its place. */
+interface ErrorBody {
+  message?: string;
+  accepted_intents?: ApiIntent[];
+}
+
+/** The one place that speaks HTTP. */
+class Connection {
+  readonly #url: string;
+  readonly #token: string | undefined;
+  readonly #timeoutMs: number;
+  readonly #fetch: (request: Request) => Promise<Response>;
+
+  constructor({ url, token, timeoutMs, fetch: ownFetch }: LicetOptions) {
+    const { origin, pathname, protocol, username, password, search, hash } = new URL(url);
+    if (!/^https?:$/.test(protocol) || username || password || search || hash) {
+      throw new TypeError('url must be an http or https address without user, query or fragment');
+    }
+    // Else fetch would refuse the header, with a message that shows it.
+    if (token !== undefined && !/^[!-~]+$/.test(token)) {
+      throw new TypeError('token is empty, or has blanks or other characters that no token has');
+    }
+    this.#url = origin + pathname.replace(/\/+$/, '');
+    this.#token = token;
+    this.#timeoutMs = timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    // Not kept itself: it must not be called as a method.
+    this.#fetch = ownFetch ? (request) => ownFetch(request) : (request) => fetch(request);
+  }
+
+  /** Sends a request and reads the answer, whatever its status. */
+  async exchange(method: string, path: string, call: Call): Promise<Answer> {
+    const { query = {}, body, ifMatch, signal, isGuarded = true } = call;
+    const url = new URL(this.#url + path);
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    }
+    const headers = new Headers();
+    if (isGuarded && this.#token !== undefined) headers.set('TOKEN', this.#token);
+    if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
+    if (body !== undefined) headers.set('Content-Type', 'application/json');
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    try {
+      const request = new Request(url, {
+        method,
+        headers,
+        body: body === undefined ? null : JSON.stringify(body),
+        // The service sends none; followed elsewhere, one would take the token along.
+        redirect: 'manual',
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      });
+      const response = await this.#fetch(request);
+      const { status, headers: answered } = response;
+      return { status, headers: answered, text: await response.text() };
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
+      const why = timeout.aborted ? ` within ${this.#timeoutMs} ms` : '';
+      throw new LicetError(0, `No answer from ${this.#url}${why}`, { cause });
+    }
+  }
+
+  /** @throws LicetError where the answer is no JSON, and so not from Licet */
+  parse<Body>({ status, text }: Answer): Body {
+    try {
+      const body: Body = JSON.parse(text);
+      return body;
+    } catch {
+      throw new LicetError(status, `${this.#url} answered ${status}, and not as Licet does`);
+    }
+  }
+
+  fail(answer: Answer): never {
+    const { status, headers } = answer;
+    const body = this.parse<ErrorBody | null>(answer);
+    const retryAfter = headers.get('Retry-After') ?? '';
+    throw new LicetError(status, body?.message ?? `Status ${status}`, {
+      acceptedIntents: body?.accepted_intents,
+      retryAfterSeconds: /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined,
+    });
+  }
+
+  /** Sends a request that must succeed. */
+  async send(method: string, path: string, call: Call = {}): Promise<Answer> {
+    const answer = await this.exchange(method, path, call);
+    return answer.status >= 200 && answer.status < 300 ? answer : this.fail(answer);
+  }
+
+  async read<Body>(method: string, path: string, call: Call): Promise<Body> {
+    return this.parse<Body>(await this.send(method, path, call));
+  }
+}
+
+/** A part of what the document says of an operation; never where there is no such operation. */
+type Part<
+  Key extends string,
+  Name extends keyof Operations[keyof Operations],
+> = Key extends keyof Operations ? Operations[Key][Name] : never;
+
+type ItemOf<Key extends string> = Part<Key, 'answer'> extends (infer Item)[] ? Item : never;
+
+/** The `after` of the next page. Only that is read of the link: behind a proxy its host may be wrong. */
+function nextAfter(link: string | null): number | undefined {
+  const [, next] = /<([^>]*)>; *rel="next"/.exec(link ?? '') ?? [];
+  const after = next === undefined ? null : new URL(next, 'http://licet').searchParams.get('after');
+  return after === null ? undefined : Number(after);
+}
+
+type QueryOf<Key extends string> = Part<Key, 'query'> & { limit?: number | undefined };
+
+/** What can be listed, by the key of its operation. */
+class List<Key extends string> {
+  protected readonly connection: Connection;
+  protected readonly path: string;
+
+  constructor(connection: Connection, path: string) {
+    this.connection = connection;
+    this.path = path;
+  }
+
+  /** All of them, or with `limit` a page. The history answers 1,000 at most. */
+  list(query?: QueryOf<Key>, { signal }: CallOptions = {}): Promise<ItemOf<Key>[]> {
+    return this.connection.read('GET', this.path, { query, signal });
+  }
+
+  /**
+   * One after the other, without ever holding more than a page of them; `limit` is the size of a page,
+   * 1,000 unless set. What is made meanwhile may be among them or not.
+   */
+  async *iterate(
+    query?: QueryOf<Key>,
+    { signal }: CallOptions = {},
+  ): AsyncGenerator<ItemOf<Key>, void, undefined> {
+    let part: object = { ...query, limit: query?.limit ?? PAGE_SIZE };
+    for (;;) {
+      const answer = await this.connection.send('GET', this.path, { query: part, signal });
+      yield* this.connection.parse<ItemOf<Key>[]>(answer);
+      const after = nextAfter(answer.headers.get('Link'));
+      if (after === undefined) return;
+      part = { ...part, after };
+    }
+  }
+}
+
+/** What has ids. */
+class Collection<Path extends string> extends List<`GET ${Path}`> {
+  get(id: number, { signal }: CallOptions = {}): Promise<Part<`GET ${Path}/{id}`, 'answer'>> {
+    return this.connection.read('GET', `${this.path}/${id}`, { signal });
+  }
+}
+
+/** What can be changed. */
+class Changeable<Path extends string> extends Collection<Path> {
+  /** Changes the fields that are given. What somebody else changes meanwhile, see `change`. */
+  update(
+    id: number,
+    changes: Part<`PUT ${Path}/{id}`, 'body'>,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`PUT ${Path}/{id}`, 'answer'>> {
+    return this.connection.read('PUT', `${this.path}/${id}`, { body: changes, signal });
+  }
+
+  /**
+   * Changes an object by what it is: reads it, asks for the changes, and writes them only where nobody
+   * has changed it since (`If-Match`), else begins again, five times at most.
+   *
+   * @throws LicetError 412 where somebody else was faster each time
+   */
+  async change(
+    id: number,
+    changesOf: (
+      current: Part<`GET ${Path}/{id}`, 'answer'>,
+    ) => Part<`PUT ${Path}/{id}`, 'body'> | Promise<Part<`PUT ${Path}/{id}`, 'body'>>,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`PUT ${Path}/{id}`, 'answer'>> {
+    const path = `${this.path}/${id}`;
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.connection.send('GET', path, { signal });
+      const body = await changesOf(this.connection.parse(answer));
+      const ifMatch = answer.headers.get('ETag') ?? undefined;
+      try {
+        return await this.connection.read('PUT', path, { body, ifMatch, signal });
+      } catch (error) {
+        const isOvertaken = error instanceof LicetError && error.status === 412;
+        if (!isOvertaken || attempt === MAX_CHANGE_ATTEMPTS) throw error;
+      }
+    }
+  }
+}
+
+/** What can be made and deleted. */
+class Managed<Path extends string> extends Changeable<Path> {
+  create(
+    body: Part<`POST ${Path}`, 'body'>,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`POST ${Path}`, 'answer'>> {
+    return this.connection.read('POST', this.path, { body, signal });
+  }
+
+  async delete(id: number, { signal }: CallOptions = {}): Promise<void> {
+    await this.connection.send('DELETE', `${this.path}/${id}`, { signal });
+  }
+}
+
+const LICENSES = '/api/v2/licenses';
+
+class Licenses extends Managed<typeof LICENSES> {
+  /** The license with a key, compared without regard to case. @throws LicetError 404 where there is none */
+  findByKey(
+    licenseKey: string,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`GET ${typeof LICENSES}/by-license-key/{licenseKey}`, 'answer'>> {
+    return this.connection.read('GET', this.#pathOf('by-license-key', licenseKey), { signal });
+  }
+
+  /** The licenses of the customer with an e-mail, to `list` or `iterate`. */
+  byCustomerEmail(email: string) {
+    return this.#by<`GET ${typeof LICENSES}/by-customer-email/{email}`>('by-customer-email', email);
+  }
+
+  /** The licenses of an owner on a platform, to `list` or `iterate`. */
+  byPlatform(platform: LicensePlatform, platformId: string) {
+    return this.#by<`GET ${typeof LICENSES}/by-platform/{platform}/{platformId}`>(
+      'by-platform',
+      platform,
+      platformId,
+    );
+  }
+
+  /** The licenses of a customer, to `list` or `iterate`. */
+  byCustomerId(id: number) {
+    return this.#by<`GET ${typeof LICENSES}/by-customer-id/{customerId}`>('by-customer-id', id);
+  }
+
+  /** The licenses for a product, to `list` or `iterate`. */
+  byProductId(id: number) {
+    return this.#by<`GET ${typeof LICENSES}/by-product-id/{productId}`>('by-product-id', id);
+  }
+
+  /** The licenses of an owner on the chat service, to `list` or `iterate`. */
+  byChatId(chatId: string) {
+    return this.#by<`GET ${typeof LICENSES}/by-chat-id/{chatId}`>('by-chat-id', chatId);
+  }
+
+  #by<Key extends string>(...parts: (string | number)[]): List<Key> {
+    return new List<Key>(this.connection, this.#pathOf(...parts));
+  }
+
+  #pathOf(...parts: (string | number)[]): string {
+    return [this.path, ...parts.map(encodeURIComponent)].join('/');
+  }
+}
+
+/**
+ * A client of a Licet service: a resource at a time, each with `list`, `iterate`, `get`, and as far as
+ * the service has them `create`, `update`, `change` and `delete`. Nothing is sent twice but by
+ * `change`. What is refused or not answered throws `LicetError`.
+ */
+export class Licet {
+  readonly products: Managed<'/api/v2/products'>;
+  readonly licenses: Licenses;
+  readonly blacklists: Managed<'/api/v2/blacklists'>;
+  readonly requests: Collection<'/api/v2/requests'>;
+  readonly customers: Changeable<'/api/v2/customers'>;
+  readonly tokens: Managed<'/api/v2/tokens'>;
+  readonly #connection: Connection;
+
+  /** @throws TypeError where the url or the token cannot be one */
+  constructor(options: LicetOptions) {
+    const connection = new Connection(options);
+    this.#connection = connection;
+    this.products = new Managed(connection, '/api/v2/products');
+    this.licenses = new Licenses(connection, LICENSES);
+    this.blacklists = new Managed(connection, '/api/v2/blacklists');
+    this.requests = new Collection(connection, '/api/v2/requests');
+    this.customers = new Changeable(connection, '/api/v2/customers');
+    this.tokens = new Managed(connection, '/api/v2/tokens');
+  }
+
+  /**
+   * Asks whether a license may run, as a program does, without the token. A refusal is an answer; that
+   * nothing was decided (429, 503, no answer) throws.
+   */
+  validate(
+    request: ValidationRequest,
+    { signal }: CallOptions = {},
+  ): Promise<ValidAnswer | Refusal> {
+    return this.#validate('/api/v1/validate', { body: request, isGuarded: false, signal });
+  }
+
+  /** The same with the token: needs `LICENSE_VALIDATE` or `ALL_READ_WRITE`. */
+  validateWithToken(
+    request: ValidationRequest,
+    { signal }: CallOptions = {},
+  ): Promise<ValidAnswer | Refusal> {
+    return this.#validate('/api/v2/validate', { body: request, signal });
+  }
+
+  async #validate(path: string, call: Call): Promise<ValidAnswer | Refusal> {
+    const answer = await this.#connection.exchange('POST', path, call);
+    if (![200, 400, 413].includes(answer.status)) this.#connection.fail(answer);
+    const reply = this.#connection.parse<ValidAnswer | Refusal>(answer);
+    // Something else that answers in its place must not open a program.
+    return reply.valid === (answer.status === 200) ? reply : this.#connection.fail(answer);
+  }
+
+  /** Ends well where the service answers; needs no token. */
+  async healthy({ signal }: CallOptions = {}): Promise<void> {
+    await this.#expect('/api/v2/healthy', 'healthy', { isGuarded: false, signal });
+  }
+
+  /** Ends well where the token is live. */
+  async ping({ signal }: CallOptions = {}): Promise<void> {
+    await this.#expect('/api/v2/ping', 'pong', { signal });
+  }
+
+  async #expect(path: string, text: string, call: Call): Promise<void> {
+    const answer = await this.#connection.send('GET', path, call);
+    if (answer.text !== text) this.#connection.fail(answer);
+  }
+}

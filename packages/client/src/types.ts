@@ -1,0 +1,999 @@
+// Made by `npm run openapi` from the routes and schemas of the service. Do not edit.
+
+/** What a program asks [4.7]. Fields that are not known are ignored, numbers are taken for text. */
+export interface ValidationRequest {
+  /** The key, compared without regard to case. */
+  licenseKey: string;
+  /** The product that the program is. */
+  productId: number;
+  /** For the history. */
+  productVersion?: string | null | undefined;
+  /** The hardware ID to check and bind. */
+  hwid?: string | null | undefined;
+  /** The address to check and bind; without one, the connecting address. */
+  ip?: string | null | undefined;
+  /** For the history. */
+  operatingSystem?: string | null | undefined;
+  /** For the history. */
+  osVersion?: string | null | undefined;
+  /** For the history. */
+  osArchitecture?: string | null | undefined;
+  /** For the history. */
+  javaVersion?: string | null | undefined;
+  /** For the history. */
+  macAddress?: string | null | undefined;
+  /** Another name of `osVersion`; it wins where both are sent. */
+  operatingSystemVersion?: string | null | undefined;
+  /** Another name of `osArchitecture`; it wins where both are sent. */
+  operatingSystemArchitecture?: string | null | undefined;
+}
+
+/** What kind of program a product is. */
+export type ProductType = 'GAME_JAVA_PLUGIN' | 'GAME_JAVA_MOD' | 'GAME_BEDROCK_PLUGIN' | 'GAME_BEDROCK_MOD' | 'GAME_SERVER_SETUP' | 'WEB_APPLICATION' | 'DESKTOP_APPLICATION' | 'MOBILE_APPLICATION' | 'OTHER';
+
+/** A new product [4.2]. */
+export interface ProductCreate {
+  /** Set by the service: must not be sent. */
+  id?: null | undefined;
+  /** Set by the service: must not be sent. */
+  createdDate?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedDate?: null | undefined;
+  /** Need not be unique. */
+  name: string;
+  /** Free text. */
+  description?: string | null | undefined;
+  /** What kind of program it is. */
+  productType: ProductType;
+  /** Free text, for the product type `OTHER`. */
+  productTypeOther?: string | null | undefined;
+  /** `maxIPs` of licenses that name none; 5 unless set. */
+  defaultMaxIPs?: number | null | undefined;
+  /** `maxHWIDs` of licenses that name none; 5 unless set. */
+  defaultMaxHWIDs?: number | null | undefined;
+  /** A role on the chat service. */
+  roleId?: string | number | null | undefined;
+  /** A role on the chat service, for buyers. */
+  purchaseRoleId?: string | number | null | undefined;
+  /** The page of the product. */
+  url?: string | null | undefined;
+  /** The image of the product. */
+  imageUrl?: string | null | undefined;
+}
+
+/** What is to change of a product: a field left out keeps its value [4.8]. */
+export interface ProductUpdate {
+  /** Set by the service, and never used again. Programs are compiled with it. */
+  id?: number | undefined;
+  /** Set by the service: taken, and not changed. */
+  createdDate?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  updatedDate?: unknown | undefined;
+  /** Need not be unique. */
+  name?: string | undefined;
+  /** Free text. */
+  description?: string | null | undefined;
+  /** What kind of program it is. */
+  productType?: ProductType | undefined;
+  /** Free text, for the product type `OTHER`. */
+  productTypeOther?: string | null | undefined;
+  /** `maxIPs` of licenses that name none; 5 unless set. */
+  defaultMaxIPs?: number | undefined;
+  /** `maxHWIDs` of licenses that name none; 5 unless set. */
+  defaultMaxHWIDs?: number | undefined;
+  /** A role on the chat service. */
+  roleId?: string | number | null | undefined;
+  /** A role on the chat service, for buyers. */
+  purchaseRoleId?: string | number | null | undefined;
+  /** The page of the product. */
+  url?: string | null | undefined;
+  /** The image of the product. */
+  imageUrl?: string | null | undefined;
+}
+
+/** Whether a license is good. */
+export type LicenseStatus = 'ACTIVE' | 'EXPIRED' | 'DEACTIVATED' | 'DELETED';
+
+/** Whether a license expires. */
+export type LicenseType = 'TEMPORARY' | 'PERMANENT';
+
+/** A new license [4.3]. */
+export interface LicenseCreate {
+  /** Set by the service: must not be sent. */
+  id?: null | undefined;
+  /** Set by the service: must not be sent. */
+  licenseKey?: null | undefined;
+  /** Set by the service: must not be sent. */
+  createdDate?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedDate?: null | undefined;
+  /** Set by the service: must not be sent. */
+  customer?: null | undefined;
+  /** Set by the service: taken, and not changed. */
+  productIdString?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  totalRequests?: unknown | undefined;
+  /** The product that it is for. */
+  productId: number;
+  /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
+  licenseType: LicenseType;
+  /** Where it was bought. */
+  licensePlatform?: LicensePlatform | null | undefined;
+  /** Free text, for the platform `OTHER`. */
+  licensePlatformOther?: string | null | undefined;
+  /** The id of the owner there. */
+  ownerPlatformId?: string | number | null | undefined;
+  /** From this millisecond on it is `EXPIRED`. Taken as ISO 8601, or as a date alone. */
+  expiryDate?: string | null | undefined;
+  /** How many addresses may use it: -1 is unlimited, 0 none. */
+  maxIPs?: number | null | undefined;
+  /** How many hardware IDs may use it: -1 is unlimited, 0 none. */
+  maxHWIDs?: number | null | undefined;
+  /** The id of the owner on the chat service. */
+  ownerChatId?: string | number | null | undefined;
+  /** The name of the owner on the chat service. */
+  ownerChatUsername?: string | null | undefined;
+  /** `EXPIRED` follows from `expiryDate`; to write it is to write `ACTIVE`. */
+  licenseStatus?: LicenseStatus | undefined;
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  ips?: string[] | undefined;
+  /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
+  hwids?: string[] | undefined;
+  /** For administrators. */
+  notes?: string | null | undefined;
+}
+
+/** Where a license was bought. */
+export type LicensePlatform = 'PLATFORM_A' | 'PLATFORM_B' | 'PLATFORM_C' | 'MARKET_A' | 'MARKET_B' | 'CHAT' | 'OTHER';
+
+/** What is to change of a license: a field left out keeps its value [4.8]. */
+export interface LicenseUpdate {
+  /** Set by the service. */
+  id?: number | undefined;
+  /** Made by the service, and compared without regard to case. It cannot be changed. */
+  licenseKey?: string | undefined;
+  /** Set by the service: taken, and not changed. */
+  createdDate?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  updatedDate?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  customer?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  productIdString?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  totalRequests?: unknown | undefined;
+  /** The product that it is for. */
+  productId?: number | undefined;
+  /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
+  licenseType?: LicenseType | undefined;
+  /** Where it was bought. */
+  licensePlatform?: LicensePlatform | null | undefined;
+  /** Free text, for the platform `OTHER`. */
+  licensePlatformOther?: string | null | undefined;
+  /** The id of the owner there. */
+  ownerPlatformId?: string | number | null | undefined;
+  /** From this millisecond on it is `EXPIRED`. Taken as ISO 8601, or as a date alone. */
+  expiryDate?: string | null | undefined;
+  /** How many addresses may use it: -1 is unlimited, 0 none. */
+  maxIPs?: number | undefined;
+  /** How many hardware IDs may use it: -1 is unlimited, 0 none. */
+  maxHWIDs?: number | undefined;
+  /** The id of the owner on the chat service. */
+  ownerChatId?: string | number | null | undefined;
+  /** The name of the owner on the chat service. */
+  ownerChatUsername?: string | null | undefined;
+  /** `EXPIRED` follows from `expiryDate`; to write it is to write `ACTIVE`. */
+  licenseStatus?: LicenseStatus | undefined;
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  ips?: string[] | undefined;
+  /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
+  hwids?: string[] | undefined;
+  /** For administrators. */
+  notes?: string | null | undefined;
+}
+
+/** What a blacklist entry blocks. */
+export type LicenseDataType = 'IP' | 'HWID';
+
+/** What is to be blocked [4.4]. */
+export interface BlacklistEntryCreate {
+  /** Set by the service: must not be sent. */
+  id?: null | undefined;
+  /** Set by the service: must not be sent. */
+  createdAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedAt?: null | undefined;
+  /** What is blocked. */
+  licenseDataType: LicenseDataType;
+  /** An address, a CIDR range, or a hardware ID. Addresses are kept in canonical form. */
+  data: string;
+  /** Whether it blocks all products, or only `productId`. */
+  isForAllProducts: boolean;
+  /** The product that it is for; null where it is for all. */
+  productId?: number | null | undefined;
+  /** For administrators: in the history, never in the answer to a program. */
+  reason?: string | null | undefined;
+}
+
+/** What is to change of an entry: a field left out keeps its value [4.8]. */
+export interface BlacklistEntryUpdate {
+  /** Set by the service. */
+  id?: number | undefined;
+  /** Set by the service: taken, and not changed. */
+  createdAt?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  updatedAt?: unknown | undefined;
+  /** What is blocked. */
+  licenseDataType?: LicenseDataType | undefined;
+  /** An address, a CIDR range, or a hardware ID. Addresses are kept in canonical form. */
+  data?: string | undefined;
+  /** Whether it blocks all products, or only `productId`. */
+  isForAllProducts?: boolean | undefined;
+  /** The product that it is for; null where it is for all. */
+  productId?: number | null | undefined;
+  /** For administrators: in the history, never in the answer to a program. */
+  reason?: string | null | undefined;
+}
+
+/** What is to change of a customer: a field left out keeps its value [4.8]. */
+export interface CustomerUpdate {
+  /** Set by the service. */
+  id?: number | undefined;
+  /** First name. */
+  firstName?: string | null | undefined;
+  /** Last name. */
+  lastName?: string | null | undefined;
+  /** Name of the account. */
+  username?: string | null | undefined;
+  /** Unique without regard to case. */
+  email?: string | null | undefined;
+  /** Free text. */
+  phoneNumber?: string | null | undefined;
+  /** Address of a picture. */
+  profilePictureUrl?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  passwordHash?: null | undefined;
+  /** Free text. */
+  role?: string | null | undefined;
+  /** Free text. */
+  status?: string | null | undefined;
+  /** Set by the service: taken, and not changed. */
+  createdAt?: unknown | undefined;
+  /** Set by the service: must not be sent. */
+  lastLoginAt?: null | undefined;
+  /** Account on the chat service: its id. */
+  chatId?: string | number | null | undefined;
+  /** Account on the chat service: its name. */
+  chatUsername?: string | null | undefined;
+  /** Account on the chat service: its picture. */
+  chatAvatarUrl?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  chatAccessToken?: null | undefined;
+  /** Set by the service: must not be sent. */
+  chatRefreshToken?: null | undefined;
+  /** Set by the service: must not be sent. */
+  chatTokenExpiry?: null | undefined;
+  /** Account on the platform or market: its id. */
+  platformAId?: string | number | null | undefined;
+  /** Account on the platform or market: its name. */
+  platformAUsername?: string | null | undefined;
+  /** Account on the platform or market: its id. */
+  platformBId?: string | number | null | undefined;
+  /** Account on the platform or market: its name. */
+  platformBUsername?: string | null | undefined;
+  /** Account on the platform or market: its id. */
+  platformCId?: string | number | null | undefined;
+  /** Account on the platform or market: its name. */
+  platformCUsername?: string | null | undefined;
+  /** Account on the platform or market: its id. */
+  marketAId?: string | number | null | undefined;
+  /** Account on the platform or market: its name. */
+  marketAUsername?: string | null | undefined;
+  /** Account on the platform or market: its id. */
+  marketBId?: string | number | null | undefined;
+  /** Account on the platform or market: its name. */
+  marketBUsername?: string | null | undefined;
+}
+
+/** A new API token [5]. */
+export interface TokenCreate {
+  /** Set by the service: must not be sent. */
+  id?: null | undefined;
+  /** Set by the service: must not be sent. */
+  token?: null | undefined;
+  /** Set by the service: must not be sent. */
+  lastUsedAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  createdAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedAt?: null | undefined;
+  /** Whose it is. */
+  name: string;
+  /** What it may do. */
+  intents: ApiIntent[];
+  /** From this millisecond on it is refused; null for never. */
+  expiresAt?: string | null | undefined;
+}
+
+/** A permission that a token can hold [5]. */
+export type ApiIntent = 'PRODUCTS_READ' | 'PRODUCTS_READ_WRITE' | 'LICENSE_VALIDATE' | 'LICENSES_READ' | 'LICENSES_READ_WRITE' | 'BLACKLISTS_READ' | 'BLACKLISTS_READ_WRITE' | 'REQUESTS_READ' | 'CUSTOMERS_READ' | 'ALL_READ' | 'ALL_READ_WRITE';
+
+/** What is to change of a token: a field left out keeps its value [4.8]. */
+export interface TokenUpdate {
+  /** Set by the service. */
+  id?: number | undefined;
+  /** Set by the service: must not be sent. */
+  token?: null | undefined;
+  /** Set by the service: taken, and not changed. */
+  lastUsedAt?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  createdAt?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  updatedAt?: unknown | undefined;
+  /** Whose it is. */
+  name?: string | undefined;
+  /** What it may do. */
+  intents?: ApiIntent[] | undefined;
+  /** From this millisecond on it is refused; null for never. */
+  expiresAt?: string | null | undefined;
+}
+
+/** The license may run [4.7]. */
+export interface ValidAnswer {
+  /** Whether the license is valid. So says the status: 200 and nothing else is yes. */
+  valid: true;
+  /** Why. */
+  message: string;
+  /** Whether the license limits hardware IDs. */
+  hardwareLocked: boolean;
+  /** Whether the license limits addresses. */
+  iPLocked: boolean;
+  /** UTC without an offset; null for a license that never expires. */
+  expiryDate: string | null;
+  /** How many addresses may use it; -1 is unlimited. */
+  maxIPs: number;
+  /** How many hardware IDs may use it; -1 is unlimited. */
+  maxHWIDs: number;
+  /** Validations of this license with this one, as far as this location knows. */
+  totalRequests: number;
+}
+
+/** It may not, and nothing but that is told [4.7]. */
+export interface Refusal {
+  /** Whether the license is valid. So says the status: 200 and nothing else is yes. */
+  valid: false;
+  /** Why. */
+  message: string;
+}
+
+/** Why v2 refuses [7]. */
+export interface Error {
+  /** What is wrong; for bad input it names the field. */
+  message: string;
+  /** The intents that open the endpoint; any one of them does. */
+  accepted_intents: ApiIntent[];
+}
+
+/** A product [2.1]. */
+export interface Product {
+  /** Set by the service, and never used again. Programs are compiled with it. */
+  id: number;
+  /** Need not be unique. */
+  name: string;
+  /** Free text. */
+  description: string;
+  /** What kind of program it is. */
+  productType: ProductType;
+  /** Free text, for the product type `OTHER`. */
+  productTypeOther: string;
+  /** Set by the service. */
+  createdDate: string;
+  /** Set by the service. */
+  updatedDate: string;
+  /** `maxIPs` of licenses that name none; 5 unless set. */
+  defaultMaxIPs: number;
+  /** `maxHWIDs` of licenses that name none; 5 unless set. */
+  defaultMaxHWIDs: number;
+  /** A role on the chat service. */
+  roleId: string | null;
+  /** A role on the chat service, for buyers. */
+  purchaseRoleId: string | null;
+  /** The page of the product. */
+  url: string | null;
+  /** The image of the product. */
+  imageUrl: string | null;
+}
+
+/** A license [2.2]. */
+export interface License {
+  /** Set by the service. */
+  id: number;
+  /** Made by the service, and compared without regard to case. It cannot be changed. */
+  licenseKey: string;
+  /** The product that it is for. */
+  productId: number;
+  /** The same as text. */
+  productIdString: string;
+  /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
+  licenseType: LicenseType;
+  /** Where it was bought. */
+  licensePlatform: LicensePlatform | null;
+  /** Free text, for the platform `OTHER`. */
+  licensePlatformOther: string;
+  /** The id of the owner there. */
+  ownerPlatformId: string;
+  /** Set by the service. */
+  createdDate: string;
+  /** Set by the service. */
+  updatedDate: string;
+  /** From this millisecond on it is `EXPIRED`. Taken as ISO 8601, or as a date alone. */
+  expiryDate: string | null;
+  /** How many addresses may use it: -1 is unlimited, 0 none. */
+  maxIPs: number;
+  /** How many hardware IDs may use it: -1 is unlimited, 0 none. */
+  maxHWIDs: number;
+  /** How many validations were recorded. */
+  totalRequests: number;
+  /** The id of the owner on the chat service. */
+  ownerChatId: string;
+  /** The name of the owner on the chat service. */
+  ownerChatUsername: string;
+  /** `EXPIRED` follows from `expiryDate`; to write it is to write `ACTIVE`. */
+  licenseStatus: LicenseStatus;
+  /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
+  hwids: string[];
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  ips: string[];
+  /** For administrators. */
+  notes: string;
+  /** Who owns it, as the owner fields tell; set by the service. */
+  customer: Customer | null;
+}
+
+/** Somebody who owns licenses [2.5]. */
+export interface Customer {
+  /** Set by the service. */
+  id: number;
+  /** First name. */
+  firstName: string | null;
+  /** Last name. */
+  lastName: string | null;
+  /** Name of the account. */
+  username: string | null;
+  /** Unique without regard to case. */
+  email: string | null;
+  /** Free text. */
+  phoneNumber: string | null;
+  /** Address of a picture. */
+  profilePictureUrl: string | null;
+  /** Always null. */
+  passwordHash: null;
+  /** Free text. */
+  role: string | null;
+  /** Free text. */
+  status: string | null;
+  /** Set by the service. */
+  createdAt: string;
+  /** Always null. */
+  lastLoginAt: null;
+  /** Account on the chat service: its id. */
+  chatId: string | null;
+  /** Account on the chat service: its name. */
+  chatUsername: string | null;
+  /** Account on the chat service: its picture. */
+  chatAvatarUrl: string | null;
+  /** Always null. */
+  chatAccessToken: null;
+  /** Always null. */
+  chatRefreshToken: null;
+  /** Always null. */
+  chatTokenExpiry: null;
+  /** Account on the platform or market: its id. */
+  platformAId: string | null;
+  /** Account on the platform or market: its name. */
+  platformAUsername: string | null;
+  /** Account on the platform or market: its id. */
+  platformBId: string | null;
+  /** Account on the platform or market: its name. */
+  platformBUsername: string | null;
+  /** Account on the platform or market: its id. */
+  platformCId: string | null;
+  /** Account on the platform or market: its name. */
+  platformCUsername: string | null;
+  /** Account on the platform or market: its id. */
+  marketAId: string | null;
+  /** Account on the platform or market: its name. */
+  marketAUsername: string | null;
+  /** Account on the platform or market: its id. */
+  marketBId: string | null;
+  /** Account on the platform or market: its name. */
+  marketBUsername: string | null;
+}
+
+/** What is blocked [2.3]. */
+export interface BlacklistEntry {
+  /** Set by the service. */
+  id: number;
+  /** What is blocked. */
+  licenseDataType: LicenseDataType;
+  /** An address, a CIDR range, or a hardware ID. Addresses are kept in canonical form. */
+  data: string;
+  /** Whether it blocks all products, or only `productId`. */
+  isForAllProducts: boolean;
+  /** The product that it is for; null where it is for all. */
+  productId: number | null;
+  /** For administrators: in the history, never in the answer to a program. */
+  reason: string;
+  /** Set by the service. */
+  createdAt: string;
+  /** Set by the service. */
+  updatedAt: string;
+}
+
+/** A validation in the history [2.4]. */
+export interface LicenseRequest {
+  /** Grows with time. */
+  id: number;
+  /** Null for a key that no license has. */
+  licenseId: number | null;
+  /** As it was sent. */
+  licenseKey: string | null;
+  /** As it was sent. */
+  productId: number | null;
+  /** As it was sent. */
+  productVersion: string | null;
+  /** The address that was checked: of the body, else of the connection. */
+  ip: string | null;
+  /** As it was sent. */
+  hwid: string | null;
+  /** As it was sent. */
+  macAddress: string | null;
+  /** As it was sent. */
+  operatingSystem: string | null;
+  /** As it was sent. */
+  operatingSystemVersion: string | null;
+  /** As it was sent. */
+  operatingSystemArchitecture: string | null;
+  /** As it was sent. */
+  javaVersion: string | null;
+  /** When it arrived. */
+  requestDate: string;
+  /** Through which interface it came. */
+  requestType: RequestType;
+  /** What it came to. */
+  responseType: ResponseType;
+  /** The reason of the blacklist entry that blocked it. */
+  blockReason: string | null;
+  /** Always null. */
+  notes: null;
+  /** What was wrong with the request, and the like. */
+  remarks: string | null;
+  /** Whether the license was valid. */
+  valid: boolean;
+  /** False where the service itself failed. */
+  successful: boolean;
+  /** Whether it was over a rate limit. */
+  rateLimited: boolean;
+  /** Whether a blacklist entry blocked it. */
+  blocked: boolean;
+  /** Whether its address asked for too many unknown keys. */
+  spam: boolean;
+}
+
+/** Through which interface a validation came. */
+export type RequestType = 'V1_VALIDATE' | 'V2_VALIDATE';
+
+/** What a validation came to. */
+export type ResponseType = 'INVALID_REQUEST' | 'RATE_LIMITED' | 'IP_BLACKLISTED' | 'HWID_BLACKLISTED' | 'LICENSE_NOT_FOUND' | 'PRODUCT_MISMATCH' | 'LICENSE_DELETED' | 'LICENSE_DEACTIVATED' | 'LICENSE_EXPIRED' | 'MAX_IPS_REACHED' | 'MAX_HWIDS_REACHED' | 'VALID' | 'ERROR';
+
+/** An API token, without its secret [5]. */
+export interface Token {
+  /** Set by the service. */
+  id: number;
+  /** Whose it is. */
+  name: string;
+  /** What it may do. */
+  intents: ApiIntent[];
+  /** From this millisecond on it is refused; null for never. */
+  expiresAt: string | null;
+  /** To within five minutes. */
+  lastUsedAt: string | null;
+  /** Set by the service. */
+  createdAt: string;
+  /** Set by the service. */
+  updatedAt: string;
+}
+
+/** An API token, with its secret [5]. */
+export interface CreatedToken {
+  /** Set by the service. */
+  id: number;
+  /** Whose it is. */
+  name: string;
+  /** What it may do. */
+  intents: ApiIntent[];
+  /** From this millisecond on it is refused; null for never. */
+  expiresAt: string | null;
+  /** To within five minutes. */
+  lastUsedAt: string | null;
+  /** Set by the service. */
+  createdAt: string;
+  /** Set by the service. */
+  updatedAt: string;
+  /** The secret, shown this once. */
+  token: string;
+}
+
+/** Filters: List products */
+export interface ListProductsQuery {
+  /** How many to answer at most. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Only products of this type. */
+  productType?: ProductType | undefined;
+  /** Text to find, without regard to the case of A to Z. */
+  q?: string | undefined;
+}
+
+/** Filters: List licenses */
+export interface ListLicensesQuery {
+  /** How many to answer at most. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Only licenses with this status. `DELETED` ones are in no list without it. */
+  licenseStatus?: LicenseStatus | undefined;
+  /** Only licenses of this type. */
+  licenseType?: LicenseType | undefined;
+  /** Only what is for this product. */
+  productId?: number | undefined;
+  /** Text to find, without regard to the case of A to Z. */
+  q?: string | undefined;
+}
+
+/** Filters: List licenses of the customer with an e-mail */
+export interface FindLicensesByCustomerEmailQuery {
+  /** How many to answer at most. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Only licenses with this status. `DELETED` ones are in no list without it. */
+  licenseStatus?: LicenseStatus | undefined;
+  /** Only licenses of this type. */
+  licenseType?: LicenseType | undefined;
+  /** Only what is for this product. */
+  productId?: number | undefined;
+  /** Text to find, without regard to the case of A to Z. */
+  q?: string | undefined;
+}
+
+/** Filters: List licenses of an owner on a platform */
+export interface FindLicensesByPlatformQuery {
+  /** How many to answer at most. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Only licenses with this status. `DELETED` ones are in no list without it. */
+  licenseStatus?: LicenseStatus | undefined;
+  /** Only licenses of this type. */
+  licenseType?: LicenseType | undefined;
+  /** Only what is for this product. */
+  productId?: number | undefined;
+  /** Text to find, without regard to the case of A to Z. */
+  q?: string | undefined;
+}
+
+/** Filters: List licenses of a customer */
+export interface FindLicensesByCustomerIdQuery {
+  /** How many to answer at most. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Only licenses with this status. `DELETED` ones are in no list without it. */
+  licenseStatus?: LicenseStatus | undefined;
+  /** Only licenses of this type. */
+  licenseType?: LicenseType | undefined;
+  /** Only what is for this product. */
+  productId?: number | undefined;
+  /** Text to find, without regard to the case of A to Z. */
+  q?: string | undefined;
+}
+
+/** Filters: List licenses for a product */
+export interface FindLicensesByProductIdQuery {
+  /** How many to answer at most. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Only licenses with this status. `DELETED` ones are in no list without it. */
+  licenseStatus?: LicenseStatus | undefined;
+  /** Only licenses of this type. */
+  licenseType?: LicenseType | undefined;
+  /** Text to find, without regard to the case of A to Z. */
+  q?: string | undefined;
+}
+
+/** Filters: List licenses of an owner on the chat service */
+export interface FindLicensesByChatIdQuery {
+  /** How many to answer at most. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Only licenses with this status. `DELETED` ones are in no list without it. */
+  licenseStatus?: LicenseStatus | undefined;
+  /** Only licenses of this type. */
+  licenseType?: LicenseType | undefined;
+  /** Only what is for this product. */
+  productId?: number | undefined;
+  /** Text to find, without regard to the case of A to Z. */
+  q?: string | undefined;
+}
+
+/** Filters: List blacklist entries */
+export interface ListBlacklistEntriesQuery {
+  /** How many to answer at most. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Only entries of this type. */
+  licenseDataType?: LicenseDataType | undefined;
+  /** Only what is for this product. */
+  productId?: number | undefined;
+  /** Text to find, without regard to the case of A to Z. */
+  q?: string | undefined;
+}
+
+/** Filters: List license requests */
+export interface ListRequestsQuery {
+  /** How many to answer at most. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** A license key, without regard to case. */
+  licenseKey?: string | undefined;
+  /** Only what is for this product. */
+  productId?: number | undefined;
+  /** Only requests from this address. */
+  ip?: string | undefined;
+  /** Only requests with this hardware ID. */
+  hwid?: string | undefined;
+  /** Only requests that were valid, or only those that were not. */
+  valid?: boolean | undefined;
+  /** Only requests from this time on: ISO 8601, or a date alone. */
+  from?: string | undefined;
+  /** Only requests up to this time, itself included: ISO 8601, or a date alone. */
+  to?: string | undefined;
+}
+
+/** Filters: List customers */
+export interface ListCustomersQuery {
+  /** How many to answer at most. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Text to find, without regard to the case of A to Z. */
+  q?: string | undefined;
+}
+
+/** Filters: List tokens */
+export interface ListTokensQuery {
+  /** How many to answer at most. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+}
+
+/** What each operation takes and answers. */
+export interface Operations {
+  /** Validate a license */
+  'POST /api/v1/validate': {
+    query: undefined;
+    body: ValidationRequest;
+    answer: ValidAnswer;
+  };
+  /** Check that the service answers */
+  'GET /api/v2/healthy': {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Check that a token is live */
+  'GET /api/v2/ping': {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Validate a license, with a token */
+  'POST /api/v2/validate': {
+    query: undefined;
+    body: ValidationRequest;
+    answer: ValidAnswer;
+  };
+  /** List products */
+  'GET /api/v2/products': {
+    query: ListProductsQuery;
+    body: undefined;
+    answer: Product[];
+  };
+  /** Create a product */
+  'POST /api/v2/products': {
+    query: undefined;
+    body: ProductCreate;
+    answer: Product;
+  };
+  /** Get a product by its id */
+  'GET /api/v2/products/{id}': {
+    query: undefined;
+    body: undefined;
+    answer: Product;
+  };
+  /** Change a product */
+  'PUT /api/v2/products/{id}': {
+    query: undefined;
+    body: ProductUpdate;
+    answer: Product;
+  };
+  /** Delete a product */
+  'DELETE /api/v2/products/{id}': {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** List licenses */
+  'GET /api/v2/licenses': {
+    query: ListLicensesQuery;
+    body: undefined;
+    answer: License[];
+  };
+  /** Create a license */
+  'POST /api/v2/licenses': {
+    query: undefined;
+    body: LicenseCreate;
+    answer: License;
+  };
+  /** Get a license by its id */
+  'GET /api/v2/licenses/{id}': {
+    query: undefined;
+    body: undefined;
+    answer: License;
+  };
+  /** Change a license */
+  'PUT /api/v2/licenses/{id}': {
+    query: undefined;
+    body: LicenseUpdate;
+    answer: License;
+  };
+  /** Delete a license */
+  'DELETE /api/v2/licenses/{id}': {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Get a license by its key */
+  'GET /api/v2/licenses/by-license-key/{licenseKey}': {
+    query: undefined;
+    body: undefined;
+    answer: License;
+  };
+  /** List licenses of the customer with an e-mail */
+  'GET /api/v2/licenses/by-customer-email/{email}': {
+    query: FindLicensesByCustomerEmailQuery;
+    body: undefined;
+    answer: License[];
+  };
+  /** List licenses of an owner on a platform */
+  'GET /api/v2/licenses/by-platform/{platform}/{platformId}': {
+    query: FindLicensesByPlatformQuery;
+    body: undefined;
+    answer: License[];
+  };
+  /** List licenses of a customer */
+  'GET /api/v2/licenses/by-customer-id/{customerId}': {
+    query: FindLicensesByCustomerIdQuery;
+    body: undefined;
+    answer: License[];
+  };
+  /** List licenses for a product */
+  'GET /api/v2/licenses/by-product-id/{productId}': {
+    query: FindLicensesByProductIdQuery;
+    body: undefined;
+    answer: License[];
+  };
+  /** List licenses of an owner on the chat service */
+  'GET /api/v2/licenses/by-chat-id/{chatId}': {
+    query: FindLicensesByChatIdQuery;
+    body: undefined;
+    answer: License[];
+  };
+  /** List blacklist entries */
+  'GET /api/v2/blacklists': {
+    query: ListBlacklistEntriesQuery;
+    body: undefined;
+    answer: BlacklistEntry[];
+  };
+  /** Create a blacklist entry */
+  'POST /api/v2/blacklists': {
+    query: undefined;
+    body: BlacklistEntryCreate;
+    answer: BlacklistEntry;
+  };
+  /** Get a blacklist entry by its id */
+  'GET /api/v2/blacklists/{id}': {
+    query: undefined;
+    body: undefined;
+    answer: BlacklistEntry;
+  };
+  /** Change a blacklist entry */
+  'PUT /api/v2/blacklists/{id}': {
+    query: undefined;
+    body: BlacklistEntryUpdate;
+    answer: BlacklistEntry;
+  };
+  /** Delete a blacklist entry */
+  'DELETE /api/v2/blacklists/{id}': {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** List license requests */
+  'GET /api/v2/requests': {
+    query: ListRequestsQuery;
+    body: undefined;
+    answer: LicenseRequest[];
+  };
+  /** Get a license request by its id */
+  'GET /api/v2/requests/{id}': {
+    query: undefined;
+    body: undefined;
+    answer: LicenseRequest;
+  };
+  /** List customers */
+  'GET /api/v2/customers': {
+    query: ListCustomersQuery;
+    body: undefined;
+    answer: Customer[];
+  };
+  /** Get a customer by its id */
+  'GET /api/v2/customers/{id}': {
+    query: undefined;
+    body: undefined;
+    answer: Customer;
+  };
+  /** Change a customer */
+  'PUT /api/v2/customers/{id}': {
+    query: undefined;
+    body: CustomerUpdate;
+    answer: Customer;
+  };
+  /** List tokens */
+  'GET /api/v2/tokens': {
+    query: ListTokensQuery;
+    body: undefined;
+    answer: Token[];
+  };
+  /** Create a token */
+  'POST /api/v2/tokens': {
+    query: undefined;
+    body: TokenCreate;
+    answer: CreatedToken;
+  };
+  /** Get a token by its id */
+  'GET /api/v2/tokens/{id}': {
+    query: undefined;
+    body: undefined;
+    answer: Token;
+  };
+  /** Change a token */
+  'PUT /api/v2/tokens/{id}': {
+    query: undefined;
+    body: TokenUpdate;
+    answer: Token;
+  };
+  /** Delete a token */
+  'DELETE /api/v2/tokens/{id}': {
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+}

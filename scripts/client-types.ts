@@ -1,0 +1,171 @@
+/** The client's types, made from the OpenAPI document. */
+
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  description?: string;
+  const?: string | number | boolean;
+  enum?: string[];
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  description: string;
+  schema: Schema;
+}
+
+interface Body {
+  content?: Record<string, { schema: Schema }>;
+}
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  parameters?: (Parameter | { $ref: string })[];
+  requestBody?: Body;
+  responses: Record<string, Body>;
+  security: object[];
+}
+
+/** What is read here of `docs/openapi.json`. */
+export interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+/** What narrows a value and has no place in a type, or is read beside it. */
+const HAS_NO_TYPE = new Set([
+  'description',
+  'format',
+  'pattern',
+  'default',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'required',
+  'additionalProperties',
+]);
+const HAS_TYPE = new Set(['$ref', 'type', 'const', 'enum', 'anyOf', 'items', 'properties']);
+
+const HEADER = `// Made by \`npm run openapi\` from the routes and schemas of the service. Do not edit.
+`;
+
+const comment = (text: string | undefined, indent = ''): string =>
+  text === undefined ? '' : `${indent}/** ${text} */\n`;
+
+const literal = (value: unknown): string =>
+  typeof value === 'string' ? `'${value}'` : JSON.stringify(value);
+
+const union = (types: string[]): string => [...new Set(types)].join(' | ');
+
+function simpleType(type: string, { items }: Schema): string {
+  switch (type) {
+    case 'integer':
+      return 'number';
+    case 'array': {
+      const item = typeOf(items ?? {});
+      return item.includes('|') ? `(${item})[]` : `${item}[]`;
+    }
+    case 'string':
+    case 'number':
+    case 'boolean':
+    case 'null':
+      return type;
+    default:
+      throw new Error(`There is no type for ${type}`);
+  }
+}
+
+/** @throws where a schema says something that this does not know to write as a type */
+function typeOf(schema: Schema): string {
+  for (const keyword of Object.keys(schema)) {
+    if (!HAS_NO_TYPE.has(keyword) && !HAS_TYPE.has(keyword)) {
+      throw new Error(`There is no type for the keyword ${keyword}`);
+    }
+  }
+  if (schema.$ref !== undefined) return schema.$ref.replace('#/components/schemas/', '');
+  if (schema.const !== undefined) return literal(schema.const);
+  if (schema.enum) return union(schema.enum.map(literal));
+  if (schema.anyOf) return union(schema.anyOf.map(typeOf));
+  if (schema.type === undefined) return 'unknown';
+  return union([schema.type].flat().map((type) => simpleType(type, schema)));
+}
+
+interface Field {
+  name: string;
+  schema: Schema;
+  description: string | undefined;
+  isRequired: boolean;
+}
+
+/** What may be left out may be undefined too: it is not sent. */
+const interfaceOf = (name: string, fields: Field[]): string =>
+  `export interface ${name} {\n${fields
+    .map(({ name, schema, description, isRequired }) => {
+      const type = typeOf(schema);
+      const line = isRequired ? `${name}: ${type}` : `${name}?: ${type} | undefined`;
+      return `${comment(description, '  ')}  ${line};\n`;
+    })
+    .join('')}}\n`;
+
+function declarationOf(name: string, schema: Schema): string {
+  const { properties, required = [], description } = schema;
+  const fields = Object.entries(properties ?? {}).map(([field, property]) => ({
+    name: field,
+    schema: property,
+    description: property.description,
+    isRequired: required.includes(field),
+  }));
+  const declaration = properties
+    ? interfaceOf(name, fields)
+    : `export type ${name} = ${typeOf(schema)};\n`;
+  return comment(description) + declaration;
+}
+
+function bodyType(body: Body | undefined): string {
+  const schema = body?.content?.['application/json']?.schema;
+  return schema ? typeOf(schema) : 'undefined';
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/**
+ * The types of the bodies, of the queries, and of each operation, by method and path.
+ *
+ * @throws where the document says something that this does not know to write as a type
+ */
+export function clientTypes({ paths, components }: Document): string {
+  const declarations = Object.entries(components.schemas).map(([name, schema]) =>
+    declarationOf(name, schema),
+  );
+  const operations: string[] = [];
+  for (const [path, item] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(item)) {
+      const { operationId, summary, parameters = [], requestBody, responses } = operation;
+      const filters = parameters
+        .filter((parameter) => 'name' in parameter)
+        .filter((parameter) => parameter.in === 'query')
+        .map((parameter) => ({ ...parameter, isRequired: false }));
+      const query = `${capital(operationId)}Query`;
+      if (filters.length > 0) {
+        declarations.push(`/** Filters: ${summary} */\n${interfaceOf(query, filters)}`);
+      }
+      operations.push(
+        `${comment(summary, '  ')}  '${method.toUpperCase()} ${path}': {
+    query: ${filters.length > 0 ? query : 'undefined'};
+    body: ${bodyType(requestBody)};
+    answer: ${bodyType(responses[200] ?? responses[201])};
+  };\n`,
+      );
+    }
+  }
+  const table = `/** What each operation takes and answers. */\nexport interface Operations {\n${operations.join('')}}\n`;
+  return [HEADER, ...declarations, table].join('\n');
+}

@@ -1,0 +1,37 @@
+import { exports } from 'cloudflare:workers';
+import { expect, it } from 'vitest';
+import { Licet, LicetError } from '../../packages/client/src/index';
+import { ROOT_TOKEN } from '../support/root-token';
+
+/** The client runs inside a Worker; all that it does is tested in Node, over HTTP. */
+
+const fetch = (request: Request) => exports.default.fetch(request);
+const licet = new Licet({ url: 'http://licet.test', token: ROOT_TOKEN, fetch });
+
+it('creates, iterates, changes and validates, and tells what is refused', async () => {
+  const product = await licet.products.create({ name: 'Plugin', productType: 'OTHER' });
+  const license = { productId: product.id, licenseType: 'PERMANENT', maxIPs: 0 } as const;
+  const first = await licet.licenses.create(license);
+  const second = await licet.licenses.create(license);
+  expect(await Array.fromAsync(licet.licenses.iterate({ limit: 1 }))).toEqual([first, second]);
+
+  await licet.licenses.change(first.id, ({ maxIPs }) => ({ maxIPs: maxIPs + 1 }));
+  const ask = { productId: product.id, ip: '192.0.2.1' };
+  expect(await licet.validate({ ...ask, licenseKey: first.licenseKey })).toMatchObject({
+    valid: true,
+    maxIPs: 1,
+  });
+  expect(await licet.validate({ ...ask, licenseKey: second.licenseKey })).toEqual({
+    valid: false,
+    message: 'Max IPs reached',
+  });
+
+  const refused = licet.products.delete(product.id);
+  await expect(refused).rejects.toBeInstanceOf(LicetError);
+  await expect(refused).rejects.toMatchObject({ status: 409 });
+});
+
+it('ends a call with the signal of its caller', async () => {
+  const signal = AbortSignal.abort(new Error('enough'));
+  await expect(licet.products.list({}, { signal })).rejects.toThrow('enough');
+});

@@ -1,0 +1,479 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { delimiter, join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type LicenseCreate,
+  Licet,
+  LicetError,
+  type LicetOptions,
+  type Operations,
+  type Product,
+} from '../../packages/client/src/index.ts';
+import { clientTypes, type Document } from '../../scripts/client-types.ts';
+import { readRootToken } from '../../scripts/root-token.ts';
+import { newFolder, type RunningService, startService } from './service.ts';
+
+/** The client against the service as `npm start` runs it, over HTTP. */
+
+const PACKAGE = 'packages/client';
+
+const document: Document = JSON.parse(readFileSync('docs/openapi.json', 'utf8'));
+
+const folder = newFolder();
+let service: RunningService;
+let product: Product;
+beforeAll(async () => {
+  service = await startService(folder);
+  product = await connect().products.create({ name: 'Plugin', productType: 'OTHER' });
+});
+afterAll(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const connect = (options: Partial<LicetOptions> = {}): Licet =>
+  new Licet({ url: service.address, token: readRootToken(), ...options });
+
+/** A client that notes its requests as the document names them, and is answered without a service. */
+function recordingClient() {
+  const texts: Record<string, string> = { healthy: 'healthy', ping: 'pong' };
+  const requests: { method: string; path: string; hasToken: boolean }[] = [];
+  const licet = new Licet({
+    url: 'http://licet.test/behind/a/path/',
+    token: 'secret',
+    fetch: async ({ method, url, headers }) => {
+      const path = new URL(url).pathname;
+      requests.push({ method, path, hasToken: headers.has('TOKEN') });
+      return new Response(texts[path.split('/').at(-1) ?? ''] ?? '{"valid":true}');
+    },
+  });
+  return { licet, requests };
+}
+
+const createLicense = (licet: Licet, body: Partial<LicenseCreate> = {}) =>
+  licet.licenses.create({ productId: product.id, licenseType: 'PERMANENT', ...body });
+
+/** The error that a call ends with. */
+async function failureOf(call: Promise<unknown>): Promise<LicetError> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof LicetError)) throw new Error(`no LicetError: ${inspect(error)}`);
+  return error;
+}
+
+it('has its types from the document of the service', () => {
+  const committed = readFileSync(join(PACKAGE, 'src/types.ts'), 'utf8');
+  expect(committed === clientTypes(document), 'Run npm run openapi').toBe(true);
+});
+
+describe('for each operation there is a method', () => {
+  const PARAMETERS: Record<string, string> = {
+    id: '7',
+    licenseKey: 'A%2FB',
+    email: 'a%40b.example',
+    platform: 'OTHER',
+    platformId: '%231',
+    customerId: '7',
+    productId: '7',
+    chatId: '8',
+  };
+  const ask = { licenseKey: 'A', productId: 7 };
+
+  // An operation without a method, or a method that takes another body, does not compile.
+  const METHODS: Record<keyof Operations, (licet: Licet) => Promise<unknown>> = {
+    'POST /api/v1/validate': (licet) => licet.validate(ask),
+    'POST /api/v2/validate': (licet) => licet.validateWithToken(ask),
+    'GET /api/v2/healthy': (licet) => licet.healthy(),
+    'GET /api/v2/ping': (licet) => licet.ping(),
+    'GET /api/v2/products': (licet) => licet.products.list(),
+    'GET /api/v2/products/{id}': (licet) => licet.products.get(7),
+    'POST /api/v2/products': (licet) => licet.products.create({ name: 'A', productType: 'OTHER' }),
+    'PUT /api/v2/products/{id}': (licet) => licet.products.update(7, { name: 'B' }),
+    'DELETE /api/v2/products/{id}': (licet) => licet.products.delete(7),
+    'GET /api/v2/licenses': (licet) => licet.licenses.list(),
+    'GET /api/v2/licenses/{id}': (licet) => licet.licenses.get(7),
+    'POST /api/v2/licenses': (licet) =>
+      licet.licenses.create({ productId: 7, licenseType: 'PERMANENT' }),
+    'PUT /api/v2/licenses/{id}': (licet) => licet.licenses.update(7, { ips: [] }),
+    'DELETE /api/v2/licenses/{id}': (licet) => licet.licenses.delete(7),
+    'GET /api/v2/licenses/by-license-key/{licenseKey}': (licet) => licet.licenses.findByKey('A/B'),
+    'GET /api/v2/licenses/by-customer-email/{email}': (licet) =>
+      licet.licenses.byCustomerEmail('a@b.example').list(),
+    'GET /api/v2/licenses/by-platform/{platform}/{platformId}': (licet) =>
+      licet.licenses.byPlatform('OTHER', '#1').list(),
+    'GET /api/v2/licenses/by-customer-id/{customerId}': (licet) =>
+      licet.licenses.byCustomerId(7).list(),
+    'GET /api/v2/licenses/by-product-id/{productId}': (licet) =>
+      licet.licenses.byProductId(7).list(),
+    'GET /api/v2/licenses/by-chat-id/{chatId}': (licet) => licet.licenses.byChatId('8').list(),
+    'GET /api/v2/blacklists': (licet) => licet.blacklists.list(),
+    'GET /api/v2/blacklists/{id}': (licet) => licet.blacklists.get(7),
+    'POST /api/v2/blacklists': (licet) =>
+      licet.blacklists.create({
+        licenseDataType: 'IP',
+        data: '192.0.2.1',
+        isForAllProducts: true,
+        reason: '',
+      }),
+    'PUT /api/v2/blacklists/{id}': (licet) => licet.blacklists.update(7, { reason: '' }),
+    'DELETE /api/v2/blacklists/{id}': (licet) => licet.blacklists.delete(7),
+    'GET /api/v2/requests': (licet) => licet.requests.list(),
+    'GET /api/v2/requests/{id}': (licet) => licet.requests.get(7),
+    'GET /api/v2/customers': (licet) => licet.customers.list(),
+    'GET /api/v2/customers/{id}': (licet) => licet.customers.get(7),
+    'PUT /api/v2/customers/{id}': (licet) => licet.customers.update(7, { firstName: 'Ada' }),
+    'GET /api/v2/tokens': (licet) => licet.tokens.list(),
+    'GET /api/v2/tokens/{id}': (licet) => licet.tokens.get(7),
+    'POST /api/v2/tokens': (licet) => licet.tokens.create({ name: 'A', intents: ['ALL_READ'] }),
+    'PUT /api/v2/tokens/{id}': (licet) => licet.tokens.update(7, { name: 'B' }),
+    'DELETE /api/v2/tokens/{id}': (licet) => licet.tokens.delete(7),
+  };
+
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      key: `${method.toUpperCase()} ${path}`,
+      needsToken: operation.security.length > 0,
+    })),
+  );
+
+  it('and no other', () => {
+    expect(Object.keys(METHODS).toSorted()).toEqual(operations.map(({ key }) => key).toSorted());
+  });
+
+  it('which sends it, with the token only where it is needed', async () => {
+    for (const [key, call] of Object.entries(METHODS)) {
+      const { licet, requests } = recordingClient();
+      await call(licet);
+      const [method, path = ''] = key.split(' ');
+      const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => PARAMETERS[name] ?? name);
+      const hasToken = operations.find((operation) => operation.key === key)?.needsToken;
+      expect(requests, key).toEqual([{ method, path: `/behind/a/path${filled}`, hasToken }]);
+    }
+  });
+});
+
+describe('lists', () => {
+  it('come whole, as a page, and one after the other, a page at a time', async () => {
+    const urls: URL[] = [];
+    const licet = connect({
+      fetch: (request) => {
+        urls.push(new URL(request.url));
+        return fetch(request);
+      },
+    });
+    const notes = ['one', 'two', 'three', 'four', 'five'];
+    const filter = { productId: product.id, q: 'iterated' };
+    for (const note of notes) await createLicense(licet, { notes: `iterated ${note}` });
+    const licenses = await licet.licenses.list(filter);
+    expect(licenses.map((license) => license.notes)).toEqual(notes.map((n) => `iterated ${n}`));
+    const [first, second, third] = licenses;
+    expect(await licet.licenses.list({ ...filter, limit: 2, after: first?.id })).toEqual([
+      second,
+      third,
+    ]);
+
+    urls.length = 0;
+    const seen = [];
+    for await (const license of licet.licenses.iterate({ ...filter, limit: 2 })) {
+      seen.push(license);
+      // The next page is not asked for before it is needed.
+      expect(urls).toHaveLength(Math.ceil(seen.length / 2));
+    }
+    expect(seen).toEqual(licenses);
+    for (const { searchParams } of urls) {
+      expect(Object.fromEntries(searchParams)).toMatchObject({ limit: '2', q: 'iterated' });
+    }
+
+    urls.length = 0;
+    for await (const _ of licet.licenses.byProductId(product.id).iterate({ limit: 2 })) break;
+    expect(urls).toHaveLength(1);
+  });
+
+  it('are followed by `after` alone: a link to another host gets no token', async () => {
+    const urls: string[] = [];
+    const licet = new Licet({
+      url: 'https://licet.example',
+      token: 'secret',
+      fetch: async ({ url }) => {
+        urls.push(url);
+        return new Response(
+          '[]',
+          urls.length > 1
+            ? {}
+            : { headers: { Link: '<http://inside:8787/api/v2/products?after=9>; rel="next"' } },
+        );
+      },
+    });
+    for await (const _ of licet.products.iterate());
+    expect(urls).toEqual([
+      'https://licet.example/api/v2/products?limit=1000',
+      'https://licet.example/api/v2/products?limit=1000&after=9',
+    ]);
+  });
+});
+
+describe('change', () => {
+  it('begins again where somebody else was faster, and loses neither change', async () => {
+    const licet = connect();
+    const { id } = await createLicense(licet, { maxIPs: 1 });
+    let attempts = 0;
+    const changed = await licet.licenses.change(id, async (current) => {
+      if (++attempts === 1) await licet.licenses.update(id, { maxIPs: 10, notes: 'theirs' });
+      return { maxIPs: current.maxIPs + 1 };
+    });
+    expect(attempts).toBe(2);
+    expect(changed).toMatchObject({ maxIPs: 11, notes: 'theirs' });
+    expect(await licet.licenses.get(id)).toEqual(changed);
+  });
+
+  it('gives up after five attempts', async () => {
+    const licet = connect();
+    let attempts = 0;
+    const change = licet.products.change(product.id, async () => {
+      await licet.products.update(product.id, { description: `their change ${++attempts}` });
+      return { description: 'ours' };
+    });
+    expect(await failureOf(change)).toMatchObject({ status: 412 });
+    expect(attempts).toBe(5);
+    expect(await licet.products.get(product.id)).toMatchObject({ description: 'their change 5' });
+  });
+});
+
+it('manages what administrators manage', async () => {
+  const licet = connect();
+  await licet.healthy();
+  await licet.ping();
+
+  const license = await createLicense(licet, {
+    ownerChatId: '280497242714931202',
+    licensePlatform: 'MARKET_A',
+    ownerPlatformId: 'a/b?c',
+  });
+  const customerId = license.customer?.id ?? 0;
+  await licet.customers.change(customerId, () => ({ email: 'ada@shop.example' }));
+  expect(await licet.customers.list({ q: 'ADA@' })).toEqual([
+    { ...license.customer, email: 'ada@shop.example' },
+  ]);
+  const found = await licet.licenses.get(license.id);
+  const { licenses } = licet;
+  expect(await licenses.findByKey(license.licenseKey.toLowerCase())).toEqual(found);
+  expect(await licenses.byCustomerEmail('ADA@shop.example').list()).toEqual([found]);
+  expect(await licenses.byPlatform('MARKET_A', 'a/b?c').list()).toEqual([found]);
+  expect(await licenses.byCustomerId(customerId).list()).toEqual([found]);
+  expect(await licenses.byChatId('280497242714931202').list()).toEqual([found]);
+
+  const ask = { licenseKey: license.licenseKey, productId: product.id, ip: '192.0.2.77' };
+  expect(await licet.validate(ask)).toMatchObject({ valid: true, iPLocked: true });
+  const entry = await licet.blacklists.create({
+    licenseDataType: 'IP',
+    data: '192.0.2.77',
+    isForAllProducts: true,
+    reason: 'Leaked',
+  });
+  expect(await licet.validateWithToken(ask)).toEqual({
+    valid: false,
+    message: 'IP address is blacklisted',
+  });
+  await licet.blacklists.delete(entry.id);
+
+  await expect
+    .poll(() => licet.requests.list({ licenseKey: license.licenseKey, valid: false }))
+    .toMatchObject([{ responseType: 'IP_BLACKLISTED', blockReason: 'Leaked' }]);
+
+  await licet.licenses.delete(license.id);
+  expect(await licet.licenses.get(license.id)).toMatchObject({ licenseStatus: 'DELETED' });
+});
+
+describe('errors', () => {
+  let other: ReturnType<typeof createServer>;
+  let address: string;
+  let listener: RequestListener = () => {};
+  beforeAll(async () => {
+    other = createServer((request, answer) => listener(request, answer));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const bound = other.address();
+    if (typeof bound === 'object') address = `http://127.0.0.1:${bound?.port}`;
+  });
+  afterAll(() => {
+    other.closeAllConnections();
+    other.close();
+  });
+
+  it('have the status, the message, and the intents that would have helped', async () => {
+    const { token, id } = await connect().tokens.create({
+      name: 'Shop',
+      intents: ['PRODUCTS_READ'],
+    });
+    const shop = connect({ token });
+    expect(await shop.products.get(product.id)).toMatchObject({ id: product.id });
+    expect(await failureOf(shop.products.delete(product.id))).toMatchObject({
+      name: 'LicetError',
+      status: 403,
+      message: 'Token lacks a required intent',
+      acceptedIntents: ['PRODUCTS_READ_WRITE', 'ALL_READ_WRITE'],
+      retryAfterSeconds: undefined,
+    });
+    await connect().tokens.delete(id);
+    expect(await failureOf(shop.ping())).toMatchObject({ status: 401 });
+    expect(await failureOf(connect().licenses.findByKey('NONE'))).toMatchObject({
+      status: 404,
+      message: 'License not found',
+    });
+    const misspelt = { name: 'Plugin', productType: 'OTHER', maxIps: 1 } as const;
+    expect((await failureOf(connect().products.create(misspelt))).message).toContain('maxIps');
+  });
+
+  it('say how long to wait', async () => {
+    listener = (_request, answer) =>
+      answer
+        .writeHead(429, { 'Retry-After': '60' })
+        .end('{"message":"Too many","accepted_intents":[]}');
+    expect(await failureOf(connect({ url: address }).products.list())).toMatchObject({
+      status: 429,
+      message: 'Too many',
+      retryAfterSeconds: 60,
+    });
+    const ask = { licenseKey: 'A', productId: 1 };
+    expect(await failureOf(connect({ url: address }).validate(ask))).toMatchObject({ status: 429 });
+  });
+
+  it('have status 0 where nothing answers, or not in time', async () => {
+    const nowhere = connect({ url: 'http://127.0.0.1:1' });
+    expect(await failureOf(nowhere.products.list())).toMatchObject({
+      status: 0,
+      message: 'No answer from http://127.0.0.1:1',
+    });
+    for (const beginning of [undefined, 'a body that does not end']) {
+      listener = (_request, answer) => {
+        if (beginning !== undefined) answer.writeHead(200).write(beginning);
+      };
+      const slow = connect({ url: address, timeoutMs: 100 });
+      expect(await failureOf(slow.products.list())).toMatchObject({
+        status: 0,
+        message: `No answer from ${address} within 100 ms`,
+      });
+    }
+  });
+
+  it('tell what is not from Licet, and follow no redirect with the token', async () => {
+    const paths: (string | undefined)[] = [];
+    listener = ({ url }, answer) => {
+      paths.push(url);
+      if (url?.includes('products')) answer.writeHead(302, { Location: '/elsewhere' }).end();
+      else answer.end('<html>Log in</html>');
+    };
+    const licet = connect({ url: address });
+    const answers = [
+      { resource: licet.products, status: 302 },
+      { resource: licet.licenses, status: 200 },
+    ];
+    for (const { resource, status } of answers) {
+      expect(await failureOf(resource.list())).toMatchObject({
+        status,
+        message: `${address} answered ${status}, and not as Licet does`,
+      });
+    }
+    expect(await failureOf(licet.ping())).toMatchObject({ status: 200 });
+    listener = (_request, answer) => answer.end('{"valid":false}');
+    const ask = { licenseKey: 'A', productId: 1 };
+    expect(await failureOf(licet.validate(ask))).toMatchObject({ status: 200 });
+    expect(paths).toEqual(['/api/v2/products', '/api/v2/licenses', '/api/v2/ping']);
+  });
+
+  it('are those of the caller where it ends the call', async () => {
+    listener = () => {};
+    const controller = new AbortController();
+    const call = connect({ url: address }).products.list({}, { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await expect(call).rejects.toThrow('enough');
+  });
+
+  it('never hold the token', async () => {
+    const token = 'token-that-nobody-may-see';
+    const failures = [
+      await failureOf(connect({ token }).products.list()),
+      await failureOf(connect({ token, url: 'http://127.0.0.1:1' }).products.list()),
+    ];
+    for (const failure of failures) expect(inspect(failure, { depth: 9 })).not.toContain(token);
+    for (const wrong of ['', `${token}\n`, `${token}é`]) {
+      expect(() => connect({ token: wrong })).toThrow(/^token is empty, or has blanks/);
+    }
+    for (const url of [`http://user:${token}@licet.test`, `http://licet.test?t=${token}`]) {
+      expect(() => connect({ url })).toThrow(/^url must be/);
+    }
+    expect(inspect(connect({ token }), { depth: 9 })).not.toContain(token);
+  });
+});
+
+describe('the package', () => {
+  const consumer = newFolder();
+  const installed = join(consumer, 'node_modules/@licet/client');
+  beforeAll(() => {
+    execFileSync('npm', ['pack', '--pack-destination', consumer], { cwd: PACKAGE });
+    mkdirSync(installed, { recursive: true });
+    const tar = ['-xzf', join(consumer, 'licet-client-0.1.0.tgz'), '--strip-components=1'];
+    execFileSync('tar', [...tar, '-C', installed]);
+  });
+  afterAll(() => rmSync(consumer, { recursive: true }));
+
+  /** The project's Node, and the machine's own where it is another: often an older one. */
+  const nodes = new Set([
+    process.execPath,
+    execFileSync('sh', ['-c', 'command -v node || true'], {
+      encoding: 'utf8',
+      env: {
+        PATH: (process.env.PATH ?? '')
+          .split(delimiter)
+          .filter((part) => !part.includes('node_modules'))
+          .join(delimiter),
+      },
+    }).trim() || process.execPath,
+  ]);
+
+  it('needs nothing, and runs what its README shows', () => {
+    const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+    expect(manifest).not.toHaveProperty('dependencies');
+    const readme = readFileSync(join(PACKAGE, 'README.md'), 'utf8');
+    const [, script = ''] = /```js\n(.*?)```/s.exec(readme) ?? [];
+    writeFileSync(join(consumer, 'script.mjs'), script);
+    for (const node of nodes) {
+      const output = execFileSync(node, ['script.mjs'], {
+        cwd: consumer,
+        encoding: 'utf8',
+        env: { LICET_URL: service.address, LICET_TOKEN: readRootToken() },
+      });
+      expect(output).toMatch(/^([\w-]{24})\n\1 \n409 Product has licenses, cannot delete\n$/);
+    }
+  });
+
+  it('is typed for those who use it, without the types of Node', () => {
+    writeFileSync(
+      join(consumer, 'script.mts'),
+      `import { Licet, type License } from '@licet/client';
+const licet = new Licet({ url: 'https://licet.example' });
+const license: License = await licet.licenses.get(7);
+await licet.licenses.update(7, license);
+for await (const { name } of licet.products.iterate({ productType: 'OTHER' })) name.trim();
+const answer = await licet.validate({ licenseKey: 'A', productId: 7 });
+export const left = answer.valid ? answer.maxIPs : answer.message;
+// @ts-expect-error
+await licet.products.list({ productType: 'OTHRE' });
+// @ts-expect-error
+await licet.licenses.change(7, (current) => ({ maxIps: current.maxIPs }));
+// @ts-expect-error
+await licet.customers.create({});
+// @ts-expect-error
+await licet.requests.delete(7);
+`,
+    );
+    const options = ['--strict', '--exactOptionalPropertyTypes', '--module', 'nodenext'];
+    const lib = ['--target', 'es2022', '--lib', 'es2022,dom', '--types', ''];
+    const tsc = [...options, ...lib, '--noEmit', 'script.mts'];
+    execFileSync('tsc', tsc, { cwd: consumer, stdio: 'pipe' });
+  });
+});
