@@ -25,10 +25,14 @@ export default defineConfig({
         ],
         test: {
           name: 'workers',
+          // Tests are fast, but for a machine that does much else.
+          testTimeout: 20_000,
           include: ['test/**/*.test.ts'],
           exclude: ['test/node/**', 'test/model/**'],
-          setupFiles: ['./test/support/migrate.ts'],
-          // Each file starts a Worker anew: bundled, the libraries load once and not module by module.
+          // One Worker runs many files, and is as good as new for each: the set-up sees to it.
+          isolate: false,
+          setupFiles: ['./test/support/each-file.ts'],
+          // Each file loads them anew: bundled, and not module by module.
           deps: {
             optimizer: {
               ssr: {

@@ -1,0 +1,16 @@
+import { applyD1Migrations, reset } from 'cloudflare:test';
+import { waitForGlobalWaitUntil } from 'cloudflare:test-internal';
+import { env } from 'cloudflare:workers';
+import { afterAll, vi } from 'vitest';
+
+/**
+ * The files that a worker runs share its process, because a new one costs a second. Each finds the
+ * service as it starts: its modules are loaded anew, its storage is empty but for the migrations.
+ */
+
+vi.resetModules();
+await reset();
+await applyD1Migrations(env.DB, env.MIGRATIONS);
+
+// What a request left to be written after its answer must not reach the next file's database.
+afterAll(waitForGlobalWaitUntil);
