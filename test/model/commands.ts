@@ -200,7 +200,7 @@ const command: fc.Arbitrary<Command> = fc
 const REVOCATIONS = ['deactivate', 'delete', 'expire', 'free', 'block', 'revoke'] as const;
 
 /** What was valid, for whom, and how it ends. */
-interface Revoked {
+export interface Revoked {
   license: number;
   address: number;
   how: (typeof REVOCATIONS)[number];
@@ -212,7 +212,7 @@ const revoked: fc.Arbitrary<Revoked> = fc.record({
   how: fc.constantFrom(...REVOCATIONS, 'deactivate'),
 });
 
-function revoke({ license, address, how }: Revoked, paced: Paced): Command {
+export function revoke({ license, address, how }: Revoked, paced: Paced): Command {
   switch (how) {
     case 'deactivate':
       return {
@@ -235,7 +235,7 @@ function revoke({ license, address, how }: Revoked, paced: Paced): Command {
   }
 }
 
-const validation = ({ license, address, how }: Revoked, paced: Paced): Command => ({
+export const validation = ({ license, address, how }: Revoked, paced: Paced): Command => ({
   ...paced,
   type: 'validate',
   license,
@@ -246,7 +246,7 @@ const validation = ({ license, address, how }: Revoked, paced: Paced): Command =
   token: how === 'revoke' ? 0 : null,
 });
 
-const restoration = ({ license }: Revoked, paced: Paced): Command => ({
+export const restoration = ({ license }: Revoked, paced: Paced): Command => ({
   ...paced,
   type: 'change a license',
   license,
@@ -254,7 +254,7 @@ const restoration = ({ license }: Revoked, paced: Paced): Command => ({
 });
 
 /** Bad weather where an isolate is, or none. */
-const weatherAt = (isolate: number, weather: Weather | null, seconds: number): Command[] =>
+export const weatherAt = (isolate: number, weather: Weather | null, seconds: number): Command[] =>
   weather === null
     ? []
     : [{ type: 'weather', pauseMs: 0, isolate, weather, location: isolate, seconds }];

@@ -1,4 +1,12 @@
 import type { Replacement } from './bundle.ts';
+import {
+  type Command,
+  type Revoked,
+  restoration,
+  revoke,
+  validation,
+  weatherAt,
+} from './commands.ts';
 
 /** A bug that somebody could write. */
 export interface SeededFault {
@@ -7,12 +15,21 @@ export interface SeededFault {
   broken: RegExp;
   /** A seed with which few runs are enough to meet it; 1 unless given. */
   seed?: number;
+  /** What happens in each of its worlds, where what happens at random takes many to meet it. */
+  commands?: readonly Command[];
   replacements: readonly Replacement[];
 }
 
 const STALE = /Stale or wrong/;
 const WRONG_IN_KV = /^KV has/;
 const UNRECORDED = /was not recorded/;
+
+const LICENSES: readonly Revoked[] = [
+  { license: 0, address: 0, how: 'deactivate' },
+  { license: 1, address: 1, how: 'deactivate' },
+];
+const TOKEN: Revoked = { license: 0, address: 0, how: 'revoke' };
+const BLACKLIST: Revoked = { license: 0, address: 0, how: 'block' };
 
 /** Five minutes after a put somebody looks whether it holds, which would heal the fault before it. */
 const nobodyLooksAgain: Replacement = {
@@ -81,7 +98,12 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'copies that are believed for 90 seconds',
     broken: STALE,
-    seed: 6,
+    commands: LICENSES.flatMap((license) => [
+      restoration(license, { pauseMs: 2_000, isolate: 0 }),
+      validation(license, { pauseMs: 2_000, isolate: 0 }),
+      revoke(license, { pauseMs: 2_000, isolate: 1 }),
+      validation(license, { pauseMs: 75_000, isolate: 0 }),
+    ]),
     replacements: [
       {
         file: 'src/edge/feed.ts',
@@ -199,7 +221,16 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'readers that fill KV, where nobody looks again',
     broken: WRONG_IN_KV,
-    seed: 4,
+    seed: 2,
+    // What is read over a slow line is put when it has long changed elsewhere.
+    commands: [
+      ...weatherAt(1, 'the database is slow', 30),
+      ...weatherAt(3, 'the database is slow', 30),
+      validation(TOKEN, { pauseMs: 0, isolate: 1 }),
+      validation(TOKEN, { pauseMs: 0, isolate: 3 }),
+      revoke(TOKEN, { pauseMs: 100, isolate: 0 }),
+      revoke(BLACKLIST, { pauseMs: 0, isolate: 0 }),
+    ],
     replacements: [
       {
         file: 'src/edge/store.ts',
@@ -217,7 +248,17 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a put of a publisher that was cut off, and nobody looks again',
     broken: WRONG_IN_KV,
-    seed: 5,
+    // What one has on its way for long is changed by another, and then the first is no more.
+    commands: [
+      ...weatherAt(0, 'KV is slow', 8),
+      ...LICENSES.map((license) => restoration(license, { pauseMs: 0, isolate: 0 })),
+      revoke({ ...BLACKLIST, address: 1 }, { pauseMs: 0, isolate: 0 }),
+      { type: 'change a token', token: 0, canValidate: true, pauseMs: 0, isolate: 0 },
+      ...[...LICENSES, TOKEN, BLACKLIST].map((what, index) =>
+        revoke(what, { pauseMs: index === 0 ? 200 : 0, isolate: 1 }),
+      ),
+      { type: 'crash', pauseMs: 1_000, isolate: 0 },
+    ],
     replacements: [nobodyLooksAgain],
   },
   {
