@@ -10,7 +10,10 @@ export interface RunningService {
   address: string;
   /** What it printed until now. */
   output: () => string;
+  /** Ends all of it. */
   stop: () => Promise<void>;
+  /** Kills npm alone; resolves when nothing that it started can print any more. */
+  killNpm: () => Promise<void>;
 }
 
 export function freePort(): Promise<number> {
@@ -34,35 +37,52 @@ export function npmStart(...args: string[]): ChildProcess {
   return spawn('npm', ['start', '--', ...args], { stdio: 'pipe', detached: true });
 }
 
-/** The status with which a process ends, and all that it printed. */
-export function ending(child: ChildProcess): Promise<{ code: number | null; output: string }> {
+/** What a process prints, and how it ends. */
+export interface Watched {
+  /** What it printed until now. */
+  output: () => string;
+  /** Resolves when it has printed a text; fails where it ends before. */
+  printed: (text: string) => Promise<void>;
+  /** The status with which it ends, and all that it printed. */
+  ended: Promise<{ code: number | null; output: string }>;
+}
+
+export function watch(child: ChildProcess): Watched {
   let output = '';
-  child.stdout?.on('data', (chunk) => (output += chunk));
-  child.stderr?.on('data', (chunk) => (output += chunk));
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })));
+  const onOutput = (listener: (chunk: Buffer) => void): void => {
+    child.stdout?.on('data', listener);
+    child.stderr?.on('data', listener);
+  };
+  onOutput((chunk) => (output += chunk));
+  return {
+    output: () => output,
+    printed: (text) =>
+      new Promise((resolve, reject) => {
+        onOutput(() => output.includes(text) && resolve());
+        child.on('close', () => reject(new Error(`It ended without "${text}":\n${output}`)));
+      }),
+    ended: new Promise((resolve) => child.on('close', (code) => resolve({ code, output }))),
+  };
 }
 
 /** Starts the service and waits until it says that it runs. */
 export async function startService(folder: string): Promise<RunningService> {
   const port = await freePort();
   const child = npmStart('--port', String(port), '--persist-to', folder);
-  let output = '';
-  const ended = ending(child);
-  await new Promise<void>((resolve, reject) => {
-    const listen = (chunk: Buffer): void => {
-      output += chunk.toString();
-      if (output.includes('Licet runs on')) resolve();
-    };
-    child.stdout?.on('data', listen);
-    child.stderr?.on('data', listen);
-    void ended.then((end) => reject(new Error(`npm start ended:\n${end.output}`)));
-  });
+  const { output, printed, ended } = watch(child);
+  let hasEnded = false;
+  void ended.then(() => (hasEnded = true));
+  await printed('Licet runs on');
   return {
     port,
     address: `http://localhost:${port}`,
-    output: () => output,
+    output,
     stop: async () => {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+      if (child.pid !== undefined && !hasEnded) process.kill(-child.pid, 'SIGTERM');
+      await ended;
+    },
+    killNpm: async () => {
+      child.kill('SIGKILL');
       await ended;
     },
   };

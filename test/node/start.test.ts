@@ -1,15 +1,16 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../scripts/root-token.ts';
 import {
-  ending,
   freePort,
   newFolder,
   npmStart,
   type RunningService,
   startService,
+  type Watched,
+  watch,
 } from './service.ts';
 
 /** What a newcomer runs: npm start and npm run demo. */
@@ -32,8 +33,8 @@ function npmRunDemo(...args: string[]): Promise<{ ok: boolean; output: string }>
   });
 }
 
-async function api(path: string): Promise<unknown> {
-  const answer = await fetch(`${service.address}/api/v2${path}`, {
+async function api(path: string, address = service.address): Promise<unknown> {
+  const answer = await fetch(`${address}/api/v2${path}`, {
     headers: { TOKEN: readRootToken() ?? '' },
   });
   expect(answer.status).toBe(200);
@@ -56,7 +57,7 @@ describe('npm start', () => {
   });
 
   it('says what to do when the port is taken', async () => {
-    const { code, output } = await ending(npmStart('--port', String(service.port)));
+    const { code, output } = await watch(npmStart('--port', String(service.port))).ended;
     expect(code).not.toBe(0);
     expect(output).toContain(`Port ${service.port} is taken`);
     expect(output).toContain(`npm start -- --port ${service.port + 1}`);
@@ -68,15 +69,15 @@ describe('npm start', () => {
     [['--persist-to'], '--persist-to needs a value'],
     [['9000'], '"9000" is no option'],
   ])('refuses %j', async (args, message) => {
-    const { code, output } = await ending(npmStart(...args));
+    const { code, output } = await watch(npmStart(...args)).ended;
     expect(code).not.toBe(0);
     expect(output).toContain(message);
   });
 
   it('keeps a second service from the same data', async () => {
-    const { code, output } = await ending(
+    const { code, output } = await watch(
       npmStart('--persist-to', folder, '--port', String(await freePort())),
-    );
+    ).ended;
     expect(code).not.toBe(0);
     expect(output).toContain(`The data in ${folder} is in use by another Licet`);
   });
@@ -88,44 +89,8 @@ describe('npm start', () => {
     expect((await fetch(explorer)).status).toBe(404);
   });
 
-  it('watches the address on which it listens, and ends well when it is asked to', async () => {
-    const other = newFolder();
-    const port = String(await freePort());
-    const child = spawn(
-      process.execPath,
-      ['scripts/start.ts', '--persist-to', other, '--port', port, '--ip', '127.0.0.2'],
-      { stdio: 'pipe' },
-    );
-    const ended = ending(child);
-    await vi.waitFor(() => fetch(`http://127.0.0.2:${port}/api/v2/healthy`), { timeout: 30_000 });
-    await new Promise<void>((resolve) =>
-      child.stdout?.on('data', (chunk) => String(chunk).includes('Stop') && resolve()),
-    );
-    child.kill('SIGTERM');
-    const { code, output } = await ended;
-    expect(output).toContain(`Licet runs on http://127.0.0.2:${port}`);
-    expect(code).toBe(0);
-    rmSync(other, { recursive: true });
-  });
-
-  it('ends with the npm that started it', async () => {
-    const other = newFolder();
-    const port = await freePort();
-    const healthy = `http://localhost:${port}/api/v2/healthy`;
-    const child = npmStart('--persist-to', other, '--port', String(port));
-    const ended = ending(child);
-    await vi.waitFor(() => fetch(healthy), {
-      timeout: 30_000,
-    });
-    child.kill('SIGKILL');
-    // All that wrote to its terminal is gone when the output closes.
-    await ended;
-    await expect(fetch(healthy)).rejects.toThrow();
-    rmSync(other, { recursive: true });
-  });
-
   it('explains itself with --help', async () => {
-    const { code, output } = await ending(npmStart('--help'));
+    const { code, output } = await watch(npmStart('--help')).ended;
     expect(code).toBe(0);
     expect(output).toContain('--persist-to DIR');
   });
@@ -159,11 +124,39 @@ describe('npm run demo', () => {
   });
 });
 
-it('keeps the data from one start to the next', async () => {
-  const before = await api('/licenses');
-  await service.stop();
-  service = await startService(folder);
-  expect(await api('/licenses')).toEqual(before);
+describe('one service after the other, on the same data', () => {
+  let before: unknown;
+  let address: string;
+  let next: ChildProcess | undefined;
+  let watched: Watched | undefined;
+  afterAll(async () => {
+    next?.kill('SIGTERM');
+    await watched?.ended;
+  });
+
+  it('ends with the npm that started it', async () => {
+    before = await api('/licenses');
+    await service.killNpm();
+    await expect(fetch(service.address)).rejects.toThrow();
+  });
+
+  it('keeps the data', async () => {
+    const port = String(await freePort());
+    const options = ['--persist-to', folder, '--port', port, '--ip', '127.0.0.2'];
+    next = spawn(process.execPath, ['scripts/start.ts', ...options], { stdio: 'pipe' });
+    watched = watch(next);
+    await watched.printed('Licet runs on');
+    address = `http://127.0.0.2:${port}`;
+    expect(await api('/licenses', address)).toEqual(before);
+  });
+
+  it('watches the address on which it listens, and ends well when it is asked to', async () => {
+    next?.kill('SIGTERM');
+    expect(await watched?.ended).toMatchObject({
+      code: 0,
+      output: expect.stringContaining(`Licet runs on ${address}`),
+    });
+  });
 });
 
 describe('the root token', () => {
