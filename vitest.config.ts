@@ -31,7 +31,7 @@ export default defineConfig({
           exclude: ['test/node/**', 'test/model/**'],
           // One Worker runs many files, and is as good as new for each: the set-up sees to it.
           isolate: false,
-          setupFiles: ['./test/support/each-file.ts'],
+          setupFiles: ['./test/support/each-file.ts', './test/support/events.ts'],
           // Each file loads them anew: bundled, and not module by module.
           deps: {
             optimizer: {
@@ -48,6 +48,7 @@ export default defineConfig({
                   '@cfworker/json-schema',
                   '@hono/zod-validator',
                   'hono/route',
+                  'hono/request-id',
                   'hono/http-exception',
                   'hono/utils/url',
                 ],

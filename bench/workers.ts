@@ -20,6 +20,9 @@ type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
 
 const WORKER_NAME = 'worker';
 
+/** What the service logs of each request. */
+const EVENT = /^\{"message":.*"event":"request"/;
+
 const LIMITS = {
   VALIDATION_LIMITER: { namespace_id: '8701', simple: { limit: 60, period: 60 } },
   FAILED_LOOKUP_LIMITER: { namespace_id: '8702', simple: { limit: 100, period: 60 } },
@@ -58,7 +61,10 @@ async function startWorker({
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       resourcePersistencePath: folder,
-      handleStructuredLogs: ({ message }) => onLog(message),
+      // The events of requests are the service's work; what else it logs is told.
+      handleStructuredLogs: ({ message }) => {
+        if (!EVENT.test(message)) onLog(message);
+      },
       ...(isInspected && { inspectorPort: 0 }),
       workers: [
         {

@@ -10,6 +10,7 @@ import { drainBody } from './body';
 import { API_INTENTS, type ApiIntent } from './enums';
 import { ApiError } from './errors';
 import { logFailure } from './log';
+import { type AppEnv, identify, observe } from './observe';
 
 const VALIDATION_PATHS = ['/api/v1/validate', '/api/v2/validate'];
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];
@@ -20,7 +21,9 @@ const plainPath = (request: Request): string =>
     .replace(/\/{2,}/g, '/')
     .replace(/(.)\/$/, '$1');
 
-export const app = new Hono<{ Bindings: Env }>({ getPath: plainPath })
+export const app = new Hono<AppEnv>({ getPath: plainPath })
+  .use(identify())
+  .use(observe())
   .use(async function forbidCaching(c, next) {
     // Before there is an answer: one that has to be changed is made twice.
     c.header('Cache-Control', 'no-store');

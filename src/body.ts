@@ -32,24 +32,8 @@ export async function drainBody({ body, bodyUsed }: Request): Promise<void> {
   if (body && !bodyUsed) await drain(body.getReader());
 }
 
-/**
- * So long a body may take to arrive. Its token was looked at before, from a copy that is up to 50
- * seconds old: what is answered later would outlive the 60 seconds of (1.5).
- */
-const MAX_ARRIVAL_MS = 10_000;
-
-/**
- * A request's body as text, as far as it arrived, and nothing of one that took over ten seconds; null
- * for one of more than `maxBytes`.
- */
+/** A request's body as text, as far as it arrived; null for one of more than `maxBytes`. */
 export async function readBody(request: Request, maxBytes: number): Promise<string | null> {
-  const startedAt = performance.now();
-  const text = await readText(request, maxBytes);
-  const isTooLate = performance.now() - startedAt > MAX_ARRIVAL_MS;
-  return text !== null && isTooLate ? '' : text;
-}
-
-async function readText(request: Request, maxBytes: number): Promise<string | null> {
   const { body, headers } = request;
   if (!body) return '';
   // The common case, and by far the quickest way: the platform reads no more than was announced.

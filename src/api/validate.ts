@@ -7,6 +7,7 @@ import { foldLicenseKey } from '../licenses/key';
 import type { LicenseSnapshot } from '../licenses/snapshot';
 import { logFailure } from '../log';
 import { connectingAddressOf } from '../network';
+import type { AppEnv } from '../observe';
 import { toTimestampWithoutOffset } from '../time';
 import type { Outcome } from '../validation/decide';
 import { type RecordDetails, recordRequest } from '../validation/record';
@@ -23,7 +24,7 @@ import type { Refusal, ValidAnswer } from './answers';
 
 const MAX_BODY_BYTES = 16 * 1024;
 
-type ValidationContext = Context<{ Bindings: Env }>;
+type ValidationContext = Context<AppEnv>;
 
 const MESSAGES = {
   IP_BLACKLISTED: 'IP address is blacklisted',
@@ -68,16 +69,18 @@ export const refuse = (
 export const validateLicense = (requestType: RequestType) =>
   async function validateLicense(c: ValidationContext): Promise<Response> {
     const edge = edgeOf(c.env);
-    const afterAnswer = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
+    const visit = c.get('visit');
     const connectingAddress = connectingAddressOf(c.req.raw);
     const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES);
     const now = Date.now();
-    const record = (asked: PartialRequest, responseType: ResponseType, details: RecordDetails) =>
+    const record = (asked: PartialRequest, responseType: ResponseType, details: RecordDetails) => {
+      c.set('outcome', responseType);
       recordRequest(
         edge,
         { requestType, asked, responseType, details, requestedAt: now },
-        afterAnswer,
+        visit.afterAnswer,
       );
+    };
 
     if (bodyText === null) {
       const remarks = `Body must be at most ${MAX_BODY_BYTES} bytes`;
@@ -92,6 +95,7 @@ export const validateLicense = (requestType: RequestType) =>
     const { request } = parsed;
     const refuseFlood = (isFirst: boolean, spam: boolean) => {
       // A flood of requests is not to become a flood of writes (1.6).
+      c.set('outcome', 'RATE_LIMITED');
       if (isFirst) record(request, 'RATE_LIMITED', { spam });
       return refuse(c, 429, 'Too many requests', { 'Retry-After': String(WINDOW_SECONDS) });
     };
@@ -101,7 +105,7 @@ export const validateLicense = (requestType: RequestType) =>
 
       const requireHwid = c.env.REQUIRE_HWID === 'true';
       const context = { connectingAddress, requireHwid };
-      const { outcome, license } = await validate(edge, request, context, now, afterAnswer);
+      const { outcome, license } = await validate(edge, request, context, now, visit);
       if (outcome.responseType === 'LICENSE_NOT_FOUND') {
         const failed = await countFailedLookup(edge, connectingAddress ?? request.ip);
         if (failed.isOver) return refuseFlood(failed.isFirst, true);

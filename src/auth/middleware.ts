@@ -5,11 +5,11 @@ import { WINDOW_SECONDS } from '../edge/limits';
 import type { ApiIntent } from '../enums';
 import { ApiError } from '../errors';
 import { connectingAddressOf } from '../network';
+import type { AppEnv } from '../observe';
 import { authenticate } from './tokens';
 
-export interface AuthEnv {
-  Bindings: Env;
-  Variables: { tokenIntents: readonly ApiIntent[] };
+export interface AuthEnv extends AppEnv {
+  Variables: AppEnv['Variables'] & { tokenIntents: readonly ApiIntent[] };
 }
 
 /** Refuses whoever has no live token, before anything else is looked at [5]. */
@@ -21,7 +21,7 @@ export const requireToken = (): MiddlewareHandler<AuthEnv> =>
       c.req.header('TOKEN') ?? '',
       c.env.ROOT_TOKEN,
       Date.now(),
-      (work) => c.executionCtx.waitUntil(work),
+      c.get('visit'),
     );
     if (!tokenIntents) {
       const address = connectingAddressOf(c.req.raw);

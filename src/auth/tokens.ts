@@ -2,7 +2,7 @@ import { and, eq, isNull, lt, or } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { tokens } from '../db/schema';
 import type { Edge } from '../edge/edge';
-import type { AfterAnswer } from '../edge/store';
+import type { Visit } from '../edge/visit';
 import type { ApiIntent } from '../enums';
 
 const PREFIX = 'licet_';
@@ -31,25 +31,25 @@ async function isRootToken(token: string, rootToken: string | undefined): Promis
  * The intents that a token holds; null for one that is unknown, expired or revoked (3.2).
  *
  * @param now milliseconds since 1970
- * @param afterAnswer the time of use is written then
+ * @param visit after it the time of use is written
  */
 export async function authenticate(
   edge: Edge,
   token: string,
   rootToken: string | undefined,
   now: number,
-  afterAnswer: AfterAnswer,
+  visit: Visit,
 ): Promise<readonly ApiIntent[] | null> {
   if (token === '') return null;
   if (await isRootToken(token, rootToken)) return ['ALL_READ_WRITE'];
 
   const hash = await hashToken(token);
-  const found = await edge.tokens.find(hash, afterAnswer);
+  const found = await edge.tokens.find(hash, visit);
   if (!found) return null;
   const isLive = found.revokedAt === null && (found.expiresAt === null || found.expiresAt > now);
   if (edge.isFirstUse(found, now, LAST_USED_PRECISION_MS)) {
     const checked = (isLive ? markUsed : readRevision)(edge.db, found.id, now);
-    afterAnswer(
+    visit.afterAnswer(
       checked
         .then((revision) =>
           // The database was set back: what the copy tells was undone.

@@ -11,7 +11,8 @@ import { DATABASE_PATIENCE_MS, inTime } from './in-time';
 import { blacklistKind, licenseKind, type TokenSnapshot, tokenKind } from './kinds';
 import { Limiter } from './limits';
 import { Publisher } from './publish';
-import { type AfterAnswer, type Kind, type Snapshot, SnapshotStore } from './store';
+import { type Kind, type Snapshot, SnapshotStore } from './store';
+import type { AfterAnswer, Visit } from './visit';
 
 /** How many changes a request or a run of the scheduled handler publishes: its queries are limited. */
 const MAX_PUBLISHED = 10;
@@ -93,8 +94,8 @@ export class Edge {
   }
 
   /** The whole blacklist. */
-  async blacklist(afterAnswer: AfterAnswer): Promise<Blacklist> {
-    const blacklist = await this.#blacklist.find('', afterAnswer);
+  async blacklist(visit: Visit): Promise<Blacklist> {
+    const blacklist = await this.#blacklist.find('', visit);
     if (!blacklist) throw new Error('The log of changes has lost the blacklist');
     return blacklist;
   }

@@ -1,4 +1,4 @@
-import type { AfterAnswer } from './store';
+import type { AfterAnswer } from './visit';
 
 interface Waiting<Item> {
   item: Item;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { REQUEST_TYPES, RESPONSE_TYPES } from '../enums';
 import { logFailure } from '../log';
 import type { Answered, Edge } from './edge';
-import type { AfterAnswer } from './store';
+import type { AfterAnswer } from './visit';
 
 /** With twenty attempts, more than half a day: the longest outage that a queue is there for. */
 const FIRST_DELAY_SECONDS = 10;

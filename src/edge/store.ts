@@ -7,14 +7,12 @@ import { DATABASE_PATIENCE_MS, inTime } from './in-time';
 import { GroupReader } from './lookups';
 import type { Publisher } from './publish';
 import { type Loads, share } from './share';
+import type { AfterAnswer, Tier, Visit } from './visit';
 
 /** What is held of a row outside of the database; `revision` tells one state of it from the next. */
 export interface Snapshot {
   revision: number;
 }
-
-/** Keeps a promise alive after the answer. */
-export type AfterAnswer = (work: Promise<unknown>) => void;
 
 /** A select from the log of changes, to be run with another in one round trip. */
 type ChangeSelect = ReturnType<typeof selectChanges | typeof selectChange>;
@@ -35,6 +33,12 @@ export interface Kind<Value extends Snapshot> {
     keys: readonly string[],
     changes: ChangeSelect,
   ): Promise<[Change[], ReadonlyMap<string, Value>]>;
+}
+
+/** A snapshot, or null for none, and where that was found out. */
+interface Found<Value> {
+  value: Value | null;
+  tier: Tier;
 }
 
 /** Between these a copy in memory is given up: not all at once. */
@@ -75,7 +79,7 @@ export class SnapshotStore<Value extends Snapshot> {
   readonly #copies = new BoundedMap<string, { value: Value; until: number }>(MAX_COPIES);
   readonly #unknown = new BoundedMap<string, number>(MAX_UNKNOWN);
   readonly #outdated = new Map<string, { revision: number; since: number }>();
-  readonly #loads: Loads<Value | null> = new Map();
+  readonly #loads: Loads<Found<Value>> = new Map();
   readonly #rows = new GroupReader<Value>((keys) => this.#readRows(keys));
   #unknownInARow = 0;
 
@@ -99,12 +103,22 @@ export class SnapshotStore<Value extends Snapshot> {
    *
    * @throws when it is neither held nor published, and the database cannot be reached
    */
-  async find(key: string, afterAnswer: AfterAnswer): Promise<Value | null> {
+  async find(key: string, visit: Visit): Promise<Value | null> {
     const held = this.#held(key);
-    if (held !== undefined && this.#feed.isInTouch()) return held;
+    if (held !== undefined && this.#feed.isInTouch()) {
+      visit.note('memory', 0);
+      return held;
+    }
+    const startedAt = performance.now();
+    const { value, tier } = await this.#findElsewhere(key, visit);
+    visit.note(tier, performance.now() - startedAt);
+    return value;
+  }
+
+  async #findElsewhere(key: string, { afterAnswer }: Visit): Promise<Found<Value>> {
     const shared = await share(this.#loads, key, () => this.#load(key, afterAnswer));
     // What another request loaded may have changed since it began, and before this one did.
-    if (shared && (shared.isOwn || this.isCurrent(key, shared.result))) return shared.result;
+    if (shared && (shared.isOwn || this.isCurrent(key, shared.result.value))) return shared.result;
     return this.#load(key, afterAnswer);
   }
 
@@ -184,13 +198,13 @@ export class SnapshotStore<Value extends Snapshot> {
     return unknownUntil !== undefined && now < unknownUntil ? null : undefined;
   }
 
-  async #load(key: string, afterAnswer: AfterAnswer): Promise<Value | null> {
+  async #load(key: string, afterAnswer: AfterAnswer): Promise<Found<Value>> {
     const wasInTouch = this.#feed.isInTouch();
     if (wasInTouch && this.#unknownInARow < MAX_UNKNOWN_IN_A_ROW) {
       const published = await this.#readPublished(key);
       if (published && this.#feed.isInTouch() && !this.#isUnheardOf(key, published)) {
         this.keep(key, published);
-        return published;
+        return { value: published, tier: 'kv' };
       }
     }
     let value: Value | null;
@@ -200,9 +214,10 @@ export class SnapshotStore<Value extends Snapshot> {
       if (this.#feed.isBlind()) throw error;
       const published = await this.#readPublished(key);
       if (published) this.keep(key, published);
-      const copy = this.#copies.get(key)?.value ?? published;
-      if (!copy) throw error;
-      return copy;
+      const held = this.#copies.get(key)?.value;
+      if (held) return { value: held, tier: 'memory' };
+      if (published) return { value: published, tier: 'kv' };
+      throw error;
     }
     if (value) {
       this.#unknownInARow = 0;
@@ -214,7 +229,7 @@ export class SnapshotStore<Value extends Snapshot> {
         this.#unknown.set(key, performance.now() + UNKNOWN_MS);
       }
     }
-    return value;
+    return { value, tier: 'd1' };
   }
 
   /** Reads rows at the primary, and takes in the news. */

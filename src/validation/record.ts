@@ -1,5 +1,5 @@
 import type { Edge } from '../edge/edge';
-import type { AfterAnswer } from '../edge/store';
+import type { AfterAnswer } from '../edge/visit';
 import type { RequestType, ResponseType } from '../enums';
 import { foldLicenseKey } from '../licenses/key';
 import type { LicenseSnapshot } from '../licenses/snapshot';

@@ -1,5 +1,5 @@
 import type { Edge } from '../edge/edge';
-import type { AfterAnswer } from '../edge/store';
+import type { Visit } from '../edge/visit';
 import { foldLicenseKey } from '../licenses/key';
 import type { LicenseSnapshot } from '../licenses/snapshot';
 import { claim } from './claim';
@@ -19,21 +19,23 @@ export async function validate(
   request: ValidationRequest,
   context: Pick<Facts, 'connectingAddress' | 'requireHwid'>,
   now: number,
-  afterAnswer: AfterAnswer,
+  visit: Visit,
 ): Promise<{ outcome: Outcome; license: LicenseSnapshot | null }> {
   const key = foldLicenseKey(request.licenseKey);
-  let license = await edge.licenses.find(key, afterAnswer);
-  const blacklist = await edge.blacklist(afterAnswer);
+  let license = await edge.licenses.find(key, visit);
+  const blacklist = await edge.blacklist(visit);
   // The look for the blacklist may have brought news of the license.
-  if (!edge.licenses.isCurrent(key, license)) license = await edge.licenses.find(key, afterAnswer);
+  if (!edge.licenses.isCurrent(key, license)) license = await edge.licenses.find(key, visit);
   const facts = { ...context, license, blacklist };
   const outcome = decide(facts, request, now);
   if (!license || !dependsOnSlots(outcome)) return { outcome, license };
 
+  const startedAt = performance.now();
   const claimed = await claim(edge, license, request, now);
+  visit.note('d1', performance.now() - startedAt);
   if (claimed && claimed.revision !== license.revision) {
     edge.licenses.keep(key, claimed);
-    afterAnswer(edge.licenses.publish(key));
+    visit.afterAnswer(edge.licenses.publish(key));
   }
   return { outcome: decide({ ...facts, license: claimed }, request, now), license: claimed };
 }

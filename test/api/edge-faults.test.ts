@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { settled, type ValidationOptions } from '../support/app';
 import {
@@ -14,6 +13,7 @@ import {
 } from '../support/client';
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
+import { isAllPublished } from '../support/published';
 import { newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
 
 /** What is answered while the database, KV or both cannot be reached (1.5, 1.6). */
@@ -43,15 +43,6 @@ const askFor = ({ licenseKey, productId }: License, more: object = BOUND) => ({
   productId,
   ...more,
 });
-
-/** Resolves when all that has changed is in KV. */
-const isAllPublished = () =>
-  vi.waitFor(async () => {
-    const due = env.DB.prepare(
-      'select count(*) n from changes where published_revision < revision',
-    );
-    expect(await due.first('n')).toBe(0);
-  });
 
 beforeAll(async () => {
   product = await createProduct();

@@ -143,7 +143,8 @@ function globalsFor({ clock, random, log }: Surroundings): Record<string, unknow
       random: { value: () => random.below(RANDOM_VALUES) / RANDOM_VALUES },
     }),
     Blob: MemoryBlob,
-    console: { debug: print, error: print, info: print, log: print, warn: print },
+    // What `log` tells is the event of each request: the world has its own line for that.
+    console: { debug: print, error: print, info: print, log: () => undefined, warn: print },
     crypto: {
       getRandomValues: fill,
       randomUUID: () =>

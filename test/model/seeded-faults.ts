@@ -154,7 +154,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/edge/store.ts',
-        from: 'if (shared && (shared.isOwn || this.isCurrent(key, shared.result))) return shared.result;',
+        from: 'if (shared && (shared.isOwn || this.isCurrent(key, shared.result.value))) return shared.result;',
         to: 'if (shared) return shared.result;',
       },
       {

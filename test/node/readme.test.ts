@@ -59,6 +59,14 @@ it('runs the tour again, behind the demo, with the same answers but for the ids'
   expect(withoutIds(runTour())).toEqual(withoutIds(printed));
 });
 
+it('runs the command of docs/operations.md', () => {
+  const [, command = ''] =
+    readFileSync('docs/operations.md', 'utf8').match(/```sh\n(.*?)```/s) ?? [];
+  const settings = blocks[0]?.text.replaceAll(':8787', `:${service.port}`) ?? '';
+  const output = execFileSync('bash', ['-e', '-c', settings + command], { encoding: 'utf8' });
+  expect(output).toMatch(/^server-timing: (\w+;dur=\d+, )*total;dur=\d+/i);
+});
+
 it('says why each dependency is there', () => {
   const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
   const table = readme.slice(readme.indexOf('### Dependencies'));

@@ -1,11 +1,12 @@
 import { vi } from 'vitest';
+import { takeEvent } from './events';
 
-/** Keeps what is logged from here on off the console, and tells it; `vi.restoreAllMocks()` ends it. */
+/** Keeps what is logged from here on beside the events of requests off the console, and tells it; `vi.restoreAllMocks()` ends it. */
 export function captureConsole(): string[] {
   const lines: string[] = [];
   for (const method of ['debug', 'info', 'log', 'warn', 'error'] as const) {
     vi.spyOn(console, method).mockImplementation((...values: unknown[]) => {
-      lines.push(values.map((value) => JSON.stringify(value)).join(' '));
+      if (!takeEvent(values)) lines.push(values.map((value) => JSON.stringify(value)).join(' '));
     });
   }
   return lines;

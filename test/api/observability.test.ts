@@ -1,0 +1,160 @@
+import { exports } from 'cloudflare:workers';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import operations from '../../docs/operations.md?raw';
+import { newIsolate } from '../support/app';
+import {
+  call,
+  createLicense,
+  createProduct,
+  createToken,
+  type License,
+  validate,
+} from '../support/client';
+import { newEvents, takeEvent } from '../support/events';
+import { databaseError } from '../support/faults';
+import { isAllPublished } from '../support/published';
+import { newWatchedIsolate } from '../support/watched-isolate';
+
+/** What an operator sees of each request (docs/operations.md). All other tests hold its form. */
+
+let license: License;
+
+beforeAll(async () => {
+  const { id: productId } = await createProduct();
+  license = await createLicense({ productId, maxIPs: -1, maxHWIDs: -1 });
+});
+
+beforeEach(() => {
+  newEvents();
+});
+
+const asked = () => ({ licenseKey: license.licenseKey, productId: license.productId });
+
+describe('the event of a request', () => {
+  it('tells what a validation came to, and the farthest place it had to look', async () => {
+    const isolate = newWatchedIsolate();
+    const tiersOf = async (body: object) => {
+      const { recorded } = await isolate.validate(body);
+      await recorded;
+      return newEvents().map(({ outcome, status, tier }) => ({ outcome, status, tier }));
+    };
+    const valid = { outcome: 'VALID', status: 200 };
+    expect(await tiersOf(asked())).toEqual([{ ...valid, tier: 'd1' }]);
+    expect(await tiersOf(asked())).toEqual([{ ...valid, tier: 'memory' }]);
+    const other = await createLicense({ productId: license.productId, maxIPs: -1, maxHWIDs: -1 });
+    await isAllPublished();
+    newEvents();
+    const { licenseKey, productId } = other;
+    expect(await tiersOf({ licenseKey, productId })).toEqual([{ ...valid, tier: 'kv' }]);
+    expect(await tiersOf({ licenseKey: crypto.randomUUID(), productId })).toEqual([
+      { outcome: 'LICENSE_NOT_FOUND', status: 400, tier: 'd1' },
+    ]);
+    expect(await tiersOf({})).toEqual([{ outcome: 'INVALID_REQUEST', status: 400, tier: null }]);
+    isolate.conditions.database = () => 'fails';
+    isolate.conditions.kv = () => true;
+    await isolate.validate({ licenseKey: crypto.randomUUID(), productId });
+    expect(newEvents()).toMatchObject([{ outcome: 'ERROR', status: 503, tier: null }]);
+    isolate.conditions.database = () => null;
+  });
+
+  it('is as docs/operations.md shows it', async () => {
+    await (await newIsolate().validate(asked())).recorded;
+    const [, example = ''] = operations.match(/```json\n(.*?)\n```/s) ?? [];
+    const [event] = newEvents();
+    expect(Object.keys(JSON.parse(example))).toEqual(Object.keys(event ?? {}));
+    expect(takeEvent([example])).toBe(true);
+    for (const [, field = ''] of operations.matchAll(/^\| `(\w+)` \|/gm)) {
+      expect(event).toHaveProperty(field);
+    }
+  });
+
+  it('names the route by its pattern, and never a key', async () => {
+    const path = `/api/v2/licenses/by-license-key/${license.licenseKey}`;
+    expect((await call('GET', path)).status).toBe(200);
+    expect((await call('GET', `//api/v2/nothing/${license.licenseKey}`)).status).toBe(404);
+    expect((await call('PATCH', path)).status).toBe(405);
+    const events = newEvents();
+    expect(events).toMatchObject([
+      {
+        message: 'GET /api/v2/licenses/by-license-key/:licenseKey 200',
+        method: 'GET',
+        route: '/api/v2/licenses/by-license-key/:licenseKey',
+        status: 200,
+        outcome: 'OK',
+      },
+      { method: 'GET', status: 404, outcome: 'REFUSED' },
+      { method: 'PATCH', status: 405, outcome: 'REFUSED' },
+    ]);
+    expect(JSON.stringify(events)).not.toContain(license.licenseKey);
+  });
+
+  it('tells a failure of our own from a refusal', async () => {
+    const isolate = newIsolate({
+      DB: Object.assign(Object.create(null), {
+        prepare: () => {
+          throw databaseError('select 1');
+        },
+      }),
+    });
+    const { status } = await isolate.call('GET', '/api/v2/products');
+    expect(status).toBe(500);
+    expect(newEvents()).toMatchObject([{ route: '/api/v2/products', outcome: 'FAILED' }]);
+  });
+});
+
+describe('X-Request-Id', () => {
+  const answeredId = async (headers: Record<string, string>) => {
+    const answer = await call('GET', '/api/v2/healthy', { headers });
+    const [event] = newEvents();
+    expect(answer.headers.get('X-Request-Id')).toBe(event?.requestId);
+    return event?.requestId;
+  };
+
+  it('of the client is given back, and is in the log', async () => {
+    expect(await answeredId({ 'X-Request-Id': 'order-4711_b' })).toBe('order-4711_b');
+  });
+
+  it.each([undefined, '', 'a'.repeat(65), 'two words', "a'; drop table licenses"])(
+    'is made where it is %j',
+    async (given) => {
+      const id = await answeredId(given === undefined ? {} : { 'X-Request-Id': given });
+      expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
+
+  it('is on every answer, refusals and failures too', async () => {
+    const headers = { 'X-Request-Id': 'one' };
+    const unread = await exports.default.fetch('http://licet.test/api/v1/validate', {
+      ...{ method: 'POST', headers, body: 'x'.repeat(17 * 1024) },
+    });
+    await unread.text();
+    expect(unread.status).toBe(413);
+    expect(unread.headers.get('X-Request-Id')).toBe('one');
+    for (const path of ['/nothing', '/api/v1/nothing', '/api/v2/products']) {
+      const answer = await call('GET', path, { headers, token: null });
+      expect(answer.headers.get('X-Request-Id')).toBe('one');
+    }
+  });
+});
+
+describe('Server-Timing', () => {
+  const TIMES = /^((memory|kv|d1);dur=\d+, )*total;dur=\d+$/;
+  const headers = { 'X-Server-Timing': '1' };
+
+  it('tells whoever has a live token and asks where the time went', async () => {
+    const { token } = await createToken(['LICENSE_VALIDATE']);
+    const answer = await call('POST', '/api/v2/validate', { body: asked(), token, headers });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('Server-Timing')).toMatch(TIMES);
+    const refused = await call('GET', '/api/v2/products', { token, headers });
+    expect(refused.status).toBe(403);
+    expect(refused.headers.get('Server-Timing')).toMatch(TIMES);
+  });
+
+  it('tells nobody else', async () => {
+    expect((await call('GET', '/api/v2/products')).headers.has('Server-Timing')).toBe(false);
+    const unknown = await call('GET', '/api/v2/products', { token: 'licet_no', headers });
+    expect(unknown.headers.has('Server-Timing')).toBe(false);
+    expect((await validate(asked(), { headers })).headers.has('Server-Timing')).toBe(false);
+  });
+});
