@@ -33,6 +33,9 @@ All of v2 but the health check takes an API token in the header \`TOKEN\`; any o
 \`x-intents\` opens it. Bodies are JSON, whatever the content type says. An unknown path answers 404, and
 a path with another method 405 with \`Allow\`, in the body of any other refusal.
 
+Every answer has an \`X-Request-Id\`: the one that was sent, or a new one; the log has it too. With a live
+token, \`X-Server-Timing: 1\` asks for the places and the milliseconds of an answer in \`Server-Timing\`.
+
 Numbers in brackets are sections of the interface (\`docs/interface.md\`).`;
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
