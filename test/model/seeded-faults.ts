@@ -28,6 +28,7 @@ const LICENSES: readonly Revoked[] = [
   { license: 0, address: 0, how: 'deactivate' },
   { license: 1, address: 1, how: 'deactivate' },
 ];
+const DELETED: Revoked = { license: 0, address: 0, how: 'delete' };
 const TOKEN: Revoked = { license: 0, address: 0, how: 'revoke' };
 const BLACKLIST: Revoked = { license: 0, address: 0, how: 'block' };
 
@@ -150,7 +151,15 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a load that began before a change and is given to who came after it',
     broken: STALE,
-    seed: 27,
+    commands: Array.from({ length: 10 }, () => DELETED).flatMap((license) => [
+      restoration(license, { pauseMs: 5_000, isolate: 0 }),
+      // By then the reader has slept, and has to ask the database.
+      validation(license, { pauseMs: 70_000, isolate: 1 }),
+      ...weatherAt(0, 'the database is slow', 8),
+      validation(license, { pauseMs: 0, isolate: 0 }),
+      revoke(license, { pauseMs: 0, isolate: 0 }),
+      ...Array.from({ length: 12 }, () => validation(license, { pauseMs: 150, isolate: 0 })),
+    ]),
     replacements: [
       {
         file: 'src/edge/store.ts',
