@@ -1,11 +1,16 @@
 import { exports } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import { Licet, LicetError } from '../../packages/client/src/index';
+import { readAnswer } from '../support/client';
 import { ROOT_TOKEN } from '../support/root-token';
 
 /** The client runs inside a Worker; all that it does is tested in Node, over HTTP. */
 
-const fetch = (request: Request) => exports.default.fetch(request);
+async function fetch(request: Request): Promise<Response> {
+  const response = await exports.default.fetch(request);
+  await readAnswer(request, response.clone());
+  return response;
+}
 const licet = new Licet({ url: 'http://licet.test', token: ROOT_TOKEN, fetch });
 
 it('creates, iterates, changes and validates, and tells what is refused', async () => {

@@ -9,7 +9,7 @@ import document from '../../docs/cost.md?raw';
 import { app } from '../../src/app';
 import type { Bindings } from '../../src/edge/edge';
 import worker from '../../src/index';
-import { createLicense, createProduct, type Product } from '../support/client';
+import { createLicense, createProduct, type Product, readAnswer } from '../support/client';
 import { spyOnDatabase } from '../support/d1-spy';
 import { spyOnKv } from '../support/kv-spy';
 
@@ -78,7 +78,8 @@ function newIsolate(withQueue: boolean) {
       method: 'POST',
       body: JSON.stringify({ productId: product.id, ...body }),
     });
-    const { status } = await app.fetch(request, bindings, context);
+    const answer = await app.fetch(request, bindings, context);
+    const { status } = await readAnswer(request, answer);
     await waitOnExecutionContext(context);
     await consume();
     const metas = roundTrips.flat().map(({ meta }) => meta);

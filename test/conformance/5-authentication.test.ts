@@ -10,6 +10,8 @@ import {
   createToken,
   expectError,
   getToken,
+  readAnswer,
+  requestTo,
   validate,
 } from '../support/client';
 import { idsOf, read, readList, tokens, withoutChange } from '../support/resources';
@@ -288,13 +290,11 @@ describe('lastUsedAt', () => {
 });
 
 describe('The root token', () => {
-  const pingWith = (rootToken: string | undefined, token: string) =>
-    app.request(
-      '/api/v2/ping',
-      { headers: { TOKEN: token } },
-      { ...env, DB: env.DB, ROOT_TOKEN: rootToken },
-      createExecutionContext(),
-    );
+  const pingWith = async (rootToken: string | undefined, token: string) => {
+    const request = requestTo('GET', '/api/v2/ping', { token });
+    const bindings = { ...env, DB: env.DB, ROOT_TOKEN: rootToken };
+    return readAnswer(request, await app.fetch(request, bindings, createExecutionContext()));
+  };
 
   it('acts as a token with ALL_READ_WRITE, and so creates the first ones', async () => {
     const { token } = await createToken(['PRODUCTS_READ_WRITE']);
