@@ -70,6 +70,7 @@ export async function seedLargeDatabase(db: D1Database, size: Size, now: number)
        case n % 100 when 2 then 'DEACTIVATED' when 3 then 'DELETED' else 'ACTIVE' end,
        'Bought in the spring sale', 1 + n % ${size.customers}, ?2, ?2`,
     ),
+    insert('license_totals', 'license_id, requests', size.licenses, 'n, 10'),
     insert('bindings', 'license_id, kind, value', size.licenses, `n, 'IP', ${ip('n')}`),
     insert('bindings', 'license_id, kind, value', size.licenses, `n, 'HWID', 'HW-' || n`),
     insert(
