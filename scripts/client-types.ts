@@ -49,6 +49,7 @@ const HAS_NO_TYPE = new Set([
   'minLength',
   'maxLength',
   'minItems',
+  'maxItems',
   'required',
   'additionalProperties',
 ]);

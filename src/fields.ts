@@ -37,6 +37,27 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
+const MAX_MESSAGES = 50;
+
+function fieldName(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`,
+    )
+    .join('');
+}
+
+/** All that is wrong with an input, each with the name of its field [7]. */
+export function describeError(error: z.core.$ZodError, unknownKind = 'field'): string {
+  const messages = error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => `${key.slice(0, 100)} is not a known ${unknownKind}`);
+    }
+    return `${fieldName(issue.path) || 'Body'} ${issue.message}`;
+  });
+  return messages.slice(0, MAX_MESSAGES).join('; ');
+}
+
 const TYPE_NAMES: Record<string, string> = {
   string: 'a string',
   number: 'an integer',

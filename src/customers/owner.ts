@@ -36,7 +36,8 @@ interface Owner {
   platform: { field: AccountField; accountId: string } | null;
 }
 
-function ownerOf(license: OwnerFields): Owner {
+/** The accounts by which a license names its owner (3). */
+export function ownerOf(license: OwnerFields): Owner {
   const { licensePlatform, licensePlatformOther, ownerPlatformId, ownerChatId } = license;
   if (licensePlatform === 'CHAT') {
     return { chatId: ownerChatId || ownerPlatformId || null, platform: null };

@@ -18,7 +18,8 @@ const url = z.exactOptional(text(2048).nullable());
 const account = z.exactOptional(
   accountId.nullable().transform((value) => (value === '' ? null : value)),
 );
-const email = z
+/** An e-mail as it is stored. */
+export const email = z
   .string()
   .trim()
   .max(254)

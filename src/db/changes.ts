@@ -49,6 +49,25 @@ export async function markPublished(
   return change;
 }
 
+/**
+ * Licenses that were made just now, and whose keys no copy anywhere has had: there is nothing to put.
+ * Who misses one in KV asks the database, and puts it then. A key that was there before has a higher
+ * revision, and copies to be replaced.
+ */
+export const markAsUncopied = (db: Database, foldedKeys: readonly string[]) =>
+  db
+    .update(changes)
+    .set({ publishedRevision: changes.revision })
+    .where(
+      and(
+        isOneOf(
+          changes.subject,
+          foldedKeys.map((key) => `license:${key}`),
+        ),
+        eq(changes.revision, 1),
+      ),
+    );
+
 /** What changed and was not put into KV since, the oldest change first. */
 export const findUnpublished = (db: Database, limit: number): Promise<Change[]> =>
   db

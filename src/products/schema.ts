@@ -17,7 +17,7 @@ export type ProductRow = typeof products.$inferSelect;
 export type ProductValues = Omit<ProductRow, 'id' | 'createdAt' | 'updatedAt' | 'revision'>;
 
 /** A product's own limit defaults, where its creator names none. */
-const DEFAULT_LIMIT = 5;
+export const DEFAULT_LIMIT = 5;
 
 const fields = {
   name: text(255).trim().min(1),

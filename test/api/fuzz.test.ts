@@ -69,6 +69,7 @@ const FIELDS = [
   ...['ownerChatUsername', 'licenseStatus', 'hwids', 'notes', 'customer', 'productIdString'],
   ...['licenseDataType', 'data', 'isForAllProducts', 'reason', 'createdAt', 'updatedAt', 'intents'],
   ...['expiresAt', 'email', 'username', 'chatId', 'platformAId', 'hwid', 'ip', 'javaVersion'],
+  ...['kind', 'items', 'dryRun', 'assumedProductIds'],
   ...['osVersion', '__proto__', 'constructor', 'prototype', '', 'toString', '😀'],
 ];
 
@@ -90,6 +91,10 @@ const goodBodies = (): Record<string, object[]> => ({
   ],
   customers: [{ firstName: 'A', email: 'a@example.com' }],
   tokens: [{ name: 'fuzz', intents: ['ALL_READ'], expiresAt: '2999-01-01' }],
+  import: [
+    { kind: 'licenses', items: [license], dryRun: false },
+    { kind: 'customers', items: [{ chatId: '3' }] },
+  ],
 });
 
 const changes = fc.array(

@@ -66,4 +66,5 @@ export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'POST /api/v2/tokens': ['ALL_READ_WRITE'],
   'PUT /api/v2/tokens/:id': ['ALL_READ_WRITE'],
   'DELETE /api/v2/tokens/:id': ['ALL_READ_WRITE'],
+  'POST /api/v2/import': ['ALL_READ_WRITE'],
 };

@@ -374,6 +374,14 @@ export class Licet {
     return reply.valid === (answer.status === 200) ? reply : this.#connection.fail(answer);
   }
 
+  /** Takes up to 200 things of another service as they are; what is there already is not overwritten. */
+  importItems(
+    request: Part<'POST /api/v2/import', 'body'>,
+    { signal }: CallOptions = {},
+  ): Promise<Part<'POST /api/v2/import', 'answer'>> {
+    return this.#connection.read('POST', '/api/v2/import', { body: request, signal });
+  }
+
   /** Ends well where the service answers; needs no token. */
   async healthy({ signal }: CallOptions = {}): Promise<void> {
     await this.#expect('/api/v2/healthy', 'healthy', { isGuarded: false, signal });

@@ -338,6 +338,18 @@ export interface TokenUpdate {
   expiresAt?: string | null | undefined;
 }
 
+/** What another service has, of one kind. */
+export interface ImportRequest {
+  /** What the items are. Products come before customers, licenses and blacklist entries. */
+  kind: 'products' | 'customers' | 'licenses' | 'blacklists';
+  /** At most 200, as GET shows them. A field that is left out, null or empty has its default. */
+  items: unknown[];
+  /** Checks everything and writes nothing. */
+  dryRun?: boolean | undefined;
+  /** Products that a dry run takes for existing, besides those that are there. */
+  assumedProductIds?: number[] | undefined;
+}
+
 /** The license may run [4.7]. */
 export interface ValidAnswer {
   /** Whether the license is valid. So says the status: 200 and nothing else is yes. */
@@ -622,6 +634,26 @@ export interface CreatedToken {
   updatedAt: string;
   /** The secret, shown this once. */
   token: string;
+}
+
+/** What became of the items. */
+export interface ImportAnswer {
+  /** In the order of the items. */
+  results: ImportResult[];
+  /** The fields of items that hold something and are not taken, each once. */
+  ignoredFields: string[];
+}
+
+/** What became of an item. */
+export interface ImportResult {
+  /** `created`; `unchanged` where it was there; `kept` where it was there with other values, which stay; or `refused`. */
+  outcome: 'created' | 'unchanged' | 'kept' | 'refused';
+  /** Its id here; null where it was refused, or would get a new one. */
+  id: number | null;
+  /** The fields in which what is stored differs from what was sent; `id` where that was taken. */
+  differences: string[];
+  /** Why it was refused. */
+  reason: string | null;
 }
 
 /** Filters: List products */
@@ -995,5 +1027,11 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: undefined;
+  };
+  /** Import what another service has */
+  'POST /api/v2/import': {
+    query: undefined;
+    body: ImportRequest;
+    answer: ImportAnswer;
   };
 }

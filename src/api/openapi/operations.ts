@@ -30,6 +30,7 @@ export const TAGS = {
   Requests: 'The history of validations [4.5].',
   Customers: 'Who owns licenses [4.5].',
   Tokens: 'API tokens and their intents; an extension [5].',
+  Import: 'Moving here from another service; an extension.',
 };
 export type Tag = keyof typeof TAGS;
 
@@ -407,4 +408,16 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   ),
   'PUT /api/v2/tokens/:id': update('updateToken', TOKENS),
   'DELETE /api/v2/tokens/:id': remove('deleteToken', TOKENS, 'It is revoked at once.'),
+
+  'POST /api/v2/import': {
+    operationId: 'importItems',
+    tag: 'Import',
+    summary: 'Import what another service has',
+    description:
+      'Products, customers, licenses or blacklist entries, as GET shows them here or in another service of this interface, with their ids, keys, bindings, dates and states. What is there already is not overwritten; so it can be repeated. `docs/import.md` tells how to move.',
+    responses: {
+      200: { description: 'What became of each item.', content: json('ImportAnswer') },
+      ...errors(409, 500),
+    },
+  },
 };

@@ -20,6 +20,7 @@ import { product, productCreate, productUpdate } from '../../products/schema';
 import { request } from '../../requests/schema';
 import { wireTimestamp } from '../../time';
 import { createdToken, token, tokenCreate, tokenUpdate } from '../../tokens/schema';
+import { importAnswer, importRequest, importResult } from '../../transfer/schema';
 import { errorAnswer, refusal, validAnswer, validationRequest } from '../answers';
 import { MAX_LIMIT, pageQuery } from '../v2/list';
 
@@ -183,6 +184,27 @@ const ANSWER: Fields<typeof validAnswer> & Fields<typeof refusal> = {
   totalRequests: 'Validations of this license with this one, as far as this location knows.',
 };
 
+const IMPORT_REQUEST: Fields<typeof importRequest> = {
+  kind: 'What the items are. Products come before customers, licenses and blacklist entries.',
+  items: 'At most 200, as GET shows them. A field that is left out, null or empty has its default.',
+  dryRun: 'Checks everything and writes nothing.',
+  assumedProductIds: 'Products that a dry run takes for existing, besides those that are there.',
+};
+
+const IMPORT_ANSWER: Fields<typeof importAnswer> = {
+  results: 'In the order of the items.',
+  ignoredFields: 'The fields of items that hold something and are not taken, each once.',
+};
+
+const IMPORT_RESULT: Fields<typeof importResult> = {
+  outcome:
+    '`created`; `unchanged` where it was there; `kept` where it was there with other values, which stay; or `refused`.',
+  id: 'Its id here; null where it was refused, or would get a new one.',
+  differences:
+    'The fields in which what is stored differs from what was sent; `id` where that was taken.',
+  reason: 'Why it was refused.',
+};
+
 const ERROR: Fields<typeof errorAnswer> = {
   message: 'What is wrong; for bad input it names the field.',
   accepted_intents: 'The intents that open the endpoint; any one of them does.',
@@ -265,6 +287,13 @@ const tokenExample: z.infer<typeof token> = {
   lastUsedAt: UPDATED,
   createdAt: CREATED,
   updatedAt: CREATED,
+};
+
+const importExample: z.infer<typeof importResult> = {
+  outcome: 'created',
+  id: 5,
+  differences: [],
+  reason: null,
 };
 
 export interface Described {
@@ -413,6 +442,22 @@ export const BODIES = {
     valid: false,
     message: 'Max IPs reached',
   }),
+  ImportRequest: described(
+    importRequest,
+    'What another service has, of one kind.',
+    IMPORT_REQUEST,
+    {
+      kind: 'blacklists',
+      items: [{ id: 5, ...blacklistExample, createdAt: CREATED, updatedAt: UPDATED }],
+      dryRun: true,
+      assumedProductIds: [],
+    },
+  ),
+  ImportAnswer: described(importAnswer, 'What became of the items.', IMPORT_ANSWER, {
+    results: [importExample],
+    ignoredFields: [],
+  }),
+  ImportResult: described(importResult, 'What became of an item.', IMPORT_RESULT, importExample),
   Error: described(errorAnswer, 'Why v2 refuses [7].', ERROR, {
     message: 'maxIPs must be at least -1',
     accepted_intents: ['LICENSES_READ_WRITE', 'ALL_READ_WRITE'],

@@ -4,6 +4,7 @@ import { type AuthEnv, requireIntents, requireToken } from '../../auth/middlewar
 import { blacklistRoutes } from './blacklists';
 import { shareChanges } from './changes';
 import { customerRoutes } from './customers';
+import { importRoute } from './import';
 import { licenseRoutes } from './licenses';
 import { productRoutes } from './products';
 import { requestRoutes } from './requests';
@@ -22,4 +23,5 @@ export const v2 = new Hono<AuthEnv>()
   .route('/blacklists', blacklistRoutes)
   .route('/requests', requestRoutes)
   .route('/customers', customerRoutes)
-  .route('/tokens', tokenRoutes);
+  .route('/tokens', tokenRoutes)
+  .route('/import', importRoute);

@@ -3,28 +3,7 @@ import type { ValidationTargets } from 'hono';
 import type * as z from 'zod';
 import { readBody } from '../../body';
 import { ApiError } from '../../errors';
-
-const MAX_MESSAGES = 50;
-
-function fieldName(path: readonly PropertyKey[]): string {
-  return path
-    .map((part, index) =>
-      typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`,
-    )
-    .join('');
-}
-
-/** All that is wrong with an input, each with the name of its field. */
-function describeError(target: keyof ValidationTargets, error: z.core.$ZodError): string {
-  const messages = error.issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') {
-      const kind = target === 'query' ? 'query parameter' : 'field';
-      return issue.keys.map((key) => `${key.slice(0, 100)} is not a known ${kind}`);
-    }
-    return `${fieldName(issue.path) || 'Body'} ${issue.message}`;
-  });
-  return messages.slice(0, MAX_MESSAGES).join('; ');
-}
+import { describeError } from '../../fields';
 
 /** Which part of a request a validator checks, and by which schema. */
 export interface Input {
@@ -38,7 +17,9 @@ const validator = <Target extends keyof ValidationTargets, Schema extends z.ZodT
   schema: Schema,
 ) =>
   zValidator(target, schema, (result) => {
-    if (!result.success) throw new ApiError(400, describeError(target, result.error));
+    if (result.success) return;
+    const unknownKind = target === 'query' ? 'query parameter' : 'field';
+    throw new ApiError(400, describeError(result.error, unknownKind));
   });
 
 /** A validator that tells what it checks, for the OpenAPI document. */

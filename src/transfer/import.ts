@@ -1,0 +1,105 @@
+import * as z from 'zod';
+import { type Database, isForeignKeyViolation, isUniqueViolation } from '../db/client';
+import { ApiError } from '../errors';
+import { planBlacklists } from './blacklists';
+import { planCustomers } from './customers';
+import {
+  blacklistItem,
+  collectIgnored,
+  customerItem,
+  licenseItem,
+  productItem,
+  readItem,
+} from './items';
+import { planLicenses } from './licenses';
+import { type Context, type Plan, type Planner, refused } from './plan';
+import { planProducts } from './products';
+import type { ImportAnswer, ImportKind, ImportRequest, ImportResult } from './schema';
+
+const MAX_ATTEMPTS = 5;
+const MAX_PAUSE_MS = 50;
+/** How many names of fields that it does not take an answer tells. */
+const MAX_IGNORED = 50;
+
+type Reader = (context: Context, sent: readonly unknown[]) => Promise<Plan>;
+
+/** A plan for items as they were sent: those that cannot be read are refused. */
+const planning =
+  <Schema extends z.ZodObject>(schema: Schema, plan: Planner<z.infer<Schema>>): Reader =>
+  async (context, sent) => {
+    const items = sent.map((item) => readItem(schema, item));
+    const good = items.filter((item) => typeof item !== 'string');
+    const { results, statements } =
+      good.length > 0 ? await plan(context, good) : { results: [], statements: [] };
+    return {
+      results: items.flatMap((item) =>
+        typeof item === 'string' ? refused(item) : (results.shift() ?? []),
+      ),
+      statements,
+    };
+  };
+
+const KINDS: Record<ImportKind, { schema: z.ZodObject; plan: Reader }> = {
+  products: { schema: productItem, plan: planning(productItem, planProducts) },
+  customers: { schema: customerItem, plan: planning(customerItem, planCustomers) },
+  licenses: { schema: licenseItem, plan: planning(licenseItem, planLicenses) },
+  blacklists: { schema: blacklistItem, plan: planning(blacklistItem, planBlacklists) },
+};
+
+const ownerOfLicense = z.object({ customer: z.unknown() });
+
+function ignoredFieldsOf({ kind, items }: ImportRequest): string[] {
+  const names = new Set<string>();
+  const owners = new Set<string>();
+  for (const item of items) {
+    collectIgnored(names, KINDS[kind].schema, item);
+    if (kind === 'licenses') {
+      collectIgnored(owners, customerItem, ownerOfLicense.safeParse(item).data?.customer);
+    }
+  }
+  return [...names, ...[...owners].map((name) => `customer.${name}`)].slice(0, MAX_IGNORED);
+}
+
+/**
+ * Stores items of another service as they are: with their ids, keys, bindings, dates and states. What
+ * is there already is not overwritten, so that an import can be repeated.
+ *
+ * All of them are checked before anything is written, and all that is written is one transaction. It
+ * fails where somebody else has stored the same meanwhile; then it begins again with what is there.
+ *
+ * @param now milliseconds since 1970
+ * @throws 409 where others keep being in the way
+ */
+export async function importItems(
+  db: Database,
+  request: ImportRequest,
+  now: number,
+): Promise<ImportAnswer> {
+  const { kind, items, dryRun, assumedProductIds } = request;
+  const context = { db, now, assumedProductIds: dryRun ? assumedProductIds : [] };
+  const makePlan = () => KINDS[kind].plan(context, items);
+  const answer = (results: ImportResult[]): ImportAnswer => ({
+    results,
+    ignoredFields: ignoredFieldsOf(request),
+  });
+
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { results, statements } = await makePlan();
+    const [first, ...rest] = statements;
+    if (dryRun || !first) return answer(results);
+    try {
+      await db.batch([first, ...rest]);
+    } catch (error) {
+      if (!isUniqueViolation(error) && !isForeignKeyViolation(error)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE_MS));
+      continue;
+    }
+    const isComplete = results.every(({ outcome, id }) => outcome !== 'created' || id !== null);
+    return answer(isComplete ? results : withIds(results, (await makePlan()).results));
+  }
+  throw new ApiError(409, 'Others are importing the same, try again');
+}
+
+/** The results with the ids that the database gave out, as a second look finds them. */
+const withIds = (results: readonly ImportResult[], stored: readonly ImportResult[]) =>
+  results.map((result, index) => ({ ...result, id: stored[index]?.id ?? result.id }));

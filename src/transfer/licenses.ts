@@ -1,0 +1,231 @@
+import { getTableColumns, sql } from 'drizzle-orm';
+import type { BatchItem } from 'drizzle-orm/batch';
+import type { z } from 'zod';
+import { ownerOf } from '../customers/owner';
+import { markAsUncopied } from '../db/changes';
+import type { Database } from '../db/client';
+import { bindings, licenses, products } from '../db/schema';
+import { isOneOf } from '../db/search';
+import type { LicenseDataType } from '../enums';
+import { ApiError } from '../errors';
+import { hardwareId } from '../fields';
+import { boundValues } from '../licenses/bindings';
+import { foldLicenseKey } from '../licenses/key';
+import { expiryOf, stateOf } from '../licenses/rules';
+import { type LicenseRow, toLicense } from '../licenses/schema';
+import { canonicalAddress } from '../network';
+import type { ProductRow } from '../products/schema';
+import {
+  Customers,
+  type Identity,
+  identitiesOf,
+  isKnowable,
+  linkTo,
+  type NamedCustomer,
+  type NewCustomer,
+  NOBODY,
+  namedBy,
+} from './customers';
+import { type Item, type licenseItem, refusalOf } from './items';
+import {
+  created,
+  differencesOf,
+  found,
+  freeId,
+  type NewRow,
+  type Planner,
+  refused,
+  selectRows,
+} from './plan';
+
+type LicenseItem = z.infer<typeof licenseItem>;
+
+interface NewLicense extends Omit<NewRow<LicenseRow>, 'customer' | 'customerId' | 'totalRequests'> {
+  /** Who has no id yet is found by what they are known by. */
+  customerId: number | Partial<NewCustomer> | null;
+}
+
+/** What GET shows of a license and an import does not compare. */
+const NOT_COMPARED = ['id', 'productIdString', 'totalRequests', 'customer'];
+
+const toWire = (row: NewLicense, now: number) =>
+  toLicense({ ...row, id: row.id ?? 0, customerId: null, customer: null, totalRequests: 0 }, now);
+
+/** What licenses of a product have that name no limits. */
+type Limits = Pick<ProductRow, 'defaultMaxIPs' | 'defaultMaxHWIDs'>;
+
+const UNLIMITED: Limits = { defaultMaxIPs: -1, defaultMaxHWIDs: -1 };
+
+const distinct = (values: readonly string[]): string[] => [...new Set(values)];
+
+const isBindable = (value: string): boolean => hardwareId.safeParse(value).success;
+
+/** What no validation can have sent is left out: "Unknown" is no address (1.2). */
+const bindable = ({ ips, hwids }: LicenseItem) => ({
+  ips: distinct(ips.flatMap((ip) => canonicalAddress(ip) ?? [])),
+  hwids: distinct(hwids.filter(isBindable).map((hwid) => hwid.trim())),
+});
+
+/** The bound values that are left out, by the names of their fields. */
+const leftOut = ({ ips, hwids }: LicenseItem): string[] => [
+  ...(ips.every((ip) => canonicalAddress(ip) !== null) ? [] : ['ips']),
+  ...(hwids.every(isBindable) ? [] : ['hwids']),
+];
+
+/**
+ * More may be bound than the limits allow: so it is where a limit was lowered (1.4).
+ *
+ * @throws 400 where the fields contradict one another
+ */
+function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
+  const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
+  const expiresAt = expiryOf(licenseType, expiryDate);
+  if (licenseStatus === 'EXPIRED' && (expiresAt === null || expiresAt > now)) {
+    throw new ApiError(400, 'licenseStatus is EXPIRED, and expiryDate says otherwise');
+  }
+  return {
+    id: null,
+    licenseKey: item.licenseKey,
+    licenseKeyFolded: foldLicenseKey(item.licenseKey),
+    productId: item.productId,
+    licenseType,
+    licensePlatform: item.licensePlatform,
+    licensePlatformOther: item.licensePlatformOther,
+    ownerPlatformId: item.ownerPlatformId,
+    ownerChatId: item.ownerChatId,
+    ownerChatUsername: item.ownerChatUsername,
+    expiresAt,
+    maxIPs: item.maxIPs ?? defaults.defaultMaxIPs,
+    maxHWIDs: item.maxHWIDs ?? defaults.defaultMaxHWIDs,
+    earlierRequests: item.totalRequests,
+    state: stateOf(licenseStatus),
+    notes: item.notes,
+    ...bindable(item),
+    customerId: null,
+    createdAt: createdDate ?? now,
+    updatedAt: updatedDate ?? createdDate ?? now,
+    revision: 1,
+  };
+}
+
+interface Owner {
+  named: NamedCustomer;
+  /** What the license tells of them that they may not be known by yet. */
+  learns: readonly Identity[];
+}
+
+/** The owners that a license names, to be tried in turn: its customer, and the owner of its fields. */
+function ownersOf(item: LicenseItem): Owner[] {
+  const { chatId, platform } = ownerOf(item);
+  const otherAccountId = platform?.field === 'otherAccountId' ? platform.accountId : null;
+  const byFields: NamedCustomer = {
+    ...NOBODY,
+    chatId,
+    chatUsername: chatId === null ? null : item.ownerChatUsername || null,
+    ...(platform && { [platform.field]: platform.accountId }),
+  };
+  const owners: Owner[] = [
+    { named: byFields, learns: ['chatId', ...(platform ? [platform.field] : [])] },
+  ];
+  if (item.customer) {
+    // The one account that GET does not show of a customer.
+    const customer = namedBy(item.customer, otherAccountId);
+    owners.unshift({ named: customer, learns: ['otherAccountId'] });
+  }
+  return owners.filter(({ named }) => isKnowable(named));
+}
+
+/** Links a license to the first owner who is there or can be added. */
+function link(customers: Customers, item: LicenseItem): NewCustomer | undefined {
+  for (const { named, learns } of ownersOf(item)) {
+    const customer = customers.find(named) ?? customers.add(named);
+    if (!customer) continue;
+    customers.learn(customer, named, learns);
+    return customer;
+  }
+  return undefined;
+}
+
+const bindAll = (
+  db: Database,
+  kind: LicenseDataType,
+  bound: readonly (readonly [key: string, values: readonly string[]])[],
+) =>
+  db.insert(bindings).select(
+    sql`select null, ${licenses.id}, ${kind}, v.value
+        from json_each(${JSON.stringify(bound)}) l, json_each(l.value -> 1) v
+        join ${licenses} on ${licenses.licenseKeyFolded} = l.value ->> 0
+        order by l.key, v.key`,
+  );
+
+function storeLicenses(db: Database, news: readonly NewLicense[]): BatchItem<'sqlite'>[] {
+  const boundTo = (values: 'ips' | 'hwids') =>
+    news
+      .filter((license) => license[values].length > 0)
+      .map((license) => [license.licenseKeyFolded, license[values]] as const);
+  const [ips, hwids] = [boundTo('ips'), boundTo('hwids')];
+  const keys = news.map(({ licenseKeyFolded }) => licenseKeyFolded);
+  return [
+    db.insert(licenses).select(selectRows(licenses, news, { customerId: linkTo })),
+    ...(ips.length > 0 ? [bindAll(db, 'IP', ips)] : []),
+    ...(hwids.length > 0 ? [bindAll(db, 'HWID', hwids)] : []),
+    markAsUncopied(db, keys),
+  ];
+}
+
+/** Licenses are known by their keys, with which programs in the field ask. */
+export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProductIds }, items) => {
+  const keys = items.map(({ values }) => foldLicenseKey(values.licenseKey));
+  const ids = items.flatMap(({ values }) => values.id ?? []);
+  const productIds = items.map(({ values }) => values.productId);
+  const owners = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
+  const [[stored, taken, existing], customers] = await Promise.all([
+    db.batch([
+      db
+        .select({ ...getTableColumns(licenses), ...boundValues })
+        .from(licenses)
+        .where(isOneOf(licenses.licenseKeyFolded, keys)),
+      db.select({ id: licenses.id }).from(licenses).where(isOneOf(licenses.id, ids)),
+      db.select().from(products).where(isOneOf(products.id, productIds)),
+    ]),
+    Customers.read(db, owners, now),
+  ]);
+  const known = new Map<string, NewLicense>(stored.map((row) => [row.licenseKeyFolded, row]));
+  const takenIds = new Set(taken.map(({ id }) => id));
+  const limits = new Map<number, Limits>(assumedProductIds.map((id) => [id, UNLIMITED]));
+  for (const product of existing) limits.set(product.id, product);
+  const news: NewLicense[] = [];
+
+  function planOne({ values, sent }: Item<LicenseItem>) {
+    const defaults = limits.get(values.productId);
+    if (!defaults) return refused('productId is not a product');
+    const row = toRow(values, defaults, now);
+    const twin = known.get(row.licenseKeyFolded);
+    if (twin && twin.productId !== row.productId) {
+      return refused(`licenseKey is that of a license of product ${twin.productId}`);
+    }
+    if (twin) {
+      const differences = differencesOf(sent, toWire(row, now), toWire(twin, now), NOT_COMPARED);
+      return found(twin.id, differences);
+    }
+    row.id = freeId(values.id, (id) => takenIds.has(id));
+    if (row.id !== null) takenIds.add(row.id);
+    const customer = link(customers, values);
+    if (customer) row.customerId = customer.id ?? identitiesOf(customer);
+    known.set(row.licenseKeyFolded, row);
+    news.push(row);
+    const hasNewId = row.id === null && values.id !== undefined;
+    return created(row.id, [...(hasNewId ? ['id'] : []), ...leftOut(values)]);
+  }
+
+  const results = items.map((item) => {
+    try {
+      return planOne(item);
+    } catch (error) {
+      return refused(refusalOf(error));
+    }
+  });
+  const statements =
+    news.length > 0 ? [...customers.statements(db), ...storeLicenses(db, news)] : [];
+  return { results, statements };
+};

@@ -1,0 +1,50 @@
+import type { z } from 'zod';
+import { products } from '../db/schema';
+import { isOneOf } from '../db/search';
+import { DEFAULT_LIMIT, type ProductRow, toProduct } from '../products/schema';
+import type { Item, productItem } from './items';
+import { created, differencesOf, found, type Planner, refused, selectRows } from './plan';
+
+type ProductItem = z.infer<typeof productItem>;
+
+const toRow = (
+  { createdDate, updatedDate, defaultMaxIPs, defaultMaxHWIDs, ...values }: ProductItem,
+  now: number,
+): ProductRow => ({
+  ...values,
+  defaultMaxIPs: defaultMaxIPs ?? DEFAULT_LIMIT,
+  defaultMaxHWIDs: defaultMaxHWIDs ?? DEFAULT_LIMIT,
+  createdAt: createdDate ?? now,
+  updatedAt: updatedDate ?? createdDate ?? now,
+  revision: 1,
+});
+
+/** Renamed since, it is still the product that was created at that moment. */
+const isSame = ({ values }: Item<ProductItem>, stored: ProductRow): boolean =>
+  values.createdDate === stored.createdAt ||
+  (values.name === stored.name && values.productType === stored.productType);
+
+/**
+ * Products keep their ids, with which programs are compiled: where another product has it, this one
+ * is refused.
+ */
+export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => {
+  const ids = items.map(({ values }) => values.id);
+  const rows = await db.select().from(products).where(isOneOf(products.id, ids));
+  const known = new Map(rows.map((row) => [row.id, row]));
+  const news: ProductRow[] = [];
+  const results = items.map((item) => {
+    const stored = known.get(item.values.id);
+    const row = toRow(item.values, now);
+    if (!stored) {
+      known.set(row.id, row);
+      news.push(row);
+      return created(row.id, []);
+    }
+    if (!isSame(item, stored)) return refused(`id is that of another product, "${stored.name}"`);
+    return found(row.id, differencesOf(item.sent, toProduct(row), toProduct(stored), []));
+  });
+  const statements =
+    news.length > 0 ? [db.insert(products).select(selectRows(products, news))] : [];
+  return { results, statements };
+};

@@ -1,0 +1,34 @@
+import * as z from 'zod';
+
+/** What can be imported, in the order in which the one needs the other. */
+export const IMPORT_KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;
+export type ImportKind = (typeof IMPORT_KINDS)[number];
+
+export const MAX_ITEMS = 200;
+
+export const IMPORT_OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
+
+/** The body of POST /api/v2/import. The items are checked one by one: a bad one refuses only itself. */
+export const importRequest = z.strictObject({
+  kind: z.enum(IMPORT_KINDS),
+  items: z.array(z.unknown()).min(1).max(MAX_ITEMS),
+  dryRun: z.boolean().default(false),
+  assumedProductIds: z.array(z.int().min(1)).max(MAX_ITEMS).default([]),
+});
+export type ImportRequest = z.infer<typeof importRequest>;
+
+/** What became of an item. */
+export const importResult = z.strictObject({
+  outcome: z.enum(IMPORT_OUTCOMES),
+  id: z.int().nullable(),
+  differences: z.array(z.string()),
+  reason: z.string().nullable(),
+});
+export type ImportResult = z.infer<typeof importResult>;
+
+/** The answer to POST /api/v2/import: the results in the order of the items. */
+export const importAnswer = z.strictObject({
+  results: z.array(importResult),
+  ignoredFields: z.array(z.string()),
+});
+export type ImportAnswer = z.infer<typeof importAnswer>;

@@ -1,0 +1,977 @@
+import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '../../src/enums';
+import type { ImportKind } from '../../src/transfer/schema';
+import { callWith, settled } from '../support/app';
+import {
+  call,
+  createBlacklist,
+  createLicense,
+  createProduct,
+  expectError,
+  getCustomer,
+  getLicense,
+  getProduct,
+  historyOf,
+  type License,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { spyOnDatabase } from '../support/d1-spy';
+import { beforeFirstWrite, withFaults } from '../support/faults';
+import {
+  emptyService,
+  everything,
+  importItems,
+  importOne,
+  KINDS,
+  listOf,
+  postImport,
+} from '../support/import';
+import { seedLargeDatabase } from '../support/large-database';
+import type { Fields } from '../support/resources';
+import { newWatchedIsolate } from '../support/watched-isolate';
+
+/** POST /api/v2/import: what another service has is stored as it is, once, and nothing is overwritten. */
+
+beforeEach(emptyService);
+afterEach(async () => {
+  await settled();
+  vi.restoreAllMocks();
+});
+
+const CREATED = '2019-05-06T07:08:09.123+00:00';
+const UPDATED = '2021-02-03T04:05:06.789+00:00';
+
+const product: Fields = {
+  id: 602,
+  name: 'Chunk Guard',
+  description: 'Protects regions',
+  productType: 'GAME_JAVA_PLUGIN',
+  productTypeOther: '',
+  createdDate: CREATED,
+  updatedDate: UPDATED,
+  defaultMaxIPs: 2,
+  defaultMaxHWIDs: -1,
+  roleId: '1187492034471100416',
+  purchaseRoleId: null,
+  url: 'https://shop.example/chunk-guard',
+  imageUrl: null,
+};
+
+const ada: Fields = {
+  id: 17,
+  firstName: 'Ada',
+  email: 'Ada@shop.example',
+  createdAt: CREATED,
+  chatId: '280497242714931202',
+  chatUsername: 'ada',
+  platformAId: '48213',
+};
+
+const license: Fields = {
+  id: 7341,
+  licenseKey: 'Old-Key-1',
+  productId: 602,
+  licenseType: 'TEMPORARY',
+  licensePlatform: 'PLATFORM_A',
+  licensePlatformOther: '',
+  ownerPlatformId: '48213',
+  createdDate: CREATED,
+  updatedDate: UPDATED,
+  expiryDate: '2099-12-31T23:59:59.000+00:00',
+  maxIPs: 2,
+  maxHWIDs: -1,
+  totalRequests: 128,
+  ownerChatId: '280497242714931202',
+  ownerChatUsername: 'ada',
+  licenseStatus: 'ACTIVE',
+  hwids: ['HW 1'],
+  ips: ['192.0.2.10', '2001:db8::7'],
+  notes: 'Bought in the summer sale',
+  customer: ada,
+};
+
+const entry: Fields = {
+  id: 5,
+  licenseDataType: 'IP',
+  data: '192.0.2.0/24',
+  isForAllProducts: false,
+  productId: 602,
+  reason: 'Leaked keys',
+  createdAt: CREATED,
+  updatedAt: UPDATED,
+};
+
+const EXAMPLES: Record<ImportKind, Fields> = {
+  products: product,
+  customers: ada,
+  licenses: license,
+  blacklists: entry,
+};
+
+const importAll = async (all: Record<ImportKind, readonly Fields[]>) => {
+  for (const kind of KINDS) if (all[kind].length > 0) await importItems(kind, all[kind]);
+};
+
+const byKey = async (licenseKey: string): Promise<unknown> =>
+  (await call('GET', `/api/v2/licenses/by-license-key/${encodeURIComponent(licenseKey)}`)).json;
+
+const count = async (table: string): Promise<number> =>
+  (await env.DB.prepare(`select count(*) as n from ${table}`).first<number>('n')) ?? 0;
+
+/** A shop in which everything is used, made by the interface itself. */
+async function fillShop(): Promise<void> {
+  const { id: productId } = await createProduct({
+    roleId: '1187492034471100416',
+    url: 'https://a',
+  });
+  const other = await createProduct({ name: 'Other', productType: 'OTHER', defaultMaxIPs: 1 });
+  const lowered = await createLicense({
+    productId,
+    ownerChatId: '1',
+    ownerChatUsername: 'ada',
+    ips: ['192.0.2.2', '192.0.2.1', '2001:db8::1'],
+    hwids: ['b', 'a'],
+    notes: 'Ä "quoted"\n😀',
+  });
+  await updateLicense(lowered.id, { maxIPs: 1, maxHWIDs: 0 });
+  await createLicense({
+    productId,
+    licenseType: 'TEMPORARY',
+    expiryDate: '2001-01-01',
+    licensePlatform: 'OTHER',
+    licensePlatformOther: 'Forum',
+    ownerPlatformId: 'x',
+  });
+  await createLicense({
+    productId: other.id,
+    licenseStatus: 'DEACTIVATED',
+    licensePlatform: 'MARKET_A',
+    ownerPlatformId: '9007199254740993',
+    ownerChatId: '1',
+  });
+  const deleted = await createLicense({ productId: other.id, licensePlatform: 'CHAT' });
+  await call('DELETE', `/api/v2/licenses/${deleted.id}`);
+  const gone = await createLicense({ productId });
+  await createLicense({ productId, licenseType: 'TEMPORARY', expiryDate: '2099-01-01' });
+  await env.DB.prepare('delete from licenses where id = ?').bind(gone.id).run();
+  const [customer] = await listOf('customers');
+  await call('PUT', `/api/v2/customers/${customer?.id}`, {
+    body: { firstName: 'Ada', email: 'Ada@Shop.example', platformBId: '7', role: 'VIP' },
+  });
+  await createBlacklist({ data: '198.51.100.0/24', reason: 'Proxies' });
+  await createBlacklist({ data: '203.0.113.1', isForAllProducts: false, productId });
+  await createBlacklist({ licenseDataType: 'HWID', data: 'cracked' });
+  await validate({ licenseKey: lowered.licenseKey, productId, ip: '192.0.2.1', hwid: 'a' });
+  await historyOf({ licenseKey: lowered.licenseKey }, 1);
+}
+
+describe('an import of all that GET shows', () => {
+  it('into an empty service: GET shows the same, and again nothing changes', async () => {
+    await fillShop();
+    const shop = await everything();
+    expect(shop.licenses).toHaveLength(5);
+    await emptyService();
+    await importAll(shop);
+    expect(await everything()).toStrictEqual(shop);
+
+    for (const kind of KINDS) {
+      const { results, ignoredFields } = await importItems(kind, shop[kind]);
+      expect(results.map(({ outcome, id }) => [outcome, id])).toEqual(
+        shop[kind].map(({ id }) => ['unchanged', id]),
+      );
+      expect(ignoredFields).toEqual([]);
+    }
+    expect(await everything()).toStrictEqual(shop);
+  });
+
+  it('whatever its licenses are', async () => {
+    await importOne('products', product);
+    const instant = fc
+      .date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true })
+      .map((date) => date.toISOString().replace('Z', '+00:00'));
+    const text = (maxLength: number) =>
+      fc.string({ unit: 'grapheme', maxLength }).filter((value) => !value.includes('\0'));
+    const account = text(20).map((value) => value.trim());
+    const ip = fc.oneof(fc.ipV4(), fc.constantFrom('2001:db8::1', '::1'));
+    const any = fc
+      .record({
+        licenseKey: text(40).filter((key) => key.trim() !== ''),
+        isTemporary: fc.boolean(),
+        licensePlatform: fc.constantFrom(null, ...LICENSE_PLATFORMS),
+        licensePlatformOther: text(20),
+        ownerPlatformId: account,
+        createdDate: instant,
+        updatedDate: instant,
+        expiryDate: instant,
+        maxIPs: fc.integer({ min: -1, max: 9 }),
+        maxHWIDs: fc.integer({ min: -1, max: 2 ** 31 - 1 }),
+        totalRequests: fc.nat(),
+        ownerChatId: account,
+        ownerChatUsername: text(20),
+        licenseStatus: fc.constantFrom(...LICENSE_STATUSES),
+        hwids: fc.uniqueArray(
+          text(20).map((value) => `h${value}h`),
+          { maxLength: 9 },
+        ),
+        ips: fc.uniqueArray(ip, { maxLength: 9 }),
+        notes: text(50),
+      })
+      .map(({ isTemporary, expiryDate, licenseStatus, ...fields }) => {
+        const isPast = Date.parse(expiryDate) < Date.now();
+        const isSettled = licenseStatus === 'DEACTIVATED' || licenseStatus === 'DELETED';
+        return {
+          ...fields,
+          licenseType: isTemporary ? 'TEMPORARY' : 'PERMANENT',
+          expiryDate: isTemporary ? expiryDate : null,
+          licenseStatus: isSettled ? licenseStatus : isTemporary && isPast ? 'EXPIRED' : 'ACTIVE',
+        };
+      });
+    const someLicenses = fc.uniqueArray(any, {
+      selector: ({ licenseKey }) => licenseKey.trim().toUpperCase(),
+      minLength: 1,
+      maxLength: 20,
+    });
+    await fc.assert(
+      fc.asyncProperty(someLicenses, async (licenses) => {
+        await env.DB.batch([
+          env.DB.prepare('delete from bindings'),
+          env.DB.prepare('delete from licenses'),
+        ]);
+        const items = licenses.map((fields) => ({ ...fields, productId: 602 }));
+        const { results } = await importItems('licenses', items);
+        const stored = new Map((await listOf('licenses')).map((shown) => [shown.id, shown]));
+        expect(results).toHaveLength(items.length);
+        for (const [index, { id, ...result }] of results.entries()) {
+          expect(result).toEqual({ outcome: 'created', differences: [], reason: null });
+          expect(stored.get(id)).toMatchObject(items[index] ?? {});
+        }
+        const again = await importItems('licenses', [...stored.values()]);
+        expect(new Set(again.results.map(({ outcome }) => outcome))).toEqual(
+          new Set(['unchanged']),
+        );
+      }),
+      { numRuns: 8, seed: 20_261_120, endOnFailure: true },
+    );
+  });
+});
+
+describe('an item that is there', () => {
+  const all = { products: [product], customers: [ada], licenses: [license], blacklists: [entry] };
+
+  it('is kept where it is said to be otherwise, and the answer names what differs', async () => {
+    const cases: [ImportKind, Fields, string[]][] = [
+      ['products', { description: 'Changed', defaultMaxIPs: 9 }, ['description', 'defaultMaxIPs']],
+      ['products', { name: 'Renamed' }, ['name']],
+      ['customers', { firstName: 'Eve', email: null }, ['firstName', 'email']],
+      ['customers', { email: 'ADA@shop.example' }, ['email']],
+      [
+        'licenses',
+        { licenseKey: ' old-KEY-1 ', notes: '', ips: [], hwids: ['x'], maxIPs: 1 },
+        ['licenseKey', 'maxIPs', 'hwids', 'ips', 'notes'],
+      ],
+      [
+        'licenses',
+        { licenseType: 'PERMANENT', licenseStatus: 'DEACTIVATED', ownerChatId: '9' },
+        ['licenseType', 'expiryDate', 'ownerChatId', 'licenseStatus'],
+      ],
+      ['licenses', { createdDate: UPDATED, updatedDate: CREATED }, ['createdDate', 'updatedDate']],
+      ['blacklists', { reason: 'Another', updatedAt: CREATED }, ['reason', 'updatedAt']],
+    ];
+    await importAll(all);
+    const before = await everything();
+    for (const [kind, fields, differences] of cases) {
+      expect(await importOne(kind, { ...EXAMPLES[kind], ...fields })).toEqual({
+        outcome: 'kept',
+        id: EXAMPLES[kind].id,
+        differences,
+        reason: null,
+      });
+    }
+    expect(await everything()).toStrictEqual(before);
+  });
+
+  it('is unchanged by what says no more', async () => {
+    const cases: [ImportKind, Fields][] = [
+      ['products', { id: 602, name: 'Chunk Guard', productType: 'GAME_JAVA_PLUGIN' }],
+      ['customers', { id: 3, email: ' Ada@shop.example ' }],
+      ['customers', { platformAId: 48213, createdAt: null }],
+      ['licenses', { ...license, totalRequests: 1, maxIPs: null, createdDate: '', customer: null }],
+      ['licenses', { ...license, id: 9, ips: ['::ffff:192.0.2.10', '2001:DB8::7'] }],
+      ['blacklists', { licenseDataType: 'IP', data: '192.0.2.77/24', productId: 602, id: 1 }],
+    ];
+    await importAll(all);
+    const before = await everything();
+    for (const [kind, item] of cases) {
+      expect(await importOne(kind, item)).toEqual({
+        outcome: 'unchanged',
+        id: EXAMPLES[kind].id,
+        differences: [],
+        reason: null,
+      });
+    }
+    expect(await everything()).toStrictEqual(before);
+  });
+});
+
+describe('an item that cannot be stored', () => {
+  const long = (length: number) => 'x'.repeat(length);
+  const CASES: Record<ImportKind, [Fields, string][]> = {
+    products: [
+      [{ id: null }, 'id is required'],
+      [{ id: 0 }, 'id must be at least 1'],
+      [{ name: 'Another', createdDate: null }, 'id is that of another product, "Chunk Guard"'],
+      [{ productType: 'OTHER', createdDate: UPDATED }, 'id is that of another product, "Chunk'],
+      [{ id: 604, name: ' ' }, 'name must not be empty'],
+      [{ id: 604, productType: 'PLUGIN' }, 'productType must be one of GAME_JAVA_PLUGIN,'],
+      [{ id: 604, defaultMaxIPs: -2 }, 'defaultMaxIPs must be at least -1'],
+      [{ id: 604, roleId: 2 ** 53 }, 'roleId must be a string, or a number'],
+      [{ id: 604, createdDate: 'yesterday' }, 'createdDate must be an ISO 8601 timestamp'],
+    ],
+    customers: [
+      [{ email: 'nowhere' }, 'email must be an e-mail address'],
+      [{ firstName: long(256) }, 'firstName must be at most 255 characters'],
+    ],
+    licenses: [
+      [{ licenseKey: null }, 'licenseKey is required'],
+      [{ licenseKey: ' ' }, 'licenseKey must not be empty'],
+      [{ licenseKey: 'a\0b' }, 'licenseKey must not contain NUL'],
+      [{ licenseKey: long(256) }, 'licenseKey must be at most 255 characters'],
+      [{ licenseKey: 'new', productId: 999 }, 'productId is not a product'],
+      [{ licenseKey: 'new', productId: null }, 'productId is required'],
+      [{ licenseKey: 'new', expiryDate: null }, 'expiryDate is required for a TEMPORARY'],
+      [{ licenseKey: 'new', licenseStatus: 'EXPIRED' }, 'licenseStatus is EXPIRED, and expiryDate'],
+      [
+        { licenseKey: 'new', licenseStatus: 'EXPIRED', licenseType: 'PERMANENT' },
+        'licenseStatus is EXPIRED, and expiryDate says otherwise',
+      ],
+      [{ licenseKey: 'new', licenseStatus: 'BANNED' }, 'licenseStatus must be one of ACTIVE'],
+      [
+        { licenseKey: 'new', maxIPs: -2, maxHWIDs: 1.5 },
+        'maxIPs must be at least -1; maxHWIDs must be an integer',
+      ],
+      [{ licenseKey: 'new', totalRequests: -1 }, 'totalRequests must be at least 0'],
+      [{ licenseKey: 'new', ips: [{ ip: '192.0.2.1' }] }, 'ips[0] must be a string'],
+      [{ licenseKey: 'new', notes: long(10_001) }, 'notes must be at most 10000'],
+      [{ licenseKey: 'new', customer: { email: '@' } }, 'customer.email must be an e-mail'],
+      [{ licenseKey: 'new', customer: 17 }, 'customer must be an object'],
+      [{ productId: 603 }, 'licenseKey is that of a license of product 602'],
+      [{ licenseKey: 'OLD-key-1', productId: 603 }, 'licenseKey is that of a license of product'],
+    ],
+    blacklists: [
+      [{ data: '192.0.2.0/40' }, 'data must be an IP address or a CIDR range'],
+      [{ data: '198.51.100.1', productId: 999 }, 'productId is not a product'],
+      [{ data: '198.51.100.1', productId: null }, 'productId is required when isForAllProducts is'],
+      [{ licenseDataType: 'MAC' }, 'licenseDataType must be one of IP, HWID'],
+      [{ isForAllProducts: 'perhaps' }, 'isForAllProducts must be true or false'],
+    ],
+  };
+  const GOOD: Record<ImportKind, Fields> = {
+    products: { id: 700, name: 'Good' },
+    customers: { id: 700, email: 'good@shop.example', chatId: '700', platformAId: '700' },
+    licenses: { id: 700, licenseKey: 'good' },
+    blacklists: { id: 700, data: '203.0.113.0/24', isForAllProducts: true },
+  };
+
+  it.each(KINDS)('of %s is refused with the reason, and no other', async (kind) => {
+    const second = { ...product, id: 603, name: 'Second' };
+    await importAll({
+      ...{ products: [product, second], customers: [], licenses: [license], blacklists: [] },
+    });
+    const before = await listOf(kind);
+    const bad = CASES[kind].map(([fields]) => ({ ...EXAMPLES[kind], ...fields }));
+    const good = { ...EXAMPLES[kind], ...GOOD[kind] };
+    const { results } = await importItems(kind, [...bad, good, 'nonsense']);
+    expect(results).toEqual([
+      ...CASES[kind].map(([, reason]) => ({
+        outcome: 'refused',
+        id: null,
+        differences: [],
+        reason: expect.stringContaining(reason),
+      })),
+      { outcome: 'created', id: good.id, differences: [], reason: null },
+      { outcome: 'refused', id: null, differences: [], reason: 'must be an object' },
+    ]);
+    expect((await listOf(kind)).filter(({ id }) => id !== good.id)).toStrictEqual(before);
+  });
+
+  it('of a customer whom nothing would tell from others again is refused', async () => {
+    const nobody = { firstName: 'Ada', id: 17 };
+    expect(await importOne('customers', nobody)).toMatchObject({
+      outcome: 'refused',
+      reason: 'an account, an e-mail, or id and createdAt are required to know it again',
+    });
+    await importOne('customers', ada);
+    expect(await importOne('customers', { ...nobody, createdAt: UPDATED })).toMatchObject({
+      outcome: 'refused',
+      reason: 'id is that of another customer, and it has no account or e-mail',
+    });
+    expect(await listOf('customers')).toHaveLength(1);
+  });
+});
+
+it('is answered with 200 whatever its items hold', async () => {
+  await importOne('products', product);
+  const nasty = fc.oneof(
+    fc.constantFrom('\0', '\uD800', '', ' ', '1e3', '-0', '9'.repeat(20), '٣', 'x'.repeat(5_000)),
+    fc.constantFrom(0, -0, -1, 0.5, 1e308, 2 ** 31, 2 ** 53, true, null, [], {}, [null], [[]]),
+    fc.constantFrom(['\0'], ['\uD800'], [1], { id: '\0' }, { email: [] }, { chatId: '\uD800' }),
+    fc.constantFrom('0000-01-01', '9999-12-31T23:59:59.999Z', '+275760-09-13T00:00:00Z', '::1/0'),
+    fc.jsonValue({ maxDepth: 2 }),
+  );
+  for (const kind of KINDS) {
+    const names = [...Object.keys(EXAMPLES[kind]), '__proto__', 'constructor', '\uD800'];
+    const item = fc
+      .array(fc.tuple(fc.constantFrom(...names), nasty), { minLength: 1, maxLength: 3 })
+      .map((fields) => {
+        // Written by hand: an object would take `__proto__` for its prototype.
+        const members = Object.entries(EXAMPLES[kind]).concat(fields);
+        return members.map((member) => member.map((part) => JSON.stringify(part)).join(':'));
+      });
+    const [items = []] = fc.sample(fc.array(item, { minLength: 200, maxLength: 200 }), {
+      numRuns: 1,
+      seed: 20_261_120,
+    });
+    const body = `{"kind":"${kind}","items":[${items.map((members) => `{${members}}`)}]}`;
+    const answer = await postImport(body);
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.text).toContain('refused');
+    expect(answer.text).toContain('created');
+  }
+});
+
+describe('a request', () => {
+  it.each([
+    ['kind', { kind: 'requests', items: [{}] }, /^kind must be one of products, customers, lic/],
+    ['no item', { kind: 'licenses', items: [] }, 'items must be at least 1 in number'],
+    ['201', { kind: 'licenses', items: Array(201).fill({}) }, 'items must be at most 200'],
+    ['no items', { kind: 'licenses' }, 'items is required'],
+    ['field', { kind: 'licenses', items: [{}], dryrun: true }, 'dryrun is not a known field'],
+    ['body', '[', /JSON/],
+  ])('with a bad %s answers 400', async (_, body, message) => {
+    expectError(await postImport(body), 400, message, ['ALL_READ_WRITE']);
+  });
+});
+
+describe('ids', () => {
+  it('are kept where they are free; else the database gives new ones, above all others', async () => {
+    await importOne('products', product);
+    const items = [
+      license,
+      { ...license, licenseKey: 'second' },
+      { ...license, licenseKey: 'third', id: 12 },
+      { ...license, licenseKey: 'fourth', id: null },
+    ];
+    const { results } = await importItems('licenses', items);
+    expect(results).toEqual([
+      { outcome: 'created', id: 7341, differences: [], reason: null },
+      { outcome: 'created', id: 7342, differences: ['id'], reason: null },
+      { outcome: 'created', id: 12, differences: [], reason: null },
+      { outcome: 'created', id: 7343, differences: [], reason: null },
+    ]);
+    expect(await getLicense(7342)).toMatchObject({ licenseKey: 'second', ips: license.ips });
+    const again = await importItems('licenses', items);
+    expect(again.results.map(({ outcome, id }) => [outcome, id])).toEqual([
+      ['unchanged', 7341],
+      ['unchanged', 7342],
+      ['unchanged', 12],
+      ['unchanged', 7343],
+    ]);
+    expect((await createLicense({ productId: 602 })).id).toBe(7344);
+    expect((await createProduct()).id).toBe(603);
+  });
+
+  it.each(['customers', 'blacklists'] as const)('of %s too', async (kind) => {
+    await importOne('products', product);
+    await importOne(kind, EXAMPLES[kind]);
+    const other = {
+      id: EXAMPLES[kind].id,
+      data: '203.0.113.1',
+      licenseDataType: 'IP',
+      chatId: '5',
+    };
+    const first = await importOne(kind, other);
+    expect(first).toMatchObject({ outcome: 'created', differences: ['id'] });
+    expect(first.id).toBeGreaterThan(Number(EXAMPLES[kind].id));
+    expect(await importOne(kind, other)).toMatchObject({ outcome: 'unchanged', id: first.id });
+  });
+});
+
+describe('a product', () => {
+  it('that was renamed here is known by when it was created', async () => {
+    await importOne('products', product);
+    await call('PUT', '/api/v2/products/602', { body: { name: 'Mine', productType: 'OTHER' } });
+    expect(await importOne('products', product)).toMatchObject({
+      outcome: 'kept',
+      differences: ['name', 'productType', 'updatedDate'],
+    });
+  });
+
+  it('of the same name with another id is another product', async () => {
+    await importOne('products', product);
+    expect(await importOne('products', { ...product, id: 8 })).toMatchObject({
+      outcome: 'created',
+    });
+    expect(await getProduct(8)).toMatchObject({ name: 'Chunk Guard', createdDate: CREATED });
+  });
+});
+
+describe('a license', () => {
+  beforeEach(() => importOne('products', product).then(() => undefined));
+
+  const store = async (fields: Fields): Promise<License> => {
+    const { id, outcome } = await importOne('licenses', { ...license, ...fields });
+    expect(outcome).toBe('created');
+    return getLicense(id ?? 0);
+  };
+
+  it('validates with what was bound, counts on, and binds no more than its limit', async () => {
+    const { licenseKey, id } = await store({ maxHWIDs: 1 });
+    const ask = (ip: string, hwid = 'HW 1') =>
+      validate({ licenseKey: 'oLD-kEY-1', productId: 602, ip, hwid });
+    expect((await ask('192.0.2.10')).json).toMatchObject({ valid: true, totalRequests: 129 });
+    expect((await ask('192.0.2.99')).json).toMatchObject({ message: 'Max IPs reached' });
+    expect((await ask('192.0.2.10', 'HW 2')).json).toMatchObject({ message: 'Max HWIDs reached' });
+    await historyOf({ licenseKey }, 3);
+    expect(await getLicense(id)).toMatchObject({ totalRequests: 131, hwids: ['HW 1'] });
+  });
+
+  it('keeps more bound values than its limits, in their order', async () => {
+    const ips = ['192.0.2.9', '192.0.2.1', '2001:db8::1'];
+    expect(await store({ ips, hwids: ['z', 'a'], maxIPs: 1, maxHWIDs: 0 })).toMatchObject({
+      ips,
+      hwids: ['z', 'a'],
+      maxIPs: 1,
+    });
+    const ask = (ip: string) => validate({ licenseKey: 'old-key-1', productId: 602, ip });
+    expect((await ask('192.0.2.1')).status).toBe(200);
+    expect((await ask('192.0.2.2')).status).toBe(400);
+  });
+
+  it('binds addresses in canonical form, and leaves out what no validation can send', async () => {
+    const item = {
+      ...license,
+      ips: ['::ffff:192.0.2.1', 'Unknown', '192.0.2.1', '2001:DB8:0::1', 'localhost'],
+      hwids: [' a ', '', 'x'.repeat(513), 'a'],
+    };
+    const result = await importOne('licenses', item);
+    expect(result).toMatchObject({ outcome: 'created', differences: ['ips', 'hwids'] });
+    expect(await getLicense(7341)).toMatchObject({
+      ips: ['192.0.2.1', '2001:db8::1'],
+      hwids: ['a'],
+    });
+    expect(await importOne('licenses', item)).toMatchObject({ outcome: 'unchanged' });
+  });
+
+  it.each([
+    ['ACTIVE', 'TEMPORARY', '2099-01-01', 'ACTIVE'],
+    ['ACTIVE', 'TEMPORARY', '2001-01-01', 'EXPIRED'],
+    ['EXPIRED', 'TEMPORARY', '2001-01-01T12:00:00+02:00', 'EXPIRED'],
+    ['DEACTIVATED', 'TEMPORARY', '2001-01-01', 'DEACTIVATED'],
+    ['DELETED', 'PERMANENT', null, 'DELETED'],
+    [null, 'PERMANENT', '2001-01-01', 'ACTIVE'],
+  ])('that is %s, %s until %s reads %s', async (licenseStatus, licenseType, expiryDate, status) => {
+    const stored = await store({ licenseStatus, licenseType, expiryDate });
+    expect(stored.licenseStatus).toBe(status);
+    const { pathname } = new URL(`http://licet.test/api/v2/licenses`);
+    const listed: License[] = JSON.parse((await call('GET', pathname)).text);
+    expect(listed).toHaveLength(status === 'DELETED' ? 0 : 1);
+  });
+
+  it('takes its product’s limits, and what is left out of the rest', async () => {
+    const { id } = await importOne('licenses', {
+      licenseKey: 'bare',
+      productId: '602',
+      licenseType: 'PERMANENT',
+    });
+    expect(await getLicense(id ?? 0)).toMatchObject({
+      maxIPs: 2,
+      maxHWIDs: -1,
+      licenseStatus: 'ACTIVE',
+      totalRequests: 0,
+      ips: [],
+      notes: '',
+      customer: null,
+      createdDate: expect.stringMatching(/^20/),
+    });
+  });
+
+  it('is read as other services and tables write it', async () => {
+    const { id } = await importOne('licenses', {
+      ...{ id: '12', licenseKey: 'text', productId: '602.0', licenseType: 'TEMPORARY' },
+      ...{ maxIPs: '3', maxHWIDs: '-1', totalRequests: '17', licensePlatform: '', notes: null },
+      ...{ expiryDate: '2031-05-06', createdDate: '2019-05-06T09:08:09+02:00', updatedDate: null },
+      ...{ ownerChatId: 77, ownerPlatformId: null, ips: null, hwids: '', customer: null },
+    });
+    expect(id).toBe(12);
+    expect(await getLicense(12)).toMatchObject({
+      maxIPs: 3,
+      maxHWIDs: -1,
+      totalRequests: 17,
+      licensePlatform: null,
+      expiryDate: '2031-05-06T00:00:00.000+00:00',
+      createdDate: '2019-05-06T07:08:09.000+00:00',
+      updatedDate: '2019-05-06T07:08:09.000+00:00',
+      ownerChatId: '77',
+      customer: { chatId: '77' },
+    });
+  });
+
+  it('names the fields that hold something and are not taken, each once', async () => {
+    const item = {
+      ...{ ...license, productIdString: '602', internalId: 1, empty: null },
+      customer: { ...ada, passwordHash: 'secret', chatAccessToken: null, coins: 5 },
+    };
+    const { results, ignoredFields } = await importItems('licenses', [item, item]);
+    expect(results.map(({ outcome }) => outcome)).toEqual(['created', 'unchanged']);
+    expect(ignoredFields).toEqual(['internalId', 'customer.passwordHash', 'customer.coins']);
+  });
+
+  it('twice in one import is stored once', async () => {
+    const { results } = await importItems('licenses', [
+      license,
+      { ...license, licenseKey: 'OLD-KEY-1', notes: 'Other' },
+    ]);
+    expect(results).toMatchObject([
+      { outcome: 'created' },
+      { outcome: 'kept', id: 7341, differences: ['licenseKey', 'notes'] },
+    ]);
+    expect(await count('licenses')).toBe(1);
+    expect(await count('bindings')).toBe(3);
+  });
+
+  it('restores no product that is another by now', async () => {
+    await importOne('products', { ...product, id: 603, name: 'Second' });
+    await store({});
+    await call('DELETE', '/api/v2/licenses/7341');
+    await call('DELETE', '/api/v2/products/602');
+    expect(await importOne('licenses', license)).toMatchObject({ outcome: 'refused' });
+  });
+});
+
+describe('the customer of a license', () => {
+  beforeEach(() => importOne('products', product).then(() => undefined));
+
+  const customerOf = async (fields: Fields): Promise<Fields | null> => {
+    const licenseKey = crypto.randomUUID();
+    const { id, outcome } = await importOne('licenses', {
+      ...license,
+      ...{ id: null, licenseKey, licensePlatform: null, ownerPlatformId: '', ownerChatId: '' },
+      ...fields,
+    });
+    expect(outcome).toBe('created');
+    return (await getLicense(id ?? 0)).customer;
+  };
+
+  it('comes with it where nobody has imported them, with all that is known, and once', async () => {
+    const items = [1, 2, 3].map((n) => ({ ...license, id: n, licenseKey: `key ${n}` }));
+    await importItems('licenses', items);
+    expect(await listOf('customers')).toMatchObject([ada]);
+    expect(await importOne('customers', ada)).toMatchObject({ outcome: 'unchanged' });
+    expect(await getLicense(3)).toMatchObject({ customer: ada });
+  });
+
+  it('gets another id where theirs is taken, and keeps the license', async () => {
+    await importOne('customers', { id: 17, email: 'eve@shop.example' });
+    expect(await customerOf({ customer: ada })).toMatchObject({ id: 18, chatId: ada.chatId });
+    expect(await customerOf({ customer: ada })).toMatchObject({ id: 18 });
+    expect(await count('customers')).toBe(2);
+  });
+
+  it.each([
+    ['id and moment of creation', { id: 17, createdAt: CREATED, email: 'new@shop.example' }],
+    ['chat id', { chatId: ada.chatId }],
+    ['account', { id: 3, platformAId: '48213' }],
+    ['e-mail', { email: 'ADA@shop.example', createdAt: UPDATED }],
+  ])('is known by their %s', async (_, customer) => {
+    await importOne('customers', ada);
+    expect(await customerOf({ customer })).toMatchObject({ id: 17, email: ada.email });
+    expect(await count('customers')).toBe(1);
+  });
+
+  it('is somebody else with another chat id, and takes nothing from who was there', async () => {
+    await importOne('customers', ada);
+    const eve = { id: 3, chatId: '5', email: ada.email, platformAId: '48213', createdAt: CREATED };
+    expect(await importOne('customers', eve)).toMatchObject({
+      outcome: 'created',
+      differences: ['email', 'platformAId'],
+    });
+    expect(await getCustomer(3)).toMatchObject({ chatId: '5', email: null, platformAId: null });
+    expect(await getCustomer(17)).toMatchObject({ email: ada.email, platformAId: '48213' });
+  });
+
+  it.each([
+    ['chat id', { ownerChatId: ada.chatId }],
+    ['account', { licensePlatform: 'PLATFORM_A', ownerPlatformId: '48213' }],
+    ['chat id as an account', { licensePlatform: 'CHAT', ownerPlatformId: ada.chatId }],
+  ])('is the owner of the fields where none is named, known by their %s', async (_, fields) => {
+    await importOne('customers', ada);
+    expect(await customerOf({ customer: null, ...fields })).toMatchObject({ id: 17 });
+    expect(await customerOf({ customer: { firstName: 'A' }, ...fields })).toMatchObject({ id: 17 });
+  });
+
+  it('is made of the owner fields, as by POST', async () => {
+    const fields = {
+      customer: null,
+      ...{ licensePlatform: 'MARKET_B', ownerPlatformId: '6', ownerChatId: '7' },
+    };
+    expect(await customerOf(fields)).toMatchObject({
+      chatId: '7',
+      chatUsername: 'ada',
+      marketBId: '6',
+    });
+    expect(await customerOf({ customer: null })).toBeNull();
+    expect(await count('customers')).toBe(1);
+  });
+
+  it('learns their other account from the owner fields, as by POST', async () => {
+    await importOne('customers', { id: 4, chatId: '7' });
+    await importOne('customers', { id: 5, marketBId: '8' });
+    const both = { customer: null, licensePlatform: 'MARKET_B' };
+    await customerOf({ ...both, ownerPlatformId: '6', ownerChatId: '7' });
+    expect(await getCustomer(4)).toMatchObject({ chatId: '7', marketBId: '6' });
+    await customerOf({ ...both, ownerPlatformId: '8', ownerChatId: '9' });
+    expect(await getCustomer(5)).toMatchObject({
+      chatId: '9',
+      chatUsername: 'ada',
+      marketBId: '8',
+    });
+    expect(await count('customers')).toBe(2);
+  });
+
+  it('on a platform that the interface does not name is known to the next license, too', async () => {
+    const forum = {
+      licensePlatform: 'OTHER',
+      licensePlatformOther: 'Forum',
+      ownerPlatformId: 'x',
+    };
+    const wanted = { id: 40, createdAt: CREATED };
+    expect(await customerOf({ ...forum, customer: wanted })).toMatchObject(wanted);
+    const next = await createLicense({ productId: 602, ...forum });
+    expect(next.customer).toMatchObject(wanted);
+  });
+
+  it('has no secrets', async () => {
+    const secrets = {
+      passwordHash: 's3cret',
+      chatAccessToken: 's3cret',
+      chatRefreshToken: 's3cret',
+    };
+    const { ignoredFields } = await importItems('customers', [{ ...ada, ...secrets }]);
+    expect(ignoredFields).toEqual(Object.keys(secrets));
+    const { results } = await env.DB.prepare('select * from customers').all();
+    expect(JSON.stringify(results)).not.toContain('s3cret');
+  });
+});
+
+describe('a dry run', () => {
+  it('tells the same and changes nothing', async () => {
+    for (const kind of KINDS) {
+      const items = [EXAMPLES[kind], { ...EXAMPLES[kind], id: 'x' }];
+      const before = await everything();
+      const dry = await importItems(kind, items, { dryRun: true });
+      expect(await everything()).toStrictEqual(before);
+      const real = await importItems(kind, items);
+      expect(real).toEqual(dry);
+      expect(real.results.map(({ outcome }) => outcome)).toEqual(['created', 'refused']);
+    }
+  });
+
+  it('takes products for existing that are to be imported before; a real run does not', async () => {
+    const assumed = { assumedProductIds: [602] };
+    for (const kind of ['licenses', 'blacklists'] as const) {
+      const dry = await importOne(kind, EXAMPLES[kind], { dryRun: true, ...assumed });
+      expect(dry.outcome).toBe('created');
+      const real = await importOne(kind, EXAMPLES[kind], assumed);
+      expect(real.reason).toBe('productId is not a product');
+    }
+  });
+});
+
+describe('at once', () => {
+  it('many imports of the same store it once, and each item is created by one of them', async () => {
+    await importOne('products', product);
+    const items = Array.from({ length: 20 }, (_, n) => ({
+      ...license,
+      id: n % 3 === 0 ? null : n,
+      licenseKey: `key ${n}`,
+      customer: { chatId: `chat ${n % 7}` },
+    }));
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => postImport({ kind: 'licenses', items })),
+    );
+    const outcomes = answers.flatMap(({ status, text, json }) => {
+      expect(status, text).toBe(200);
+      const { results } = Object(json);
+      return results.map(({ outcome }: { outcome: string }) => outcome);
+    });
+    expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(20);
+    expect(outcomes.filter((outcome) => outcome === 'unchanged')).toHaveLength(80);
+    expect(await count('licenses')).toBe(20);
+    expect(await count('customers')).toBe(7);
+    expect(await count('bindings')).toBe(60);
+  });
+
+  it.each([
+    ['the license', () => importOne('licenses', { ...license, notes: 'First' }), 'kept'],
+    ['its id', () => importOne('licenses', { ...license, licenseKey: 'other' }), 'created'],
+    ['its customer', () => importOne('customers', ada), 'created'],
+    ['the deletion of its product', () => call('DELETE', '/api/v2/products/602'), 'refused'],
+  ] as const)('begins again where %s comes between', async (_, happen, outcome) => {
+    await importOne('products', product);
+    const DB = beforeFirstWrite(env.DB, happen);
+    const body = { kind: 'licenses', items: [license] };
+    const answer = await callWith({ DB }, 'POST', '/api/v2/import', { body });
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.json).toMatchObject({ results: [{ outcome }] });
+    expect(await count('customers')).toBeLessThan(2);
+  });
+
+  it('gives up with 409 where somebody is always in the way, and has stored nothing', async () => {
+    await importOne('products', product);
+    let taken = 0;
+    const DB = withFaults(env.DB, async (sql) => {
+      if (sql.startsWith('insert into "customers"')) {
+        taken++;
+        await env.DB.prepare('delete from licenses').run();
+        await env.DB.prepare(
+          `insert into licenses (id, license_key, license_key_folded, product_id, license_type, max_ips, max_hwids, created_at, updated_at)
+             values (7341, ?1, ?1, 602, 'PERMANENT', 1, 1, 0, 0)`,
+        )
+          .bind(`IN THE WAY ${taken}`)
+          .run();
+        return null;
+      }
+      if (sql.includes('from "licenses" where "licenses"."license_key_folded"')) {
+        await env.DB.prepare('delete from licenses').run();
+      }
+      return null;
+    });
+    const body = { kind: 'licenses', items: [license] };
+    const answer = await callWith({ DB }, 'POST', '/api/v2/import', { body });
+    expectError(answer, 409, 'Others are importing the same, try again', ['ALL_READ_WRITE']);
+    expect(await byKey('Old-Key-1')).toMatchObject({ message: 'License not found' });
+    expect(await count('customers')).toBe(0);
+  });
+});
+
+describe('a database that fails', () => {
+  it.each(['fails', 'answer is lost'] as const)(
+    'in the write, %s: 500, all or nothing is stored, and a second import completes it',
+    async (fault) => {
+      vi.spyOn(console, 'error').mockImplementation(() => undefined);
+      await importOne('products', product);
+      const DB = withFaults(env.DB, (sql) =>
+        sql.includes('insert into "licenses"') ? fault : null,
+      );
+      const body = { kind: 'licenses', items: [license, { ...license, licenseKey: 'b', id: 2 }] };
+      const answer = await callWith({ DB }, 'POST', '/api/v2/import', { body });
+      expect(answer.status).toBe(500);
+      expect([await count('licenses'), await count('customers'), await count('bindings')]).toEqual(
+        fault === 'fails' ? [0, 0, 0] : [2, 1, 6],
+      );
+      await importItems('licenses', body.items);
+      expect([await count('licenses'), await count('customers'), await count('bindings')]).toEqual([
+        2, 1, 6,
+      ]);
+    },
+  );
+});
+
+describe('what is published', () => {
+  const items = Array.from({ length: 200 }, (_, n) => ({
+    ...license,
+    ...{ id: n + 1, licenseKey: `published ${n}`, customer: null, ownerChatId: '', ips: [] },
+  }));
+
+  const unpublished = async () => {
+    const { results } = await env.DB.prepare(
+      'select subject from changes where published_revision < revision',
+    ).all<{ subject: string }>();
+    return results.map(({ subject }) => subject);
+  };
+
+  it('of new licenses: nothing, and the very next validation knows them', async () => {
+    await importOne('products', product);
+    await settled();
+    const isolate = newWatchedIsolate();
+    const ask = { licenseKey: 'Published 7', productId: 602, hwid: 'HW 1' };
+    expect((await isolate.validate(ask)).json).toMatchObject({ valid: false });
+    isolate.reset();
+    for (const part of [items.slice(0, 100), items.slice(100)]) {
+      const body = { kind: 'licenses', items: part };
+      expect((await isolate.call('POST', '/api/v2/import', { body })).status).toBe(200);
+    }
+    expect(isolate.kvNames()).toEqual([]);
+    expect(await unpublished()).toEqual([]);
+    expect((await isolate.validate(ask)).json).toMatchObject({ valid: true, totalRequests: 129 });
+    expect((await isolate.validate({ ...ask, licenseKey: 'PUBLISHED 199' })).status).toBe(200);
+    await settled();
+
+    // The log forgets them, and finds nothing to do.
+    isolate.reset();
+    await isolate.runScheduled();
+    expect(isolate.kvNames().filter((name) => name === 'put')).toEqual([]);
+    expect(await count(`changes where subject like 'license:%'`)).toBeLessThan(3);
+  });
+
+  it('of a key that was there before: what it is now', async () => {
+    await importOne('products', product);
+    const isolate = newWatchedIsolate();
+    const body = { kind: 'licenses', items: [license] };
+    const ask = { licenseKey: 'Old-Key-1', productId: 602, ip: '192.0.2.10' };
+    await isolate.call('POST', '/api/v2/import', { body });
+    expect((await isolate.validate(ask)).status).toBe(200);
+    await isolate.call('DELETE', '/api/v2/licenses/7341');
+    await isolate.call('DELETE', '/api/v2/products/602');
+    expect((await isolate.validate(ask)).status).toBe(400);
+    await importOne('products', product);
+    await isolate.call('POST', '/api/v2/import', { body });
+    await settled();
+    expect((await isolate.validate(ask)).status).toBe(200);
+    expect(await unpublished()).toEqual([]);
+    const { keys } = await env.SNAPSHOTS.list({ prefix: 'license:' });
+    const copies = await Promise.all(keys.map(({ name }) => env.SNAPSHOTS.get(name, 'json')));
+    expect(copies).toContainEqual(expect.objectContaining({ id: 7341, state: 'ACTIVE' }));
+  });
+
+  it('of the blacklist: all of it, for the very next validation', async () => {
+    await importOne('products', product);
+    const isolate = newWatchedIsolate();
+    await isolate.call('POST', '/api/v2/import', { body: { kind: 'licenses', items: [license] } });
+    const ask = { licenseKey: 'Old-Key-1', productId: 602, ip: '192.0.2.10' };
+    expect((await isolate.validate(ask)).status).toBe(200);
+    await isolate.call('POST', '/api/v2/import', { body: { kind: 'blacklists', items: [entry] } });
+    expect((await isolate.validate(ask)).json).toMatchObject({
+      message: 'IP address is blacklisted',
+    });
+    await settled();
+    expect(await unpublished()).toEqual([]);
+  });
+});
+
+it('costs few statements and no more rows in a large database', async () => {
+  const size = { products: 5, customers: 5_000, licenses: 10_000, blacklists: 100, requests: 10 };
+  await seedLargeDatabase(env.DB, size, Date.now());
+  await env.DB.prepare(`delete from changes where subject <> 'blacklist'`).run();
+  const items = Array.from({ length: 200 }, (_, n) => ({
+    ...license,
+    ...{ id: n % 2 ? n + 1 : n + 50_000, licenseKey: `cost ${n}`, productId: 1 },
+    ...{ ownerPlatformId: `a-${n}`, ownerChatId: '' },
+    customer: n % 4 ? null : { email: `new${n}@shop.example`, chatId: `new ${n}` },
+  }));
+  const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+  const body = { kind: 'licenses', items };
+  const answer = await callWith({ DB }, 'POST', '/api/v2/import', { body });
+  expect(answer.status, answer.text).toBe(200);
+  const statements = roundTrips.flat();
+  // The Free plan has 50 a request.
+  expect(statements.length).toBeLessThan(25);
+  expect(Math.max(...statements.map(({ params }) => params.length))).toBeLessThan(20);
+  const read = statements.map(({ meta }) => meta?.rows_read ?? 0);
+  expect(Math.max(...read)).toBeLessThan(5_000);
+  const written = statements.reduce((sum, { meta }) => sum + (meta?.rows_written ?? 0), 0);
+  expect(written / items.length).toBeLessThan(20);
+});

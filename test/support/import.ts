@@ -1,0 +1,75 @@
+import { env } from 'cloudflare:workers';
+import { expect } from 'vitest';
+import type * as z from 'zod';
+import { type ImportKind, importAnswer, type importResult } from '../../src/transfer/schema';
+import { type CallOptions, call } from './client';
+import type { Fields } from './resources';
+
+/** Imports by the interface, and what a service has to show for it. */
+
+export type ImportAnswer = z.infer<typeof importAnswer>;
+export type ImportResult = z.infer<typeof importResult>;
+
+export const postImport = (body: unknown, options: CallOptions = {}) =>
+  call('POST', '/api/v2/import', { ...options, body });
+
+/** Imports items of one kind; what became of them. */
+export async function importItems(
+  kind: ImportKind,
+  items: readonly unknown[],
+  options: object = {},
+): Promise<ImportAnswer> {
+  const answer = await postImport({ kind, items, ...options });
+  expect(answer.status, answer.text).toBe(200);
+  return importAnswer.parse(answer.json);
+}
+
+/** Imports one item. */
+export async function importOne(
+  kind: ImportKind,
+  item: unknown,
+  options: object = {},
+): Promise<ImportResult> {
+  const { results } = await importItems(kind, [item], options);
+  expect(results).toHaveLength(1);
+  return importAnswer.shape.results.element.parse(results[0]);
+}
+
+const LISTS: Record<ImportKind, readonly string[]> = {
+  products: ['/api/v2/products'],
+  customers: ['/api/v2/customers'],
+  licenses: ['/api/v2/licenses', '/api/v2/licenses?licenseStatus=DELETED'],
+  blacklists: ['/api/v2/blacklists'],
+};
+
+export const KINDS: readonly ImportKind[] = ['products', 'customers', 'licenses', 'blacklists'];
+
+/** All that GET shows of a kind. */
+export async function listOf(kind: ImportKind): Promise<Fields[]> {
+  const lists = await Promise.all(LISTS[kind].map((path) => call('GET', path)));
+  return lists.flatMap(({ text }) => {
+    const items: Fields[] = JSON.parse(text);
+    return items;
+  });
+}
+
+/** All that can be imported, as GET shows it. */
+export async function everything(): Promise<Record<ImportKind, Fields[]>> {
+  const [products = [], customers = [], licenses = [], blacklists = []] = await Promise.all(
+    KINDS.map(listOf),
+  );
+  return { products, customers, licenses, blacklists };
+}
+
+/** Leaves a service as it is before its first use, but for its tokens. */
+export async function emptyService(): Promise<void> {
+  const tables = ['bindings', 'license_totals', 'licenses', 'blacklists', 'customers', 'products'];
+  await env.DB.batch([
+    ...tables.map((table) => env.DB.prepare(`delete from ${table}`)),
+    env.DB.prepare(
+      `delete from sqlite_sequence where name in ('licenses', 'customers', 'products')`,
+    ),
+    env.DB.prepare(`delete from changes where subject like 'license:%'`),
+    env.DB.prepare('update changes set published_revision = revision, published_at = null'),
+  ]);
+}
