@@ -33,7 +33,7 @@ export class Link {
   #isCalm = false;
   /** When the calls began that have not been answered yet. */
   readonly #waitingSince = new Set<{ since: number }>();
-  /** When a sender last learned that a message had not got through. */
+  /** When a sender last learned that a message had not got through, or not in time. */
   #failedAt = 0;
 
   constructor(service: string, random: Random, usualMs: number, slowMs: number) {
@@ -108,7 +108,8 @@ export class Link {
     this.#waitingSince.add(call);
     return (end, isSuccess) => {
       this.#waitingSince.delete(call);
-      if (!isSuccess) this.#failedAt = end;
+      // Who waited so long had given up, and told the others.
+      if (!isSuccess || end - call.since > PATIENCE_MS) this.#failedAt = end;
     };
   }
 

@@ -24,13 +24,21 @@ const STALE = /Stale or wrong/;
 const WRONG_IN_KV = /^KV has/;
 const UNRECORDED = /was not recorded/;
 
-const LICENSES: readonly Revoked[] = [
+const LICENSES: readonly [Revoked, Revoked] = [
   { license: 0, address: 0, how: 'deactivate' },
   { license: 1, address: 1, how: 'deactivate' },
 ];
 const DELETED: Revoked = { license: 0, address: 0, how: 'delete' };
 const TOKEN: Revoked = { license: 0, address: 0, how: 'revoke' };
 const BLACKLIST: Revoked = { license: 0, address: 0, how: 'block' };
+
+/** What is valid is revoked elsewhere, and tried again when no copy of it may be believed any more. */
+const REVOKED_ELSEWHERE: readonly Command[] = LICENSES.flatMap((license) => [
+  restoration(license, { pauseMs: 2_000, isolate: 0 }),
+  validation(license, { pauseMs: 2_000, isolate: 0 }),
+  revoke(license, { pauseMs: 2_000, isolate: 1 }),
+  validation(license, { pauseMs: 75_000, isolate: 0 }),
+]);
 
 /** Five minutes after a put somebody looks whether it holds, which would heal the fault before it. */
 const nobodyLooksAgain: Replacement = {
@@ -99,12 +107,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'copies that are believed for 90 seconds',
     broken: STALE,
-    commands: LICENSES.flatMap((license) => [
-      restoration(license, { pauseMs: 2_000, isolate: 0 }),
-      validation(license, { pauseMs: 2_000, isolate: 0 }),
-      revoke(license, { pauseMs: 2_000, isolate: 1 }),
-      validation(license, { pauseMs: 75_000, isolate: 0 }),
-    ]),
+    commands: REVOKED_ELSEWHERE,
     replacements: [
       {
         file: 'src/edge/feed.ts',
@@ -116,7 +119,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'copies that are believed for ever',
     broken: STALE,
-    seed: 6,
+    commands: REVOKED_ELSEWHERE,
     replacements: [
       {
         file: 'src/edge/feed.ts',
@@ -354,7 +357,12 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a message of the queue that is acknowledged unwritten',
     broken: UNRECORDED,
-    seed: 13,
+    // Where the messages come the database is out of reach, unlike where they are from.
+    commands: [
+      ...[1, 3].flatMap((isolate) => weatherAt(isolate, 'the database cannot be reached', 30)),
+      ...LICENSES.map((license) => validation(license, { pauseMs: 0, isolate: 0 })),
+      validation(LICENSES[0], { pauseMs: 25_000, isolate: 0 }),
+    ],
     replacements: [
       {
         file: 'src/edge/queue.ts',
@@ -368,7 +376,10 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a change that overwrites others',
     broken: /was not asked to change|KV has license/,
-    seed: 3,
+    commands: LICENSES.flatMap(({ license }) => [
+      { type: 'change a license', license, change: { maxIPs: 3 }, pauseMs: 1_000, isolate: 0 },
+      { type: 'change a license', license, change: { maxHWIDs: 3 }, pauseMs: 0, isolate: 1 },
+    ]),
     replacements: [
       {
         file: 'src/licenses/queries.ts',
