@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newFolder, type RunningService, startService } from './service.ts';
 
-/** The README's tour is run as it is printed. */
+/** The README's tour, and the command line behind it, are run as they are printed. */
 
 const readme = readFileSync('README.md', 'utf8');
 
@@ -22,15 +22,16 @@ const masked = (text: string): string =>
   text
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00/g, 'TIMESTAMP')
     .replaceAll(/\b([0-9A-HJKMNP-TV-Z]{4}-){4}[0-9A-HJKMNP-TV-Z]{4}\b/g, 'LICENSE-KEY')
+    .replaceAll(/^\d\d-\d\d \d\d:\d\d:\d\d/gm, 'MM-DD hh:mm:ss')
     .replaceAll(/licet_[\w-]{43}/g, 'TOKEN')
     .trim();
 
 const blocks = [
   ...readme
     .slice(readme.indexOf('## Five-minute tour'), readme.indexOf('## Endpoints'))
-    .matchAll(/```(sh|json)\n(.*?)```/gs),
+    .matchAll(/```(sh|json|text)\n(.*?)```/gs),
 ].map(([, kind, text = '']) => ({ kind, text }));
-const printed = blocks.filter(({ kind }) => kind === 'json').map(({ text }) => masked(text));
+const printed = blocks.filter(({ kind }) => kind !== 'sh').map(({ text }) => masked(text));
 
 /** Runs the tour's commands in one shell; what each block of them answered. */
 function runTour(): string[] {
@@ -43,7 +44,11 @@ function runTour(): string[] {
     () =>
       `until ${history}&limit=1" -H "TOKEN: $TOKEN" | grep -q BLACKLISTED; do :; done\n${history}`,
   );
-  const output = execFileSync('bash', ['-e', '-c', settled], { encoding: 'utf8', timeout: 30_000 });
+  const output = execFileSync('bash', ['-e', '-c', `exec 2>&1\n${settled}`], {
+    encoding: 'utf8',
+    timeout: 30_000,
+    env: { ...process.env, LICET_URL: service.address },
+  });
   return output.split('-----\n').slice(1).map(masked);
 }
 
@@ -55,7 +60,13 @@ it('runs the tour as it is printed, with the answers that are printed', () => {
 it('runs the tour again, behind the demo, with the same answers but for the ids', () => {
   execFileSync('npm', ['run', 'demo', '--', '--url', service.address]);
   const withoutIds = (answers: string[]) =>
-    answers.map((answer) => answer.replaceAll(/"(id|productId)":\d+/g, '"$1":0'));
+    answers.map((answer) =>
+      answer
+        .replaceAll(/"(id|productId)":\d+/g, '"$1":0')
+        // And in tables.
+        .replaceAll(/ +/g, ' ')
+        .replaceAll(/(?<=^| )\d+(?= |$)/gm, '0'),
+    );
   expect(withoutIds(runTour())).toEqual(withoutIds(printed));
 });
 

@@ -1,0 +1,105 @@
+import { styleText } from 'node:util';
+import { Command, CommanderError, Option } from '@commander-js/extra-typings';
+import { LicetError } from '../packages/client/src/index.ts';
+import { addBlacklist } from './licet/blacklist.ts';
+import { addHistory } from './licet/history.ts';
+import { addLicenses } from './licet/licenses.ts';
+import { visible } from './licet/output.ts';
+import { addProducts } from './licet/products.ts';
+import { Failure, isLocal, openSession, type Session, UsageError } from './licet/session.ts';
+import { addTokens } from './licet/tokens.ts';
+
+/** `npm run licet`: what administrators do every day, without curl. */
+
+const FAILED = 1;
+const WRONG_USAGE = 2;
+
+const HELP = `
+The token comes from LICET_TOKEN or --token-file, and for a service on this machine else from .dev.vars.
+It is no argument: those are in the history of your shell, and for others to see.
+
+Results go to stdout, all else to stderr: KEY=$(npm run -s licet -- licenses create --product 1)
+holds the key alone. The -s keeps npm's own lines away. A narrow terminal shows fewer columns.
+
+Exit status: 0 done, 1 refused or failed, 2 called wrongly.
+
+Examples:
+  npm run licet -- licenses find ada@shop.example
+  npm run licet -- licenses free 7K2M-9QX4-B3TD-WJ8R-5HVN --ips
+  npm run licet -- history --refused --follow
+  npm run -s licet -- --url https://licet.example --json tokens list`;
+
+// Whoever reads has read enough: | head
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
+const program = new Command('npm run licet --')
+  .description(
+    'Manages a Licet service: products, licenses, tokens, the blacklist and the history.',
+  )
+  .addOption(
+    new Option('--url <url>', 'where the service runs')
+      .env('LICET_URL')
+      .default('http://localhost:8787'),
+  )
+  .option('--token-file <file>', 'a file with an API token and nothing else')
+  .option('--json', 'for programs: each object is a line of JSON')
+  .addHelpText('after', HELP)
+  .configureHelp({ showGlobalOptions: true })
+  .showHelpAfterError('Add --help to see what it takes.')
+  .exitOverride();
+
+let session: Session | undefined;
+function open(): Session {
+  session ??= openSession(program.opts());
+  return session;
+}
+
+addProducts(program, open);
+addLicenses(program, open);
+addTokens(program, open);
+addBlacklist(program, open);
+addHistory(program, open);
+
+/** In plain words, with what to do. */
+function explain(error: LicetError): string {
+  const { status, message, acceptedIntents, retryAfterSeconds } = error;
+  if (status === 0) {
+    const isHere = isLocal(new URL(program.opts().url));
+    return `${message}. ${isHere ? 'Is it started? npm start' : 'Is the address right?'}`;
+  }
+  if (status === 401) {
+    return `The token is unknown, expired or revoked. It came from ${session?.tokenSource}.`;
+  }
+  if (status === 403) {
+    return `The token lacks an intent: needs one of ${acceptedIntents.join(', ')}`;
+  }
+  if (retryAfterSeconds !== undefined) {
+    return `${message}: try again in ${retryAfterSeconds} seconds.`;
+  }
+  return message;
+}
+
+function tell(message: string, status: number): void {
+  console.error(styleText('red', `✗ ${visible(message)}`, { stream: process.stderr }));
+  process.exitCode = status;
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // What is wrong is told already; of help that was asked for nothing is.
+    process.exitCode = error.exitCode === 0 ? 0 : WRONG_USAGE;
+  } else if (error instanceof UsageError) {
+    tell(error.message, WRONG_USAGE);
+  } else if (error instanceof Failure) {
+    tell(error.message, FAILED);
+  } else if (error instanceof LicetError) {
+    tell(explain(error), FAILED);
+  } else {
+    throw error;
+  }
+}

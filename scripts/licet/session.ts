@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { Licet } from '../../packages/client/src/index.ts';
+import { readRootToken, SECRETS_FILE } from '../root-token.ts';
+import { Output } from './output.ts';
+
+/** What every command has to work with. */
+export interface Session {
+  licet: Licet;
+  output: Output;
+  /** Where the token comes from, in words. */
+  tokenSource: string;
+}
+
+/** Opens the session that the options of the whole command line describe. */
+export type OpenSession = () => Session;
+
+export interface GlobalOptions {
+  url: string;
+  tokenFile?: string | undefined;
+  json?: true | undefined;
+}
+
+/** Something is missing, or is not as it must be: the person has to call it in another way. */
+export class UsageError extends Error {}
+
+/** It was called well and cannot be done. */
+export class Failure extends Error {}
+
+/** Whether a service runs on this machine. */
+export const isLocal = ({ hostname }: URL): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+
+function findToken(url: URL, tokenFile: string | undefined): { token: string; source: string } {
+  if (tokenFile !== undefined) {
+    const file = resolve(process.env.INIT_CWD ?? '.', tokenFile);
+    try {
+      return { token: readFileSync(file, 'utf8').trim(), source: file };
+    } catch (error) {
+      throw new UsageError(
+        `The token file cannot be read: ${error instanceof Error ? error.message : error}`,
+      );
+    }
+  }
+  const { LICET_TOKEN } = process.env;
+  if (LICET_TOKEN) return { token: LICET_TOKEN.trim(), source: 'LICET_TOKEN' };
+  // The root token of this folder is nobody else's business.
+  const token = isLocal(url) ? readRootToken() : undefined;
+  if (token !== undefined) return { token, source: `ROOT_TOKEN in ${SECRETS_FILE}` };
+  throw new UsageError(
+    isLocal(url)
+      ? 'There is no token yet: npm start makes one. Or set LICET_TOKEN.'
+      : 'There is no token: set LICET_TOKEN, or name a file with --token-file.',
+  );
+}
+
+/** @throws UsageError where there is no token, or the URL cannot be one */
+export function openSession({ url, tokenFile, json }: GlobalOptions): Session {
+  if (!URL.canParse(url)) {
+    throw new UsageError(`"${url}" is no URL: give one such as https://licet.example`);
+  }
+  const { token, source } = findToken(new URL(url), tokenFile);
+  try {
+    return {
+      licet: new Licet({ url, token }),
+      output: new Output(json === true),
+      tokenSource: source,
+    };
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** An integer from a number on, as an argument. */
+export const integerFrom =
+  (minimum: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (/^-?\d+$/.test(text) && Number.isSafeInteger(value) && value >= minimum) return value;
+    throw new InvalidArgumentError(`It must be an integer from ${minimum} on.`);
+  };
+
+export const idArgument = integerFrom(1);
+
+/** An id, where the text can be one. */
+export const idOf = (text: string): number | undefined =>
+  /^[1-9]\d{0,15}$/.test(text) ? Number(text) : undefined;
