@@ -13,7 +13,7 @@ import { Table } from '../../scripts/licet/output.ts';
 import { addProducts } from '../../scripts/licet/products.ts';
 import { addTokens } from '../../scripts/licet/tokens.ts';
 import { readRootToken } from '../../scripts/root-token.ts';
-import { ending, newFolder, type RunningService, startService } from './service.ts';
+import { newFolder, type RunningService, startService } from './service.ts';
 
 /** The command line, as a process of its own, against the service as `npm start` runs it. */
 
@@ -543,10 +543,10 @@ describe('help', () => {
 
   it('is shown by npm run licet', async () => {
     const child = spawn('npm', ['run', 'licet', '--', '--help'], { env: environment });
-    const { code, output } = await ending(child);
+    const { code, stdout } = await endingOf(child);
     expect(code).toBe(0);
-    expect(output).toContain('Usage: npm run licet -- [options] [command]');
-    expect(output).toContain('history --refused --follow');
+    expect(stdout).toContain('Usage: npm run licet -- [options] [command]');
+    expect(stdout).toContain('history --refused --follow');
   });
 });
 
