@@ -30,10 +30,12 @@ Examples:
   npm run -s licet -- --url https://licet.example --json tokens list`;
 
 // Whoever reads has read enough: | head
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
-});
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
+}
 
 const program = new Command('npm run licet --')
   .description(

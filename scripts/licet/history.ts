@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import {
   type LicenseRequest,
   type Licet,
@@ -50,11 +50,23 @@ const UNITS_MS: Record<string, number> = {
   d: 24 * 60 * 60_000,
 };
 
-/** A timestamp, from itself or from a time ago. */
+/** Milliseconds since 1970 of a date or time; without an offset it is UTC, as the service has it. */
+function parseTime(text: string): number {
+  if (!/^\d{4}-\d\d-\d\d(T\S+)?$/.test(text)) return Number.NaN;
+  return Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text);
+}
+
+/** A timestamp, from a time or from how long ago it was. */
 function momentArgument(text: string): string {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  if (count === undefined) return text;
-  return new Date(Date.now() - Number(count) * (UNITS_MS[unit] ?? 0)).toISOString();
+  const agoMs = Number(count) * (UNITS_MS[unit] ?? 0);
+  const moment = new Date(count === undefined ? parseTime(text) : Date.now() - agoMs);
+  if (Number.isNaN(moment.valueOf())) {
+    throw new InvalidArgumentError(
+      'It must be a time ago such as 90s, 30m, 2h or 7d, or a date such as 2030-01-31.',
+    );
+  }
+  return moment.toISOString();
 }
 
 interface Filter extends ListRequestsQuery {
@@ -66,7 +78,7 @@ interface Filter extends ListRequestsQuery {
 async function* newestFirst(
   licet: Licet,
   filter: Filter,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): AsyncGenerator<LicenseRequest> {
   let after: number | undefined;
   for (;;) {
@@ -126,18 +138,19 @@ const isPassing = (error: unknown): error is LicetError =>
   error instanceof LicetError &&
   (error.status === 0 || error.status === 429 || error.status >= 500);
 
-/** Prints the newest records and then what comes, until the signal. @throws LicetError where it is refused */
+/** Prints the newest `count` records and then what comes, until the signal. @throws LicetError */
 async function follow(
   { licet, output }: Session,
   filter: Filter,
   newest: readonly LicenseRequest[],
+  count: number,
   signal: AbortSignal,
 ): Promise<void> {
   const follower = new Follower(licet, filter);
   follower.take(newest);
   // What came meanwhile, and what is a little older than the newest: that is known now, and not new.
   const known = [...(await follower.look(signal)), ...newest].toSorted(byTime);
-  const print = output.lines(known.slice(-newest.length), COLUMNS);
+  const print = output.lines(known.slice(-count), COLUMNS);
   let isFailing = false;
   for (;;) {
     await pause(POLL_MS, undefined, { signal });
@@ -211,7 +224,7 @@ export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void 
       for (const name of ['SIGINT', 'SIGTERM'] as const) {
         process.once(name, () => interrupted.abort());
       }
-      await follow(session, filter, newest, signal).catch((error) => {
+      await follow(session, filter, newest, shown, signal).catch((error) => {
         if (!signal.aborted) throw error;
       });
     });

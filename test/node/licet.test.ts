@@ -315,7 +315,8 @@ describe('history', () => {
       { args: ['--limit', '2'], ips: ['192.0.2.2', '192.0.2.3'] },
       { args: ['--refused', '--since', '1h'], ips: ['192.0.2.2', '192.0.2.3'] },
       { args: ['--ip', '192.0.2.2', '--product', String(productId)], ips: ['192.0.2.2'] },
-      { args: ['--since', '2099-01-31'], ips: [] },
+      { args: ['--since', '2025-01-31'], ips: addresses },
+      { args: ['--since', '2099-01-31T12:00'], ips: [] },
     ];
     const shown = await Promise.all(
       expected.map(({ args }) => objects('history', '--key', licenseKey, ...args)),
@@ -501,6 +502,7 @@ describe('what goes wrong is told in plain words', () => {
     ['no product', {}, ['licenses', 'create'], 2, "required option '--product <id>'"],
     ['no number', {}, ['tokens', 'revoke', 'x'], 2, 'It must be an integer from 1 on.'],
     ['no intent', {}, ['tokens', 'create', 'A', 'READ'], 2, 'Allowed choices are PRODUCTS_READ,'],
+    ['no time', {}, ['history', '--since', 'yesterday'], 2, 'It must be a time ago such as 90s,'],
     ['an unknown option', {}, ['history', '--refuse'], 2, '(Did you mean --refused?)'],
   ])('%s', async (_what, env, args, code, message) => {
     const end = await runWith(env, ...args);
