@@ -6,7 +6,7 @@ const CUT_OFF_MS = 100;
 const FIRST_LOOK_MS = 2;
 const MAX_LOOK_MS = 32;
 const PATIENCE_MS = 1_000;
-/** How many keys go together into one read: a parameter of D1 takes 2 MB, a key is 16 KB at most. */
+/** How many keys go together into one read: a parameter of D1 takes 2 MB. */
 const MAX_KEYS = 100;
 
 type Outcome<Result> = { ok: true; result: Result | null } | { ok: false; error: unknown };
@@ -40,6 +40,14 @@ export class GroupReader<Result> {
    */
   async find(key: string): Promise<Result | null> {
     const own: Waiting<Result> = { key };
+    // Again where the read is slow, or its request was cut off: in the next group, not alone.
+    while (!own.outcome) await this.#join(own);
+    if (!own.outcome.ok) throw own.outcome.error;
+    return own.outcome.result;
+  }
+
+  /** Until there is an outcome, or it was waited for long enough. */
+  async #join(own: Waiting<Result>): Promise<void> {
     const now = performance.now();
     const isFirst = this.#gathering.push(own) === 1;
     if (isFirst || now - this.#gatheringSince > CUT_OFF_MS) {
@@ -48,11 +56,9 @@ export class GroupReader<Result> {
       await this.#readGathered();
     }
     for (let lookMs = FIRST_LOOK_MS; !own.outcome; lookMs = Math.min(MAX_LOOK_MS, lookMs * 2)) {
-      if (performance.now() - now > PATIENCE_MS) return (await this.#read([key])).get(key) ?? null;
+      if (performance.now() - now > PATIENCE_MS) return;
       await wait(lookMs);
     }
-    if (!own.outcome.ok) throw own.outcome.error;
-    return own.outcome.result;
   }
 
   async #readGathered(): Promise<void> {

@@ -48,8 +48,8 @@ const MAX_AGE_MS = 10 * 60_000;
 const UNKNOWN_MS = 60_000;
 const MAX_COPIES = 10_000;
 const MAX_UNKNOWN = 10_000;
-/** Longer keys than any license has are asked for anew each time: memory is for those that may exist. */
-const MAX_KEY_LENGTH = 255;
+/** Nothing has a longer key: a license's has up to 255 characters, and folded up to three for one. */
+const MAX_KEY_LENGTH = 765;
 /** How long the location that a KV read comes from may answer it from its own cache; the least there is. */
 const KV_CACHE_SECONDS = 30;
 /**
@@ -59,8 +59,9 @@ const KV_CACHE_SECONDS = 30;
 const OUTDATED_MS = 15 * 60_000;
 const KV_PATIENCE_MS = 2_000;
 /**
- * After so many unknown keys in a row somebody is trying keys out: KV, which has none of them, is not
- * asked before the database, where a group of keys is one question. The first known key ends it.
+ * When so many keys in a row that were not in memory were unknown, somebody is trying keys out: KV,
+ * which has none of them, is not asked before the database, where a group of keys is one question. The
+ * first known key ends it.
  */
 const MAX_UNKNOWN_IN_A_ROW = 20;
 
@@ -104,6 +105,7 @@ export class SnapshotStore<Value extends Snapshot> {
    * @throws when it is neither held nor published, and the database cannot be reached
    */
   async find(key: string, visit: Visit): Promise<Value | null> {
+    if (key.length > MAX_KEY_LENGTH) return null;
     const held = this.#held(key);
     if (held !== undefined && this.#feed.isInTouch()) {
       visit.note('memory', 0);
@@ -124,7 +126,7 @@ export class SnapshotStore<Value extends Snapshot> {
 
   /** Keeps a snapshot from the database or KV, unless a newer one is known of. */
   keep(key: string, value: Value): void {
-    if (!this.isCurrent(key, value) || key.length > MAX_KEY_LENGTH) return;
+    if (!this.isCurrent(key, value)) return;
     this.#unknown.delete(key);
     const ageMs = MIN_AGE_MS + Math.random() * (MAX_AGE_MS - MIN_AGE_MS);
     this.#copies.set(key, { value, until: performance.now() + ageMs });
@@ -203,6 +205,7 @@ export class SnapshotStore<Value extends Snapshot> {
     if (wasInTouch && this.#unknownInARow < MAX_UNKNOWN_IN_A_ROW) {
       const published = await this.#readPublished(key);
       if (published && this.#feed.isInTouch() && !this.#isUnheardOf(key, published)) {
+        this.#unknownInARow = 0;
         this.keep(key, published);
         return { value: published, tier: 'kv' };
       }
@@ -225,9 +228,7 @@ export class SnapshotStore<Value extends Snapshot> {
       if (wasInTouch && this.#publisher.isWorking()) afterAnswer(this.publish(key));
     } else {
       this.#unknownInARow++;
-      if (this.isCurrent(key, null) && key.length <= MAX_KEY_LENGTH) {
-        this.#unknown.set(key, performance.now() + UNKNOWN_MS);
-      }
+      if (this.isCurrent(key, null)) this.#unknown.set(key, performance.now() + UNKNOWN_MS);
     }
     return { value, tier: 'd1' };
   }

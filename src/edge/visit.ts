@@ -15,7 +15,7 @@ export class Visit {
     this.afterAnswer = afterAnswer;
   }
 
-  /** Notes that something was found at a place, and how long that took. */
+  /** Notes that something was found, or found missing, at a place, and how long that took. */
   note(tier: Tier, milliseconds: number): void {
     this.#spentMs.set(tier, (this.#spentMs.get(tier) ?? 0) + milliseconds);
   }

@@ -146,8 +146,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/edge/store.ts',
-        from: 'if (!this.isCurrent(key, value) || key.length',
-        to: 'if (key.length',
+        from: 'if (!this.isCurrent(key, value)) return;',
+        to: '',
       },
     ],
   },
