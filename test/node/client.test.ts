@@ -343,6 +343,28 @@ describe('errors', () => {
     expect(await failureOf(connect({ url: address }).validate(ask))).toMatchObject({ status: 429 });
   });
 
+  it('come before anything is sent where a value would lead to another path', async () => {
+    const { licet, requests } = recordingClient();
+    for (const value of ['', '.', '..']) {
+      expect(() => licet.licenses.findByKey(value)).toThrow(TypeError);
+      expect(() => licet.licenses.byChatId(value)).toThrow(TypeError);
+      expect(() => licet.licenses.byPlatform('CHAT', value)).toThrow(TypeError);
+    }
+    const notANumber: unknown = '../tokens/3';
+    await licet.products.delete(notANumber as number);
+    expect(requests.map(({ path }) => path)).toEqual([
+      '/behind/a/path/api/v2/products/..%2Ftokens%2F3',
+    ]);
+  });
+
+  it('are not blamed on the network where a body is none', async () => {
+    const { licet, requests } = recordingClient();
+    const name: unknown = 10n;
+    const call = licet.products.create({ name: name as string, productType: 'OTHER' });
+    await expect(call).rejects.toThrow(TypeError);
+    expect(requests).toEqual([]);
+  });
+
   it('have status 0 where nothing answers, or not in time', async () => {
     const nowhere = connect({ url: 'http://127.0.0.1:1' });
     expect(await failureOf(nowhere.products.list())).toMatchObject({

@@ -111,15 +111,15 @@ class Connection {
     if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
     if (body !== undefined) headers.set('Content-Type', 'application/json');
     const timeout = AbortSignal.timeout(this.#timeoutMs);
+    const request = new Request(url, {
+      method,
+      headers,
+      body: body === undefined ? null : JSON.stringify(body),
+      // The service sends none; followed elsewhere, one would take the token along.
+      redirect: 'manual',
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    });
     try {
-      const request = new Request(url, {
-        method,
-        headers,
-        body: body === undefined ? null : JSON.stringify(body),
-        // The service sends none; followed elsewhere, one would take the token along.
-        redirect: 'manual',
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-      });
       const response = await this.#fetch(request);
       const { status, headers: answered } = response;
       return { status, headers: answered, text: await response.text() };
@@ -212,10 +212,21 @@ class List<Key extends string> {
   }
 }
 
+/**
+ * A value as one segment of a path.
+ *
+ * @throws TypeError for what would be another path: a dot or two, and nothing
+ */
+function segmentOf(value: string | number): string {
+  if (/^\.{0,2}$/.test(String(value)))
+    throw new TypeError(`${JSON.stringify(value)} names nothing`);
+  return encodeURIComponent(value);
+}
+
 /** What has ids. */
 class Collection<Path extends string> extends List<`GET ${Path}`> {
   get(id: number, { signal }: CallOptions = {}): Promise<Part<`GET ${Path}/{id}`, 'answer'>> {
-    return this.connection.read('GET', `${this.path}/${id}`, { signal });
+    return this.connection.read('GET', `${this.path}/${segmentOf(id)}`, { signal });
   }
 }
 
@@ -227,7 +238,7 @@ class Changeable<Path extends string> extends Collection<Path> {
     changes: Part<`PUT ${Path}/{id}`, 'body'>,
     { signal }: CallOptions = {},
   ): Promise<Part<`PUT ${Path}/{id}`, 'answer'>> {
-    return this.connection.read('PUT', `${this.path}/${id}`, { body: changes, signal });
+    return this.connection.read('PUT', `${this.path}/${segmentOf(id)}`, { body: changes, signal });
   }
 
   /**
@@ -243,7 +254,7 @@ class Changeable<Path extends string> extends Collection<Path> {
     ) => Part<`PUT ${Path}/{id}`, 'body'> | Promise<Part<`PUT ${Path}/{id}`, 'body'>>,
     { signal }: CallOptions = {},
   ): Promise<Part<`PUT ${Path}/{id}`, 'answer'>> {
-    const path = `${this.path}/${id}`;
+    const path = `${this.path}/${segmentOf(id)}`;
     for (let attempt = 1; ; attempt++) {
       const answer = await this.connection.send('GET', path, { signal });
       const body = await changesOf(this.connection.parse(answer));
@@ -268,7 +279,7 @@ class Managed<Path extends string> extends Changeable<Path> {
   }
 
   async delete(id: number, { signal }: CallOptions = {}): Promise<void> {
-    await this.connection.send('DELETE', `${this.path}/${id}`, { signal });
+    await this.connection.send('DELETE', `${this.path}/${segmentOf(id)}`, { signal });
   }
 }
 
@@ -317,7 +328,7 @@ class Licenses extends Managed<typeof LICENSES> {
   }
 
   #pathOf(...parts: (string | number)[]): string {
-    return [this.path, ...parts.map(encodeURIComponent)].join('/');
+    return [this.path, ...parts.map(segmentOf)].join('/');
   }
 }
 
