@@ -1,4 +1,3 @@
-import { exports } from 'cloudflare:workers';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import operations from '../../docs/operations.md?raw';
 import { newIsolate } from '../support/app';
@@ -124,10 +123,8 @@ describe('X-Request-Id', () => {
 
   it('is on every answer, refusals and failures too', async () => {
     const headers = { 'X-Request-Id': 'one' };
-    const unread = await exports.default.fetch('http://licet.test/api/v1/validate', {
-      ...{ method: 'POST', headers, body: 'x'.repeat(17 * 1024) },
-    });
-    await unread.text();
+    const body = 'x'.repeat(17 * 1024);
+    const unread = await call('POST', '/api/v1/validate', { body, token: null, headers });
     expect(unread.status).toBe(413);
     expect(unread.headers.get('X-Request-Id')).toBe('one');
     for (const path of ['/nothing', '/api/v1/nothing', '/api/v2/products']) {

@@ -10,6 +10,7 @@ import {
   getLicense,
   historyOf,
   type License,
+  readAnswer,
   send,
   validate,
 } from '../support/client';
@@ -91,7 +92,11 @@ describe.each(['v1', 'v2'])('the body of a %s validation', (version) => {
 
 describe('a client that does not come to an end', () => {
   /** A POST whose body sends a byte now and then and never ends, or breaks off. */
-  function postForEver(path: string, token: string | null, breaksOff = false): Promise<Response> {
+  async function postForEver(
+    path: string,
+    token: string | null,
+    breaksOff = false,
+  ): Promise<Answer> {
     let timer: ReturnType<typeof setInterval> | undefined;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -103,7 +108,8 @@ describe('a client that does not come to an end', () => {
       cancel: () => clearInterval(timer),
     });
     const headers = { 'CF-Connecting-IP': '192.0.2.115', ...(token !== null && { TOKEN: token }) };
-    return exports.default.fetch(`http://licet.test${path}`, { method: 'POST', headers, body });
+    const request = new Request(`http://licet.test${path}`, { method: 'POST', headers, body });
+    return readAnswer(request, await exports.default.fetch(request));
   }
 
   it.each([
@@ -114,14 +120,13 @@ describe('a client that does not come to an end', () => {
     const start = performance.now();
     const answer = await postForEver(path, token);
     expect(answer.status).toBe(status);
-    await answer.text();
     expect(performance.now() - start).toBeLessThan(4_000);
   });
 
   it('that breaks off answers 400 and is recorded as a body that cannot be read', async () => {
     const answer = await postForEver('/api/v1/validate', null, true);
     expect(answer.status).toBe(400);
-    expect(await answer.json()).toEqual({ valid: false, message: 'Body must be a JSON object' });
+    expect(answer.json).toEqual({ valid: false, message: 'Body must be a JSON object' });
     const [record] = await historyOf({ ip: '192.0.2.115', limit: '1' }, 1);
     expect(record).toMatchObject({ responseType: 'INVALID_REQUEST', successful: true });
   });

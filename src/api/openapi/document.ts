@@ -9,9 +9,12 @@ import {
   CHECKED,
   GUARDED,
   HEADERS,
+  headers,
   json,
   OPERATIONS,
   type Operation,
+  REQUEST_HEADERS,
+  requestHeaders,
   TAGS,
   WITH_BODY,
 } from './operations';
@@ -32,9 +35,6 @@ customers and blacklists.
 All of v2 but the health check takes an API token in the header \`TOKEN\`; any one of an operation's
 \`x-intents\` opens it. Bodies are JSON, whatever the content type says. An unknown path answers 404, and
 a path with another method 405 with \`Allow\`, in the body of any other refusal.
-
-Every answer has an \`X-Request-Id\`: the one that was sent, or a new one; the log has it too. With a live
-token, \`X-Server-Timing: 1\` asks for the places and the milliseconds of an answer in \`Server-Timing\`.
 
 Numbers in brackets are sections of the interface (\`docs/interface.md\`).`;
 
@@ -109,7 +109,11 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
       path: z.object(pathParametersOf(route)),
       query: z.object(parametersOf(route, 'query')),
     },
-    ...(isConditional && { parameters: [{ $ref: '#/components/parameters/IfMatch' }] }),
+    parameters: [
+      ...(isConditional ? requestHeaders('IfMatch') : []),
+      ...requestHeaders('RequestId'),
+      ...(intents ? requestHeaders('ServerTiming') : []),
+    ],
     ...(requestBody && { requestBody }),
     responses: {
       ...(intents && GUARDED),
@@ -151,6 +155,24 @@ function describeParts({ components, paths = {} }: OpenApiDocument): void {
   }
 }
 
+/** Adds the headers that every answer has, or may have. */
+function addCommonHeaders({ components, paths = {} }: OpenApiDocument): void {
+  const operations = Object.values(paths).flatMap(({ get, post, put, delete: remove }) => [
+    ...[get, post, put, remove].filter((operation) => operation !== undefined),
+  ]);
+  for (const { responses = {}, security = [] } of operations) {
+    for (const response of Object.values(responses)) {
+      if ('$ref' in response) continue;
+      const timing = security.length > 0 ? headers('Server-Timing') : {};
+      response.headers = { ...headers('X-Request-Id'), ...timing, ...response.headers };
+    }
+  }
+  for (const response of Object.values(components?.responses ?? {})) {
+    if ('$ref' in response) continue;
+    response.headers = { ...headers('X-Request-Id', 'Server-Timing'), ...response.headers };
+  }
+}
+
 /** @throws where a route has no operation, or an operation no route */
 export function openApiDocument(): OpenApiDocument {
   registerMetadata();
@@ -184,15 +206,7 @@ export function openApiDocument(): OpenApiDocument {
           description: 'An API token. Which intents open an operation says its `x-intents` [5].',
         },
       },
-      parameters: {
-        IfMatch: {
-          in: 'header',
-          name: 'If-Match',
-          description: 'The `ETag` of the object as it was read: 412 if it has changed since.',
-          schema: { type: 'string' },
-          example: '"3"',
-        },
-      },
+      parameters: REQUEST_HEADERS,
       headers: HEADERS,
     },
   };
@@ -200,5 +214,6 @@ export function openApiDocument(): OpenApiDocument {
     override: ({ jsonSchema }) => dropRangeOfIntegers(jsonSchema),
   });
   describeParts(document);
+  addCommonHeaders(document);
   return document;
 }

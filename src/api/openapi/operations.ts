@@ -35,6 +35,17 @@ export const TAGS = {
 export type Tag = keyof typeof TAGS;
 
 export const HEADERS = {
+  'X-Request-Id': {
+    description: 'The one that was sent, or a new one; the log has it too.',
+    required: true,
+    schema: { type: 'string' },
+    example: 'order-4711',
+  },
+  'Server-Timing': {
+    description: 'The places and the milliseconds of the answer, where they were asked for.',
+    schema: { type: 'string' },
+    example: 'memory;dur=0, total;dur=1',
+  },
   ETag: {
     description: 'The revision of the object, for `If-Match`.',
     required: true,
@@ -65,8 +76,36 @@ export const HEADERS = {
   },
 } as const;
 
-const headers = (...names: (keyof typeof HEADERS)[]) =>
+export const headers = (...names: (keyof typeof HEADERS)[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** What the client may send with a request, whatever it is for. */
+export const REQUEST_HEADERS = {
+  IfMatch: {
+    in: 'header',
+    name: 'If-Match',
+    description: 'The `ETag` of the object as it was read: 412 if it has changed since.',
+    schema: { type: 'string' },
+    example: '"3"',
+  },
+  RequestId: {
+    in: 'header',
+    name: 'X-Request-Id',
+    description: 'Up to 64 letters, digits, `-`, `_` and `=`; else the answer has a new one.',
+    schema: { type: 'string' },
+    example: 'order-4711',
+  },
+  ServerTiming: {
+    in: 'header',
+    name: 'X-Server-Timing',
+    description: '`1` asks for `Server-Timing` in the answer.',
+    schema: { type: 'string', const: '1' },
+    example: '1',
+  },
+} as const;
+
+export const requestHeaders = (...names: (keyof typeof REQUEST_HEADERS)[]) =>
+  names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 
 /** A body with an example. */
 export const json = (name: BodyName, example = BODIES[name].example) => ({
