@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Deployed, DeploymentError, deploy } from './deployment.ts';
+import { fail, run, runShown } from './terminal.ts';
+
+/** `npm run deploy`: brings the service into a Cloudflare account, or up to date there. */
+
+const HELP = `Deploys Licet to your Cloudflare account, or brings it up to date there. Safe to run again.
+
+  npm run deploy [-- options]
+
+  --dry-run   prints what would be done, and does nothing
+  --help      this text
+
+Log in first: npx wrangler login. It makes the database, the KV namespace and the queues that
+wrangler.toml names and the account lacks, applies the migrations, deploys with a root token, and runs
+the doctor. See docs/deploy.md.`;
+
+const READY_TIMEOUT_MS = 60_000;
+const REQUEST_TIMEOUT_MS = 5_000;
+const INTERVAL_MS = 1_000;
+
+const options = {
+  'dry-run': { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+function readArguments() {
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+  }
+}
+
+const answers = (address: string): Promise<boolean> =>
+  fetch(`${address}/api/v2/healthy`, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) }).then(
+    (answer) => answer.ok,
+    () => false,
+  );
+
+/** Runs the doctor, once the service answers: a new name takes a while to be known. */
+async function examine(address: string): Promise<boolean> {
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  while (!(await answers(address)) && Date.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS));
+  }
+  return runShown(process.execPath, [join(import.meta.dirname, 'doctor.ts'), address]);
+}
+
+function welcome({ addresses, tokenFile }: Deployed): void {
+  const [address = 'https://ADDRESS'] = addresses;
+  const where = addresses.join(' and ') || 'no address: see docs/deploy.md';
+  console.log(`\n  Licet runs on ${where}\n`);
+  if (tokenFile === undefined) return;
+  console.log(`  Root token   in ${tokenFile}, as ROOT_TOKEN: it may do everything. Put it into a password
+               manager and delete the file
+  Try          curl ${address}/api/v2/products -H "TOKEN: $(sed -n 's/^ROOT_TOKEN=//p' ${tokenFile})"
+`);
+}
+
+const values = readArguments();
+if (values.help) {
+  console.log(HELP);
+  process.exit(0);
+}
+const tools = {
+  wrangler: (args: readonly string[], variables?: NodeJS.ProcessEnv) =>
+    run('wrangler', args, variables),
+  wranglerShown: (args: readonly string[], variables: NodeJS.ProcessEnv) =>
+    runShown('wrangler', args, variables),
+  examine,
+};
+try {
+  const deployed = await deploy('.', tools, values['dry-run']);
+  if (deployed) welcome(deployed);
+  if (deployed?.isWell === false) {
+    fail('It is deployed, but some programs would not get in: see above what to change.');
+  }
+} catch (error) {
+  if (error instanceof DeploymentError) fail(error.message);
+  throw error;
+}

@@ -1,0 +1,397 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { styleText } from 'node:util';
+import type { Unstable_RawConfig } from 'wrangler';
+import { ensureRootToken } from './root-token.ts';
+import { done, type Ended } from './terminal.ts';
+
+/** The steps of `npm run deploy`, each of which does what is missing and says so. */
+
+const SETTINGS = 'wrangler.toml';
+/** wrangler.toml with the ids of what is in the account; beside it, because its paths are relative. */
+const SETTINGS_WITH_IDS = 'wrangler.deploy.json';
+
+type Database = NonNullable<Unstable_RawConfig['d1_databases']>[number];
+
+/** What a person has to see to: the message says what, and how far it came. */
+export class DeploymentError extends Error {}
+
+/** Runs wrangler to its end. */
+type Wrangler = (args: readonly string[], variables?: NodeJS.ProcessEnv) => Promise<Ended>;
+
+export interface Tools {
+  wrangler: Wrangler;
+  /** Runs it in the terminal: it may ask, for a name under workers.dev or before it takes a domain. */
+  wranglerShown: (args: readonly string[], variables: NodeJS.ProcessEnv) => Promise<boolean>;
+  /** Whether programs get on with the service at an address. */
+  examine: (address: string) => Promise<boolean>;
+}
+
+export interface Deployed {
+  addresses: string[];
+  /** The file with the root token, where this deployment has set it. */
+  tokenFile: string | undefined;
+  /** Whether programs get on with it. */
+  isWell: boolean;
+}
+
+const planned = (message: string): void => console.log(`${styleText('yellow', '•')} ${message}`);
+
+async function must(wrangler: Wrangler, failure: string, ...args: string[]) {
+  const ended = await wrangler(args);
+  if (!ended.ok) throw new DeploymentError(`${failure}\n\n${ended.output.trim()}`);
+  return ended.stdout;
+}
+
+async function readSettings(folder: string): Promise<Unstable_RawConfig> {
+  // It takes a second to load, which --help has no need of.
+  const { experimental_readRawConfig } = await import('wrangler');
+  try {
+    const config = join(folder, SETTINGS);
+    const { rawConfig }: { rawConfig: Unstable_RawConfig } = experimental_readRawConfig({ config });
+    return rawConfig;
+  } catch (error) {
+    throw new DeploymentError(
+      `${SETTINGS} cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+}
+
+interface Account {
+  id: string;
+  name: string;
+}
+
+/** The account to deploy to: the one that is named, else the only one. */
+async function findAccount(wrangler: Wrangler, named: string | undefined) {
+  const { ok, output, stdout } = await wrangler(['whoami', '--json']);
+  if (stdout.includes('"loggedIn":false')) {
+    throw new DeploymentError(
+      'You are not logged in to Cloudflare: npx wrangler login\n' +
+        '  Where there is no browser, set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.',
+    );
+  }
+  if (!ok)
+    throw new DeploymentError(
+      `Cloudflare does not say who you are. Nothing was changed.\n\n${output.trim()}`,
+    );
+  const { accounts }: { accounts: Account[] } = JSON.parse(stdout);
+  const [only, ...others] = accounts;
+  const account = named ? { id: named, name: named } : only;
+  if (account === undefined) {
+    throw new DeploymentError('Your login has no account: set CLOUDFLARE_ACCOUNT_ID.');
+  }
+  if (!named && others.length > 0) {
+    const list = accounts.map(({ id, name }) => `  ${id}  ${name}`).join('\n');
+    throw new DeploymentError(
+      `You have several accounts. Name one, as account_id = "…" at the top of ${SETTINGS}, or in ` +
+        `CLOUDFLARE_ACCOUNT_ID:\n${list}`,
+    );
+  }
+  return accounts.find(({ id }) => id === account.id) ?? account;
+}
+
+/** The names of the Worker's secrets; undefined where there is no such Worker yet. */
+async function findSecrets(wrangler: Wrangler, worker: string) {
+  const { ok, output, stdout } = await wrangler(['secret', 'list', '--name', worker]);
+  if (!ok && /Worker ".*" not found/.test(output)) return undefined;
+  if (!ok)
+    throw new DeploymentError(
+      `The secrets cannot be listed. Nothing was changed.\n\n${output.trim()}`,
+    );
+  const secrets: { name: string }[] = JSON.parse(stdout);
+  return secrets.map(({ name }) => name);
+}
+
+/** Databases, or KV namespaces. */
+interface Kind {
+  what: string;
+  list: string[];
+  create: string[];
+  /** The names and the ids in a list. */
+  read: (stdout: string) => [name: string, id: string][];
+}
+
+const DATABASES: Kind = {
+  what: 'Database',
+  list: ['d1', 'list', '--json'],
+  create: ['d1', 'create'],
+  read(stdout) {
+    const databases: { name: string; uuid: string }[] = JSON.parse(stdout);
+    return databases.map(({ name, uuid }) => [name, uuid]);
+  },
+};
+
+const NAMESPACES: Kind = {
+  what: 'KV namespace',
+  list: ['kv', 'namespace', 'list'],
+  create: ['kv', 'namespace', 'create'],
+  read(stdout) {
+    const namespaces: { title: string; id: string }[] = JSON.parse(stdout);
+    return namespaces.map(({ title, id }) => [title, id]);
+  },
+};
+
+/** The ids of all that there are in the account, by their names. */
+const listAll = async (wrangler: Wrangler, { what, list, read }: Kind) =>
+  new Map(read(await must(wrangler, `${what}s cannot be listed. Nothing was changed.`, ...list)));
+
+/** Makes it where it is missing. @returns what wrangler printed then */
+async function provide(
+  wrangler: Wrangler,
+  what: string,
+  isThere: boolean,
+  isDryRun: boolean,
+  create: readonly string[],
+): Promise<string> {
+  if (isThere || isDryRun) {
+    if (isThere) done(`${what} is there`);
+    else planned(`${what} would be made`);
+    return '';
+  }
+  const failure = `${what} could not be made. Nothing was deployed.`;
+  const printed = await must(wrangler, failure, ...create);
+  done(`${what} was made`);
+  return printed;
+}
+
+/** Makes those that are missing. @returns the ids, by their names */
+async function provideAll(
+  wrangler: Wrangler,
+  { what, create }: Kind,
+  found: ReadonlyMap<string, string>,
+  names: readonly string[],
+  isDryRun: boolean,
+): Promise<ReadonlyMap<string, string>> {
+  const ids = new Map(found);
+  for (const name of names) {
+    const args = [...create, name];
+    const printed = await provide(wrangler, `${what} ${name}`, found.has(name), isDryRun, args);
+    // A line of the settings that wrangler proposes.
+    const [, id] = /^(?:database_)?id = "(.+)"$/m.exec(printed) ?? [];
+    if (id !== undefined) ids.set(name, id);
+  }
+  return ids;
+}
+
+async function provideQueues(
+  wrangler: Wrangler,
+  { queues = {} }: Unstable_RawConfig,
+  isDryRun: boolean,
+): Promise<void> {
+  const { producers = [], consumers = [] } = queues;
+  const names = [
+    ...producers.map(({ queue }) => queue),
+    ...consumers.flatMap(({ queue, dead_letter_queue }) => [queue, dead_letter_queue]),
+  ].filter((name) => name !== undefined);
+  for (const name of new Set(names)) {
+    const { ok, output } = await wrangler(['queues', 'info', name]);
+    if (!ok && !output.includes('does not exist')) {
+      throw new DeploymentError(
+        `Queue ${name} cannot be looked up. Nothing was deployed.\n\n${output.trim()}`,
+      );
+    }
+    await provide(wrangler, `Queue ${name}`, ok, isDryRun, ['queues', 'create', name]);
+  }
+}
+
+/**
+ * Applies the migrations that are missing, all of them or none.
+ *
+ * Not by `wrangler d1 migrations apply --remote`: that sends a migration to a reader of SQL which cuts
+ * triggers at their semicolons (cloudflare/workers-sdk issues 15690, 15314, 10998, 4998); a file goes to
+ * SQLite as it is, and takes effect as a whole.
+ */
+async function migrate(
+  wrangler: Wrangler,
+  root: string,
+  { migrations_dir = 'migrations', migrations_table = 'd1_migrations' }: Database,
+  config: readonly string[],
+): Promise<void> {
+  const folder = join(root, migrations_dir);
+  const remote = ['--remote', ...config];
+  const unapplied = await must(
+    wrangler,
+    'The migrations cannot be listed. Nothing was deployed.',
+    ...['d1', 'migrations', 'list', 'DB', ...remote],
+  );
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith('.sql') && unapplied.includes(name))
+    .toSorted();
+  if (names.length === 0) return done('Migrations are applied');
+  const scratch = mkdtempSync(join(tmpdir(), 'licet-migrations-'));
+  try {
+    const file = join(scratch, 'migrations.sql');
+    const migrations = names.map(
+      (name) =>
+        `${readFileSync(join(folder, name), 'utf8')}\n` +
+        `INSERT INTO ${migrations_table} (name) VALUES ('${name}');\n`,
+    );
+    writeFileSync(file, migrations.join('\n'));
+    await must(
+      wrangler,
+      `The migrations could not be applied, none of ${names.join(', ')}. Nothing was deployed: what ` +
+        'ran before runs on as it was.',
+      ...['d1', 'execute', 'DB', '--yes', '--file', file, ...remote],
+    );
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+  done(`Migrations were applied: ${names.join(', ')}`);
+}
+
+/** A line of what wrangler reports to programs. */
+interface Report {
+  type: string;
+  version_id?: string | null;
+  targets?: string[];
+}
+
+/** Uploads the Worker. @returns the addresses at which it is */
+async function upload(
+  wranglerShown: Tools['wranglerShown'],
+  accountId: string,
+  args: readonly string[],
+): Promise<string[]> {
+  const scratch = mkdtempSync(join(tmpdir(), 'licet-deploy-'));
+  const report = join(scratch, 'report');
+  try {
+    const variables = { CLOUDFLARE_ACCOUNT_ID: accountId, WRANGLER_OUTPUT_FILE_PATH: report };
+    const ok = await wranglerShown(['deploy', ...args], variables);
+    const lines = ok ? readFileSync(report, 'utf8').trim().split('\n') : [];
+    const entries: Report[] = lines.map((line) => JSON.parse(line));
+    // There is no version where the person has answered one of its questions with no.
+    const deployed = entries.find(({ type, version_id }) => type === 'deploy' && version_id);
+    if (!deployed) {
+      throw new DeploymentError(
+        'It could not be deployed, or not wholly: the reason is above. Where nothing was uploaded, ' +
+          'what ran before runs on, and can use the new schema. See to the reason and run it again.',
+      );
+    }
+    return addressesOf(deployed.targets ?? []);
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+/** Of what a Worker is bound to, such as "https://licet.shop.workers.dev", "license.example.com (custom
+ * domain)", "example.com/api/*" and "schedule: * * * * *", the places for programs. */
+function addressesOf(targets: readonly string[]): string[] {
+  const hosts = targets.flatMap((target) => {
+    const [, host] = /^(?:https:\/\/)?([^\s/*]+)(?:\/\S*)?(?: \(.*\))?$/.exec(target) ?? [];
+    return host === undefined ? [] : [`https://${host}`];
+  });
+  return [...new Set(hosts)];
+}
+
+/** The name of what has none in wrangler.toml: the one that wrangler itself would give. */
+const nameOf = (worker: string, binding: string): string =>
+  `${worker}-${binding.toLowerCase().replaceAll('_', '-')}`;
+
+const databaseName = (worker: string, { database_name, binding }: Database): string =>
+  database_name ?? nameOf(worker, binding);
+
+/** The settings with the ids that they leave out. */
+function complete(
+  settings: Unstable_RawConfig,
+  worker: string,
+  databaseIds: ReadonlyMap<string, string>,
+  namespaceIds: ReadonlyMap<string, string>,
+): Unstable_RawConfig {
+  const { d1_databases = [], kv_namespaces = [] } = settings;
+  return {
+    ...settings,
+    d1_databases: d1_databases.map((database) => {
+      const id = databaseIds.get(databaseName(worker, database));
+      return database.database_id || !id ? database : { ...database, database_id: id };
+    }),
+    kv_namespaces: kv_namespaces.map((namespace) => {
+      const id = namespaceIds.get(nameOf(worker, namespace.binding));
+      return namespace.id || !id ? namespace : { ...namespace, id };
+    }),
+  };
+}
+
+/** Makes the root token where its file has none: a deployment that failed has left one. */
+function makeRootToken(file: string): void {
+  try {
+    ensureRootToken(file);
+  } catch (error) {
+    throw new DeploymentError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/**
+ * Brings what `wrangler.toml` describes into the account: what the Worker needs, then the schema, then
+ * the code with its secret; and looks whether programs get on with it. Safe to run again, also where it
+ * failed.
+ *
+ * @param folder the one with `wrangler.toml`
+ * @returns undefined where it was only asked what would be done
+ * @throws DeploymentError
+ */
+export async function deploy(
+  folder: string,
+  { wrangler: run, wranglerShown, examine }: Tools,
+  isDryRun: boolean,
+): Promise<Deployed | undefined> {
+  const settings = await readSettings(folder);
+  const { name: worker, d1_databases = [], kv_namespaces = [] } = settings;
+  const database = d1_databases.find(({ binding }) => binding === 'DB');
+  if (worker === undefined || database === undefined) {
+    throw new DeploymentError(`${SETTINGS} needs a name, and a database with the binding DB.`);
+  }
+  const account = await findAccount(run, settings.account_id ?? process.env.CLOUDFLARE_ACCOUNT_ID);
+  done(`Account ${account.name}`);
+  const wrangler: Wrangler = (args) => run(args, { CLOUDFLARE_ACCOUNT_ID: account.id });
+
+  const [secrets, databases, namespaces] = await Promise.all([
+    findSecrets(wrangler, worker),
+    listAll(wrangler, DATABASES),
+    listAll(wrangler, NAMESPACES),
+  ]);
+  const name = databaseName(worker, database);
+  if (secrets !== undefined && !database.database_id && !databases.has(name)) {
+    throw new DeploymentError(
+      `There is a Worker ${worker} and no database ${name}. Is the Worker another project's? Choose ` +
+        `another name in ${SETTINGS}. Is it yours? Make the database: npx wrangler d1 create ${name}`,
+    );
+  }
+  const names = d1_databases
+    .filter(({ database_id }) => !database_id)
+    .map((each) => databaseName(worker, each));
+  const databaseIds = await provideAll(wrangler, DATABASES, databases, names, isDryRun);
+  const titles = kv_namespaces
+    .filter(({ id }) => !id)
+    .map(({ binding }) => nameOf(worker, binding));
+  const namespaceIds = await provideAll(wrangler, NAMESPACES, namespaces, titles, isDryRun);
+  await provideQueues(wrangler, settings, isDryRun);
+
+  const tokenFile = secrets?.includes('ROOT_TOKEN') ? undefined : `.root-token.${worker}`;
+  if (isDryRun) {
+    planned('Migrations that are missing would be applied');
+    if (tokenFile) planned(`The root token would be set, to that in ${tokenFile}`);
+    planned(`The Worker ${worker} would be deployed, and the doctor would look at it`);
+    return undefined;
+  }
+
+  const file = join(folder, SETTINGS_WITH_IDS);
+  const config = ['--config', file];
+  try {
+    const completed = complete(settings, worker, databaseIds, namespaceIds);
+    writeFileSync(file, JSON.stringify(completed, null, 2));
+    await migrate(wrangler, folder, database, config);
+    // The token goes with the code, so that there is no moment without it; in a file, because terminals
+    // are recorded; and into it first, because a token that is set and unknown is of no use.
+    if (tokenFile) makeRootToken(join(folder, tokenFile));
+    const token = tokenFile ? ['--secrets-file', join(folder, tokenFile)] : [];
+    const addresses = await upload(wranglerShown, account.id, [...config, ...token]);
+    done(tokenFile ? `Deployed, with the root token in ${tokenFile}` : 'Deployed');
+    let isWell = true;
+    for (const address of addresses) isWell = (await examine(address)) && isWell;
+    return { addresses, tokenFile, isWell };
+  } finally {
+    rmSync(file, { force: true });
+  }
+}

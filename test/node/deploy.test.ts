@@ -1,0 +1,460 @@
+import { execFile, execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:https';
+import { delimiter, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { experimental_readRawConfig } from 'wrangler';
+import { DeploymentError, deploy } from '../../scripts/deployment.ts';
+import { readRootToken } from '../../scripts/root-token.ts';
+import { startFakeCloudflare } from './fake-cloudflare.ts';
+import { FakeWrangler } from './fake-wrangler.ts';
+import { newFolder } from './service.ts';
+
+/** `npm run deploy`, without an account: with a fake wrangler, and with the real one at a fake Cloudflare. */
+
+const root = newFolder();
+afterAll(() => rmSync(root, { recursive: true }));
+
+const TOML = readFileSync('wrangler.toml', 'utf8');
+const MIGRATIONS = readdirSync('drizzle').filter((name) => name.endsWith('.sql'));
+
+let folder: string;
+let account: FakeWrangler;
+let lines: string[];
+beforeEach(() => {
+  folder = join(root, crypto.randomUUID());
+  mkdirSync(folder);
+  cpSync('drizzle', join(folder, 'drizzle'), { recursive: true });
+  configure(TOML);
+  account = new FakeWrangler();
+  lines = [];
+  vi.spyOn(console, 'log').mockImplementation((line) => lines.push(String(line)));
+  vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', undefined);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+const configure = (toml: string): void => writeFileSync(join(folder, 'wrangler.toml'), toml);
+const tokenFile = (): string => join(folder, '.root-token.licet');
+
+let examined: string[];
+async function run({ isDryRun = false, isWell = true } = {}) {
+  examined = [];
+  account.calls = [];
+  const tools = account.tools(async (address) => {
+    examined.push(address);
+    return isWell;
+  });
+  return deploy(folder, tools, isDryRun);
+}
+
+/** What the person is told where it fails. */
+async function failureOf(running: Promise<unknown>): Promise<string> {
+  const error = await running.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof DeploymentError)) throw new Error(`no DeploymentError: ${error}`);
+  return error.message;
+}
+
+const LOOKS = ['whoami', 'secret list', 'd1 list', 'kv namespace list'];
+const FIRST_TIME = [
+  ...LOOKS,
+  'd1 create licet',
+  'kv namespace create licet-snapshots',
+  'd1 migrations list DB',
+  'd1 execute DB',
+  'deploy',
+];
+
+it('makes what is missing, then applies the migrations, then deploys with the root token', async () => {
+  const deployed = await run();
+  expect(account.calls).toEqual(FIRST_TIME);
+  expect(account.migrations).toEqual({ licet: MIGRATIONS });
+  expect(account.worker?.settings).toMatchObject({
+    d1_databases: [{ binding: 'DB', database_id: 'id-of-licet' }],
+    kv_namespaces: [{ binding: 'SNAPSHOTS', id: 'id-of-licet-snapshots' }],
+  });
+  expect(account.worker?.secrets).toEqual({ ROOT_TOKEN: readRootToken(tokenFile()) });
+  expect(examined).toEqual(['https://licet.shop.workers.dev']);
+  expect(deployed).toEqual({
+    addresses: examined,
+    tokenFile: '.root-token.licet',
+    isWell: true,
+  });
+});
+
+it('tells the root token to a file for its owner alone, and to nobody else', async () => {
+  await run();
+  const token = account.worker?.secrets.ROOT_TOKEN ?? '';
+  expect(token).toMatch(/^[0-9a-f]{64}$/);
+  expect(statSync(tokenFile()).mode & 0o077).toBe(0);
+  expect(JSON.stringify([lines, account.argv, account.worker?.settings])).not.toContain(token);
+});
+
+it('changes nothing but the code when it is run again', async () => {
+  await run();
+  const before = structuredClone(account.worker);
+  expect(await run()).toMatchObject({ tokenFile: undefined, isWell: true });
+  expect(account.calls).toEqual([...LOOKS, 'd1 migrations list DB', 'deploy']);
+  expect(account.argv.filter((arg) => arg === '--secrets-file')).toHaveLength(1);
+  expect(account.worker).toEqual(before);
+});
+
+it('applies what is new in the schema, and before the code that needs it', async () => {
+  await run();
+  writeFileSync(join(folder, 'drizzle', '9998_more.sql'), 'create table more (id integer);');
+  writeFileSync(
+    join(folder, 'drizzle', '9999_yet_more.sql'),
+    'create table yet_more (id integer);',
+  );
+  await run();
+  expect(account.calls.slice(-3)).toEqual(['d1 migrations list DB', 'd1 execute DB', 'deploy']);
+  expect(account.migrations).toEqual({
+    licet: [...MIGRATIONS, '9998_more.sql', '9999_yet_more.sql'],
+  });
+  expect(lines).toContainEqual(expect.stringMatching(/applied: 9998_more.sql, 9999_yet_more.sql$/));
+});
+
+it('leaves a root token alone that is set, whatever its file says', async () => {
+  await run();
+  writeFileSync(tokenFile(), `ROOT_TOKEN=${'f'.repeat(64)}\n`);
+  const before = account.worker?.secrets;
+  await run();
+  expect(account.worker?.secrets).toEqual(before);
+});
+
+it('takes the root token that a person has put into its file, if it is long enough', async () => {
+  writeFileSync(tokenFile(), 'ROOT_TOKEN=short\n');
+  expect(await failureOf(run())).toContain('fewer than 32 characters');
+  expect(account.calls).not.toContain('deploy');
+  writeFileSync(tokenFile(), `ROOT_TOKEN=${'e'.repeat(40)}\n`);
+  await run();
+  expect(account.worker?.secrets).toEqual({ ROOT_TOKEN: 'e'.repeat(40) });
+});
+
+describe('where a step fails', () => {
+  const QUEUE = '\n[[queues.producers]]\nbinding = "RECORDS"\nqueue = "licet-records"\n';
+  const steps = [
+    ...FIRST_TIME.slice(0, -3),
+    'queues info licet-records',
+    'queues create licet-records',
+    ...FIRST_TIME.slice(-3),
+  ];
+  const isChange = (command: string): boolean => /create|execute|deploy/.test(command);
+  const cases = steps.flatMap((command) =>
+    (isChange(command) ? [false, true] : [false]).map((isLate) => ({ command, isLate })),
+  );
+  const state = ({ databases, namespaces, queues, migrations, worker }: FakeWrangler) => {
+    return { databases, namespaces, queues, migrations, settings: worker?.settings };
+  };
+  let undisturbed: ReturnType<typeof state>;
+  beforeEach(async () => {
+    configure(TOML + QUEUE);
+    await run();
+    expect(account.calls).toEqual(steps);
+    undisturbed = state(account);
+    account = new FakeWrangler();
+    rmSync(tokenFile());
+  });
+
+  it.each(cases)(
+    '$command (when it was done: $isLate), it goes no further, and the next run completes it',
+    async ({ command, isLate }) => {
+      account.failure = { command, isLate };
+      const message = await failureOf(run());
+      expect(message).toMatch(
+        command === 'deploy'
+          ? /could not be deployed, or not wholly.* above\. Where nothing was uploaded, what ran before/
+          : /Nothing was (changed|deployed)[\s\S]*The API failed/,
+      );
+      const notAfter = LOOKS.includes(command)
+        ? 'd1 create licet'
+        : steps[steps.indexOf(command) + 1];
+      expect(account.calls).not.toContain(notAfter);
+      expect(examined).toEqual([]);
+      expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
+      const tokenBefore = readRootToken(tokenFile());
+
+      account.failure = undefined;
+      expect(await run()).toMatchObject({ isWell: true });
+      expect(state(account)).toEqual(undisturbed);
+      expect(account.worker?.secrets).toEqual({ ROOT_TOKEN: readRootToken(tokenFile()) });
+      if (tokenBefore !== undefined) expect(readRootToken(tokenFile())).toBe(tokenBefore);
+    },
+  );
+
+  it('because the person declined what wrangler asked, it does not call that deployed', async () => {
+    account.isDeclined = true;
+    expect(await failureOf(run())).toContain('could not be deployed');
+    expect(examined).toEqual([]);
+  });
+
+  it('or the doctor finds something, it tells so, and where', async () => {
+    account.targets = ['license.example.com (custom domain)', 'https://licet.shop.workers.dev'];
+    expect(await run({ isWell: false })).toMatchObject({ isWell: false });
+    expect(examined).toEqual(['https://license.example.com', 'https://licet.shop.workers.dev']);
+  });
+});
+
+describe('the settings', () => {
+  it('hold as they are in wrangler.toml, with the ids that it leaves out', async () => {
+    configure(
+      TOML.replace('name = "licet"', 'name = "shop"\naccount_id = "a1"\nworkers_dev = false')
+        .replace('REQUIRE_HWID = "false"', 'REQUIRE_HWID = "true"')
+        .replace('database_name = "licet"', 'database_name = "licenses"')
+        .concat(`
+          [[kv_namespaces]]
+          binding = "MY_OWN"
+          id = "0123456789abcdef"
+
+          [[queues.consumers]]
+          queue = "shop-records"
+          dead_letter_queue = "shop-dead"
+        `),
+    );
+    await run();
+    const { rawConfig } = experimental_readRawConfig({ config: join(folder, 'wrangler.toml') });
+    expect(account.worker?.settings).toEqual({
+      ...rawConfig,
+      d1_databases: [
+        {
+          binding: 'DB',
+          database_name: 'licenses',
+          migrations_dir: 'drizzle',
+          database_id: 'id-of-licenses',
+        },
+      ],
+      kv_namespaces: [
+        { binding: 'SNAPSHOTS', id: 'id-of-shop-snapshots' },
+        { binding: 'MY_OWN', id: '0123456789abcdef' },
+      ],
+    });
+    expect(account.worker?.settings.vars).toMatchObject({ REQUIRE_HWID: 'true' });
+    expect(account.namespaces).toEqual(['shop-snapshots']);
+    expect(account.queues).toEqual(['shop-records', 'shop-dead']);
+    expect(readRootToken(join(folder, '.root-token.shop'))).toHaveLength(64);
+  });
+
+  it('may name databases and namespaces that are there already', async () => {
+    configure(TOML.replace('migrations_dir', 'database_id = "id-of-mine"\nmigrations_dir'));
+    await run();
+    expect(account.databases).toEqual([]);
+    expect(account.migrations).toEqual({ mine: MIGRATIONS });
+  });
+
+  it('are refused where they cannot be read, or have no database', async () => {
+    configure('name = ');
+    expect(await failureOf(run())).toContain('wrangler.toml cannot be read');
+    configure('name = "licet"');
+    expect(await failureOf(run())).toContain('a database with the binding DB');
+    expect(account.calls).toEqual([]);
+  });
+});
+
+describe('the account', () => {
+  it('must be logged in', async () => {
+    account.isLoggedIn = false;
+    const message = await failureOf(run());
+    expect(message).toContain('npx wrangler login');
+    expect(message).toContain('CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID');
+  });
+
+  it('is named where there are several', async () => {
+    account.accounts.push({ id: 'a2', name: 'Other' });
+    const message = await failureOf(run());
+    expect(message).toContain('  a1  Shop\n  a2  Other');
+    expect(account.calls).toEqual(['whoami']);
+
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'a2');
+    await run();
+    expect(lines).toContainEqual(expect.stringContaining('Account Other'));
+    expect([...account.accountIds]).toEqual(['a2']);
+
+    configure(`account_id = "a1"\n${TOML}`);
+    await run();
+    expect([...account.accountIds]).toEqual(['a2', 'a1']);
+  });
+
+  it('is named where the token may not list it', async () => {
+    account.accounts = [];
+    expect(await failureOf(run())).toContain('set CLOUDFLARE_ACCOUNT_ID');
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'a3');
+    await run();
+    expect([...account.accountIds]).toEqual(['a3']);
+  });
+
+  it("may have a Worker of that name, which is another project's", async () => {
+    account.worker = { secrets: {}, settings: {} };
+    const message = await failureOf(run());
+    expect(message).toContain('There is a Worker licet and no database licet');
+    expect(account.calls).toEqual(LOOKS);
+    account.databases.push('licet');
+    expect(await run()).toMatchObject({ isWell: true });
+  });
+});
+
+it('only says what it would do with --dry-run', async () => {
+  expect(await run({ isDryRun: true })).toBeUndefined();
+  expect(account.calls).toEqual(LOOKS);
+  expect(lines.join('\n')).toMatch(
+    /Database licet would be made[\s\S]*KV namespace licet-snapshots would[\s\S]*Migrations[\s\S]*root token[\s\S]*deployed/,
+  );
+  expect(readdirSync(folder).toSorted()).toEqual(['drizzle', 'wrangler.toml']);
+  await run();
+  lines.length = 0;
+  await run({ isDryRun: true });
+  expect(lines.join('\n')).toContain('Database licet is there');
+  expect(lines.join('\n')).not.toContain('root token');
+});
+
+it('finds the addresses among what the Worker is bound to', async () => {
+  account.targets = [
+    'https://licet.shop.workers.dev',
+    'license.example.com (custom domain - zone name: example.com)',
+    'old.example.com/*',
+    'old.example.com/api/* (zone id: 12)',
+    '*.example.com/*',
+    'schedule: * * * * *',
+    'Producer for licet-records',
+    'Consumer for licet-records',
+  ];
+  expect(await run()).toMatchObject({
+    addresses: [
+      'https://licet.shop.workers.dev',
+      'https://license.example.com',
+      'https://old.example.com',
+    ],
+  });
+});
+
+describe('the real wrangler, at a fake Cloudflare', () => {
+  const key = join(root, 'key.pem');
+  const certificate = join(root, 'certificate.pem');
+  let isWell = true;
+  const service = createServer(({ method, url }, answer) => {
+    const json = (status: number, body: object) =>
+      answer.writeHead(status).end(JSON.stringify(isWell ? body : { ...body, more: true }));
+    if (url === '/api/v2/healthy') answer.end('healthy');
+    else if (url === '/api/v2/ping') json(401, { message: 'No token', accepted_intents: [] });
+    else json(method === 'POST' ? 400 : 405, { valid: false, message: 'No' });
+  });
+  let port: number | undefined;
+  let cloudflare: Awaited<ReturnType<typeof startFakeCloudflare>>;
+  beforeAll(async () => {
+    execFileSync(
+      'openssl',
+      'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost'
+        .concat(` -addext subjectAltName=DNS:localhost -keyout ${key} -out ${certificate}`)
+        .split(' '),
+      { stdio: 'pipe' },
+    );
+    service.setSecureContext({ key: readFileSync(key), cert: readFileSync(certificate) });
+    await new Promise<void>((done) => service.listen(0, 'localhost', done));
+    const address = service.address();
+    port = typeof address === 'object' ? address?.port : undefined;
+    cloudflare = await startFakeCloudflare();
+  });
+  afterAll(async () => {
+    service.closeAllConnections();
+    service.close();
+    await cloudflare.stop();
+  });
+
+  const npmRunDeploy = (...args: string[]): Promise<{ code: number | null; output: string }> =>
+    new Promise((done) => {
+      const command = [resolve('scripts/deploy.ts'), ...args];
+      const env = {
+        ...process.env,
+        PATH: [resolve('node_modules/.bin'), process.env.PATH].join(delimiter),
+        CLOUDFLARE_API_BASE_URL: cloudflare.url,
+        CLOUDFLARE_API_TOKEN: 'token',
+        NODE_EXTRA_CA_CERTS: certificate,
+        WRANGLER_LOG_PATH: join(folder, 'logs'),
+        // Half of the time wrangler is compiled.
+        NODE_COMPILE_CACHE: join(root, 'compiled'),
+      };
+      const child = execFile(process.execPath, command, { cwd: folder, env }, (_, out, err) =>
+        done({ code: child.exitCode, output: out + err }),
+      );
+    });
+
+  it('deploys, and again', { timeout: 120_000 }, async () => {
+    configure(`routes = [{ pattern = "localhost:${port}/*", zone_id = "zone" }]\n${TOML}
+      [[queues.producers]]
+      binding = "RECORDS"
+      queue = "licet-records"`);
+    for (const name of ['docs', 'node_modules', 'package.json', 'public', 'scripts', 'src']) {
+      symlinkSync(resolve(name), join(folder, name));
+    }
+
+    cloudflare.databases.set('other', { id: 'x', sqlite: new DatabaseSync(':memory:') });
+    cloudflare.namespaces.set('other', 'x');
+
+    const first = await npmRunDeploy();
+    expect(first.output).toContain(`Licet runs on https://localhost:${port}`);
+    expect(first.output).toContain('All is well.');
+    expect(first.code).toBe(0);
+    const { databases, namespaces, queues, changes } = cloudflare;
+    const database = databases.get('licet');
+    // Not only was the SQL sent, it has made the tables and their triggers.
+    const made = database?.sqlite.prepare('select name from sqlite_master').all();
+    expect(made?.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['licenses', 'licenses_created', 'license_totals', 'requests_late']),
+    );
+    const applied = database?.sqlite.prepare('select name from d1_migrations order by id').all();
+    expect(applied?.map(({ name }) => name)).toEqual(MIGRATIONS);
+    expect([...queues]).toEqual(['licet-records']);
+    const token = readRootToken(tokenFile());
+    const bound = [
+      { type: 'd1', name: 'DB', id: database?.id },
+      { type: 'kv_namespace', name: 'SNAPSHOTS', namespace_id: namespaces.get('licet-snapshots') },
+      { type: 'queue', name: 'RECORDS', queue_name: 'licet-records' },
+      { type: 'plain_text', name: 'REQUEST_RETENTION_DAYS', text: '90' },
+      { type: 'secret_text', name: 'ROOT_TOKEN', text: token },
+    ].map((binding) => expect.objectContaining(binding));
+    expect(cloudflare.worker?.bindings).toEqual(expect.arrayContaining(bound));
+    expect(changes.findIndex((change) => change.endsWith('/import'))).toBeLessThan(
+      changes.indexOf('PUT /workers/scripts/licet'),
+    );
+    // Neither what it prints nor what wrangler writes down has the token.
+    if (token === undefined) throw new Error('no token');
+    expect(first.output).not.toContain(token);
+    const written = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name));
+    expect(written.filter((file) => readFileSync(file, 'utf8').includes(token))).toEqual([
+      tokenFile(),
+    ]);
+
+    changes.length = 0;
+    isWell = false;
+    const second = await npmRunDeploy();
+    expect(second.output).toContain('It is deployed, but some programs would not get in');
+    expect(second.code).toBe(1);
+    expect(
+      changes.filter((change) => /POST \/(d1\/database|storage|queues)\/?\w*$|import/.test(change)),
+    ).toEqual([]);
+    expect(changes).toContain('POST /workers/scripts/licet/versions');
+    expect(cloudflare.worker?.bindings).toEqual(expect.arrayContaining(bound));
+  });
+
+  it('explains itself with --help, and refuses what it does not know', async () => {
+    const [help, refused] = await Promise.all([npmRunDeploy('--help'), npmRunDeploy('--force')]);
+    expect(help).toMatchObject({ code: 0, output: expect.stringContaining('npx wrangler login') });
+    expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('--dry-run') });
+  });
+});
