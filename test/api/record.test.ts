@@ -26,6 +26,7 @@ import {
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
 import { type Fault, unreachable, withFaults } from '../support/faults';
+import { spyOnKv } from '../support/kv-spy';
 import { ROOT_TOKEN } from '../support/root-token';
 
 /** Records are written after the answer, exactly once, through faults of the database (decisions 1.6). */
@@ -334,8 +335,9 @@ describe('without the database', () => {
 
   it('for a moment, our failure is recorded as such, under the license', async () => {
     const license = await newLicense();
-    const DB = faultsAt(isLookUp, ['fails']);
-    const { status, json, recorded } = await validateWith({ DB }, askFor(license));
+    const DB = faultsAt(isLookUp, ['fails', 'fails']);
+    const { spy: SNAPSHOTS } = spyOnKv(env.SNAPSHOTS, () => true);
+    const { status, json, recorded } = await validateWith({ DB, SNAPSHOTS }, askFor(license));
     await recorded;
     expect(status).toBe(503);
     expect(json).toStrictEqual(DOWN);

@@ -12,8 +12,23 @@ export type Interceptor = <Result>(
   send: () => Promise<Result>,
 ) => Promise<Result>;
 
+let sending = 0;
+
+/** Whether a round trip is on its way to the real database and back. */
+export const isSending = (): boolean => sending > 0;
+
+async function counted<Result>(send: () => Promise<Result>): Promise<Result> {
+  sending++;
+  try {
+    return await send();
+  } finally {
+    sending--;
+  }
+}
+
 /** The real database, each of whose round trips goes through an interceptor. */
-export function interceptDatabase(db: D1Database, intercept: Interceptor): D1Database {
+export function interceptDatabase(db: D1Database, interceptor: Interceptor): D1Database {
+  const intercept: Interceptor = (statements, send) => interceptor(statements, () => counted(send));
   const known = new WeakMap<D1PreparedStatement, [D1PreparedStatement, SentStatement]>();
 
   function unwrap(statement: D1PreparedStatement): [D1PreparedStatement, SentStatement] {
