@@ -7,16 +7,16 @@ import { done } from './terminal.ts';
 
 const HELP = `Sends a service what shipped programs send, and says what would break for whom.
 
-  npm run doctor -- URL
+  npm run doctor -- URL [--timeout SECONDS]
 
-  URL      where the service runs, such as https://license.example.com; where it names no port, both
-           http and https are tried
-  --help   this text
+  URL                 where the service runs, such as https://license.example.com, with its path if it
+                      has one; where it names no port, both http and https are tried
+  --timeout SECONDS   how long to wait for each answer; 10 unless you say
+  --help              this text
 
 It asks for the license key LICET-DOCTOR, which no license has: of each address the history gets three
 refused requests. Exit status: 0 all is well, 1 something would break, 2 nothing answers there.`;
 
-const TIMEOUT_MS = 10_000;
 const MAX_TEXT_LENGTH = 64 * 1024;
 const MAX_SHOWN_LENGTH = 100;
 
@@ -221,11 +221,17 @@ class NoAnswer extends Error {
   }
 }
 
+/** The path under which the service is, without a slash at its end. */
+const baseOf = ({ pathname }: URL): string => pathname.replace(/\/+$/, '');
+
+const nameOf = (address: URL): string => address.origin + baseOf(address);
+
 function send(address: URL, probe: Probe): Promise<Answer> {
-  const { method, path, headers = {}, body, tls } = probe;
+  const { method, headers = {}, body, tls } = probe;
+  const path = baseOf(address) + probe.path;
   const { request } = address.protocol === 'https:' ? https : http;
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(timeoutMs);
     const fail = (error: Error) => reject(new NoAnswer(signal.aborted ? signal.reason : error));
     const options = { method, path, headers, agent: false, signal };
     request(address, { ...options, ...tls }, (response) => {
@@ -244,13 +250,19 @@ function send(address: URL, probe: Probe): Promise<Answer> {
   });
 }
 
+/** What a server says may not tell the terminal what to do. */
 const startOf = (text: string): string =>
-  text.replace(/\s+/g, ' ').trim().slice(0, MAX_SHOWN_LENGTH);
+  text
+    .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_SHOWN_LENGTH);
 
 /** An answer in one line. */
 function describe({ status, headers, text }: Answer): string {
   const names = ['location', 'cf-mitigated', 'content-type'];
-  const shown = names.flatMap((name) => (headers[name] ? [`${name}: ${headers[name]}`] : []));
+  const shown = names.flatMap((name) =>
+    headers[name] ? [startOf(`${name}: ${headers[name]}`)] : [],
+  );
   return [status, ...shown, startOf(text)].join(', ');
 }
 
@@ -285,14 +297,14 @@ async function examine(address: URL, probe: Probe): Promise<Finding> {
   }
 }
 
-function print({ probe, came, change }: Finding): void {
+function print(address: URL, { probe, came, change }: Finding): void {
   const { what, who, method, path, headers = {}, isMinor } = probe;
   if (change === undefined) {
     done(what);
     return;
   }
   const sent = [
-    `${method} ${path}`,
+    `${method} ${baseOf(address)}${path}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   console.log(`${isMinor ? styleText('yellow', '•') : styleText('red', '✗')} ${what}
@@ -310,7 +322,10 @@ function stop(message: string): never {
 function readArguments() {
   try {
     return parseArgs({
-      options: { help: { type: 'boolean', short: 'h' } },
+      options: {
+        help: { type: 'boolean', short: 'h' },
+        timeout: { type: 'string', default: '10' },
+      },
       allowPositionals: true,
     });
   } catch (error) {
@@ -325,8 +340,13 @@ function addressesOf(text: string): URL[] {
   const address = URL.canParse(withProtocol) ? new URL(withProtocol) : undefined;
   if (!address || !/^https?:$/.test(address.protocol))
     return stop(`"${text}" is no URL.\n\n${HELP}`);
+  if (address.username + address.password + address.search + address.hash !== '') {
+    return stop(`"${text}" has more than a host, a port and a path.\n\n${HELP}`);
+  }
   if (address.port !== '' || address.hostname === 'localhost') return [address];
-  return ['https', 'http'].map((protocol) => new URL(`${protocol}://${address.host}`));
+  return ['https', 'http'].map(
+    (protocol) => new URL(`${protocol}://${address.host}${address.pathname}`),
+  );
 }
 
 const { values, positionals } = readArguments();
@@ -337,6 +357,11 @@ if (values.help) {
 const [text, ...more] = positionals;
 if (text === undefined || more.length > 0) stop(`Give one URL.\n\n${HELP}`);
 
+const timeoutMs = Number(values.timeout) * 1000;
+if (!(timeoutMs > 0 && timeoutMs <= 600_000)) {
+  stop(`"${values.timeout}" is no time-out: a number of seconds, up to 600.\n\n${HELP}`);
+}
+
 const addresses = addressesOf(text);
 const checked = await Promise.all(
   addresses.map(async (address) => {
@@ -346,12 +371,12 @@ const checked = await Promise.all(
   }),
 );
 if (!checked.some(({ isThere }) => isThere)) {
-  stop(`Nothing answers at ${addresses.map(({ origin }) => origin).join(' or ')}.`);
+  stop(`Nothing answers at ${addresses.map(nameOf).join(' or ')}.`);
 }
 let failed = 0;
 for (const { address, findings, isThere } of checked) {
-  console.log(`\n${address.origin}`);
-  if (isThere) findings.forEach(print);
+  console.log(`\n${nameOf(address)}`);
+  if (isThere) for (const finding of findings) print(address, finding);
   else {
     console.log(`${styleText('red', '✗')} Nothing answers
     breaks  programs with this address

@@ -8,27 +8,23 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../scripts/root-token.ts';
 import { freePort, newFolder, startService } from './service.ts';
 
 /** `npm run doctor`, against the service and against servers that do to requests what may be done to them. */
 
 const folder = newFolder();
-const certificate = join(folder, 'certificate.pem');
-const key = join(folder, 'key.pem');
-beforeAll(() => {
-  execFileSync(
-    'openssl',
-    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost'
-      .concat(` -addext subjectAltName=DNS:localhost -keyout ${key} -out ${certificate}`)
-      .split(' '),
-    { stdio: 'pipe' },
-  );
-});
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const tlsOptions = () => ({ key: readFileSync(key), cert: readFileSync(certificate) });
+/** For localhost, and trusted by nobody: made for these tests, and no secret. */
+const certificate = 'test/node/test-only-certificate.pem';
+const tlsOptions = () => ({
+  key: readFileSync('test/node/test-only-key.pem'),
+  cert: readFileSync(certificate),
+});
+
+const trusting = { NODE_EXTRA_CA_CERTS: certificate };
 
 interface Ending {
   code: number | null;
@@ -63,11 +59,19 @@ interface Fault {
   answer: (answer: ServerResponse, request: IncomingMessage) => void;
 }
 
-/** What the doctor says of a server with a fault; with `tls` it speaks https. */
+interface Place {
+  /** With it, the server speaks https. */
+  tls?: ServerOptions;
+  variables?: NodeJS.ProcessEnv;
+  /** What follows the port. */
+  path?: string;
+  args?: string[];
+}
+
+/** What the doctor says of a server with a fault. */
 async function examine(
   { meets, answer }: Fault,
-  tls?: ServerOptions,
-  variables?: NodeJS.ProcessEnv,
+  { tls, variables, path = '', args = [] }: Place = {},
 ): Promise<Ending> {
   const listener: RequestListener = (request, response) =>
     meets(request) ? answer(response, request) : answerRightly(request, response);
@@ -75,7 +79,10 @@ async function examine(
   await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
-  const ending = await doctor([`${tls ? 'https' : 'http'}://localhost:${port}`], variables);
+  const ending = await doctor(
+    [`${tls ? 'https' : 'http'}://localhost:${port}${path}`, ...args],
+    variables,
+  );
   server.close();
   server.closeAllConnections();
   return ending;
@@ -205,15 +212,6 @@ const faults: [string, Fault, number, RegExp][] = [
     6,
     /No Worker is at this address/,
   ],
-  [
-    'a server that never answers some',
-    {
-      meets: ({ method, url }) => method === 'GET' && url === '/api/v1/validate',
-      answer: () => {},
-    },
-    1,
-    /✗ A GET in place of a POST\n.*\n {4}came {4}no answer: .*timeout/,
-  ],
 ];
 
 describe.concurrent('npm run doctor', () => {
@@ -245,8 +243,54 @@ describe.concurrent('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
+  it('finds a server that never answers some', async () => {
+    const silent: Fault = {
+      meets: ({ method, url }) => method === 'GET' && url === '/api/v1/validate',
+      answer: () => {},
+    };
+    const { code, output } = await examine(silent, { args: ['--timeout', '3'] });
+    expect(output).toMatch(/✗ A GET in place of a POST\n.*\n {4}came {4}no answer: .*timeout/);
+    expect(output).toContain('1 would break something.');
+    expect(code).toBe(1);
+  });
+
+  it('asks under the path that the URL has', async () => {
+    const paths: string[] = [];
+    const elsewhere: Fault = {
+      meets: ({ url = '' }) => {
+        paths.push(url);
+        return false;
+      },
+      answer: () => {},
+    };
+    const { code, output } = await examine(elsewhere, { path: '/licet/' });
+    expect(output).toMatch(/^http:\/\/localhost:\d+\/licet$/m);
+    expect(output).toContain('sent    GET /licet/api/v2/healthy\n');
+    expect(paths.sort()).toEqual([
+      '/licet//api/v1/validate',
+      '/licet/api/v1/validate',
+      '/licet/api/v1/validate',
+      '/licet/api/v1/validate/',
+      '/licet/api/v2/healthy',
+      '/licet/api/v2/ping',
+    ]);
+    expect(code).toBe(1);
+  });
+
+  it('lets no server command the terminal', async () => {
+    const command = '\u001b]0;owned\u0007\u009b2J\u202e';
+    const hostile: Fault = {
+      meets: all,
+      answer: (answer) => page(answer, 200, command, { 'CF-Mitigated': 'challenge\u009b2J' }),
+    };
+    const { output } = await examine(hostile);
+    expect(output).toContain('owned');
+    expect(output).toContain('challenge 2J');
+    expect(output.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+
   it('finds a certificate that nobody trusts', async () => {
-    const { code, output } = await examine(none, tlsOptions());
+    const { code, output } = await examine(none, { tls: tlsOptions() });
     expect(output).toMatch(
       /came {4}no answer: self-signed certificate.*\n.*\n.*"Edge Certificates"/,
     );
@@ -255,7 +299,7 @@ describe.concurrent('npm run doctor', () => {
 
   it('finds https that is too new for Java 8', async () => {
     const tls = { ...tlsOptions(), minVersion: 'TLSv1.3' } as const;
-    const { code, output } = await examine(none, tls, { NODE_EXTRA_CA_CERTS: certificate });
+    const { code, output } = await examine(none, { tls, variables: trusting });
     expect(output).toMatch(
       /✗ A connection by TLS 1\.2\n(.*\n){2} {4}breaks {2}Java 8\n.*"Minimum TLS Version": 1\.2/,
     );
@@ -264,9 +308,7 @@ describe.concurrent('npm run doctor', () => {
   });
 
   it('tells of https that is too new for Java 7, and does not fail', async () => {
-    const { code, output } = await examine(none, tlsOptions(), {
-      NODE_EXTRA_CA_CERTS: certificate,
-    });
+    const { code, output } = await examine(none, { tls: tlsOptions(), variables: trusting });
     expect(output).toMatch(/• A connection by TLS 1\.0\n(.*\n){2} {4}breaks {2}Java 7 and older/);
     expect(output).toContain('All is well.');
     expect(code).toBe(0);
@@ -274,7 +316,7 @@ describe.concurrent('npm run doctor', () => {
 
   it('speaks TLS 1.0 as Java 7 does', async () => {
     const tls = { ...tlsOptions(), minVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' } as const;
-    const { output } = await examine(none, tls, { NODE_EXTRA_CA_CERTS: certificate });
+    const { output } = await examine(none, { tls, variables: trusting });
     expect(output).toMatch(/✓ A connection by TLS 1\.0/);
   });
 
@@ -285,7 +327,15 @@ describe.concurrent('npm run doctor', () => {
     expect(await doctor([`localhost:${await freePort()}`])).toMatchObject({ code: 2 });
   });
 
-  it.each([[[]], [['a', 'b']], [['ftp://a']], [['--unknown']]])('refuses %j', async (args) => {
+  it.each([
+    [[]],
+    [['a', 'b']],
+    [['ftp://a']],
+    [['https://a/?b']],
+    [['https://user@a']],
+    [['a', '--timeout', 'soon']],
+    [['--unknown']],
+  ])('refuses %j', async (args) => {
     const { code, output } = await doctor(args);
     expect(output).toContain('npm run doctor -- URL');
     expect(code).toBe(2);
