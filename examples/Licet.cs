@@ -77,7 +77,7 @@ public sealed class Licet
                 if (text.StartsWith("{") && verdict.Success && message.Success)
                 {
                     var valid = verdict.Groups[1].Value == "true";
-                    var said = Regex.Replace(message.Groups[1].Value, @"\\(.)", "$1");
+                    var said = Regex.Unescape(message.Groups[1].Value);
                     if (valid && status == 200) return new Answer { State = State.Valid, Message = said };
                     if (!valid && (status == 400 || status == 413))
                         return new Answer { State = State.Refused, Message = "License refused: " + said };
@@ -127,7 +127,7 @@ static class Demo
         int product;
         if (read("LICET_URL") == null || read("LICET_KEY") == null || !int.TryParse(read("LICET_PRODUCT_ID"), out product))
         {
-            Console.Error.WriteLine("Set LICET_URL, LICET_PRODUCT_ID and LICET_KEY.");
+            Console.Error.WriteLine("Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.");
             return 3;
         }
         var answer = new Licet

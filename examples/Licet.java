@@ -5,6 +5,7 @@ import java.math.BigInteger;
 import java.net.*;
 import java.nio.file.*;
 import java.security.*;
+import java.util.Properties;
 import java.util.concurrent.*;
 import java.util.regex.*;
 
@@ -16,10 +17,12 @@ public final class Licet {
         public final State state;
         /** For the user to read. */
         public final String message;
+        private final int pauseSeconds;
 
-        Answer(State state, String message) {
+        private Answer(State state, String message, int pauseSeconds) {
             this.state = state;
             this.message = message;
+            this.pauseSeconds = pauseSeconds;
         }
 
         public boolean mayRun() {
@@ -34,7 +37,6 @@ public final class Licet {
     private final String url, productVersion, licenseKey;
     private final int productId;
     private final Path markFile;
-    private volatile int pauseSeconds;
 
     /** @param markFile where the time of the last good answer is kept */
     public Licet(String url, int productId, String productVersion, String licenseKey, Path markFile) {
@@ -67,8 +69,8 @@ public final class Licet {
     private Answer decide() throws Exception {
         String hwid = hardwareId();
         Answer answer = askInTime(hwid);
-        if (answer.state == State.UNREACHABLE && pauseSeconds <= 10) {
-            Thread.sleep(pauseSeconds * 1000L);
+        if (answer.state == State.UNREACHABLE && answer.pauseSeconds <= 10) {
+            Thread.sleep(answer.pauseSeconds * 1000L);
             answer = askInTime(hwid);
         }
         long now = System.currentTimeMillis() / 1000, leftSeconds = 0;
@@ -84,21 +86,20 @@ public final class Licet {
         if (answer.state != State.UNREACHABLE) return answer;
         String problem = "The license service cannot be reached (" + answer.message + "). ";
         if (leftSeconds <= 0) {
-            return new Answer(State.UNREACHABLE, problem + "Check the network connection and try again.");
+            return new Answer(State.UNREACHABLE, problem + "Check the network connection and try again.", 0);
         }
         long hours = (leftSeconds + 3599) / 3600;
-        return new Answer(State.GRACE, problem + "The last good answer counts for " + hours + " h more.");
+        return new Answer(State.GRACE, problem + "The last good answer counts for " + hours + " h more.", 0);
     }
 
     private Answer askInTime(String hwid) throws InterruptedException {
-        pauseSeconds = retrySeconds;
         try {
             // The connection's own time-out begins anew with each byte that arrives.
             return inBackground(() -> ask(hwid)).get(timeoutSeconds, TimeUnit.SECONDS);
         } catch (TimeoutException late) {
-            return new Answer(State.UNREACHABLE, "time-out");
+            return new Answer(State.UNREACHABLE, "time-out", retrySeconds);
         } catch (ExecutionException failed) {
-            return new Answer(State.UNREACHABLE, failed.getCause().toString());
+            return new Answer(State.UNREACHABLE, failed.getCause().toString(), retrySeconds);
         }
     }
 
@@ -123,14 +124,14 @@ public final class Licet {
         Matcher verdict = VERDICT.matcher(text), message = MESSAGE.matcher(text);
         if (text.startsWith("{") && verdict.find() && message.find()) {
             boolean valid = verdict.group(1).equals("true");
-            String said = message.group(1).replaceAll("\\\\(.)", "$1");
-            if (valid && status == 200) return new Answer(State.VALID, said);
+            String said = unescape(message.group(1));
+            if (valid && status == 200) return new Answer(State.VALID, said, 0);
             if (!valid && (status == 400 || status == 413)) {
-                return new Answer(State.REFUSED, "License refused: " + said);
+                return new Answer(State.REFUSED, "License refused: " + said, 0);
             }
         }
-        pauseSeconds = http.getHeaderFieldInt("Retry-After", retrySeconds);
-        return new Answer(State.UNREACHABLE, "HTTP " + status);
+        int pauseSeconds = Math.max(0, http.getHeaderFieldInt("Retry-After", retrySeconds));
+        return new Answer(State.UNREACHABLE, "HTTP " + status, pauseSeconds);
     }
 
     private static String read(InputStream in) throws IOException {
@@ -139,6 +140,13 @@ public final class Licet {
         byte[] part = new byte[4096];
         for (int size; (size = in.read(part)) >= 0 && text.size() < 65536; ) text.write(part, 0, size);
         return new String(text.toByteArray(), UTF_8);
+    }
+
+    /** Java's properties have the escapes of JSON. */
+    private static String unescape(String text) throws IOException {
+        Properties escaped = new Properties();
+        escaped.load(new StringReader("text=" + text));
+        return escaped.getProperty("text");
     }
 
     private static String json(String text) {
@@ -156,15 +164,18 @@ public final class Licet {
     }
 
     public static String hardwareId() {
-        String machine = "", host = "";
-        Path file = Paths.get("/etc/machine-id");
+        // Java itself asks the DNS for the host name, and that may be away when it matters.
+        String host = System.getenv("COMPUTERNAME");
+        if (host == null) host = lineOf("/etc/hostname");
+        return sha256(lineOf("/etc/machine-id") + "\n" + host + "\n" + System.getProperty("user.name"));
+    }
+
+    private static String lineOf(String file) {
         try {
-            if (Files.isReadable(file)) machine = new String(Files.readAllBytes(file), UTF_8).trim();
-            host = InetAddress.getLocalHost().getHostName();
-        } catch (IOException nameless) {
-            // Then the rest has to do.
+            return new String(Files.readAllBytes(Paths.get(file)), UTF_8).trim();
+        } catch (IOException absent) {
+            return "";
         }
-        return sha256(machine + "\n" + host + "\n" + System.getProperty("user.name"));
     }
 
     private static String sha256(String text) {
@@ -182,8 +193,8 @@ class Demo {
     public static void main(String[] args) throws Exception {
         String url = System.getenv("LICET_URL"), key = System.getenv("LICET_KEY");
         String product = System.getenv("LICET_PRODUCT_ID");
-        if (url == null || key == null || product == null) {
-            System.err.println("Set LICET_URL, LICET_PRODUCT_ID and LICET_KEY.");
+        if (url == null || key == null || product == null || !product.matches("\\d{1,9}")) {
+            System.err.println("Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.");
             System.exit(3);
         }
         Path mark = Paths.get(System.getenv().getOrDefault("LICET_MARK", "licet.mark"));

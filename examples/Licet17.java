@@ -1,10 +1,12 @@
 import java.io.IOException;
+import java.io.StringReader;
 import java.math.BigInteger;
-import java.net.*;
+import java.net.URI;
 import java.net.http.*;
 import java.nio.file.*;
 import java.security.*;
 import java.time.Duration;
+import java.util.Properties;
 import java.util.concurrent.*;
 import java.util.regex.*;
 
@@ -90,7 +92,7 @@ public record Licet17(String url, int productId, String productVersion, String l
             var message = MESSAGE.matcher(answer.body());
             if (answer.body().startsWith("{") && verdict.find() && message.find()) {
                 var valid = verdict.group(1).equals("true");
-                var said = message.group(1).replaceAll("\\\\(.)", "$1");
+                var said = unescape(message.group(1));
                 if (valid && status == 200) return new Reply(State.VALID, said, 0);
                 if (!valid && (status == 400 || status == 413)) {
                     return new Reply(State.REFUSED, "License refused: " + said, 0);
@@ -105,6 +107,13 @@ public record Licet17(String url, int productId, String productVersion, String l
             var cause = failed.getCause() == null ? failed : failed.getCause();
             return new Reply(State.UNREACHABLE, cause.toString(), retrySeconds);
         }
+    }
+
+    /** Java's properties have the escapes of JSON. */
+    private static String unescape(String text) throws IOException {
+        var escaped = new Properties();
+        escaped.load(new StringReader("text=" + text));
+        return escaped.getProperty("text");
     }
 
     private static String json(String text) {
@@ -122,15 +131,18 @@ public record Licet17(String url, int productId, String productVersion, String l
     }
 
     public static String hardwareId() {
-        String machine = "", host = "";
-        var file = Path.of("/etc/machine-id");
+        // Java itself asks the DNS for the host name, and that may be away when it matters.
+        var host = System.getenv("COMPUTERNAME");
+        if (host == null) host = lineOf("/etc/hostname");
+        return sha256(lineOf("/etc/machine-id") + "\n" + host + "\n" + System.getProperty("user.name"));
+    }
+
+    private static String lineOf(String file) {
         try {
-            if (Files.isReadable(file)) machine = Files.readString(file).trim();
-            host = InetAddress.getLocalHost().getHostName();
-        } catch (IOException nameless) {
-            // Then the rest has to do.
+            return Files.readString(Path.of(file)).trim();
+        } catch (IOException absent) {
+            return "";
         }
-        return sha256(machine + "\n" + host + "\n" + System.getProperty("user.name"));
     }
 
     private static String sha256(String text) {
@@ -148,8 +160,8 @@ class Demo17 {
     public static void main(String[] args) {
         String url = System.getenv("LICET_URL"), key = System.getenv("LICET_KEY");
         var product = System.getenv("LICET_PRODUCT_ID");
-        if (url == null || key == null || product == null) {
-            System.err.println("Set LICET_URL, LICET_PRODUCT_ID and LICET_KEY.");
+        if (url == null || key == null || product == null || !product.matches("\\d{1,9}")) {
+            System.err.println("Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.");
             System.exit(3);
         }
         var environment = System.getenv();

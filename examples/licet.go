@@ -88,8 +88,9 @@ func (program Program) ask(hwid string) (Answer, int) {
 	client := http.Client{
 		Timeout: time.Duration(program.TimeoutSeconds) * time.Second,
 		Transport: &http.Transport{
-			Proxy:       http.ProxyFromEnvironment,
-			DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+			Proxy:             http.ProxyFromEnvironment,
+			DialContext:       (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+			DisableKeepAlives: true, // else each question leaves an open connection
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -146,7 +147,7 @@ func main() {
 	url, key := os.Getenv("LICET_URL"), os.Getenv("LICET_KEY")
 	product, err := strconv.Atoi(os.Getenv("LICET_PRODUCT_ID"))
 	if url == "" || key == "" || err != nil {
-		fmt.Fprintln(os.Stderr, "Set LICET_URL, LICET_PRODUCT_ID and LICET_KEY.")
+		fmt.Fprintln(os.Stderr, "Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.")
 		os.Exit(3)
 	}
 	program := Program{url, product, "1.0.0", key, "licet.mark", 10, 2, 72}

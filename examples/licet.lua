@@ -2,7 +2,7 @@
 local licet = { timeout_seconds = 10, retry_seconds = 2, grace_hours = 72 }
 
 -- Lua itself neither sends nor waits. A game has functions of its own for both: put them here, in a
--- coroutine, so that the game goes on.
+-- coroutine, so that the game goes on. (Windows has no "sleep": without a function of yours it does not wait.)
 function licet.wait(seconds) os.execute("sleep " .. seconds) end
 
 -- Returns the status, the body and the header Retry-After; nil and the reason where there is no answer.
@@ -19,6 +19,7 @@ function licet.send(url, body)
   os.remove(name)
   if not ok then return nil, answer:match("curl: [^\n]*") or "curl failed" end
   local status, headers, text = answer:match("^HTTP/%S+ (%d+)(.-)\n\n(.*)$")
+  if not status then return nil, "no HTTP answer" end
   return tonumber(status), text, tonumber(headers:lower():match("\nretry%-after: (%d+)"))
 end
 
@@ -77,9 +78,9 @@ local function ask(url, body)
   local status, text, retry_after = licet.send(url .. "/api/v1/validate", body)
   if not status then return nil, text end
   local valid = text:match('^{.*"valid"%s*:%s*(%a+)')
-  local said = text:gsub("\\(.)", function(c) return c == '"' and "\0" or c end)
-    :match('"message"%s*:%s*"([^"]*)"')
-  said = said and said:gsub("%z", '"')
+  local said = text:gsub('\\([\\"])', { ["\\"] = "\1", ['"'] = "\2" }):match('"message"%s*:%s*"([^"]*)"')
+  said = said and said:gsub("\\u(%x%x%x%x)", function(hex) return utf8.char(tonumber(hex, 16)) end)
+    :gsub("\\(.)", { n = "\n", r = "\r", t = "\t", ["/"] = "/" }):gsub("\1", "\\"):gsub("\2", '"')
   if said and valid == "true" and status == 200 then return true, said end
   if said and valid == "false" and (status == 400 or status == 413) then return false, said end
   return nil, "HTTP " .. status, retry_after
@@ -120,12 +121,12 @@ function licet.check(program)
   return "unreachable", problem .. " Check the network connection and try again."
 end
 
-if ... == "licet" then return licet end -- required by your program
+if not (arg and arg[0] and arg[0]:match("licet%.lua$")) then return licet end -- loaded by your program
 
 -- From here on it is tried out; no part of your program.
 local url, product, key = os.getenv("LICET_URL"), os.getenv("LICET_PRODUCT_ID"), os.getenv("LICET_KEY")
-if not (url and product and key) then
-  io.stderr:write("Set LICET_URL, LICET_PRODUCT_ID and LICET_KEY.\n")
+if not (url and product and product:match("^%d+$") and key) then
+  io.stderr:write("Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.\n")
   os.exit(3)
 end
 licet.timeout_seconds = tonumber(os.getenv("LICET_TIMEOUT_SECONDS") or 10)

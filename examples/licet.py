@@ -59,7 +59,7 @@ def _ask(url: str, fields: dict, timeout_seconds: float) -> _Reply:
     headers = {"Content-Type": "application/json", "User-Agent": "licet-client/1"}
     request = urllib.request.Request(url + "/api/v1/validate", json.dumps(fields).encode(), headers)
     try:
-        answer = urllib.request.build_opener(_NoRedirect).open(request, timeout=min(5, timeout_seconds))
+        answer = urllib.request.build_opener(_NoRedirect).open(request, timeout=timeout_seconds)
     except urllib.error.HTTPError as error:
         answer = error
     status = answer.getcode()
@@ -144,12 +144,13 @@ def check_license(
 
 
 if __name__ == "__main__":  # tries it out; no part of your program
-    if not all(os.environ.get(name) for name in ("LICET_URL", "LICET_PRODUCT_ID", "LICET_KEY")):
-        print("Set LICET_URL, LICET_PRODUCT_ID and LICET_KEY.", file=sys.stderr)
+    product = os.environ.get("LICET_PRODUCT_ID", "")
+    if not (os.environ.get("LICET_URL") and os.environ.get("LICET_KEY") and product.isdecimal()):
+        print("Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.", file=sys.stderr)
         sys.exit(3)
     result = check_license(
         os.environ["LICET_URL"],
-        int(os.environ["LICET_PRODUCT_ID"]),
+        int(product),
         "1.0.0",
         os.environ["LICET_KEY"],
         os.environ.get("LICET_MARK", "licet.mark"),

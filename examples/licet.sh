@@ -36,7 +36,7 @@ licet_ask() {
     '200 true') valid=true ;;
     '400 false' | '413 false') valid=false ;;
     *)
-      text="HTTP $status"
+      text="${status:+HTTP $status}" text="${text:-no HTTP answer}"
       after=$(printf '%s\n' "$answer" | sed -n '/^$/q; s/^[Rr]etry-[Aa]fter: *\([0-9]\{1,9\}\)$/\1/p')
       pause=${after:-$pause}
       ;;
@@ -61,11 +61,11 @@ licet_check() (
   now=$(date +%s)
   if [ "$valid" = true ]; then
     mark_of "$now" 2>/dev/null >"$file"
-    echo "$text"
+    printf '%s\n' "$text"
     return 0
   elif [ "$valid" = false ]; then
     rm -f "$file"
-    echo "License refused: $text"
+    printf '%s\n' "License refused: $text"
     return 1
   fi
   problem="The license service cannot be reached ($text)."
@@ -75,17 +75,18 @@ licet_check() (
     age=$((now - time))
     left=$((licet_grace_hours * 3600 - ${age#-}))
     if [ $left -gt 0 ]; then
-      echo "$problem The last good answer counts for $(((left + 3599) / 3600)) h more."
+      printf '%s\n' "$problem The last good answer counts for $(((left + 3599) / 3600)) h more."
       return 0
     fi
   fi
-  echo "$problem Check the network connection and try again."
+  printf '%s\n' "$problem Check the network connection and try again."
   return 2
 )
 
 # From here on it is tried out; no part of your program.
-if [ -z "$LICET_URL" ] || [ -z "$LICET_PRODUCT_ID" ] || [ -z "$LICET_KEY" ]; then
-  echo 'Set LICET_URL, LICET_PRODUCT_ID and LICET_KEY.' >&2
+product=$(printf '%s' "$LICET_PRODUCT_ID" | sed '/[^0-9]/d')
+if [ -z "$LICET_URL" ] || [ -z "$product" ] || [ -z "$LICET_KEY" ]; then
+  echo 'Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.' >&2
   exit 3
 fi
 licet_timeout_seconds=${LICET_TIMEOUT_SECONDS:-10}

@@ -107,8 +107,8 @@ export async function checkLicense(program: Program): Promise<Answer> {
 
 // From here on: a program that tries it out, no part of yours.
 const { LICET_URL: url, LICET_PRODUCT_ID: productId, LICET_KEY: licenseKey } = process.env;
-if (!url || !productId || !licenseKey) {
-  console.error('Set LICET_URL, LICET_PRODUCT_ID and LICET_KEY.');
+if (!url || !/^\d+$/.test(productId ?? '') || !licenseKey) {
+  console.error('Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.');
   process.exit(3);
 }
 const answer = await checkLicense({
