@@ -141,6 +141,8 @@ static class Demo
             RetrySeconds = int.Parse(read("LICET_RETRY_SECONDS") ?? "2"),
         }.Check().Result;
         Console.WriteLine(answer.Message);
-        return answer.MayRun ? 0 : answer.State == Licet.State.Refused ? 1 : 2;
+        // Mono may wait a minute for an idle thread where Main returns.
+        Environment.Exit(answer.MayRun ? 0 : answer.State == Licet.State.Refused ? 1 : 2);
+        return 0;
     }
 }
