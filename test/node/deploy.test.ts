@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -342,10 +342,10 @@ it('finds the addresses among what the Worker is bound to', async () => {
 });
 
 describe('the real wrangler, at a fake Cloudflare', () => {
-  const key = join(root, 'key.pem');
-  const certificate = join(root, 'certificate.pem');
+  const certificate = resolve('test/node/test-only-certificate.pem');
+  const tls = { key: readFileSync('test/node/test-only-key.pem'), cert: readFileSync(certificate) };
   let isWell = true;
-  const service = createServer(({ method, url }, answer) => {
+  const service = createServer(tls, ({ method, url }, answer) => {
     const json = (status: number, body: object) =>
       answer.writeHead(status).end(JSON.stringify(isWell ? body : { ...body, more: true }));
     if (url === '/api/v2/healthy') answer.end('healthy');
@@ -355,14 +355,6 @@ describe('the real wrangler, at a fake Cloudflare', () => {
   let port: number | undefined;
   let cloudflare: Awaited<ReturnType<typeof startFakeCloudflare>>;
   beforeAll(async () => {
-    execFileSync(
-      'openssl',
-      'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost'
-        .concat(` -addext subjectAltName=DNS:localhost -keyout ${key} -out ${certificate}`)
-        .split(' '),
-      { stdio: 'pipe' },
-    );
-    service.setSecureContext({ key: readFileSync(key), cert: readFileSync(certificate) });
     await new Promise<void>((done) => service.listen(0, 'localhost', done));
     const address = service.address();
     port = typeof address === 'object' ? address?.port : undefined;
@@ -392,7 +384,7 @@ describe('the real wrangler, at a fake Cloudflare', () => {
       );
     });
 
-  it('deploys, and again', { timeout: 120_000 }, async () => {
+  it('deploys, and again', { timeout: 150_000 }, async () => {
     configure(`routes = [{ pattern = "localhost:${port}/*", zone_id = "zone" }]\n${TOML}
       [[queues.producers]]
       binding = "RECORDS"
