@@ -75,7 +75,10 @@ try {
   const deployed = await deploy('.', tools, values['dry-run']);
   if (deployed) welcome(deployed);
   if (deployed?.isWell === false) {
-    fail('It is deployed, but some programs would not get in: see above what to change.');
+    fail(
+      'It is deployed, but some programs would not get in: see above what to change, and look again ' +
+        'with npm run doctor -- URL. A domain that is new takes a few minutes.',
+    );
   }
 } catch (error) {
   if (error instanceof DeploymentError) fail(error.message);

@@ -64,7 +64,9 @@ interface Account {
 }
 
 /** The account to deploy to: the one that is named, else the only one. */
-async function findAccount(wrangler: Wrangler, named: string | undefined) {
+async function findAccount(wrangler: Wrangler, named: string | undefined): Promise<Account> {
+  // Such a token, as CI has it, may deploy, but perhaps not read whose it is.
+  if (named && process.env.CLOUDFLARE_API_TOKEN) return { id: named, name: named };
   const { ok, output, stdout } = await wrangler(['whoami', '--json']);
   if (stdout.includes('"loggedIn":false')) {
     throw new DeploymentError(
@@ -72,24 +74,24 @@ async function findAccount(wrangler: Wrangler, named: string | undefined) {
         '  Where there is no browser, set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.',
     );
   }
-  if (!ok)
-    throw new DeploymentError(
-      `Cloudflare does not say who you are. Nothing was changed.\n\n${output.trim()}`,
-    );
+  if (!ok) {
+    const message = 'Cloudflare does not say who you are. Nothing was changed.';
+    throw new DeploymentError(`${message}\n\n${output.trim()}`);
+  }
   const { accounts }: { accounts: Account[] } = JSON.parse(stdout);
+  if (named) return accounts.find(({ id }) => id === named) ?? { id: named, name: named };
   const [only, ...others] = accounts;
-  const account = named ? { id: named, name: named } : only;
-  if (account === undefined) {
+  if (only === undefined) {
     throw new DeploymentError('Your login has no account: set CLOUDFLARE_ACCOUNT_ID.');
   }
-  if (!named && others.length > 0) {
+  if (others.length > 0) {
     const list = accounts.map(({ id, name }) => `  ${id}  ${name}`).join('\n');
     throw new DeploymentError(
       `You have several accounts. Name one, as account_id = "…" at the top of ${SETTINGS}, or in ` +
         `CLOUDFLARE_ACCOUNT_ID:\n${list}`,
     );
   }
-  return accounts.find(({ id }) => id === account.id) ?? account;
+  return only;
 }
 
 /** The names of the Worker's secrets; undefined where there is no such Worker yet. */

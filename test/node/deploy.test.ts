@@ -16,7 +16,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { experimental_readRawConfig } from 'wrangler';
 import { DeploymentError, deploy } from '../../scripts/deployment.ts';
 import { readRootToken } from '../../scripts/root-token.ts';
-import { startFakeCloudflare } from './fake-cloudflare.ts';
+import { ACCOUNT, startFakeCloudflare } from './fake-cloudflare.ts';
 import { FakeWrangler } from './fake-wrangler.ts';
 import { newFolder } from './service.ts';
 
@@ -39,7 +39,7 @@ beforeEach(() => {
   account = new FakeWrangler();
   lines = [];
   vi.spyOn(console, 'log').mockImplementation((line) => lines.push(String(line)));
-  vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', undefined);
+  for (const name of ['ACCOUNT_ID', 'API_TOKEN']) vi.stubEnv(`CLOUDFLARE_${name}`, undefined);
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -297,6 +297,15 @@ describe('the account', () => {
     expect([...account.accountIds]).toEqual(['a3']);
   });
 
+  it('is not asked about where CI names it and has a token', async () => {
+    account.isLoggedIn = false;
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'a4');
+    vi.stubEnv('CLOUDFLARE_API_TOKEN', 'token');
+    await run();
+    expect(account.calls).toEqual(FIRST_TIME.slice(1));
+    expect([...account.accountIds]).toEqual(['a4']);
+  });
+
   it("may have a Worker of that name, which is another project's", async () => {
     account.worker = { secrets: {}, settings: {} };
     const message = await failureOf(run());
@@ -345,10 +354,15 @@ describe('the real wrangler, at a fake Cloudflare', () => {
   const certificate = resolve('test/node/test-only-certificate.pem');
   const tls = { key: readFileSync('test/node/test-only-key.pem'), cert: readFileSync(certificate) };
   let isWell = true;
+  /** A name that is new answers after a while only. */
+  let isNew = true;
   const service = createServer(tls, ({ method, url }, answer) => {
     const json = (status: number, body: object) =>
       answer.writeHead(status).end(JSON.stringify(isWell ? body : { ...body, more: true }));
-    if (url === '/api/v2/healthy') answer.end('healthy');
+    if (isNew) {
+      isNew = false;
+      answer.writeHead(404).end();
+    } else if (url === '/api/v2/healthy') answer.end('healthy');
     else if (url === '/api/v2/ping') json(401, { message: 'No token', accepted_intents: [] });
     else json(method === 'POST' ? 400 : 405, { valid: false, message: 'No' });
   });
@@ -434,6 +448,7 @@ describe('the real wrangler, at a fake Cloudflare', () => {
 
     changes.length = 0;
     isWell = false;
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', ACCOUNT.id);
     const second = await npmRunDeploy();
     expect(second.output).toContain('It is deployed, but some programs would not get in');
     expect(second.code).toBe(1);
