@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newFolder, type RunningService, startService } from './service.ts';
@@ -68,6 +68,18 @@ it('runs the tour again, behind the demo, with the same answers but for the ids'
         .replaceAll(/(?<=^| )\d+(?= |$)/gm, '0'),
     );
   expect(withoutIds(runTour())).toEqual(withoutIds(printed));
+});
+
+const hasJava = spawnSync('javac', ['-version']).status === 0;
+if (!hasJava) console.warn('SKIPPED: the Java program of the README, for there is no javac');
+
+it.skipIf(!hasJava)('runs the Java program with a license as the tour makes one', () => {
+  const [, program = ''] = readme.match(/```bash\n(.*?)```/s) ?? [];
+  const [settings, product, license] = blocks.filter(({ kind }) => kind === 'sh');
+  const script = [settings, product, license].map((block) => block?.text).join('') + program;
+  const inFolder = script.replaceAll(':8787', `:${service.port}`).replaceAll('/tmp', folder);
+  const output = execFileSync('bash', ['-e', '-c', inFolder], { encoding: 'utf8' });
+  expect(output.trim().split('\n').at(-1)).toBe('License is valid');
 });
 
 it('runs the command of docs/operations.md', () => {
