@@ -14,3 +14,15 @@ await applyD1Migrations(env.DB, env.MIGRATIONS);
 
 // What a request left to be written after its answer must not reach the next file's database.
 afterAll(waitForGlobalWaitUntil);
+
+// Each request to the Worker imports its main module, about which Vite is asked in another process.
+// While a file runs nothing of it changes: once is enough.
+const { moduleRunner } = __vitest_mocker__;
+Reflect.deleteProperty(moduleRunner, 'import');
+const importModule = moduleRunner.import.bind(moduleRunner);
+let main: Promise<unknown> | undefined;
+moduleRunner.import = (name) => {
+  if (!name.endsWith('/src/index.ts')) return importModule(name);
+  main ??= importModule(name);
+  return main;
+};
