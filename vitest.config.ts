@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 
@@ -61,10 +62,17 @@ export default defineConfig({
         // Runs in Node: what is started, packed or read from outside.
         test: {
           name: 'node',
-          include: ['test/node/**/*.test.ts', 'test/model/**/*.test.ts'],
+          include: ['test/node/**/*.test.ts'],
+          globalSetup: ['./test/node/global-setup.ts'],
+          // What is started, wrangler above all, is compiled once and not by each process.
+          env: { NODE_COMPILE_CACHE: resolve('node_modules/.cache/node') },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
+      },
+      {
+        // Runs in Node as well: the service over fakes of the platform.
+        test: { name: 'model', include: ['test/model/**/*.test.ts'], testTimeout: 60_000 },
       },
     ],
   },

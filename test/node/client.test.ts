@@ -14,7 +14,8 @@ import {
 } from '../../packages/client/src/index.ts';
 import { clientTypes, type Document } from '../../scripts/client-types.ts';
 import { readRootToken } from '../../scripts/root-token.ts';
-import { newFolder, type RunningService, startService } from './service.ts';
+import { newFolder } from './service.ts';
+import { sharedService } from './shared-service.ts';
 
 /** The client against the service as `npm start` runs it, over HTTP. */
 
@@ -22,20 +23,15 @@ const PACKAGE = 'packages/client';
 
 const document: Document = JSON.parse(readFileSync('docs/openapi.json', 'utf8'));
 
-const folder = newFolder();
-let service: RunningService;
+let url: string;
 let product: Product;
 beforeAll(async () => {
-  service = await startService(folder);
+  url = await sharedService();
   product = await connect().products.create({ name: 'Plugin', productType: 'OTHER' });
-});
-afterAll(async () => {
-  await service.stop();
-  rmSync(folder, { recursive: true });
 });
 
 const connect = (options: Partial<LicetOptions> = {}): Licet =>
-  new Licet({ url: service.address, token: readRootToken(), ...options });
+  new Licet({ url, token: readRootToken(), ...options });
 
 /** A client that notes its requests as the document names them, and is answered without a service. */
 function recordingClient() {
@@ -468,7 +464,7 @@ describe('the package', () => {
       const output = execFileSync(node, ['script.mjs'], {
         cwd: consumer,
         encoding: 'utf8',
-        env: { LICET_URL: service.address, LICET_TOKEN: readRootToken() },
+        env: { LICET_URL: url, LICET_TOKEN: readRootToken() },
       });
       expect(output).toMatch(/^([\w-]{24})\n\1 \n409 Product has licenses, cannot delete\n$/);
     }

@@ -390,8 +390,6 @@ describe('the real wrangler, at a fake Cloudflare', () => {
         CLOUDFLARE_API_TOKEN: 'token',
         NODE_EXTRA_CA_CERTS: certificate,
         WRANGLER_LOG_PATH: join(folder, 'logs'),
-        // Half of the time wrangler is compiled.
-        NODE_COMPILE_CACHE: join(root, 'compiled'),
       };
       const child = execFile(process.execPath, command, { cwd: folder, env }, (_, out, err) =>
         done({ code: child.exitCode, output: out + err }),

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import {
   createServer,
   type IncomingMessage,
@@ -7,15 +7,12 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../scripts/root-token.ts';
-import { freePort, newFolder, startService } from './service.ts';
+import { freePort } from './service.ts';
+import { sharedService } from './shared-service.ts';
 
 /** `npm run doctor`, against the service and against servers that do to requests what may be done to them. */
-
-const folder = newFolder();
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** For localhost, and trusted by nobody: made for these tests, and no secret. */
 const certificate = 'test/node/test-only-certificate.pem';
@@ -216,23 +213,19 @@ const faults: [string, Fault, number, RegExp][] = [
 
 describe.concurrent('npm run doctor', () => {
   it('finds nothing wrong with the service, and leaves three requests in its history', async () => {
-    const service = await startService(join(folder, 'service'));
-    try {
-      const { code, output } = await doctor([service.address]);
-      expect(output).toContain('All is well.');
-      expect(output).not.toContain('✗');
-      expect(code).toBe(0);
-      const history = `${service.address}/api/v2/requests?licenseKey=LICET-DOCTOR&limit=1000`;
-      await vi.waitFor(
-        async () => {
-          const answer = await fetch(history, { headers: { TOKEN: readRootToken() ?? '' } });
-          expect(answer.headers.get('X-Total-Count')).toBe('3');
-        },
-        { timeout: 10_000 },
-      );
-    } finally {
-      await service.stop();
-    }
+    const address = await sharedService();
+    const { code, output } = await doctor([address]);
+    expect(output).toContain('All is well.');
+    expect(output).not.toContain('✗');
+    expect(code).toBe(0);
+    const history = `${address}/api/v2/requests?licenseKey=LICET-DOCTOR&limit=1000`;
+    await vi.waitFor(
+      async () => {
+        const answer = await fetch(history, { headers: { TOKEN: readRootToken() ?? '' } });
+        expect(answer.headers.get('X-Total-Count')).toBe('3');
+      },
+      { timeout: 10_000 },
+    );
   });
 
   it.each(faults)('finds %s', async (_, fault, count, says) => {

@@ -14,7 +14,8 @@ import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../scripts/root-token.ts';
-import { freePort, newFolder, type RunningService, startService } from './service.ts';
+import { freePort, newFolder } from './service.ts';
+import { sharedService } from './shared-service.ts';
 
 /** The examples for programs that are sold: built and run as their README says, all held to the same. */
 
@@ -118,7 +119,7 @@ const fake = createServer((request, answer) => {
 const folder = newFolder();
 const hosts = join(folder, 'hosts');
 writeFileSync(hosts, '127.0.0.1 localhost\n');
-let service: RunningService;
+let address: string;
 let fakeAddress: string;
 let closedAddress: string;
 let productId: number;
@@ -193,7 +194,7 @@ const askFake = (program: Program, scenario: string, question: Omit<Question, 'u
   });
 
 async function api<Result>(method: string, path: string, body?: object): Promise<Result> {
-  const answer = await fetch(`${service.address}/api/v2${path}`, {
+  const answer = await fetch(`${address}/api/v2${path}`, {
     method,
     headers: { TOKEN: readRootToken() ?? '' },
     ...(body && { body: JSON.stringify(body) }),
@@ -249,7 +250,7 @@ async function askFirst(program: Program): Promise<void> {
   const body = { productId, licenseType: 'PERMANENT' };
   const license = await api<License>('POST', '/licenses', body);
   const { licenseKey } = license;
-  const ending = await ask(program, { url: service.address, licenseKey });
+  const ending = await ask(program, { url: address, licenseKey });
   const { hwid, productVersion } = await recordOf(license, 1);
   expect(productVersion).toBe('1.0.0');
   expect(hwid).toMatch(/^[0-9a-f]{64}$/);
@@ -259,14 +260,14 @@ async function askFirst(program: Program): Promise<void> {
 }
 
 beforeAll(async () => {
-  [service, closedAddress] = await Promise.all([
-    startService(join(folder, 'service')),
+  [address, closedAddress] = await Promise.all([
+    sharedService(),
     freePort().then((port) => `http://127.0.0.1:${port}`),
     new Promise<void>((resolve) => fake.listen(0, '127.0.0.1', resolve)),
     ...runnable.map(build),
   ]);
-  const address = fake.address();
-  if (typeof address === 'object') fakeAddress = `http://127.0.0.1:${address?.port}`;
+  const bound = fake.address();
+  if (typeof bound === 'object') fakeAddress = `http://127.0.0.1:${bound?.port}`;
   const product = { name: 'Example', description: '', productType: 'OTHER' };
   ({ id: productId } = await api<{ id: number }>('POST', '/products', product));
   await Promise.all(runnable.map(askFirst));
@@ -274,7 +275,6 @@ beforeAll(async () => {
 afterAll(async () => {
   fake.close();
   fake.closeAllConnections();
-  await service.stop();
   rmSync(folder, { recursive: true });
 });
 
@@ -321,7 +321,7 @@ for (const program of programs) {
       const { license, hwid } = firstOf(program);
       await api('PUT', `/licenses/${license.id}`, { licenseStatus: 'DEACTIVATED' });
       const mark = markOf(program, nowSeconds(), license.licenseKey);
-      expect(await ask(program, { url: service.address, ...license, mark })).toEqual({
+      expect(await ask(program, { url: address, ...license, mark })).toEqual({
         code: 1,
         output: 'License refused: License is deactivated',
         mark: undefined,

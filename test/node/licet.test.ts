@@ -43,8 +43,6 @@ const environment = {
   LICET_URL: undefined,
   FORCE_COLOR: undefined,
   NO_COLOR: undefined,
-  // Read and compiled once, not by each of the processes.
-  NODE_COMPILE_CACHE: join(folder, 'cache'),
 };
 
 const children: ChildProcess[] = [];

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newFolder, type RunningService, startService } from './service.ts';
+import { sharedService } from './shared-service.ts';
 
 /** The OpenAPI document as a linter sees it, and as a browser shows it. */
 
@@ -16,17 +16,12 @@ it('has nothing that a linter finds, but that the health check refuses nobody', 
   ]);
 });
 
-const folder = newFolder();
-let service: RunningService;
+let address: string;
 beforeAll(async () => {
-  service = await startService(folder);
-});
-afterAll(async () => {
-  await service.stop();
-  rmSync(folder, { recursive: true });
+  address = await sharedService();
 });
 
-const get = (path: string) => fetch(`${service.address}${path}`, { redirect: 'manual' });
+const get = (path: string) => fetch(`${address}${path}`, { redirect: 'manual' });
 
 describe('the running service', () => {
   it('serves the document as it is committed', async () => {
@@ -90,7 +85,7 @@ describe.skipIf(executablePath === '')('the page /docs in a browser', () => {
     page.on('console', (message) => complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
 
-    await page.goto(`${service.address}/docs`);
+    await page.goto(`${address}/docs`);
     await page.locator('.opblock').first().waitFor();
     const operations = source.match(/"operationId"/g);
     expect(await page.locator('.opblock').count()).toBe(operations?.length);
@@ -107,12 +102,12 @@ describe.skipIf(executablePath === '')('the page /docs in a browser', () => {
     await answer.waitFor();
     expect(await answer.innerText()).toMatch(/200.*healthy/s);
 
-    expect(requested).toContain(`${service.address}/api/v2/healthy`);
+    expect(requested).toContain(`${address}/api/v2/healthy`);
     const hosts = requested
       .map((url) => new URL(url))
       .filter(({ protocol }) => protocol !== 'data:')
       .map(({ origin }) => origin);
-    expect(new Set(hosts)).toEqual(new Set([service.address]));
+    expect(new Set(hosts)).toEqual(new Set([address]));
     expect(complaints).toEqual([]);
   });
 });

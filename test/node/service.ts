@@ -65,9 +65,9 @@ export function watch(child: ChildProcess): Watched {
   };
 }
 
-/** Starts the service and waits until it says that it runs. */
-export async function startService(folder: string): Promise<RunningService> {
-  const port = await freePort();
+/** Starts the service, on a free port unless given, and waits until it says that it runs. */
+export async function startService(folder: string, givenPort?: number): Promise<RunningService> {
+  const port = givenPort ?? (await freePort());
   const child = npmStart('--port', String(port), '--persist-to', folder);
   const { output, printed, ended } = watch(child);
   let hasEnded = false;
