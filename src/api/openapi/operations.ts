@@ -453,7 +453,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Import',
     summary: 'Import what another service has',
     description:
-      'Products, customers, licenses or blacklist entries, as GET shows them here or in another service of this interface, with their ids, keys, bindings, dates and states. What is there already is not overwritten; so it can be repeated. `docs/import.md` tells how to move.',
+      'Products, customers, licenses or blacklist entries, as GET shows them here or in another service of this interface, with their ids, keys, bindings, dates and states. What is there already is not overwritten; so it can be repeated. Ids are kept where they are free; an id whose object was deleted here is used again only by an import. `docs/import.md` tells how to move.',
     responses: {
       200: { description: 'What became of each item.', content: json('ImportAnswer') },
       ...errors(409, 500),
