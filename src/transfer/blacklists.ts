@@ -79,7 +79,9 @@ export const planBlacklists: Planner<BlacklistItem> = async (
     if (row.id !== null) takenIds.add(row.id);
     known.set(identityOf(row), row);
     news.push(row);
-    return created(row.id, row.id === null && values.id !== undefined ? ['id'] : []);
+    const hasNewId = row.id === null && values.id !== undefined;
+    const isWidened = row.productId === null && values.productId !== null;
+    return created(row.id, [...(hasNewId ? ['id'] : []), ...(isWidened ? ['productId'] : [])]);
   });
   const statements =
     news.length > 0 ? [db.insert(blacklists).select(selectRows(blacklists, news))] : [];

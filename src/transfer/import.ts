@@ -16,7 +16,8 @@ import { type Context, type Plan, type Planner, refused } from './plan';
 import { planProducts } from './products';
 import type { ImportAnswer, ImportKind, ImportRequest, ImportResult } from './schema';
 
-const MAX_ATTEMPTS = 5;
+/** Together they stay below the 50 queries that the Free plan has for a request. */
+const MAX_ATTEMPTS = 4;
 const MAX_PAUSE_MS = 50;
 /** How many names of fields that it does not take an answer tells. */
 const MAX_IGNORED = 50;

@@ -49,8 +49,12 @@ const account = accountId
   .nullable()
   .default(null);
 
+const MAX_ID = 2 ** 48;
+/** An id to be kept: the next one that the database gives out is above it, and must be exact as well. */
+const importId = id.max(MAX_ID);
+
 export const productItem = z.object({
-  id: number(id),
+  id: number(importId),
   name: text(255).trim().min(1),
   description: textOrEmpty(10_000),
   productType,
@@ -67,7 +71,7 @@ export const productItem = z.object({
 
 /** Secrets, and what belongs to a login, are not among the fields: they are ignored (3). */
 export const customerItem = z.object({
-  id: number(id).optional(),
+  id: number(importId).optional(),
   firstName: textOrNull(255),
   lastName: textOrNull(255),
   username: textOrNull(255),
@@ -94,7 +98,7 @@ export const customerItem = z.object({
 export type CustomerItem = z.infer<typeof customerItem>;
 
 export const licenseItem = z.object({
-  id: number(id).optional(),
+  id: number(importId).optional(),
   licenseKey: text(255).refine((key) => foldLicenseKey(key) !== '', 'must not be empty'),
   productId: number(id),
   productIdString: z.unknown().optional(),
@@ -118,7 +122,7 @@ export const licenseItem = z.object({
 });
 
 export const blacklistItem = z.object({
-  id: number(id).optional(),
+  id: number(importId).optional(),
   licenseDataType,
   data: text(512).trim().min(1),
   isForAllProducts: z

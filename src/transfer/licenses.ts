@@ -51,6 +51,8 @@ const NOT_COMPARED = ['id', 'productIdString', 'totalRequests', 'customer'];
 const toWire = (row: NewLicense, now: number) =>
   toLicense({ ...row, id: row.id ?? 0, customerId: null, customer: null, totalRequests: 0 }, now);
 
+const FOLDED = 'compared without regard to case';
+
 /** What licenses of a product have that name no limits. */
 type Limits = Pick<ProductRow, 'defaultMaxIPs' | 'defaultMaxHWIDs'>;
 
@@ -66,8 +68,9 @@ const bindable = ({ ips, hwids }: LicenseItem) => ({
   hwids: distinct(hwids.filter(isBindable).map((hwid) => hwid.trim())),
 });
 
-/** The bound values that are left out, by the names of their fields. */
-const leftOut = ({ ips, hwids }: LicenseItem): string[] => [
+/** The fields of which something is left out. */
+const leftOut = ({ licenseType, expiryDate, ips, hwids }: LicenseItem): string[] => [
+  ...(licenseType === 'PERMANENT' && expiryDate !== null ? ['expiryDate'] : []),
   ...(ips.every((ip) => canonicalAddress(ip) !== null) ? [] : ['ips']),
   ...(hwids.every(isBindable) ? [] : ['hwids']),
 ];
@@ -195,6 +198,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   const limits = new Map<number, Limits>(assumedProductIds.map((id) => [id, UNLIMITED]));
   for (const product of existing) limits.set(product.id, product);
   const news: NewLicense[] = [];
+  const firstOfKey = new Map<string, NewLicense>();
 
   function planOne({ values, sent }: Item<LicenseItem>) {
     const defaults = limits.get(values.productId);
@@ -204,8 +208,20 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     if (twin && twin.productId !== row.productId) {
       return refused(`licenseKey is that of a license of product ${twin.productId}`);
     }
+    const differencesFrom = (other: NewLicense): string[] =>
+      differencesOf(sent, toWire(row, now), toWire(other, now), NOT_COMPARED);
+    const first = firstOfKey.get(row.licenseKeyFolded) ?? row;
+    firstOfKey.set(row.licenseKeyFolded, first);
+    if (differencesFrom(first).length > 0) {
+      return refused(`licenseKey is that of another license of this import, ${FOLDED}`);
+    }
     if (twin) {
-      const differences = differencesOf(sent, toWire(row, now), toWire(twin, now), NOT_COMPARED);
+      const differences = differencesFrom(twin);
+      // What was imported before is sent again with the same text.
+      const isAnother = twin.licenseKey !== row.licenseKey && twin.id !== (values.id ?? null);
+      if (isAnother && differences.some((name) => name !== 'licenseKey')) {
+        return refused(`licenseKey is that of license ${twin.id}, ${FOLDED}`);
+      }
       return found(twin.id, differences);
     }
     row.id = freeId(values.id, (id) => takenIds.has(id));

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { products } from '../db/schema';
 import { isOneOf } from '../db/search';
 import { DEFAULT_LIMIT, type ProductRow, toProduct } from '../products/schema';
+import { toTimestamp } from '../time';
 import type { Item, productItem } from './items';
 import { created, differencesOf, found, type Planner, refused, selectRows } from './plan';
 
@@ -19,10 +20,11 @@ const toRow = (
   revision: 1,
 });
 
-/** Renamed since, it is still the product that was created at that moment. */
+/** Renamed since, it is still the product that was created at that moment, and no other is. */
 const isSame = ({ values }: Item<ProductItem>, stored: ProductRow): boolean =>
-  values.createdDate === stored.createdAt ||
-  (values.name === stored.name && values.productType === stored.productType);
+  values.createdDate === undefined
+    ? values.name === stored.name && values.productType === stored.productType
+    : values.createdDate === stored.createdAt;
 
 /**
  * Products keep their ids, with which programs are compiled: where another product has it, this one
@@ -41,7 +43,10 @@ export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => 
       news.push(row);
       return created(row.id, []);
     }
-    if (!isSame(item, stored)) return refused(`id is that of another product, "${stored.name}"`);
+    if (!isSame(item, stored)) {
+      const createdDate = toTimestamp(stored.createdAt);
+      return refused(`id is that of another product, "${stored.name}", created ${createdDate}`);
+    }
     return found(row.id, differencesOf(item.sent, toProduct(row), toProduct(stored), []));
   });
   const statements =

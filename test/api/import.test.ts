@@ -317,11 +317,17 @@ describe('an item that is there', () => {
 });
 
 describe('an item that cannot be stored', () => {
+  const TOO_LARGE = 'id must be at most 281474976710656';
   const long = (length: number) => 'x'.repeat(length);
   const CASES: Record<ImportKind, [Fields, string][]> = {
     products: [
       [{ id: null }, 'id is required'],
       [{ id: 0 }, 'id must be at least 1'],
+      [{ id: 2 ** 48 + 1 }, TOO_LARGE],
+      [
+        { createdDate: UPDATED },
+        `id is that of another product, "Chunk Guard", created ${CREATED}`,
+      ],
       [{ name: 'Another', createdDate: null }, 'id is that of another product, "Chunk Guard"'],
       [{ productType: 'OTHER', createdDate: UPDATED }, 'id is that of another product, "Chunk'],
       [{ id: 604, name: ' ' }, 'name must not be empty'],
@@ -331,10 +337,12 @@ describe('an item that cannot be stored', () => {
       [{ id: 604, createdDate: 'yesterday' }, 'createdDate must be an ISO 8601 timestamp'],
     ],
     customers: [
+      [{ id: 2 ** 53 - 1 }, TOO_LARGE],
       [{ email: 'nowhere' }, 'email must be an e-mail address'],
       [{ firstName: long(256) }, 'firstName must be at most 255 characters'],
     ],
     licenses: [
+      [{ licenseKey: 'new', id: `${2 ** 53}` }, TOO_LARGE],
       [{ licenseKey: null }, 'licenseKey is required'],
       [{ licenseKey: ' ' }, 'licenseKey must not be empty'],
       [{ licenseKey: 'a\0b' }, 'licenseKey must not contain NUL'],
@@ -356,11 +364,17 @@ describe('an item that cannot be stored', () => {
       [{ licenseKey: 'new', ips: [{ ip: '192.0.2.1' }] }, 'ips[0] must be a string'],
       [{ licenseKey: 'new', notes: long(10_001) }, 'notes must be at most 10000'],
       [{ licenseKey: 'new', customer: { email: '@' } }, 'customer.email must be an e-mail'],
+      [{ licenseKey: 'new', customer: { ...ada, id: 2 ** 48 + 1 } }, `customer.${TOO_LARGE}`],
       [{ licenseKey: 'new', customer: 17 }, 'customer must be an object'],
       [{ productId: 603 }, 'licenseKey is that of a license of product 602'],
       [{ licenseKey: 'OLD-key-1', productId: 603 }, 'licenseKey is that of a license of product'],
+      [
+        { licenseKey: 'OLD-key-1', id: 8, notes: 'Other' },
+        'licenseKey is that of license 7341, compared without regard to case',
+      ],
     ],
     blacklists: [
+      [{ data: '198.51.100.1', id: 2 ** 48 + 1 }, TOO_LARGE],
       [{ data: '192.0.2.0/40' }, 'data must be an IP address or a CIDR range'],
       [{ data: '198.51.100.1', productId: 999 }, 'productId is not a product'],
       [{ data: '198.51.100.1', productId: null }, 'productId is required when isForAllProducts is'],
@@ -372,7 +386,7 @@ describe('an item that cannot be stored', () => {
     products: { id: 700, name: 'Good' },
     customers: { id: 700, email: 'good@shop.example', chatId: '700', platformAId: '700' },
     licenses: { id: 700, licenseKey: 'good' },
-    blacklists: { id: 700, data: '203.0.113.0/24', isForAllProducts: true },
+    blacklists: { id: 700, data: '203.0.113.0/24', isForAllProducts: true, productId: null },
   };
 
   it.each(KINDS)('of %s is refused with the reason, and no other', async (kind) => {
@@ -630,16 +644,42 @@ describe('a license', () => {
   });
 
   it('twice in one import is stored once', async () => {
-    const { results } = await importItems('licenses', [
-      license,
-      { ...license, licenseKey: 'OLD-KEY-1', notes: 'Other' },
-    ]);
+    const { results } = await importItems('licenses', [license, { ...license }]);
     expect(results).toMatchObject([
-      { outcome: 'created' },
-      { outcome: 'kept', id: 7341, differences: ['licenseKey', 'notes'] },
+      { outcome: 'created', id: 7341 },
+      { outcome: 'unchanged', id: 7341 },
     ]);
     expect(await count('licenses')).toBe(1);
     expect(await count('bindings')).toBe(3);
+  });
+
+  it('whose key is another’s but for its case is refused, in the same import and later', async () => {
+    const first = { ...license, id: null };
+    const second = { ...license, id: 8, licenseKey: 'OLD-KEY-1', notes: 'Other' };
+    const refusal = { outcome: 'refused', id: null };
+    for (const outcome of ['created', 'unchanged']) {
+      const { results } = await importItems('licenses', [first, second]);
+      expect(results).toMatchObject([
+        { outcome, id: 1 },
+        {
+          ...refusal,
+          reason:
+            'licenseKey is that of another license of this import, compared without regard to case',
+        },
+      ]);
+    }
+    expect(await importOne('licenses', second)).toMatchObject({
+      ...refusal,
+      reason: 'licenseKey is that of license 1, compared without regard to case',
+    });
+    expect(await importOne('licenses', { ...second, id: 1 })).toMatchObject({ outcome: 'kept' });
+    expect(await count('licenses')).toBe(1);
+  });
+
+  it('that is PERMANENT has no expiryDate, and the answer names it', async () => {
+    const result = await importOne('licenses', { ...license, licenseType: 'PERMANENT' });
+    expect(result).toMatchObject({ outcome: 'created', differences: ['expiryDate'] });
+    expect(await getLicense(7341)).toMatchObject({ expiryDate: null });
   });
 
   it('restores no product that is another by now', async () => {
@@ -649,6 +689,13 @@ describe('a license', () => {
     await call('DELETE', '/api/v2/products/602');
     expect(await importOne('licenses', license)).toMatchObject({ outcome: 'refused' });
   });
+});
+
+it('an entry for all products has no product, and the answer names it', async () => {
+  await importOne('products', product);
+  const result = await importOne('blacklists', { ...entry, isForAllProducts: true });
+  expect(result).toMatchObject({ outcome: 'created', differences: ['productId'] });
+  expect(await listOf('blacklists')).toMatchObject([{ isForAllProducts: true, productId: null }]);
 });
 
 describe('the customer of a license', () => {
@@ -831,8 +878,9 @@ describe('at once', () => {
 
   it('gives up with 409 where somebody is always in the way, and has stored nothing', async () => {
     await importOne('products', product);
+    await importOne('customers', { chatId: '7' });
     let taken = 0;
-    const DB = withFaults(env.DB, async (sql) => {
+    const disturbed = withFaults(env.DB, async (sql) => {
       if (sql.startsWith('insert into "customers"')) {
         taken++;
         await env.DB.prepare('delete from licenses').run();
@@ -849,11 +897,18 @@ describe('at once', () => {
       }
       return null;
     });
-    const body = { kind: 'licenses', items: [license] };
+    const learning = { id: null, licenseKey: 'second', ownerChatId: '7', ownerPlatformId: '6' };
+    const items = [license, { ...license, ...learning, customer: null }];
+    const { spy: DB, roundTrips } = spyOnDatabase(disturbed);
+    const body = { kind: 'licenses', items };
     const answer = await callWith({ DB }, 'POST', '/api/v2/import', { body });
     expectError(answer, 409, 'Others are importing the same, try again', ['ALL_READ_WRITE']);
     expect(await byKey('Old-Key-1')).toMatchObject({ message: 'License not found' });
-    expect(await count('customers')).toBe(0);
+    expect(await listOf('customers')).toMatchObject([{ chatId: '7', platformAId: null }]);
+    const queries = roundTrips.flat().map(({ sql }) => sql);
+    expect(queries).toContainEqual(expect.stringMatching(/^update "customers"/));
+    // The Free plan has 50 a request; a look at new ids and a token of its own need some more.
+    expect(queries.length).toBeLessThan(44);
   });
 });
 
