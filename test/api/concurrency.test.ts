@@ -1,24 +1,18 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   type Answer,
   call,
-  createLicense,
-  createProduct,
   getLicense,
   historyOf,
   type License,
-  type Product,
   updateLicense,
   validate,
 } from '../support/client';
+import { openShop } from '../support/shop';
 
 /** Strict limits under parallel first requests, in the real runtime on the real D1 (decisions 1.4). */
 
-let product: Product;
-
-beforeAll(async () => {
-  product = await createProduct();
-});
+const { newLicense } = openShop();
 
 interface Visitor {
   ip?: string;
@@ -30,7 +24,7 @@ const HWIDS = Array.from({ length: 50 }, (_, index) => `hwid-${index}`);
 
 /** All at once, to a new license with these limits. */
 async function rush(limits: { maxIPs: number; maxHWIDs: number }, visitors: Visitor[]) {
-  const license = await createLicense({ productId: product.id, ...limits });
+  const license = await newLicense(limits);
   const answers = await Promise.all(visitors.map((visitor) => ask(license, visitor)));
   const validOnes = visitors.filter((_, index) => answers[index]?.status === 200);
   const refusals = answers.filter(({ status }) => status !== 200);
@@ -138,7 +132,7 @@ describe('changes by an administrator while programs claim', () => {
   const put = ({ id }: License, body: object) => call('PUT', `/api/v2/licenses/${id}`, { body });
 
   it('lose no binding, and no claim loses a change', async () => {
-    const license = await createLicense({ productId: product.id, maxIPs: 20, maxHWIDs: -1 });
+    const license = await newLicense({ maxIPs: 20, maxHWIDs: -1 });
     const visitors = ADDRESSES.slice(0, 20);
     const changes = [
       { notes: 'changed' },
@@ -157,7 +151,7 @@ describe('changes by an administrator while programs claim', () => {
   });
 
   it('are refused with If-Match once a program has bound a value since the read', async () => {
-    const license = await createLicense({ productId: product.id, maxIPs: 2, maxHWIDs: -1 });
+    const license = await newLicense({ maxIPs: 2, maxHWIDs: -1 });
     const read = () => call('GET', `/api/v2/licenses/${license.id}`);
     const before = await read();
     const tag = before.headers.get('ETag') ?? '';
@@ -176,7 +170,7 @@ describe('changes by an administrator while programs claim', () => {
   });
 
   it('never let more be bound than the limit that was lowered meanwhile', async () => {
-    const license = await createLicense({ productId: product.id, maxIPs: 50, maxHWIDs: -1 });
+    const license = await newLicense({ maxIPs: 50, maxHWIDs: -1 });
     const [answers, lowered] = await Promise.all([
       Promise.all(ADDRESSES.map((ip) => ask(license, { ip }))),
       updateLicense(license.id, { maxIPs: 0 }),
@@ -192,7 +186,7 @@ describe('changes by an administrator while programs claim', () => {
   });
 
   it('accept again exactly 5 after all slots are freed in the middle', async () => {
-    const license = await createLicense({ productId: product.id, maxIPs: 5, maxHWIDs: -1 });
+    const license = await newLicense({ maxIPs: 5, maxHWIDs: -1 });
     const ask50 = () => Promise.all(ADDRESSES.map((ip) => ask(license, { ip })));
     expect(acceptedOf(await ask50())).toHaveLength(5);
 

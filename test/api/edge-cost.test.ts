@@ -1,51 +1,23 @@
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { settled } from '../support/app';
-import {
-  createLicense,
-  createProduct,
-  createToken,
-  getLicense,
-  type License,
-  type Product,
-  updateLicense,
-} from '../support/client';
+import { createToken, getLicense, type License, updateLicense } from '../support/client';
 import { takeClock } from '../support/clock';
 import { isAllPublished } from '../support/published';
+import { askFor, askForUnknown, openShop, tidyUpAfterEach } from '../support/shop';
 import type { Step } from '../support/steps';
-import { newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
+import {
+  newIsolateInTouch,
+  newWatchedIsolate,
+  type WatchedIsolate,
+} from '../support/watched-isolate';
 
 /** What a validation asks of the database and of KV, and what of it before its answer (1.5). */
 
-let product: Product;
+const shop = openShop();
+tidyUpAfterEach();
 
-beforeAll(async () => {
-  product = await createProduct();
-});
-
-afterEach(async () => {
-  await settled();
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
-
-const newLicense = (fields: object = { maxIPs: -1, maxHWIDs: -1 }): Promise<License> =>
-  createLicense({ productId: product.id, ...fields });
-
-const askFor = ({ licenseKey, productId }: License, more: object = {}) => ({
-  licenseKey,
-  productId,
-  ...more,
-});
-
-/** An isolate that has heard from the database a moment ago, and knows the blacklist. */
-async function newIsolateInTouch(): Promise<WatchedIsolate> {
-  const isolate = newWatchedIsolate();
-  await (await isolate.validate({ licenseKey: crypto.randomUUID(), productId: product.id }))
-    .recorded;
-  isolate.reset();
-  return isolate;
-}
+const { newLicense } = shop;
 
 /** An isolate in touch that has answered for a license already. */
 async function newHotIsolate(license: License, more: object = {}): Promise<WatchedIsolate> {
@@ -72,13 +44,6 @@ function hold(isolate: WatchedIsolate, ...exceptions: Step[]): { held: Step[]; r
 
 const rowsWritten = ({ roundTrips }: WatchedIsolate): number =>
   roundTrips.flat().reduce((sum, { meta }) => sum + (meta?.rows_written ?? 0), 0);
-
-const isPublished = (license: License): Promise<void> =>
-  vi.waitFor(async () => {
-    const bytes = new TextEncoder().encode(license.licenseKey);
-    const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex();
-    expect(await env.SNAPSHOTS.get(`license:${hash}`)).not.toBeNull();
-  });
 
 describe('a hot validation', () => {
   it('asks neither the database nor KV before its answer, and after it in one round trip that writes two rows', async () => {
@@ -161,7 +126,7 @@ describe('a hot validation', () => {
 describe('a cold validation', () => {
   it('reads KV once and not the database, while the isolate is in touch with it', async () => {
     const license = await newLicense({ ips: ['192.0.2.1'], maxIPs: 1 });
-    await isPublished(license);
+    await isAllPublished();
     const isolate = await newIsolateInTouch();
     const { release } = hold(isolate);
     const { status, recorded } = await isolate.validate(askFor(license, { ip: '192.0.2.1' }));
@@ -176,7 +141,7 @@ describe('a cold validation', () => {
 
   it('of twenty at once reads KV once for all', async () => {
     const license = await newLicense();
-    await isPublished(license);
+    await isAllPublished();
     const isolate = await newIsolateInTouch();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => isolate.validate(askFor(license))),
@@ -189,7 +154,7 @@ describe('a cold validation', () => {
 
   it('in an isolate that has slept, or is new, asks the database once, and of KV the blacklist only', async () => {
     const license = await newLicense();
-    await isPublished(license);
+    await isAllPublished();
     const isolate = newWatchedIsolate();
     const { release } = hold(isolate, 'license');
     const { status, recorded } = await isolate.validate(askFor(license));
@@ -261,12 +226,10 @@ describe('a limit that looks full', () => {
 });
 
 describe('an unknown key', () => {
-  const unknown = () => ({ licenseKey: crypto.randomUUID(), productId: product.id });
-
   it('is refused after the database was asked, never gets into KV, and costs one row', async () => {
     const isolate = await newIsolateInTouch();
     const { release } = hold(isolate, 'license');
-    const { status, recorded } = await isolate.validate(unknown());
+    const { status, recorded } = await isolate.validate(askForUnknown());
     expect(status).toBe(400);
     expect(isolate.steps()).toEqual(['license']);
     release();
@@ -279,7 +242,7 @@ describe('an unknown key', () => {
   it('is remembered for a moment', async () => {
     const clock = takeClock();
     const isolate = await newIsolateInTouch();
-    const body = unknown();
+    const body = askForUnknown();
     await (await isolate.validate(body)).recorded;
 
     isolate.reset();
@@ -289,7 +252,7 @@ describe('an unknown key', () => {
 
     clock.elapse(40_000);
     // What else it is asked keeps the isolate in touch.
-    await (await isolate.validate(unknown())).recorded;
+    await (await isolate.validate(askForUnknown())).recorded;
     clock.elapse(25_000);
     isolate.reset();
     await (await isolate.validate(body)).recorded;
@@ -299,11 +262,11 @@ describe('an unknown key', () => {
   it('that follows twenty others is looked for in the database alone, until one is known', async () => {
     const [license, cold] = [await newLicense(), await newLicense()];
     const isolate = await newIsolateInTouch();
-    for (let key = 1; key < 20; key++) await (await isolate.validate(unknown())).recorded;
+    for (let key = 1; key < 20; key++) await (await isolate.validate(askForUnknown())).recorded;
     expect(isolate.kvNames()).toHaveLength(19);
     isolate.reset();
 
-    await (await isolate.validate(unknown())).recorded;
+    await (await isolate.validate(askForUnknown())).recorded;
     expect(isolate.steps()).toEqual(['license', 'record']);
     expect(isolate.kvNames()).toEqual([]);
 
@@ -318,10 +281,10 @@ describe('an unknown key', () => {
   it('costs no round trip of its own where others come at the same moment', async () => {
     const isolate = await newIsolateInTouch();
     const license = await newLicense();
-    for (let key = 0; key < 20; key++) await (await isolate.validate(unknown())).recorded;
+    for (let key = 0; key < 20; key++) await (await isolate.validate(askForUnknown())).recorded;
     isolate.reset();
 
-    const bodies = Array.from({ length: 40 }, unknown);
+    const bodies = Array.from({ length: 40 }, askForUnknown);
     const asked = [...bodies, askFor(license)].map((body) => isolate.validate(body));
     const answers = await Promise.all(asked);
     expect(answers.map(({ status }) => status)).toEqual([...bodies.map(() => 400), 200]);
@@ -335,8 +298,8 @@ describe('an unknown key', () => {
     const other = await newLicense();
     await isAllPublished();
     // In upper case three times as long: five megabytes, where a parameter of D1 takes two.
-    const body = { licenseKey: '\u0390'.repeat(5_000), productId: product.id };
-    const bodies = [...Array.from({ length: 90 }, () => body), unknown(), askFor(other)];
+    const body = { licenseKey: '\u0390'.repeat(5_000), productId: shop.productId };
+    const bodies = [...Array.from({ length: 90 }, () => body), askForUnknown(), askFor(other)];
     const answers = await Promise.all(bodies.map((asked) => isolate.validate(asked)));
     expect(answers.map(({ status }) => status)).toEqual([...Array(91).fill(400), 200]);
     await Promise.all(answers.map(({ recorded }) => recorded));
@@ -348,7 +311,7 @@ describe('an unknown key', () => {
 
   it('is known as soon as a license has it and the isolate has heard of that', async () => {
     const isolate = await newIsolateInTouch();
-    const body = unknown();
+    const body = askForUnknown();
     expect((await isolate.validate(body)).status).toBe(400);
     await settled();
     // As an import would, past the interface, which makes its keys itself.
@@ -357,9 +320,9 @@ describe('an unknown key', () => {
          max_hwids, created_at, updated_at, revision)
        values (?1, ?2, ?3, 'PERMANENT', -1, -1, 0, 0, 1)`,
     )
-      .bind(body.licenseKey, body.licenseKey.toUpperCase(), product.id)
+      .bind(body.licenseKey, body.licenseKey.toUpperCase(), shop.productId)
       .run();
-    await (await isolate.validate(unknown())).recorded;
+    await (await isolate.validate(askForUnknown())).recorded;
     expect((await isolate.validate(body)).status).toBe(200);
   });
 });
@@ -393,7 +356,7 @@ describe('an isolate that has not heard from the database for so long', () => {
   it('does not answer from KV either', async () => {
     const clock = takeClock();
     const license = await newLicense();
-    await isPublished(license);
+    await isAllPublished();
     const isolate = await newIsolateInTouch();
     clock.elapse(51_000);
     await (await isolate.validate(askFor(license))).recorded;
@@ -411,13 +374,13 @@ describe('after an import of thousands past the interface', () => {
        with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)
        select 'imported-' || i, 'IMPORTED-' || i, ?1, 'PERMANENT', -1, -1, 0, 0, 1 from n`,
     )
-      .bind(product.id, count)
+      .bind(shop.productId, count)
       .run();
 
   it('a new isolate is soon in touch', async () => {
     await importLicenses(2_500);
     const isolate = newWatchedIsolate();
-    const body = { licenseKey: 'imported-7', productId: product.id };
+    const body = { licenseKey: 'imported-7', productId: shop.productId };
     for (let time = 0; time < 5; time++) await (await isolate.validate(body)).recorded;
     isolate.reset();
     await (await isolate.validate(body)).recorded;

@@ -1,44 +1,18 @@
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { settled } from '../support/app';
-import {
-  call,
-  createBlacklist,
-  createLicense,
-  createProduct,
-  createToken,
-  type License,
-  type Product,
-  updateLicense,
-  validate,
-} from '../support/client';
+import { call, createBlacklist, createToken, updateLicense, validate } from '../support/client';
 import { takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
+import { isAllPublished, kvKeyOf } from '../support/published';
+import { askFor, askForUnknown, openShop, tidyUpAfterEach } from '../support/shop';
 import type { Step } from '../support/steps';
 import { newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
 
 /** How soon a change is seen: at once where it was made, within 60 seconds everywhere (1.5). */
 
-let product: Product;
-
-beforeAll(async () => {
-  product = await createProduct();
-});
-
-afterEach(async () => {
-  await settled();
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
-
-const newLicense = (fields: object = { maxIPs: -1, maxHWIDs: -1 }): Promise<License> =>
-  createLicense({ productId: product.id, ...fields });
-
-const askFor = ({ licenseKey, productId }: License, more: object = {}) => ({
-  licenseKey,
-  productId,
-  ...more,
-});
+const { newLicense } = openShop();
+tidyUpAfterEach();
 
 async function remove(path: string): Promise<void> {
   const answer = await call('DELETE', `/api/v2/${path}`);
@@ -288,6 +262,34 @@ describe('in another isolate', () => {
       expect((await isolate.validate(askFor(license))).status).toBe(400);
       await settled();
     }
+  });
+
+  it('that hears of a change after a later one does not go back to it', async () => {
+    const license = await newLicense();
+    const isolate = newWatchedIsolate();
+    await (await isolate.validate(askFor(license))).recorded;
+
+    // What its record would tell it of the first change is long on its way.
+    await updateLicense(license.id, { notes: 'Changed' });
+    await isAllPublished();
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+    isolate.conditions.answer = (step) => (step === 'record' ? arrived : undefined);
+    const { recorded } = await isolate.validate(askFor(license));
+    await vi.waitFor(() => expect(isolate.steps().at(-1)).toBe('record'));
+
+    // Of the second change a look-up tells it, while KV has the first one, as in a location that is
+    // slow to hear.
+    const kvKey = await kvKeyOf(license);
+    const first = (await env.SNAPSHOTS.get(kvKey)) ?? '';
+    await updateLicense(license.id, { licenseStatus: 'DEACTIVATED' });
+    await isAllPublished();
+    await env.SNAPSHOTS.put(kvKey, first);
+    await isolate.validate(askForUnknown());
+    expect((await isolate.validate(askFor(license))).status).toBe(400);
+
+    arrive();
+    await recorded;
+    expect((await isolate.validate(askFor(license))).status).toBe(400);
   });
 
   it('asked again and again at the same moments as the change, it is never accepted once it was refused', async () => {

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { settled } from '../support/app';
 import {
   call,
@@ -12,7 +12,13 @@ import {
 } from '../support/client';
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
-import { newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
+import { isAllPublished, kvKeyOf, sha256Hex } from '../support/published';
+import { askFor, tidyUpAfterEach } from '../support/shop';
+import {
+  newIsolateInTouch,
+  newWatchedIsolate,
+  type WatchedIsolate,
+} from '../support/watched-isolate';
 
 /** What is put into KV, when, and how it comes right again after a fault (docs/edge.md). */
 
@@ -31,11 +37,7 @@ beforeEach(async () => {
   product = await createProduct();
 });
 
-afterEach(async () => {
-  await settled();
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
+tidyUpAfterEach();
 
 /** Makes the log what it is in a shop that has run for a while. */
 const settleByHand = () =>
@@ -46,11 +48,6 @@ const settleByHand = () =>
        where subject <> 'blacklist' and seq < (select max(seq) from changes)`,
     ),
   ]);
-
-const sha256 = async (text: string): Promise<string> =>
-  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toHex();
-
-const kvKeyOf = async ({ licenseKey }: License) => `license:${await sha256(licenseKey)}`;
 
 /** All that KV holds. */
 async function published(): Promise<Record<string, unknown>> {
@@ -97,22 +94,8 @@ async function newLicense(fields: object = {}): Promise<License> {
     ...fields,
   });
   await vi.waitFor(async () => expect(await publishedOf(license)).not.toBeNull());
-  await vi.waitFor(async () => expect((await log()).filter(isDue)).toEqual([]));
+  await isAllPublished();
   return license;
-}
-
-const askFor = ({ licenseKey, productId }: License, more: object = {}) => ({
-  licenseKey,
-  productId,
-  ...more,
-});
-
-/** An isolate in touch, with nothing of the license in its memory. */
-async function newIsolateInTouch(): Promise<WatchedIsolate> {
-  const other = newWatchedIsolate();
-  await (await other.validate({ licenseKey: crypto.randomUUID(), productId: product.id })).recorded;
-  other.reset();
-  return other;
 }
 
 describe('what is published', () => {
@@ -178,7 +161,7 @@ describe('what is published', () => {
 
   it('of a token: under its hash, at each change, and when it is revoked', async () => {
     const { id, token } = await createToken(['LICENSE_VALIDATE'], { expiresAt: '2099-01-01' });
-    const key = `token:${await sha256(token)}`;
+    const key = `token:${await sha256Hex(token)}`;
     const read = () => env.SNAPSHOTS.get(key, 'json');
     await vi.waitFor(async () => expect(await read()).not.toBeNull());
     const first = {
@@ -263,7 +246,7 @@ describe('a snapshot that cannot be understood', () => {
   it('of the blacklist is ignored, and published again', async () => {
     const ip = '198.51.100.9';
     await createBlacklist({ data: ip });
-    await vi.waitFor(async () => expect((await log()).filter(isDue)).toEqual([]));
+    await isAllPublished();
     await env.SNAPSHOTS.put('blacklist', 'no JSON');
     clock.elapse(MINUTE_MS + 1);
     const license = await newLicense();
@@ -568,16 +551,16 @@ describe('a database that is set back', () => {
     const license = await newLicense();
     const setBack = await remember();
     const { token } = await createToken(['LICENSE_VALIDATE']);
-    await vi.waitFor(async () => expect((await log()).filter(isDue)).toEqual([]));
+    await isAllPublished();
     await setBack();
     expect(await answersTo(askFor(license), token)).toEqual(Array(6).fill(401));
-    expect(Object.keys(await published())).not.toContain(`token:${await sha256(token)}`);
+    expect(Object.keys(await published())).not.toContain(`token:${await sha256Hex(token)}`);
   });
 
   it('heals: a token that was revoked is live again', async () => {
     const license = await newLicense();
     const { id, token } = await createToken(['LICENSE_VALIDATE']);
-    await vi.waitFor(async () => expect((await log()).filter(isDue)).toEqual([]));
+    await isAllPublished();
     await newLicense();
     // The log has forgotten it: no news can tell.
     await settleByHand();

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
+import type { License } from './client';
 
 /** Resolves when all that has changed is in KV: it is put there after the answer. */
 export const isAllPublished = () =>
@@ -9,3 +10,13 @@ export const isAllPublished = () =>
     );
     expect(await due.first('n')).toBe(0);
   });
+
+/** Under which KV has a license. */
+export async function kvKeyOf({ licenseKey }: License): Promise<string> {
+  return `license:${await sha256Hex(licenseKey)}`;
+}
+
+export async function sha256Hex(text: string): Promise<string> {
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return new Uint8Array(hash).toHex();
+}

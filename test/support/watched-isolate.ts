@@ -5,6 +5,7 @@ import { interceptDatabase, type SentStatement } from './d1-intercept';
 import type { RoundTrips } from './d1-spy';
 import { databaseError, type Fault } from './faults';
 import { type KvOperation, spyOnKv } from './kv-spy';
+import { askForUnknown } from './shop';
 import { type Step, stepOf } from './steps';
 
 /** What reaches the database and KV, and how. A test changes it while the isolate runs. */
@@ -29,6 +30,14 @@ export interface WatchedIsolate extends Isolate {
   kvNames(): KvOperation['name'][];
   /** Counts from here on. */
   reset(): void;
+}
+
+/** One that has heard from the database a moment ago, and knows the blacklist. */
+export async function newIsolateInTouch(): Promise<WatchedIsolate> {
+  const isolate = newWatchedIsolate();
+  await (await isolate.validate(askForUnknown())).recorded;
+  isolate.reset();
+  return isolate;
 }
 
 export function newWatchedIsolate(bindings: Partial<Bindings> = {}): WatchedIsolate {

@@ -1,0 +1,43 @@
+import { afterEach, beforeAll, vi } from 'vitest';
+import { settled } from './app';
+import { createLicense, createProduct, type License } from './client';
+
+/** A product of a test file, and its licenses. */
+export interface Shop {
+  readonly productId: number;
+  /** Without limits, unless said otherwise. */
+  newLicense(fields?: object): Promise<License>;
+}
+
+/** To be called once in a file. */
+export function openShop(): Shop {
+  let productId = 0;
+  beforeAll(async () => {
+    productId = (await createProduct()).id;
+  });
+  return {
+    get productId() {
+      return productId;
+    },
+    newLicense: (fields = { maxIPs: -1, maxHWIDs: -1 }) => createLicense({ productId, ...fields }),
+  };
+}
+
+/** What a program sends for a license. */
+export const askFor = ({ licenseKey, productId }: License, more: object = {}) => ({
+  licenseKey,
+  productId,
+  ...more,
+});
+
+/** What a program sends with a key that no license has. */
+export const askForUnknown = () => ({ licenseKey: crypto.randomUUID(), productId: 1 });
+
+/** After each test of a file all is done that it left running, and put back what it replaced. */
+export function tidyUpAfterEach(): void {
+  afterEach(async () => {
+    await settled();
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  });
+}
