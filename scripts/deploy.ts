@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, styleText } from 'node:util';
 import { type Deployed, DeploymentError, deploy } from './deployment.ts';
 import { fail, run, runShown } from './terminal.ts';
 
@@ -14,7 +14,11 @@ const HELP = `Deploys Licet to your Cloudflare account, or brings it up to date 
 
 Log in first: npx wrangler login. It makes the database, the KV namespace and the queues that
 wrangler.toml names and the account lacks, applies the migrations, deploys with a root token, and runs
-the doctor. See docs/deploy.md.`;
+the doctor. See docs/deploy.md.
+
+Exit status: 0 done and well, 1 failed or not well, 2 called wrongly.`;
+
+const WRONG_USAGE = 2;
 
 const READY_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -29,7 +33,9 @@ function readArguments() {
   try {
     return parseArgs({ options }).values;
   } catch (error) {
-    return fail(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    const message = error instanceof Error ? error.message : error;
+    console.error(`${styleText('red', `✗ ${message}`)}\n\n${HELP}`);
+    process.exit(WRONG_USAGE);
   }
 }
 

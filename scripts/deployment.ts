@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { Unstable_RawConfig } from 'wrangler';
-import { ensureRootToken } from './root-token.ts';
+import { ensureRootToken, readRootToken } from './root-token.ts';
 import { done, type Ended } from './terminal.ts';
 
 /** The steps of `npm run deploy`, each of which does what is missing and says so. */
@@ -360,6 +360,20 @@ export async function deploy(
         `another name in ${SETTINGS}. Is it yours? Make the database: npx wrangler d1 create ${name}`,
     );
   }
+  const tokenFile = secrets?.includes('ROOT_TOKEN') ? undefined : `.root-token.${worker}`;
+  const tokenPath = tokenFile && join(folder, tokenFile);
+  // Where a first deployment has failed half-way, the token is there and the database its own.
+  const isBegun = tokenPath !== undefined && readRootToken(tokenPath) !== undefined;
+  const foundId = database.database_id ? undefined : databases.get(name);
+  if (secrets === undefined && foundId !== undefined && !isBegun) {
+    throw new DeploymentError(
+      `There is a database ${name} and no Worker ${worker}. Nothing was changed. Is the database ` +
+        `another service's? Choose another database_name in ${SETTINGS}. Is it meant for this one? ` +
+        `Say so there, beside its name: database_id = "${foundId}"`,
+    );
+  }
+  // Before anything is made, so that the next run knows it for its own.
+  if (tokenPath !== undefined && !isDryRun) makeRootToken(tokenPath);
   const names = d1_databases
     .filter(({ database_id }) => !database_id)
     .map((each) => databaseName(worker, each));
@@ -370,7 +384,6 @@ export async function deploy(
   const namespaceIds = await provideAll(wrangler, NAMESPACES, namespaces, titles, isDryRun);
   await provideQueues(wrangler, settings, isDryRun);
 
-  const tokenFile = secrets?.includes('ROOT_TOKEN') ? undefined : `.root-token.${worker}`;
   if (isDryRun) {
     planned('Migrations that are missing would be applied');
     if (tokenFile) planned(`The root token would be set, to that in ${tokenFile}`);
@@ -385,9 +398,8 @@ export async function deploy(
     writeFileSync(file, JSON.stringify(completed, null, 2));
     await migrate(wrangler, folder, database, config);
     // The token goes with the code, so that there is no moment without it; in a file, because terminals
-    // are recorded; and into it first, because a token that is set and unknown is of no use.
-    if (tokenFile) makeRootToken(join(folder, tokenFile));
-    const token = tokenFile ? ['--secrets-file', join(folder, tokenFile)] : [];
+    // are recorded.
+    const token = tokenPath === undefined ? [] : ['--secrets-file', tokenPath];
     const addresses = await upload(wranglerShown, account.id, [...config, ...token]);
     done(tokenFile ? `Deployed, with the root token in ${tokenFile}` : 'Deployed');
     let isWell = true;

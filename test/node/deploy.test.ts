@@ -16,7 +16,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { experimental_readRawConfig } from 'wrangler';
 import { DeploymentError, deploy } from '../../scripts/deployment.ts';
 import { readRootToken } from '../../scripts/root-token.ts';
-import { ACCOUNT, startFakeCloudflare } from './fake-cloudflare.ts';
+import { startFakeCloudflare } from './fake-cloudflare.ts';
 import { FakeWrangler } from './fake-wrangler.ts';
 import { newFolder } from './service.ts';
 
@@ -316,6 +316,34 @@ describe('the account', () => {
   });
 });
 
+describe('a database of that name, and no such Worker', () => {
+  beforeEach(async () => {
+    await run();
+    configure(TOML.replace('name = "licet"', 'name = "shop"'));
+    account.worker = undefined;
+  });
+
+  it("is another service's, as long as nobody says otherwise", async () => {
+    for (const isDryRun of [true, false]) {
+      const message = await failureOf(run({ isDryRun }));
+      expect(message).toContain(
+        'There is a database licet and no Worker shop. Nothing was changed.',
+      );
+      expect(message).toContain('another database_name');
+      expect(message).toContain('database_id = "id-of-licet"');
+      expect(account.calls).toEqual(LOOKS);
+    }
+    expect(readdirSync(folder)).not.toContain('.root-token.shop');
+  });
+
+  it('is taken where it is named by its id', async () => {
+    const settings = readFileSync(join(folder, 'wrangler.toml'), 'utf8');
+    configure(settings.replace('migrations_dir', 'database_id = "id-of-licet"\nmigrations_dir'));
+    expect(await run()).toMatchObject({ isWell: true });
+    expect(account.databases).toEqual(['licet']);
+  });
+});
+
 it('only says what it would do with --dry-run', async () => {
   expect(await run({ isDryRun: true })).toBeUndefined();
   expect(account.calls).toEqual(LOOKS);
@@ -350,7 +378,7 @@ it('finds the addresses among what the Worker is bound to', async () => {
   });
 });
 
-describe('the real wrangler, at a fake Cloudflare', () => {
+describe('as a process of its own', () => {
   const certificate = resolve('test/node/test-only-certificate.pem');
   const tls = { key: readFileSync('test/node/test-only-key.pem'), cert: readFileSync(certificate) };
   let isWell = true;
@@ -380,23 +408,30 @@ describe('the real wrangler, at a fake Cloudflare', () => {
     await cloudflare.stop();
   });
 
-  const npmRunDeploy = (...args: string[]): Promise<{ code: number | null; output: string }> =>
+  const realWrangler = resolve('node_modules/.bin');
+  const npmRunDeploy = (
+    args: readonly string[] = [],
+    programs = realWrangler,
+  ): Promise<{ code: number | null; output: string }> =>
     new Promise((done) => {
       const command = [resolve('scripts/deploy.ts'), ...args];
       const env = {
         ...process.env,
-        PATH: [resolve('node_modules/.bin'), process.env.PATH].join(delimiter),
+        PATH: [programs, process.env.PATH].join(delimiter),
         CLOUDFLARE_API_BASE_URL: cloudflare.url,
         CLOUDFLARE_API_TOKEN: 'token',
         NODE_EXTRA_CA_CERTS: certificate,
         WRANGLER_LOG_PATH: join(folder, 'logs'),
+        // Nor does it look for a newer one.
+        WRANGLER_HIDE_BANNER: 'true',
       };
       const child = execFile(process.execPath, command, { cwd: folder, env }, (_, out, err) =>
         done({ code: child.exitCode, output: out + err }),
       );
     });
 
-  it('deploys, and again', { timeout: 150_000 }, async () => {
+  beforeEach(() => {
+    isWell = true;
     configure(`routes = [{ pattern = "localhost:${port}/*", zone_id = "zone" }]\n${TOML}
       [[queues.producers]]
       binding = "RECORDS"
@@ -404,7 +439,9 @@ describe('the real wrangler, at a fake Cloudflare', () => {
     for (const name of ['docs', 'node_modules', 'package.json', 'public', 'scripts', 'src']) {
       symlinkSync(resolve(name), join(folder, name));
     }
+  });
 
+  it('deploys with the real wrangler, at a fake Cloudflare', { timeout: 150_000 }, async () => {
     cloudflare.databases.set('other', { id: 'x', sqlite: new DatabaseSync(':memory:') });
     cloudflare.namespaces.set('other', 'x');
 
@@ -443,23 +480,36 @@ describe('the real wrangler, at a fake Cloudflare', () => {
     expect(written.filter((file) => readFileSync(file, 'utf8').includes(token))).toEqual([
       tokenFile(),
     ]);
+  });
 
-    changes.length = 0;
+  it('ends with 1 where programs would not get in', async () => {
     isWell = false;
-    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', ACCOUNT.id);
-    const second = await npmRunDeploy();
-    expect(second.output).toContain('It is deployed, but some programs would not get in');
-    expect(second.code).toBe(1);
-    expect(
-      changes.filter((change) => /POST \/(d1\/database|storage|queues)\/?\w*$|import/.test(change)),
-    ).toEqual([]);
-    expect(changes).toContain('POST /workers/scripts/licet/versions');
-    expect(cloudflare.worker?.bindings).toEqual(expect.arrayContaining(bound));
+    const programs = join(folder, 'bin');
+    mkdirSync(programs);
+    // What the account has already, as wrangler prints it.
+    writeFileSync(
+      join(programs, 'wrangler'),
+      `#!/bin/sh
+      case "$*" in
+        whoami*) echo '{"loggedIn":true,"accounts":[{"id":"a1","name":"Shop"}]}' ;;
+        secret*) echo '[{"name":"ROOT_TOKEN"}]' ;;
+        'd1 list'*) echo '[{"name":"licet","uuid":"x"}]' ;;
+        'kv namespace list') echo '[{"title":"licet-snapshots","id":"x"}]' ;;
+        deploy*) echo '{"type":"deploy","version_id":"v","targets":["localhost:${port}/*"]}' > "$WRANGLER_OUTPUT_FILE_PATH" ;;
+      esac`,
+      { mode: 0o755 },
+    );
+    const { code, output } = await npmRunDeploy([], programs);
+    expect(output).toContain('It is deployed, but some programs would not get in');
+    expect(code).toBe(1);
   });
 
   it('explains itself with --help, and refuses what it does not know', async () => {
-    const [help, refused] = await Promise.all([npmRunDeploy('--help'), npmRunDeploy('--force')]);
+    const [help, refused] = await Promise.all([
+      npmRunDeploy(['--help']),
+      npmRunDeploy(['--force']),
+    ]);
     expect(help).toMatchObject({ code: 0, output: expect.stringContaining('npx wrangler login') });
-    expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('--dry-run') });
+    expect(refused).toMatchObject({ code: 2, output: expect.stringContaining('--dry-run') });
   });
 });
