@@ -18,6 +18,8 @@ const HELP = `
 The token comes from LICET_TOKEN or --token-file, and for a service on this machine else from .dev.vars.
 It is no argument: those are in the history of your shell, and for others to see.
 
+Where a number may be an id or a key, id:50 is the id.
+
 Results go to stdout, all else to stderr: KEY=$(npm run -s licet -- licenses create --product 1)
 holds the key alone. The -s keeps npm's own lines away. A narrow terminal shows fewer columns.
 

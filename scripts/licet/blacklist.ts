@@ -1,7 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { BlacklistEntry, Licet } from '../../packages/client/src/index.ts';
 import { type Column, examples, timeText } from './output.ts';
-import { Failure, idArgument, idOf, type OpenSession } from './session.ts';
+import { Failure, findOne, idArgument, type OpenSession } from './session.ts';
 
 const COLUMNS: Column<BlacklistEntry>[] = [
   { title: 'ID', text: ({ id }) => String(id) },
@@ -28,21 +28,25 @@ async function entriesOf(
   return found;
 }
 
-/** The one entry that blocks a value, else the one with an id. @throws Failure unless there is one */
-async function findOne(
+/** The one entry that blocks a value, or has an id. @throws Failure unless there is one */
+async function findEntry(
   licet: Licet,
   text: string,
   productId: number | undefined,
 ): Promise<BlacklistEntry> {
-  const [entry, ...others] = await entriesOf(licet, text, productId);
-  if (others.length > 0) {
-    const ids = [entry, ...others].map((one) => one?.id);
-    throw new Failure(`The entries ${ids.join(', ')} are all ${text}: give a --product, or an id.`);
-  }
-  if (entry) return entry;
-  const id = idOf(text);
-  if (id === undefined) throw new Failure(`Nothing on the blacklist is ${text}.`);
-  return licet.blacklists.get(id);
+  const entry = await findOne(text, {
+    what: 'entry',
+    nameIs: 'value',
+    async byName(value) {
+      const entries = await entriesOf(licet, value, productId);
+      if (entries.length < 2) return entries[0];
+      const ids = entries.map(({ id }) => `id:${id}`).join(', ');
+      throw new Failure(`The entries ${ids} are all ${value}: give a --product, or one of these.`);
+    },
+    byId: (id) => licet.blacklists.get(id),
+  });
+  if (!entry) throw new Failure(`Nothing on the blacklist is ${text}.`);
+  return entry;
 }
 
 /** `licet blacklist`: what is blocked, whatever license it has. */
@@ -92,12 +96,15 @@ export function addBlacklist(parent: CommandUnknownOpts, open: OpenSession): voi
   blacklist
     .command('remove')
     .description('let in again what is blocked')
-    .argument('<value>', 'the value as blacklist list shows it, or the id of its entry')
+    .argument(
+      '<value>',
+      'the value as blacklist list shows it, or the id of its entry, such as id:5',
+    )
     .option('--product <id>', 'the entry for this product', idArgument)
-    .addHelpText('after', examples('blacklist remove 192.0.2.0/24', 'blacklist remove 5'))
+    .addHelpText('after', examples('blacklist remove 192.0.2.0/24', 'blacklist remove id:5'))
     .action(async (value, { product }) => {
       const { licet, output } = open();
-      const entry = await findOne(licet, value, product);
+      const entry = await findEntry(licet, value, product);
       await licet.blacklists.delete(entry.id);
       output.done(`${entry.data} is no longer blocked for ${scopeOf(entry)}.`, entry);
     });

@@ -209,8 +209,9 @@ export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void 
       for await (const record of pages) {
         hasMore = newest.length === shown;
         if (hasMore) break;
-        newest.unshift(record);
+        newest.push(record);
       }
+      newest.reverse();
       if (options.since && hasMore) {
         output.note(`There are more than these ${shown}: the oldest are left out, see --limit.`);
       }

@@ -1,5 +1,5 @@
-import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { type License, type Licet, LicetError } from '../../packages/client/src/index.ts';
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import type { License, Licet } from '../../packages/client/src/index.ts';
 import { LICENSE_PLATFORMS } from '../../src/enums.ts';
 import {
   type Column,
@@ -10,7 +10,7 @@ import {
   statusStyle,
   timeText,
 } from './output.ts';
-import { Failure, idArgument, idOf, integerFrom, type OpenSession } from './session.ts';
+import { Failure, findOne, idArgument, ifThere, integerFrom, type OpenSession } from './session.ts';
 
 const DEFAULT_FOUND = 50;
 
@@ -55,22 +55,22 @@ const fieldsOf = (license: License): Record<string, string> => ({
   Notes: license.notes,
 });
 
-/** The answer, or undefined where there is no such object. */
-async function ifThere<Result>(call: Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (error instanceof LicetError && error.status === 404) return undefined;
-    throw error;
-  }
+/** Whether a key can be asked for: it is a part of a path, which dots alone would change. */
+const canBeKey = (text: string): boolean => !/^\.{0,2}$/.test(text);
+
+function licenseArgument(text: string): string {
+  if (canBeKey(text)) return text;
+  throw new InvalidArgumentError('It must be a key or an id.');
 }
 
-/** The license with a key, else with an id. @throws Failure where there is none */
-async function findOne(licet: Licet, text: string): Promise<License> {
-  const id = idOf(text);
-  const license =
-    (await ifThere(licet.licenses.findByKey(text))) ??
-    (id === undefined ? undefined : await ifThere(licet.licenses.get(id)));
+/** The license with a key or an id. @throws Failure unless there is one */
+async function findLicense(licet: Licet, text: string): Promise<License> {
+  const license = await findOne(text, {
+    what: 'license',
+    nameIs: 'key',
+    byName: (key) => ifThere(licet.licenses.findByKey(key)),
+    byId: (id) => licet.licenses.get(id),
+  });
   if (!license) throw new Failure(`No license has the key or the id ${text}.`);
   return license;
 }
@@ -79,7 +79,7 @@ async function findOne(licet: Licet, text: string): Promise<License> {
 async function* found(licet: Licet, text: string): AsyncGenerator<License> {
   const seen = new Set<number>();
   const isNew = ({ id }: License) => seen.size < seen.add(id).size;
-  const exact = await ifThere(licet.licenses.findByKey(text));
+  const exact = canBeKey(text) ? await ifThere(licet.licenses.findByKey(text)) : undefined;
   if (exact && isNew(exact)) yield exact;
   if (text.includes('@')) {
     for await (const license of licet.licenses.byCustomerEmail(text).iterate()) {
@@ -91,7 +91,11 @@ async function* found(licet: Licet, text: string): AsyncGenerator<License> {
   }
 }
 
-const KEY = ['<license>', 'its key, or its id'] as const;
+const KEY = [
+  '<license>',
+  'its key, or its id; id:50 where 50 may be a key too',
+  licenseArgument,
+] as const;
 
 /** `licet licenses`: who may run a product. */
 export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void {
@@ -165,10 +169,13 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
     .command('show')
     .description('show all of a license')
     .argument(...KEY)
-    .addHelpText('after', examples('licenses show 7K2M-9QX4-B3TD-WJ8R-5HVN', 'licenses show 7341'))
+    .addHelpText(
+      'after',
+      examples('licenses show 7K2M-9QX4-B3TD-WJ8R-5HVN', 'licenses show id:7341'),
+    )
     .action(async (text) => {
       const { licet, output } = open();
-      const license = await findOne(licet, text);
+      const license = await findLicense(licet, text);
       output.object(license, fieldsOf(license));
     });
 
@@ -185,7 +192,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
     .action(async (text, only) => {
       const { licet, output } = open();
       const isAll = !only.ips && !only.hwids;
-      const { id } = await findOne(licet, text);
+      const { id } = await findLicense(licet, text);
       const freed: string[] = [];
       const license = await licet.licenses.change(id, ({ ips, hwids }) => {
         freed.length = 0;
@@ -206,7 +213,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
     .addHelpText('after', examples('licenses deactivate 7K2M-9QX4-B3TD-WJ8R-5HVN'))
     .action(async (text) => {
       const { licet, output } = open();
-      const { id } = await findOne(licet, text);
+      const { id } = await findLicense(licet, text);
       const license = await licet.licenses.change(id, ({ licenseKey, licenseStatus }) => {
         // Deactivated, it would be back in all lists.
         if (licenseStatus === 'DELETED') throw new Failure(`${licenseKey} is deleted already.`);
@@ -222,7 +229,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
     .addHelpText('after', examples('licenses activate 7K2M-9QX4-B3TD-WJ8R-5HVN'))
     .action(async (text) => {
       const { licet, output } = open();
-      const { id } = await findOne(licet, text);
+      const { id } = await findLicense(licet, text);
       const license = await licet.licenses.update(id, { licenseStatus: 'ACTIVE' });
       output.done(`${license.licenseKey} is ${license.licenseStatus}.`, license);
     });
@@ -235,7 +242,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
     .addHelpText('after', examples('licenses extend 7K2M-9QX4-B3TD-WJ8R-5HVN 2030-01-31'))
     .action(async (text, expiryDate) => {
       const { licet, output } = open();
-      const { id } = await findOne(licet, text);
+      const { id } = await findLicense(licet, text);
       const license = await licet.licenses.change(id, ({ licenseKey, licenseType }) => {
         if (licenseType === 'PERMANENT') throw new Failure(`${licenseKey} never expires.`);
         return { expiryDate };

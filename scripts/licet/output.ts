@@ -77,10 +77,13 @@ export class Table<Item> {
   readonly #columns: readonly FittedColumn<Item>[];
 
   constructor(columns: readonly Column<Item>[], items: readonly Item[]) {
-    const fitted = columns.map((column) => {
-      const widths = items.map((item) => widthOf(visible(column.text(item))));
-      return { ...column, width: Math.max(column.title.length, column.minWidth ?? 0, ...widths) };
-    });
+    const fitted = columns.map((column) => ({
+      ...column,
+      width: items.reduce(
+        (width, item) => Math.max(width, widthOf(visible(column.text(item)))),
+        Math.max(column.title.length, column.minWidth ?? 0),
+      ),
+    }));
     this.#columns = fitToTerminal(fitted);
   }
 
@@ -136,11 +139,11 @@ export class Output {
     items: readonly Item[],
     columns: readonly Column<Item>[],
   ): (items: readonly Item[]) => void {
-    const table = new Table(columns, items);
+    const table = this.#isJson ? undefined : new Table(columns, items);
     const print = (more: readonly Item[]) => {
-      for (const item of more) console.log(this.#isJson ? jsonLine(item) : table.line(item));
+      for (const item of more) console.log(table ? table.line(item) : jsonLine(item));
     };
-    if (!this.#isJson) console.log(table.header());
+    if (table) console.log(table.header());
     print(items);
     return print;
   }

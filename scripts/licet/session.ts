@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { Licet } from '../../packages/client/src/index.ts';
+import { Licet, LicetError } from '../../packages/client/src/index.ts';
 import { readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { Output } from './output.ts';
 
@@ -84,5 +84,49 @@ export const integerFrom =
 export const idArgument = integerFrom(1);
 
 /** An id, where the text can be one. */
-export const idOf = (text: string): number | undefined =>
+const idOf = (text: string): number | undefined =>
   /^[1-9]\d{0,15}$/.test(text) ? Number(text) : undefined;
+
+/** The answer, or undefined where there is no such object. */
+export async function ifThere<Result>(call: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof LicetError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** How objects of a kind are looked for. */
+export interface Lookup<Item> {
+  /** What it is called, and what its name is: "license", "key". */
+  what: string;
+  nameIs: string;
+  byName: (name: string) => Promise<Item | undefined>;
+  byId: (id: number) => Promise<Item>;
+}
+
+/**
+ * The one object that a text means: the one with the id 50 for `id:50`, else the one with the text as its
+ * name or its id.
+ *
+ * @returns undefined where there is none
+ * @throws Failure where it is the name of one and the id of another
+ */
+export async function findOne<Item extends { id: number }>(
+  text: string,
+  { what, nameIs, byName, byId }: Lookup<Item>,
+): Promise<Item | undefined> {
+  const markedId = text.startsWith('id:') ? idOf(text.slice('id:'.length)) : undefined;
+  if (markedId !== undefined) return ifThere(byId(markedId));
+  const id = idOf(text);
+  const named = await byName(text);
+  const numbered = id === undefined ? undefined : await ifThere(byId(id));
+  if (named && numbered && named.id !== numbered.id) {
+    throw new Failure(
+      `${text} is the ${nameIs} of ${what} ${named.id} and the id of ${what} ${numbered.id}: ` +
+        `say id:${named.id} or id:${numbered.id}.`,
+    );
+  }
+  return named ?? numbered;
+}

@@ -9,7 +9,7 @@ import { Licet } from '../../packages/client/src/index.ts';
 import { addBlacklist } from '../../scripts/licet/blacklist.ts';
 import { addHistory, Follower } from '../../scripts/licet/history.ts';
 import { addLicenses } from '../../scripts/licet/licenses.ts';
-import { Table } from '../../scripts/licet/output.ts';
+import { Output, Table } from '../../scripts/licet/output.ts';
 import { addProducts } from '../../scripts/licet/products.ts';
 import { addTokens } from '../../scripts/licet/tokens.ts';
 import { readRootToken } from '../../scripts/root-token.ts';
@@ -223,6 +223,54 @@ describe('licenses', () => {
   });
 });
 
+describe('a number', () => {
+  it('which is the key of one license and the id of another means neither, id:… the id', async () => {
+    const other = await createLicense();
+    // Keys of another service have any format.
+    const id = other.id + 1;
+    await licet.importItems({
+      kind: 'licenses',
+      items: [{ ...other, id, licenseKey: String(other.id) }],
+    });
+    const refused = await runWith({}, 'licenses', 'deactivate', String(other.id));
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr:
+        `✗ ${other.id} is the key of license ${id} and the id of license ${other.id}: ` +
+        `say id:${id} or id:${other.id}.\n`,
+    });
+    await run('licenses', 'deactivate', `id:${other.id}`);
+    expect(await licet.licenses.get(other.id)).toMatchObject({ licenseStatus: 'DEACTIVATED' });
+    expect(await licet.licenses.get(id)).toMatchObject({ licenseStatus: 'ACTIVE' });
+    const none = await runWith({}, 'licenses', 'show', 'id:4711');
+    expect(none.stderr).toBe('✗ No license has the key or the id id:4711.\n');
+  });
+
+  it('which is the value of one entry and the id of another likewise', async () => {
+    const { id } = await licet.blacklists.create({
+      licenseDataType: 'HWID',
+      data: 'board-6',
+      isForAllProducts: true,
+    });
+    const numbered = await licet.blacklists.create({
+      licenseDataType: 'HWID',
+      data: String(id),
+      isForAllProducts: true,
+    });
+    const refused = await runWith({}, 'blacklist', 'remove', String(id));
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        `${id} is the value of entry ${numbered.id} and the id of entry ${id}: say`,
+      ),
+    });
+    const removed = await run('blacklist', 'remove', `id:${id}`);
+    expect(removed.stderr).toContain('board-6 is no longer blocked');
+    await run('blacklist', 'remove', String(id));
+    expect(await licet.blacklists.list()).toEqual([]);
+  });
+});
+
 describe('tokens', () => {
   it('are created with the secret alone as the result, used, listed and revoked', async () => {
     const create = ['tokens', 'create', 'Shop', 'PRODUCTS_READ', '--expires', '2099-01-31'];
@@ -283,7 +331,7 @@ describe('blacklist', () => {
     await run('blacklist', 'add', '--hwid', 'board-8', '--product', String(productId));
     const both = await runWith({}, 'blacklist', 'remove', 'board-8');
     expect(both.code).toBe(1);
-    expect(both.stderr).toMatch(/^✗ The entries \d+, \d+ are all board-8: give a --product/);
+    expect(both.stderr).toMatch(/^✗ The entries id:\d+, id:\d+ are all board-8: give a --product/);
     // Part of a value is no value.
     const part = await runWith({}, 'blacklist', 'remove', 'board');
     expect(part).toMatchObject({ code: 1, stderr: '✗ Nothing on the blacklist is board.\n' });
@@ -495,6 +543,9 @@ describe('what goes wrong is told in plain words', () => {
     ],
     ['no file', {}, ['--token-file', 'none', 'tokens', 'list'], 2, '✗ The token file cannot be'],
     ['no URL', {}, ['--url', 'shop', 'tokens', 'list'], 2, '✗ "shop" is no URL: give one such as'],
+    ['a key that is none', {}, ['licenses', 'show', '..'], 2, 'It must be a key or an id.'],
+    ['an empty key', {}, ['licenses', 'free', ''], 2, 'It must be a key or an id.'],
+    ['a text that is no key', {}, ['licenses', 'find', '..'], 0, 'No license found.'],
     ['no such command', {}, ['license'], 2, "unknown command 'license'\n(Did you mean licenses?)"],
     ['nothing', {}, ['licenses'], 2, 'Usage: npm run licet -- licenses'],
     ['no product', {}, ['licenses', 'create'], 2, "required option '--product <id>'"],
@@ -587,6 +638,22 @@ describe('tables', () => {
     expect(linesAt(29)).toEqual(['AAAA-BBBB  ada@sho…  Summer …', 'CCCC       漢字かな  a b']);
     expect(linesAt(20)).toEqual(['AAAA-BBBB  ada@shop…', 'CCCC       漢字かな']);
     expect(linesAt(8)).toEqual(['AAAA-BBBB', 'CCCC']);
+  });
+
+  it('have any number of rows, and are made only for people', () => {
+    setTerminal(undefined, false);
+    const many = Array.from({ length: 200_000 }, () => ({ key: 'A' }));
+    const table = new Table<{ key: string }>([{ title: 'KEY', text: ({ key }) => key }], many);
+    expect(table.line({ key: 'AAAA' })).toBe('AAAA');
+
+    const lines: string[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((line) => lines.push(line));
+    const text = () => {
+      throw new Error('no table is asked for');
+    };
+    new Output(true).list([{ key: 'A' }], [{ title: 'KEY', text }], 'Nothing.');
+    log.mockRestore();
+    expect(lines).toEqual(['{"key":"A"}']);
   });
 
   const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
