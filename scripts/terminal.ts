@@ -1,11 +1,24 @@
 import { spawn } from 'node:child_process';
 import { styleText } from 'node:util';
 
-/** Tells a person what went wrong and what to do, and ends with status 1. */
-export function fail(message: string): never {
+/** Tells a person what went wrong and what to do, and ends, with status 1 unless said otherwise. */
+export function fail(message: string, status = 1): never {
   console.error(styleText('red', `✗ ${message}`));
-  process.exit(1);
+  process.exit(status);
 }
+
+/** What a person is to be told, and the status with which the command ends then. */
+export class Failure extends Error {
+  readonly status: number;
+
+  constructor(message: string, status = 1) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** A mistake in the command itself. */
+export const misuse = (message: string): Failure => new Failure(message, 2);
 
 export const done = (message: string): void => console.log(`${styleText('green', '✓')} ${message}`);
 
@@ -65,4 +78,48 @@ export function runShown(
     });
     child.on('close', (code) => resolve(code === 0));
   });
+}
+
+const REDRAW_MS = 100;
+const LINE_MS = 5_000;
+const BAR_LENGTH = 24;
+
+/** How far something is: a bar that moves on a terminal, elsewhere a line every few seconds. */
+export class Progress {
+  readonly #what: string;
+  readonly #total: number | undefined;
+  readonly #startedAt = performance.now();
+  #count = 0;
+  #shownAt = performance.now();
+
+  /** @param total how many there are, where that is known */
+  constructor(what: string, total: number | undefined) {
+    this.#what = what;
+    this.#total = total;
+  }
+
+  add(count: number): void {
+    this.#count += count;
+    const intervalMs = process.stderr.isTTY ? REDRAW_MS : LINE_MS;
+    if (performance.now() - this.#shownAt < intervalMs) return;
+    this.#shownAt = performance.now();
+    process.stderr.write(
+      process.stderr.isTTY ? `\r\x1b[K  ${this.#line()}` : `  ${this.#line()}\n`,
+    );
+  }
+
+  /** Leaves the terminal for what is told next. */
+  end(): void {
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+  }
+
+  #line(): string {
+    const seconds = Math.max(0.1, (performance.now() - this.#startedAt) / 1000);
+    const rate = `${Math.round(this.#count / seconds).toLocaleString('en')}/s`;
+    const count = this.#count.toLocaleString('en');
+    if (!this.#total) return `${this.#what}  ${count}  ${rate}`;
+    const share = Math.min(1, this.#count / this.#total);
+    const bar = '█'.repeat(Math.round(share * BAR_LENGTH)).padEnd(BAR_LENGTH, '░');
+    return `${this.#what}  ${bar}  ${count} of ${this.#total.toLocaleString('en')}  ${rate}`;
+  }
 }

@@ -1,0 +1,45 @@
+import { createWriteStream, renameSync, rmSync } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { Progress } from '../terminal.ts';
+import { type Counts, KINDS, NAMES, type Source } from './kinds.ts';
+
+/** Writes all that a source has: a JSON object a line, and a last line that counts them. */
+
+async function* linesOf(source: Source, counts: Record<string, number>): AsyncGenerator<string> {
+  for (const kind of KINDS) {
+    const progress = new Progress(kind, source.counts[kind]);
+    let count = 0;
+    for await (const { item } of source.read(kind)) {
+      yield `${JSON.stringify({ [NAMES[kind]]: item })}\n`;
+      progress.add(1);
+      count++;
+    }
+    counts[kind] = count;
+    progress.end();
+  }
+  yield `${JSON.stringify({ end: counts })}\n`;
+}
+
+/** Writes an export to the standard output. @returns how many there are of each kind */
+export async function exportToOutput(source: Source): Promise<Counts> {
+  const counts = {};
+  await pipeline(linesOf(source, counts), process.stdout, { end: false });
+  return counts;
+}
+
+/**
+ * Writes an export into a file, which has its name only when it is whole.
+ *
+ * @returns how many there are of each kind
+ */
+export async function exportToFile(source: Source, file: string): Promise<Counts> {
+  const counts = {};
+  const part = `${file}.${process.pid}.part`;
+  const remove = () => rmSync(part, { force: true });
+  process.on('exit', remove);
+  // It has license keys and people's addresses: it is for its owner alone.
+  await pipeline(linesOf(source, counts), createWriteStream(part, { mode: 0o600 }));
+  renameSync(part, file);
+  process.off('exit', remove);
+  return counts;
+}

@@ -1,0 +1,193 @@
+import { createReadStream, statSync } from 'node:fs';
+import { extname } from 'node:path';
+import { parse } from 'csv-parse';
+import { Failure, misuse } from '../terminal.ts';
+import { findInJson } from './json.ts';
+import {
+  type Counts,
+  type Fields,
+  fieldsOf,
+  isKind,
+  KINDS,
+  type Kind,
+  NAMES,
+  type Source,
+} from './kinds.ts';
+
+/** Files of which one can import: JSON Lines, as an export writes them, JSON, and CSV. */
+
+/** A piece of a file: one of a kind, or what the last line of an export says that it has. */
+type Piece = { kind: Kind; item: unknown; where: string } | { end: Counts };
+
+interface FileOptions {
+  file: string;
+  /** What the file has, where it does not say so itself. */
+  kind: Kind | undefined;
+  /** Takes what is there of a file that is cut off. */
+  isPartial: boolean;
+}
+
+/** Nothing that is imported is longer than a request may be. */
+const MAX_PIECE_BYTES = 1024 * 1024;
+
+async function* readLines(file: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+    if (rest.length > MAX_PIECE_BYTES) throw new Failure('a line is over 1 MiB: is it JSON Lines?');
+  }
+  yield rest;
+}
+
+const KIND_OF_NAME = new Map<string, Kind>(KINDS.map((kind) => [NAMES[kind], kind]));
+
+function parseObject(text: string): Fields {
+  try {
+    return fieldsOf(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+const countsOf = (end: unknown): Counts =>
+  Object.fromEntries(KINDS.map((kind) => [kind, Number(fieldsOf(end)[kind] ?? 0)]));
+
+/** What a line says: `{"license":{…}}`, or at the end `{"end":{"licenses":128,…}}`. */
+function pieceOf(text: string, where: string): Piece | undefined {
+  const [[name, item] = ['', undefined], ...others] = Object.entries(parseObject(text));
+  const kind = KIND_OF_NAME.get(name);
+  if (others.length > 0) return undefined;
+  if (name === 'end') return { end: countsOf(item) };
+  return kind && { kind, item, where };
+}
+
+async function* readJsonLines({ file, isPartial }: FileOptions): AsyncGenerator<Piece> {
+  let number = 0;
+  let problem: string | undefined;
+  for await (const line of readLines(file)) {
+    const where = `line ${++number}`;
+    const text = line.replace(/^\uFEFF/, '').trim();
+    if (text === '') continue;
+    if (problem) throw new Failure(problem);
+    const piece = pieceOf(text, where);
+    if (piece) yield piece;
+    else problem = `${where} is not like {"license":{…}}`;
+  }
+  // The last line may be cut off.
+  if (problem && !isPartial) throw new Failure(problem);
+}
+
+async function* readJson({ file, kind, isPartial }: FileOptions): AsyncGenerator<Piece> {
+  const paths = kind ? ['$.*'] : KINDS.map((name) => `$.${name}.*`);
+  try {
+    for await (const { keys, value } of findInJson(createReadStream(file), paths)) {
+      const [name, index] = kind ? [kind, keys[0]] : keys;
+      if (typeof index !== 'number' || typeof name !== 'string' || !isKind(name)) {
+        throw new Failure(kind ? 'it is no list' : `${name} is no list`);
+      }
+      yield { kind: name, item: value, where: `${name}[${index}]` };
+    }
+  } catch (error) {
+    if (error instanceof Failure || !isPartial) throw error;
+  }
+}
+
+/** A cell that holds several values, and what is between them. Hardware IDs may hold blanks. */
+const LISTS = new Map([
+  ['ips', /[;\s]+/],
+  ['hwids', /;/],
+]);
+
+/** A row as GET would show it: without what is blank, and `customer.email` as a field of `customer`. */
+function rowToItem(row: Readonly<Record<string, string>>): object {
+  const item: Record<string, unknown> = {};
+  const customer: Record<string, string> = {};
+  for (const [name, cell] of Object.entries(row)) {
+    const text = cell.trim();
+    const [list, separator] = [LISTS.has(name), LISTS.get(name) ?? ''];
+    if (text === '') continue;
+    if (name.startsWith('customer.')) customer[name.slice('customer.'.length)] = text;
+    else item[name] = list ? text.split(separator).filter((part) => part.trim() !== '') : text;
+  }
+  return Object.keys(customer).length > 0 ? { ...item, customer } : item;
+}
+
+async function* readCsv({ file, kind }: FileOptions): AsyncGenerator<Piece> {
+  if (!kind)
+    throw misuse(`${file} does not say what it has: say it with --kind ${KINDS.join('|')}`);
+  const rows = createReadStream(file).pipe(
+    parse({
+      bom: true,
+      columns: (names: string[]) => names.map((name) => name.trim()),
+      info: true,
+      skip_empty_lines: true,
+      max_record_size: MAX_PIECE_BYTES,
+    }),
+  );
+  for await (const { record, info } of rows) {
+    yield { kind, item: rowToItem(record), where: `line ${info.lines}` };
+  }
+}
+
+const READERS: Readonly<Record<string, (options: FileOptions) => AsyncGenerator<Piece>>> = {
+  '.jsonl': readJsonLines,
+  '.ndjson': readJsonLines,
+  '.json': readJson,
+  '.csv': readCsv,
+};
+
+/**
+ * What a file has. All of it is read once before anything is imported: what is cut off or damaged is
+ * refused as a whole.
+ */
+export async function fileSource(options: FileOptions): Promise<Source> {
+  const { file, kind, isPartial } = options;
+  const reader = READERS[extname(file).toLowerCase()];
+  if (!reader) throw misuse(`${file} must end with ${Object.keys(READERS).join(', ')}`);
+  if (kind && reader === readJsonLines) throw misuse(`--kind is not for ${file}: its lines say it`);
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile())
+    throw misuse(`There is no file ${file}`);
+
+  const counts: Counts = {};
+  let end: Counts | undefined;
+  try {
+    for await (const piece of reader(options)) {
+      if (end) throw new Failure('something comes behind its last line');
+      if ('end' in piece) end = piece.end;
+      else counts[piece.kind] = (counts[piece.kind] ?? 0) + 1;
+    }
+  } catch (error) {
+    if (error instanceof Failure && error.status === 2) throw error;
+    const reason = error instanceof Error ? error.message : 'it cannot be read';
+    throw new Failure(`${file}: ${reason}. Nothing was imported.`);
+  }
+  if (Object.keys(counts).length === 0 && !end) {
+    throw new Failure(
+      `${file} has nothing to import: see docs/import.md for what it may look like.`,
+    );
+  }
+  if (reader === readJsonLines && !isPartial) checkEnd(file, counts, end);
+
+  return {
+    counts,
+    async *read(wanted) {
+      for await (const piece of reader(options)) {
+        if ('kind' in piece && piece.kind === wanted) yield piece;
+      }
+    },
+  };
+}
+
+function checkEnd(file: string, counts: Counts, end: Counts | undefined): void {
+  const take = 'Nothing was imported. --partial takes what is there.';
+  if (!end) {
+    throw new Failure(`${file} has no last line that counts: it is cut off, or no export. ${take}`);
+  }
+  const wrong = KINDS.find((kind) => (counts[kind] ?? 0) !== (end[kind] ?? 0));
+  if (wrong) {
+    const counted = `${counts[wrong] ?? 0} ${wrong}, and its last line says ${end[wrong] ?? 0}`;
+    throw new Failure(`${file} has ${counted}. ${take}`);
+  }
+}

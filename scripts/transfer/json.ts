@@ -1,0 +1,30 @@
+import { JSONParser } from '@streamparser/json';
+
+/** A value within a JSON text, and the keys that lead to it. */
+export interface Found {
+  keys: (string | number)[];
+  value: unknown;
+}
+
+/**
+ * The values at some paths of a JSON text, such as `$.*` for the elements of an array, as soon as each
+ * has arrived: nothing else of the text is kept.
+ *
+ * @throws where it is no JSON, or ends too early
+ */
+export async function* findInJson(
+  chunks: AsyncIterable<Uint8Array>,
+  paths: string[],
+): AsyncGenerator<Found> {
+  const parser = new JSONParser({ paths, keepStack: false });
+  const found: Found[] = [];
+  parser.onValue = ({ value, key, stack }) => {
+    const keys = [...stack.slice(1).map((parent) => parent.key), key];
+    found.push({ value, keys: keys.filter((part) => part !== undefined) });
+  };
+  for await (const chunk of chunks) {
+    parser.write(chunk);
+    yield* found.splice(0);
+  }
+  if (!parser.isEnded) throw new Error('it ends too early');
+}

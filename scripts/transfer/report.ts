@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { createWriteStream, openSync, type WriteStream } from 'node:fs';
+import { styleText } from 'node:util';
+import type { Operations } from '../../packages/client/src/types.ts';
+import { done, misuse } from '../terminal.ts';
+import { KINDS, type Kind } from './kinds.ts';
+
+/** What became of what was imported, for a person and for a file. */
+
+export type Result = Operations['POST /api/v2/import']['answer']['results'][number];
+
+/** By what a person finds an item in its source. */
+export interface Named {
+  where: string;
+  id: unknown;
+  licenseKey: unknown;
+  productId: unknown;
+}
+
+const OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
+const MAX_SHOWN = 20;
+const SHOWN_KEY_LENGTH = 4;
+const MAX_IGNORED = 50;
+
+export const refusal = (reason: string): Result => ({
+  outcome: 'refused',
+  id: null,
+  differences: [],
+  reason,
+});
+
+/** Enough of a key to find it by, and too little to use it. */
+const shortened = (key: unknown): string =>
+  typeof key === 'string' ? `, license ${key.slice(0, SHOWN_KEY_LENGTH)}…` : '';
+
+function openReport(name: string): WriteStream {
+  try {
+    // It has whole license keys: it is for its owner alone.
+    return createWriteStream(name, { fd: openSync(name, 'w', 0o600) });
+  } catch {
+    throw misuse(`${name} cannot be written.`);
+  }
+}
+
+export class Report {
+  readonly #counts = new Map<string, number>();
+  readonly #ignoredFields = new Set<string>();
+  readonly #name: string | undefined;
+  readonly #file: WriteStream | undefined;
+  #refused = 0;
+
+  /** @param name a file for all that is not simply there now, a JSON object a line */
+  constructor(name: string | undefined) {
+    this.#name = name;
+    this.#file = name === undefined ? undefined : openReport(name);
+  }
+
+  get refused(): number {
+    return this.#refused;
+  }
+
+  ignore(kind: Kind, names: readonly string[]): void {
+    for (const name of names) {
+      if (this.#ignoredFields.size < MAX_IGNORED) this.#ignoredFields.add(`${kind} ${name}`);
+    }
+  }
+
+  async add(kind: Kind, { where, id, licenseKey }: Named, result: Result): Promise<void> {
+    this.#count(`${kind} ${result.outcome}`);
+    for (const name of result.differences) this.#count(`${result.outcome}: ${kind} ${name}`);
+    if (result.outcome === 'refused' && ++this.#refused <= MAX_SHOWN) {
+      const what = `${kind}, ${where}${shortened(licenseKey)}`;
+      if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+      console.error(`${styleText('red', '✗')} ${what}: ${result.reason}`);
+    }
+    if (result.outcome === 'refused' || result.differences.length > 0) {
+      const { outcome, reason, differences, id: storedId } = result;
+      await this.#write({ kind, where, id, licenseKey, outcome, reason, differences, storedId });
+    }
+  }
+
+  #count(key: string): void {
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  /** The fields in which things of an outcome differ from what was sent, and how many do. */
+  #differencesOf(outcome: string): string {
+    const fields = [...this.#counts].flatMap(([key, count]) => {
+      const [, field] = key.split(`${outcome}: `);
+      return field === undefined ? [] : `${field} (${count.toLocaleString('en')})`;
+    });
+    return fields.join(', ');
+  }
+
+  async #write(line: object): Promise<void> {
+    if (this.#file?.write(`${JSON.stringify(line)}\n`) === false) await once(this.#file, 'drain');
+  }
+
+  /** Tells what became of it all. */
+  async end(): Promise<void> {
+    const column = (text: string | number) => String(text).padStart(11);
+    console.log(`\n${' '.repeat(12)}${OUTCOMES.map(column).join('')}`);
+    for (const kind of KINDS) {
+      const counts = OUTCOMES.map((outcome) => this.#counts.get(`${kind} ${outcome}`) ?? 0);
+      console.log(
+        kind.padEnd(12) + counts.map((count) => column(count.toLocaleString('en'))).join(''),
+      );
+    }
+    console.log();
+    const notes: [what: string, fields: string][] = [
+      ['Created, but not as they were sent', this.#differencesOf('created')],
+      ['Here with other values, which stay', this.#differencesOf('kept')],
+      ['Fields that were not taken', [...this.#ignoredFields].join(', ')],
+    ];
+    const told = notes.filter(([, fields]) => fields !== '');
+    for (const [what, fields] of told) console.log(`${what}: ${fields}`);
+    if (this.#file) {
+      this.#file.end();
+      await once(this.#file, 'finish');
+      done(`${this.#name} has all that was refused, kept, or stored otherwise, and why`);
+    } else if (told.length > 0 || this.#refused > MAX_SHOWN) {
+      console.log('With --report FILE all of them are written down, each with the reason.');
+    }
+  }
+}

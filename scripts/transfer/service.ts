@@ -1,0 +1,246 @@
+import http from 'node:http';
+import https from 'node:https';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Operations } from '../../packages/client/src/types.ts';
+import { readRootToken } from '../root-token.ts';
+import { Failure, misuse } from '../terminal.ts';
+import { findInJson } from './json.ts';
+import { fieldsOf, KINDS, type Source, type SourceItem } from './kinds.ts';
+
+/** A service that speaks v2: Licet, or another one of the same interface. */
+
+type ImportAnswer = Operations['POST /api/v2/import']['answer'];
+
+/** Between attempts; together about a minute. */
+const RETRY_DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
+const MAX_RETRY_AFTER_SECONDS = 60;
+/** So long nothing may come. */
+const SILENCE_MS = 120_000;
+const RETRIED = [408, 409, 429, 500, 502, 503, 504];
+
+const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+
+/** @throws where it is no address to which a token may be sent */
+export function serviceUrl(text: string, option: string): URL {
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
+    throw misuse(`--${option} must be an address such as https://license.example.com`);
+  }
+  return url;
+}
+
+/** @throws where it is none, or holds what no token has: fetch would say so, and show it */
+export function checkToken(token: string | undefined, how: string): string {
+  if (!token) throw misuse(`There is no token: give it in ${how}.`);
+  if (!/^[!-~]+$/.test(token)) throw misuse(`The token in ${how} holds what no token has.`);
+  return token;
+}
+
+/** The token of one's own service: of the environment, or on this machine the root token. */
+export function ownToken(url: URL): string {
+  const root = LOCAL_HOSTS.includes(url.hostname) ? readRootToken() : undefined;
+  return checkToken(process.env.LICET_TOKEN || root, 'LICET_TOKEN');
+}
+
+const idOf = (item: unknown): number | undefined => {
+  const { id } = fieldsOf(item);
+  return Number.isSafeInteger(Number(id)) ? Number(id) : undefined;
+};
+
+const withQuery = (path: string, name: string, value: string | number): string => {
+  const [before = '', query] = path.split('?');
+  const parameters = new URLSearchParams(query);
+  parameters.set(name, String(value));
+  return `${before}?${parameters}`;
+};
+
+/** What an error's body says; services in between answer pages. */
+function messageOf(text: string): string {
+  try {
+    const { message } = fieldsOf(JSON.parse(text));
+    return typeof message === 'string' ? `: ${message}` : '';
+  } catch {
+    return '';
+  }
+}
+
+async function textOf(response: http.IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+const headerOf = ({ headers }: http.IncomingMessage, name: string): string | undefined =>
+  headers[name]?.toString();
+
+/** Node's own client: beside `fetch` it takes half the memory. */
+export class Service {
+  readonly #url: URL;
+  readonly #token: string;
+
+  constructor(url: URL, token: string) {
+    this.#url = url;
+    this.#token = token;
+  }
+
+  /** @throws where nothing answers there, or the token is not live */
+  async check(): Promise<void> {
+    const response = await this.#send('/ping').catch(() => {
+      throw new Failure(`Nothing answers at ${this.#url.origin}.`);
+    });
+    const status = response.statusCode;
+    const text = await textOf(response);
+    if (status === 200 && text.trim() === 'pong') return;
+    if (status === 401) throw new Failure(`${this.#url.origin} refuses the token.`);
+    throw new Failure(
+      `${this.#url.origin} answers ${status} to GET /api/v2/ping, and not "pong". Is it the right address?`,
+    );
+  }
+
+  /** Imports up to 200 items. Sent again where no answer came: what is there stays as it is. */
+  import(body: string): Promise<ImportAnswer> {
+    return this.#request(
+      '/import',
+      async (response) => {
+        const answer: ImportAnswer = JSON.parse(await textOf(response));
+        return answer;
+      },
+      body,
+    );
+  }
+
+  /** How many a list has; undefined where the service does not tell. */
+  count(path: string): Promise<number | undefined> {
+    return this.#request(withQuery(path, 'limit', 1), async (response) => {
+      response.destroy();
+      const total = headerOf(response, 'x-total-count');
+      return total === undefined ? undefined : Number(total);
+    });
+  }
+
+  /**
+   * A whole list, as it arrives. It may come in one piece, or in pages that `Link` joins. Where it
+   * breaks off it is read on behind the last one.
+   */
+  async *list(path: string): AsyncGenerator<unknown> {
+    let part = path;
+    let isComplete = false;
+    let lastId: number | undefined;
+    let isResumed = false;
+    let attempt = 0;
+    while (!isComplete) {
+      const response = await this.#request(part, async (answer) => answer);
+      try {
+        for await (const { keys, value } of findInJson(response, ['$.*'])) {
+          if (typeof keys[0] !== 'number') throw new Failure(`GET ${path} answers no list.`);
+          const id = idOf(value);
+          if (isResumed && id !== undefined && id <= (lastId ?? 0)) {
+            throw new Failure(`GET ${path} broke off, and does not go on behind a given id.`);
+          }
+          isResumed = false;
+          attempt = 0;
+          yield value;
+          lastId = id;
+        }
+        const next = this.#nextPage(headerOf(response, 'link'));
+        isComplete = next === undefined;
+        part = next ?? part;
+      } catch (error) {
+        if (error instanceof Failure) throw error;
+        const delayMs = RETRY_DELAYS_MS[attempt++];
+        if (delayMs === undefined) throw new Failure(`GET ${path} breaks off, or is no list.`);
+        await pause(delayMs);
+        isResumed = lastId !== undefined;
+        if (lastId !== undefined) part = withQuery(part, 'after', lastId);
+      }
+    }
+  }
+
+  /** Only the path is taken of a link: the token is for nobody else. */
+  #nextPage(link: string | undefined): string | undefined {
+    const [, target] = /<([^>]*)>;\s*rel="?next"?/.exec(link ?? '') ?? [];
+    if (target === undefined) return undefined;
+    const { pathname, search } = new URL(target, this.#url);
+    const [, path] = pathname.split('/api/v2');
+    return path === undefined ? undefined : path + search;
+  }
+
+  /** Sends a request until it succeeds, for about a minute. */
+  async #request<Result>(
+    path: string,
+    read: (response: http.IncomingMessage) => Promise<Result>,
+    body?: string,
+  ): Promise<Result> {
+    for (let attempt = 0; ; attempt++) {
+      let problem = 'no answer';
+      let delayMs = RETRY_DELAYS_MS[attempt];
+      try {
+        const response = await this.#send(path, body);
+        const status = response.statusCode ?? 0;
+        if (status === 200) return await read(response);
+        problem = `status ${status}${messageOf(await textOf(response))}`;
+        if (!RETRIED.includes(status)) delayMs = undefined;
+        const seconds = Number(headerOf(response, 'retry-after'));
+        if (delayMs !== undefined && seconds > 0) {
+          delayMs = Math.min(seconds, MAX_RETRY_AFTER_SECONDS) * 1_000;
+        }
+      } catch {
+        // Tried again.
+      }
+      if (delayMs === undefined) throw new Failure(`${this.#url.origin}/api/v2${path}: ${problem}`);
+      await pause(delayMs);
+    }
+  }
+
+  /** Redirects are not followed: they would take the token along. */
+  #send(path: string, body?: string): Promise<http.IncomingMessage> {
+    const base = this.#url.href.replace(/\/+$/, '');
+    const { request } = this.#url.protocol === 'https:' ? https : http;
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        `${base}/api/v2${path}`,
+        {
+          method: body === undefined ? 'GET' : 'POST',
+          headers: { TOKEN: this.#token, 'Content-Type': 'application/json' },
+          timeout: SILENCE_MS,
+        },
+        resolve,
+      );
+      sent.on('timeout', () => sent.destroy(new Error('Nothing comes')));
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+}
+
+const isDeleted = (item: unknown): boolean => fieldsOf(item).licenseStatus === 'DELETED';
+
+/** All licenses. DELETED ones are listed apart, but by services that list them with the others. */
+async function* listLicenses(service: Service): AsyncGenerator<unknown> {
+  let hasDeleted = false;
+  for await (const item of service.list('/licenses')) {
+    hasDeleted ||= isDeleted(item);
+    yield item;
+  }
+  if (hasDeleted) return;
+  for await (const item of service.list(DELETED)) if (isDeleted(item)) yield item;
+}
+
+const DELETED = '/licenses?licenseStatus=DELETED';
+
+/** All that a service has. */
+export async function serviceSource(service: Service): Promise<Source> {
+  const counts: Source['counts'] = {};
+  for (const kind of KINDS) {
+    const count = await service.count(`/${kind}`);
+    if (count !== undefined) counts[kind] = count;
+  }
+  if (counts.licenses !== undefined) counts.licenses += (await service.count(DELETED)) ?? 0;
+  return {
+    counts,
+    async *read(kind): AsyncGenerator<SourceItem> {
+      const items = kind === 'licenses' ? listLicenses(service) : service.list(`/${kind}`);
+      for await (const item of items) yield { item, where: `id ${idOf(item) ?? 'unknown'}` };
+    },
+  };
+}

@@ -1,0 +1,729 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { readRootToken } from '../../scripts/root-token.ts';
+import { fileSource } from '../../scripts/transfer/files.ts';
+import type { Kind } from '../../scripts/transfer/kinds.ts';
+import { freePort, newFolder, type RunningService, startService } from './service.ts';
+
+/** npm run import and npm run export, from a file and a service to a service and a file. */
+
+/** `TRANSFER_LICENSES=100000` is a whole shop; that takes minutes. */
+const LICENSES = Number(process.env.TRANSFER_LICENSES ?? 2_000);
+const IS_FULL = LICENSES > 2_000;
+const LONG_MS = 60_000 + LICENSES * 10;
+
+/** All that is held of what is under way; the whole shop would not fit. */
+const HEAP_MEGABYTES = 24;
+const MAX_RSS_MEGABYTES = 160;
+
+const folder = newFolder();
+const at = (name: string): string => join(folder, name);
+let service: RunningService;
+beforeAll(async () => {
+  service = await startService(at('service'));
+});
+afterAll(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** Something in the place of a service. */
+async function listen(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<string> {
+  const server = createServer(answer);
+  servers.push(server);
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${port}`;
+}
+
+interface Ending {
+  code: number | null;
+  output: string;
+  rssMegabytes: number;
+}
+
+interface RunOptions {
+  env?: Record<string, string>;
+  /** To be asked to stop. */
+  onStart?: (stop: () => void) => void;
+}
+
+/** Tells, when the process ends, how much memory it has had at most. */
+const MEMORY_HOOK = `data:text/javascript,process.on("exit",()=>console.error("\\nmaxRSS "+process.resourceUsage().maxRSS))`;
+
+function run(
+  tool: 'import' | 'export',
+  args: readonly string[],
+  { env = {}, onStart }: RunOptions = {},
+): Promise<Ending> {
+  const child = spawn(
+    process.execPath,
+    [
+      `--max-old-space-size=${HEAP_MEGABYTES}`,
+      // Where garbage begins, V8 takes what it likes; this way the process has what it holds.
+      '--max-semi-space-size=2',
+      '--import',
+      MEMORY_HOOK,
+      `scripts/${tool}.ts`,
+      ...args,
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1', ...env } },
+  );
+  let output = '';
+  child.stdout.on('data', (chunk) => (output += chunk));
+  child.stderr.on('data', (chunk) => (output += chunk));
+  onStart?.(() => child.kill('SIGINT'));
+  return new Promise((resolve) =>
+    child.on('close', (code) => {
+      const rssMegabytes = Number(/maxRSS (\d+)/.exec(output)?.[1]) / 1024;
+      resolve({ code, output: output.replace(/\nmaxRSS \d+\n$/, ''), rssMegabytes });
+    }),
+  );
+}
+
+const imports = (args: readonly string[], options?: RunOptions) =>
+  run('import', ['--to', service.address, ...args], options);
+const exports = (file: string, options?: RunOptions) =>
+  run('export', [at(file), '--from', service.address], options);
+
+/** What the table at the end says of a kind: created, unchanged, kept, refused. */
+const countsIn = (output: string, kind: string): number[] =>
+  (new RegExp(`^${kind} +(.*)$`, 'm').exec(output)?.[1] ?? '')
+    .split(/ +/)
+    .map((count) => Number(count.replaceAll(',', '')));
+
+async function api(path: string, body?: object): Promise<Response> {
+  return fetch(`${service.address}/api${path}`, {
+    method: body ? 'POST' : 'GET',
+    headers: { TOKEN: readRootToken() ?? '' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+}
+
+type Fields = Record<string, unknown>;
+
+async function licenseWith(key: string): Promise<Fields> {
+  const answer = await api(`/v2/licenses/by-license-key/${encodeURIComponent(key)}`);
+  const license: Fields = JSON.parse(await answer.text());
+  return license;
+}
+
+async function totals(): Promise<Record<string, string | null>> {
+  const kinds = ['products', 'customers', 'licenses', 'blacklists'];
+  const answers = await Promise.all(kinds.map((kind) => api(`/v2/${kind}?limit=1`)));
+  return Object.fromEntries(
+    kinds.map((kind, index) => [kind, answers[index]?.headers.get('X-Total-Count') ?? null]),
+  );
+}
+
+const write = (name: string, text: string): string => {
+  writeFileSync(at(name), text);
+  return at(name);
+};
+
+const lines = (items: readonly object[]): string =>
+  items.map((item) => `${JSON.stringify(item)}\n`).join('');
+
+const timeOf = (n: number): string =>
+  `2019-05-06T07:08:09.${String(n % 1000).padStart(3, '0')}+00:00`;
+
+const productOf = (id: number, fields: Fields = {}): Fields => ({
+  id,
+  name: `Product ${id}`,
+  description: '',
+  productType: 'OTHER',
+  productTypeOther: '',
+  createdDate: timeOf(id),
+  updatedDate: timeOf(id + 1),
+  defaultMaxIPs: 5,
+  defaultMaxHWIDs: 5,
+  roleId: null,
+  purchaseRoleId: null,
+  url: null,
+  imageUrl: null,
+  ...fields,
+});
+
+const customerOf = (id: number): Fields => ({
+  id,
+  firstName: `Ada ${id}`,
+  lastName: null,
+  username: null,
+  email: `ada.${id}@shop.example`,
+  phoneNumber: null,
+  profilePictureUrl: null,
+  passwordHash: null,
+  role: null,
+  status: null,
+  createdAt: timeOf(id),
+  lastLoginAt: null,
+  chatId: `28049724271493${id}`,
+  chatUsername: `ada${id}`,
+  chatAvatarUrl: null,
+  chatAccessToken: null,
+  chatRefreshToken: null,
+  chatTokenExpiry: null,
+  platformAId: String(id),
+  platformAUsername: null,
+  platformBId: null,
+  platformBUsername: null,
+  platformCId: null,
+  platformCUsername: null,
+  marketAId: null,
+  marketAUsername: null,
+  marketBId: null,
+  marketBUsername: null,
+});
+
+const STATES = ['ACTIVE', 'DEACTIVATED', 'ACTIVE', 'EXPIRED', 'ACTIVE', 'DELETED', 'ACTIVE'];
+const PRODUCTS = 7;
+const FIRST_PRODUCT = 600;
+const CUSTOMERS = Math.ceil(LICENSES / 3);
+const NOTES = 'Bought in the summer sale. '.repeat(IS_FULL ? 2 : 300);
+
+function licenseOf(id: number): Fields {
+  const owner = 1 + (id % CUSTOMERS);
+  const productId = FIRST_PRODUCT + (id % PRODUCTS);
+  const licenseStatus = STATES[id % STATES.length];
+  const isExpired = licenseStatus === 'EXPIRED';
+  const isTemporary = isExpired || id % 4 === 0;
+  return {
+    id,
+    licenseKey: `Key-${id}`,
+    productId,
+    productIdString: String(productId),
+    licenseType: isTemporary ? 'TEMPORARY' : 'PERMANENT',
+    licensePlatform: 'PLATFORM_A',
+    licensePlatformOther: '',
+    ownerPlatformId: String(owner),
+    createdDate: timeOf(id),
+    updatedDate: timeOf(id * 7),
+    expiryDate: isTemporary ? `20${isExpired ? 20 : 99}-01-01T00:00:00.000+00:00` : null,
+    maxIPs: (id % 4) - 1,
+    maxHWIDs: 1,
+    totalRequests: id,
+    ownerChatId: `28049724271493${owner}`,
+    ownerChatUsername: `ada${owner}`,
+    licenseStatus,
+    hwids: [`hw ${id}`],
+    ips:
+      id % 3 === 0
+        ? []
+        : [
+            `10.${id >> 16}.${(id >> 8) & 255}.${id & 255}`,
+            `2001:db8::${(1 + (id % 60_000)).toString(16)}`,
+          ],
+    notes: NOTES,
+    customer: customerOf(owner),
+  };
+}
+
+const blacklistOf = (id: number): Fields => ({
+  id,
+  licenseDataType: 'HWID',
+  data: `cracked ${id}`,
+  isForAllProducts: id % 2 === 0,
+  productId: id % 2 === 0 ? null : FIRST_PRODUCT,
+  reason: 'Leaked',
+  createdAt: timeOf(id),
+  updatedAt: timeOf(id),
+});
+
+const BLACKLISTS = 150;
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+
+/** A shop as an export has it, a line after the other. */
+function* shopLines(): Generator<string> {
+  const isDeleted = (id: number) => STATES[id % STATES.length] === 'DELETED';
+  for (let n = 0; n < PRODUCTS; n++) yield lines([{ product: productOf(FIRST_PRODUCT + n) }]);
+  for (const id of numbers(CUSTOMERS)) yield lines([{ customer: customerOf(id) }]);
+  for (const deleted of [false, true]) {
+    for (const id of numbers(LICENSES)) {
+      if (isDeleted(id) === deleted) yield lines([{ license: licenseOf(id) }]);
+    }
+  }
+  for (const id of numbers(BLACKLISTS)) yield lines([{ blacklist: blacklistOf(id) }]);
+  const end = { products: PRODUCTS, customers: CUSTOMERS, licenses: LICENSES };
+  yield lines([{ end: { ...end, blacklists: BLACKLISTS } }]);
+}
+
+/** The service behind something that may keep a request or its answer from it. */
+const disturbed = (
+  disturb: (request: IncomingMessage, nth: number) => 'none' | 'busy' | 'lost' | 'cut',
+): Promise<string> => {
+  let requests = 0;
+  return listen(async (request, response) => {
+    const fault = disturb(request, ++requests);
+    const body: Buffer[] = [];
+    for await (const chunk of request) body.push(chunk);
+    if (fault === 'busy') {
+      response.writeHead(503).end('<html>Busy</html>');
+      return;
+    }
+    const answer = await fetch(`${service.address}${request.url}`, {
+      method: request.method ?? 'GET',
+      headers: { TOKEN: String(request.headers.token) },
+      ...(request.method === 'POST' && { body: Buffer.concat(body) }),
+    });
+    const text = await answer.text();
+    if (fault === 'lost') {
+      request.socket.destroy();
+      return;
+    }
+    response.writeHead(answer.status, { 'Content-Length': Buffer.byteLength(text) });
+    response.write(text.slice(0, fault === 'cut' ? text.length * 0.6 : undefined));
+    if (fault === 'cut') setTimeout(() => request.socket.destroy(), 50);
+    else response.end();
+  });
+};
+
+describe('a shop', () => {
+  it(
+    'is as it was after an import and an export, and each holds little of it',
+    async () => {
+      const shop = at('shop.jsonl');
+      const file: string[] = [];
+      writeFileSync(shop, '');
+      for (const line of shopLines()) {
+        file.push(line);
+        if (file.length === 1_000) writeFileSync(shop, file.splice(0).join(''), { flag: 'a' });
+      }
+      writeFileSync(shop, file.join(''), { flag: 'a' });
+
+      // Cut off in the middle: the first half comes through.
+      let stop = () => undefined as unknown;
+      const half = Math.ceil(LICENSES / 200);
+      const behind = await disturbed((request, nth) => {
+        if (request.method === 'POST' && nth > half) stop();
+        return 'none';
+      });
+      const cut = await run('import', [shop, '--to', behind], {
+        onStart: (kill) => {
+          stop = kill;
+        },
+      });
+      expect(cut.output).toContain('Run the same command again: it does the rest.');
+      expect(cut.code).toBe(130);
+      expect(Number((await totals()).customers)).toBeGreaterThan(0);
+      expect(Number((await totals()).licenses)).toBeLessThan(LICENSES * 0.8);
+
+      const startedAt = performance.now();
+      const first = await imports([shop]);
+      const importedAt = performance.now();
+      expect(first.output).toContain('✓ All of it is there.');
+      expect(first.code).toBe(0);
+      const [created = 0, unchanged = 0, ...others] = countsIn(first.output, 'licenses');
+      expect([created + unchanged, ...others]).toEqual([LICENSES, 0, 0]);
+
+      const second = await exports('again.jsonl');
+      const exportedAt = performance.now();
+      expect(second.code, second.output).toBe(0);
+      expect(second.output).toContain(`${LICENSES.toLocaleString('en')} licenses`);
+      expect(readFileSync(at('again.jsonl')).equals(readFileSync(shop))).toBe(true);
+      expect(statSync(at('again.jsonl')).mode & 0o077).toBe(0);
+
+      for (const { rssMegabytes } of [first, second]) {
+        expect(rssMegabytes).toBeLessThan(MAX_RSS_MEGABYTES);
+      }
+      if (IS_FULL) {
+        const seconds = (ms: number) => `${(ms / 1000).toFixed(0)} s`;
+        console.log(
+          `${LICENSES} licenses, ${(statSync(shop).size / 1e6).toFixed(0)} MB:`,
+          `import ${seconds(importedAt - startedAt)}, ${first.rssMegabytes.toFixed(0)} MB;`,
+          `export ${seconds(exportedAt - importedAt)}, ${second.rssMegabytes.toFixed(0)} MB`,
+        );
+      }
+    },
+    LONG_MS,
+  );
+
+  it('validates with what was bound, right away', async () => {
+    const ask = { licenseKey: 'key-4', productId: FIRST_PRODUCT + 4, hwid: 'hw 4' };
+    const answer = await api('/v1/validate', ask);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      200,
+      { valid: true, totalRequests: 5, maxHWIDs: 1 },
+    ]);
+    expect((await api('/v1/validate', { ...ask, hwid: 'hw 5' })).status).toBe(400);
+  });
+
+  it(
+    'is unchanged by an import from the service itself',
+    async () => {
+      const token = readRootToken() ?? '';
+      const { code, output } = await imports(['--from', service.address], {
+        env: { LICET_FROM_TOKEN: token },
+      });
+      expect(code, output).toBe(0);
+      expect(countsIn(output, 'licenses')).toEqual([0, LICENSES, 0, 0]);
+      expect(countsIn(output, 'customers')).toEqual([0, CUSTOMERS, 0, 0]);
+      expect(output).not.toContain(token);
+    },
+    LONG_MS,
+  );
+});
+
+describe('a faulty network', () => {
+  const product = productOf(9_000);
+  const licenses = numbers(450).map((n) => ({
+    license: { ...licenseOf(n), id: null, licenseKey: `net ${n}`, productId: 9_000 },
+  }));
+
+  it('delays an import, and doubles nothing', async () => {
+    const file = write(
+      'net.jsonl',
+      lines([{ product }, ...licenses, { end: { products: 1, licenses: 450 } }]),
+    );
+    const faults = ['none', 'none', 'busy', 'lost', 'none', 'none', 'busy', 'lost'] as const;
+    const behind = await disturbed((_, nth) => faults[nth] ?? 'none');
+    const { code, output } = await run('import', [file, '--to', behind]);
+    expect(code, output).toBe(0);
+    const [created = 0, unchanged = 0, ...others] = countsIn(output, 'licenses');
+    expect([created + unchanged, ...others]).toEqual([450, 0, 0]);
+    expect(unchanged).toBeGreaterThan(0);
+    const stored = await Promise.all(
+      ['', '?licenseStatus=DELETED'].map((query) => api(`/v2/licenses/by-product-id/9000${query}`)),
+    );
+    const lists = await Promise.all(stored.map((list) => list.text()));
+    expect(lists.map((list) => list.match(/"licenseKey"/g)?.length ?? 0)).toEqual([450 - 64, 64]);
+  });
+
+  it(
+    'delays an export, which reads on where a list broke off',
+    async () => {
+      const whole = await exports('whole.jsonl');
+      expect(whole.code).toBe(0);
+      const cut = new Set<string>();
+      const behind = await disturbed(({ url = '' }) => {
+        const isWhole = !url.includes('limit=1') && !url.includes('after=');
+        if (!isWhole || cut.has(url) || !url.includes('/licenses')) return 'none';
+        cut.add(url);
+        return 'cut';
+      });
+      const { code, output } = await run('export', [at('cut.jsonl'), '--from', behind]);
+      expect(code, output).toBe(0);
+      expect(cut.size).toBe(2);
+      expect(readFileSync(at('cut.jsonl')).equals(readFileSync(at('whole.jsonl')))).toBe(true);
+    },
+    LONG_MS,
+  );
+
+  it('ends an export that cannot go on without a file, and keeps the one that was there', async () => {
+    write('kept.jsonl', 'yesterday');
+    const behind = await listen(({ url = '' }, response) => {
+      if (url.endsWith('/ping')) response.end('pong');
+      else if (url.includes('limit=1')) response.end('[]');
+      else if (url.includes('after=')) response.end('[{"id":1},{"id":2}]');
+      else response.writeHead(200, { 'Content-Length': 100 }).write('[{"id":1},');
+      setTimeout(() => response.destroy(), 50);
+    });
+    const { code, output } = await run('export', [at('kept.jsonl'), '--from', behind]);
+    expect(output).toContain('broke off, and does not go on behind a given id');
+    expect(code).toBe(1);
+    expect(readFileSync(at('kept.jsonl'), 'utf8')).toBe('yesterday');
+    expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+});
+
+describe('another service of the interface', () => {
+  /** It knows no pages and no filters, shows DELETED licenses, and has fields of its own. */
+  const lists: Record<string, object[]> = {
+    products: [{ ...productOf(9_100), defaultMaxIPs: '3', internalId: 'p-1', roleId: null }],
+    customers: [
+      { id: 900_100, email: 'eve@shop.example', passwordHash: '$2b$10$secret', coins: 5 },
+    ],
+    licenses: [
+      {
+        ...{ id: 900_101, licenseKey: 'abc-OLD-1', productId: '9100', licenseType: 'PERMANENT' },
+        ...{ maxIPs: '2', maxHWIDs: null, licenseStatus: 'ACTIVE', totalRequests: null },
+        ...{ ips: ['192.0.2.1', 'Unknown'], hwids: null, notes: null, ownerChatId: 4711 },
+        ...{ createdDate: '2018-01-02T03:04:05Z', updatedDate: null, expiryDate: null },
+        customer: { id: 900_100, email: 'eve@shop.example' },
+      },
+      {
+        ...{ id: 900_102, licenseKey: 'abc-OLD-2', productId: 9_100, licenseType: 'TEMPORARY' },
+        ...{ expiryDate: '2020-01-01T00:00:00', licenseStatus: 'DELETED', seats: 5 },
+      },
+    ],
+    blacklists: [{ id: 1, licenseDataType: 'IP', data: '203.0.113.7', isForAllProducts: true }],
+  };
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const [, kind = ''] = /\/api\/v2\/(\w+)/.exec(request.url ?? '') ?? [];
+    if (request.headers.token !== 'the-old-token') response.writeHead(401).end();
+    else response.end(kind === 'ping' ? 'pong' : JSON.stringify(lists[kind]));
+  };
+  const env = { LICET_FROM_TOKEN: 'the-old-token' };
+
+  it('is brought here, with what is not taken told', async () => {
+    const from = await listen(answer);
+    const { code, output } = await imports(['--from', `${from}/`, '--report', at('other.report')], {
+      env,
+    });
+    expect(code, output).toBe(0);
+    expect(countsIn(output, 'products')).toEqual([1, 0, 0, 0]);
+    expect(countsIn(output, 'licenses')).toEqual([2, 0, 0, 0]);
+    expect(countsIn(output, 'blacklists')).toEqual([1, 0, 0, 0]);
+    expect(output).toContain(
+      'Fields that were not taken: products internalId, customers passwordHash, customers coins, licenses seats',
+    );
+    expect(output).toContain('Created, but not as they were sent: licenses ips (1)');
+    expect(await licenseWith('ABC-old-1')).toMatchObject({
+      ...{ id: 900_101, licenseKey: 'abc-OLD-1', productId: 9_100, maxIPs: 2, maxHWIDs: 5 },
+      ...{ ips: ['192.0.2.1'], ownerChatId: '4711', totalRequests: 0 },
+      createdDate: '2018-01-02T03:04:05.000+00:00',
+      customer: { id: 900_100, email: 'eve@shop.example' },
+    });
+    expect(await licenseWith('abc-OLD-2')).toMatchObject({ licenseStatus: 'DELETED' });
+    const report = readFileSync(at('other.report'), 'utf8').trim().split('\n');
+    expect(report.map((line): unknown => JSON.parse(line))).toContainEqual({
+      ...{ kind: 'licenses', where: 'id 900101', id: 900_101, licenseKey: 'abc-OLD-1' },
+      ...{ outcome: 'created', reason: null, differences: ['ips'], storedId: 900_101 },
+    });
+    expect(statSync(at('other.report')).mode & 0o077).toBe(0);
+  });
+
+  it('is refused with a wrong token, which is not shown', async () => {
+    const from = await listen(answer);
+    for (const token of ['wrong-token', 'wrong token']) {
+      const { code, output } = await imports(['--from', from, '--token', token]);
+      expect(code).not.toBe(0);
+      expect(output).toMatch(/refuses the token|holds what no token has/);
+      expect(output).not.toContain(token);
+    }
+  });
+});
+
+describe('CSV', () => {
+  it('brings licenses with their owners, and is the same the next time', async () => {
+    await api('/v2/import', { kind: 'products', items: [productOf(9_200)] });
+    const file = write(
+      'licenses.csv',
+      [
+        '\uFEFFlicenseKey,productId,licenseType,expiryDate,maxIPs,ips,hwids,notes, customer.email ,customer.firstName,seats',
+        'CSV-1,9200,TEMPORARY,2031-01-31,2,192.0.2.1; 2001:db8::1,disk 7;disk 8,"Two\nlines, ""quoted""",Bob@shop.example,Bob,',
+        'CSV-2,9200,PERMANENT,,,,,,,,3',
+        '',
+      ].join('\r\n'),
+    );
+    for (const expected of [
+      [2, 0, 0, 0],
+      [0, 2, 0, 0],
+    ]) {
+      const { code, output } = await imports([file, '--kind', 'licenses']);
+      expect(code, output).toBe(0);
+      expect(countsIn(output, 'licenses')).toEqual(expected);
+      expect(output).toContain('licenses seats');
+    }
+    expect(await licenseWith('csv-1')).toMatchObject({
+      expiryDate: '2031-01-31T00:00:00.000+00:00',
+      maxIPs: 2,
+      maxHWIDs: 5,
+      ips: ['192.0.2.1', '2001:db8::1'],
+      hwids: ['disk 7', 'disk 8'],
+      notes: 'Two\nlines, "quoted"',
+      customer: { firstName: 'Bob', email: 'Bob@shop.example' },
+    });
+  });
+});
+
+describe('JSON', () => {
+  it('brings all kinds, in any order', async () => {
+    const file = write(
+      'shop.json',
+      JSON.stringify({
+        about: [{ nested: [1] }],
+        blacklists: [{ licenseDataType: 'HWID', data: 'json', isForAllProducts: true }],
+        licenses: [{ licenseKey: 'json-1', productId: 9_300, licenseType: 'PERMANENT' }],
+        products: [productOf(9_300)],
+      }),
+    );
+    const { code, output } = await imports([file]);
+    expect(code, output).toBe(0);
+    expect(countsIn(output, 'licenses')).toEqual([1, 0, 0, 0]);
+    const list = write(
+      'list.json',
+      '[{"licenseKey":"json-2","productId":9300,"licenseType":"PERMANENT"}]',
+    );
+    expect((await imports([list, '--kind', 'licenses'])).code).toBe(0);
+    expect(await licenseWith('json-2')).toMatchObject({ productId: 9_300 });
+  });
+});
+
+describe('what is refused', () => {
+  it('is told with its line, and with the reason; the others are imported', async () => {
+    const key = 'SECRET-KEY-1';
+    await api('/v2/import', { kind: 'products', items: [productOf(9_400), productOf(9_401)] });
+    const bad = numbers(30).map((n) => ({
+      license: { licenseKey: `SECRET-${n}`, productId: 9_401, licenseType: 'FOREVER' },
+    }));
+    const items = [
+      { product: { ...productOf(9_400), name: 'Mine', createdDate: timeOf(1) } },
+      { license: { licenseKey: key, productId: 9_400, licenseType: 'PERMANENT' } },
+      { blacklist: { licenseDataType: 'HWID', data: 'x', productId: '9400' } },
+      { license: { licenseKey: 'fine', productId: 9_401, licenseType: 'PERMANENT' } },
+      { license: { licenseKey: 'long', productId: 9_401, notes: 'x'.repeat(1_000_000) } },
+      ...bad,
+    ];
+    const file = write(
+      'bad.jsonl',
+      lines([...items, { end: { products: 1, licenses: 33, blacklists: 1 } }]),
+    );
+    const report = at('bad.report');
+    const { code, output } = await imports([file, '--report', report]);
+    expect(code).toBe(1);
+    expect(output).toContain('✗ products, line 1: id is that of another product, "Product 9400"');
+    expect(output).toContain('✗ licenses, line 2, license SECR…: product 9400 was refused');
+    expect(output).toContain('✗ licenses, line 5, license long…: it is over 1 MB');
+    expect(output).toContain('licenseType must be one of TEMPORARY, PERMANENT');
+    expect(output).toContain('✗ 34 refused; the reasons are above.');
+    expect(output.match(/^✗ .*line \d+/gm)).toHaveLength(20);
+    expect(output).not.toContain('SECRET');
+    expect(countsIn(output, 'licenses')).toEqual([1, 0, 0, 32]);
+
+    const reported = readFileSync(report, 'utf8').trim().split('\n');
+    expect(reported).toHaveLength(34);
+    expect(reported.map((line): unknown => JSON.parse(line))).toContainEqual({
+      ...{ kind: 'licenses', where: 'line 2', licenseKey: key, outcome: 'refused' },
+      ...{ reason: 'product 9400 was refused', differences: [], storedId: null },
+    });
+    expect(await licenseWith(key)).toMatchObject({ message: 'License not found' });
+    expect(await licenseWith('fine')).toMatchObject({ productId: 9_401 });
+  });
+});
+
+describe('a command that is wrong, or has nothing good to import', () => {
+  const good = lines([{ product: productOf(9_500) }]);
+  const product = JSON.stringify(productOf(9_500));
+  const files: Record<string, string> = {
+    'cut.jsonl': good,
+    'count.jsonl': `${good}{"end":{"products":2}}\n`,
+    'behind.jsonl': `{"end":{}}\n${good}`,
+    'half.jsonl': `${good}{"licen`,
+    'middle.jsonl': `${good}{"licen\n${good}{"end":{"products":2}}\n`,
+    'other.jsonl': `${product}\n{"end":{}}\n`,
+    'long.jsonl': `{"product":"${'x'.repeat(2_000_000)}"}`,
+    'cut.json': `{"products":[${product}`,
+    'none.json': '{"shop":[]}',
+    'list.json': `[${product}]`,
+    'object.json': `{"products":${product}}`,
+    'bad.csv': 'licenseKey,productId\na,1\nb\n',
+    'quote.csv': 'licenseKey,productId\n"a,1\n',
+    'shop.xml': '<shop/>',
+    'fine.jsonl': `${good}{"end":{"products":1}}\n`,
+  };
+
+  const cases: [file: string, kind: Kind | undefined, isPartial: boolean, problem: string][] = [
+    ['cut.jsonl', undefined, false, 'cut.jsonl has no last line that counts'],
+    ['count.jsonl', undefined, false, 'has 1 products, and its last line says 2'],
+    ['behind.jsonl', undefined, false, 'something comes behind its last line'],
+    ['half.jsonl', undefined, false, 'line 2 is not like {"license":{…}}'],
+    ['middle.jsonl', undefined, true, 'line 2 is not like'],
+    ['other.jsonl', undefined, false, 'line 1 is not like'],
+    ['long.jsonl', undefined, false, 'a line is over 1 MiB'],
+    ['cut.json', undefined, false, 'it ends too early. Nothing was imported'],
+    ['none.json', undefined, false, 'none.json has nothing to import'],
+    ['list.json', undefined, false, 'list.json has nothing to import'],
+    ['object.json', undefined, false, 'products is no list'],
+    ['object.json', 'products', false, 'it is no list'],
+    ['bad.csv', 'licenses', false, 'Invalid Record Length'],
+    ['quote.csv', 'licenses', false, 'Quote Not Closed'],
+    ['bad.csv', undefined, false, 'does not say what it has: say it with --kind'],
+    ['cut.jsonl', 'products', false, '--kind is not for'],
+    ['shop.xml', undefined, false, 'shop.xml must end with .jsonl, .ndjson, .json, .csv'],
+    ['nowhere.jsonl', undefined, false, 'There is no file'],
+  ];
+  it.each(cases)('%s, kind %s, partial %s, is refused before it is imported', async (...args) => {
+    const [name, kind, isPartial, problem] = args;
+    if (files[name] !== undefined) write(name, files[name]);
+    await expect(fileSource({ file: at(name), kind, isPartial })).rejects.toThrow(problem);
+  });
+
+  it.each([
+    [['half.jsonl'], 1, 'half.jsonl: line 2 is not like {"license":{…}}. Nothing was imported.'],
+    [['nowhere.jsonl'], 2, 'There is no file'],
+    [['cut.jsonl', '--kind', 'keys'], 2, '--kind must be products, customers'],
+    [['cut.jsonl', 'half.jsonl'], 2, 'Give one FILE, or --from URL'],
+    [['cut.jsonl', '--form', 'x'], 2, "Unknown option '--form'"],
+    [['cut.jsonl', '--token', 'x'], 2, '--token is for --from'],
+    [['--from', 'localhost:8787', '--token', 'x'], 2, '--from must be an address such as'],
+    [['--from', 'http://localhost:1'], 2, 'There is no token: give it in LICET_FROM_TOKEN'],
+    [['--from', 'http://localhost:1', '--token', 'x'], 1, 'Nothing answers at http://localhost:1'],
+    [['fine.jsonl', '--to', 'https://license.example'], 2, 'There is no token: give it in LICET_T'],
+    [['fine.jsonl', '--to', 'http://localhost:1'], 1, 'Nothing answers at http://localhost:1.'],
+  ] as [string[], number, string][])('%j ends with %i', async (args, code, message) => {
+    const named = args.map((arg) => {
+      if (files[arg] !== undefined) write(arg, files[arg]);
+      return arg.endsWith('.jsonl') ? at(arg) : arg;
+    });
+    const before = await totals();
+    const ending = await imports(named);
+    expect(ending.output).toContain(message);
+    expect(ending.code).toBe(code);
+    expect(await totals()).toEqual(before);
+  });
+
+  it('to a service that does not take it', async () => {
+    const file = write('fine.jsonl', files['fine.jsonl'] ?? '');
+    for (const status of [401, 403, 302]) {
+      const to = await listen(({ url = '' }, response) => {
+        if (url.endsWith('/ping') && status !== 401) response.end('pong');
+        else response.writeHead(status, { Location: '/elsewhere' }).end('{"message":"Why not"}');
+      });
+      const { code, output } = await run('import', [file, '--to', to], {
+        env: { LICET_TOKEN: 'a-token' },
+      });
+      expect(output).toMatch(
+        status === 401 ? /refuses the token/ : new RegExp(`${status}: Why not`),
+      );
+      expect(output).not.toContain('a-token');
+      expect(code).toBe(1);
+    }
+  });
+
+  it('takes of a file that is cut off what is there, with --partial', async () => {
+    const before = await totals();
+    write('half.jsonl', files['half.jsonl'] ?? '');
+    expect((await imports([at('half.jsonl'), '--partial', '--dry-run'])).code).toBe(0);
+    expect(await totals()).toEqual(before);
+    expect((await imports([at('half.jsonl'), '--partial'])).code).toBe(0);
+    expect(Number((await totals()).products)).toBe(Number(before.products) + 1);
+    write('cut.json', files['cut.json'] ?? '');
+    const { output } = await imports([at('cut.json'), '--partial']);
+    expect(countsIn(output, 'products')).toEqual([0, 1, 0, 0]);
+  });
+
+  it.each([
+    [['a', 'b'], 2, 'Give one FILE'],
+    [['/nowhere/a.jsonl'], 1, 'no such file or directory'],
+    [['a.jsonl', '--all'], 2, "Unknown option '--all'"],
+  ] as [string[], number, string][])(
+    'of an export: %j ends with %i',
+    async (args, code, message) => {
+      const ending = await run('export', [...args, '--from', service.address]);
+      expect(ending.output).toContain(message);
+      expect(ending.code).toBe(code);
+      expect(existsSync('a.jsonl')).toBe(false);
+    },
+  );
+});
+
+it('explain themselves with --help', async () => {
+  for (const tool of ['import', 'export'] as const) {
+    const { code, output } = await run(tool, ['--help']);
+    expect(code).toBe(0);
+    expect(output).toContain(`npm run ${tool} -- FILE [options]`);
+  }
+});
