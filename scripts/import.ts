@@ -24,7 +24,7 @@ keys, bindings, dates and states. What is there already stays as it is; so it ca
   --kind KIND    what a .csv file, or a list in a .json file, has: ${KINDS.join(', ')}
   --dry-run      checks everything and changes nothing
   --report FILE  writes all that was refused, kept or stored otherwise, and why
-  --partial      takes what is there of a file that is cut off
+  --partial      takes what is there of a .jsonl or .json file that is cut off
   --help         this text
 
 Exit status: 0 all is well, 1 something was refused or failed, 2 the command is wrong.`;
@@ -85,7 +85,11 @@ async function run(): Promise<void> {
   const target = new Service(url, ownToken(url));
   const source = await openSource(args);
   await target.check();
-  const report = new Report(args.report === undefined ? undefined : fileAt(args.report));
+  const reportFile = args.report === undefined ? undefined : fileAt(args.report);
+  if (reportFile !== undefined && args.files.some((name) => fileAt(name) === reportFile)) {
+    throw misuse('--report would write over the FILE.');
+  }
+  const report = new Report(reportFile);
   hasBegun = !args['dry-run'];
   await new Import(source, target, report, args['dry-run']).run();
   hasBegun = false;
@@ -93,7 +97,9 @@ async function run(): Promise<void> {
   const dry = args['dry-run'] ? ' Nothing was changed: it was a dry run.' : '';
   const refused = report.refused.toLocaleString('en');
   if (report.refused > 0) throw new Failure(`${refused} refused; the reasons are above.${dry}`);
-  done(args['dry-run'] ? `All of it can be imported.${dry}` : 'All of it is there.');
+  const kept =
+    report.kept > 0 ? ` ${report.kept.toLocaleString('en')} with other values, which stay.` : '';
+  done(args['dry-run'] ? `All of it can be imported.${dry}${kept}` : `All of it is there.${kept}`);
 }
 
 process.on('SIGINT', () => fail(`Stopped.${hasBegun ? ` ${AGAIN}` : ''}`, 130));

@@ -80,13 +80,16 @@ async function* readJsonLines({ file, isPartial }: FileOptions): AsyncGenerator<
 }
 
 async function* readJson({ file, kind, isPartial }: FileOptions): AsyncGenerator<Piece> {
-  const paths = kind ? ['$.*'] : KINDS.map((name) => `$.${name}.*`);
+  const paths = kind ? ['$.*'] : ['$.*.*'];
   try {
     for await (const { keys, value } of findInJson(createReadStream(file), paths)) {
       const [name, index] = kind ? [kind, keys[0]] : keys;
-      if (typeof index !== 'number' || typeof name !== 'string' || !isKind(name)) {
-        throw new Failure(kind ? 'it is no list' : `${name} is no list`);
+      const isInList = typeof index === 'number';
+      if (typeof name !== 'string' || !isKind(name)) {
+        if (!isInList) continue;
+        throw new Failure(`${name} is none of ${KINDS.join(', ')}`);
       }
+      if (!isInList) throw new Failure(kind ? 'it is no list' : `${name} is no list`);
       yield { kind: name, item: value, where: `${name}[${index}]` };
     }
   } catch (error) {
@@ -114,13 +117,24 @@ function rowToItem(row: Readonly<Record<string, string>>): object {
   return Object.keys(customer).length > 0 ? { ...item, customer } : item;
 }
 
+/** @throws where a column would hide another one, or all are one */
+function columnsOf(header: readonly string[]): string[] {
+  const names = header.map((name) => name.trim());
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) throw new Failure(`it has the column ${twice} twice`);
+  if (names.length === 1 && /[;\t]/.test(names.join())) {
+    throw new Failure('its columns are not separated by commas');
+  }
+  return names;
+}
+
 async function* readCsv({ file, kind }: FileOptions): AsyncGenerator<Piece> {
   if (!kind)
     throw misuse(`${file} does not say what it has: say it with --kind ${KINDS.join('|')}`);
   const rows = createReadStream(file).pipe(
     parse({
       bom: true,
-      columns: (names: string[]) => names.map((name) => name.trim()),
+      columns: columnsOf,
       info: true,
       skip_empty_lines: true,
       max_record_size: MAX_PIECE_BYTES,

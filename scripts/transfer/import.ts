@@ -37,20 +37,29 @@ async function* batchesOf(items: AsyncIterable<Prepared>): AsyncGenerator<Batch>
   if (batch.length > 0) yield batch;
 }
 
-/** Works on several at a time, and takes the next one only when there is room. */
+/**
+ * Works on several at a time, and takes the next one only when there is room; none after a failure.
+ *
+ * @throws the first failure, whatever was waited for when it came
+ */
 async function inParallel<Item>(
   items: AsyncIterable<Item>,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const running = new Set<Promise<void>>();
+  const failures: unknown[] = [];
   for await (const item of items) {
-    const task = work(item).finally(() => running.delete(task));
-    // Whoever waits for it is told of its failure.
-    task.catch(() => undefined);
+    const task = work(item)
+      .catch((error) => {
+        failures.push(error);
+      })
+      .finally(() => running.delete(task));
     running.add(task);
     if (running.size === PARALLEL) await Promise.race(running);
+    if (failures.length > 0) break;
   }
   await Promise.all(running);
+  if (failures.length > 0) throw failures[0];
 }
 
 export class Import {

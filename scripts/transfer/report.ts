@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createWriteStream, openSync, type WriteStream } from 'node:fs';
+import { createWriteStream, fchmodSync, openSync, type WriteStream } from 'node:fs';
 import { styleText } from 'node:util';
 import type { Operations } from '../../packages/client/src/types.ts';
 import { done, misuse } from '../terminal.ts';
@@ -35,8 +35,10 @@ const shortened = (key: unknown): string =>
 
 function openReport(name: string): WriteStream {
   try {
-    // It has whole license keys: it is for its owner alone.
-    return createWriteStream(name, { fd: openSync(name, 'w', 0o600) });
+    // It has whole license keys: it is for its owner alone, also where it was there.
+    const fd = openSync(name, 'w', 0o600);
+    fchmodSync(fd, 0o600);
+    return createWriteStream(name, { fd });
   } catch {
     throw misuse(`${name} cannot be written.`);
   }
@@ -57,6 +59,11 @@ export class Report {
 
   get refused(): number {
     return this.#refused;
+  }
+
+  /** How many were here with other values. */
+  get kept(): number {
+    return KINDS.reduce((sum, kind) => sum + (this.#counts.get(`${kind} kept`) ?? 0), 0);
   }
 
   ignore(kind: Kind, names: readonly string[]): void {

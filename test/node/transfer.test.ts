@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../scripts/root-token.ts';
 import { fileSource } from '../../scripts/transfer/files.ts';
-import type { Kind } from '../../scripts/transfer/kinds.ts';
+import { Import } from '../../scripts/transfer/import.ts';
+import type { Kind, Source } from '../../scripts/transfer/kinds.ts';
+import { Report } from '../../scripts/transfer/report.ts';
+import { Service } from '../../scripts/transfer/service.ts';
 import { freePort, newFolder, type RunningService, startService } from './service.ts';
 
 /** npm run import and npm run export, from a file and a service to a service and a file. */
@@ -544,7 +547,7 @@ describe('JSON', () => {
     const file = write(
       'shop.json',
       JSON.stringify({
-        about: [{ nested: [1] }],
+        about: { nested: [1] },
         blacklists: [{ licenseDataType: 'HWID', data: 'json', isForAllProducts: true }],
         licenses: [{ licenseKey: 'json-1', productId: 9_300, licenseType: 'PERMANENT' }],
         products: [productOf(9_300)],
@@ -617,6 +620,9 @@ describe('a command that is wrong, or has nothing good to import', () => {
     'long.jsonl': `{"product":"${'x'.repeat(2_000_000)}"}`,
     'cut.json': `{"products":[${product}`,
     'none.json': '{"shop":[]}',
+    'misspelt.json': `{"products":[${product}],"licences":[{}]}`,
+    'twice.csv': 'licenseKey,licenseKey,productId\na,b,1\n',
+    'semicolon.csv': 'licenseKey;productId\na;1\n',
     'list.json': `[${product}]`,
     'object.json': `{"products":${product}}`,
     'bad.csv': 'licenseKey,productId\na,1\nb\n',
@@ -635,6 +641,9 @@ describe('a command that is wrong, or has nothing good to import', () => {
     ['long.jsonl', undefined, false, 'a line is over 1 MiB'],
     ['cut.json', undefined, false, 'it ends too early. Nothing was imported'],
     ['none.json', undefined, false, 'none.json has nothing to import'],
+    ['misspelt.json', undefined, false, 'licences is none of products, customers, licenses'],
+    ['twice.csv', 'licenses', false, 'it has the column licenseKey twice'],
+    ['semicolon.csv', 'licenses', false, 'its columns are not separated by commas'],
     ['list.json', undefined, false, 'list.json has nothing to import'],
     ['object.json', undefined, false, 'products is no list'],
     ['object.json', 'products', false, 'it is no list'],
@@ -656,6 +665,7 @@ describe('a command that is wrong, or has nothing good to import', () => {
     [['nowhere.jsonl'], 2, 'There is no file'],
     [['cut.jsonl', '--kind', 'keys'], 2, '--kind must be products, customers'],
     [['cut.jsonl', 'half.jsonl'], 2, 'Give one FILE, or --from URL'],
+    [['fine.jsonl', '--report', 'fine.jsonl'], 2, '--report would write over the FILE'],
     [['cut.jsonl', '--form', 'x'], 2, "Unknown option '--form'"],
     [['cut.jsonl', '--token', 'x'], 2, '--token is for --from'],
     [['--from', 'localhost:8787', '--token', 'x'], 2, '--from must be an address such as'],
@@ -673,6 +683,34 @@ describe('a command that is wrong, or has nothing good to import', () => {
     expect(ending.output).toContain(message);
     expect(ending.code).toBe(code);
     expect(await totals()).toEqual(before);
+  });
+
+  it('ends with a failure also while it waits for its source', async () => {
+    let batches = 0;
+    const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
+    const to = await listen((request, response) => {
+      request.resume();
+      if (++batches === 1) {
+        response.writeHead(403).end('{"message":"Why not"}', fail);
+        return;
+      }
+      const results = Array(100).fill({ outcome: 'created', id: 1, differences: [], reason: null });
+      response.end(JSON.stringify({ results, ignoredFields: [] }));
+    });
+    const source: Source = {
+      counts: {},
+      async *read(kind) {
+        if (kind !== 'products') return;
+        for (let n = 1; n <= 201; n++) {
+          // The failure comes when nobody but this is waited for.
+          if (n === 102) await failed.then(() => expect.poll(() => batches).toBe(1));
+          yield { item: productOf(n), where: `line ${n}` };
+        }
+      },
+    };
+    const target = new Service(new URL(to), 'a-token');
+    const failing = new Import(source, target, new Report(undefined), false).run();
+    await expect(failing).rejects.toThrow('403: Why not');
   });
 
   it('to a service that does not take it', async () => {
