@@ -19,7 +19,8 @@ export default defineConfig({
               // The optional queue, for the tests that take it: the Worker itself runs without.
               queueProducers: { TEST_RECORDS: { queueName: 'records' } },
               queueConsumers: {
-                records: { maxBatchTimeout: 0.05, maxRetries: 2, deadLetterQueue: 'dead' },
+                records: { maxBatchTimeout: 0.05, maxRetries: 0, deadLetterQueue: 'dead' },
+                dead: { maxBatchTimeout: 1 },
               },
             },
           })),

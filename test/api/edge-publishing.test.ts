@@ -12,7 +12,7 @@ import {
 } from '../support/client';
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
-import { isAllPublished, kvKeyOf, sha256Hex } from '../support/published';
+import { isAllPublished, kvKeyOf, settleLog, sha256Hex } from '../support/published';
 import { askFor, tidyUpAfterEach } from '../support/shop';
 import {
   newIsolateInTouch,
@@ -31,23 +31,13 @@ let isolate: WatchedIsolate;
 beforeEach(async () => {
   clock = takeClock();
   // Each begins with nothing published, and a log in which there is nothing to do.
-  await settleByHand();
+  await settleLog();
   for (const { name } of (await env.SNAPSHOTS.list()).keys) await env.SNAPSHOTS.delete(name);
   isolate = newWatchedIsolate();
   product = await createProduct();
 });
 
 tidyUpAfterEach();
-
-/** Makes the log what it is in a shop that has run for a while. */
-const settleByHand = () =>
-  env.DB.batch([
-    env.DB.prepare('update changes set published_revision = revision, published_at = null'),
-    env.DB.prepare(
-      `delete from changes
-       where subject <> 'blacklist' and seq < (select max(seq) from changes)`,
-    ),
-  ]);
 
 /** All that KV holds. */
 async function published(): Promise<Record<string, unknown>> {
@@ -563,7 +553,7 @@ describe('a database that is set back', () => {
     await isAllPublished();
     await newLicense();
     // The log has forgotten it: no news can tell.
-    await settleByHand();
+    await settleLog();
     const setBack = await remember();
     await change('DELETE', `/tokens/${id}`);
     await setBack();

@@ -1,11 +1,5 @@
-import {
-  createExecutionContext,
-  createMessageBatch,
-  getQueueResult,
-  waitOnExecutionContext,
-} from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Answered } from '../../src/edge/edge';
 import worker from '../../src/index';
 import { withIdentity } from '../../src/requests/write';
@@ -21,6 +15,7 @@ import {
 import { captureConsole } from '../support/console';
 import { spyOnDatabase } from '../support/d1-spy';
 import { unreachable } from '../support/faults';
+import { deliver } from '../support/queue';
 
 /** With the optional queue, records take it, and nothing else is different (1.6). */
 
@@ -28,6 +23,10 @@ let product: Product;
 
 beforeAll(async () => {
   product = await createProduct();
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
 });
 
 const newLicense = () => createLicense({ productId: product.id, maxIPs: -1, maxHWIDs: -1 });
@@ -47,25 +46,6 @@ const answered = (license: License): Answered => ({
   ),
   basis: { key: license.licenseKey, id: license.id, revision: 1 },
 });
-
-/** Hands messages to the Worker, as the queue does; which of them are to come again. */
-async function deliver(bodies: readonly unknown[], bindings: Partial<Env> = {}): Promise<string[]> {
-  const batch = createMessageBatch(
-    'records',
-    bodies.map((body, index) => ({
-      id: String(index),
-      timestamp: new Date(),
-      attempts: 1,
-      body: structuredClone(body),
-    })),
-  );
-  const context = createExecutionContext();
-  await worker.queue(batch, { ...env, ...bindings }, context);
-  const { retryMessages, explicitAcks } = await getQueueResult(batch, context);
-  await waitOnExecutionContext(context);
-  expect(explicitAcks.length + retryMessages.length).toBe(bodies.length);
-  return retryMessages.map(({ msgId }) => msgId);
-}
 
 describe('a validation', () => {
   it('is answered at once, and its record comes through the queue', async () => {
@@ -116,11 +96,42 @@ describe('a message', () => {
   it('comes again when it cannot be written, and does not keep the others up', async () => {
     const lines = captureConsole();
     const license = await newLicense();
-    expect(await deliver([{ not: 'records' }, [answered(license)]])).toEqual(['0']);
+    expect(await deliver([{ not: 'records' }, [answered(license)]])).toMatchObject([{ index: 0 }]);
     await historyOf({ licenseKey: license.licenseKey }, 1);
     const other = await newLicense();
-    expect(await deliver([[answered(other)]], { DB: unreachable(env.DB) })).toEqual(['0']);
+    const unwritten = await deliver([[answered(other)]], { DB: unreachable(env.DB) });
+    expect(unwritten).toMatchObject([{ index: 0 }]);
     expect((await getLicense(other.id)).totalRequests).toBe(0);
     expect(lines.join()).not.toContain(other.licenseKey);
+  });
+
+  it('comes again later each time, within an hour', async () => {
+    captureConsole();
+    const message = [answered(await newLicense())];
+    const delays = [1, 2, 3, 20].map(async (attempts) => {
+      const [redelivery] = await deliver([message], { DB: unreachable(env.DB) }, attempts);
+      return redelivery?.delaySeconds;
+    });
+    expect(await Promise.all(delays)).toEqual([10, 20, 40, 3_600]);
+  });
+
+  it('that cannot be written at all is whole in the dead-letter queue', async () => {
+    captureConsole();
+    const received = vi.spyOn(worker, 'queue');
+    const queues = () => received.mock.calls.map(([{ queue }]) => queue);
+    const license = await newLicense();
+    await env.DB.prepare('alter table requests rename to requests_elsewhere').run();
+    try {
+      await env.TEST_RECORDS.send([answered(license)]);
+      await vi.waitFor(() => expect(queues()).toEqual(['records']), { timeout: 5_000 });
+      await received.mock.results[0]?.value;
+    } finally {
+      await env.DB.prepare('alter table requests_elsewhere rename to requests').run();
+    }
+    expect((await getLicense(license.id)).totalRequests).toBe(0);
+    // Whoever takes messages from there again, the Worker for one, can write them.
+    await vi.waitFor(() => expect(queues()).toEqual(['records', 'dead']), { timeout: 5_000 });
+    await historyOf({ licenseKey: license.licenseKey }, 1);
+    expect((await getLicense(license.id)).totalRequests).toBe(1);
   });
 });

@@ -2,7 +2,7 @@ import { createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { edgeOf } from '../../src/edge/edge';
+import { type Bindings, edgeOf } from '../../src/edge/edge';
 import worker from '../../src/index';
 import {
   firstRequestIdAt,
@@ -27,6 +27,7 @@ import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
 import { type Fault, unreachable, withFaults } from '../support/faults';
 import { spyOnKv } from '../support/kv-spy';
+import { queueTo } from '../support/queue';
 import { ROOT_TOKEN } from '../support/root-token';
 
 /** Records are written after the answer, exactly once, through faults of the database (decisions 1.6). */
@@ -52,6 +53,8 @@ afterEach(() => {
 const isRecordWrite = (sql: string): boolean => sql.includes('insert into "requests"');
 const isClaim = (sql: string): boolean => sql.includes('insert into "bindings"');
 const isLookUp = (sql: string): boolean => !isRecordWrite(sql) && !isClaim(sql);
+
+const DOWN = { valid: false, message: 'Service temporarily unavailable' };
 
 /** The database with these faults, one after another, at the round trips that match. */
 function faultsAt(
@@ -92,7 +95,13 @@ function expectNothingSecretLogged(...secrets: string[]): void {
   }
 }
 
-describe('a record', () => {
+/** How records get into a database: with the queue all is the same. */
+const WAYS: { way: string; through: (DB?: D1Database) => Partial<Bindings> }[] = [
+  { way: 'straight into the database', through: (DB = env.DB) => ({ DB }) },
+  { way: 'through the queue', through: (DB = env.DB) => ({ RECORDS: queueTo({ DB }) }) },
+];
+
+describe.each(WAYS)('a record, $way,', ({ through }) => {
   it('is written after the answer, which does not wait for it', async () => {
     const license = await newLicense();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -100,7 +109,7 @@ describe('a record', () => {
       if (isRecordWrite(sql)) await released;
       return null;
     });
-    const { status, recorded } = await validateWith({ DB: held }, askFor(license));
+    const { status, recorded } = await validateWith(through(held), askFor(license));
     expect(status).toBe(200);
     expect((await recordsOf(license)).history).toHaveLength(0);
     release();
@@ -114,7 +123,7 @@ describe('a record', () => {
       .bind(license.id)
       .run();
     const totals = [];
-    const isolate = newIsolate();
+    const isolate = newIsolate(through());
     for (let request = 0; request < 2; request++) {
       const { json, recorded } = await isolate.validate(askFor(license));
       await recorded;
@@ -134,7 +143,7 @@ describe('a record', () => {
     const license = await newLicense();
     const attempts = vi.fn();
     const { status, recorded } = await validateWith(
-      { DB: faultsAt(isRecordWrite, faults, attempts) },
+      through(faultsAt(isRecordWrite, faults, attempts)),
       askFor(license),
     );
     await recorded;
@@ -153,10 +162,10 @@ describe('a record', () => {
       fc.asyncProperty(fc.array(fault, { maxLength: 5 }), fc.boolean(), async (faults, isKnown) => {
         const license = await newLicense();
         const { licenseKey } = isKnown ? license : { licenseKey: crypto.randomUUID() };
-        const { recorded } = await validateWith(
-          { DB: faultsAt(isRecordWrite, faults) },
-          { licenseKey, productId: product.id },
-        );
+        const { recorded } = await validateWith(through(faultsAt(isRecordWrite, faults)), {
+          licenseKey,
+          productId: product.id,
+        });
         await recorded;
         await historyOf({ licenseKey }, 1);
         expect((await getLicense(license.id)).totalRequests).toBe(isKnown ? 1 : 0);
@@ -165,6 +174,32 @@ describe('a record', () => {
     );
   });
 
+  it('of our failure is one, under the license', async () => {
+    const license = await newLicense();
+    const { spy: SNAPSHOTS } = spyOnKv(env.SNAPSHOTS, () => true);
+    const bindings = { ...through(), DB: faultsAt(isLookUp, ['fails', 'fails']), SNAPSHOTS };
+    const { status, json, recorded } = await validateWith(bindings, askFor(license));
+    await recorded;
+    expect(status).toBe(503);
+    expect(json).toStrictEqual(DOWN);
+    const { history, total } = await recordsOf(license);
+    expect(total).toBe(1);
+    expect(history).toMatchObject([
+      {
+        responseType: 'ERROR',
+        valid: false,
+        successful: false,
+        blocked: false,
+        rateLimited: false,
+        licenseId: license.id,
+        licenseKey: license.licenseKey,
+      },
+    ]);
+    expectNothingSecretLogged(license.licenseKey);
+  });
+});
+
+describe('a record that cannot be written', () => {
   it('is given up within the time that the platform grants, and not before some seconds', async () => {
     const license = await newLicense();
     const { recorded } = await validateWith(
@@ -191,15 +226,11 @@ describe('a record', () => {
   });
 });
 
-describe('two records that draw the same id', () => {
-  let moment = Date.UTC(2030, 0, 1);
+let moment = Date.UTC(2030, 0, 1);
 
+describe.each(WAYS)('two records that draw the same id, $way,', ({ through }) => {
   /** Records a request as a process that has not recorded one at this moment yet, to the end. */
-  async function recordAt(
-    license: License,
-    requestedAt: number,
-    DB: D1Database = env.DB,
-  ): Promise<void> {
+  async function recordAt(license: License, requestedAt: number, DB?: D1Database): Promise<void> {
     // Forgets which slot of the moment was the last, as another process would not know it.
     newRequestId(requestedAt + 1);
     const work: Promise<unknown>[] = [];
@@ -212,7 +243,7 @@ describe('two records that draw the same id', () => {
       macAddress: null,
     };
     recordRequest(
-      edgeOf({ ...env, DB }),
+      edgeOf({ ...env, ...through(DB) }),
       {
         requestType: 'V1_VALIDATE',
         asked: { ...askFor(license), ip: null, hwid: null, logged },
@@ -246,7 +277,7 @@ describe('two records that draw the same id', () => {
     expect(new Set(ids).size).toBe(2);
     expect(ids[0]).toBe(firstRequestIdAt(moment));
     expect(ids.map(timeOfRequestId)).toEqual([moment, moment]);
-    expect(consoleLines).toEqual([]);
+    expect(consoleLines.join()).not.toContain('lost');
   });
 
   it('and a third one that would take the same next id: all three are kept and counted', async () => {
@@ -302,8 +333,6 @@ describe('the id of a record', () => {
 });
 
 describe('without the database', () => {
-  const DOWN = { valid: false, message: 'Service temporarily unavailable' };
-
   it('what cannot be decided answers 503 in two fields, under v1 and v2', async () => {
     const license = await newLicense({ maxIPs: 1, maxHWIDs: -1 });
     const { token } = await createToken(['LICENSE_VALIDATE']);
@@ -331,30 +360,6 @@ describe('without the database', () => {
     const { status, json } = await validateWith({ DB: unreachable(env.DB) }, {});
     expect(status).toBe(400);
     expect(json).toStrictEqual({ valid: false, message: 'licenseKey is required' });
-  });
-
-  it('for a moment, our failure is recorded as such, under the license', async () => {
-    const license = await newLicense();
-    const DB = faultsAt(isLookUp, ['fails', 'fails']);
-    const { spy: SNAPSHOTS } = spyOnKv(env.SNAPSHOTS, () => true);
-    const { status, json, recorded } = await validateWith({ DB, SNAPSHOTS }, askFor(license));
-    await recorded;
-    expect(status).toBe(503);
-    expect(json).toStrictEqual(DOWN);
-    const { history, total } = await recordsOf(license);
-    expect(total).toBe(1);
-    expect(history).toMatchObject([
-      {
-        responseType: 'ERROR',
-        valid: false,
-        successful: false,
-        blocked: false,
-        rateLimited: false,
-        licenseId: license.id,
-        licenseKey: license.licenseKey,
-      },
-    ]);
-    expectNothingSecretLogged(license.licenseKey);
   });
 
   it.each<Fault>(['fails', 'answer is lost'])(

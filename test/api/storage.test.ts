@@ -7,6 +7,7 @@ import type { Answer, CallOptions } from '../support/client';
 import type { SentStatement } from '../support/d1-intercept';
 import { type RoundTrips, spyOnDatabase } from '../support/d1-spy';
 import { firstRequestOf, ipOf, type Size, seedLargeDatabase } from '../support/large-database';
+import { settleLog } from '../support/published';
 import { ROOT_TOKEN } from '../support/root-token';
 import { type Step, stepOf } from '../support/steps';
 
@@ -28,16 +29,6 @@ beforeAll(async () => {
   await seedLargeDatabase(env.DB, SIZE, NOW);
   await settleLog();
 }, 60_000);
-
-/** As in a shop that has run for a while: what has changed was published, and is settled. */
-const settleLog = () =>
-  env.DB.batch([
-    env.DB.prepare('update changes set published_revision = revision, published_at = null'),
-    env.DB.prepare(
-      `delete from changes
-       where subject <> 'blacklist' and seq < (select max(seq) from changes)`,
-    ),
-  ]);
 
 /** Asks the service, and tells what that cost. */
 async function ask(

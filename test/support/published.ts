@@ -11,6 +11,16 @@ export const isAllPublished = () =>
     expect(await due.first('n')).toBe(0);
   });
 
+/** Makes the log what it is in a shop that has run for a while: what has changed was put, and holds. */
+export const settleLog = () =>
+  env.DB.batch([
+    env.DB.prepare('update changes set published_revision = revision, published_at = null'),
+    env.DB.prepare(
+      `delete from changes
+       where subject <> 'blacklist' and seq < (select max(seq) from changes)`,
+    ),
+  ]);
+
 /** Under which KV has a license. */
 export async function kvKeyOf({ licenseKey }: License): Promise<string> {
   return `license:${await sha256Hex(licenseKey)}`;
