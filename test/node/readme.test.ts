@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newFolder, type RunningService, startService } from './service.ts';
 
@@ -70,16 +71,32 @@ it('runs the tour again, behind the demo, with the same answers but for the ids'
   expect(withoutIds(runTour())).toEqual(withoutIds(printed));
 });
 
+const programs = [...readme.matchAll(/```bash\n(.*?)```/gs)].map(([, program = '']) => program);
+
+/** Runs a program behind what the tour sets and makes: `LICET`, `TOKEN`, `PRODUCT` and `KEY`. */
+function runAfterTour(program = ''): string {
+  const [settings, product, license] = blocks.filter(({ kind }) => kind === 'sh');
+  const script = [settings, product, license].map((block) => block?.text).join('') + program;
+  const inFolder = script.replaceAll(':8787', `:${service.port}`).replaceAll('/tmp', folder);
+  return execFileSync('bash', ['-e', '-c', inFolder], { encoding: 'utf8' });
+}
+
 const hasJava = spawnSync('javac', ['-version']).status === 0;
 if (!hasJava) console.warn('SKIPPED: the Java program of the README, for there is no javac');
 
 it.skipIf(!hasJava)('runs the Java program with a license as the tour makes one', () => {
-  const [, program = ''] = readme.match(/```bash\n(.*?)```/s) ?? [];
-  const [settings, product, license] = blocks.filter(({ kind }) => kind === 'sh');
-  const script = [settings, product, license].map((block) => block?.text).join('') + program;
-  const inFolder = script.replaceAll(':8787', `:${service.port}`).replaceAll('/tmp', folder);
-  const output = execFileSync('bash', ['-e', '-c', inFolder], { encoding: 'utf8' });
-  expect(output.trim().split('\n').at(-1)).toBe('License is valid');
+  const [program] = programs;
+  expect(runAfterTour(program).trim().split('\n').at(-1)).toBe('License is valid');
+});
+
+it('imports what it says, and exports it', () => {
+  const [, moving = ''] = programs;
+  const toService = moving
+    .replace('import --', `import -- --to ${service.address}`)
+    .replace('export --', `export -- --from ${service.address}`);
+  expect(runAfterTour(toService)).toMatch(/^licenses +1,000 +0 +0 +0$/m);
+  const exported = readFileSync(join(folder, 'shop.jsonl'), 'utf8');
+  expect(exported.match(/"licenseKey":"OLD-/g)).toHaveLength(1_000);
 });
 
 it('runs the command of docs/operations.md', () => {
