@@ -6,8 +6,9 @@ import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
 import { visible } from './licet/output.ts';
 import { addProducts } from './licet/products.ts';
-import { Failure, isLocal, openSession, type Session, UsageError } from './licet/session.ts';
+import { Failure, openSession, type Session, UsageError } from './licet/session.ts';
 import { addTokens } from './licet/tokens.ts';
+import { isLocal } from './root-token.ts';
 
 /** `npm run licet`: what administrators do every day, without curl. */
 

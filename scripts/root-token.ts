@@ -7,6 +7,10 @@ export const SECRETS_FILE = '.dev.vars';
 
 const MIN_LENGTH = 32;
 
+/** Whether a service runs on this machine: the root token of this folder is nobody else's business. */
+export const isLocal = ({ hostname }: URL): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+
 /** The root token in a secrets file; undefined where there is none. */
 export function readRootToken(file = SECRETS_FILE): string | undefined {
   if (!existsSync(file)) return undefined;

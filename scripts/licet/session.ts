@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { Licet, LicetError } from '../../packages/client/src/index.ts';
-import { readRootToken, SECRETS_FILE } from '../root-token.ts';
+import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { Output } from './output.ts';
 
 /** What every command has to work with. */
@@ -27,10 +27,6 @@ export class UsageError extends Error {}
 
 /** It was called well and cannot be done. */
 export class Failure extends Error {}
-
-/** Whether a service runs on this machine. */
-export const isLocal = ({ hostname }: URL): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 
 function findToken(url: URL, tokenFile: string | undefined): { token: string; source: string } {
   if (tokenFile !== undefined) {

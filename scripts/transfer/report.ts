@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream, fchmodSync, openSync, type WriteStream } from 'node:fs';
 import { styleText } from 'node:util';
 import type { Operations } from '../../packages/client/src/types.ts';
+import { visible } from '../licet/output.ts';
 import { done, misuse } from '../terminal.ts';
 import { KINDS, type Kind } from './kinds.ts';
 
@@ -78,7 +79,7 @@ export class Report {
     if (result.outcome === 'refused' && ++this.#refused <= MAX_SHOWN) {
       const what = `${kind}, ${where}${shortened(licenseKey)}`;
       if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
-      console.error(`${styleText('red', '✗')} ${what}: ${result.reason}`);
+      console.error(`${styleText('red', '✗')} ${visible(`${what}: ${result.reason}`)}`);
     }
     if (result.outcome === 'refused' || result.differences.length > 0) {
       const { outcome, reason, differences, id: storedId } = result;
@@ -120,7 +121,7 @@ export class Report {
       ['Fields that were not taken', [...this.#ignoredFields].join(', ')],
     ];
     const told = notes.filter(([, fields]) => fields !== '');
-    for (const [what, fields] of told) console.log(`${what}: ${fields}`);
+    for (const [what, fields] of told) console.log(visible(`${what}: ${fields}`));
     if (this.#file) {
       this.#file.end();
       await once(this.#file, 'finish');

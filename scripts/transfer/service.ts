@@ -2,7 +2,8 @@ import http from 'node:http';
 import https from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Operations } from '../../packages/client/src/types.ts';
-import { readRootToken } from '../root-token.ts';
+import { visible } from '../licet/output.ts';
+import { isLocal, readRootToken } from '../root-token.ts';
 import { Failure, misuse } from '../terminal.ts';
 import { findInJson } from './json.ts';
 import { fieldsOf, KINDS, type Source, type SourceItem } from './kinds.ts';
@@ -17,8 +18,6 @@ const MAX_RETRY_AFTER_SECONDS = 60;
 /** So long nothing may come. */
 const SILENCE_MS = 120_000;
 const RETRIED = [408, 409, 429, 500, 502, 503, 504];
-
-const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
 /** @throws where it is no address to which a token may be sent */
 export function serviceUrl(text: string, option: string): URL {
@@ -38,7 +37,7 @@ export function checkToken(token: string | undefined, how: string): string {
 
 /** The token of one's own service: of the environment, or on this machine the root token. */
 export function ownToken(url: URL): string {
-  const root = LOCAL_HOSTS.includes(url.hostname) ? readRootToken() : undefined;
+  const root = isLocal(url) ? readRootToken() : undefined;
   return checkToken(process.env.LICET_TOKEN || root, 'LICET_TOKEN');
 }
 
@@ -58,7 +57,7 @@ const withQuery = (path: string, name: string, value: string | number): string =
 function messageOf(text: string): string {
   try {
     const { message } = fieldsOf(JSON.parse(text));
-    return typeof message === 'string' ? `: ${message}` : '';
+    return typeof message === 'string' ? `: ${visible(message)}` : '';
   } catch {
     return '';
   }

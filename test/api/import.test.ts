@@ -1,9 +1,11 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import document from '../../docs/import.md?raw';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '../../src/enums';
+import { blacklistItem, customerItem, licenseItem, productItem } from '../../src/transfer/items';
 import type { ImportKind } from '../../src/transfer/schema';
-import { callWith, settled } from '../support/app';
+import { callWith, newIsolate, settled } from '../support/app';
 import {
   call,
   createBlacklist,
@@ -1004,6 +1006,52 @@ describe('what is published', () => {
     });
     await settled();
     expect(await unpublished()).toEqual([]);
+  });
+});
+
+describe('docs/import.md', () => {
+  it.each([
+    ['products', productItem],
+    ['customers', customerItem],
+    ['licenses', licenseItem],
+    ['blacklists', blacklistItem],
+  ] as const)('names all columns of %s', (kind, { shape }) => {
+    const [, row = ''] = new RegExp(`^\\| ${kind} \\| (.*) \\|$`, 'm').exec(document) ?? [];
+    const named = [...row.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    const notForTables = ['productIdString', 'customer'];
+    const taken = Object.keys(shape).filter((name) => !notForTables.includes(name));
+    expect(named.toSorted()).toEqual(taken.toSorted());
+  });
+
+  it('tells what an import costs', async () => {
+    await importOne('products', product);
+    await settled();
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    const isolate = newIsolate({ DB });
+    /** Written rows for each of 100 licenses, with what the log forgets of them later. */
+    async function costOf(fields: (n: number) => Fields): Promise<number> {
+      roundTrips.length = 0;
+      const items = Array.from({ length: 100 }, (_, n) => ({
+        ...{ licenseKey: crypto.randomUUID(), productId: 602, licenseType: 'PERMANENT' },
+        ...fields(n),
+      }));
+      await isolate.call('POST', '/api/v2/import', { body: { kind: 'licenses', items } });
+      await isolate.runScheduled();
+      const rows = roundTrips.flat().map(({ meta }) => meta?.rows_written ?? 0);
+      return Math.round(rows.reduce((sum, count) => sum + count, 0) / items.length);
+    }
+    const [, ...told] =
+      /a license costs (\d+) written rows of D1, each bound value (\d+), a customer (\d+) and (\d+) for each/.exec(
+        document,
+      ) ?? [];
+    const license = await costOf(() => ({}));
+    const bound = await costOf(() => ({ ips: ['192.0.2.1'] }));
+    const owned = await costOf((n) => ({ customer: { chatId: `one ${n}` } }));
+    const known = await costOf((n) => ({ customer: { chatId: `two ${n}`, platformAId: `${n}` } }));
+    const account = known - owned;
+    expect([license, bound - license, owned - license - account, account]).toEqual(
+      told.map(Number),
+    );
   });
 });
 

@@ -83,7 +83,10 @@ function run(
       `scripts/${tool}.ts`,
       ...args,
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1', ...env } },
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NO_COLOR: '1', LICET_TOKEN: '', ...env },
+    },
   );
   let output = '';
   child.stdout.on('data', (chunk) => (output += chunk));
@@ -756,6 +759,43 @@ describe('a command that is wrong, or has nothing good to import', () => {
       expect(existsSync('a.jsonl')).toBe(false);
     },
   );
+});
+
+describe('docs/import.md', () => {
+  const document = readFileSync('docs/import.md', 'utf8');
+  const blocks = (kind: string): string[] =>
+    [...document.matchAll(new RegExp(`^ *\`\`\`${kind}\\n(.*?)\`\`\``, 'gms'))].map(
+      ([, text = '']) => text,
+    );
+
+  it('has commands that work', async () => {
+    await api('/v2/import', { kind: 'products', items: [productOf(602)] });
+    const old = await listen((request, response) => {
+      const isKnown = request.headers.token === 'the-token-of-the-old-service';
+      if (!isKnown) response.writeHead(401).end();
+      else response.end(request.url?.endsWith('/ping') ? 'pong' : '[]');
+    });
+    const [csv = ''] = blocks('csv');
+    write('licenses.csv', csv);
+    const commands = blocks('sh').join('\n');
+    expect(commands.match(/npm run/g)).toHaveLength(5);
+    const script = commands
+      .replaceAll('https://old.example', old)
+      .replaceAll('npm run import --', `npm run import -- --to ${service.address}`)
+      .replaceAll('npm run', `npm --prefix ${process.cwd()} run`);
+    const child = spawn('bash', ['-e', '-c', script], { cwd: folder, stdio: 'pipe' });
+    let output = '';
+    child.stdout.on('data', (chunk) => (output += chunk));
+    child.stderr.on('data', (chunk) => (output += chunk));
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    expect(code, output).toBe(0);
+    expect(existsSync(at('import-report.jsonl'))).toBe(true);
+    expect(await licenseWith('aaaa-1111')).toMatchObject({
+      ips: ['192.0.2.1', '192.0.2.2'],
+      hwids: ['disk 7', 'disk 8'],
+      customer: { email: 'ada@shop.example' },
+    });
+  });
 });
 
 it('explain themselves with --help', async () => {
