@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { type RequestIdVariables, requestId } from 'hono/request-id';
 import { routePath } from 'hono/route';
 import { Visit } from './edge/visit';
@@ -35,27 +35,31 @@ export const observe = (): MiddlewareHandler<AppEnv> =>
     c.set('visit', visit);
     await next();
     const durationMs = performance.now() - startedAt;
-    const { status } = c.res;
-    const method = METHODS.includes(c.req.method) ? c.req.method : 'OTHER';
-    const route = routePath(c);
-    const event = {
-      message: `${method} ${route} ${status}`,
-      event: 'request',
-      requestId: c.get('requestId'),
-      method,
-      route,
-      status,
-      outcome: c.get('outcome') ?? outcomeOf(status),
-      tier: visit.tier,
-      durationMs: Math.round(durationMs),
-      colo: c.req.raw.cf?.colo ?? null,
-    };
-    // As text: an object costs the runtime more to print than all else that an answer takes.
-    console.log(JSON.stringify(event));
+    if (c.env.LOG_REQUESTS === 'true') logRequest(c, visit, durationMs);
     if (c.get('tokenIntents') && c.req.header('X-Server-Timing') === '1') {
       c.header('Server-Timing', serverTiming(visit, durationMs));
     }
   };
+
+function logRequest(c: Context<AppEnv>, visit: Visit, durationMs: number): void {
+  const { status } = c.res;
+  const method = METHODS.includes(c.req.method) ? c.req.method : 'OTHER';
+  const route = routePath(c);
+  const event = {
+    message: `${method} ${route} ${status}`,
+    event: 'request',
+    requestId: c.get('requestId'),
+    method,
+    route,
+    status,
+    outcome: c.get('outcome') ?? outcomeOf(status),
+    tier: visit.tier,
+    durationMs: Math.round(durationMs),
+    colo: c.req.raw.cf?.colo ?? null,
+  };
+  // As text: an object costs the runtime more to print than all else that an answer takes.
+  console.log(JSON.stringify(event));
+}
 
 function outcomeOf(status: number): 'OK' | 'REFUSED' | 'FAILED' {
   if (status >= 500) return 'FAILED';

@@ -87,6 +87,13 @@ describe('the event of a request', () => {
     expect(JSON.stringify(events)).not.toContain(license.licenseKey);
   });
 
+  it('is not logged where LOG_REQUESTS is not true', async () => {
+    const isolate = newIsolate({ LOG_REQUESTS: 'false' });
+    const { headers } = await isolate.call('GET', '/api/v2/healthy');
+    expect(headers.get('X-Request-Id')).toMatch(/./);
+    expect(newEvents()).toEqual([]);
+  });
+
   it('tells a failure of our own from a refusal', async () => {
     const isolate = newIsolate({
       DB: Object.assign(Object.create(null), {
