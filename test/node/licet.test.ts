@@ -43,6 +43,8 @@ const environment = {
   LICET_URL: undefined,
   FORCE_COLOR: undefined,
   NO_COLOR: undefined,
+  // Node takes a terminal of a CI that it does not know for one without colours.
+  CI: undefined,
 };
 
 const children: ChildProcess[] = [];
