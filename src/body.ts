@@ -4,6 +4,8 @@ type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 const MAX_DRAINED_BYTES = 8 * 1024 * 1024;
 const MAX_DRAINING_MS = 1_000;
 
+const decoder = new TextDecoder();
+
 /** The next part of a body; undefined at its end, and where the client broke off. */
 const nextPart = (reader: BodyReader): Promise<Uint8Array | undefined> =>
   reader.read().then(
@@ -28,23 +30,24 @@ async function drain(reader: BodyReader): Promise<void> {
 }
 
 /** Drains what of a request's body nobody has read. */
-export async function drainBody({ body, bodyUsed }: Request): Promise<void> {
-  if (body && !bodyUsed) await drain(body.getReader());
+export async function drainBody(request: Request): Promise<void> {
+  // In this order: a stream that nobody needs takes the platform longer than the rest of this.
+  if (!request.bodyUsed && request.body) await drain(request.body.getReader());
 }
 
 /** A request's body as text, as far as it arrived; null for one of more than `maxBytes`. */
 export async function readBody(request: Request, maxBytes: number): Promise<string | null> {
-  const { body, headers } = request;
-  if (!body) return '';
   // The common case, and by far the quickest way: the platform reads no more than was announced.
-  const sizeText = headers.get('Content-Length');
+  const sizeText = request.headers.get('Content-Length');
   if (sizeText !== null && Number(sizeText) <= maxBytes) {
     // Not as text, about which the platform logs a warning where the content type says otherwise.
     return request.arrayBuffer().then(
-      (bytes) => new TextDecoder().decode(bytes),
+      (bytes) => decoder.decode(bytes),
       () => '',
     );
   }
+  const { body } = request;
+  if (!body) return '';
   const reader: BodyReader = body.getReader();
   const parts: Uint8Array[] = [];
   let sizeBytes = 0;

@@ -2,6 +2,8 @@ import type { AfterAnswer } from './visit';
 
 interface Waiting<Item> {
   item: Item;
+  /** Whether a request stays to see it written. */
+  isKept: boolean;
   /** Written, or given up. */
   isDone: boolean;
 }
@@ -21,6 +23,10 @@ const MIN_INTERVAL_MS = 50;
 const MAX_FAILURES = 10;
 /** What is kept at most while nothing can be written: an isolate has 128 MB. */
 const MAX_WAITING = 10_000;
+/** So many requests stay for a group: one writes, and the others take over if it is cut off. */
+const KEEPERS = 4;
+/** When no write has begun or ended for so long, those who stay may have been cut off, all of them. */
+const MAX_STILL_MS = 1_000;
 
 const wait = (milliseconds: number) => new Promise<void>((done) => setTimeout(done, milliseconds));
 
@@ -29,15 +35,20 @@ type Write<Item> = (items: readonly Item[], afterAnswer: AfterAnswer) => Promise
 
 /**
  * Writes items in groups: those that arrive while a write is under way go together into the next.
- * Each request writes at most until its own item is written, and the next that waits goes on. A
- * Worker must not await what another request does: who waits has timers of its own. A group that
- * fails is written again, in halves, after a pause; the write must change nothing for what is written
- * already, since its answer may have been lost.
+ * The first few that bring a group's items stay and write it; the others are free to end, which in a
+ * flood saves much, unless writes fail. Each stays until its own item is written, and the next that
+ * waits goes on. A Worker must not await what another request does: who waits has timers of its own.
+ * A group that fails is written again, in halves, after a pause; the write must change nothing for
+ * what is written already, since its answer may have been lost.
  */
 export class GroupWriter<Item> {
   readonly #write: Write<Item>;
   readonly #maxGroup: number;
   #waiting: Waiting<Item>[] = [];
+  /** How many stay for what waits. */
+  #keepers = 0;
+  /** When a write began or ended last. */
+  #movedAt = 0;
   /** The write under way, and what it writes. */
   #current: { startedAt: number; group: Waiting<Item>[] } | undefined;
   #failures = 0;
@@ -49,16 +60,39 @@ export class GroupWriter<Item> {
   }
 
   /**
-   * Resolves when an item is written; to be kept alive by the request that brings it.
+   * Resolves when an item is written, or others see to it; to be kept alive by the request that
+   * brings it.
    *
    * @param afterAnswer that request's
    * @throws when it could not be written for 25 seconds, or too many others wait
    */
   async add(item: Item, afterAnswer: AfterAnswer): Promise<void> {
     if (this.#waiting.length >= MAX_WAITING) throw new Error('Too many wait to be written');
-    const own: Waiting<Item> = { item, isDone: false };
-    this.#waiting.push(own);
-    const giveUpAt = performance.now() + MAX_LIFE_MS;
+    const now = performance.now();
+    const isKept =
+      this.#keepers < KEEPERS || this.#failures > 0 || now - this.#movedAt > MAX_STILL_MS;
+    const added: Waiting<Item> = { item, isKept, isDone: false };
+    this.#waiting.push(added);
+    if (!isKept) return;
+    this.#keepers++;
+    const giveUpAt = now + MAX_LIFE_MS;
+    for (let own: Waiting<Item> | undefined = added; own; own = this.#adopt()) {
+      await this.#seeWritten(own, giveUpAt, afterAnswer);
+    }
+  }
+
+  /** What has nobody to see it written, because the group was too large or failed in part. */
+  #adopt(): Waiting<Item> | undefined {
+    if (this.#keepers > 0) return undefined;
+    const [orphan] = this.#waiting;
+    if (orphan) {
+      orphan.isKept = true;
+      this.#keepers = 1;
+    }
+    return orphan;
+  }
+
+  async #seeWritten(own: Waiting<Item>, giveUpAt: number, afterAnswer: AfterAnswer): Promise<void> {
     let lookMs = FIRST_LOOK_MS;
     while (!own.isDone) {
       const now = performance.now();
@@ -79,7 +113,7 @@ export class GroupWriter<Item> {
     if (now < this.#pausedUntil) return false;
     if (this.#current === undefined) return true;
     if (now - this.#current.startedAt < MAX_WRITE_MS) return false;
-    this.#waiting = [...this.#current.group, ...this.#waiting];
+    this.#setWaiting([...this.#current.group, ...this.#waiting]);
     this.#current = undefined;
     return true;
   }
@@ -88,7 +122,7 @@ export class GroupWriter<Item> {
     const size = Math.max(1, Math.floor(this.#maxGroup / 2 ** this.#failures));
     const left = this.#waiting.filter(({ isDone }) => !isDone);
     const group = left.slice(0, size);
-    this.#waiting = left.slice(size);
+    this.#setWaiting(left.slice(size));
     const own = { startedAt, group };
     this.#current = own;
     try {
@@ -106,8 +140,14 @@ export class GroupWriter<Item> {
       this.#failures = Math.min(MAX_FAILURES, this.#failures + 1);
       // To the end, so that what cannot be written does not keep up the rest. Whoever took this write
       // over has them already.
-      if (this.#current === own) this.#waiting.push(...group);
+      if (this.#current === own) this.#setWaiting([...this.#waiting, ...group]);
     }
     if (this.#current === own) this.#current = undefined;
+  }
+
+  #setWaiting(waiting: Waiting<Item>[]): void {
+    this.#movedAt = performance.now();
+    this.#waiting = waiting;
+    this.#keepers = waiting.filter(({ isKept, isDone }) => isKept && !isDone).length;
   }
 }

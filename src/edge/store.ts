@@ -201,6 +201,7 @@ export class SnapshotStore<Value extends Snapshot> {
   }
 
   async #load(key: string, afterAnswer: AfterAnswer): Promise<Found<Value>> {
+    const startedAt = performance.now();
     const wasInTouch = this.#feed.isInTouch();
     if (wasInTouch && this.#unknownInARow < MAX_UNKNOWN_IN_A_ROW) {
       const published = await this.#readPublished(key);
@@ -228,7 +229,8 @@ export class SnapshotStore<Value extends Snapshot> {
       if (wasInTouch && this.#publisher.isWorking()) afterAnswer(this.publish(key));
     } else {
       this.#unknownInARow++;
-      if (this.isCurrent(key, null)) this.#unknown.set(key, performance.now() + UNKNOWN_MS);
+      // From the start: the key may have been made as soon as the database had looked.
+      if (this.isCurrent(key, null)) this.#unknown.set(key, startedAt + UNKNOWN_MS);
     }
     return { value, tier: 'd1' };
   }

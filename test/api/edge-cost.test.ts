@@ -259,6 +259,30 @@ describe('an unknown key', () => {
     expect(isolate.steps()).toEqual(['license', 'record']);
   });
 
+  it('is forgotten a minute after the database was asked, however long that took', async () => {
+    const clock = takeClock();
+    const isolate = await newIsolateInTouch();
+    const body = askForUnknown();
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    isolate.conditions.answer = (step) => (step === 'license' ? answered : undefined);
+    const asked = isolate.validate(body);
+    await expect.poll(() => isolate.steps()).toEqual(['license']);
+    clock.elapse(4_000);
+    answer();
+    await (await asked).recorded;
+
+    clock.elapse(40_000);
+    await (await isolate.validate(askForUnknown())).recorded;
+    isolate.reset();
+    await (await isolate.validate(body)).recorded;
+    expect(isolate.steps()).toEqual(['record']);
+
+    clock.elapse(17_000);
+    isolate.reset();
+    await (await isolate.validate(body)).recorded;
+    expect(isolate.steps()).toEqual(['license', 'record']);
+  });
+
   it('that follows twenty others is looked for in the database alone, until one is known', async () => {
     const [license, cold] = [await newLicense(), await newLicense()];
     const isolate = await newIsolateInTouch();

@@ -326,7 +326,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/edge/groups.ts',
-        from: 'if (this.#current === own) this.#waiting.push(...group);',
+        from: 'if (this.#current === own) this.#setWaiting([...this.#waiting, ...group]);',
         to: '',
       },
     ],
