@@ -11,12 +11,17 @@ import {
 } from '../requests.ts';
 import { TARGET_CONNECTIONS } from '../settings.ts';
 import { LicetService } from '../workers.ts';
+import { startCold } from './cold.ts';
 import { bareContestant, hotContestant, measure, type Scenario, shopOf } from './scenario.ts';
 
 /** What "no slower" leaves to chance. */
 const NOISE = 0.05;
 
-/** Keys that no license has: somebody tries keys out, or runs a copy whose license is gone. */
+/**
+ * Keys that no license has: somebody tries keys out, or runs a copy whose license is gone. Like is
+ * compared with like: keys that come again with known ones that do, and keys that never come again with
+ * known ones that are asked for the first time.
+ */
 export const unknown: Scenario = (bench) => {
   const { licenses } = bench.settings;
   const ids = spreadIds(licenses, licenses);
@@ -24,7 +29,7 @@ export const unknown: Scenario = (bench) => {
   return measure({
     bench,
     scenario: 'unknown',
-    title: `Unknown keys: ${licenses} over and over, and such as never come again, beside known ones`,
+    title: `Unknown keys: ${licenses} over and over beside known ones, and such as never come again beside cold ones`,
     levels: [connections],
     setUp: async () => {
       const service = await LicetService.start(bench.script, { population: shopOf(licenses) });
@@ -39,28 +44,36 @@ export const unknown: Scenario = (bench) => {
       // What is published for the known ones is published before.
       const asked = await sendTo(known, { connections, from: 0, until: { count: licenses } });
       const before = service.kvValues();
+      const cold = await startCold(bench);
       return {
         contestants: [
           bareContestant(bench, boundRequests(ids)),
           known,
           unknownContestant('unknown', unknownRequests(licenses)),
+          cold.contestant,
           unknownContestant('never again', neverRepeatedRequests),
         ],
-        services: [service],
+        services: [service, cold.service],
+        rules: cold.rules,
         inspect: async () => {
+          const { faults, notes } = cold.inspect();
           const written = [...service.kvValues()].filter((name) => !before.has(name)).length;
           return {
-            faults: faultsOf([{ ...asked, name: 'known', connections }], []),
+            faults: [...faultsOf([{ ...asked, name: 'known', connections }], []), ...faults],
+            notes,
             targets: [atMost('values written to KV', written, 0)],
           };
         },
       };
     },
     targets: (resultOf) =>
-      ['unknown', 'never again'].map((name) =>
+      [
+        ['unknown', 'known'],
+        ['never again', 'cold'],
+      ].map(([name = '', other = '']) =>
         atLeast(
-          `throughput of keys that are ${name}, to that of known ones`,
-          throughputRatio(resultOf(name), resultOf('known')),
+          `throughput of keys that are ${name}, to that of ${other} ones`,
+          throughputRatio(resultOf(name), resultOf(other)),
           1 - NOISE,
         ),
       ),
