@@ -12,8 +12,11 @@ interface Waiting<Item> {
 const MAX_LIFE_MS = 25_000;
 /** A write that takes longer was cut off with its request: another one takes it over. */
 const MAX_WRITE_MS = 15_000;
-/** How often who waits looks whether its item is written, or has to be: ever less often. */
-const FIRST_LOOK_MS = 20;
+/**
+ * How often who waits looks whether its item is written, or has to be: the longer the write under way
+ * takes, the less often.
+ */
+const MIN_LOOK_MS = 20;
 const MAX_LOOK_MS = 250;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
@@ -25,8 +28,6 @@ const MAX_FAILURES = 10;
 const MAX_WAITING = 10_000;
 /** So many requests stay for a group: one writes, and the others take over if it is cut off. */
 const KEEPERS = 4;
-/** When no write has begun or ended for so long, those who stay may have been cut off, all of them. */
-const MAX_STILL_MS = 1_000;
 
 const wait = (milliseconds: number) => new Promise<void>((done) => setTimeout(done, milliseconds));
 
@@ -47,8 +48,6 @@ export class GroupWriter<Item> {
   #waiting: Waiting<Item>[] = [];
   /** How many stay for what waits. */
   #keepers = 0;
-  /** When a write began or ended last. */
-  #movedAt = 0;
   /** The write under way, and what it writes. */
   #current: { startedAt: number; group: Waiting<Item>[] } | undefined;
   #failures = 0;
@@ -69,8 +68,8 @@ export class GroupWriter<Item> {
   async add(item: Item, afterAnswer: AfterAnswer): Promise<void> {
     if (this.#waiting.length >= MAX_WAITING) throw new Error('Too many wait to be written');
     const now = performance.now();
-    const isKept =
-      this.#keepers < KEEPERS || this.#failures > 0 || now - this.#movedAt > MAX_STILL_MS;
+    // Who could write does: under load timers are late, and those who stay may have been cut off.
+    const isKept = this.#keepers < KEEPERS || this.#failures > 0 || this.#isFree(now);
     const added: Waiting<Item> = { item, isKept, isDone: false };
     this.#waiting.push(added);
     if (!isKept) return;
@@ -93,20 +92,21 @@ export class GroupWriter<Item> {
   }
 
   async #seeWritten(own: Waiting<Item>, giveUpAt: number, afterAnswer: AfterAnswer): Promise<void> {
-    let lookMs = FIRST_LOOK_MS;
     while (!own.isDone) {
       const now = performance.now();
       if (now > giveUpAt) {
         own.isDone = true;
         throw new Error('It could not be written');
       }
-      if (this.#isFree(now)) {
-        await this.#writeGroup(now, afterAnswer);
-      } else {
-        await wait(Math.max(lookMs, this.#pausedUntil - now));
-        lookMs = Math.min(MAX_LOOK_MS, lookMs * 2);
-      }
+      if (this.#isFree(now)) await this.#writeGroup(now, afterAnswer);
+      else await wait(this.#nextLookMs(now));
     }
+  }
+
+  #nextLookMs(now: number): number {
+    const writingMs = now - (this.#current?.startedAt ?? now);
+    const lookMs = Math.min(MAX_LOOK_MS, Math.max(MIN_LOOK_MS, writingMs / 4));
+    return Math.max(lookMs, this.#pausedUntil - now);
   }
 
   #isFree(now: number): boolean {
@@ -146,7 +146,6 @@ export class GroupWriter<Item> {
   }
 
   #setWaiting(waiting: Waiting<Item>[]): void {
-    this.#movedAt = performance.now();
     this.#waiting = waiting;
     this.#keepers = waiting.filter(({ isKept, isDone }) => isKept && !isDone).length;
   }
