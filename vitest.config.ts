@@ -50,7 +50,6 @@ export default defineConfig({
                   '@cfworker/json-schema',
                   '@hono/zod-validator',
                   'hono/route',
-                  'hono/request-id',
                   'hono/http-exception',
                   'hono/utils/url',
                 ],

@@ -10,7 +10,7 @@ import { drainBody } from './body';
 import { API_INTENTS, type ApiIntent } from './enums';
 import { ApiError } from './errors';
 import { logFailure } from './log';
-import { type AppEnv, identify, observe } from './observe';
+import { type AppEnv, observe } from './observe';
 
 const VALIDATION_PATHS = ['/api/v1/validate', '/api/v2/validate'];
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];
@@ -22,12 +22,11 @@ const plainPath = (request: Request): string =>
     .replace(/(.)\/$/, '$1');
 
 export const app = new Hono<AppEnv>({ getPath: plainPath })
-  .use(identify())
   .use(observe())
   .use(async function forbidCaching(c, next) {
-    // Before there is an answer: one that has to be changed is made twice.
-    c.header('Cache-Control', 'no-store');
     await next();
+    // Not by c.header(), which would make the answer once more.
+    c.res.headers.set('Cache-Control', 'no-store');
   })
   .use(async function drainUnread(c, next) {
     await next();

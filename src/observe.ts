@@ -1,5 +1,4 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { type RequestIdVariables, requestId } from 'hono/request-id';
 import { routePath } from 'hono/route';
 import { Visit } from './edge/visit';
 import type { ApiIntent, ResponseType } from './enums';
@@ -7,7 +6,7 @@ import type { ApiIntent, ResponseType } from './enums';
 /** What is known of a request on its way, beside the request itself. */
 export interface AppEnv {
   Bindings: Env;
-  Variables: RequestIdVariables & {
+  Variables: {
     visit: Visit;
     /** Of whoever came with a live token. */
     tokenIntents?: readonly ApiIntent[];
@@ -18,37 +17,40 @@ export interface AppEnv {
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];
 
-/** Longer ids of a request are replaced by one of ours, as are those of other characters. */
-const MAX_REQUEST_ID_LENGTH = 64;
-
-/** Takes the client's `X-Request-Id`, or makes one, and gives it back. */
-export const identify = () => requestId({ limitLength: MAX_REQUEST_ID_LENGTH });
+/** Any other id of a client's request is replaced by one of ours. */
+const REQUEST_ID = /^[\w=-]{1,64}$/;
 
 /**
- * Logs each request in one event, by the pattern of its route: a path can hold license keys. Who has
- * a live token and sends `X-Server-Timing: 1` also gets the times, in the header `Server-Timing`.
+ * Takes the client's `X-Request-Id`, or makes one, and gives it back. Logs each request in one event,
+ * by the pattern of its route: a path can hold license keys. Who has a live token and sends
+ * `X-Server-Timing: 1` also gets the times, in the header `Server-Timing`.
  */
 export const observe = (): MiddlewareHandler<AppEnv> =>
   async function observe(c, next) {
     const startedAt = performance.now();
+    const sentId = c.req.raw.headers.get('X-Request-Id') ?? '';
+    const requestId = REQUEST_ID.test(sentId) ? sentId : crypto.randomUUID();
     const visit = new Visit((work) => c.executionCtx.waitUntil(work));
     c.set('visit', visit);
     await next();
     const durationMs = performance.now() - startedAt;
-    if (c.env.LOG_REQUESTS === 'true') logRequest(c, visit, durationMs);
+    // Not by c.header(), which would make the answer once more.
+    const { headers } = c.res;
+    headers.set('X-Request-Id', requestId);
+    if (c.env.LOG_REQUESTS === 'true') logRequest(c, requestId, visit, durationMs);
     if (c.get('tokenIntents') && c.req.header('X-Server-Timing') === '1') {
-      c.header('Server-Timing', serverTiming(visit, durationMs));
+      headers.set('Server-Timing', serverTiming(visit, durationMs));
     }
   };
 
-function logRequest(c: Context<AppEnv>, visit: Visit, durationMs: number): void {
+function logRequest(c: Context<AppEnv>, requestId: string, visit: Visit, durationMs: number): void {
   const { status } = c.res;
   const method = METHODS.includes(c.req.method) ? c.req.method : 'OTHER';
   const route = routePath(c);
   const event = {
     message: `${method} ${route} ${status}`,
     event: 'request',
-    requestId: c.get('requestId'),
+    requestId,
     method,
     route,
     status,
