@@ -1,6 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core';
-import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import {
+  check,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
 import type { ApiIntent } from '../enums';
 import {
   LICENSE_DATA_TYPES,
@@ -315,4 +323,19 @@ export const changes = sqliteTable(
     publishedAt: integer('published_at'),
   },
   (t) => [uniqueIndex('changes_seq').on(t.seq)],
+);
+
+/**
+ * The ids of what was deleted, and when that had been created: nothing else ever has them. AUTOINCREMENT
+ * sees to it for what is made here; an import brings its ids. Triggers write it. It has no rowid, so that
+ * a deletion costs one row.
+ */
+export const deletedIds = sqliteTable(
+  'deleted_ids',
+  {
+    kind: text('kind', { enum: ['products', 'licenses', 'blacklists'] }).notNull(),
+    id: integer('id').notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.kind, t.id] })],
 );

@@ -4,12 +4,12 @@ import { entryOf } from '../blacklists/rules';
 import { type BlacklistRow, toBlacklist } from '../blacklists/schema';
 import { blacklists, products } from '../db/schema';
 import { isOneOf } from '../db/search';
+import { Ids, selectUsedIds } from './ids';
 import { type blacklistItem, refusalOf } from './items';
 import {
   created,
   differencesOf,
   found,
-  freeId,
   type NewRow,
   type Planner,
   refused,
@@ -52,7 +52,7 @@ export const planBlacklists: Planner<BlacklistItem> = async (
   );
   const ids = items.flatMap(({ values }) => values.id ?? []);
   const productIds = items.flatMap(({ values }) => values.productId ?? []);
-  const [stored, taken, existing] = await db.batch([
+  const [stored, used, existing] = await db.batch([
     db
       .select()
       .from(blacklists)
@@ -60,11 +60,11 @@ export const planBlacklists: Planner<BlacklistItem> = async (
         sql`(${blacklists.licenseDataType}, ${blacklists.data}) in
           (select value ->> 0, value ->> 1 from json_each(${JSON.stringify(blocked)}))`,
       ),
-    db.select({ id: blacklists.id }).from(blacklists).where(isOneOf(blacklists.id, ids)),
+    selectUsedIds(db, 'blacklists', ids),
     db.select({ id: products.id }).from(products).where(isOneOf(products.id, productIds)),
   ]);
   const known = new Map<string, NewEntry>(stored.map((row) => [identityOf(row), row]));
-  const takenIds = new Set(taken.map(({ id }) => id));
+  const freeIds = new Ids(used);
   const knownProducts = new Set([...existing.map(({ id }) => id), ...assumedProductIds]);
   const news: NewEntry[] = [];
   const results = items.map(({ values, sent }, index) => {
@@ -75,8 +75,7 @@ export const planBlacklists: Planner<BlacklistItem> = async (
     if (row.productId !== null && !knownProducts.has(row.productId)) {
       return refused('productId is not a product');
     }
-    row.id = freeId(values.id, (id) => takenIds.has(id));
-    if (row.id !== null) takenIds.add(row.id);
+    row.id = freeIds.take(values.id, row.createdAt);
     known.set(identityOf(row), row);
     news.push(row);
     const hasNewId = row.id === null && values.id !== undefined;

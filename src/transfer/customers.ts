@@ -10,7 +10,6 @@ import {
   created,
   differencesOf,
   found,
-  freeId,
   type NewRow,
   type Planner,
   refused,
@@ -154,7 +153,7 @@ export class Customers {
    * @returns undefined for who could not be told from others any more
    */
   add(named: NamedCustomer): NewCustomer | undefined {
-    const id = freeId(named.id, (taken) => this.#byId.has(taken));
+    const id = named.id === undefined || this.#byId.has(named.id) ? null : named.id;
     const customer: NewCustomer = {
       ...named,
       id,

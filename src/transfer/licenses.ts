@@ -26,12 +26,12 @@ import {
   NOBODY,
   namedBy,
 } from './customers';
+import { Ids, selectUsedIds } from './ids';
 import { type Item, type licenseItem, refusalOf } from './items';
 import {
   created,
   differencesOf,
   found,
-  freeId,
   type NewRow,
   type Planner,
   refused,
@@ -182,19 +182,19 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   const ids = items.flatMap(({ values }) => values.id ?? []);
   const productIds = items.map(({ values }) => values.productId);
   const owners = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
-  const [[stored, taken, existing], customers] = await Promise.all([
+  const [[stored, used, existing], customers] = await Promise.all([
     db.batch([
       db
         .select({ ...getTableColumns(licenses), ...boundValues })
         .from(licenses)
         .where(isOneOf(licenses.licenseKeyFolded, keys)),
-      db.select({ id: licenses.id }).from(licenses).where(isOneOf(licenses.id, ids)),
+      selectUsedIds(db, 'licenses', ids),
       db.select().from(products).where(isOneOf(products.id, productIds)),
     ]),
     Customers.read(db, owners, now),
   ]);
   const known = new Map<string, NewLicense>(stored.map((row) => [row.licenseKeyFolded, row]));
-  const takenIds = new Set(taken.map(({ id }) => id));
+  const freeIds = new Ids(used);
   const limits = new Map<number, Limits>(assumedProductIds.map((id) => [id, UNLIMITED]));
   for (const product of existing) limits.set(product.id, product);
   const news: NewLicense[] = [];
@@ -224,8 +224,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
       }
       return found(twin.id, differences);
     }
-    row.id = freeId(values.id, (id) => takenIds.has(id));
-    if (row.id !== null) takenIds.add(row.id);
+    row.id = freeIds.take(values.id, row.createdAt);
     const customer = link(customers, values);
     if (customer) row.customerId = customer.id ?? identitiesOf(customer);
     known.set(row.licenseKeyFolded, row);

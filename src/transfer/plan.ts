@@ -68,10 +68,6 @@ export const differencesOf = <Wire extends object>(
   });
 };
 
-/** The id that a row asks for, where nobody has it; else null, for a new one. */
-export const freeId = (id: number | undefined, isTaken: (id: number) => boolean): number | null =>
-  id === undefined || isTaken(id) ? null : id;
-
 /**
  * Rows as one parameter, to be inserted in their order; those without an id last, or the one that the
  * database gives them could be that of another row.

@@ -3,6 +3,7 @@ import { products } from '../db/schema';
 import { isOneOf } from '../db/search';
 import { DEFAULT_LIMIT, type ProductRow, toProduct } from '../products/schema';
 import { toTimestamp } from '../time';
+import { Ids, selectUsedIds } from './ids';
 import type { Item, productItem } from './items';
 import { created, differencesOf, found, type Planner, refused, selectRows } from './plan';
 
@@ -32,13 +33,20 @@ const isSame = ({ values }: Item<ProductItem>, stored: ProductRow): boolean =>
  */
 export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => {
   const ids = items.map(({ values }) => values.id);
-  const rows = await db.select().from(products).where(isOneOf(products.id, ids));
+  const [rows, used] = await db.batch([
+    db.select().from(products).where(isOneOf(products.id, ids)),
+    selectUsedIds(db, 'products', ids),
+  ]);
+  const freeIds = new Ids(used);
   const known = new Map(rows.map((row) => [row.id, row]));
   const news: ProductRow[] = [];
   const results = items.map((item) => {
     const stored = known.get(item.values.id);
     const row = toRow(item.values, now);
     if (!stored) {
+      if (freeIds.take(row.id, row.createdAt) === null) {
+        return refused('id was that of a product that was deleted here: no other one ever has it');
+      }
       known.set(row.id, row);
       news.push(row);
       return created(row.id, []);

@@ -515,6 +515,56 @@ describe('ids', () => {
   });
 });
 
+describe('an id of what was deleted here', () => {
+  /** All that is stored, and deleted again. */
+  async function deleteAll(): Promise<void> {
+    await call('DELETE', `/api/v2/licenses/${license.id}`);
+    for (const [path, { id }] of [
+      ['blacklists', entry],
+      ['products', product],
+    ] as const) {
+      expect((await call('DELETE', `/api/v2/${path}/${id}`)).status).toBe(204);
+    }
+    expect(await everything()).toMatchObject({ products: [], licenses: [], blacklists: [] });
+  }
+
+  const all = { products: [product], customers: [ada], licenses: [license], blacklists: [entry] };
+
+  it('is for what comes back, as it was', async () => {
+    await importAll(all);
+    const before = await everything();
+    await deleteAll();
+    await importAll(all);
+    expect(await everything()).toStrictEqual(before);
+  });
+
+  it('is for no other product: programs are compiled with it', async () => {
+    await importAll(all);
+    await deleteAll();
+    for (const createdDate of [UPDATED, null]) {
+      expect(await importOne('products', { ...product, createdDate })).toMatchObject({
+        outcome: 'refused',
+        reason: 'id was that of a product that was deleted here: no other one ever has it',
+      });
+    }
+    expect(await listOf('products')).toEqual([]);
+  });
+
+  it.each(['licenses', 'blacklists'] as const)('is for no other of %s', async (kind) => {
+    await importAll(all);
+    await deleteAll();
+    await importOne('products', product);
+    const moment = kind === 'licenses' ? 'createdDate' : 'createdAt';
+    const result = await importOne(kind, {
+      ...EXAMPLES[kind],
+      customer: null,
+      [moment]: UPDATED,
+    });
+    expect(result).toMatchObject({ outcome: 'created', differences: ['id'] });
+    expect(result.id).toBeGreaterThan(Number(EXAMPLES[kind].id));
+  });
+});
+
 describe('a product', () => {
   it('that was renamed here is known by when it was created', async () => {
     await importOne('products', product);
@@ -740,6 +790,14 @@ describe('the customer of a license', () => {
     expect(await count('customers')).toBe(1);
   });
 
+  it('learns the account that GET shows with their licenses only', async () => {
+    await importOne('customers', ada);
+    const other = { licensePlatform: 'OTHER', ownerPlatformId: 'ada-1815' };
+    expect(await customerOf({ customer: ada, ...other })).toMatchObject({ id: 17 });
+    expect(await customerOf({ customer: null, ...other })).toMatchObject({ id: 17 });
+    expect(await count('customers')).toBe(1);
+  });
+
   it('is somebody else with another chat id, and takes nothing from who was there', async () => {
     await importOne('customers', ada);
     const eve = { id: 3, chatId: '5', email: ada.email, platformAId: '48213', createdAt: CREATED };
@@ -882,10 +940,14 @@ describe('at once', () => {
     await importOne('products', product);
     await importOne('customers', { chatId: '7' });
     let taken = 0;
+    const removeAll = () =>
+      env.DB.batch(
+        ['licenses', 'deleted_ids'].map((table) => env.DB.prepare(`delete from ${table}`)),
+      );
     const disturbed = withFaults(env.DB, async (sql) => {
       if (sql.startsWith('insert into "customers"')) {
         taken++;
-        await env.DB.prepare('delete from licenses').run();
+        await removeAll();
         await env.DB.prepare(
           `insert into licenses (id, license_key, license_key_folded, product_id, license_type, max_ips, max_hwids, created_at, updated_at)
              values (7341, ?1, ?1, 602, 'PERMANENT', 1, 1, 0, 0)`,
@@ -895,7 +957,7 @@ describe('at once', () => {
         return null;
       }
       if (sql.includes('from "licenses" where "licenses"."license_key_folded"')) {
-        await env.DB.prepare('delete from licenses').run();
+        await removeAll();
       }
       return null;
     });

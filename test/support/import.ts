@@ -69,6 +69,7 @@ export async function emptyService(): Promise<void> {
     env.DB.prepare(
       `delete from sqlite_sequence where name in ('licenses', 'customers', 'products')`,
     ),
+    env.DB.prepare('delete from deleted_ids'),
     env.DB.prepare(`delete from changes where subject like 'license:%'`),
     env.DB.prepare('update changes set published_revision = revision, published_at = null'),
   ]);
