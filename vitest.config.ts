@@ -64,6 +64,7 @@ export default defineConfig({
           name: 'node',
           include: ['test/node/**/*.test.ts'],
           globalSetup: ['./test/node/global-setup.ts'],
+          setupFiles: ['./test/node/checked-fetch.ts'],
           // What is started, wrangler above all, is compiled once and not by each process.
           env: { NODE_COMPILE_CACHE: resolve('node_modules/.cache/node') },
           testTimeout: 60_000,

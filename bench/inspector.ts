@@ -1,9 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
-
 /** Asks a running Worker's inspector, as a browser's developer tools do. */
-
-const SAMPLES = 8;
-const SAMPLE_EVERY_MS = 500;
 
 interface Reply {
   id?: number;
@@ -14,25 +9,22 @@ function isReply(value: unknown): value is Reply {
   return typeof value === 'object' && value !== null;
 }
 
-/** Asks for the size of the heap once. */
-function heapBytes(socket: WebSocket, id: number): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** What the inspector replies to a command. */
+function ask(socket: WebSocket, id: number, method: string): Promise<Reply> {
+  return new Promise((resolve) => {
     const listen = ({ data }: MessageEvent): void => {
       const reply: unknown = JSON.parse(String(data));
       if (!isReply(reply) || reply.id !== id) return;
       socket.removeEventListener('message', listen);
-      const { usedSize } = reply.result ?? {};
-      if (usedSize === undefined) reject(new Error('The inspector does not tell the heap'));
-      else resolve(usedSize);
+      resolve(reply);
     };
     socket.addEventListener('message', listen);
-    socket.send(JSON.stringify({ id, method: 'Runtime.getHeapUsage' }));
+    socket.send(JSON.stringify({ id, method }));
   });
 }
 
 /**
- * How much a Worker's own objects take, in megabytes: the least of several looks, for what is garbage
- * counts until it is collected.
+ * How much a Worker's own objects take, in megabytes, once the garbage is collected.
  *
  * @param inspector the address of miniflare's inspector
  */
@@ -45,12 +37,10 @@ export async function heapMegabytes(inspector: URL, workerName: string): Promise
     socket.addEventListener('error', () => reject(new Error('The inspector does not answer')));
   });
   try {
-    let least = Number.POSITIVE_INFINITY;
-    for (let id = 1; id <= SAMPLES; id++) {
-      least = Math.min(least, await heapBytes(socket, id));
-      await wait(SAMPLE_EVERY_MS);
-    }
-    return least / 1_000_000;
+    await ask(socket, 1, 'HeapProfiler.collectGarbage');
+    const { usedSize } = (await ask(socket, 2, 'Runtime.getHeapUsage')).result ?? {};
+    if (usedSize === undefined) throw new Error('The inspector does not tell the heap');
+    return usedSize / 1_000_000;
   } finally {
     socket.close();
   }

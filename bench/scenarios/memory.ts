@@ -49,18 +49,11 @@ async function watch(contestant: Contestant, requests: number): Promise<Look[]> 
   return looks;
 }
 
-/**
- * How much more is held in the end than after the warm-up; null where it cannot be told.
- *
- * @param summarize makes one figure of those that are compared
- */
-function growthOf(
-  figures: readonly (number | null)[],
-  summarize: (figures: readonly number[]) => number,
-): number | null {
+/** How much more is held in the end than after the warm-up; null where it cannot be told. */
+function growthOf(figures: readonly (number | null)[]): number | null {
   const known = figures.slice(2).filter((figure) => figure !== null);
   if (known.length < COMPARED) return null;
-  return summarize(known.slice(-COMPARED)) / summarize(known.slice(0, COMPARED));
+  return median(known.slice(-COMPARED)) / median(known.slice(0, COMPARED));
 }
 
 /** What a million validations leave in memory. */
@@ -94,19 +87,12 @@ export async function memory(bench: Bench): Promise<Finding> {
     targets: [
       atMost(
         "the Worker's memory in the end, to that after the warm-up",
-        // The least: sometimes garbage is collected before the look, and sometimes it is not.
-        growthOf(
-          hot.map(({ heapMegabytes }) => heapMegabytes),
-          (figures) => Math.min(...figures),
-        ),
+        growthOf(hot.map(({ heapMegabytes }) => heapMegabytes)),
         MAX_GROWTH,
       ),
       atMost(
         'the memory of workerd with its simulated D1, likewise',
-        growthOf(
-          hot.map(({ residentMegabytes }) => residentMegabytes),
-          median,
-        ),
+        growthOf(hot.map(({ residentMegabytes }) => residentMegabytes)),
         MAX_GROWTH,
       ),
     ],

@@ -65,6 +65,9 @@ export function watch(child: ChildProcess): Watched {
   };
 }
 
+/** Where services have been started. */
+export const startedServices = new Set<string>();
+
 /** Starts the service, on a free port unless given, and waits until it says that it runs. */
 export async function startService(folder: string, givenPort?: number): Promise<RunningService> {
   const port = givenPort ?? (await freePort());
@@ -73,9 +76,11 @@ export async function startService(folder: string, givenPort?: number): Promise<
   let hasEnded = false;
   void ended.then(() => (hasEnded = true));
   await printed('Licet runs on');
+  const address = `http://localhost:${port}`;
+  startedServices.add(address);
   return {
     port,
-    address: `http://localhost:${port}`,
+    address,
     output,
     stop: async () => {
       if (child.pid !== undefined && !hasEnded) process.kill(-child.pid, 'SIGTERM');

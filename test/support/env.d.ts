@@ -14,8 +14,3 @@ declare module 'cloudflare:test-internal' {
   /** Resolves when all that `waitUntil` was given is done. */
   export function waitForGlobalWaitUntil(): Promise<void>;
 }
-
-declare module '*?raw' {
-  const text: string;
-  export default text;
-}

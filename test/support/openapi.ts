@@ -65,8 +65,11 @@ const patterns = Object.entries(paths).map(([path, operations]) => ({
   operations,
 }));
 
+/** As much of a request as its answer depends on. */
+type Sent = Pick<Request, 'method' | 'url'>;
+
 /** The answers that a request may get, by their status. */
-function responsesTo({ method, url }: Request): Record<string, Response | undefined> {
+function responsesTo({ method, url }: Sent): Record<string, Response | undefined> {
   const path = plainPath(url);
   const operations = patterns.find(({ pattern }) => pattern.test(path))?.operations;
   const found = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
@@ -101,7 +104,7 @@ function misfitsOfBody({ headers, text, json }: Received, { content }: Response)
 }
 
 /** @throws where an answer is not one that the document declares for its request */
-export function checkAnswer(request: Request, answer: Received): void {
+export function checkAnswer(request: Sent, answer: Received): void {
   const response = responsesTo(request)[answer.status];
   const what = `${request.method} ${request.url} answered ${answer.status}`;
   if (!response) throw new Error(`${what}, which docs/openapi.json does not declare`);
