@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { takenByNpm } from './npm-options.ts';
 import { readRootToken, SECRETS_FILE } from './root-token.ts';
 import { done, fail } from './terminal.ts';
 
@@ -24,6 +25,8 @@ const options = {
 
 function readArguments() {
   try {
+    const taken = takenByNpm(Object.keys(options));
+    if (taken !== undefined) throw new Error(taken);
     return parseArgs({ options }).values;
   } catch (error) {
     return fail(`${error instanceof Error ? error.message : error}\n\n${HELP}`);

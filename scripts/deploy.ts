@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { type Deployed, DeploymentError, deploy } from './deployment.ts';
+import { takenByNpm } from './npm-options.ts';
 import { fail, run, runShown } from './terminal.ts';
 
 /** `npm run deploy`: brings the service into a Cloudflare account, or up to date there. */
@@ -31,6 +32,8 @@ const options = {
 
 function readArguments() {
   try {
+    const taken = takenByNpm(Object.keys(options));
+    if (taken !== undefined) throw new Error(taken);
     return parseArgs({ options }).values;
   } catch (error) {
     const message = error instanceof Error ? error.message : error;

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { parseArgs, styleText } from 'node:util';
+import { takenByNpm } from './npm-options.ts';
 import { done } from './terminal.ts';
 
 /** `npm run doctor`: sends what shipped programs send, and says what would break for whom. */
@@ -320,14 +321,14 @@ function stop(message: string): never {
 }
 
 function readArguments() {
+  const options = {
+    help: { type: 'boolean', short: 'h' },
+    timeout: { type: 'string', default: '10' },
+  } as const;
+  const taken = takenByNpm(Object.keys(options));
+  if (taken !== undefined) return stop(taken);
   try {
-    return parseArgs({
-      options: {
-        help: { type: 'boolean', short: 'h' },
-        timeout: { type: 'string', default: '10' },
-      },
-      allowPositionals: true,
-    });
+    return parseArgs({ options, allowPositionals: true });
   } catch (error) {
     return stop(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
   }

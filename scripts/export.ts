@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { takenByNpm } from './npm-options.ts';
 import { SECRETS_FILE } from './root-token.ts';
 import { Failure, fail, misuse } from './terminal.ts';
 import { exportToFile, exportToOutput } from './transfer/export.ts';
@@ -28,6 +29,8 @@ const options = {
 } as const;
 
 function readArguments() {
+  const taken = takenByNpm(Object.keys(options));
+  if (taken !== undefined) throw misuse(taken);
   try {
     const { values, positionals } = parseArgs({ options, allowPositionals: true });
     return { ...values, files: positionals };

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { takenByNpm } from './npm-options.ts';
 import { SECRETS_FILE } from './root-token.ts';
 import { done, Failure, fail, misuse } from './terminal.ts';
 import { fileSource } from './transfer/files.ts';
@@ -43,6 +44,8 @@ const options = {
 const AGAIN = 'What was imported until now stays. Run the same command again: it does the rest.';
 
 function readArguments() {
+  const taken = takenByNpm(Object.keys(options));
+  if (taken !== undefined) throw misuse(taken);
   try {
     const { values, positionals } = parseArgs({ options, allowPositionals: true });
     return { ...values, files: positionals };

@@ -1,5 +1,10 @@
 import { styleText } from 'node:util';
-import { Command, CommanderError, Option } from '@commander-js/extra-typings';
+import {
+  Command,
+  CommanderError,
+  type CommandUnknownOpts,
+  Option,
+} from '@commander-js/extra-typings';
 import { LicetError } from '../packages/client/src/index.ts';
 import { addBlacklist } from './licet/blacklist.ts';
 import { addHistory } from './licet/history.ts';
@@ -8,6 +13,7 @@ import { visible } from './licet/output.ts';
 import { addProducts } from './licet/products.ts';
 import { Failure, openSession, type Session, UsageError } from './licet/session.ts';
 import { addTokens } from './licet/tokens.ts';
+import { takenByNpm } from './npm-options.ts';
 import { isLocal } from './root-token.ts';
 
 /** `npm run licet`: what administrators do every day, without curl. */
@@ -92,7 +98,15 @@ function tell(message: string, status: number): void {
   process.exitCode = status;
 }
 
+/** Of this command and those below it. */
+const optionsOf = (command: CommandUnknownOpts): string[] => [
+  ...command.options.flatMap(({ long }) => long?.slice(2) ?? []),
+  ...command.commands.flatMap(optionsOf),
+];
+
 try {
+  const taken = takenByNpm(optionsOf(program));
+  if (taken !== undefined) throw new UsageError(taken);
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { takenByNpm } from './npm-options.ts';
 import { ensureRootToken, SECRETS_FILE } from './root-token.ts';
 import { lockState } from './state-lock.ts';
 import { done, fail, run } from './terminal.ts';
@@ -44,17 +45,14 @@ Object.assign(process.env, {
 
 const parent = process.ppid;
 const args = process.argv.slice(2);
-const { values } = parseArgs({
-  args,
-  strict: false,
-  options: {
-    port: { type: 'string' },
-    ip: { type: 'string' },
-    'persist-to': { type: 'string' },
-    var: { type: 'string', multiple: true },
-    help: { type: 'boolean', short: 'h' },
-  },
-});
+const knownOptions = {
+  port: { type: 'string' },
+  ip: { type: 'string' },
+  'persist-to': { type: 'string' },
+  var: { type: 'string', multiple: true },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+const { values } = parseArgs({ args, strict: false, options: knownOptions });
 
 /** The options for wrangler: as they came, with a folder named from where npm was called. */
 function withAbsoluteFolder(): string[] {
@@ -123,6 +121,8 @@ if (values.help === true) {
   console.log(HELP);
   process.exit(0);
 }
+const taken = takenByNpm(Object.keys(knownOptions));
+if (taken !== undefined) fail(taken);
 for (const name of ['port', 'ip', 'persist-to'] as const) {
   if (values[name] === true || values[name] === '') fail(`--${name} needs a value.`);
 }
