@@ -10,7 +10,15 @@ import {
   statusStyle,
   timeText,
 } from './output.ts';
-import { Failure, findOne, idArgument, ifThere, integerFrom, type OpenSession } from './session.ts';
+import {
+  EXPIRES_OPTION,
+  Failure,
+  findOne,
+  idArgument,
+  ifThere,
+  integerFrom,
+  type OpenSession,
+} from './session.ts';
 
 const DEFAULT_FOUND = 50;
 
@@ -105,7 +113,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
     .command('create')
     .description('create a license; prints its key')
     .requiredOption('--product <id>', 'the product that it is for', idArgument)
-    .option('--expires <date>', 'when it expires, such as 2030-01-31; without, it never does')
+    .option(...EXPIRES_OPTION)
     .option(
       '--max-ips <n>',
       'how many addresses, -1 is unlimited (as the product says)',

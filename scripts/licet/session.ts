@@ -126,3 +126,18 @@ export async function findOne<Item extends { id: number }>(
   }
   return named ?? numbered;
 }
+
+const EXPIRES =
+  'when it expires: 2030-01-31 is the first moment of that day, in UTC; without, it never does';
+
+/** The option of what may expire, as `option()` takes it. */
+export const EXPIRES_OPTION = ['--expires <date>', EXPIRES, comingMoment] as const;
+
+/** Text that is no moment at all is left to the service, which says so. */
+function comingMoment(text: string): string {
+  const hasOffset = !text.includes('T') || /(Z|[+-]\d\d:?\d\d)$/i.test(text);
+  if (Date.parse(hasOffset ? text : `${text}Z`) > Date.now() || Number.isNaN(Date.parse(text))) {
+    return text;
+  }
+  throw new InvalidArgumentError('It is over: a date alone is its first moment, in UTC.');
+}

@@ -2,16 +2,23 @@ import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Token } from '../../packages/client/src/index.ts';
 import { API_INTENTS } from '../../src/enums.ts';
 import { type Column, examples, timeText } from './output.ts';
-import { idArgument, type OpenSession } from './session.ts';
+import { EXPIRES_OPTION, idArgument, type OpenSession } from './session.ts';
 
 const timeOr = (timestamp: string | null, otherwise: string): string =>
   timestamp === null ? otherwise : timeText(timestamp);
+
+const isOver = (expiresAt: string | null): boolean =>
+  expiresAt !== null && Date.parse(expiresAt) <= Date.now();
 
 const COLUMNS: Column<Token>[] = [
   { title: 'ID', text: ({ id }) => String(id) },
   { title: 'NAME', text: ({ name }) => name, isFlexible: true },
   { title: 'INTENTS', text: ({ intents }) => intents.join(' '), isFlexible: true },
-  { title: 'EXPIRES (UTC)', text: ({ expiresAt }) => timeOr(expiresAt, 'never') },
+  {
+    title: 'EXPIRES (UTC)',
+    text: ({ expiresAt }) => `${timeOr(expiresAt, 'never')}${isOver(expiresAt) ? ': over' : ''}`,
+    style: ({ expiresAt }) => (isOver(expiresAt) ? 'red' : 'green'),
+  },
   { title: 'LAST USED (UTC)', text: ({ lastUsedAt }) => timeOr(lastUsedAt, 'not yet') },
 ];
 
@@ -24,7 +31,7 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
     .description('create a token; prints its secret, which is shown this once')
     .argument('<name>', 'whose it is')
     .addArgument(new Argument('<intents...>', 'what it may do').choices(API_INTENTS))
-    .option('--expires <date>', 'when it expires, such as 2030-01-31; without, it never does')
+    .option(...EXPIRES_OPTION)
     .addHelpText(
       'after',
       examples(

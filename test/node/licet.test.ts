@@ -273,7 +273,40 @@ describe('a number', () => {
   });
 });
 
+describe('what expires', () => {
+  it.each([
+    ['2020-01-31'],
+    [new Date().toISOString().slice(0, 10)],
+    ['2020-01-31T10:00:00'],
+    ['2020-01-31T10:00:00+02:00'],
+  ])('does not do so before it is made: %s', async (date) => {
+    for (const create of [
+      ['tokens', 'create', 'Late', 'PRODUCTS_READ'],
+      ['licenses', 'create', '--product', String(productId)],
+    ]) {
+      const { code, stderr } = await runWith({}, ...create, '--expires', date);
+      expect(stderr).toContain('It is over: a date alone is its first moment, in UTC.');
+      expect(code).toBe(2);
+    }
+  });
+
+  it('is no date: the service says so', async () => {
+    const create = ['tokens', 'create', 'A', 'PRODUCTS_READ', '--expires', 'x'];
+    const { code, stderr } = await runWith({}, ...create);
+    expect(stderr).toContain('expiresAt must be');
+    expect(code).toBe(1);
+  });
+});
+
 describe('tokens', () => {
+  it('that are over are shown to be', async () => {
+    const expiresAt = new Date(Date.now() + 1_000).toISOString();
+    const { id } = await licet.tokens.create({ name: 'Brief', intents: ['ALL_READ'], expiresAt });
+    const line = new RegExp(`^${id} +Brief +ALL_READ .*: over +not yet$`, 'm');
+    await expect.poll(async () => (await run('tokens', 'list')).stdout).toMatch(line);
+    await licet.tokens.delete(id);
+  });
+
   it('are created with the secret alone as the result, used, listed and revoked', async () => {
     const create = ['tokens', 'create', 'Shop', 'PRODUCTS_READ', '--expires', '2099-01-31'];
     const { stdout, stderr } = await run(...create);
