@@ -443,3 +443,34 @@ it.skipIf(!lua)('licet.lua tries nothing out when a program loads it', async () 
   const ending = await runIn('licet.lua', `lua5.4 -e "${program}"`, {});
   expect(ending).toEqual({ code: 0, output: 'function\tfunction' });
 });
+
+/** As much of a game server as the plugin in the README sees of it. */
+const GAME_SERVER = `
+abstract class ServerPlugin {
+    interface Config { String getString(String path); }
+    interface Scheduler { void runTask(ServerPlugin plugin, Runnable task); }
+    interface PluginManager { void disablePlugin(ServerPlugin plugin); }
+    interface Server { Scheduler getScheduler(); PluginManager getPluginManager(); }
+    abstract java.io.File getDataFolder();
+    abstract Config getConfig();
+    abstract Server getServer();
+    abstract java.util.logging.Logger getLogger();
+    public abstract void onEnable();
+}`;
+
+it.skipIf(!isInstalled('javac'))('the plugin of the README compiles for Java 8', () => {
+  const [, plugin = ''] =
+    /\n```java\n(.+?)```/s.exec(readFileSync('examples/README.md', 'utf8')) ?? [];
+  expect(plugin).toContain('onEnable');
+  const place = join(folder, 'plugin');
+  mkdirSync(place);
+  cpSync('examples/Licet.java', join(place, 'Licet.java'));
+  const source = `import java.nio.file.Path;${GAME_SERVER}
+abstract class Plugin extends ServerPlugin {
+${plugin}}`;
+  writeFileSync(join(place, 'Plugin.java'), source);
+  const args = ['--release', '8', '-nowarn', '-Xlint:-options', 'Plugin.java', 'Licet.java'];
+  const { status, stderr } = spawnSync('javac', args, { cwd: place, encoding: 'utf8' });
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+});

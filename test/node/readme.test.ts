@@ -39,7 +39,7 @@ function runTour(): string[] {
   const commands = blocks.filter(({ kind }) => kind === 'sh').map(({ text }) => text);
   const script = commands.join('echo -----\n').replaceAll(':8787', `:${service.port}`);
   // A record is written after the answer: a person's pace is slow enough, a test has to wait.
-  const history = 'curl -s "$LICET/api/v2/requests?licenseKey=$KEY';
+  const history = 'curl -sS "$LICET/api/v2/requests?licenseKey=$KEY';
   const settled = script.replace(
     history,
     () =>
