@@ -28,6 +28,16 @@ export interface CountedLicense {
   totalRequests: number;
 }
 
+/** What a write of records has told. */
+interface Written {
+  news: Change[];
+  counted: CountedLicense[];
+  gone: number[];
+}
+
+/** A parameter of D1 takes 2 MB, and a character up to three bytes. */
+const MAX_JSON_LENGTH = 500_000;
+
 /** In the order of the table's columns, and behind them the key of a license that is to be found. */
 const toValues = (row: IdentifiedRequest) => [
   row.id,
@@ -76,11 +86,16 @@ export async function writeRequests(
   db: Database,
   rows: readonly IdentifiedRequest[],
   newsFrom: number,
-): Promise<{ news: Change[]; counted: CountedLicense[]; gone: number[] }> {
+): Promise<Written> {
   const ids = new Set<number>();
   const isFirstWithId = ({ id }: IdentifiedRequest) => ids.size < ids.add(id).size;
   const [distinct, doubles] = partition(rows, isFirstWithId);
   const json = JSON.stringify(distinct.map(toValues));
+  if (json.length > MAX_JSON_LENGTH && rows.length > 1) {
+    const middle = Math.ceil(rows.length / 2);
+    const first = await writeRequests(db, rows.slice(0, middle), newsFrom);
+    return after(first, await writeRequests(db, rows.slice(middle), newsFrom));
+  }
   // Those that a former attempt has written, whose answer was lost, are counted already.
   const fresh = sql`(
     select ${licenseId} as license_id, count(*) as records
@@ -116,13 +131,15 @@ export async function writeRequests(
   const left = [...moved, ...doubles];
   const gone = findGone(distinct, inserted, counted);
   if (left.length === 0) return { news, counted, gone };
-  const others = await writeRequests(db, left, newsFrom);
-  return {
-    news: others.news,
-    counted: [...counted, ...others.counted],
-    gone: [...gone, ...others.gone],
-  };
+  return after({ news, counted, gone }, await writeRequests(db, left, newsFrom));
 }
+
+/** What two writes have told, one after the other. */
+const after = (first: Written, second: Written): Written => ({
+  news: second.news,
+  counted: [...first.counted, ...second.counted],
+  gone: [...first.gone, ...second.gone],
+});
 
 /** The licenses of records that were written just now and could not be counted. */
 function findGone(

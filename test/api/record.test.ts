@@ -2,6 +2,7 @@ import { createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openDatabase } from '../../src/db/client';
 import { type Bindings, edgeOf } from '../../src/edge/edge';
 import worker from '../../src/index';
 import {
@@ -10,6 +11,7 @@ import {
   nextRequestId,
   timeOfRequestId,
 } from '../../src/requests/id';
+import { withIdentity, writeRequests } from '../../src/requests/write';
 import { recordRequest } from '../../src/validation/record';
 import { newIsolate, validateWith } from '../support/app';
 import {
@@ -300,6 +302,29 @@ describe.each(WAYS)('two records that draw the same id, $way,', ({ through }) =>
     }
     expect(ids).toHaveLength(3);
     expect(new Set(ids).size).toBe(3);
+  });
+});
+
+describe('a group of the longest records', () => {
+  it('is written in parts, each of which the database takes', async () => {
+    const license = await newLicense();
+    const long = '\u20AC'.repeat(255);
+    const { licenseKey, productId } = license;
+    const texts = { productVersion: long, macAddress: long, javaVersion: long, remarks: long };
+    const systems = { operatingSystem: long, operatingSystemVersion: long, hwid: long.repeat(2) };
+    const record = { licenseId: license.id, licenseKey, licenseKeyFolded: licenseKey, productId };
+    moment += 1_000;
+    const rows = Array.from({ length: 1_024 }, () =>
+      withIdentity(
+        { ...record, ...texts, ...systems, requestType: 'V1_VALIDATE', responseType: 'VALID' },
+        moment,
+      ),
+    );
+    const { counted, gone } = await writeRequests(openDatabase(env.DB), rows, 0);
+    expect(counted.at(-1)).toMatchObject({ id: license.id, totalRequests: 1_024 });
+    expect(gone).toEqual([]);
+    const stored = env.DB.prepare('select count(*) as n from requests where license_id = ?');
+    expect(await stored.bind(license.id).first('n')).toBe(1_024);
   });
 });
 

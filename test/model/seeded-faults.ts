@@ -337,8 +337,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/validation/record.ts',
-        from: '  afterAnswer(\n    edge.records',
-        to: '  void Promise.resolve(\n    edge.records',
+        from: '  afterAnswer(edge.records',
+        to: '  void Promise.resolve(edge.records',
       },
     ],
   },

@@ -17,22 +17,28 @@ afterEach(() => {
 });
 
 const afterAnswer = () => undefined;
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /** A writer whose writes a test sees, and answers. */
 function newWriter(maxGroup: number, write: (group: readonly number[]) => Promise<void>) {
   const groups: (readonly number[])[] = [];
-  const writer = new GroupWriter<number>(maxGroup, async (group) => {
-    groups.push(group);
-    await write(group);
-  });
+  const lost: number[] = [];
+  const writer = new GroupWriter<number>(
+    maxGroup,
+    async (group) => {
+      groups.push(group);
+      await write(group);
+    },
+    (item) => lost.push(item),
+  );
   /** How many of the requests that brought an item still stay. */
   let staying = 0;
   const add = async (item: number): Promise<void> => {
     staying++;
     await writer.add(item, afterAnswer).finally(() => staying--);
   };
-  return { groups, add, staying: () => staying };
+  return { groups, lost, add, staying: () => staying };
 }
 
 /** What is on its way without a pause gets there. */
@@ -53,6 +59,21 @@ describe('a group of items', () => {
     await Promise.all([first, ...others]);
     expect(groups).toEqual([[-1], numbers(100)]);
     expect(staying()).toBe(0);
+  });
+
+  it('has one more that stays each second: it will be there when the others have to end', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { groups, add, staying } = newWriter(1_000, () => released);
+    const added = [add(-1)];
+    for (const item of numbers(31)) {
+      added.push(add(item));
+      clock.elapse(100);
+    }
+    await passOn();
+    expect(staying()).toBe(1 + 4 + 2);
+    release();
+    await Promise.all(added);
+    expect(groups).toEqual([[-1], numbers(31)]);
   });
 
   it('that is too large is several, and none of its items is left behind', async () => {
@@ -91,10 +112,28 @@ describe('a group of items', () => {
     expect(groups).toEqual([[-1], [-1, ...numbers(20)]]);
   });
 
+  it('that was taken over, and is written late after all, is not written once more', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    let writes = 0;
+    const { add, groups } = newWriter(1_000, async () => {
+      const nth = ++writes;
+      if (nth === 1) await released;
+      if (nth === 2) {
+        release();
+        await pause(1);
+        throw new Error('down');
+      }
+    });
+    await Promise.all([-1, ...numbers(3)].map(add));
+    expect(groups[0]).toEqual([-1]);
+    expect(groups.slice(2).flat()).not.toContain(-1);
+  });
+
   it('is written by the next that comes when all who stayed for it were cut off', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { groups, add, staying } = newWriter(1_000, () => released);
     const first = add(-1);
+    clock.elapse(5);
     // Their timers never fire again.
     vi.stubGlobal('setTimeout', () => 0);
     for (const item of numbers(20)) void add(item);
@@ -110,33 +149,68 @@ describe('a group of items', () => {
     expect(groups).toEqual([[-1], numbers(21)]);
   });
 
-  it('is written whole, whatever fails on the way', async () => {
+  it('is written as soon as it can be, or given up, whatever fails and for however long', async () => {
+    const arrivals = fc.array(fc.integer({ min: 0, max: 1_500 }), { minLength: 1, maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 1, max: 12 }),
-        fc.array(fc.constantFrom('written', 'fails', 'answer is lost'), { maxLength: 6 }),
-        fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 3 }),
-        async (maxGroup, fates, waves) => {
-          const left = [...fates];
+        fc.integer({ min: 1, max: 40 }),
+        fc.constantFrom('fails', 'answer is lost', 'hangs'),
+        fc.integer({ min: 0, max: 35_000 }),
+        fc.array(arrivals, { minLength: 1, maxLength: 3 }),
+        async (maxGroup, fate, downMs, bursts) => {
+          const upAt = performance.now() + downMs;
           const written = new Set<number>();
-          const { add, staying } = newWriter(maxGroup, async (group) => {
-            const fate = left.shift();
-            if (fate === 'fails') throw new Error(fate);
-            for (const item of group) written.add(item);
-            if (fate === 'answer is lost') throw new Error(fate);
+          const { add, lost, staying } = newWriter(maxGroup, async (group) => {
+            const isUp = performance.now() >= upAt;
+            if (isUp || fate === 'answer is lost') for (const item of group) written.add(item);
+            if (isUp) return;
+            // So long is waited for it.
+            if (fate === 'hangs') await pause(7_000);
+            throw new Error(fate);
           });
-          let items = 0;
+          const mustBeWritten = new Set<number>();
           const added: Promise<void>[] = [];
-          for (const wave of waves) {
-            for (let count = 0; count < wave; count++) added.push(add(items++));
-            await new Promise((resolve) => setTimeout(resolve, 30));
+          for (const pauses of bursts) {
+            for (const pauseMs of pauses) {
+              // After seven seconds a write has failed, and after three more it is repeated.
+              if (performance.now() + 25_000 > upAt + 12_000) mustBeWritten.add(added.length);
+              added.push(add(added.length));
+              if (pauseMs > 500) await pause(pauseMs);
+            }
           }
           await Promise.all(added);
-          expect(written).toEqual(new Set(numbers(items)));
+          expect(new Set([...written, ...lost])).toEqual(new Set(numbers(added.length)));
+          expect([...mustBeWritten].filter((item) => !written.has(item))).toEqual([]);
           expect(staying()).toBe(0);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 40 },
     );
+  });
+
+  it('is given up item by item, and keeps up nobody for longer than that', async () => {
+    const bad = 7;
+    const { add, lost, groups } = newWriter(1_000, async (group) => {
+      if (group.includes(bad)) throw new Error('bad');
+    });
+    await Promise.all(numbers(50).map(add));
+    expect(lost).toContain(bad);
+    const before = groups.length;
+    await add(50);
+    expect(groups.slice(before)).toEqual([[50]]);
+  });
+
+  it('is bounded: of too many the oldest are given up, and what comes is still written', async () => {
+    let isDown = true;
+    const { add, lost, groups } = newWriter(1_000, async () => {
+      if (isDown) throw new Error('down');
+    });
+    const added = numbers(10_050).map(add);
+    await passOn();
+    // The very first is being written.
+    expect(lost).toEqual(numbers(101).slice(1));
+    isDown = false;
+    await Promise.all(added);
+    expect(new Set(groups.slice(1).flat()).size).toBe(9_950);
   });
 });
