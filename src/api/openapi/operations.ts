@@ -79,28 +79,30 @@ export const HEADERS = {
 export const headers = (...names: (keyof typeof HEADERS)[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** What the client may send with a request, whatever it is for. */
+/**
+ * What the client may send with a request, whatever it is for. These have no examples: the page `/docs`
+ * fills its forms with them, and would send them with every request.
+ */
 export const REQUEST_HEADERS = {
   IfMatch: {
     in: 'header',
     name: 'If-Match',
-    description: 'The `ETag` of the object as it was read: 412 if it has changed since.',
+    description:
+      'The `ETag` of the object as it was read, such as `"3"`: 412 if it has changed since.',
     schema: { type: 'string' },
-    example: '"3"',
   },
   RequestId: {
     in: 'header',
     name: 'X-Request-Id',
-    description: 'Up to 64 letters, digits, `-`, `_` and `=`; else the answer has a new one.',
+    description:
+      'Up to 64 letters, digits, `-`, `_` and `=`, such as `order-4711`; else the answer has a new one.',
     schema: { type: 'string' },
-    example: 'order-4711',
   },
   ServerTiming: {
     in: 'header',
     name: 'X-Server-Timing',
     description: '`1` asks for `Server-Timing` in the answer.',
     schema: { type: 'string', const: '1' },
-    example: '1',
   },
 } as const;
 
