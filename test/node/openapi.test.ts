@@ -152,4 +152,31 @@ describe.skipIf(executablePath === '')('the page /docs in a browser', () => {
     }
     await page.close();
   });
+
+  it('asks for a list with a limit', async () => {
+    const page = await openPage();
+    const { sent, shown } = await execute(await tryOut(page, 'Licenses-listLicenses'));
+    expect(sent.url()).toBe(`${address}/api/v2/licenses?limit=100`);
+    expect(shown).toMatch(/200.*x-total-count/s);
+    await page.close();
+  });
+
+  it.each([
+    ['colours', 'short', 10, true],
+    ['does not colour', 'long', 10_000, false],
+  ])('%s a list that is %s', async (_does, _long, length, isColoured) => {
+    const page = await openPage();
+    const customers = Array.from({ length }, (_, id) => ({
+      id,
+      username: `ada-${id}`,
+      role: null,
+    }));
+    await page.route(/api\/v2\/customers/, (route) => route.fulfill({ json: customers }));
+    const block = await tryOut(page, 'Customers-listCustomers');
+    const { shown } = await execute(block);
+    expect(shown).toContain(`ada-${length - 1}`);
+    const coloured = block.locator('.live-responses-table pre').first().locator('span');
+    expect((await coloured.count()) > 0).toBe(isColoured);
+    await page.close();
+  });
 });

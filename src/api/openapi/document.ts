@@ -149,7 +149,10 @@ function describeParts({ components, paths = {} }: OpenApiDocument): void {
   for (const item of Object.values(paths)) {
     for (const operation of [item.get, item.post, item.put, item.delete]) {
       for (const parameter of operation?.parameters ?? []) {
-        if ('name' in parameter) parameter.description = meaningOf(parameter.name, PARAMETERS);
+        if (!('name' in parameter)) continue;
+        parameter.description = meaningOf(parameter.name, PARAMETERS);
+        // The page `/docs` fills its form with it: a complete list may be more than a person wants.
+        if (parameter.name === 'limit') parameter.example = 100;
       }
     }
   }
