@@ -110,6 +110,7 @@ function welcome(address: string): void {
   console.log(`
   Licet runs on ${address}
 
+  Interface    ${address}/docs shows it, and lets you try it out
   Root token   in ${SECRETS_FILE}, as ROOT_TOKEN: it may do everything
   Try          curl ${address}/api/v2/products -H "TOKEN: $(sed -n 's/^ROOT_TOKEN=//p' ${SECRETS_FILE})"
   A full shop  npm run demo${address.endsWith(`:${DEFAULT_PORT}`) ? '' : ` -- --url ${address}`}

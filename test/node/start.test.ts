@@ -52,6 +52,13 @@ describe('npm start', () => {
     expect(JSON.parse(answer)).toEqual([]);
   });
 
+  it('prints where the interface is shown', async () => {
+    const [, page = ''] = /Interface\s+(\S+)/.exec(service.output()) ?? [];
+    const answer = await fetch(page);
+    expect(answer.headers.get('Content-Type')).toContain('text/html');
+    expect(await answer.text()).toContain('<title>Licet: the interface</title>');
+  });
+
   it('never prints the root token', () => {
     expect(service.output()).not.toContain(readRootToken());
   });
