@@ -1,11 +1,7 @@
 import { styleText } from 'node:util';
-import {
-  Command,
-  CommanderError,
-  type CommandUnknownOpts,
-  Option,
-} from '@commander-js/extra-typings';
+import { Command, CommanderError } from '@commander-js/extra-typings';
 import { LicetError } from '../packages/client/src/index.ts';
+import { optionsOf, serviceOption } from './command-line.ts';
 import { addBlacklist } from './licet/blacklist.ts';
 import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
@@ -50,11 +46,7 @@ const program = new Command('npm run licet --')
   .description(
     'Manages a Licet service: products, licenses, tokens, the blacklist and the history.',
   )
-  .addOption(
-    new Option('--url <url>', 'where the service runs')
-      .env('LICET_URL')
-      .default('http://localhost:8787'),
-  )
+  .addOption(serviceOption('--url <url>', 'where the service runs'))
   .option('--token-file <file>', 'a file with an API token and nothing else')
   .option('--json', 'for programs: each object is a line of JSON')
   .addHelpText('after', HELP)
@@ -97,12 +89,6 @@ function tell(message: string, status: number): void {
   console.error(styleText('red', `✗ ${visible(message)}`, { stream: process.stderr }));
   process.exitCode = status;
 }
-
-/** Of this command and those below it. */
-const optionsOf = (command: CommandUnknownOpts): string[] => [
-  ...command.options.flatMap(({ long }) => long?.slice(2) ?? []),
-  ...command.commands.flatMap(optionsOf),
-];
 
 try {
   const taken = takenByNpm(optionsOf(program));

@@ -22,8 +22,9 @@ const RETRIED = [408, 409, 429, 500, 502, 503, 504];
 /** @throws where it is no address to which a token may be sent */
 export function serviceUrl(text: string, option: string): URL {
   const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
-    throw misuse(`--${option} must be an address such as https://license.example.com`);
+  const isPlain = url && !(url.username || url.password || url.search || url.hash);
+  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+    throw misuse(`${option} must be an address such as https://license.example.com`);
   }
   return url;
 }
@@ -82,17 +83,22 @@ export class Service {
     this.#token = token;
   }
 
+  /** Where it is, for a person. */
+  get address(): string {
+    return this.#url.href.replace(/\/+$/, '');
+  }
+
   /** @throws where nothing answers there, or the token is not live */
   async check(): Promise<void> {
     const response = await this.#send('/ping').catch(() => {
-      throw new Failure(`Nothing answers at ${this.#url.origin}.`);
+      throw new Failure(`Nothing answers at ${this.address}.`);
     });
     const status = response.statusCode;
     const text = await textOf(response);
     if (status === 200 && text.trim() === 'pong') return;
-    if (status === 401) throw new Failure(`${this.#url.origin} refuses the token.`);
+    if (status === 401) throw new Failure(`${this.address} refuses the token.`);
     throw new Failure(
-      `${this.#url.origin} answers ${status} to GET /api/v2/ping, and not "pong". Is it the right address?`,
+      `${this.address} answers ${status} to GET /api/v2/ping, and not "pong". Is it the right address?`,
     );
   }
 
@@ -186,18 +192,17 @@ export class Service {
       } catch {
         // Tried again.
       }
-      if (delayMs === undefined) throw new Failure(`${this.#url.origin}/api/v2${path}: ${problem}`);
+      if (delayMs === undefined) throw new Failure(`${this.address}/api/v2${path}: ${problem}`);
       await pause(delayMs);
     }
   }
 
   /** Redirects are not followed: they would take the token along. */
   #send(path: string, body?: string): Promise<http.IncomingMessage> {
-    const base = this.#url.href.replace(/\/+$/, '');
     const { request } = this.#url.protocol === 'https:' ? https : http;
     return new Promise((resolve, reject) => {
       const sent = request(
-        `${base}/api/v2${path}`,
+        `${this.address}/api/v2${path}`,
         {
           method: body === undefined ? 'GET' : 'POST',
           headers: { TOKEN: this.#token, 'Content-Type': 'application/json' },

@@ -67,6 +67,8 @@ interface RunOptions {
 /** Tells, when the process ends, how much memory it has had at most. */
 const MEMORY_HOOK = `data:text/javascript,process.on("exit",()=>console.error("\\nmaxRSS "+process.resourceUsage().maxRSS))`;
 
+const environment = { ...process.env, NO_COLOR: '1', LICET_TOKEN: '', LICET_URL: undefined };
+
 function run(
   tool: 'import' | 'export',
   args: readonly string[],
@@ -85,7 +87,7 @@ function run(
     ],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NO_COLOR: '1', LICET_TOKEN: '', ...env },
+      env: { ...environment, ...env },
     },
   );
   let output = '';
@@ -329,7 +331,7 @@ describe('a shop', () => {
       const startedAt = performance.now();
       const first = await imports([shop]);
       const importedAt = performance.now();
-      expect(first.output).toContain('✓ All of it is there.');
+      expect(first.output).toContain(`✓ All of it is there, in ${service.address}.`);
       expect(first.code).toBe(0);
       const [created = 0, unchanged = 0, ...others] = countsIn(first.output, 'licenses');
       expect([created + unchanged, ...others]).toEqual([LICENSES, 0, 0]);
@@ -594,7 +596,7 @@ describe('what is refused', () => {
     expect(output).toContain('✗ licenses, line 2, license SECR…: product 9400 was refused');
     expect(output).toContain('✗ licenses, line 5, license long…: it is over 1 MB');
     expect(output).toContain('licenseType must be one of TEMPORARY, PERMANENT');
-    expect(output).toContain('✗ 34 refused; the reasons are above.');
+    expect(output).toContain(`✗ 34 refused for ${service.address}; the reasons are above.`);
     expect(output.match(/^✗ .*line \d+/gm)).toHaveLength(20);
     expect(output).not.toContain('SECRET');
     expect(countsIn(output, 'licenses')).toEqual([1, 0, 0, 32]);
@@ -666,10 +668,12 @@ describe('a command that is wrong, or has nothing good to import', () => {
   it.each([
     [['half.jsonl'], 1, 'half.jsonl: line 2 is not like {"license":{…}}. Nothing was imported.'],
     [['nowhere.jsonl'], 2, 'There is no file'],
-    [['cut.jsonl', '--kind', 'keys'], 2, '--kind must be products, customers'],
+    [['cut.jsonl', '--kind', 'keys'], 2, 'Allowed choices are products, customers'],
     [['cut.jsonl', 'half.jsonl'], 2, 'Give one FILE, or --from URL'],
     [['fine.jsonl', '--report', 'fine.jsonl'], 2, '--report would write over the FILE'],
-    [['cut.jsonl', '--form', 'x'], 2, "Unknown option '--form'"],
+    [['cut.jsonl', '--form', 'x'], 2, 'Unknown option --form. Did you mean --from?'],
+    [['cut.jsonl', '--dryrun'], 2, 'Unknown option --dryrun. Did you mean --dry-run?'],
+    [['cut.jsonl', '--report'], 2, 'Option --report <file> argument missing.'],
     [['cut.jsonl', '--token', 'x'], 2, '--token is for --from'],
     [['--from', 'localhost:8787', '--token', 'x'], 2, '--from must be an address such as'],
     [['--from', 'http://localhost:1'], 2, 'There is no token: give it in LICET_FROM_TOKEN'],
@@ -685,6 +689,7 @@ describe('a command that is wrong, or has nothing good to import', () => {
     const ending = await imports(named);
     expect(ending.output).toContain(message);
     expect(ending.code).toBe(code);
+    expect(ending.output.trim().split('\n').length).toBeLessThanOrEqual(code === 2 ? 2 : 3);
     expect(await totals()).toEqual(before);
   });
 
@@ -749,7 +754,7 @@ describe('a command that is wrong, or has nothing good to import', () => {
   it.each([
     [['a', 'b'], 2, 'Give one FILE'],
     [['/nowhere/a.jsonl'], 1, 'no such file or directory'],
-    [['a.jsonl', '--all'], 2, "Unknown option '--all'"],
+    [['a.jsonl', '--all'], 2, 'Unknown option --all. Add --help'],
   ] as [string[], number, string][])(
     'of an export: %j ends with %i',
     async (args, code, message) => {
@@ -759,6 +764,53 @@ describe('a command that is wrong, or has nothing good to import', () => {
       expect(existsSync('a.jsonl')).toBe(false);
     },
   );
+});
+
+describe('the service that is meant', () => {
+  it('is that of LICET_URL, unless an option names another one', async () => {
+    const file = write(
+      'meant.jsonl',
+      lines([{ product: productOf(9_600) }, { end: { products: 1 } }]),
+    );
+    const nobody = 'http://127.0.0.1:1';
+    const cases: ['import' | 'export', string[], string][] = [
+      ['import', [file], service.address],
+      ['import', [file, '--to', service.address], nobody],
+      ['export', [at('meant.out.jsonl')], service.address],
+      ['export', [at('meant.out.jsonl'), '--from', service.address], nobody],
+    ];
+    for (const [tool, args, url] of cases) {
+      const { code, output } = await run(tool, args, { env: { LICET_URL: url } });
+      expect(code, output).toBe(0);
+      const [first, ...others] = output.trim().split('\n');
+      expect(first).toBe(
+        tool === 'import'
+          ? `Importing from ${file} into ${service.address}`
+          : `Exporting from ${service.address} to ${at('meant.out.jsonl')}`,
+      );
+      expect(others.at(-1)).toContain(service.address);
+    }
+  });
+
+  it('gets no token where LICET_URL is no address', async () => {
+    const { code, output } = await run('export', [at('none.jsonl')], {
+      env: { LICET_URL: 'licet' },
+    });
+    expect(output).toContain('--from, or LICET_URL, must be an address such as');
+    expect(code).toBe(2);
+  });
+
+  it('is named by a dry run', async () => {
+    const file = write(
+      'dry.jsonl',
+      lines([{ product: productOf(9_601) }, { end: { products: 1 } }]),
+    );
+    const { output } = await imports([file, '--dry-run']);
+    expect(output).toMatch(`Trying an import from ${file} into ${service.address}\n`);
+    expect(output).toContain(
+      `✓ All of it can be imported into ${service.address}. Nothing was changed: it was a dry run.`,
+    );
+  });
 });
 
 describe('docs/import.md', () => {
@@ -803,5 +855,6 @@ it('explain themselves with --help', async () => {
     const { code, output } = await run(tool, ['--help']);
     expect(code).toBe(0);
     expect(output).toContain(`npm run ${tool} -- FILE [options]`);
+    expect(output).toMatch(/\(default: "http:\/\/localhost:8787", env:\s+LICET_URL\)/);
   }
 });
