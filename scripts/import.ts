@@ -34,7 +34,10 @@ const program = new Command('npm run import --')
     new Option('--kind <kind>', 'what a .csv file, or a list in a .json file, has').choices(KINDS),
   )
   .option('--dry-run', 'checks everything and changes nothing')
-  .option('--report <file>', 'writes all that was refused, kept or stored otherwise, and why')
+  .option(
+    '--report <file>',
+    'writes all that was refused, kept, stored otherwise or not taken, and why',
+  )
   .option('--partial', 'takes what is there of a .jsonl or .json file that is cut off')
   .addHelpText(
     'after',

@@ -113,7 +113,7 @@ export class Import {
       `{"kind":"${kind}","items":[${batch.map(({ json }) => json).join()}],` +
         `"dryRun":${this.#isDryRun},"assumedProductIds":${JSON.stringify(assumed)}}`,
     );
-    this.#report.ignore(kind, ignoredFields);
+    await this.#report.ignore(kind, ignoredFields);
     for (const [index, named] of batch.entries()) {
       const result = results[index];
       if (!result) throw new Failure('The service answered to fewer than were sent.');

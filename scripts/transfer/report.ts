@@ -4,6 +4,7 @@ import { styleText } from 'node:util';
 import type { Operations } from '../../packages/client/src/types.ts';
 import { visible } from '../licet/output.ts';
 import { done, misuse } from '../terminal.ts';
+import { meantField } from './fields.ts';
 import { KINDS, type Kind } from './kinds.ts';
 
 /** What became of what was imported, for a person and for a file. */
@@ -21,7 +22,7 @@ export interface Named {
 const OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
 const MAX_SHOWN = 20;
 const SHOWN_KEY_LENGTH = 4;
-const MAX_IGNORED = 50;
+const MAX_IGNORED_SHOWN = 50;
 
 export const refusal = (reason: string): Result => ({
   outcome: 'refused',
@@ -47,10 +48,12 @@ function openReport(name: string): WriteStream {
 
 export class Report {
   readonly #counts = new Map<string, number>();
-  readonly #ignoredFields = new Set<string>();
+  /** As they are shown, by their kinds and names. */
+  readonly #ignoredFields = new Map<string, string>();
   readonly #name: string | undefined;
   readonly #file: WriteStream | undefined;
   #refused = 0;
+  #written = 0;
 
   /** @param name a file for all that is not simply there now, a JSON object a line */
   constructor(name: string | undefined) {
@@ -67,9 +70,15 @@ export class Report {
     return KINDS.reduce((sum, kind) => sum + (this.#counts.get(`${kind} kept`) ?? 0), 0);
   }
 
-  ignore(kind: Kind, names: readonly string[]): void {
+  async ignore(kind: Kind, names: readonly string[]): Promise<void> {
     for (const name of names) {
-      if (this.#ignoredFields.size < MAX_IGNORED) this.#ignoredFields.add(`${kind} ${name}`);
+      const key = `${kind} ${name}`;
+      if (this.#ignoredFields.has(key)) continue;
+      const meant = meantField(kind, name);
+      const question = meant === undefined ? '' : `did you mean ${meant}?`;
+      this.#ignoredFields.set(key, question ? `${key} (${question})` : key);
+      const reason = question || 'not known, or a secret';
+      await this.#write({ kind, field: name, outcome: 'ignored', reason });
     }
   }
 
@@ -100,7 +109,17 @@ export class Report {
     return fields.join(', ');
   }
 
+  /** The fields that were not taken; those that can be put right come first. */
+  #ignored(): string {
+    const shown = [...this.#ignoredFields.values()].toSorted(
+      (one, other) => Number(other.endsWith('?)')) - Number(one.endsWith('?)')),
+    );
+    const rest = shown.splice(MAX_IGNORED_SHOWN);
+    return [...shown, ...(rest.length > 0 ? [`and ${rest.length} more`] : [])].join(', ');
+  }
+
   async #write(line: object): Promise<void> {
+    this.#written++;
     if (this.#file?.write(`${JSON.stringify(line)}\n`) === false) await once(this.#file, 'drain');
   }
 
@@ -118,14 +137,18 @@ export class Report {
     const notes: [what: string, fields: string][] = [
       ['Created, but not as they were sent', this.#differencesOf('created')],
       ['Here with other values, which stay', this.#differencesOf('kept')],
-      ['Fields that were not taken', [...this.#ignoredFields].join(', ')],
+      ['Fields that were not taken', this.#ignored()],
     ];
     const told = notes.filter(([, fields]) => fields !== '');
     for (const [what, fields] of told) console.log(visible(`${what}: ${fields}`));
     if (this.#file) {
       this.#file.end();
       await once(this.#file, 'finish');
-      done(`${this.#name} has all that was refused, kept, or stored otherwise, and why`);
+      done(
+        this.#written === 0
+          ? `There was nothing to report: ${this.#name} is empty.`
+          : `${this.#name} has all that was refused, kept, stored otherwise or not taken, and why.`,
+      );
     } else if (told.length > 0 || this.#refused > MAX_SHOWN) {
       console.log('With --report FILE all of them are written down, each with the reason.');
     }

@@ -4,9 +4,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../scripts/root-token.ts';
+import { FIELDS } from '../../scripts/transfer/fields.ts';
 import { fileSource } from '../../scripts/transfer/files.ts';
 import { Import } from '../../scripts/transfer/import.ts';
-import type { Kind, Source } from '../../scripts/transfer/kinds.ts';
+import { KINDS, type Kind, type Source } from '../../scripts/transfer/kinds.ts';
 import { Report } from '../../scripts/transfer/report.ts';
 import { Service } from '../../scripts/transfer/service.ts';
 import { freePort, newFolder, type RunningService, startService } from './service.ts';
@@ -544,6 +545,60 @@ describe('CSV', () => {
       notes: 'Two\nlines, "quoted"',
       customer: { firstName: 'Bob', email: 'Bob@shop.example' },
     });
+  });
+});
+
+describe('fields that are not taken', () => {
+  const columns =
+    'licenseKey,productId,licenseType,Notes,max_ips,Owner Chat-ID,Customer.E-Mail,seats';
+  const row = '9250,PERMANENT,A note,3,4711,ada@shop.example,5';
+
+  it('are in the report, with the ones that are meant', async () => {
+    await api('/v2/import', { kind: 'products', items: [productOf(9_250)] });
+    const file = write('misspelt.csv', `${columns}\nmeant-1,${row}\nmeant-2,${row}\n`);
+    const { code, output } = await imports([file, '--kind', 'licenses']);
+    expect(code, output).toBe(0);
+    const asked = {
+      Notes: 'did you mean notes?',
+      max_ips: 'did you mean maxIPs?',
+      'Owner Chat-ID': 'did you mean ownerChatId?',
+      'Customer.E-Mail': 'did you mean customer.email?',
+    };
+    const shown = Object.entries(asked).map(([field, reason]) => `licenses ${field} (${reason})`);
+    expect(output).toContain(`Fields that were not taken: ${shown.join(', ')}, licenses seats\n`);
+    expect(output).toContain('With --report FILE all of them are written down');
+
+    const report = at('misspelt.report');
+    const again = await imports([file, '--kind', 'licenses', '--report', report]);
+    expect(again.code).toBe(0);
+    expect(again.output).toContain(
+      `✓ ${report} has all that was refused, kept, stored otherwise or`,
+    );
+    const told = readFileSync(report, 'utf8').trim().split('\n');
+    expect(told.map((line): unknown => JSON.parse(line))).toEqual(
+      Object.entries({ ...asked, seats: 'not known, or a secret' }).map(([field, reason]) => ({
+        ...{ kind: 'licenses', field, outcome: 'ignored', reason },
+      })),
+    );
+  });
+
+  it('are not there where all is taken: the report says that it is empty', async () => {
+    const file = write('taken.csv', 'licenseKey,productId,licenseType\nmeant-3,9250,PERMANENT\n');
+    const report = at('taken.report');
+    const { code, output } = await imports([file, '--kind', 'licenses', '--report', report]);
+    expect(code, output).toBe(0);
+    expect(output).toContain(`✓ There was nothing to report: ${report} is empty.`);
+    expect(readFileSync(report, 'utf8')).toBe('');
+  });
+
+  it('are found among those that docs/import.md names', () => {
+    const document = readFileSync('docs/import.md', 'utf8');
+    for (const kind of KINDS) {
+      const [, cells = ''] = new RegExp(`^\\| ${kind} \\| (.*) \\|$`, 'm').exec(document) ?? [];
+      const named = [...cells.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+      const known = FIELDS[kind].filter((name) => !name.startsWith('customer'));
+      expect(known.toSorted()).toEqual(named.toSorted());
+    }
   });
 });
 
