@@ -22,6 +22,12 @@ export const misuse = (message: string): Failure => new Failure(message, 2);
 
 export const done = (message: string): void => console.log(`${styleText('green', '✓')} ${message}`);
 
+/** Tells something beside the results, over what shows how far it is. */
+export function note(message: string): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+  console.error(message);
+}
+
 /** How a command ended. */
 export interface Ended {
   ok: boolean;

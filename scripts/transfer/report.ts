@@ -3,7 +3,7 @@ import { createWriteStream, fchmodSync, openSync, type WriteStream } from 'node:
 import { styleText } from 'node:util';
 import type { Operations } from '../../packages/client/src/types.ts';
 import { visible } from '../licet/output.ts';
-import { done, misuse } from '../terminal.ts';
+import { done, misuse, note } from '../terminal.ts';
 import { meantField } from './fields.ts';
 import { KINDS, type Kind } from './kinds.ts';
 
@@ -87,8 +87,7 @@ export class Report {
     for (const name of result.differences) this.#count(`${result.outcome}: ${kind} ${name}`);
     if (result.outcome === 'refused' && ++this.#refused <= MAX_SHOWN) {
       const what = `${kind}, ${where}${shortened(licenseKey)}`;
-      if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
-      console.error(`${styleText('red', '✗')} ${visible(`${what}: ${result.reason}`)}`);
+      note(`${styleText('red', '✗')} ${visible(`${what}: ${result.reason}`)}`);
     }
     if (result.outcome === 'refused' || result.differences.length > 0) {
       const { outcome, reason, differences, id: storedId } = result;

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Operations } from '../../packages/client/src/types.ts';
 import { visible } from '../licet/output.ts';
 import { isLocal, readRootToken } from '../root-token.ts';
-import { Failure, misuse } from '../terminal.ts';
+import { Failure, misuse, note } from '../terminal.ts';
 import { findInJson } from './json.ts';
 import { fieldsOf, KINDS, type Source, type SourceItem } from './kinds.ts';
 
@@ -77,6 +77,8 @@ const headerOf = ({ headers }: http.IncomingMessage, name: string): string | und
 export class Service {
   readonly #url: URL;
   readonly #token: string;
+  /** The latest attempt that was told: requests that wait side by side tell each one once. */
+  #toldAttempt = 0;
 
   constructor(url: URL, token: string) {
     this.#url = url;
@@ -154,7 +156,7 @@ export class Service {
         if (error instanceof Failure) throw error;
         const delayMs = RETRY_DELAYS_MS[attempt++];
         if (delayMs === undefined) throw new Failure(`GET ${path} breaks off, or is no list.`);
-        await pause(delayMs);
+        await this.#waitAgain(`GET ${path} broke off`, attempt, delayMs);
         isResumed = lastId !== undefined;
         if (lastId !== undefined) part = withQuery(part, 'after', lastId);
       }
@@ -182,7 +184,11 @@ export class Service {
       try {
         const response = await this.#send(path, body);
         const status = response.statusCode ?? 0;
-        if (status === 200) return await read(response);
+        if (status === 200) {
+          const result = await read(response);
+          this.#toldAttempt = 0;
+          return result;
+        }
         problem = `status ${status}${messageOf(await textOf(response))}`;
         if (!RETRIED.includes(status)) delayMs = undefined;
         const seconds = Number(headerOf(response, 'retry-after'));
@@ -192,9 +198,20 @@ export class Service {
       } catch {
         // Tried again.
       }
-      if (delayMs === undefined) throw new Failure(`${this.address}/api/v2${path}: ${problem}`);
-      await pause(delayMs);
+      const told = `${this.address}/api/v2${path}: ${problem}`;
+      if (delayMs === undefined) throw new Failure(/[.!?]$/.test(told) ? told : `${told}.`);
+      await this.#waitAgain(told, attempt + 1, delayMs);
     }
+  }
+
+  /** Tells that something is tried again, and waits until then. */
+  async #waitAgain(problem: string, attempts: number, delayMs: number): Promise<void> {
+    if (attempts > this.#toldAttempt) {
+      this.#toldAttempt = attempts;
+      const which = `try ${attempts + 1} of ${RETRY_DELAYS_MS.length + 1}`;
+      note(`${problem}; trying again in ${delayMs / 1_000} s (${which})`);
+    }
+    await pause(delayMs);
   }
 
   /** Redirects are not followed: they would take the token along. */

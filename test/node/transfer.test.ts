@@ -410,6 +410,22 @@ describe('a faulty network', () => {
     expect(lists.map((list) => list.match(/"licenseKey"/g)?.length ?? 0)).toEqual([450 - 64, 64]);
   });
 
+  it('is told while it is waited for', async () => {
+    const file = write(
+      'told.jsonl',
+      lines([{ product: productOf(9_001) }, { end: { products: 1 } }]),
+    );
+    // The first is the ping.
+    const behind = await disturbed(
+      (_, nth) => (['none', 'busy', 'lost'] as const)[nth - 1] ?? 'none',
+    );
+    const { code, output } = await run('import', [file, '--to', behind]);
+    expect(code, output).toBe(0);
+    const url = `${behind}/api/v2/import`;
+    expect(output).toContain(`${url}: status 503; trying again in 0.5 s (try 2 of 8)\n`);
+    expect(output).toContain(`${url}: no answer; trying again in 1 s (try 3 of 8)\n`);
+  });
+
   it(
     'delays an export, which reads on where a list broke off',
     async () => {
@@ -425,6 +441,7 @@ describe('a faulty network', () => {
       const { code, output } = await run('export', [at('cut.jsonl'), '--from', behind]);
       expect(code, output).toBe(0);
       expect(cut.size).toBe(2);
+      expect(output).toContain('GET /licenses broke off; trying again in 0.5 s (try 2 of 8)\n');
       expect(readFileSync(at('cut.jsonl')).equals(readFileSync(at('whole.jsonl')))).toBe(true);
     },
     LONG_MS,
@@ -787,7 +804,9 @@ describe('a command that is wrong, or has nothing good to import', () => {
         env: { LICET_TOKEN: 'a-token' },
       });
       expect(output).toMatch(
-        status === 401 ? /refuses the token/ : new RegExp(`${status}: Why not`),
+        status === 401
+          ? /refuses the token/
+          : new RegExp(`${status}: Why not\\. What was imported until now stays\\.`),
       );
       expect(output).not.toContain('a-token');
       expect(code).toBe(1);
