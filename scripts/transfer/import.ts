@@ -1,4 +1,5 @@
 import { Failure, Progress } from '../terminal.ts';
+import { Doubles } from './doubles.ts';
 import { fieldsOf, KINDS, type Kind, type Source } from './kinds.ts';
 import { type Named, type Report, type Result, refusal } from './report.ts';
 import type { Service } from './service.ts';
@@ -40,15 +41,19 @@ async function* batchesOf(items: AsyncIterable<Prepared>): AsyncGenerator<Batch>
 /**
  * Works on several at a time, and takes the next one only when there is room; none after a failure.
  *
+ * @param comesAfter whether one must wait for those before it to be done
  * @throws the first failure, whatever was waited for when it came
  */
 async function inParallel<Item>(
   items: AsyncIterable<Item>,
+  comesAfter: (item: Item) => boolean,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const running = new Set<Promise<void>>();
   const failures: unknown[] = [];
   for await (const item of items) {
+    if (comesAfter(item)) await Promise.all(running);
+    if (failures.length > 0) break;
     const task = work(item)
       .catch((error) => {
         failures.push(error);
@@ -67,6 +72,7 @@ export class Import {
   readonly #target: Service;
   readonly #report: Report;
   readonly #isDryRun: boolean;
+  readonly #doubles = new Doubles();
   /** Products that are not here as what they are there: nothing may be imported for them. */
   readonly #refusedProducts = new Set<number>();
   /** Products that a real run would have imported by then. */
@@ -82,7 +88,9 @@ export class Import {
   async run(): Promise<void> {
     for (const kind of KINDS) {
       const progress = new Progress(kind, this.#source.counts[kind]);
-      await inParallel(batchesOf(this.#prepare(kind)), async (batch) => {
+      // Of two that are the same the first one is there first.
+      const hasDouble = (batch: Batch) => batch.some(({ double }) => double !== undefined);
+      await inParallel(batchesOf(this.#prepare(kind)), hasDouble, async (batch) => {
         await this.#send(kind, batch);
         progress.add(batch.length);
       });
@@ -92,9 +100,11 @@ export class Import {
 
   /** Refuses what need not be sent. */
   async *#prepare(kind: Kind): AsyncGenerator<Prepared> {
-    for await (const { item, where } of this.#source.read(kind)) {
+    for await (const found of this.#source.read(kind)) {
+      const { item, where } = found;
       const { id, licenseKey, productId } = fieldsOf(item);
-      const named: Named = { where, id, licenseKey, productId };
+      const double = this.#doubles.find(kind, found);
+      const named: Named = { where, id, licenseKey, productId, double };
       const json = JSON.stringify(item);
       if (this.#refusedProducts.has(Number(productId))) {
         await this.#tell(kind, named, refusal(`product ${productId} was refused`));

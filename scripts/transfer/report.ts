@@ -17,11 +17,13 @@ export interface Named {
   id: unknown;
   licenseKey: unknown;
   productId: unknown;
+  /** What is the same in the source and came before it. */
+  double: string | undefined;
 }
 
 const OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
 const MAX_SHOWN = 20;
-const SHOWN_KEY_LENGTH = 4;
+const MAX_SHOWN_AT_END = 4;
 const MAX_IGNORED_SHOWN = 50;
 
 export const refusal = (reason: string): Result => ({
@@ -31,9 +33,18 @@ export const refusal = (reason: string): Result => ({
   reason,
 });
 
-/** Enough of a key to find it by, and too little to use it. */
-const shortened = (key: unknown): string =>
-  typeof key === 'string' ? `, license ${key.slice(0, SHOWN_KEY_LENGTH)}…` : '';
+/** Enough of a key to find it by, and too little to use it: its two ends, and half of it at most. */
+function shortened(key: unknown): string {
+  if (typeof key !== 'string') return '';
+  const shown = Math.min(MAX_SHOWN_AT_END, Math.floor(key.length / 4));
+  return `, license ${key.slice(0, shown)}…${key.slice(key.length - shown)}`;
+}
+
+/** Why it became of an item what it did; nothing where it is simply there now. */
+const reasonOf = ({ double }: Named, { outcome, reason }: Result): string | null => {
+  if (outcome === 'created' || outcome === 'unchanged' || double === undefined) return reason;
+  return reason === null ? double : `${reason} (${double})`;
+};
 
 function openReport(name: string): WriteStream {
   try {
@@ -82,15 +93,17 @@ export class Report {
     }
   }
 
-  async add(kind: Kind, { where, id, licenseKey }: Named, result: Result): Promise<void> {
+  async add(kind: Kind, named: Named, result: Result): Promise<void> {
+    const { where, id, licenseKey } = named;
+    const reason = reasonOf(named, result);
     this.#count(`${kind} ${result.outcome}`);
     for (const name of result.differences) this.#count(`${result.outcome}: ${kind} ${name}`);
     if (result.outcome === 'refused' && ++this.#refused <= MAX_SHOWN) {
       const what = `${kind}, ${where}${shortened(licenseKey)}`;
-      note(`${styleText('red', '✗')} ${visible(`${what}: ${result.reason}`)}`);
+      note(`${styleText('red', '✗')} ${visible(`${what}: ${reason}`)}`);
     }
     if (result.outcome === 'refused' || result.differences.length > 0) {
-      const { outcome, reason, differences, id: storedId } = result;
+      const { outcome, differences, id: storedId } = result;
       await this.#write({ kind, where, id, licenseKey, outcome, reason, differences, storedId });
     }
   }

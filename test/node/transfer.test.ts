@@ -665,8 +665,8 @@ describe('what is refused', () => {
     const { code, output } = await imports([file, '--report', report]);
     expect(code).toBe(1);
     expect(output).toContain('✗ products, line 1: id is that of another product, "Product 9400"');
-    expect(output).toContain('✗ licenses, line 2, license SECR…: product 9400 was refused');
-    expect(output).toContain('✗ licenses, line 5, license long…: it is over 1 MB');
+    expect(output).toContain('✗ licenses, line 2, license SEC…Y-1: product 9400 was refused');
+    expect(output).toContain('✗ licenses, line 5, license l…g: it is over 1 MB');
     expect(output).toContain('licenseType must be one of TEMPORARY, PERMANENT');
     expect(output).toContain(`✗ 34 refused for ${service.address}; the reasons are above.`);
     expect(output.match(/^✗ .*line \d+/gm)).toHaveLength(20);
@@ -681,6 +681,47 @@ describe('what is refused', () => {
     });
     expect(await licenseWith(key)).toMatchObject({ message: 'License not found' });
     expect(await licenseWith('fine')).toMatchObject({ productId: 9_401 });
+  });
+});
+
+describe('a key that comes twice', () => {
+  const license = (licenseKey: string, productId: number, notes = '') => ({
+    ...{ licenseKey, productId, licenseType: 'PERMANENT', notes },
+  });
+  const products = [productOf(9_450), productOf(9_451), productOf(9_450, { name: 'Another' })];
+
+  it('is that of the first one, which the refusal names, in a batch and in the next one', async () => {
+    const twice = 'BK00-FIRST-OF-TWO-7KXQ';
+    const near = 'BK00-FIRST-OF-TWO-NEAR';
+    const licenses = [
+      ...[license(twice, 9_450), license(near, 9_450), license(near.toLowerCase(), 9_451)],
+      ...numbers(97).map((n) => license(`twice ${n}`, 9_450)),
+      ...[license(twice, 9_451), license('twice 1', 9_450, 'Other'), license('twice 2', 9_450)],
+    ];
+    // What is not the first batch would overtake it.
+    const behind = await disturbed((_, nth) => (nth === 3 ? 'busy' : 'none'));
+    const file = write('twice.json', JSON.stringify({ products, licenses }));
+    const report = at('twice.report');
+    const { code, output } = await run('import', [file, '--to', behind, '--report', report]);
+    expect(code).toBe(1);
+    const product = 'is that of a license of product 9450';
+    expect(output).toContain(
+      `licenses[2], license bk00…near: licenseKey ${product} (licenses[1] has the same key)\n`,
+    );
+    expect(output).toContain(
+      `licenses[100], license BK00…7KXQ: licenseKey ${product} (licenses[0] has the same key)\n`,
+    );
+    expect(output).not.toContain(twice);
+    expect(await licenseWith(twice)).toMatchObject({ productId: 9_450 });
+    expect(await licenseWith('twice 1')).toMatchObject({ notes: '' });
+    const reported = readFileSync(report, 'utf8').trim().split('\n');
+    expect(reported.map((line): unknown => JSON.parse(line))).toMatchObject([
+      { where: 'products[2]', outcome: 'kept', reason: 'products[0] has the same id' },
+      { where: 'licenses[2]', outcome: 'refused' },
+      { where: 'licenses[100]', outcome: 'refused' },
+      { where: 'licenses[101]', outcome: 'kept', reason: 'licenses[3] has the same key' },
+    ]);
+    expect(countsIn(output, 'licenses')).toEqual([99, 1, 1, 2]);
   });
 });
 
