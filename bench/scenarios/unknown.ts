@@ -33,12 +33,12 @@ export const unknown: Scenario = (bench) => {
     levels: [connections],
     setUp: async () => {
       const service = await LicetService.start(bench.script, { population: shopOf(licenses) });
-      const unknownContestant = (name: string, requestAt: RequestAt) => ({
+      const unknownContestant = (name: string, worker: LicetService, requestAt: RequestAt) => ({
         name,
-        worker: service,
+        worker,
         requestAt,
         expected: UNKNOWN_ANSWER,
-        records: { service, areKnown: false },
+        records: { service: worker, areKnown: false },
       });
       const known = hotContestant('known', service, ids);
       // What is published for the known ones is published before.
@@ -49,9 +49,12 @@ export const unknown: Scenario = (bench) => {
         contestants: [
           bareContestant(bench, boundRequests(ids)),
           known,
-          unknownContestant('unknown', unknownRequests(licenses)),
+          unknownContestant('unknown', service, unknownRequests(licenses)),
           cold.contestant,
-          unknownContestant('never again', neverRepeatedRequests),
+          {
+            ...unknownContestant('never again', cold.service, neverRepeatedRequests),
+            turnRequests: bench.settings.countedRequests,
+          },
         ],
         services: [service, cold.service],
         rules: cold.rules,
