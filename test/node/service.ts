@@ -69,9 +69,13 @@ export function watch(child: ChildProcess): Watched {
 export const startedServices = new Set<string>();
 
 /** Starts the service, on a free port unless given, and waits until it says that it runs. */
-export async function startService(folder: string, givenPort?: number): Promise<RunningService> {
+export async function startService(
+  folder: string,
+  givenPort?: number,
+  options: readonly string[] = [],
+): Promise<RunningService> {
   const port = givenPort ?? (await freePort());
-  const child = npmStart('--port', String(port), '--persist-to', folder);
+  const child = npmStart('--port', String(port), '--persist-to', folder, ...options);
   const { output, printed, ended } = watch(child);
   let hasEnded = false;
   void ended.then(() => (hasEnded = true));

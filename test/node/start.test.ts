@@ -15,10 +15,13 @@ import {
 
 /** What a newcomer runs: npm start and npm run demo. */
 
+/** As documents name them; other tests start it without. */
+const OPTIONS = ['--ip', '0.0.0.0', '--log-level', 'log'];
+
 const folder = newFolder();
 let service: RunningService;
 beforeAll(async () => {
-  service = await startService(folder);
+  service = await startService(folder, undefined, OPTIONS);
 });
 afterAll(async () => {
   await service.stop();
@@ -61,6 +64,29 @@ describe('npm start', () => {
 
   it('never prints the root token', () => {
     expect(service.output()).not.toContain(readRootToken());
+  });
+
+  it('lets others in with --ip 0.0.0.0', async () => {
+    expect((await fetch(`http://127.0.0.2:${service.port}/api/v2/healthy`)).status).toBe(200);
+  });
+
+  it('shows the event of each request, which holds no license key', async () => {
+    const path = '/api/v2/licenses/by-license-key/KEY-IN-A-PATH';
+    const answer = await fetch(service.address + path, {
+      headers: { TOKEN: readRootToken() ?? '', 'X-Request-Id': 'seen-in-the-log' },
+    });
+    expect(answer.status).toBe(404);
+    const event = () =>
+      /^\{.*"requestId":"seen-in-the-log".*$/m.exec(service.output())?.[0] ?? '{}';
+    await expect
+      .poll(() => JSON.parse(event()))
+      .toMatchObject({
+        route: '/api/v2/licenses/by-license-key/:licenseKey',
+        status: 404,
+      });
+    expect(event()).not.toContain('KEY-IN-A-PATH');
+    // wrangler's own line, of which docs/operations.md warns.
+    await expect.poll(service.output).toContain(`GET ${path} 404`);
   });
 
   it('says what to do when the port is taken', async () => {
@@ -150,11 +176,26 @@ describe('one service after the other, on the same data', () => {
   it('keeps the data', async () => {
     const port = String(await freePort());
     const options = ['--persist-to', folder, '--port', port, '--ip', '127.0.0.2'];
-    next = spawn(process.execPath, ['scripts/start.ts', ...options], { stdio: 'pipe' });
+    const variable = ['--var', 'REQUIRE_HWID:true'];
+    next = spawn(process.execPath, ['scripts/start.ts', ...options, ...variable], {
+      stdio: 'pipe',
+    });
     watched = watch(next);
     await watched.printed('Licet runs on');
     address = `http://127.0.0.2:${port}`;
     expect(await api('/licenses', address)).toEqual(before);
+  });
+
+  it('takes a variable with --var', async () => {
+    const active = JSON.stringify(await api('/licenses?licenseStatus=ACTIVE', address));
+    const licenses: { licenseKey: string; productId: number; maxHWIDs: number }[] =
+      JSON.parse(active);
+    const { licenseKey, productId } = licenses.find(({ maxHWIDs }) => maxHWIDs > 0) ?? {};
+    const answer = await fetch(`${address}/api/v1/validate`, {
+      method: 'POST',
+      body: JSON.stringify({ licenseKey, productId, ip: '192.0.2.1' }),
+    });
+    expect(await answer.json()).toEqual({ valid: false, message: 'hwid is required' });
   });
 
   it('watches the address on which it listens, and ends well when it is asked to', async () => {
