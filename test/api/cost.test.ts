@@ -1,19 +1,22 @@
 import {
   createExecutionContext,
   createMessageBatch,
+  createScheduledController,
   waitOnExecutionContext,
 } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import document from '../../docs/cost.md?raw';
+import deploying from '../../docs/deploy.md?raw';
 import { app } from '../../src/app';
 import type { Bindings } from '../../src/edge/edge';
 import worker from '../../src/index';
+import { firstRequestIdAt } from '../../src/requests/id';
 import { createLicense, createProduct, type Product, readAnswer } from '../support/client';
 import { spyOnDatabase } from '../support/d1-spy';
 import { spyOnKv } from '../support/kv-spy';
 
-/** What validations ask of the platform, counted one by one, is what docs/cost.md tells. */
+/** What validations ask of the platform, counted one by one, is what docs/cost.md and docs/deploy.md tell. */
 
 /** Cloudflare's list prices on the Workers Paid plan, in dollars for a million. */
 const PRICES = {
@@ -181,4 +184,87 @@ it.each(
     `$${dollars.toFixed(2)}`,
   ];
   expect(document.split('\n')).toContain(`| ${cells.join(' | ')} |`);
+});
+
+describe('docs/deploy.md tells what the Free plan carries', () => {
+  const numbersIn = (text: string): number[] =>
+    [...text.matchAll(/\d[\d,]*(?<!,)/g)].map(([number]) => Number(number.replaceAll(',', '')));
+
+  /** A row of the table of ceilings: the ceiling, what a validation takes, enough for how many. */
+  function ceiling(name: string): [limit: number, takes: number[], enough: number[]] {
+    const row = new RegExp(`^\\| ([\\d,]+) ${name} \\| (.*) \\| (.*) \\|$`, 'm').exec(deploying);
+    const [, limit = '', takes = '', enough = ''] = row ?? [];
+    return [Number(limit.replaceAll(',', '')), numbersIn(takes), numbersIn(enough)];
+  }
+
+  /** The document rounds: to what is at most two in a hundred away. */
+  function expectAbout(told: number | undefined, exact: number): void {
+    expect((told ?? 0) / exact).toBeGreaterThan(0.98);
+    expect((told ?? 0) / exact).toBeLessThan(1.02);
+  }
+
+  const count = (kind: string): ReturnType<Ask> => {
+    const { [kind]: found } = KINDS;
+    if (!found) throw new Error(`Nothing counts: ${kind}`);
+    return found.count(false);
+  };
+
+  /** What removing a record writes, by the scheduled handler. */
+  async function removalRows(): Promise<number> {
+    const now = Date.UTC(2040, 0, 1);
+    const records = 500;
+    await env.DB.exec('delete from requests');
+    await env.DB.prepare(
+      `with recursive n(i) as (select 0 union all select i + 1 from n where i + 1 < ?2)
+       insert into requests (id, nonce, request_type, response_type)
+       select ?1 + i * 4096, '', 'V1_VALIDATE', 'VALID' from n`,
+    )
+      .bind(firstRequestIdAt(now - 100 * 86_400_000), records)
+      .run();
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    const controller = createScheduledController({ scheduledTime: now });
+    await worker.scheduled(controller, { ...env, DB, REQUEST_RETENTION_DAYS: '90' });
+    expect(await env.DB.prepare('select count(*) n from requests').first('n')).toBe(0);
+    const deletions = roundTrips.flat().filter(({ sql }) => /^delete from "?requests/i.test(sql));
+    return deletions.reduce((sum, { meta }) => sum + (meta?.rows_written ?? 0), 0) / records;
+  }
+
+  it('of written rows', async () => {
+    const { rowsWritten } = await count('hot: the license is in memory');
+    const removed = await removalRows();
+    const [limit, takes, [enough, atFirst]] = ceiling('written D1 rows a day');
+    expect(takes).toEqual([rowsWritten, removed]);
+    expectAbout(enough, limit / (rowsWritten + removed));
+    expectAbout(atFirst, limit / rowsWritten);
+  });
+
+  it('of requests, reads and writes', async () => {
+    const { requests, rowsRead } = await count('hot: the license is in memory');
+    const { kvReads } = await count('cold: it is in KV');
+    const { kvWrites } = await count('first binding of an address');
+    expect(ceiling('requests a day')).toEqual([100_000, [requests], [100_000 / requests]]);
+    expect(ceiling('KV reads a day')).toEqual([100_000, [kvReads], [100_000 / kvReads]]);
+    const [rows, takes, [enough]] = ceiling('read D1 rows a day');
+    expect(takes).toEqual([rowsRead]);
+    expectAbout(enough, (rows - 500_000) / rowsRead);
+    expect(ceiling('KV writes a day').slice(0, 2)).toEqual([1_000, [0, kvWrites]]);
+  });
+
+  it('of the size, and in sum', () => {
+    const [megabytes, [bytes = 0], [inNinety = 0, ninety, inThirty, thirty]] =
+      ceiling('MB a database');
+    const perDay = (days: number) => (megabytes * 1_000_000) / bytes / days;
+    expect([ninety, thirty]).toEqual([90, 30]);
+    expectAbout(inNinety, perDay(90));
+    expectAbout(inThirty, perDay(30));
+    const [, sum = '', days = ''] =
+      /^So: \*\*(.*) with `REQUEST_RETENTION_DAYS = "(\d+)"`/m.exec(deploying) ?? [];
+    const [written = 0] = ceiling('written D1 rows a day')[2];
+    expect(numbersIn(sum)).toEqual([inNinety, written]);
+    expectAbout(written, perDay(Number(days)));
+    const servers = /24 of them: (\d+) servers, or ([\d,]+)\./.exec(deploying)?.[0] ?? '';
+    const [, inFirst, inSecond] = numbersIn(servers);
+    expectAbout(inFirst, inNinety / 24);
+    expectAbout(inSecond, written / 24);
+  });
 });

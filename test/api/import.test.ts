@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import deploying from '../../docs/deploy.md?raw';
 import document from '../../docs/import.md?raw';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '../../src/enums';
 import { blacklistItem, customerItem, licenseItem, productItem } from '../../src/transfer/items';
@@ -1114,6 +1115,14 @@ describe('docs/import.md', () => {
     expect([license, bound - license, owned - license - account, account]).toEqual(
       told.map(Number),
     );
+    const usual = await costOf((n) => ({
+      ...{ customer: { chatId: `three ${n}`, email: `three${n}@shop.example` } },
+      ...{ ips: ['192.0.2.1'], hwids: ['hw'] },
+    }));
+    expect(document).toContain(`a hardware ID, ${usual}. The Free plan`);
+    const thousands = Math.floor(100_000 / usual / 1_000);
+    expect(document).toContain(`which are ${thousands},000 such licenses`);
+    expect(deploying).toContain(`the Free plan takes about ${thousands},000\nlicenses a day`);
   });
 });
 
