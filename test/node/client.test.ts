@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { delimiter, join } from 'node:path';
 import { inspect } from 'node:util';
@@ -434,9 +434,9 @@ describe('the package', () => {
   const installed = join(consumer, 'node_modules/@licet/client');
   beforeAll(() => {
     execFileSync('npm', ['pack', '--pack-destination', consumer], { cwd: PACKAGE });
-    mkdirSync(installed, { recursive: true });
-    const tar = ['-xzf', join(consumer, 'licet-client-0.1.0.tgz'), '--strip-components=1'];
-    execFileSync('tar', [...tar, '-C', installed]);
+    const packed = join(consumer, 'licet-client-0.1.0.tgz');
+    const options = ['--offline', '--no-audit', '--no-fund', '--prefix', consumer];
+    execFileSync('npm', ['install', ...options, packed]);
   });
   afterAll(() => rmSync(consumer, { recursive: true }));
 
