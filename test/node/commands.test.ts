@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   cpSync,
   globSync,
@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newFolder, watch } from './service.ts';
+import { newFolder, spawnGroup, watch } from './service.ts';
 import { misunderstanding } from './wrangler-commands.ts';
 
 /** Every command of npm and npx that a document tells somebody to type is run somewhere. */
@@ -149,7 +149,7 @@ describe('in another folder, the command', () => {
 describe('Vitest is run by', () => {
   it('npm run test:watch, which waits for changes', async () => {
     const command = ['run', 'test:watch', '--', '--watch', 'test/unit/network.test.ts'];
-    const child = spawn('npm', command, { env, stdio: 'pipe', detached: true });
+    const child = spawnGroup('npm', command, env);
     const { printed, ended } = watch(child);
     await printed('Waiting for file changes');
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');

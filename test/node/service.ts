@@ -32,10 +32,49 @@ export function freePort(): Promise<number> {
 
 export const newFolder = (): string => mkdtempSync(join(tmpdir(), 'licet-'));
 
-export function npmStart(...args: string[]): ChildProcess {
-  // A process group of its own, so that stopping ends npm and all that it started.
-  return spawn('npm', ['start', '--', ...args], { stdio: 'pipe', detached: true });
+const groups = new Set<number>();
+
+function endGroups(): void {
+  for (const group of groups) {
+    groups.delete(group);
+    try {
+      process.kill(-group, 'SIGTERM');
+    } catch {
+      // It has just ended.
+    }
+  }
 }
+
+// However the tests end, nothing that they started goes on.
+process.on('exit', endGroups);
+process.on('disconnect', endGroups);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => {
+    endGroups();
+    process.kill(process.pid, signal);
+  });
+}
+
+/**
+ * Starts a command in a process group of its own, so that a signal to the group ends it and all that it
+ * started; it gets one when the tests end.
+ */
+export function spawnGroup(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): ChildProcess {
+  const child = spawn(command, args, { stdio: 'pipe', detached: true, env });
+  const { pid } = child;
+  if (pid !== undefined) {
+    groups.add(pid);
+    child.on('close', () => groups.delete(pid));
+  }
+  return child;
+}
+
+export const npmStart = (...args: string[]): ChildProcess =>
+  spawnGroup('npm', ['start', '--', ...args]);
 
 /** What a process prints, and how it ends. */
 export interface Watched {
