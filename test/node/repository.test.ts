@@ -13,8 +13,10 @@ const { engines, scripts } = JSON.parse(read('package.json'));
 interface Step {
   uses?: string;
   run?: string;
+  env?: Record<string, string>;
 }
 interface Workflow {
+  on: { schedule: { cron: string }[] };
   permissions: object;
   jobs: Record<
     string,
@@ -29,7 +31,7 @@ function readYaml<Settings>(file: string): Settings {
 }
 
 describe('the workflow of GitHub Actions', () => {
-  const { permissions, jobs } = readYaml<Workflow>('.github/workflows/ci.yml');
+  const { on, permissions, jobs } = readYaml<Workflow>('.github/workflows/ci.yml');
   const steps = Object.values(jobs).flatMap((job) => job.steps);
   const commands = steps.flatMap(({ run = '' }) => run.trim().split('\n'));
 
@@ -48,6 +50,15 @@ describe('the workflow of GitHub Actions', () => {
     expect(engines.node).toBe(`>=${Math.min(...node)}`);
     expect(read('README.md')).toContain(`Any Node from ${Math.min(...node)} up`);
     expect(node).toEqual([20, 22, 24]);
+  });
+
+  it('moves a whole shop once a week', () => {
+    expect(on.schedule.map(({ cron }) => cron)).toEqual([
+      expect.stringMatching(/^\d+ \d+ \* \* \d$/),
+    ]);
+    const prove = steps.find(({ run }) => run === 'npm ci && npm test');
+    expect(prove?.env?.TRANSFER_LICENSES).toContain("'schedule' && 100000 ||");
+    expect(read('test/node/transfer.test.ts')).toContain('process.env.TRANSFER_LICENSES');
   });
 
   it('may read only, ends in time, and takes actions by what they are, not by a name', () => {
