@@ -57,6 +57,18 @@ it('has an example for every body, and it fits', () => {
   expect(examples).toBeGreaterThan(200);
 });
 
+it('has an example for every parameter that has to be sent, and it fits', () => {
+  const required = operations.flatMap(({ operation }) =>
+    operation.parameters.flatMap((parameter) =>
+      'required' in parameter && parameter.required ? [parameter] : [],
+    ),
+  );
+  expect(required.length).toBeGreaterThan(15);
+  for (const { name, schema, example } of required) {
+    expect(misfitsOf(example, schema), name).toEqual([]);
+  }
+});
+
 describe('the body of a validation', () => {
   const { properties = {}, required = [] } = document.components.schemas.ValidationRequest ?? {};
   const minimum: Record<string, unknown> = { licenseKey: 'A-KEY', productId: 602 };

@@ -9,7 +9,14 @@ const media = z.record(
   z.string(),
   z.object({ schema: jsonSchema, example: z.unknown().optional() }),
 );
-const named = z.object({ name: z.string(), in: z.string(), description: z.string() });
+const named = z.object({
+  name: z.string(),
+  in: z.string(),
+  description: z.string(),
+  required: z.boolean().default(false),
+  schema: jsonSchema,
+  example: z.unknown().optional(),
+});
 const reference = z.object({ $ref: z.string() });
 
 const response = z.object({

@@ -664,7 +664,7 @@ export interface ListProductsQuery {
   after?: number | undefined;
   /** Only products of this type. */
   productType?: ProductType | undefined;
-  /** Text to find, without regard to the case of A to Z. */
+  /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
 }
 
@@ -680,7 +680,7 @@ export interface ListLicensesQuery {
   licenseType?: LicenseType | undefined;
   /** Only what is for this product. */
   productId?: number | undefined;
-  /** Text to find, without regard to the case of A to Z. */
+  /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
 }
 
@@ -696,7 +696,7 @@ export interface FindLicensesByCustomerEmailQuery {
   licenseType?: LicenseType | undefined;
   /** Only what is for this product. */
   productId?: number | undefined;
-  /** Text to find, without regard to the case of A to Z. */
+  /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
 }
 
@@ -712,7 +712,7 @@ export interface FindLicensesByPlatformQuery {
   licenseType?: LicenseType | undefined;
   /** Only what is for this product. */
   productId?: number | undefined;
-  /** Text to find, without regard to the case of A to Z. */
+  /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
 }
 
@@ -728,7 +728,7 @@ export interface FindLicensesByCustomerIdQuery {
   licenseType?: LicenseType | undefined;
   /** Only what is for this product. */
   productId?: number | undefined;
-  /** Text to find, without regard to the case of A to Z. */
+  /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
 }
 
@@ -742,7 +742,7 @@ export interface FindLicensesByProductIdQuery {
   licenseStatus?: LicenseStatus | undefined;
   /** Only licenses of this type. */
   licenseType?: LicenseType | undefined;
-  /** Text to find, without regard to the case of A to Z. */
+  /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
 }
 
@@ -758,7 +758,7 @@ export interface FindLicensesByChatIdQuery {
   licenseType?: LicenseType | undefined;
   /** Only what is for this product. */
   productId?: number | undefined;
-  /** Text to find, without regard to the case of A to Z. */
+  /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
 }
 
@@ -772,7 +772,7 @@ export interface ListBlacklistEntriesQuery {
   licenseDataType?: LicenseDataType | undefined;
   /** Only what is for this product. */
   productId?: number | undefined;
-  /** Text to find, without regard to the case of A to Z. */
+  /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
 }
 
@@ -786,15 +786,15 @@ export interface ListRequestsQuery {
   licenseKey?: string | undefined;
   /** Only what is for this product. */
   productId?: number | undefined;
-  /** Only requests from this address. */
+  /** Only requests from this address, such as `192.0.2.10`. */
   ip?: string | undefined;
   /** Only requests with this hardware ID. */
   hwid?: string | undefined;
   /** Only requests that were valid, or only those that were not. */
   valid?: boolean | undefined;
-  /** Only requests from this time on: ISO 8601, or a date alone. */
+  /** Only requests from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
   from?: string | undefined;
-  /** Only requests up to this time, itself included: ISO 8601, or a date alone. */
+  /** Only requests up to this time, itself included: ISO 8601, or a date alone, its first moment. */
   to?: string | undefined;
 }
 
@@ -804,7 +804,7 @@ export interface ListCustomersQuery {
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
-  /** Text to find, without regard to the case of A to Z. */
+  /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
 }
 

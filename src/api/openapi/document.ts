@@ -18,7 +18,7 @@ import {
   TAGS,
   WITH_BODY,
 } from './operations';
-import { BODIES, BODY_NAMES, PARAMETERS, registerMetadata } from './schemas';
+import { BODIES, BODY_NAMES, PARAMETER_EXAMPLES, PARAMETERS, registerMetadata } from './schemas';
 
 /**
  * The OpenAPI document, made from the routes: their paths, the intents that open them and the schemas
@@ -136,6 +136,13 @@ function dropRangeOfIntegers(schema: { minimum?: number; maximum?: number }): vo
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }
 
+/**
+ * The page `/docs` fills its forms with examples. So only what is required has one, and `limit`, because a
+ * complete list may be more than a person wants; what the others look like their descriptions say.
+ */
+const exampleOf = ({ in: place, name }: { in: string; name: string }): unknown =>
+  place === 'path' || name === 'limit' ? PARAMETER_EXAMPLES[name] : undefined;
+
 /** Adds what fields and parameters mean, which one table says for all bodies that have them. */
 function describeParts({ components, paths = {} }: OpenApiDocument): void {
   for (const name of BODY_NAMES) {
@@ -151,8 +158,8 @@ function describeParts({ components, paths = {} }: OpenApiDocument): void {
       for (const parameter of operation?.parameters ?? []) {
         if (!('name' in parameter)) continue;
         parameter.description = meaningOf(parameter.name, PARAMETERS);
-        // The page `/docs` fills its form with it: a complete list may be more than a person wants.
-        if (parameter.name === 'limit') parameter.example = 100;
+        const example = exampleOf(parameter);
+        if (example !== undefined) parameter.example = example;
       }
     }
   }

@@ -485,7 +485,7 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   id: 'The id of the object.',
   limit: 'How many to answer at most.',
   after: 'The id of the last object of the page before.',
-  q: 'Text to find, without regard to the case of A to Z.',
+  q: 'Text to find, such as `guard`, without regard to the case of A to Z.',
   productType: 'Only products of this type.',
   licenseStatus: 'Only licenses with this status. `DELETED` ones are in no list without it.',
   licenseType: 'Only licenses of this type.',
@@ -497,11 +497,24 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   platformId: 'The id of the owner there.',
   customerId: 'The id of a customer.',
   chatId: 'The id of the owner on the chat service.',
-  ip: 'Only requests from this address.',
+  ip: 'Only requests from this address, such as `192.0.2.10`.',
   hwid: 'Only requests with this hardware ID.',
   valid: 'Only requests that were valid, or only those that were not.',
-  from: 'Only requests from this time on: ISO 8601, or a date alone.',
-  to: 'Only requests up to this time, itself included: ISO 8601, or a date alone.',
+  from: 'Only requests from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone.',
+  to: 'Only requests up to this time, itself included: ISO 8601, or a date alone, its first moment.',
+};
+
+/** What they look like, by the same names. */
+export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
+  id: 1,
+  limit: 100,
+  productId: 1,
+  licenseKey: '7K2M-9QX4-B3TD-WJ8R-5HVN',
+  email: 'ada@shop.example',
+  platform: 'MARKET_A',
+  platformId: '48213',
+  customerId: 1,
+  chatId: '280497242714931202',
 };
 
 /** What the schemas of paths and queries, where all is text, stand for. */
