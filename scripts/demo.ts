@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { takenByNpm } from './npm-options.ts';
 import { readRootToken, SECRETS_FILE } from './root-token.ts';
-import { done, fail } from './terminal.ts';
+import { done, fail, WRONG_USAGE } from './terminal.ts';
 
 /** `npm run demo`: fills a running service with a believable shop and plays a game server. */
 
@@ -29,7 +29,7 @@ function readArguments() {
     if (taken !== undefined) throw new Error(taken);
     return parseArgs({ options }).values;
   } catch (error) {
-    return fail(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    return fail(`${error instanceof Error ? error.message : error}\n\n${HELP}`, WRONG_USAGE);
   }
 }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { type Deployed, DeploymentError, deploy } from './deployment.ts';
 import { takenByNpm } from './npm-options.ts';
-import { fail, run, runShown } from './terminal.ts';
+import { fail, run, runShown, WRONG_USAGE } from './terminal.ts';
 
 /** `npm run deploy`: brings the service into a Cloudflare account, or up to date there. */
 
@@ -18,8 +18,6 @@ wrangler.toml names and the account lacks, applies the migrations, deploys with 
 the doctor. See docs/deploy.md.
 
 Exit status: 0 done and well, 1 failed or not well, 2 called wrongly.`;
-
-const WRONG_USAGE = 2;
 
 const READY_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 5_000;

@@ -16,7 +16,8 @@ const HELP = `Sends a service what shipped programs send, and says what would br
   --help              this text
 
 It asks for the license key LICET-DOCTOR, which no license has: of each address the history gets three
-refused requests. Exit status: 0 all is well, 1 something would break, 2 nothing answers there.`;
+refused requests. Exit status: 0 all is well, 1 something would break, 2 nothing answers there,
+or it was called wrongly.`;
 
 const MAX_TEXT_LENGTH = 64 * 1024;
 const MAX_SHOWN_LENGTH = 100;

@@ -11,12 +11,11 @@ import { Failure, openSession, type Session, UsageError } from './licet/session.
 import { addTokens } from './licet/tokens.ts';
 import { takenByNpm } from './npm-options.ts';
 import { isLocal } from './root-token.ts';
+import { WRONG_USAGE } from './terminal.ts';
 
 /** `npm run licet`: what administrators do every day, without curl. */
 
 const FAILED = 1;
-const WRONG_USAGE = 2;
-
 const HELP = `
 The token comes from LICET_TOKEN or --token-file, and for a service on this machine else from .dev.vars.
 It is no argument: those are in the history of your shell, and for others to see.

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { takenByNpm } from './npm-options.ts';
 import { ensureRootToken, SECRETS_FILE } from './root-token.ts';
 import { lockState } from './state-lock.ts';
-import { done, fail, run } from './terminal.ts';
+import { done, fail, run, WRONG_USAGE } from './terminal.ts';
 
 /** `npm start`: makes what is missing and runs the service on this machine. */
 
@@ -75,7 +75,7 @@ function isFree(port: number, host: string): Promise<boolean> {
 async function checkPort(text: string, ip: string | undefined): Promise<number> {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65_535) {
-    fail(`--port must be a number from 1 to 65535, not "${text}".`);
+    fail(`--port must be a number from 1 to 65535, not "${text}".`, WRONG_USAGE);
   }
   const hosts = ip === undefined ? ['127.0.0.1', '::1'] : [ip];
   const free = await Promise.all(hosts.map((host) => isFree(port, host)));
@@ -123,15 +123,21 @@ if (values.help === true) {
   process.exit(0);
 }
 const taken = takenByNpm(Object.keys(knownOptions));
-if (taken !== undefined) fail(taken);
+if (taken !== undefined) fail(taken, WRONG_USAGE);
 for (const name of ['port', 'ip', 'persist-to'] as const) {
-  if (values[name] === true || values[name] === '') fail(`--${name} needs a value.`);
+  if (values[name] === true || values[name] === '') fail(`--${name} needs a value.`, WRONG_USAGE);
 }
 if (values['local-protocol'] !== undefined) {
-  fail('--local-protocol is not for npm start: put a proxy that speaks https before it.');
+  fail(
+    '--local-protocol is not for npm start: put a proxy that speaks https before it.',
+    WRONG_USAGE,
+  );
 }
 if (args[0] !== undefined && !args[0].startsWith('-')) {
-  fail(`"${args[0]}" is no option. Options go behind two dashes: npm start -- --port 9000`);
+  fail(
+    `"${args[0]}" is no option. Options go behind two dashes: npm start -- --port 9000`,
+    WRONG_USAGE,
+  );
 }
 const options = withAbsoluteFolder();
 const folder = resolve(

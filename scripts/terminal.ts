@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process';
 import { styleText } from 'node:util';
 
+/** The status with which every command ends that was called wrongly. */
+export const WRONG_USAGE = 2;
+
 /** Tells a person what went wrong and what to do, and ends, with status 1 unless said otherwise. */
 export function fail(message: string, status = 1): never {
   console.error(styleText('red', `✗ ${message}`));
@@ -18,7 +21,7 @@ export class Failure extends Error {
 }
 
 /** A mistake in the command itself. */
-export const misuse = (message: string): Failure => new Failure(message, 2);
+export const misuse = (message: string): Failure => new Failure(message, WRONG_USAGE);
 
 export const done = (message: string): void => console.log(`${styleText('green', '✓')} ${message}`);
 

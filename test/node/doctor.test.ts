@@ -337,7 +337,7 @@ describe.concurrent('npm run doctor', () => {
   it('explains itself with --help', () => {
     const options = { encoding: 'utf8' } as const;
     expect(execFileSync('npm', ['run', 'doctor', '--', '--help'], options)).toContain(
-      'Exit status',
+      'Exit status: 0 all is well, 1 something would break, 2 nothing answers there,\nor it was called wrongly.',
     );
   });
 });

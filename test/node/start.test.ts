@@ -28,13 +28,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function npmRunDemo(...args: string[]): Promise<{ ok: boolean; output: string }> {
-  return new Promise((resolve) => {
-    execFile('npm', ['run', 'demo', '--', ...args], (error, stdout, stderr) =>
-      resolve({ ok: error === null, output: stdout + stderr }),
-    );
-  });
-}
+const npmRunDemo = (...args: string[]): Watched['ended'] =>
+  watch(spawn('npm', ['run', 'demo', '--', ...args], { stdio: 'pipe' })).ended;
 
 async function api(path: string, address = service.address): Promise<unknown> {
   const answer = await fetch(`${address}/api/v2${path}`, {
@@ -91,7 +86,7 @@ describe('npm start', () => {
 
   it('says what to do when the port is taken', async () => {
     const { code, output } = await watch(npmStart('--port', String(service.port))).ended;
-    expect(code).not.toBe(0);
+    expect(code).toBe(1);
     expect(output).toContain(`Port ${service.port} is taken`);
     expect(output).toContain(`npm start -- --port ${service.port + 1}`);
   });
@@ -101,9 +96,10 @@ describe('npm start', () => {
     [['--port', '70000'], '--port must be a number from 1 to 65535'],
     [['--persist-to'], '--persist-to needs a value'],
     [['9000'], '"9000" is no option'],
+    [['--local-protocol', 'https'], '--local-protocol is not for npm start'],
   ])('refuses %j', async (args, message) => {
     const { code, output } = await watch(npmStart(...args)).ended;
-    expect(code).not.toBe(0);
+    expect(code).toBe(2);
     expect(output).toContain(message);
   });
 
@@ -111,7 +107,7 @@ describe('npm start', () => {
     const { code, output } = await watch(
       npmStart('--persist-to', folder, '--port', String(await freePort())),
     ).ended;
-    expect(code).not.toBe(0);
+    expect(code).toBe(1);
     expect(output).toContain(`The data in ${folder} is in use by another Licet`);
   });
 
@@ -133,7 +129,7 @@ describe('npm run demo', () => {
   it('fills the shop, plays a game server, and adds only what is missing the next time', async () => {
     const first = await npmRunDemo('--url', service.address);
     expect(first.output).toMatch(/200 \{"valid":true.*400 \{"valid":false,"message":"Max IPs/s);
-    expect(first.ok).toBe(true);
+    expect(first.code).toBe(0);
     expect(await api('/products')).toHaveLength(3);
     for (const status of ['ACTIVE', 'EXPIRED', 'DEACTIVATED', 'DELETED']) {
       expect(await api(`/licenses?licenseStatus=${status}`), status).not.toHaveLength(0);
@@ -143,17 +139,23 @@ describe('npm run demo', () => {
 
     const second = await npmRunDemo('--url', service.address);
     expect(second.output).toContain('48 licenses, 0 of them new');
-    expect(second.ok).toBe(true);
+    expect(second.code).toBe(0);
     expect(await api('/products')).toHaveLength(3);
   });
 
   it('says what to do when nothing answers, or the token is refused', async () => {
     const nothing = await npmRunDemo('--url', 'http://localhost:1');
-    expect(nothing.ok).toBe(false);
+    expect(nothing.code).toBe(1);
     expect(nothing.output).toContain('Nothing answers at http://localhost:1');
     const refused = await npmRunDemo('--url', service.address, '--token', 'wrong');
-    expect(refused.ok).toBe(false);
+    expect(refused.code).toBe(1);
     expect(refused.output).toContain('answered 401');
+  });
+
+  it.each([['--unknown'], ['shop']])('refuses %s, and says what it takes', async (arg) => {
+    const { code, output } = await npmRunDemo(arg);
+    expect(code).toBe(2);
+    expect(output).toContain('npm run demo [-- options]');
   });
 });
 
