@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { build } from 'esbuild';
 import { type Browser, chromium, type Locator, type Page, type Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../scripts/root-token.ts';
@@ -104,6 +105,38 @@ describe.skipIf(executablePath === '')('the page /docs in a browser', () => {
     const sent = await sending;
     return { sent, shown: await block.locator('.live-responses-table').innerText() };
   }
+
+  it('could use the client, which runs in a browser too', async () => {
+    const { outputFiles } = await build({
+      stdin: {
+        contents: `
+          import { Licet, LicetError } from './packages/client/src/index.ts';
+          const url = location.origin;
+          globalThis.result = (async () => {
+            const licet = new Licet({ url, token: globalThis.token });
+            const product = { name: 'From a page', productType: 'OTHER' };
+            const { id } = await licet.products.create(product);
+            const changed = await licet.products.change(id, () => ({ description: 'Changed' }));
+            const names = [];
+            for await (const { name } of licet.products.iterate({ q: 'From a page' })) names.push(name);
+            const refused = await new Licet({ url, token: 'licet_nobody' }).products.list().catch(
+              (error) => error instanceof LicetError && error.status);
+            return { description: changed.description, names, refused };
+          })();`,
+        resolveDir: '.',
+      },
+      bundle: true,
+      write: false,
+      format: 'iife',
+    });
+    const page = await browser.newPage();
+    await page.goto(`${address}/openapi.json`);
+    const result = await page.evaluate(
+      `globalThis.token = ${JSON.stringify(readRootToken())}; ${outputFiles[0]?.text}; globalThis.result`,
+    );
+    expect(result).toEqual({ description: 'Changed', names: ['From a page'], refused: 401 });
+    await page.close();
+  });
 
   it('shows all operations, tries one out, and asks no other host', async () => {
     const page = await browser.newPage();
