@@ -27,8 +27,13 @@ function ask(socket: WebSocket, id: number, method: string): Promise<Reply> {
  * How much a Worker's own objects take, in megabytes, once the garbage is collected.
  *
  * @param inspector the address of miniflare's inspector
+ * @param use sends the Worker a request: it collects garbage only while it has something to do
  */
-export async function heapMegabytes(inspector: URL, workerName: string): Promise<number> {
+export async function heapMegabytes(
+  inspector: URL,
+  workerName: string,
+  use: () => Promise<unknown>,
+): Promise<number> {
   const url = new URL(`/core:user:${workerName}`, inspector);
   url.protocol = 'ws:';
   const socket = new WebSocket(url);
@@ -37,7 +42,8 @@ export async function heapMegabytes(inspector: URL, workerName: string): Promise
     socket.addEventListener('error', () => reject(new Error('The inspector does not answer')));
   });
   try {
-    await ask(socket, 1, 'HeapProfiler.collectGarbage');
+    const collected = ask(socket, 1, 'HeapProfiler.collectGarbage').then(() => true);
+    while (!(await Promise.race([collected, use().then(() => false)])));
     const { usedSize } = (await ask(socket, 2, 'Runtime.getHeapUsage')).result ?? {};
     if (usedSize === undefined) throw new Error('The inspector does not tell the heap');
     return usedSize / 1_000_000;

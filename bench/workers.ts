@@ -240,7 +240,9 @@ export class LicetService implements RunningWorker, AsyncDisposable {
 
   /** How much the Worker's own objects take. */
   async heapMegabytes(): Promise<number> {
-    return heapMegabytes(await this.#running.miniflare.getInspectorURL(), WORKER_NAME);
+    const { miniflare, url } = this.#running;
+    const use = () => fetch(new URL('/api/v2/healthy', url)).then((answer) => answer.text());
+    return heapMegabytes(await miniflare.getInspectorURL(), WORKER_NAME, use);
   }
 
   /** How many values are bound to licenses. */
