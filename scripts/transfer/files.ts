@@ -1,5 +1,6 @@
 import { createReadStream, statSync } from 'node:fs';
 import { extname } from 'node:path';
+import { pipeline, Readable } from 'node:stream';
 import { parse } from 'csv-parse';
 import { Failure, misuse } from '../terminal.ts';
 import { findInJson } from './json.ts';
@@ -30,9 +31,45 @@ interface FileOptions {
 /** Nothing that is imported is longer than a request may be. */
 const MAX_PIECE_BYTES = 1024 * 1024;
 
-async function* readLines(file: string): AsyncGenerator<string> {
+const LINE_FEED = 0x0a;
+
+/** A piece of text with the line feed at its end, where it has one. */
+function* linesIn(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; ) {
+    const end = bytes.indexOf(LINE_FEED, start) + 1 || bytes.length;
+    yield bytes.subarray(start, end);
+    start = end;
+  }
+}
+
+/**
+ * The text of a file, without its byte order mark.
+ *
+ * @throws where it is not UTF-8: replacement characters would be stored for good
+ */
+async function* readText(file: string, isPartial: boolean): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let number = 1;
+  try {
+    for await (const chunk of createReadStream(file)) {
+      let text = '';
+      for (const line of linesIn(chunk)) {
+        text += decoder.decode(line, { stream: true });
+        if (line.at(-1) === LINE_FEED) number++;
+      }
+      yield text;
+    }
+    // The last character may be cut off, too.
+    if (!isPartial) decoder.decode();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new Failure(`line ${number} is not UTF-8: save it as UTF-8, in Excel as "CSV UTF-8"`);
+  }
+}
+
+async function* readLines(file: string, isPartial: boolean): AsyncGenerator<string> {
   let rest = '';
-  for await (const chunk of createReadStream(file, 'utf8')) {
+  for await (const chunk of readText(file, isPartial)) {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
     yield* lines;
@@ -66,9 +103,9 @@ function pieceOf(text: string, where: string): Piece | undefined {
 async function* readJsonLines({ file, isPartial }: FileOptions): AsyncGenerator<Piece> {
   let number = 0;
   let problem: string | undefined;
-  for await (const line of readLines(file)) {
+  for await (const line of readLines(file, isPartial)) {
     const where = `line ${++number}`;
-    const text = line.replace(/^\uFEFF/, '').trim();
+    const text = line.trim();
     if (text === '') continue;
     if (problem) throw new Failure(problem);
     const piece = pieceOf(text, where);
@@ -82,7 +119,7 @@ async function* readJsonLines({ file, isPartial }: FileOptions): AsyncGenerator<
 async function* readJson({ file, kind, isPartial }: FileOptions): AsyncGenerator<Piece> {
   const paths = kind ? ['$.*'] : ['$.*.*'];
   try {
-    for await (const { keys, value } of findInJson(createReadStream(file), paths)) {
+    for await (const { keys, value } of findInJson(readText(file, isPartial), paths)) {
       const [name, index] = kind ? [kind, keys[0]] : keys;
       const isInList = typeof index === 'number';
       if (typeof name !== 'string' || !isKind(name)) {
@@ -131,15 +168,14 @@ function columnsOf(header: readonly string[]): string[] {
 async function* readCsv({ file, kind }: FileOptions): AsyncGenerator<Piece> {
   if (!kind)
     throw misuse(`${file} does not say what it has: say it with --kind ${KINDS.join('|')}`);
-  const rows = createReadStream(file).pipe(
-    parse({
-      bom: true,
-      columns: columnsOf,
-      info: true,
-      skip_empty_lines: true,
-      max_record_size: MAX_PIECE_BYTES,
-    }),
-  );
+  const rows = parse({
+    columns: columnsOf,
+    info: true,
+    skip_empty_lines: true,
+    max_record_size: MAX_PIECE_BYTES,
+  });
+  // What fails ends the rows, and so is thrown below.
+  pipeline(Readable.from(readText(file, false)), rows, () => {});
   for await (const { record, info } of rows) {
     yield { kind, item: rowToItem(record), where: `line ${info.lines}` };
   }

@@ -13,7 +13,7 @@ export interface Found {
  * @throws where it is no JSON, or ends too early
  */
 export async function* findInJson(
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array | string>,
   paths: string[],
 ): AsyncGenerator<Found> {
   const parser = new JSONParser({ paths, keepStack: false });

@@ -778,6 +778,38 @@ describe('a command that is wrong, or has nothing good to import', () => {
     await expect(fileSource({ file: at(name), kind, isPartial })).rejects.toThrow(problem);
   });
 
+  const bytes = (text: string) => Buffer.from(text, 'latin1');
+  const long = 'x'.repeat(70_000);
+  it.each([
+    ['latin.csv', bytes('licenseKey,productId\nL1-M\xfc,1\n'), 2],
+    ['end.csv', bytes('licenseKey,productId\na,1\nL1-M\xe9'), 3],
+    ['later.csv', bytes(`licenseKey,productId\n${long},1\nL1-M\xe9\n`), 3],
+    ['utf-16.csv', Buffer.from('\ufefflicenseKey,productId\na,1\n', 'utf16le'), 1],
+    ['latin.jsonl', bytes(`${good}{"license":{"notes":"M\xfcller"}}\n{"end":{}}\n`), 2],
+    ['latin.json', bytes(`{"products":[${product},\n{"name":"M\xfc"}]}`), 2],
+  ])('%s, which is not UTF-8, is refused before it is imported', async (name, data, line) => {
+    writeFileSync(at(name), data);
+    const kind = name.endsWith('.csv') ? 'licenses' : undefined;
+    const isPartial = kind === undefined;
+    await expect(fileSource({ file: at(name), kind, isPartial })).rejects.toThrow(
+      `${name}: line ${line} is not UTF-8: save it as UTF-8, in Excel as "CSV UTF-8". Nothing was`,
+    );
+  });
+
+  it('but a byte order mark, and what is cut off within a character, are taken', async () => {
+    const name = 'M\u00fcller';
+    const marked = write('marked.csv', `\ufeffid,name\n1,${name}\n`);
+    const source = await fileSource({ file: marked, kind: 'products', isPartial: false });
+    const items = await Array.fromAsync(source.read('products'), ({ item }) => item);
+    expect(items).toEqual([{ id: '1', name }]);
+    for (const start of [good, `{"products":[${product}`]) {
+      const file = at(start === good ? 'cut-character.jsonl' : 'cut-character.json');
+      writeFileSync(file, bytes(`${start}${start === good ? '' : ','}{"x":"M\xc3`));
+      const { counts } = await fileSource({ file, kind: undefined, isPartial: true });
+      expect(counts).toEqual({ products: 1 });
+    }
+  });
+
   it.each([
     [['half.jsonl'], 1, 'half.jsonl: line 2 is not like {"license":{…}}. Nothing was imported.'],
     [['nowhere.jsonl'], 2, 'There is no file'],
