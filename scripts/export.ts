@@ -5,6 +5,7 @@ import { SECRETS_FILE } from './root-token.ts';
 import { Failure, fail, misuse } from './terminal.ts';
 import { exportToFile, exportToOutput } from './transfer/export.ts';
 import { KINDS } from './transfer/kinds.ts';
+import { findOutputFile } from './transfer/output-file.ts';
 import { checkToken, ownToken, Service, serviceSource, serviceUrl } from './transfer/service.ts';
 
 /** `npm run export`: writes all that a service has into a file, of which npm run import takes it. */
@@ -32,13 +33,14 @@ async function run(): Promise<void> {
   const url = serviceUrl(from, '--from, or LICET_URL,');
   const service = new Service(url, token ? checkToken(token, '--token') : ownToken(url));
   const name = file === '-' ? undefined : resolve(process.env.INIT_CWD ?? '.', file);
+  const output = name === undefined ? undefined : findOutputFile(name);
   const fromTo = `from ${service.address} to ${name ?? 'the standard output'}`;
   // The standard output may be the export.
   console.error(`Exporting ${fromTo}`);
   await service.check();
   const source = await serviceSource(service);
   const counts =
-    name === undefined ? await exportToOutput(source) : await exportToFile(source, name);
+    output === undefined ? await exportToOutput(source) : await exportToFile(source, output);
   const counted = KINDS.map((kind) => `${(counts[kind] ?? 0).toLocaleString('en')} ${kind}`);
   console.error(`✓ ${counted.join(', ')}, ${fromTo}`);
 }
@@ -48,7 +50,7 @@ try {
   await run();
 } catch (error) {
   if (error instanceof Failure) fail(error.message, error.status);
-  // Of the file that cannot be written.
+  // Of the standard output that cannot be written.
   if (error instanceof Error && 'code' in error) fail(error.message);
   throw error;
 }

@@ -98,7 +98,7 @@ async function run(): Promise<void> {
   hasBegun = !dryRun;
   await new Import(source, target, report, dryRun).run();
   hasBegun = false;
-  await report.end();
+  report.end();
   const refused = report.refused.toLocaleString('en');
   if (report.refused > 0) {
     throw new Failure(`${refused} refused for ${target.address}; the reasons are above.${dry}`);

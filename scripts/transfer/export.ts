@@ -1,7 +1,8 @@
 import { createWriteStream, renameSync, rmSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { Progress } from '../terminal.ts';
+import { Failure, Progress } from '../terminal.ts';
 import { type Counts, KINDS, NAMES, type Source } from './kinds.ts';
+import { cannotWrite, type OutputFile } from './output-file.ts';
 
 /** Writes all that a source has: a JSON object a line, and a last line that counts them. */
 
@@ -28,18 +29,28 @@ export async function exportToOutput(source: Source): Promise<Counts> {
 }
 
 /**
- * Writes an export into a file, which has its name only when it is whole.
+ * Writes an export into a file, which has its name only when it is whole; into a device or a pipe as it
+ * comes.
  *
  * @returns how many there are of each kind
  */
-export async function exportToFile(source: Source, file: string): Promise<Counts> {
+export async function exportToFile(
+  source: Source,
+  { path, isReplaceable }: OutputFile,
+): Promise<Counts> {
   const counts = {};
-  const part = `${file}.${process.pid}.part`;
-  const remove = () => rmSync(part, { force: true });
+  const written = isReplaceable ? `${path}.${process.pid}.part` : path;
+  const remove = () => {
+    if (isReplaceable) rmSync(written, { force: true });
+  };
   process.on('exit', remove);
-  // It has license keys and people's addresses: it is for its owner alone.
-  await pipeline(linesOf(source, counts), createWriteStream(part, { mode: 0o600 }));
-  renameSync(part, file);
+  try {
+    // It has license keys and people's addresses: it is for its owner alone.
+    await pipeline(linesOf(source, counts), createWriteStream(written, { mode: 0o600 }));
+    if (isReplaceable) renameSync(written, path);
+  } catch (error) {
+    throw error instanceof Failure ? error : cannotWrite(path, error);
+  }
   process.off('exit', remove);
   return counts;
 }

@@ -107,9 +107,9 @@ export class Import {
       const named: Named = { where, id, licenseKey, productId, double };
       const json = JSON.stringify(item);
       if (this.#refusedProducts.has(Number(productId))) {
-        await this.#tell(kind, named, refusal(`product ${productId} was refused`));
+        this.#tell(kind, named, refusal(`product ${productId} was refused`));
       } else if (Buffer.byteLength(json) > MAX_ITEM_BYTES) {
-        await this.#tell(kind, named, refusal('it is over 1 MB'));
+        this.#tell(kind, named, refusal('it is over 1 MB'));
       } else {
         yield { ...named, json };
       }
@@ -123,20 +123,20 @@ export class Import {
       `{"kind":"${kind}","items":[${batch.map(({ json }) => json).join()}],` +
         `"dryRun":${this.#isDryRun},"assumedProductIds":${JSON.stringify(assumed)}}`,
     );
-    await this.#report.ignore(kind, ignoredFields);
+    this.#report.ignore(kind, ignoredFields);
     for (const [index, named] of batch.entries()) {
       const result = results[index];
       if (!result) throw new Failure('The service answered to fewer than were sent.');
-      await this.#tell(kind, named, result);
+      this.#tell(kind, named, result);
     }
   }
 
-  async #tell(kind: Kind, named: Named, result: Result): Promise<void> {
+  #tell(kind: Kind, named: Named, result: Result): void {
     if (kind === 'products') {
       const id = Number(named.id);
       if (result.outcome === 'refused') this.#refusedProducts.add(id);
       if (result.outcome === 'created' && this.#isDryRun) this.#assumedProducts.add(id);
     }
-    await this.#report.add(kind, named, result);
+    this.#report.add(kind, named, result);
   }
 }

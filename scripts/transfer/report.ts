@@ -1,11 +1,11 @@
-import { once } from 'node:events';
-import { createWriteStream, fchmodSync, openSync, type WriteStream } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, openSync, writeFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import type { Operations } from '../../packages/client/src/types.ts';
 import { visible } from '../licet/output.ts';
 import { done, misuse, note } from '../terminal.ts';
 import { meantField } from './fields.ts';
 import { KINDS, type Kind } from './kinds.ts';
+import { cannotWrite } from './output-file.ts';
 
 /** What became of what was imported, for a person and for a file. */
 
@@ -46,14 +46,14 @@ const reasonOf = ({ double }: Named, { outcome, reason }: Result): string | null
   return reason === null ? double : `${reason} (${double})`;
 };
 
-function openReport(name: string): WriteStream {
+function openReport(name: string): number {
   try {
     // It has whole license keys: it is for its owner alone, also where it was there.
     const fd = openSync(name, 'w', 0o600);
-    fchmodSync(fd, 0o600);
-    return createWriteStream(name, { fd });
-  } catch {
-    throw misuse(`${name} cannot be written.`);
+    if (fstatSync(fd).isFile()) fchmodSync(fd, 0o600);
+    return fd;
+  } catch (error) {
+    throw misuse(cannotWrite(name, error).message);
   }
 }
 
@@ -62,7 +62,7 @@ export class Report {
   /** As they are shown, by their kinds and names. */
   readonly #ignoredFields = new Map<string, string>();
   readonly #name: string | undefined;
-  readonly #file: WriteStream | undefined;
+  readonly #file: number | undefined;
   #refused = 0;
   #written = 0;
 
@@ -81,7 +81,7 @@ export class Report {
     return KINDS.reduce((sum, kind) => sum + (this.#counts.get(`${kind} kept`) ?? 0), 0);
   }
 
-  async ignore(kind: Kind, names: readonly string[]): Promise<void> {
+  ignore(kind: Kind, names: readonly string[]): void {
     for (const name of names) {
       const key = `${kind} ${name}`;
       if (this.#ignoredFields.has(key)) continue;
@@ -89,11 +89,11 @@ export class Report {
       const question = meant === undefined ? '' : `did you mean ${meant}?`;
       this.#ignoredFields.set(key, question ? `${key} (${question})` : key);
       const reason = question || 'not known, or a secret';
-      await this.#write({ kind, field: name, outcome: 'ignored', reason });
+      this.#write({ kind, field: name, outcome: 'ignored', reason });
     }
   }
 
-  async add(kind: Kind, named: Named, result: Result): Promise<void> {
+  add(kind: Kind, named: Named, result: Result): void {
     const { where, id, licenseKey } = named;
     const reason = reasonOf(named, result);
     this.#count(`${kind} ${result.outcome}`);
@@ -104,7 +104,7 @@ export class Report {
     }
     if (result.outcome === 'refused' || result.differences.length > 0) {
       const { outcome, differences, id: storedId } = result;
-      await this.#write({ kind, where, id, licenseKey, outcome, reason, differences, storedId });
+      this.#write({ kind, where, id, licenseKey, outcome, reason, differences, storedId });
     }
   }
 
@@ -130,13 +130,19 @@ export class Report {
     return [...shown, ...(rest.length > 0 ? [`and ${rest.length} more`] : [])].join(', ');
   }
 
-  async #write(line: object): Promise<void> {
+  /** At once: what is stopped has told all that it did. */
+  #write(line: object): void {
     this.#written++;
-    if (this.#file?.write(`${JSON.stringify(line)}\n`) === false) await once(this.#file, 'drain');
+    if (this.#file === undefined) return;
+    try {
+      writeFileSync(this.#file, `${JSON.stringify(line)}\n`);
+    } catch (error) {
+      throw cannotWrite(this.#name ?? '', error);
+    }
   }
 
   /** Tells what became of it all. */
-  async end(): Promise<void> {
+  end(): void {
     const column = (text: string | number) => String(text).padStart(11);
     console.log(`\n${' '.repeat(12)}${OUTCOMES.map(column).join('')}`);
     for (const kind of KINDS) {
@@ -153,9 +159,8 @@ export class Report {
     ];
     const told = notes.filter(([, fields]) => fields !== '');
     for (const [what, fields] of told) console.log(visible(`${what}: ${fields}`));
-    if (this.#file) {
-      this.#file.end();
-      await once(this.#file, 'finish');
+    if (this.#file !== undefined) {
+      closeSync(this.#file);
       done(
         this.#written === 0
           ? `There was nothing to report: ${this.#name} is empty.`

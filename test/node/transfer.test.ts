@@ -1,5 +1,18 @@
-import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -900,7 +913,8 @@ describe('a command that is wrong, or has nothing good to import', () => {
 
   it.each([
     [['a', 'b'], 2, 'Give one FILE'],
-    [['/nowhere/a.jsonl'], 1, 'no such file or directory'],
+    [['/nowhere/a.jsonl'], 2, '✗ There is no folder /nowhere.\n'],
+    [[folder], 2, `✗ ${folder} is a folder: give the name of a file.\n`],
     [['a.jsonl', '--all'], 2, 'Unknown option --all. Add --help'],
   ] as [string[], number, string][])(
     'of an export: %j ends with %i',
@@ -911,6 +925,63 @@ describe('a command that is wrong, or has nothing good to import', () => {
       expect(existsSync('a.jsonl')).toBe(false);
     },
   );
+});
+
+describe('what is written', () => {
+  const pipe = (name: string): string => {
+    spawnSync('mkfifo', ['-m', '644', at(name)]);
+    return at(name);
+  };
+
+  it('goes to what a link leads to, and the link stays', async () => {
+    write('there.jsonl', 'yesterday');
+    for (const target of ['there.jsonl', 'not-there-yet.jsonl']) {
+      const link = at(`link-to-${target}`);
+      symlinkSync(target, link);
+      const { code, output } = await run('export', [link, '--from', service.address]);
+      expect(code, output).toBe(0);
+      expect(readlinkSync(link)).toBe(target);
+      expect(readFileSync(at(target), 'utf8')).toMatch(/\{"end":.*\}\n$/);
+      expect(statSync(at(target)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('goes through a pipe, which stays one as it was', async () => {
+    const file = pipe('pipe.jsonl');
+    const report = pipe('pipe.report');
+    const reading = [file, report].map((name) => readFile(name, 'utf8'));
+    const exported = await run('export', [file, '--from', service.address]);
+    expect(exported.code, exported.output).toBe(0);
+    expect(await reading[0]).toMatch(/\{"end":.*\}\n$/);
+    const source = write('misfit.json', '{"products":[{}]}');
+    expect((await imports([source, '--report', report])).output).toContain('1 refused');
+    expect(await reading[1]).toContain('"outcome":"refused"');
+    for (const name of [file, report]) {
+      expect(statSync(name).isFIFO()).toBe(true);
+      expect(statSync(name).mode & 0o777).toBe(0o644);
+    }
+  });
+
+  it('and cannot be written to its end, is told in a sentence', async () => {
+    const report = pipe('closed.report');
+    const reader = openSync(report, constants.O_RDONLY | constants.O_NONBLOCK);
+    const to = await listen(({ url = '' }, response) => {
+      if (url.endsWith('/ping')) {
+        response.end('pong');
+        return;
+      }
+      closeSync(reader);
+      const result = { outcome: 'refused', id: null, differences: [], reason: 'no' };
+      response.end(JSON.stringify({ results: [result], ignoredFields: [] }));
+    });
+    const source = write('misfit.json', '{"products":[{}]}');
+    const { code, output } = await run('import', [source, '--to', to, '--report', report], {
+      env: { LICET_TOKEN: 'a-token' },
+    });
+    expect(output).toContain(`✗ ${report} cannot be written: broken pipe.`);
+    expect(output).not.toMatch(/^ +at /m);
+    expect(code).toBe(1);
+  });
 });
 
 describe('the service that is meant', () => {
