@@ -7,11 +7,11 @@ import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
 import { visible } from './licet/output.ts';
 import { addProducts } from './licet/products.ts';
-import { Failure, openSession, type Session, UsageError } from './licet/session.ts';
+import { openSession, type Session } from './licet/session.ts';
 import { addTokens } from './licet/tokens.ts';
 import { takenByNpm } from './npm-options.ts';
 import { isLocal } from './root-token.ts';
-import { WRONG_USAGE } from './terminal.ts';
+import { Failure, misuse, WRONG_USAGE } from './terminal.ts';
 
 /** `npm run licet`: what administrators do every day, without curl. */
 
@@ -91,16 +91,14 @@ function tell(message: string, status: number): void {
 
 try {
   const taken = takenByNpm(optionsOf(program));
-  if (taken !== undefined) throw new UsageError(taken);
+  if (taken !== undefined) throw misuse(taken);
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
     // What is wrong is told already; of help that was asked for nothing is.
     process.exitCode = error.exitCode === 0 ? 0 : WRONG_USAGE;
-  } else if (error instanceof UsageError) {
-    tell(error.message, WRONG_USAGE);
   } else if (error instanceof Failure) {
-    tell(error.message, FAILED);
+    tell(error.message, error.status);
   } else if (error instanceof LicetError) {
     tell(explain(error), FAILED);
   } else {

@@ -1,7 +1,8 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { BlacklistEntry, Licet } from '../../packages/client/src/index.ts';
+import { Failure } from '../terminal.ts';
 import { type Column, examples, timeText } from './output.ts';
-import { Failure, findOne, idArgument, type OpenSession } from './session.ts';
+import { findOne, idArgument, type OpenSession } from './session.ts';
 
 const COLUMNS: Column<BlacklistEntry>[] = [
   { title: 'ID', text: ({ id }) => String(id) },

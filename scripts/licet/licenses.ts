@@ -1,6 +1,7 @@
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { License, Licet } from '../../packages/client/src/index.ts';
 import { LICENSE_PLATFORMS } from '../../src/enums.ts';
+import { Failure } from '../terminal.ts';
 import {
   type Column,
   counted,
@@ -12,7 +13,6 @@ import {
 } from './output.ts';
 import {
   EXPIRES_OPTION,
-  Failure,
   findOne,
   idArgument,
   ifThere,

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { Licet, LicetError } from '../../packages/client/src/index.ts';
 import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
+import { Failure, misuse } from '../terminal.ts';
 import { Output } from './output.ts';
 
 /** What every command has to work with. */
@@ -22,19 +23,13 @@ export interface GlobalOptions {
   json?: true | undefined;
 }
 
-/** Something is missing, or is not as it must be: the person has to call it in another way. */
-export class UsageError extends Error {}
-
-/** It was called well and cannot be done. */
-export class Failure extends Error {}
-
 function findToken(url: URL, tokenFile: string | undefined): { token: string; source: string } {
   if (tokenFile !== undefined) {
     const file = resolve(process.env.INIT_CWD ?? '.', tokenFile);
     try {
       return { token: readFileSync(file, 'utf8').trim(), source: file };
     } catch (error) {
-      throw new UsageError(
+      throw misuse(
         `The token file cannot be read: ${error instanceof Error ? error.message : error}`,
       );
     }
@@ -44,17 +39,17 @@ function findToken(url: URL, tokenFile: string | undefined): { token: string; so
   // The root token of this folder is nobody else's business.
   const token = isLocal(url) ? readRootToken() : undefined;
   if (token !== undefined) return { token, source: `ROOT_TOKEN in ${SECRETS_FILE}` };
-  throw new UsageError(
+  throw misuse(
     isLocal(url)
       ? 'There is no token yet: npm start makes one. Or set LICET_TOKEN.'
       : 'There is no token: set LICET_TOKEN, or name a file with --token-file.',
   );
 }
 
-/** @throws UsageError where there is no token, or the URL cannot be one */
+/** @throws Failure where there is no token, or the URL cannot be one */
 export function openSession({ url, tokenFile, json }: GlobalOptions): Session {
   if (!URL.canParse(url)) {
-    throw new UsageError(`"${url}" is no URL: give one such as https://licet.example`);
+    throw misuse(`"${url}" is no URL: give one such as https://licet.example`);
   }
   const { token, source } = findToken(new URL(url), tokenFile);
   try {
@@ -64,7 +59,7 @@ export function openSession({ url, tokenFile, json }: GlobalOptions): Session {
       tokenSource: source,
     };
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw misuse(error instanceof Error ? error.message : String(error));
   }
 }
 
