@@ -7,7 +7,14 @@ import { fileSource } from './transfer/files.ts';
 import { Import } from './transfer/import.ts';
 import { KINDS, type Source } from './transfer/kinds.ts';
 import { Report } from './transfer/report.ts';
-import { checkToken, ownToken, Service, serviceSource, serviceUrl } from './transfer/service.ts';
+import {
+  checkToken,
+  Interruption,
+  ownToken,
+  Service,
+  serviceSource,
+  serviceUrl,
+} from './transfer/service.ts';
 
 /** `npm run import`: brings what another service has into this one. */
 
@@ -44,7 +51,8 @@ const program = new Command('npm run import --')
     '\nExit status: 0 all is well, 1 something was refused or failed, 2 the command is wrong.',
   );
 
-const AGAIN = 'What was imported until now stays. Run the same command again: it does the rest.';
+const STAYS = 'What was imported until now stays.';
+const AGAIN = `${STAYS} Run the same command again: it does the rest.`;
 
 /** Files are named from where npm was called. */
 const fileAt = (name: string): string => resolve(process.env.INIT_CWD ?? '.', name);
@@ -114,5 +122,6 @@ try {
   await run();
 } catch (error) {
   if (!(error instanceof Failure)) throw error;
-  fail(hasBegun ? `${error.message} ${AGAIN}` : error.message, error.status);
+  const advice = error instanceof Interruption ? AGAIN : STAYS;
+  fail(hasBegun ? `${error.message} ${advice}` : error.message, error.status);
 }

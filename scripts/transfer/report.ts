@@ -21,7 +21,7 @@ export interface Named {
   double: string | undefined;
 }
 
-const OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
+export const OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
 const MAX_SHOWN = 20;
 const MAX_SHOWN_AT_END = 4;
 const MAX_IGNORED_SHOWN = 50;

@@ -7,10 +7,14 @@ import { isLocal, readRootToken } from '../root-token.ts';
 import { Failure, misuse, note } from '../terminal.ts';
 import { findInJson } from './json.ts';
 import { fieldsOf, KINDS, type Source, type SourceItem } from './kinds.ts';
+import { OUTCOMES, type Result } from './report.ts';
 
 /** A service that speaks v2: Licet, or another one of the same interface. */
 
 type ImportAnswer = Operations['POST /api/v2/import']['answer'];
+
+/** A failure that may have passed when the same is tried again later. */
+export class Interruption extends Failure {}
 
 /** Between attempts; together about a minute. */
 const RETRY_DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
@@ -54,14 +58,41 @@ const withQuery = (path: string, name: string, value: string | number): string =
   return `${before}?${parameters}`;
 };
 
-/** What an error's body says; services in between answer pages. */
-function messageOf(text: string): string {
+/** Services in between answer pages. */
+function parseJson(text: string): unknown {
   try {
-    const { message } = fieldsOf(JSON.parse(text));
-    return typeof message === 'string' ? `: ${visible(message)}` : '';
+    return JSON.parse(text);
   } catch {
-    return '';
+    return undefined;
   }
+}
+
+const isStrings = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+function isResult(value: unknown): value is Result {
+  const { outcome, id, differences, reason } = fieldsOf(value);
+  const hasId = id === null || typeof id === 'number';
+  const hasReason = reason === null || typeof reason === 'string';
+  const isKnown = OUTCOMES.some((known) => known === outcome);
+  return isKnown && isStrings(differences) && hasId && hasReason;
+}
+
+function parseImportAnswer(text: string): ImportAnswer | undefined {
+  const { results, ignoredFields } = fieldsOf(parseJson(text));
+  const isAnswer = Array.isArray(results) && results.every(isResult) && isStrings(ignoredFields);
+  return isAnswer ? { results, ignoredFields } : undefined;
+}
+
+const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+
+/** What an error's body says, and where the token may not do it, what it would need. */
+function describeError(status: number, text: string): string {
+  const { message, accepted_intents: intents } = fieldsOf(parseJson(text));
+  const told = `status ${status}${typeof message === 'string' ? `: ${visible(message)}` : ''}`;
+  if (status !== 403 || !isStrings(intents) || intents.length === 0) return told;
+  const needed = intents.length === 1 ? intents.join() : `one of ${intents.join(', ')}`;
+  return `${asSentence(told)} The token needs ${visible(needed)}`;
 }
 
 async function textOf(response: http.IncomingMessage): Promise<string> {
@@ -109,7 +140,8 @@ export class Service {
     return this.#request(
       '/import',
       async (response) => {
-        const answer: ImportAnswer = JSON.parse(await textOf(response));
+        const answer = parseImportAnswer(await textOf(response));
+        if (!answer) throw new Failure(`${this.address} does not answer like Licet.`);
         return answer;
       },
       body,
@@ -133,32 +165,38 @@ export class Service {
     let part = path;
     let isComplete = false;
     let lastId: number | undefined;
-    let isResumed = false;
+    /** What is wrong, unless the next one comes behind the last one. */
+    let standstill: string | undefined;
     let attempt = 0;
     while (!isComplete) {
       const response = await this.#request(part, async (answer) => answer);
+      let isEmpty = true;
       try {
         for await (const { keys, value } of findInJson(response, ['$.*'])) {
           if (typeof keys[0] !== 'number') throw new Failure(`GET ${path} answers no list.`);
           const id = idOf(value);
-          if (isResumed && id !== undefined && id <= (lastId ?? 0)) {
-            throw new Failure(`GET ${path} broke off, and does not go on behind a given id.`);
-          }
-          isResumed = false;
+          if (standstill && id !== undefined && id <= (lastId ?? 0)) throw new Failure(standstill);
+          standstill = undefined;
           attempt = 0;
+          isEmpty = false;
           yield value;
           lastId = id;
         }
         const next = this.#nextPage(headerOf(response, 'link'));
+        if (next !== undefined) {
+          standstill = `GET ${path}: its next page does not go on behind the last one.`;
+          if (isEmpty) throw new Failure(standstill);
+        }
         isComplete = next === undefined;
         part = next ?? part;
       } catch (error) {
         if (error instanceof Failure) throw error;
         const delayMs = RETRY_DELAYS_MS[attempt++];
-        if (delayMs === undefined) throw new Failure(`GET ${path} breaks off, or is no list.`);
+        if (delayMs === undefined) throw new Interruption(`GET ${path} breaks off, or is no list.`);
         await this.#waitAgain(`GET ${path} broke off`, attempt, delayMs);
-        isResumed = lastId !== undefined;
-        if (lastId !== undefined) part = withQuery(part, 'after', lastId);
+        if (lastId === undefined) continue;
+        standstill = `GET ${path} broke off, and does not go on behind a given id.`;
+        part = withQuery(part, 'after', lastId);
       }
     }
   }
@@ -180,6 +218,7 @@ export class Service {
   ): Promise<Result> {
     for (let attempt = 0; ; attempt++) {
       let problem = 'no answer';
+      let mayPass = true;
       let delayMs = RETRY_DELAYS_MS[attempt];
       try {
         const response = await this.#send(path, body);
@@ -189,17 +228,21 @@ export class Service {
           this.#toldAttempt = 0;
           return result;
         }
-        problem = `status ${status}${messageOf(await textOf(response))}`;
+        problem = describeError(status, await textOf(response));
+        mayPass = RETRIED.includes(status) || status >= 500;
         if (!RETRIED.includes(status)) delayMs = undefined;
         const seconds = Number(headerOf(response, 'retry-after'));
         if (delayMs !== undefined && seconds > 0) {
           delayMs = Math.min(seconds, MAX_RETRY_AFTER_SECONDS) * 1_000;
         }
-      } catch {
-        // Tried again.
+      } catch (error) {
+        if (error instanceof Failure) throw error;
+        // All else is tried again.
       }
       const told = `${this.address}/api/v2${path}: ${problem}`;
-      if (delayMs === undefined) throw new Failure(/[.!?]$/.test(told) ? told : `${told}.`);
+      if (delayMs === undefined) {
+        throw mayPass ? new Interruption(asSentence(told)) : new Failure(asSentence(told));
+      }
       await this.#waitAgain(told, attempt + 1, delayMs);
     }
   }

@@ -477,6 +477,25 @@ describe('a faulty network', () => {
   });
 });
 
+describe('pages that do not go on', () => {
+  it.each(['[{"id":1},{"id":2}]', '[]'])('end an export: %s', async (page) => {
+    const from = await listen(({ url = '' }, response) => {
+      const [path] = url.split('?');
+      const isPage = !url.endsWith('/ping') && !url.includes('limit=1');
+      if (isPage) response.setHeader('Link', `<${path}?after=2>; rel="next"`);
+      response.end(url.endsWith('/ping') ? 'pong' : page);
+    });
+    const { code, output } = await run('export', [at('endless.jsonl'), '--from', from], {
+      env: { LICET_TOKEN: 'a-token' },
+    });
+    expect(output).toContain(
+      '✗ GET /products: its next page does not go on behind the last one.\n',
+    );
+    expect(code).toBe(1);
+    expect(existsSync(at('endless.jsonl'))).toBe(false);
+  });
+});
+
 describe('another service of the interface', () => {
   /** It knows no pages and no filters, shows DELETED licenses, and has fields of its own. */
   const lists: Record<string, object[]> = {
@@ -895,8 +914,44 @@ describe('a command that is wrong, or has nothing good to import', () => {
           : new RegExp(`${status}: Why not\\. What was imported until now stays\\.`),
       );
       expect(output).not.toContain('a-token');
+      expect(output).not.toContain('Run the same command again');
       expect(code).toBe(1);
     }
+  });
+
+  it.each([
+    '{"hello":1}',
+    '<html>Welcome</html>',
+    '{"results":[{"outcome":"created"}],"ignoredFields":[]}',
+    '{"results":[],"ignoredFields":[1]}',
+  ])('to something that answers %s', async (text) => {
+    const file = write('fine.jsonl', files['fine.jsonl'] ?? '');
+    const to = await listen(({ url = '' }, response) => {
+      response.end(url.endsWith('/ping') ? 'pong' : text);
+    });
+    const { code, output } = await run('import', [file, '--to', to], {
+      env: { LICET_TOKEN: 'a-token' },
+    });
+    expect(output.trim().split('\n').slice(1)).toEqual([
+      `✗ ${to} does not answer like Licet. What was imported until now stays.`,
+    ]);
+    expect(code).toBe(1);
+  });
+
+  it('with a token that may not do it', async () => {
+    const file = write('fine.jsonl', files['fine.jsonl'] ?? '');
+    const answer = await api('/v2/tokens', { name: 'reader', intents: ['PRODUCTS_READ'] });
+    const { token = '' }: { token?: string } = JSON.parse(await answer.text());
+    const env = { LICET_TOKEN: token };
+    const imported = await imports([file], { env });
+    expect(imported.output).toMatch(
+      /\/import: status 403: .*\. The token needs ALL_READ_WRITE\. What was imported until now stays\.\n/,
+    );
+    const exported = await exports('forbidden.jsonl', { env });
+    expect(exported.output).toContain(
+      'The token needs one of CUSTOMERS_READ, ALL_READ, ALL_READ_WRITE.',
+    );
+    expect([imported.code, exported.code]).toEqual([1, 1]);
   });
 
   it('takes of a file that is cut off what is there, with --partial', async () => {
