@@ -6,6 +6,7 @@ import { done, Failure, fail, misuse } from './terminal.ts';
 import { fileSource } from './transfer/files.ts';
 import { Import } from './transfer/import.ts';
 import { KINDS, type Source } from './transfer/kinds.ts';
+import { isSameFile } from './transfer/output-file.ts';
 import { Report } from './transfer/report.ts';
 import {
   checkToken,
@@ -43,7 +44,8 @@ const program = new Command('npm run import --')
   .option('--dry-run', 'checks everything and changes nothing')
   .option(
     '--report <file>',
-    'writes all that was refused, kept, stored otherwise or not taken, and why',
+    'writes all that was refused, kept, stored otherwise or not taken, and why; behind what FILE has, where ' +
+      'it is there',
   )
   .option('--partial', 'takes what is there of a .jsonl or .json file that is cut off')
   .addHelpText(
@@ -95,14 +97,16 @@ async function run(): Promise<void> {
   const target = new Service(url, ownToken(url));
   const origin = findOrigin();
   const reportFile = reportName === undefined ? undefined : fileAt(reportName);
-  if (reportFile === origin.address) throw misuse('--report would write over the FILE.');
+  if (reportFile !== undefined && isSameFile(reportFile, origin.address)) {
+    throw misuse('--report would write over the FILE.');
+  }
   const dry = dryRun ? ' Nothing was changed: it was a dry run.' : '';
   console.error(
     `${dryRun ? 'Trying an import' : 'Importing'} from ${origin.address} into ${target.address}`,
   );
   const source = await origin.open();
   await target.check();
-  const report = new Report(reportFile);
+  const report = new Report(reportFile, dryRun);
   hasBegun = !dryRun;
   await new Import(source, target, report, dryRun).run();
   hasBegun = false;

@@ -15,6 +15,14 @@ function systemReason(error: unknown): string {
 export const cannotWrite = (name: string, error: unknown): Failure =>
   new Failure(`${name} cannot be written: ${systemReason(error)}.`);
 
+/** Whether two names, which need not be there, lead to one file. */
+export function isSameFile(one: string, other: string): boolean {
+  const [found, also] = [one, other].map((name) => statSync(name, { throwIfNoEntry: false }));
+  return (
+    one === other || (found !== undefined && found.ino === also?.ino && found.dev === also.dev)
+  );
+}
+
 export interface OutputFile {
   /** Behind all links: it is what they lead to that is written. */
   path: string;

@@ -46,10 +46,11 @@ const reasonOf = ({ double }: Named, { outcome, reason }: Result): string | null
   return reason === null ? double : `${reason} (${double})`;
 };
 
+/** Opens it behind what it has: of what an import created, the next one does not tell again. */
 function openReport(name: string): number {
   try {
     // It has whole license keys: it is for its owner alone, also where it was there.
-    const fd = openSync(name, 'w', 0o600);
+    const fd = openSync(name, 'a', 0o600);
     if (fstatSync(fd).isFile()) fchmodSync(fd, 0o600);
     return fd;
   } catch (error) {
@@ -63,13 +64,18 @@ export class Report {
   readonly #ignoredFields = new Map<string, string>();
   readonly #name: string | undefined;
   readonly #file: number | undefined;
+  readonly #isDryRun: boolean;
+  /** Whether the file has what was told before. */
+  readonly #isContinued: boolean;
   #refused = 0;
   #written = 0;
 
   /** @param name a file for all that is not simply there now, a JSON object a line */
-  constructor(name: string | undefined) {
+  constructor(name: string | undefined, isDryRun = false) {
     this.#name = name;
+    this.#isDryRun = isDryRun;
     this.#file = name === undefined ? undefined : openReport(name);
+    this.#isContinued = this.#file !== undefined && fstatSync(this.#file).size > 0;
   }
 
   get refused(): number {
@@ -135,7 +141,8 @@ export class Report {
     this.#written++;
     if (this.#file === undefined) return;
     try {
-      writeFileSync(this.#file, `${JSON.stringify(line)}\n`);
+      const told = this.#isDryRun ? { ...line, dryRun: true } : line;
+      writeFileSync(this.#file, `${JSON.stringify(told)}\n`);
     } catch (error) {
       throw cannotWrite(this.#name ?? '', error);
     }
@@ -161,10 +168,11 @@ export class Report {
     for (const [what, fields] of told) console.log(visible(`${what}: ${fields}`));
     if (this.#file !== undefined) {
       closeSync(this.#file);
+      const before = this.#isContinued ? ', behind what it had' : '';
       done(
         this.#written === 0
-          ? `There was nothing to report: ${this.#name} is empty.`
-          : `${this.#name} has all that was refused, kept, stored otherwise or not taken, and why.`,
+          ? `There was nothing to report: ${this.#name} is ${this.#isContinued ? 'as it was' : 'empty'}.`
+          : `${this.#name} has all that was refused, kept, stored otherwise or not taken, and why${before}.`,
       );
     } else if (told.length > 0 || this.#refused > MAX_SHOWN) {
       console.log('With --report FILE all of them are written down, each with the reason.');

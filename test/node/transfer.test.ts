@@ -1001,6 +1001,35 @@ describe('what is written', () => {
     }
   });
 
+  it('goes behind what a report has: the next import does not tell again what was left out', async () => {
+    const license = { licenseKey: 'left-out', productId: 9_700, licenseType: 'PERMANENT' };
+    const ips = ['192.0.2.1', 'Unknown'];
+    const items = { products: [productOf(9_700)], licenses: [{ ...license, ips }] };
+    const args = [write('left-out.json', JSON.stringify(items)), '--report', at('left-out.report')];
+    expect((await imports(args)).code).toBe(0);
+    const first = readFileSync(at('left-out.report'), 'utf8');
+    expect(first).toContain('"differences":["ips"]');
+    const { output } = await imports(args);
+    expect(output).toContain(`nothing to report: ${at('left-out.report')} is as it was.`);
+    expect(readFileSync(at('left-out.report'), 'utf8')).toBe(first);
+    write('left-out.json', '{"products":[{}]}');
+    expect((await imports([...args, '--dry-run'])).output).toContain(
+      'and why, behind what it had.',
+    );
+    const last = readFileSync(at('left-out.report'), 'utf8');
+    expect(last.startsWith(first)).toBe(true);
+    expect(last.slice(first.length)).toMatch(/^\{.*"outcome":"refused".*"dryRun":true\}\n$/);
+  });
+
+  it('is no report where that leads to the file that is imported', async () => {
+    const file = write('own.json', '{"products":[{}]}');
+    symlinkSync('own.json', at('link-to-own.report'));
+    const { code, output } = await imports([file, '--report', at('link-to-own.report')]);
+    expect(output).toContain('--report would write over the FILE');
+    expect(code).toBe(2);
+    expect(readFileSync(file, 'utf8')).toBe('{"products":[{}]}');
+  });
+
   it('goes through a pipe, which stays one as it was', async () => {
     const file = pipe('pipe.jsonl');
     const report = pipe('pipe.report');
@@ -1128,6 +1157,7 @@ it('explain themselves with --help', async () => {
     const { code, output } = await run(tool, ['--help']);
     expect(code).toBe(0);
     expect(output).toContain(`npm run ${tool} -- FILE [options]`);
+    if (tool === 'import') expect(output).toMatch(/behind\s+what\s+FILE\s+has/);
     expect(output).toMatch(/\(default: "http:\/\/localhost:8787", env:\s+LICET_URL\)/);
   }
 });
