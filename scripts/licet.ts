@@ -5,13 +5,13 @@ import { optionsOf, serviceOption } from './command-line.ts';
 import { addBlacklist } from './licet/blacklist.ts';
 import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
-import { visible } from './licet/output.ts';
 import { addProducts } from './licet/products.ts';
 import { openSession, type Session } from './licet/session.ts';
 import { addTokens } from './licet/tokens.ts';
 import { takenByNpm } from './npm-options.ts';
 import { isLocal } from './root-token.ts';
 import { Failure, misuse, WRONG_USAGE } from './terminal.ts';
+import { visible } from './visible.ts';
 
 /** `npm run licet`: what administrators do every day, without curl. */
 

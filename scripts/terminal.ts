@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { styleText } from 'node:util';
+import { visibleLines } from './visible.ts';
 
 /** The status with which every command ends that was called wrongly. */
 export const WRONG_USAGE = 2;
 
 /** Tells a person what went wrong and what to do, and ends, with status 1 unless said otherwise. */
 export function fail(message: string, status = 1): never {
-  console.error(styleText('red', `✗ ${message}`));
+  console.error(styleText('red', `✗ ${visibleLines(message)}`));
   process.exit(status);
 }
 

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { visible } from '../visible.ts';
 
 /** What the command line prints: results to stdout, all that explains them to stderr. */
 
@@ -18,13 +19,6 @@ const GAP = '  ';
 /** On a terminal no column is wider, and a flexible one no narrower than that. */
 const MAX_WIDTH = 40;
 const MIN_FLEXIBLE_WIDTH = 8;
-
-/**
- * Text as a terminal may show it. Much of it comes from strangers: what they send to a validation must
- * not move the cursor, colour a line or turn its direction.
- */
-export const visible = (text: string): string =>
-  text.replaceAll(/\s+/gu, ' ').replaceAll(/\p{C}/gu, '\u{FFFD}');
 
 const WIDE =
   /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}\uFF01-\uFF60]/u;

@@ -1,8 +1,8 @@
 import { closeSync, fchmodSync, fstatSync, openSync, writeFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import type { Operations } from '../../packages/client/src/types.ts';
-import { visible } from '../licet/output.ts';
 import { done, misuse, note } from '../terminal.ts';
+import { visible } from '../visible.ts';
 import { meantField } from './fields.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { cannotWrite } from './output-file.ts';

@@ -870,6 +870,21 @@ describe('a command that is wrong, or has nothing good to import', () => {
     expect(await totals()).toEqual(before);
   });
 
+  it.each([
+    ['wild.csv', '\u001b[2Jname,\u001b[2Jname\na,b\n', 'it has the column \ufffd[2Jname twice.'],
+    [
+      'wild.json',
+      '{"\\u001b]0;owned\\u0007\\u202e":[{}]}',
+      ': \ufffd]0;owned\ufffd\ufffd is none of',
+    ],
+  ])('%s does not reach the terminal as it is', async (name, text, shown) => {
+    const kind = name === 'wild.csv' ? ['--kind', 'products'] : [];
+    const { code, output } = await imports([write(name, text), ...kind]);
+    expect(output).toContain(shown);
+    expect(output).not.toMatch(/[^\P{C}\n]/u);
+    expect(code).toBe(1);
+  });
+
   it('ends with a failure also while it waits for its source', async () => {
     let batches = 0;
     const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
