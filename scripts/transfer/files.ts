@@ -54,6 +54,8 @@ async function* readText(file: string, isPartial: boolean): AsyncGenerator<strin
     for await (const chunk of createReadStream(file)) {
       let text = '';
       for (const line of linesIn(chunk)) {
+        // UTF-16 without its mark can be taken for it, and has these.
+        if (line.includes(0)) throw new TypeError('NUL');
         text += decoder.decode(line, { stream: true });
         if (line.at(-1) === LINE_FEED) number++;
       }

@@ -175,7 +175,7 @@ export class Service {
         for await (const { keys, value } of findInJson(response, ['$.*'])) {
           if (typeof keys[0] !== 'number') throw new Failure(`GET ${path} answers no list.`);
           const id = idOf(value);
-          if (standstill && id !== undefined && id <= (lastId ?? 0)) throw new Failure(standstill);
+          if (standstill && (id ?? 0) <= (lastId ?? 0)) throw new Failure(standstill);
           standstill = undefined;
           attempt = 0;
           isEmpty = false;

@@ -478,7 +478,7 @@ describe('a faulty network', () => {
 });
 
 describe('pages that do not go on', () => {
-  it.each(['[{"id":1},{"id":2}]', '[]'])('end an export: %s', async (page) => {
+  it.each(['[{"id":1},{"id":2}]', '[{"name":"A"}]', '[]'])('end an export: %s', async (page) => {
     const from = await listen(({ url = '' }, response) => {
       const [path] = url.split('?');
       const isPage = !url.endsWith('/ping') && !url.includes('limit=1');
@@ -817,6 +817,7 @@ describe('a command that is wrong, or has nothing good to import', () => {
     ['end.csv', bytes('licenseKey,productId\na,1\nL1-M\xe9'), 3],
     ['later.csv', bytes(`licenseKey,productId\n${long},1\nL1-M\xe9\n`), 3],
     ['utf-16.csv', Buffer.from('\ufefflicenseKey,productId\na,1\n', 'utf16le'), 1],
+    ['unmarked.csv', Buffer.from('licenseKey,productId\na,1\n', 'utf16le'), 1],
     ['latin.jsonl', bytes(`${good}{"license":{"notes":"M\xfcller"}}\n{"end":{}}\n`), 2],
     ['latin.json', bytes(`{"products":[${product},\n{"name":"M\xfc"}]}`), 2],
   ])('%s, which is not UTF-8, is refused before it is imported', async (name, data, line) => {
