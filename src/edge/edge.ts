@@ -83,13 +83,9 @@ export class Edge {
       [blacklistKind.name, this.#blacklist],
     ]);
     const { RECORDS } = env;
-    this.records = new GroupWriter(
-      MAX_GROUP,
-      (group, afterAnswer) =>
-        RECORDS ? this.#send(RECORDS, group, afterAnswer) : this.write(group, afterAnswer),
-      ({ row: { requestType, responseType } }) =>
-        console.error({ message: `A history record was lost: ${requestType}, ${responseType}` }),
-    );
+    this.records = RECORDS
+      ? new GroupWriter(MAX_GROUP, (group, afterAnswer) => this.#send(RECORDS, group, afterAnswer))
+      : new GroupWriter(MAX_GROUP, (group, afterAnswer) => this.write(group, afterAnswer));
     this.limits = {
       validations: new Limiter(env.VALIDATION_LIMITER),
       failedLookups: new Limiter(env.FAILED_LOOKUP_LIMITER),
