@@ -83,9 +83,13 @@ export class Edge {
       [blacklistKind.name, this.#blacklist],
     ]);
     const { RECORDS } = env;
-    this.records = RECORDS
-      ? new GroupWriter(MAX_GROUP, (group, afterAnswer) => this.#send(RECORDS, group, afterAnswer))
-      : new GroupWriter(MAX_GROUP, (group, afterAnswer) => this.write(group, afterAnswer));
+    this.records = new GroupWriter(
+      MAX_GROUP,
+      (group, afterAnswer) =>
+        RECORDS ? this.#send(RECORDS, group, afterAnswer) : this.write(group, afterAnswer),
+      ({ row: { requestType, responseType } }) =>
+        console.error({ message: `A history record was lost: ${requestType}, ${responseType}` }),
+    );
     this.limits = {
       validations: new Limiter(env.VALIDATION_LIMITER),
       failedLookups: new Limiter(env.FAILED_LOOKUP_LIMITER),

@@ -3,7 +3,6 @@ import type { AfterAnswer } from '../edge/visit';
 import type { RequestType, ResponseType } from '../enums';
 import { foldLicenseKey } from '../licenses/key';
 import type { LicenseSnapshot } from '../licenses/snapshot';
-import { logFailure } from '../log';
 import { type NewRequest, withIdentity } from '../requests/write';
 import { cutLogged, type PartialRequest } from './request';
 
@@ -45,11 +44,5 @@ export function recordRequest(
   };
   const basis = key && license ? { key, id: license.id, revision: license.revision } : null;
   const row = withIdentity(request, requestedAt);
-  afterAnswer(
-    edge.records
-      .add({ row, basis }, afterAnswer)
-      .catch((error) =>
-        logFailure(`A history record was lost: ${requestType}, ${responseType}`, error),
-      ),
-  );
+  afterAnswer(edge.records.add({ row, basis }, afterAnswer));
 }

@@ -326,7 +326,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/edge/groups.ts',
-        from: 'if (this.#current === own) this.#waiting.push(...group);',
+        from: 'if (this.#current === own) this.#setWaiting([...this.#waiting, ...group]);',
         to: '',
       },
     ],
@@ -337,8 +337,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/validation/record.ts',
-        from: '  afterAnswer(\n    edge.records',
-        to: '  void Promise.resolve(\n    edge.records',
+        from: '  afterAnswer(edge.records',
+        to: '  void Promise.resolve(edge.records',
       },
     ],
   },
