@@ -7,10 +7,12 @@ import { LicetService } from '../workers.ts';
 import { bareContestant, hotContestant, measure, type Scenario, shopOf } from './scenario.ts';
 
 const MIN_RATIO = 0.85;
+/** One service beside its like: what lies between them is less than what lies between two rounds. */
+const MORE_ROUNDS = 3;
 
 /** As many licenses asked for in a small shop and, spread over all of it, in a large one. */
 export const growth: Scenario = (bench) => {
-  const { licenses, manyLicenses, blacklistEntries } = bench.settings;
+  const { licenses, manyLicenses, blacklistEntries, rounds } = bench.settings;
   const ids = spreadIds(licenses, licenses);
   return measure({
     bench,
@@ -29,6 +31,7 @@ export const growth: Scenario = (bench) => {
           hotContestant('large', large, spreadIds(licenses, manyLicenses)),
         ],
         services: [small, large],
+        rules: { rounds: rounds * MORE_ROUNDS },
       };
     },
     targets: (resultOf) => [
