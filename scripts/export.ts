@@ -49,8 +49,6 @@ process.on('SIGINT', () => fail('Stopped: nothing was exported.', 130));
 try {
   await run();
 } catch (error) {
-  if (error instanceof Failure) fail(error.message, error.status);
-  // Of the standard output that cannot be written.
-  if (error instanceof Error && 'code' in error) fail(error.message);
-  throw error;
+  if (!(error instanceof Failure)) throw error;
+  fail(error.message, error.status);
 }

@@ -24,7 +24,11 @@ async function* linesOf(source: Source, counts: Record<string, number>): AsyncGe
 /** Writes an export to the standard output. @returns how many there are of each kind */
 export async function exportToOutput(source: Source): Promise<Counts> {
   const counts = {};
-  await pipeline(linesOf(source, counts), process.stdout, { end: false });
+  try {
+    await pipeline(linesOf(source, counts), process.stdout, { end: false });
+  } catch (error) {
+    throw error instanceof Failure ? error : cannotWrite('The standard output', error);
+  }
   return counts;
 }
 

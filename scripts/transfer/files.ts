@@ -190,6 +190,9 @@ const READERS: Readonly<Record<string, (options: FileOptions) => AsyncGenerator<
   '.csv': readCsv,
 };
 
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : 'it cannot be read';
+
 /**
  * What a file has. All of it is read once before anything is imported: what is cut off or damaged is
  * refused as a whole.
@@ -212,8 +215,7 @@ export async function fileSource(options: FileOptions): Promise<Source> {
     }
   } catch (error) {
     if (error instanceof Failure && error.status === 2) throw error;
-    const reason = error instanceof Error ? error.message : 'it cannot be read';
-    throw new Failure(`${file}: ${reason}. Nothing was imported.`);
+    throw new Failure(`${file}: ${reasonOf(error)}. Nothing was imported.`);
   }
   if (Object.keys(counts).length === 0 && !end) {
     throw new Failure(
@@ -225,8 +227,20 @@ export async function fileSource(options: FileOptions): Promise<Source> {
   return {
     counts,
     async *read(wanted) {
-      for await (const piece of reader(options)) {
-        if ('kind' in piece && piece.kind === wanted) yield piece;
+      let count = 0;
+      try {
+        for await (const piece of reader(options)) {
+          if (!('kind' in piece) || piece.kind !== wanted) continue;
+          yield piece;
+          count++;
+        }
+      } catch (error) {
+        throw new Failure(`${file}: ${reasonOf(error)}. It was not so when it was checked.`);
+      }
+      if (count !== (counts[wanted] ?? 0)) {
+        throw new Failure(
+          `${file} has changed since it was checked: it has ${count} ${wanted} now.`,
+        );
       }
     },
   };

@@ -51,19 +51,22 @@ async function inParallel<Item>(
 ): Promise<void> {
   const running = new Set<Promise<void>>();
   const failures: unknown[] = [];
-  for await (const item of items) {
-    if (comesAfter(item)) await Promise.all(running);
-    if (failures.length > 0) break;
-    const task = work(item)
-      .catch((error) => {
-        failures.push(error);
-      })
-      .finally(() => running.delete(task));
-    running.add(task);
-    if (running.size === PARALLEL) await Promise.race(running);
-    if (failures.length > 0) break;
+  try {
+    for await (const item of items) {
+      if (comesAfter(item)) await Promise.all(running);
+      if (failures.length > 0) break;
+      const task = work(item)
+        .catch((error) => {
+          failures.push(error);
+        })
+        .finally(() => running.delete(task));
+      running.add(task);
+      if (running.size === PARALLEL) await Promise.race(running);
+      if (failures.length > 0) break;
+    }
+  } finally {
+    await Promise.all(running);
   }
-  await Promise.all(running);
   if (failures.length > 0) throw failures[0];
 }
 

@@ -101,6 +101,17 @@ async function textOf(response: http.IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
+/** @throws where it is no list: nothing is in `{}`, but who answers so has not told what there is */
+async function* listText(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let hasBegun = false;
+  for await (const chunk of chunks) {
+    const text: string = hasBegun ? '' : chunk.toString().trimStart();
+    hasBegun ||= text.startsWith('[');
+    if (!hasBegun && text !== '') throw new Failure(`GET ${path} answers no list.`);
+    yield chunk;
+  }
+}
+
 const headerOf = ({ headers }: http.IncomingMessage, name: string): string | undefined =>
   headers[name]?.toString();
 
@@ -172,8 +183,7 @@ export class Service {
       const response = await this.#request(part, async (answer) => answer);
       let isEmpty = true;
       try {
-        for await (const { keys, value } of findInJson(response, ['$.*'])) {
-          if (typeof keys[0] !== 'number') throw new Failure(`GET ${path} answers no list.`);
+        for await (const { value } of findInJson(listText(path, response), ['$.*'])) {
           const id = idOf(value);
           if (standstill && (id ?? 0) <= (lastId ?? 0)) throw new Failure(standstill);
           standstill = undefined;
@@ -192,7 +202,7 @@ export class Service {
       } catch (error) {
         if (error instanceof Failure) throw error;
         const delayMs = RETRY_DELAYS_MS[attempt++];
-        if (delayMs === undefined) throw new Interruption(`GET ${path} breaks off, or is no list.`);
+        if (delayMs === undefined) throw new Interruption(`GET ${path} breaks off.`);
         await this.#waitAgain(`GET ${path} broke off`, attempt, delayMs);
         if (lastId === undefined) continue;
         standstill = `GET ${path} broke off, and does not go on behind a given id.`;

@@ -477,6 +477,21 @@ describe('a faulty network', () => {
   });
 });
 
+it.each(['{}', ' {"licenses":[]}', 'null', '<p>Welcome</p>'])(
+  'An answer that is no list is not taken for an empty one: %s',
+  async (text) => {
+    const from = await listen(({ url = '' }, response) => {
+      response.end(url.endsWith('/ping') ? 'pong' : text);
+    });
+    const { code, output } = await run('export', [at('nothing.jsonl'), '--from', from], {
+      env: { LICET_TOKEN: 'a-token' },
+    });
+    expect(output).toContain('✗ GET /products answers no list.\n');
+    expect(code).toBe(1);
+    expect(existsSync(at('nothing.jsonl'))).toBe(false);
+  },
+);
+
 describe('pages that do not go on', () => {
   it.each(['[{"id":1},{"id":2}]', '[{"name":"A"}]', '[]'])('end an export: %s', async (page) => {
     const from = await listen(({ url = '' }, response) => {
@@ -804,6 +819,16 @@ describe('a command that is wrong, or has nothing good to import', () => {
     ['shop.xml', undefined, false, 'shop.xml must end with .jsonl, .ndjson, .json, .csv'],
     ['nowhere.jsonl', undefined, false, 'There is no file'],
   ];
+  it.each([
+    ['more.json', `{"products":[${product},${product}]}`, 'has changed since it was checked'],
+    ['less.json', `{"products":[${product}`, 'It was not so when it was checked'],
+  ])('that changes while it is imported is told: %s', async (name, changed, problem) => {
+    const file = write(name, `{"products":[${product}]}`);
+    const source = await fileSource({ file, kind: undefined, isPartial: false });
+    write(name, changed);
+    await expect(Array.fromAsync(source.read('products'))).rejects.toThrow(problem);
+  });
+
   it.each(cases)('%s, kind %s, partial %s, is refused before it is imported', async (...args) => {
     const [name, kind, isPartial, problem] = args;
     if (files[name] !== undefined) write(name, files[name]);
@@ -1060,6 +1085,22 @@ describe('what is written', () => {
       expect(statSync(name).isFIFO()).toBe(true);
       expect(statSync(name).mode & 0o777).toBe(0o644);
     }
+  });
+
+  it('and is a standard output that nobody reads any more, is told in a sentence', async () => {
+    const output = pipe('closed.jsonl');
+    const reader = openSync(output, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writer = openSync(output, constants.O_WRONLY);
+    closeSync(reader);
+    const args = ['scripts/export.ts', '-', '--from', service.address];
+    const { status, stderr } = spawnSync(process.execPath, args, {
+      stdio: ['ignore', writer, 'pipe'],
+      encoding: 'utf8',
+      env: environment,
+    });
+    closeSync(writer);
+    expect(stderr).toContain('✗ The standard output cannot be written: broken pipe.\n');
+    expect(status).toBe(1);
   });
 
   it('and cannot be written to its end, is told in a sentence', async () => {
