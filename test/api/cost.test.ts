@@ -9,12 +9,15 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import document from '../../docs/cost.md?raw';
 import deploying from '../../docs/deploy.md?raw';
 import { app } from '../../src/app';
+import { openDatabase } from '../../src/db/client';
 import type { Bindings } from '../../src/edge/edge';
 import worker from '../../src/index';
 import { firstRequestIdAt } from '../../src/requests/id';
+import { type NewRequest, withIdentity, writeRequests } from '../../src/requests/write';
 import { createLicense, createProduct, type Product, readAnswer } from '../support/client';
 import { spyOnDatabase } from '../support/d1-spy';
 import { spyOnKv } from '../support/kv-spy';
+import { indexAll } from '../support/large-database';
 
 /** What validations ask of the platform, counted one by one, is what docs/cost.md and docs/deploy.md tell. */
 
@@ -186,6 +189,25 @@ it.each(
   expect(document.split('\n')).toContain(`| ${cells.join(' | ')} |`);
 });
 
+/** What a game server sends. */
+const RECORD: NewRequest = {
+  requestType: 'V1_VALIDATE',
+  responseType: 'VALID',
+  productId: 1,
+  productVersion: '1.4.2',
+  operatingSystem: 'Linux',
+  operatingSystemVersion: '6.1.0-18-amd64',
+  operatingSystemArchitecture: 'amd64',
+  javaVersion: '17.0.10',
+};
+
+const ofLicense = (id: number) => ({
+  licenseId: id,
+  licenseKey: `7K2M-9QX4-B3TD-WJ8R-${id}`,
+  licenseKeyFolded: `7K2M-9QX4-B3TD-WJ8R-${id}`,
+  hwid: `0e8a5d1c-${id}-4b7e-9f3a-5f0c2b1d9e77`,
+});
+
 describe('docs/deploy.md tells what the Free plan carries', () => {
   const numbersIn = (text: string): number[] =>
     [...text.matchAll(/\d[\d,]*(?<!,)/g)].map(([number]) => Number(number.replaceAll(',', '')));
@@ -248,6 +270,21 @@ describe('docs/deploy.md tells what the Free plan carries', () => {
     expect(takes).toEqual([rowsRead]);
     expectAbout(enough, (rows - 500_000) / rowsRead);
     expect(ceiling('KV writes a day').slice(0, 2)).toEqual([1_000, [0, kvWrites]]);
+  });
+
+  it('of what a record takes, with its part of the index', async () => {
+    const sizeBytes = async () => (await env.DB.prepare('select 1').run()).meta.size_after;
+    const now = Date.UTC(2041, 0, 1);
+    const rows = Array.from({ length: 16_384 }, (_, n) => {
+      const request = { ...RECORD, ...ofLicense(1_000 + (n % 1_000)), ip: `203.0.113.${n % 250}` };
+      return withIdentity(request, now - 86_400_000 + n * 4_000);
+    });
+    const before = await sizeBytes();
+    while (rows.length > 0) await writeRequests(openDatabase(env.DB), rows.splice(0, 1_024), 0);
+    await indexAll(env.DB, now);
+    const bytes = ((await sizeBytes()) - before) / 16_384;
+    const [, [told = 0]] = ceiling('MB a database');
+    expect(Math.abs(bytes - told)).toBeLessThan(15);
   });
 
   it('of the size, and in sum', () => {
