@@ -1,8 +1,8 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { takenByNpm } from './npm-options.ts';
-import { misuse } from './terminal.ts';
+import { fail, WRONG_USAGE } from './terminal.ts';
 
-/** What the commands that work with a service have in common. */
+/** What commands have in common: how they are called. */
 
 /** The option that says which service: without it that is LICET_URL, else the one on this machine. */
 export const serviceOption = <Flags extends string>(flags: Flags, description: string) =>
@@ -23,19 +23,21 @@ function sentenceOf(message: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? '' : '.'}`;
 }
 
-/**
- * Reads the command line into a command; where help is asked for, it is all that happens.
- *
- * @throws Failure that says in a sentence what is wrong
- */
+const ADVICE = 'Add --help to see what it takes.';
+
+/** Ends a command that was called wrongly, and says in a sentence why. */
+export function endMisused(message: string): never {
+  return fail(`${message} ${ADVICE}`, WRONG_USAGE);
+}
+
+/** Reads the command line into a command; where that cannot be, or help is asked for, it is all that happens. */
 export function readCommandLine(command: CommandUnknownOpts): void {
   const taken = takenByNpm(optionsOf(command));
-  if (taken !== undefined) throw misuse(taken);
+  if (taken !== undefined) fail(taken, WRONG_USAGE);
   command
     .configureOutput({ outputError: () => undefined })
-    .exitOverride(({ exitCode, message }) => {
-      if (exitCode === 0) process.exit();
-      throw misuse(`${sentenceOf(message)} Add --help to see what it takes.`);
-    })
+    .exitOverride(({ exitCode, message }) =>
+      exitCode === 0 ? process.exit() : endMisused(sentenceOf(message)),
+    )
     .parse();
 }

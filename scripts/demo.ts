@@ -1,49 +1,27 @@
-import { parseArgs } from 'node:util';
-import { takenByNpm } from './npm-options.ts';
+import { Command } from '@commander-js/extra-typings';
+import { readCommandLine } from './command-line.ts';
 import { readRootToken, SECRETS_FILE } from './root-token.ts';
-import { done, fail, WRONG_USAGE } from './terminal.ts';
+import { done, fail } from './terminal.ts';
 
 /** `npm run demo`: fills a running service with a believable shop and plays a game server. */
-
-const HELP = `Fills a running service with a believable shop, through the public interface, and plays a
-game server that validates a license. Run again, it adds what is missing and plays with a new one.
-
-  npm run demo [-- options]
-
-  --url URL       where the service runs (http://localhost:8787)
-  --token TOKEN   a token with ALL_READ_WRITE (ROOT_TOKEN in ${SECRETS_FILE})
-  --help          this text`;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PARALLEL = 8;
 
-const options = {
-  url: { type: 'string', default: 'http://localhost:8787' },
-  token: { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
-} as const;
+// Not that of LICET_URL, which may be a shop that sells.
+const program = new Command('npm run demo --')
+  .description(
+    'Fills a running service with a believable shop, through the public interface, and plays a game server ' +
+      'that validates a license. Run again, it adds what is missing and plays with a new one.',
+  )
+  .option('--url <url>', 'where the service runs', 'http://localhost:8787')
+  .option('--token <token>', `a token with ALL_READ_WRITE; else ROOT_TOKEN in ${SECRETS_FILE}`);
 
-function readArguments() {
-  try {
-    const taken = takenByNpm(Object.keys(options));
-    if (taken !== undefined) throw new Error(taken);
-    return parseArgs({ options }).values;
-  } catch (error) {
-    return fail(`${error instanceof Error ? error.message : error}\n\n${HELP}`, WRONG_USAGE);
-  }
-}
-
-const values = readArguments();
-if (values.help) {
-  console.log(HELP);
-  process.exit(0);
-}
-const baseUrl = (values.url.includes('://') ? values.url : `http://${values.url}`).replace(
-  /\/+$/,
-  '',
-);
+readCommandLine(program);
+const { url, token: given } = program.opts();
+const baseUrl = (url.includes('://') ? url : `http://${url}`).replace(/\/+$/, '');
 const token =
-  values.token ??
+  given ??
   readRootToken() ??
   fail(`No token: start the service with npm start, which makes one, or give --token.`);
 

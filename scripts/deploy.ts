@@ -1,44 +1,29 @@
 import { join } from 'node:path';
-import { parseArgs, styleText } from 'node:util';
+import { Command } from '@commander-js/extra-typings';
+import { readCommandLine } from './command-line.ts';
 import { type Deployed, DeploymentError, deploy } from './deployment.ts';
-import { takenByNpm } from './npm-options.ts';
-import { fail, run, runShown, WRONG_USAGE } from './terminal.ts';
+import { fail, run, runShown } from './terminal.ts';
 
 /** `npm run deploy`: brings the service into a Cloudflare account, or up to date there. */
 
-const HELP = `Deploys Licet to your Cloudflare account, or brings it up to date there. Safe to run again.
-
-  npm run deploy [-- options]
-
-  --dry-run   prints what would be done, and does nothing
-  --help      this text
-
+const program = new Command('npm run deploy --')
+  .description(
+    'Deploys Licet to your Cloudflare account, or brings it up to date there. Safe to run again.',
+  )
+  .option('--dry-run', 'prints what would be done, and does nothing')
+  .addHelpText(
+    'after',
+    `
 Log in first: npx wrangler login. It makes the database, the KV namespace and the queues that
 wrangler.toml names and the account lacks, applies the migrations, deploys with a root token, and runs
 the doctor. See docs/deploy.md.
 
-Exit status: 0 done and well, 1 failed or not well, 2 called wrongly.`;
+Exit status: 0 done and well, 1 failed or not well, 2 called wrongly.`,
+  );
 
 const READY_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 5_000;
 const INTERVAL_MS = 1_000;
-
-const options = {
-  'dry-run': { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-
-function readArguments() {
-  try {
-    const taken = takenByNpm(Object.keys(options));
-    if (taken !== undefined) throw new Error(taken);
-    return parseArgs({ options }).values;
-  } catch (error) {
-    const message = error instanceof Error ? error.message : error;
-    console.error(`${styleText('red', `✗ ${message}`)}\n\n${HELP}`);
-    process.exit(WRONG_USAGE);
-  }
-}
 
 const answers = (address: string): Promise<boolean> =>
   fetch(`${address}/api/v2/healthy`, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) }).then(
@@ -66,11 +51,8 @@ function welcome({ addresses, tokenFile }: Deployed): void {
 `);
 }
 
-const values = readArguments();
-if (values.help) {
-  console.log(HELP);
-  process.exit(0);
-}
+readCommandLine(program);
+const { dryRun = false } = program.opts();
 const tools = {
   wrangler: (args: readonly string[], variables?: NodeJS.ProcessEnv) =>
     run('wrangler', args, variables),
@@ -79,7 +61,7 @@ const tools = {
   examine,
 };
 try {
-  const deployed = await deploy('.', tools, values['dry-run']);
+  const deployed = await deploy('.', tools, dryRun);
   if (deployed) welcome(deployed);
   if (deployed?.isWell === false) {
     fail(

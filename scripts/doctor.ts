@@ -1,23 +1,28 @@
 import http from 'node:http';
 import https from 'node:https';
-import { parseArgs, styleText } from 'node:util';
-import { takenByNpm } from './npm-options.ts';
-import { done } from './terminal.ts';
+import { styleText } from 'node:util';
+import { Command } from '@commander-js/extra-typings';
+import { endMisused, readCommandLine } from './command-line.ts';
+import { done, fail } from './terminal.ts';
 
 /** `npm run doctor`: sends what shipped programs send, and says what would break for whom. */
 
-const HELP = `Sends a service what shipped programs send, and says what would break for whom.
-
-  npm run doctor -- URL [--timeout SECONDS]
-
-  URL                 where the service runs, such as https://license.example.com, with its path if it
-                      has one; where it names no port, both http and https are tried
-  --timeout SECONDS   how long to wait for each answer; 10 unless you say
-  --help              this text
-
+const program = new Command('npm run doctor --')
+  .usage('URL [options]')
+  .description('Sends a service what shipped programs send, and says what would break for whom.')
+  .argument(
+    '<url>',
+    'where the service runs, such as https://license.example.com, with its path if it has one; where it ' +
+      'names no port, both http and https are tried',
+  )
+  .option('--timeout <seconds>', 'how long to wait for each answer', '10')
+  .addHelpText(
+    'after',
+    `
 It asks for the license key LICET-DOCTOR, which no license has: of each address the history gets three
 refused requests. Exit status: 0 all is well, 1 something would break, 2 nothing answers there,
-or it was called wrongly.`;
+or it was called wrongly.`,
+  );
 
 const MAX_TEXT_LENGTH = 64 * 1024;
 const MAX_SHOWN_LENGTH = 100;
@@ -316,34 +321,14 @@ function print(address: URL, { probe, came, change }: Finding): void {
     change  ${change}`);
 }
 
-function stop(message: string): never {
-  console.error(styleText('red', `✗ ${message}`));
-  process.exit(2);
-}
-
-function readArguments() {
-  const options = {
-    help: { type: 'boolean', short: 'h' },
-    timeout: { type: 'string', default: '10' },
-  } as const;
-  const taken = takenByNpm(Object.keys(options));
-  if (taken !== undefined) return stop(taken);
-  try {
-    return parseArgs({ options, allowPositionals: true });
-  } catch (error) {
-    return stop(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
-  }
-}
-
 /** The address itself, and that of the other protocol where both can have their usual ports. */
 function addressesOf(text: string): URL[] {
   const protocol = /^(localhost|127\.)/.test(text) ? 'http' : 'https';
   const withProtocol = text.includes('://') ? text : `${protocol}://${text}`;
   const address = URL.canParse(withProtocol) ? new URL(withProtocol) : undefined;
-  if (!address || !/^https?:$/.test(address.protocol))
-    return stop(`"${text}" is no URL.\n\n${HELP}`);
+  if (!address || !/^https?:$/.test(address.protocol)) return endMisused(`"${text}" is no URL.`);
   if (address.username + address.password + address.search + address.hash !== '') {
-    return stop(`"${text}" has more than a host, a port and a path.\n\n${HELP}`);
+    return endMisused(`"${text}" has more than a host, a port and a path.`);
   }
   if (address.port !== '' || address.hostname === 'localhost') return [address];
   return ['https', 'http'].map(
@@ -351,17 +336,12 @@ function addressesOf(text: string): URL[] {
   );
 }
 
-const { values, positionals } = readArguments();
-if (values.help) {
-  console.log(HELP);
-  process.exit(0);
-}
-const [text, ...more] = positionals;
-if (text === undefined || more.length > 0) stop(`Give one URL.\n\n${HELP}`);
-
-const timeoutMs = Number(values.timeout) * 1000;
+readCommandLine(program);
+const { timeout } = program.opts();
+const [text] = program.processedArgs;
+const timeoutMs = Number(timeout) * 1000;
 if (!(timeoutMs > 0 && timeoutMs <= 600_000)) {
-  stop(`"${values.timeout}" is no time-out: a number of seconds, up to 600.\n\n${HELP}`);
+  endMisused(`"${timeout}" is no time-out: a number of seconds, up to 600.`);
 }
 
 const addresses = addressesOf(text);
@@ -373,7 +353,7 @@ const checked = await Promise.all(
   }),
 );
 if (!checked.some(({ isThere }) => isThere)) {
-  stop(`Nothing answers at ${addresses.map(nameOf).join(' or ')}.`);
+  fail(`Nothing answers at ${addresses.map(nameOf).join(' or ')}.`, 2);
 }
 let failed = 0;
 for (const { address, findings, isThere } of checked) {
