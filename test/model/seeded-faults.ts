@@ -67,6 +67,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a claim that does not look at the state',
     broken: /Bound, but refused/,
+    seed: 11,
     replacements: [{ file: 'src/validation/claim.ts', from: "and l.state = 'ACTIVE'", to: '' }],
   },
   {
@@ -161,7 +162,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
       ...weatherAt(0, 'the database is slow', 8),
       validation(license, { pauseMs: 0, isolate: 0 }),
       revoke(license, { pauseMs: 0, isolate: 0 }),
-      ...Array.from({ length: 12 }, () => validation(license, { pauseMs: 150, isolate: 0 })),
+      ...Array.from({ length: 12 }, () => validation(license, { pauseMs: 50, isolate: 0 })),
     ]),
     replacements: [
       {
@@ -190,7 +191,16 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'an isolate that believes its copies though it could not ask after its change',
     broken: STALE,
-    seed: 3,
+    // The change gets through, and what is asked after it does not.
+    commands: Array.from({ length: 5 }, () => LICENSES).flatMap((licenses) =>
+      licenses.flatMap((license) => [
+        restoration(license, { pauseMs: 12_000, isolate: 0 }),
+        validation(license, { pauseMs: 2_000, isolate: 0 }),
+        revoke(license, { pauseMs: 2_000, isolate: 0 }),
+        ...weatherAt(0, 'messages of the database get lost', 8),
+        ...Array.from({ length: 4 }, () => validation(license, { pauseMs: 1_000, isolate: 0 })),
+      ]),
+    ),
     replacements: [
       {
         file: 'src/edge/edge.ts',
@@ -322,7 +332,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a group that fails and is dropped',
     broken: UNRECORDED,
-    seed: 4,
+    seed: 12,
     replacements: [
       {
         file: 'src/edge/groups.ts',
