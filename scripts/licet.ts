@@ -72,10 +72,12 @@ function explain(error: LicetError): string {
     const isHere = isLocal(new URL(program.opts().url));
     return `${message}. ${isHere ? 'Is it started? npm start' : 'Is the address right?'}`;
   }
-  if (status === 401) {
+  // Something else than Licet may refuse too, and names none.
+  const isOfLicet = acceptedIntents.length > 0;
+  if (status === 401 && isOfLicet) {
     return `The token is unknown, expired or revoked. It came from ${session?.tokenSource}.`;
   }
-  if (status === 403) {
+  if (status === 403 && isOfLicet) {
     return `The token lacks an intent: needs one of ${acceptedIntents.join(', ')}`;
   }
   if (retryAfterSeconds !== undefined) {

@@ -21,7 +21,12 @@ import { sharedService } from './shared-service.ts';
 
 const PACKAGE = 'packages/client';
 
-const document: Document = JSON.parse(readFileSync('docs/openapi.json', 'utf8'));
+interface Answered {
+  content?: Record<string, { example: unknown }>;
+}
+const document: Document & {
+  paths: Record<string, Record<string, { responses: Record<string, Answered> }>>;
+} = JSON.parse(readFileSync('docs/openapi.json', 'utf8'));
 
 let url: string;
 let product: Product;
@@ -33,9 +38,18 @@ beforeAll(async () => {
 const connect = (options: Partial<LicetOptions> = {}): Licet =>
   new Licet({ url, token: readRootToken(), ...options });
 
+/** What the document shows as the answer of an operation that is done. */
+function exampleOf(key: string): Response {
+  const [method = '', path = ''] = key.split(' ');
+  const { responses } = document.paths[path]?.[method.toLowerCase()] ?? {};
+  const [[status, { content = {} }] = ['', {}]] = Object.entries(responses ?? {});
+  const [{ example } = {}] = Object.values(content);
+  const text = typeof example === 'string' ? example : JSON.stringify(example);
+  return new Response(text, { status: Number(status) });
+}
+
 /** A client that notes its requests as the document names them, and is answered without a service. */
-function recordingClient() {
-  const texts: Record<string, string> = { healthy: 'healthy', ping: 'pong' };
+function recordingClient(answer = new Response(null, { status: 204 })) {
   const requests: { method: string; path: string; hasToken: boolean }[] = [];
   const licet = new Licet({
     url: 'http://licet.test/behind/a/path/',
@@ -43,7 +57,7 @@ function recordingClient() {
     fetch: async ({ method, url, headers }) => {
       const path = new URL(url).pathname;
       requests.push({ method, path, hasToken: headers.has('TOKEN') });
-      return new Response(texts[path.split('/').at(-1) ?? ''] ?? '{"valid":true}');
+      return answer.clone();
     },
   });
   return { licet, requests };
@@ -144,7 +158,7 @@ describe('for each operation there is a method', () => {
 
   it('which sends it, with the token only where it is needed', async () => {
     for (const [key, call] of Object.entries(METHODS)) {
-      const { licet, requests } = recordingClient();
+      const { licet, requests } = recordingClient(exampleOf(key));
       await call(licet);
       const [method, path = ''] = key.split(' ');
       const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => PARAMETERS[name] ?? name);
@@ -152,6 +166,25 @@ describe('for each operation there is a method', () => {
       expect(requests, key).toEqual([{ method, path: `/behind/a/path${filled}`, hasToken }]);
     }
   });
+
+  it.each(['{"status":"ok"}', '{"id":"7"}', '{"valid":"yes"}', '[null]', '[{}]', 'null', '"ok"'])(
+    'which takes no %s for done',
+    async (text) => {
+      const calls = {
+        ...METHODS,
+        iterate: (licet: Licet) => licet.products.iterate().next(),
+        change: (licet: Licet) => licet.products.change(7, () => ({ name: 'B' })),
+      };
+      for (const [key, call] of Object.entries(calls)) {
+        const { licet, requests } = recordingClient(new Response(text));
+        expect(await failureOf(call(licet)), key).toMatchObject({
+          status: 200,
+          message: 'http://licet.test/behind/a/path answered 200, and not as Licet does',
+        });
+        expect(requests, key).toHaveLength(1);
+      }
+    },
+  );
 });
 
 describe('lists', () => {
@@ -402,6 +435,24 @@ describe('errors', () => {
     const ask = { licenseKey: 'A', productId: 1 };
     expect(await failureOf(licet.validate(ask))).toMatchObject({ status: 200 });
     expect(paths).toEqual(['/api/v2/products', '/api/v2/licenses', '/api/v2/ping']);
+  });
+
+  it.each([
+    '{"error":"no"}',
+    '{"message":7}',
+    '{"message":"no","accepted_intents":"no"}',
+    '{"message":"no","accepted_intents":[7]}',
+    'null',
+  ])('have no part of a refusal that is not of Licet: %s', async (text) => {
+    const { licet } = recordingClient(new Response(text, { status: 403 }));
+    const ask = { licenseKey: 'A', productId: 1 };
+    for (const call of [licet.products.list(), licet.validate(ask)]) {
+      expect(await failureOf(call)).toMatchObject({
+        status: 403,
+        message: 'http://licet.test/behind/a/path answered 403, and not as Licet does',
+        acceptedIntents: [],
+      });
+    }
   });
 
   it('are those of the caller where it ends the call', async () => {

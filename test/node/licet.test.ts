@@ -595,6 +595,53 @@ describe('what goes wrong is told in plain words', () => {
   });
 });
 
+describe('what is not Licet', () => {
+  let other: Server;
+  let address: string;
+  let status = 200;
+  let text = '{"status":"ok"}';
+  beforeAll(async () => {
+    other = createServer((_request, answer) => answer.writeHead(status).end(text));
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    const bound = other.address();
+    if (typeof bound === 'object') address = `http://127.0.0.1:${bound?.port}`;
+  });
+  afterAll(() => {
+    other.close();
+  });
+
+  it.each([
+    'products create A --type OTHER',
+    'products list',
+    'licenses create --product 1',
+    'licenses deactivate A',
+    'licenses find A',
+    'tokens create A ALL_READ',
+    'tokens list',
+    'tokens revoke 3',
+    'blacklist add 192.0.2.1',
+    'history',
+  ])('has done nothing: %s', async (command) => {
+    expect(await runWith({ LICET_URL: address }, ...command.split(' '))).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `✗ ${address} answered 200, and not as Licet does\n`,
+    });
+  });
+
+  it.each([
+    [401, '<html>Log in</html>', ' answered 401, and not as Licet does'],
+    [403, '{"message":"no","accepted_intents":"no"}', ' answered 403, and not as Licet does'],
+    [403, '{"message":"Forbidden"}', '✗ Forbidden'],
+  ])('is not told to be Licet where it refuses: %i %s', async (refusal, body, message) => {
+    status = refusal;
+    text = body;
+    const { code, stderr } = await runWith({ LICET_URL: address }, 'tokens', 'list');
+    expect(stderr).toContain(`${message}\n`);
+    expect(code).toBe(1);
+  });
+});
+
 describe('help', () => {
   const program = new Command('npm run licet --').exitOverride();
   let shown = '';

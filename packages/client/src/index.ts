@@ -30,7 +30,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A call that was refused, or got no answer. It never holds the token. */
+/** A call that was refused, or got no answer of Licet. It never holds the token. */
 export class LicetError extends Error {
   override readonly name = 'LicetError';
   /** The HTTP status of the answer; 0 where there was none: no connection, or not in time. */
@@ -70,10 +70,27 @@ interface Answer {
   text: string;
 }
 
-/** Of Licet, or of whatever answers in its place. */
+/** Whether a body is what is due: something else may answer in the place of Licet. */
+type Check = (body: unknown) => boolean;
+
+const isObject = (body: unknown): body is object => typeof body === 'object' && body !== null;
+
+const hasId: Check = (body) => isObject(body) && 'id' in body && typeof body.id === 'number';
+
+const isList: Check = (body) => Array.isArray(body) && body.every(hasId);
+
+const hasResults: Check = (body) =>
+  isObject(body) && 'results' in body && Array.isArray(body.results);
+
 interface ErrorBody {
-  message?: string;
+  message: string;
   accepted_intents?: ApiIntent[];
+}
+
+function isError(body: unknown): boolean {
+  if (!isObject(body) || !('message' in body) || typeof body.message !== 'string') return false;
+  const intents = 'accepted_intents' in body ? body.accepted_intents : [];
+  return Array.isArray(intents) && intents.every((intent) => typeof intent === 'string');
 }
 
 /** The one place that speaks HTTP. */
@@ -130,22 +147,28 @@ class Connection {
     }
   }
 
-  /** @throws LicetError where the answer is no JSON, and so not from Licet */
-  parse<Body>({ status, text }: Answer): Body {
+  /** What is wrong where something else answers in the place of Licet. */
+  notLicet({ status }: Answer): LicetError {
+    return new LicetError(status, `${this.#url} answered ${status}, and not as Licet does`);
+  }
+
+  /** @throws LicetError where the answer is no JSON, or not what is due, and so not from Licet */
+  parse<Body>(answer: Answer, isDue: Check): Body {
     try {
-      const body: Body = JSON.parse(text);
-      return body;
+      const body: Body = JSON.parse(answer.text);
+      if (isDue(body)) return body;
     } catch {
-      throw new LicetError(status, `${this.#url} answered ${status}, and not as Licet does`);
+      // No JSON.
     }
+    throw this.notLicet(answer);
   }
 
   fail(answer: Answer): never {
     const { status, headers } = answer;
-    const body = this.parse<ErrorBody | null>(answer);
+    const { message, accepted_intents } = this.parse<ErrorBody>(answer, isError);
     const retryAfter = headers.get('Retry-After') ?? '';
-    throw new LicetError(status, body?.message ?? `Status ${status}`, {
-      acceptedIntents: body?.accepted_intents,
+    throw new LicetError(status, message, {
+      acceptedIntents: accepted_intents,
       retryAfterSeconds: /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined,
     });
   }
@@ -156,8 +179,9 @@ class Connection {
     return answer.status >= 200 && answer.status < 300 ? answer : this.fail(answer);
   }
 
-  async read<Body>(method: string, path: string, call: Call): Promise<Body> {
-    return this.parse<Body>(await this.send(method, path, call));
+  /** Asks for what has an id, unless something else is due. */
+  async read<Body>(method: string, path: string, call: Call, isDue = hasId): Promise<Body> {
+    return this.parse<Body>(await this.send(method, path, call), isDue);
   }
 }
 
@@ -190,7 +214,7 @@ class List<Key extends string> {
 
   /** All of them, or with `limit` a page. The history answers 1,000 at most. */
   list(query?: QueryOf<Key>, { signal }: CallOptions = {}): Promise<ItemOf<Key>[]> {
-    return this.connection.read('GET', this.path, { query, signal });
+    return this.connection.read('GET', this.path, { query, signal }, isList);
   }
 
   /**
@@ -204,7 +228,7 @@ class List<Key extends string> {
     let part: object = { ...query, limit: query?.limit ?? PAGE_SIZE };
     for (;;) {
       const answer = await this.connection.send('GET', this.path, { query: part, signal });
-      yield* this.connection.parse<ItemOf<Key>[]>(answer);
+      yield* this.connection.parse<ItemOf<Key>[]>(answer, isList);
       const after = nextAfter(answer.headers.get('Link'));
       if (after === undefined) return;
       part = { ...part, after };
@@ -257,7 +281,7 @@ class Changeable<Path extends string> extends Collection<Path> {
     const path = `${this.path}/${segmentOf(id)}`;
     for (let attempt = 1; ; attempt++) {
       const answer = await this.connection.send('GET', path, { signal });
-      const body = await changesOf(this.connection.parse(answer));
+      const body = await changesOf(this.connection.parse(answer, hasId));
       const ifMatch = answer.headers.get('ETag') ?? undefined;
       try {
         return await this.connection.read('PUT', path, { body, ifMatch, signal });
@@ -279,7 +303,9 @@ class Managed<Path extends string> extends Changeable<Path> {
   }
 
   async delete(id: number, { signal }: CallOptions = {}): Promise<void> {
-    await this.connection.send('DELETE', `${this.path}/${segmentOf(id)}`, { signal });
+    const path = `${this.path}/${segmentOf(id)}`;
+    const answer = await this.connection.send('DELETE', path, { signal });
+    if (answer.status !== 204) throw this.connection.notLicet(answer);
   }
 }
 
@@ -335,7 +361,7 @@ class Licenses extends Managed<typeof LICENSES> {
 /**
  * A client of a Licet service: a resource at a time, each with `list`, `iterate`, `get`, and as far as
  * the service has them `create`, `update`, `change` and `delete`. Nothing is sent twice but by
- * `change`. What is refused or not answered throws `LicetError`.
+ * `change`. What is refused, not answered, or answered by something else throws `LicetError`.
  */
 export class Licet {
   readonly products: Managed<'/api/v2/products'>;
@@ -380,9 +406,10 @@ export class Licet {
   async #validate(path: string, call: Call): Promise<ValidAnswer | Refusal> {
     const answer = await this.#connection.exchange('POST', path, call);
     if (![200, 400, 413].includes(answer.status)) this.#connection.fail(answer);
-    const reply = this.#connection.parse<ValidAnswer | Refusal>(answer);
+    const isValid = answer.status === 200;
     // Something else that answers in its place must not open a program.
-    return reply.valid === (answer.status === 200) ? reply : this.#connection.fail(answer);
+    const isDue: Check = (body) => isObject(body) && 'valid' in body && body.valid === isValid;
+    return this.#connection.parse<ValidAnswer | Refusal>(answer, isDue);
   }
 
   /** Takes up to 200 things of another service as they are; what is there already is not overwritten. */
@@ -390,7 +417,8 @@ export class Licet {
     request: Part<'POST /api/v2/import', 'body'>,
     { signal }: CallOptions = {},
   ): Promise<Part<'POST /api/v2/import', 'answer'>> {
-    return this.#connection.read('POST', '/api/v2/import', { body: request, signal });
+    const call = { body: request, signal };
+    return this.#connection.read('POST', '/api/v2/import', call, hasResults);
   }
 
   /** Ends well where the service answers; needs no token. */
@@ -405,6 +433,6 @@ export class Licet {
 
   async #expect(path: string, text: string, call: Call): Promise<void> {
     const answer = await this.#connection.send('GET', path, call);
-    if (answer.text !== text) this.#connection.fail(answer);
+    if (answer.text !== text) throw this.#connection.notLicet(answer);
   }
 }
