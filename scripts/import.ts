@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Command, Option } from '@commander-js/extra-typings';
 import { readCommandLine, serviceOption } from './command-line.ts';
 import { SECRETS_FILE } from './root-token.ts';
-import { done, Failure, fail, misuse } from './terminal.ts';
+import { done, Failure, fail, misuse, whenStopped } from './terminal.ts';
 import { fileSource } from './transfer/files.ts';
 import { Import } from './transfer/import.ts';
 import { KINDS, type Source } from './transfer/kinds.ts';
@@ -92,7 +92,7 @@ let hasBegun = false;
 
 async function run(): Promise<void> {
   readCommandLine(program);
-  const { to, report: reportName, dryRun = false } = program.opts();
+  const { to, report: reportName, dryRun = false, partial } = program.opts();
   const url = serviceUrl(to, '--to, or LICET_URL,');
   const target = new Service(url, ownToken(url));
   const origin = findOrigin();
@@ -117,11 +117,12 @@ async function run(): Promise<void> {
   }
   const kept =
     report.kept > 0 ? ` ${report.kept.toLocaleString('en')} with other values, which stay.` : '';
-  const all = dryRun ? 'All of it can be imported into' : 'All of it is there, in';
-  done(`${all} ${target.address}.${dry}${kept}`);
+  const all = partial ? 'What FILE has of it' : 'All of it';
+  const is = dryRun ? 'can be imported into' : 'is there, in';
+  done(`${all} ${is} ${target.address}.${dry}${kept}`);
 }
 
-process.on('SIGINT', () => fail(`Stopped.${hasBegun ? ` ${AGAIN}` : ''}`, 130));
+whenStopped(() => `Stopped.${hasBegun ? ` ${AGAIN}` : ''}`);
 try {
   await run();
 } catch (error) {

@@ -11,6 +11,16 @@ export function fail(message: string, status = 1): never {
   process.exit(status);
 }
 
+/** The status of a process that a signal has ended. */
+const STOPPED = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+/** Ends with a sentence when somebody stops the command: with Ctrl-C, by closing the terminal, by a time limit. */
+export function whenStopped(message: () => string): void {
+  for (const [signal, status] of Object.entries(STOPPED)) {
+    process.on(signal, () => fail(message(), status));
+  }
+}
+
 /** What a person is to be told, and the status with which the command ends then. */
 export class Failure extends Error {
   readonly status: number;

@@ -1,9 +1,9 @@
-import { createReadStream, statSync } from 'node:fs';
+import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { parse } from 'csv-parse';
-import { Failure, misuse } from '../terminal.ts';
-import { findInJson } from './json.ts';
+import { Failure, misuse, note } from '../terminal.ts';
+import { CutOffError, findInJson } from './json.ts';
 import {
   type Counts,
   type Fields,
@@ -115,16 +115,28 @@ async function* readJsonLines({ file, isPartial }: FileOptions): AsyncGenerator<
     else problem = `${where} is not like {"license":{…}}`;
   }
   // The last line may be cut off.
-  if (problem && !isPartial) throw new Failure(problem);
+  if (problem && !isPartial) throw new CutOffError(problem);
 }
 
+const sayKind = (file: string): Failure =>
+  misuse(`${file} does not say what it has: say it with --kind ${KINDS.join('|')}`);
+
 async function* readJson({ file, kind, isPartial }: FileOptions): AsyncGenerator<Piece> {
-  const paths = kind ? ['$.*'] : ['$.*.*'];
+  let number = 1;
+  async function* readCountedLines(): AsyncGenerator<string> {
+    for await (const chunk of readText(file, isPartial)) {
+      for (const line of chunk.split(/(?<=\n)/)) {
+        yield line;
+        if (line.endsWith('\n')) number++;
+      }
+    }
+  }
   try {
-    for await (const { keys, value } of findInJson(readText(file, isPartial), paths)) {
+    for await (const { keys, value } of findInJson(readCountedLines(), [kind ? '$.*' : '$.*.*'])) {
       const [name, index] = kind ? [kind, keys[0]] : keys;
+      if (typeof name === 'number') throw sayKind(file);
       const isInList = typeof index === 'number';
-      if (typeof name !== 'string' || !isKind(name)) {
+      if (name === undefined || !isKind(name)) {
         if (!isInList) continue;
         throw new Failure(`${name} is none of ${KINDS.join(', ')}`);
       }
@@ -132,7 +144,9 @@ async function* readJson({ file, kind, isPartial }: FileOptions): AsyncGenerator
       yield { kind: name, item: value, where: `${name}[${index}]` };
     }
   } catch (error) {
-    if (error instanceof Failure || !isPartial) throw error;
+    if (error instanceof CutOffError && isPartial) return;
+    if (error instanceof SyntaxError) throw new Failure(`line ${number} is no JSON`);
+    throw error;
   }
 }
 
@@ -168,8 +182,7 @@ function columnsOf(header: readonly string[]): string[] {
 }
 
 async function* readCsv({ file, kind }: FileOptions): AsyncGenerator<Piece> {
-  if (!kind)
-    throw misuse(`${file} does not say what it has: say it with --kind ${KINDS.join('|')}`);
+  if (!kind) throw sayKind(file);
   const rows = parse({
     columns: columnsOf,
     info: true,
@@ -190,6 +203,16 @@ const READERS: Readonly<Record<string, (options: FileOptions) => AsyncGenerator<
   '.csv': readCsv,
 };
 
+function lastByteOf(file: string): number | undefined {
+  const opened = openSync(file, 'r');
+  const last = Buffer.alloc(1);
+  const count = readSync(opened, last, 0, 1, fstatSync(opened).size - 1);
+  closeSync(opened);
+  return count === 1 ? last[0] : undefined;
+}
+
+const TAKE = 'Nothing was imported. --partial takes what is there.';
+
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : 'it cannot be read';
 
@@ -202,6 +225,8 @@ export async function fileSource(options: FileOptions): Promise<Source> {
   const reader = READERS[extname(file).toLowerCase()];
   if (!reader) throw misuse(`${file} must end with ${Object.keys(READERS).join(', ')}`);
   if (kind && reader === readJsonLines) throw misuse(`--kind is not for ${file}: its lines say it`);
+  if (isPartial && reader === readCsv)
+    throw misuse(`--partial is not for ${file}: see that it is whole`);
   if (!statSync(file, { throwIfNoEntry: false })?.isFile())
     throw misuse(`There is no file ${file}`);
 
@@ -215,7 +240,8 @@ export async function fileSource(options: FileOptions): Promise<Source> {
     }
   } catch (error) {
     if (error instanceof Failure && error.status === 2) throw error;
-    throw new Failure(`${file}: ${reasonOf(error)}. Nothing was imported.`);
+    const advice = error instanceof CutOffError ? TAKE : 'Nothing was imported.';
+    throw new Failure(`${file}: ${reasonOf(error)}. ${advice}`);
   }
   if (Object.keys(counts).length === 0 && !end) {
     throw new Failure(
@@ -223,6 +249,9 @@ export async function fileSource(options: FileOptions): Promise<Source> {
     );
   }
   if (reader === readJsonLines && !isPartial) checkEnd(file, counts, end);
+  if (reader === readCsv && lastByteOf(file) !== LINE_FEED) {
+    note(`${file} does not end with a line end: if it was cut off, its last row is not whole.`);
+  }
 
   return {
     counts,
@@ -247,13 +276,12 @@ export async function fileSource(options: FileOptions): Promise<Source> {
 }
 
 function checkEnd(file: string, counts: Counts, end: Counts | undefined): void {
-  const take = 'Nothing was imported. --partial takes what is there.';
   if (!end) {
-    throw new Failure(`${file} has no last line that counts: it is cut off, or no export. ${take}`);
+    throw new Failure(`${file} has no last line that counts: it is cut off, or no export. ${TAKE}`);
   }
   const wrong = KINDS.find((kind) => (counts[kind] ?? 0) !== (end[kind] ?? 0));
   if (wrong) {
     const counted = `${counts[wrong] ?? 0} ${wrong}, and its last line says ${end[wrong] ?? 0}`;
-    throw new Failure(`${file} has ${counted}. ${take}`);
+    throw new Failure(`${file} has ${counted}. ${TAKE}`);
   }
 }

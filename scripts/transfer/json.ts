@@ -6,11 +6,14 @@ export interface Found {
   value: unknown;
 }
 
+/** What has come is right, but it is not all. */
+export class CutOffError extends Error {}
+
 /**
  * The values at some paths of a JSON text, such as `$.*` for the elements of an array, as soon as each
  * has arrived: nothing else of the text is kept.
  *
- * @throws where it is no JSON, or ends too early
+ * @throws SyntaxError where it is no JSON, CutOffError where it ends too early
  */
 export async function* findInJson(
   chunks: AsyncIterable<Uint8Array | string>,
@@ -23,8 +26,12 @@ export async function* findInJson(
     found.push({ value, keys: keys.filter((part) => part !== undefined) });
   };
   for await (const chunk of chunks) {
-    parser.write(chunk);
+    try {
+      parser.write(chunk);
+    } catch {
+      throw new SyntaxError('it is no JSON');
+    }
     yield* found.splice(0);
   }
-  if (!parser.isEnded) throw new Error('it ends too early');
+  if (!parser.isEnded) throw new CutOffError('it ends too early');
 }

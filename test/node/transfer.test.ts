@@ -75,7 +75,7 @@ interface Ending {
 interface RunOptions {
   env?: Record<string, string>;
   /** To be asked to stop. */
-  onStart?: (stop: () => void) => void;
+  onStart?: (stop: (signal?: NodeJS.Signals) => void) => void;
 }
 
 /** Tells, when the process ends, how much memory it has had at most. */
@@ -107,7 +107,7 @@ function run(
   let output = '';
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (output += chunk));
-  onStart?.(() => child.kill('SIGINT'));
+  onStart?.((signal = 'SIGINT') => child.kill(signal));
   return new Promise((resolve) =>
     child.on('close', (code) => {
       const rssMegabytes = Number(/maxRSS (\d+)/.exec(output)?.[1]) / 1024;
@@ -492,6 +492,35 @@ it.each(['{}', ' {"licenses":[]}', 'null', '<p>Welcome</p>'])(
   },
 );
 
+it.each([
+  ['SIGHUP', 129],
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s leaves nothing of an export', async (signal, status) => {
+  let stop: (signal: NodeJS.Signals) => void = () => undefined;
+  const from = await listen(({ url = '' }, response) => {
+    if (url.endsWith('/ping')) response.end('pong');
+    else if (url.includes('limit=1')) response.end('[]');
+    else {
+      response.write('[{"id":1},');
+      const begun = setInterval(() => {
+        if (!readdirSync(folder).some((name) => name.endsWith('.part'))) return;
+        clearInterval(begun);
+        stop(signal);
+      }, 5);
+    }
+  });
+  const { code, output } = await run('export', [at('stopped.jsonl'), '--from', from], {
+    env: { LICET_TOKEN: 'a-token' },
+    onStart: (kill) => {
+      stop = kill;
+    },
+  });
+  expect(output).toContain('✗ Stopped: nothing was exported.\n');
+  expect(code).toBe(status);
+  expect(readdirSync(folder).filter((name) => name.startsWith('stopped.jsonl'))).toEqual([]);
+});
+
 describe('pages that do not go on', () => {
   it.each(['[{"id":1},{"id":2}]', '[{"name":"A"}]', '[]'])('end an export: %s', async (page) => {
     const from = await listen(({ url = '' }, response) => {
@@ -784,6 +813,7 @@ describe('a command that is wrong, or has nothing good to import', () => {
     'other.jsonl': `${product}\n{"end":{}}\n`,
     'long.jsonl': `{"product":"${'x'.repeat(2_000_000)}"}`,
     'cut.json': `{"products":[${product}`,
+    'broken.json': `{"products":[\n${product},\noops,${product}]}`,
     'none.json': '{"shop":[]}',
     'misspelt.json': `{"products":[${product}],"licences":[{}]}`,
     'twice.csv': 'licenseKey,licenseKey,productId\na,b,1\n',
@@ -804,18 +834,22 @@ describe('a command that is wrong, or has nothing good to import', () => {
     ['middle.jsonl', undefined, true, 'line 2 is not like'],
     ['other.jsonl', undefined, false, 'line 1 is not like'],
     ['long.jsonl', undefined, false, 'a line is over 1 MiB'],
-    ['cut.json', undefined, false, 'it ends too early. Nothing was imported'],
+    ['half.jsonl', undefined, false, 'Nothing was imported. --partial takes what is there.'],
+    ['cut.json', undefined, false, 'it ends too early. Nothing was imported. --partial takes what'],
+    ['broken.json', undefined, false, 'line 3 is no JSON. Nothing was imported.'],
+    ['broken.json', undefined, true, 'line 3 is no JSON. Nothing was imported.'],
     ['none.json', undefined, false, 'none.json has nothing to import'],
     ['misspelt.json', undefined, false, 'licences is none of products, customers, licenses'],
     ['twice.csv', 'licenses', false, 'it has the column licenseKey twice'],
     ['semicolon.csv', 'licenses', false, 'its columns are not separated by commas'],
-    ['list.json', undefined, false, 'list.json has nothing to import'],
+    ['list.json', undefined, false, 'does not say what it has: say it with --kind'],
     ['object.json', undefined, false, 'products is no list'],
     ['object.json', 'products', false, 'it is no list'],
     ['bad.csv', 'licenses', false, 'Invalid Record Length'],
     ['quote.csv', 'licenses', false, 'Quote Not Closed'],
     ['bad.csv', undefined, false, 'does not say what it has: say it with --kind'],
     ['cut.jsonl', 'products', false, '--kind is not for'],
+    ['bad.csv', 'licenses', true, '--partial is not for'],
     ['shop.xml', undefined, false, 'shop.xml must end with .jsonl, .ndjson, .json, .csv'],
     ['nowhere.jsonl', undefined, false, 'There is no file'],
   ];
@@ -995,6 +1029,18 @@ describe('a command that is wrong, or has nothing good to import', () => {
     expect([imported.code, exported.code]).toEqual([1, 1]);
   });
 
+  it('says of a CSV file that its last row may be cut off', async () => {
+    const csv = 'licenseKey,productId\nAAAA-11';
+    const imported = async (text: string) => {
+      const file = write('rows.csv', text);
+      return (await imports([file, '--kind', 'licenses', '--dry-run'])).output;
+    };
+    const note =
+      'rows.csv does not end with a line end: if it was cut off, its last row is not whole.';
+    expect(await imported(`${csv},1`)).toContain(note);
+    expect(await imported(`${csv},1\n`)).not.toContain(note);
+  });
+
   it('takes of a file that is cut off what is there, with --partial', async () => {
     const before = await totals();
     write('half.jsonl', files['half.jsonl'] ?? '');
@@ -1004,6 +1050,7 @@ describe('a command that is wrong, or has nothing good to import', () => {
     expect(Number((await totals()).products)).toBe(Number(before.products) + 1);
     write('cut.json', files['cut.json'] ?? '');
     const { output } = await imports([at('cut.json'), '--partial']);
+    expect(output).toContain(`✓ What FILE has of it is there, in ${service.address}.\n`);
     expect(countsIn(output, 'products')).toEqual([0, 1, 0, 0]);
   });
 
