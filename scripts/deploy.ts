@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { readCommandLine } from './command-line.ts';
-import { type Deployed, DeploymentError, deploy } from './deployment.ts';
-import { fail, run, runShown } from './terminal.ts';
+import { type Deployed, deploy } from './deployment.ts';
+import { Failure, fail, run, runShown } from './terminal.ts';
 
 /** `npm run deploy`: brings the service into a Cloudflare account, or up to date there. */
 
@@ -70,6 +70,6 @@ try {
     );
   }
 } catch (error) {
-  if (error instanceof DeploymentError) fail(error.message);
+  if (error instanceof Failure) fail(error.message, error.status);
   throw error;
 }

@@ -1,10 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { Unstable_RawConfig } from 'wrangler';
+import * as z from 'zod';
 import { ensureRootToken, readRootToken } from './root-token.ts';
-import { done, type Ended } from './terminal.ts';
+import { done, type Ended, Failure } from './terminal.ts';
 
 /** The steps of `npm run deploy`, each of which does what is missing and says so. */
 
@@ -13,9 +14,6 @@ const SETTINGS = 'wrangler.toml';
 const SETTINGS_WITH_IDS = 'wrangler.deploy.json';
 
 type Database = NonNullable<Unstable_RawConfig['d1_databases']>[number];
-
-/** What a person has to see to: the message says what, and how far it came. */
-export class DeploymentError extends Error {}
 
 /** Runs wrangler to its end. */
 type Wrangler = (args: readonly string[], variables?: NodeJS.ProcessEnv) => Promise<Ended>;
@@ -38,9 +36,29 @@ export interface Deployed {
 
 const planned = (message: string): void => console.log(`${styleText('yellow', '•')} ${message}`);
 
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+const MAX_QUOTED = 200;
+
+/** What wrangler answers to programs: none can read it where it has a warning before it. */
+function parseJson<Printed>(command: string, text: string, schema: z.ZodType<Printed>): Printed {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    const printed = text.trim();
+    const quoted =
+      printed.length > MAX_QUOTED ? `${printed.slice(0, MAX_QUOTED)}…` : printed || 'nothing';
+    throw new Failure(
+      `wrangler ${command} has not answered as it should. Is it the right version? npm ci brings it. ` +
+        `It answered:\n\n${quoted}`,
+    );
+  }
+}
+
 async function must(wrangler: Wrangler, failure: string, ...args: string[]) {
   const ended = await wrangler(args);
-  if (!ended.ok) throw new DeploymentError(`${failure}\n\n${ended.output.trim()}`);
+  if (!ended.ok) throw new Failure(`${failure}\n\n${ended.output.trim()}`);
   return ended.stdout;
 }
 
@@ -52,16 +70,12 @@ async function readSettings(folder: string): Promise<Unstable_RawConfig> {
     const { rawConfig }: { rawConfig: Unstable_RawConfig } = experimental_readRawConfig({ config });
     return rawConfig;
   } catch (error) {
-    throw new DeploymentError(
-      `${SETTINGS} cannot be read: ${error instanceof Error ? error.message : error}`,
-    );
+    throw new Failure(`${SETTINGS} cannot be read: ${messageOf(error)}`);
   }
 }
 
-interface Account {
-  id: string;
-  name: string;
-}
+const account = z.object({ id: z.string(), name: z.string() });
+type Account = z.infer<typeof account>;
 
 /** The account to deploy to: the one that is named, else the only one. */
 async function findAccount(wrangler: Wrangler, named: string | undefined): Promise<Account> {
@@ -69,24 +83,24 @@ async function findAccount(wrangler: Wrangler, named: string | undefined): Promi
   if (named && process.env.CLOUDFLARE_API_TOKEN) return { id: named, name: named };
   const { ok, output, stdout } = await wrangler(['whoami', '--json']);
   if (stdout.includes('"loggedIn":false')) {
-    throw new DeploymentError(
+    throw new Failure(
       'You are not logged in to Cloudflare: npx wrangler login\n' +
         '  Where there is no browser, set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.',
     );
   }
   if (!ok) {
     const message = 'Cloudflare does not say who you are. Nothing was changed.';
-    throw new DeploymentError(`${message}\n\n${output.trim()}`);
+    throw new Failure(`${message}\n\n${output.trim()}`);
   }
-  const { accounts }: { accounts: Account[] } = JSON.parse(stdout);
+  const { accounts } = parseJson('whoami', stdout, z.object({ accounts: z.array(account) }));
   if (named) return accounts.find(({ id }) => id === named) ?? { id: named, name: named };
   const [only, ...others] = accounts;
   if (only === undefined) {
-    throw new DeploymentError('Your login has no account: set CLOUDFLARE_ACCOUNT_ID.');
+    throw new Failure('Your login has no account: set CLOUDFLARE_ACCOUNT_ID.');
   }
   if (others.length > 0) {
     const list = accounts.map(({ id, name }) => `  ${id}  ${name}`).join('\n');
-    throw new DeploymentError(
+    throw new Failure(
       `You have several accounts. Name one, as account_id = "…" at the top of ${SETTINGS}, or in ` +
         `CLOUDFLARE_ACCOUNT_ID:\n${list}`,
     );
@@ -99,10 +113,8 @@ async function findSecrets(wrangler: Wrangler, worker: string) {
   const { ok, output, stdout } = await wrangler(['secret', 'list', '--name', worker]);
   if (!ok && /Worker ".*" not found/.test(output)) return undefined;
   if (!ok)
-    throw new DeploymentError(
-      `The secrets cannot be listed. Nothing was changed.\n\n${output.trim()}`,
-    );
-  const secrets: { name: string }[] = JSON.parse(stdout);
+    throw new Failure(`The secrets cannot be listed. Nothing was changed.\n\n${output.trim()}`);
+  const secrets = parseJson('secret list', stdout, z.array(z.object({ name: z.string() })));
   return secrets.map(({ name }) => name);
 }
 
@@ -120,7 +132,8 @@ const DATABASES: Kind = {
   list: ['d1', 'list', '--json'],
   create: ['d1', 'create'],
   read(stdout) {
-    const databases: { name: string; uuid: string }[] = JSON.parse(stdout);
+    const database = z.object({ name: z.string(), uuid: z.string() });
+    const databases = parseJson('d1 list', stdout, z.array(database));
     return databases.map(({ name, uuid }) => [name, uuid]);
   },
 };
@@ -130,7 +143,8 @@ const NAMESPACES: Kind = {
   list: ['kv', 'namespace', 'list'],
   create: ['kv', 'namespace', 'create'],
   read(stdout) {
-    const namespaces: { title: string; id: string }[] = JSON.parse(stdout);
+    const namespace = z.object({ title: z.string(), id: z.string() });
+    const namespaces = parseJson('kv namespace list', stdout, z.array(namespace));
     return namespaces.map(({ title, id }) => [title, id]);
   },
 };
@@ -190,12 +204,62 @@ async function provideQueues(
   for (const name of new Set(names)) {
     const { ok, output } = await wrangler(['queues', 'info', name]);
     if (!ok && !output.includes('does not exist')) {
-      throw new DeploymentError(
+      throw new Failure(
         `Queue ${name} cannot be looked up. Nothing was deployed.\n\n${output.trim()}`,
       );
     }
     await provide(wrangler, `Queue ${name}`, ok, isDryRun, ['queues', 'create', name]);
   }
+}
+
+/** Files by which wrangler is told things, and tells them. */
+interface Files {
+  settings: string;
+  migrations: string;
+  report: string;
+}
+
+/** Does something with files that are gone afterwards. They are there before it begins. */
+async function withFiles<Result>(
+  folder: string,
+  act: (files: Files) => Promise<Result>,
+): Promise<Result> {
+  const settings = join(folder, SETTINGS_WITH_IDS);
+  const scratch = mkdtempSync(join(tmpdir(), 'licet-deploy-'));
+  try {
+    writeFileSync(settings, '{}');
+    try {
+      return await act({
+        settings,
+        migrations: join(scratch, 'migrations.sql'),
+        report: join(scratch, 'report'),
+      });
+    } finally {
+      rmSync(settings, { force: true });
+    }
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+interface Migration {
+  name: string;
+  sql: string;
+}
+
+/** The migrations of a database, and that each of them is then applied. */
+function readMigrations(
+  root: string,
+  { migrations_dir = 'migrations', migrations_table = 'd1_migrations' }: Database,
+): Migration[] {
+  const folder = join(root, migrations_dir);
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  return names.toSorted().map((name) => ({
+    name,
+    sql:
+      `${readFileSync(join(folder, name), 'utf8')}\n` +
+      `INSERT INTO ${migrations_table} (name) VALUES ('${name}');\n`,
+  }));
 }
 
 /**
@@ -207,74 +271,57 @@ async function provideQueues(
  */
 async function migrate(
   wrangler: Wrangler,
-  root: string,
-  { migrations_dir = 'migrations', migrations_table = 'd1_migrations' }: Database,
+  migrations: readonly Migration[],
+  file: string,
   config: readonly string[],
 ): Promise<void> {
-  const folder = join(root, migrations_dir);
   const remote = ['--remote', ...config];
   const unapplied = await must(
     wrangler,
     'The migrations cannot be listed. Nothing was deployed.',
     ...['d1', 'migrations', 'list', 'DB', ...remote],
   );
-  const names = readdirSync(folder)
-    .filter((name) => name.endsWith('.sql') && unapplied.includes(name))
-    .toSorted();
-  if (names.length === 0) return done('Migrations are applied');
-  const scratch = mkdtempSync(join(tmpdir(), 'licet-migrations-'));
-  try {
-    const file = join(scratch, 'migrations.sql');
-    const migrations = names.map(
-      (name) =>
-        `${readFileSync(join(folder, name), 'utf8')}\n` +
-        `INSERT INTO ${migrations_table} (name) VALUES ('${name}');\n`,
-    );
-    writeFileSync(file, migrations.join('\n'));
-    await must(
-      wrangler,
-      `The migrations could not be applied, none of ${names.join(', ')}. Nothing was deployed: what ` +
-        'ran before runs on as it was.',
-      ...['d1', 'execute', 'DB', '--yes', '--file', file, ...remote],
-    );
-  } finally {
-    rmSync(scratch, { recursive: true });
-  }
-  done(`Migrations were applied: ${names.join(', ')}`);
+  const missing = migrations.filter(({ name }) => unapplied.includes(name));
+  if (missing.length === 0) return done('Migrations are applied');
+  const names = missing.map(({ name }) => name).join(', ');
+  writeFileSync(file, missing.map(({ sql }) => sql).join('\n'));
+  await must(
+    wrangler,
+    `The migrations could not be applied, none of ${names}. Nothing was deployed: what ran before ` +
+      'runs on as it was.',
+    ...['d1', 'execute', 'DB', '--yes', '--file', file, ...remote],
+  );
+  done(`Migrations were applied: ${names}`);
 }
 
 /** A line of what wrangler reports to programs. */
-interface Report {
-  type: string;
-  version_id?: string | null;
-  targets?: string[];
-}
+const reported = z.object({
+  type: z.string(),
+  version_id: z.string().nullish(),
+  targets: z.array(z.string()).optional(),
+});
 
 /** Uploads the Worker. @returns the addresses at which it is */
 async function upload(
   wranglerShown: Tools['wranglerShown'],
   accountId: string,
+  report: string,
   args: readonly string[],
 ): Promise<string[]> {
-  const scratch = mkdtempSync(join(tmpdir(), 'licet-deploy-'));
-  const report = join(scratch, 'report');
-  try {
-    const variables = { CLOUDFLARE_ACCOUNT_ID: accountId, WRANGLER_OUTPUT_FILE_PATH: report };
-    const ok = await wranglerShown(['deploy', ...args], variables);
-    const lines = ok ? readFileSync(report, 'utf8').trim().split('\n') : [];
-    const entries: Report[] = lines.map((line) => JSON.parse(line));
-    // There is no version where the person has answered one of its questions with no.
-    const deployed = entries.find(({ type, version_id }) => type === 'deploy' && version_id);
-    if (!deployed) {
-      throw new DeploymentError(
-        'It could not be deployed, or not wholly: the reason is above. Where nothing was uploaded, ' +
-          'what ran before runs on, and can use the new schema. See to the reason and run it again.',
-      );
-    }
-    return addressesOf(deployed.targets ?? []);
-  } finally {
-    rmSync(scratch, { recursive: true });
+  const variables = { CLOUDFLARE_ACCOUNT_ID: accountId, WRANGLER_OUTPUT_FILE_PATH: report };
+  const ok = await wranglerShown(['deploy', ...args], variables);
+  const text = existsSync(report) ? readFileSync(report, 'utf8').trim() : '';
+  const lines = ok ? text.split('\n') : [];
+  const entries = lines.map((line) => parseJson('deploy', line, reported));
+  // There is no version where the person has answered one of its questions with no.
+  const deployed = entries.find(({ type, version_id }) => type === 'deploy' && version_id);
+  if (!deployed) {
+    throw new Failure(
+      'It could not be deployed, or not wholly: the reason is above. Where nothing was uploaded, ' +
+        'what ran before runs on, and can use the new schema. See to the reason and run it again.',
+    );
   }
+  return addressesOf(deployed.targets ?? []);
 }
 
 /** Of what a Worker is bound to, such as "https://licet.shop.workers.dev", "license.example.com (custom
@@ -315,13 +362,25 @@ function complete(
   };
 }
 
-/** Makes the root token where its file has none: a deployment that failed has left one. */
-function makeRootToken(file: string): void {
-  try {
-    ensureRootToken(file);
-  } catch (error) {
-    throw new DeploymentError(error instanceof Error ? error.message : String(error));
-  }
+/** Provides all that the Worker is bound to. @returns the settings with the ids that they leave out */
+async function provideResources(
+  wrangler: Wrangler,
+  settings: Unstable_RawConfig,
+  worker: string,
+  found: Record<'databases' | 'namespaces', ReadonlyMap<string, string>>,
+  isDryRun: boolean,
+): Promise<Unstable_RawConfig> {
+  const { d1_databases = [], kv_namespaces = [] } = settings;
+  const names = d1_databases
+    .filter(({ database_id }) => !database_id)
+    .map((each) => databaseName(worker, each));
+  const databaseIds = await provideAll(wrangler, DATABASES, found.databases, names, isDryRun);
+  const titles = kv_namespaces
+    .filter(({ id }) => !id)
+    .map(({ binding }) => nameOf(worker, binding));
+  const namespaceIds = await provideAll(wrangler, NAMESPACES, found.namespaces, titles, isDryRun);
+  await provideQueues(wrangler, settings, isDryRun);
+  return complete(settings, worker, databaseIds, namespaceIds);
 }
 
 /**
@@ -331,19 +390,34 @@ function makeRootToken(file: string): void {
  *
  * @param folder the one with `wrangler.toml`
  * @returns undefined where it was only asked what would be done
- * @throws DeploymentError
+ * @throws Failure, which says how far it came
  */
 export async function deploy(
+  folder: string,
+  tools: Tools,
+  isDryRun: boolean,
+): Promise<Deployed | undefined> {
+  try {
+    return await bring(folder, tools, isDryRun);
+  } catch (error) {
+    // A file that cannot be read or written.
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new Failure(`${error.message}. See to it and run it again: it does the rest.`);
+  }
+}
+
+async function bring(
   folder: string,
   { wrangler: run, wranglerShown, examine }: Tools,
   isDryRun: boolean,
 ): Promise<Deployed | undefined> {
   const settings = await readSettings(folder);
-  const { name: worker, d1_databases = [], kv_namespaces = [] } = settings;
+  const { name: worker, d1_databases = [] } = settings;
   const database = d1_databases.find(({ binding }) => binding === 'DB');
   if (worker === undefined || database === undefined) {
-    throw new DeploymentError(`${SETTINGS} needs a name, and a database with the binding DB.`);
+    throw new Failure(`${SETTINGS} needs a name, and a database with the binding DB.`);
   }
+  const migrations = readMigrations(folder, database);
   const account = await findAccount(run, settings.account_id ?? process.env.CLOUDFLARE_ACCOUNT_ID);
   done(`Account ${account.name}`);
   const wrangler: Wrangler = (args) => run(args, { CLOUDFLARE_ACCOUNT_ID: account.id });
@@ -355,7 +429,7 @@ export async function deploy(
   ]);
   const name = databaseName(worker, database);
   if (secrets !== undefined && !database.database_id && !databases.has(name)) {
-    throw new DeploymentError(
+    throw new Failure(
       `There is a Worker ${worker} and no database ${name}. Is the Worker another project's? Choose ` +
         `another name in ${SETTINGS}. Is it yours? Make the database: npx wrangler d1 create ${name}`,
     );
@@ -366,46 +440,35 @@ export async function deploy(
   const isBegun = tokenPath !== undefined && readRootToken(tokenPath) !== undefined;
   const foundId = database.database_id ? undefined : databases.get(name);
   if (secrets === undefined && foundId !== undefined && !isBegun) {
-    throw new DeploymentError(
+    throw new Failure(
       `There is a database ${name} and no Worker ${worker}. Nothing was changed. Is the database ` +
         `another service's? Choose another database_name in ${SETTINGS}. Is it meant for this one? ` +
         `Say so there, beside its name: database_id = "${foundId}"`,
     );
   }
-  // Before anything is made, so that the next run knows it for its own.
-  if (tokenPath !== undefined && !isDryRun) makeRootToken(tokenPath);
-  const names = d1_databases
-    .filter(({ database_id }) => !database_id)
-    .map((each) => databaseName(worker, each));
-  const databaseIds = await provideAll(wrangler, DATABASES, databases, names, isDryRun);
-  const titles = kv_namespaces
-    .filter(({ id }) => !id)
-    .map(({ binding }) => nameOf(worker, binding));
-  const namespaceIds = await provideAll(wrangler, NAMESPACES, namespaces, titles, isDryRun);
-  await provideQueues(wrangler, settings, isDryRun);
-
+  const found = { databases, namespaces };
   if (isDryRun) {
+    await provideResources(wrangler, settings, worker, found, isDryRun);
     planned('Migrations that are missing would be applied');
     if (tokenFile) planned(`The root token would be set, to that in ${tokenFile}`);
     planned(`The Worker ${worker} would be deployed, and the doctor would look at it`);
     return undefined;
   }
 
-  const file = join(folder, SETTINGS_WITH_IDS);
-  const config = ['--config', file];
-  try {
-    const completed = complete(settings, worker, databaseIds, namespaceIds);
-    writeFileSync(file, JSON.stringify(completed, null, 2));
-    await migrate(wrangler, folder, database, config);
+  // Files come before all that is made in the account: the next run knows it for its own by the token.
+  if (tokenPath !== undefined) ensureRootToken(tokenPath);
+  const addresses = await withFiles(folder, async (files) => {
+    const config = ['--config', files.settings];
+    const completed = await provideResources(wrangler, settings, worker, found, isDryRun);
+    writeFileSync(files.settings, JSON.stringify(completed, null, 2));
+    await migrate(wrangler, migrations, files.migrations, config);
     // The token goes with the code, so that there is no moment without it; in a file, because terminals
     // are recorded.
     const token = tokenPath === undefined ? [] : ['--secrets-file', tokenPath];
-    const addresses = await upload(wranglerShown, account.id, [...config, ...token]);
-    done(tokenFile ? `Deployed, with the root token in ${tokenFile}` : 'Deployed');
-    let isWell = true;
-    for (const address of addresses) isWell = (await examine(address)) && isWell;
-    return { addresses, tokenFile, isWell };
-  } finally {
-    rmSync(file, { force: true });
-  }
+    return upload(wranglerShown, account.id, files.report, [...config, ...token]);
+  });
+  done(tokenFile ? `Deployed, with the root token in ${tokenFile}` : 'Deployed');
+  let isWell = true;
+  for (const address of addresses) isWell = (await examine(address)) && isWell;
+  return { addresses, tokenFile, isWell };
 }

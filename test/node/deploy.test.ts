@@ -4,6 +4,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -14,8 +16,9 @@ import { delimiter, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { experimental_readRawConfig } from 'wrangler';
-import { DeploymentError, deploy } from '../../scripts/deployment.ts';
+import { deploy } from '../../scripts/deployment.ts';
 import { readRootToken } from '../../scripts/root-token.ts';
+import { Failure } from '../../scripts/terminal.ts';
 import { startFakeCloudflare } from './fake-cloudflare.ts';
 import { FakeWrangler } from './fake-wrangler.ts';
 import { newFolder } from './service.ts';
@@ -66,7 +69,7 @@ async function failureOf(running: Promise<unknown>): Promise<string> {
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof DeploymentError)) throw new Error(`no DeploymentError: ${error}`);
+  if (!(error instanceof Failure)) throw new Error(`no Failure: ${error}`);
   return error.message;
 }
 
@@ -207,6 +210,52 @@ describe('where a step fails', () => {
     account.targets = ['license.example.com (custom domain)', 'https://licet.shop.workers.dev'];
     expect(await run({ isWell: false })).toMatchObject({ isWell: false });
     expect(examined).toEqual(['https://license.example.com', 'https://licet.shop.workers.dev']);
+  });
+});
+
+describe('where wrangler does not answer as it should', () => {
+  it.each([...LOOKS, 'deploy'])('%s, it quotes what it said', async (command) => {
+    await run();
+    for (const printed of ['▲ [WARNING] An old version', '{"error":"no list"}', '']) {
+      account.garble = (answering, text) => (answering === command ? printed : text);
+      const message = await failureOf(run());
+      expect(message).toContain(`wrangler ${command} has not answered as it should`);
+      expect(message).toContain(printed || 'nothing');
+    }
+    account.garble = (answering, text) => (answering === command ? `- ${text}` : text);
+    account.accounts[0] = { id: 'a1', name: 'x'.repeat(2_000) };
+    expect((await failureOf(run())).length).toBeLessThan(400);
+    account.garble = (_, text) => text;
+    expect(await run()).toMatchObject({ isWell: true });
+  });
+});
+
+describe('where a file cannot be used', () => {
+  const at = (name: string): string => join(folder, name);
+  const move = (from: string, to: string) => (): void => renameSync(at(from), at(to));
+  const cases = ['.root-token.licet', 'wrangler.deploy.json'].map((name) => ({
+    name,
+    spoil: () => mkdirSync(at(name)),
+    mend: () => rmdirSync(at(name)),
+  }));
+  cases.push(
+    ...['temporary', 'drizzle'].map((name) => ({
+      name,
+      spoil: move(name, 'elsewhere'),
+      mend: move('elsewhere', name),
+    })),
+  );
+
+  it.each(cases)('$name, it says which, before anything is made', async ({ name, spoil, mend }) => {
+    mkdirSync(at('temporary'));
+    vi.stubEnv('TMPDIR', at('temporary'));
+    spoil();
+    expect(await failureOf(run())).toContain(at(name));
+    expect(account.calls.filter((call) => !LOOKS.includes(call))).toEqual([]);
+    mend();
+    expect(await run()).toMatchObject({ isWell: true });
+    expect(readdirSync(at('temporary'))).toEqual([]);
+    expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
   });
 });
 
@@ -482,11 +531,10 @@ describe('as a process of its own', () => {
     ]);
   });
 
-  it('ends with 1 where programs would not get in', async () => {
-    isWell = false;
+  /** A wrangler for an account that has all already, as the real one prints it. */
+  function wranglerThat(deploys: string): string {
     const programs = join(folder, 'bin');
     mkdirSync(programs);
-    // What the account has already, as wrangler prints it.
     writeFileSync(
       join(programs, 'wrangler'),
       `#!/bin/sh
@@ -495,12 +543,25 @@ describe('as a process of its own', () => {
         secret*) echo '[{"name":"ROOT_TOKEN"}]' ;;
         'd1 list'*) echo '[{"name":"licet","uuid":"x"}]' ;;
         'kv namespace list') echo '[{"title":"licet-snapshots","id":"x"}]' ;;
-        deploy*) echo '{"type":"deploy","version_id":"v","targets":["localhost:${port}/*"]}' > "$WRANGLER_OUTPUT_FILE_PATH" ;;
+        deploy*) ${deploys} ;;
       esac`,
       { mode: 0o755 },
     );
+    return programs;
+  }
+
+  it('ends with 1 where programs would not get in', async () => {
+    isWell = false;
+    const report = `{"type":"deploy","version_id":"v","targets":["localhost:${port}/*"]}`;
+    const programs = wranglerThat(`echo '${report}' > "$WRANGLER_OUTPUT_FILE_PATH"`);
     const { code, output } = await npmRunDeploy([], programs);
     expect(output).toContain('It is deployed, but some programs would not get in');
+    expect(code).toBe(1);
+  });
+
+  it('ends with a sentence where wrangler has reported nothing', async () => {
+    const { code, output } = await npmRunDeploy([], wranglerThat('true'));
+    expect(output).toMatch(/✗ wrangler deploy has not answered.*\n\nnothing\n$/);
     expect(code).toBe(1);
   });
 

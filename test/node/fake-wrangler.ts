@@ -16,6 +16,8 @@ export class FakeWrangler {
   argv: string[] = [];
   /** A beginning of a command, which then fails: before it has done anything, or after all. */
   failure: { command: string; isLate: boolean } | undefined;
+  /** What becomes of an answer of a command on its way. */
+  garble = (_command: string, answer: string): string => answer;
   /** Whether the person says no where `wrangler deploy` asks. */
   isDeclined = false;
   isLoggedIn = true;
@@ -64,7 +66,7 @@ export class FakeWrangler {
       return refused;
     }
     try {
-      const stdout = this.#answer(positionals, values, variables);
+      const stdout = this.garble(command, this.#answer(positionals, values, variables));
       return { ok: true, output: stdout, stdout };
     } catch (error) {
       return { ok: false, output: `✘ [ERROR] ${error}`, stdout: '' };
@@ -154,7 +156,8 @@ export class FakeWrangler {
     this.worker = { secrets, settings };
     // deploy/deploy.ts: writeOutput
     const entry = { type: 'deploy', version: 1, version_id: 'v', targets: this.targets };
-    writeFileSync(report, `{"type":"wrangler-session","version":1}\n${JSON.stringify(entry)}\n`);
+    const lines = `{"type":"wrangler-session","version":1}\n${JSON.stringify(entry)}\n`;
+    writeFileSync(report, this.garble('deploy', lines));
     return '';
   }
 }
