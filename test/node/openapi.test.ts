@@ -63,6 +63,8 @@ if (executablePath === '') {
 
 describe.skipIf(executablePath === '')('the page /docs in a browser', () => {
   let browser: Browser;
+  /** With a token, and for several tests, because to load it takes seconds: each tries another operation. */
+  let page: Page;
   beforeAll(async () => {
     browser = await chromium.launch({
       executablePath,
@@ -76,19 +78,15 @@ describe.skipIf(executablePath === '')('the page /docs in a browser', () => {
         '--disable-sync',
       ],
     });
-  });
-  afterAll(() => browser?.close());
-
-  async function openPage(): Promise<Page> {
-    const page = await browser.newPage();
+    page = await browser.newPage();
     await page.goto(`${address}/docs`);
     await page.getByRole('button', { name: 'Authorize' }).click();
     const dialog = page.locator('.dialog-ux');
     await dialog.locator('input').fill(readRootToken() ?? '');
     await dialog.getByRole('button', { name: 'Apply credentials' }).click();
     await dialog.getByRole('button', { name: 'Close', exact: true }).click();
-    return page;
-  }
+  });
+  afterAll(() => browser?.close());
 
   /** Opens an operation's form. */
   async function tryOut(page: Page, operation: string): Promise<Locator> {
@@ -174,7 +172,6 @@ describe.skipIf(executablePath === '')('the page /docs in a browser', () => {
       body: JSON.stringify({ name: 'Chunk Guard', productType: 'GAME_JAVA_PLUGIN' }),
     });
     const id = made.headers.get('Location')?.split('/').at(-1) ?? '';
-    const page = await openPage();
     const update = await tryOut(page, 'Products-updateProduct');
     await update.getByPlaceholder('id', { exact: true }).fill(id);
     const { sent, shown } = await execute(update);
@@ -183,33 +180,24 @@ describe.skipIf(executablePath === '')('the page /docs in a browser', () => {
     for (const name of ['if-match', 'x-request-id', 'x-server-timing']) {
       expect(headers).not.toContain(name);
     }
-    await page.close();
   });
 
   it('asks for a list with a limit', async () => {
-    const page = await openPage();
     const { sent, shown } = await execute(await tryOut(page, 'Licenses-listLicenses'));
     expect(sent.url()).toBe(`${address}/api/v2/licenses?limit=100`);
     expect(shown).toMatch(/200.*x-total-count/s);
-    await page.close();
   });
 
   it.each([
-    ['colours', 'short', 10, true],
-    ['does not colour', 'long', 10_000, false],
-  ])('%s a list that is %s', async (_does, _long, length, isColoured) => {
-    const page = await openPage();
-    const customers = Array.from({ length }, (_, id) => ({
-      id,
-      username: `ada-${id}`,
-      role: null,
-    }));
-    await page.route(/api\/v2\/customers/, (route) => route.fulfill({ json: customers }));
-    const block = await tryOut(page, 'Customers-listCustomers');
+    ['colours', 'short', 10, true, 'Customers-listCustomers'],
+    ['does not colour', 'long', 10_000, false, 'Products-listProducts'],
+  ])('%s a list that is %s', async (_does, _long, length, isColoured, operation) => {
+    const list = Array.from({ length }, (_, id) => ({ id, name: `ada-${id}`, role: null }));
+    await page.route(/api\/v2\/(customers|products)/, (route) => route.fulfill({ json: list }));
+    const block = await tryOut(page, operation);
     const { shown } = await execute(block);
     expect(shown).toContain(`ada-${length - 1}`);
     const coloured = block.locator('.live-responses-table pre').first().locator('span');
     expect((await coloured.count()) > 0).toBe(isColoured);
-    await page.close();
   });
 });

@@ -24,6 +24,7 @@ import { KINDS, type Kind, type Source } from '../../scripts/transfer/kinds.ts';
 import { Report } from '../../scripts/transfer/report.ts';
 import { Service } from '../../scripts/transfer/service.ts';
 import { freePort, newFolder, type RunningService, startService } from './service.ts';
+import { sharedService } from './shared-service.ts';
 
 /** npm run import and npm run export, from a file and a service to a service and a file. */
 
@@ -1071,6 +1072,12 @@ describe('a command that is wrong, or has nothing good to import', () => {
 });
 
 describe('what is written', () => {
+  /** Has not the whole shop, of which the content is no matter here. */
+  let small: string;
+  beforeAll(async () => {
+    small = await sharedService();
+  });
+
   const pipe = (name: string): string => {
     spawnSync('mkfifo', ['-m', '644', at(name)]);
     return at(name);
@@ -1081,7 +1088,7 @@ describe('what is written', () => {
     for (const target of ['there.jsonl', 'not-there-yet.jsonl']) {
       const link = at(`link-to-${target}`);
       symlinkSync(target, link);
-      const { code, output } = await run('export', [link, '--from', service.address]);
+      const { code, output } = await run('export', [link, '--from', small]);
       expect(code, output).toBe(0);
       expect(readlinkSync(link)).toBe(target);
       expect(readFileSync(at(target), 'utf8')).toMatch(/\{"end":.*\}\n$/);
@@ -1122,7 +1129,7 @@ describe('what is written', () => {
     const file = pipe('pipe.jsonl');
     const report = pipe('pipe.report');
     const reading = [file, report].map((name) => readFile(name, 'utf8'));
-    const exported = await run('export', [file, '--from', service.address]);
+    const exported = await run('export', [file, '--from', small]);
     expect(exported.code, exported.output).toBe(0);
     expect(await reading[0]).toMatch(/\{"end":.*\}\n$/);
     const source = write('misfit.json', '{"products":[{}]}');
@@ -1179,22 +1186,25 @@ describe('the service that is meant', () => {
       lines([{ product: productOf(9_600) }, { end: { products: 1 } }]),
     );
     const nobody = 'http://127.0.0.1:1';
+    // An export of the whole shop would show no more.
+    const small = await sharedService();
     const cases: ['import' | 'export', string[], string][] = [
       ['import', [file], service.address],
       ['import', [file, '--to', service.address], nobody],
-      ['export', [at('meant.out.jsonl')], service.address],
-      ['export', [at('meant.out.jsonl'), '--from', service.address], nobody],
+      ['export', [at('meant.out.jsonl')], small],
+      ['export', [at('meant.out.jsonl'), '--from', small], nobody],
     ];
     for (const [tool, args, url] of cases) {
+      const meant = tool === 'import' ? service.address : small;
       const { code, output } = await run(tool, args, { env: { LICET_URL: url } });
       expect(code, output).toBe(0);
       const [first, ...others] = output.trim().split('\n');
       expect(first).toBe(
         tool === 'import'
-          ? `Importing from ${file} into ${service.address}`
-          : `Exporting from ${service.address} to ${at('meant.out.jsonl')}`,
+          ? `Importing from ${file} into ${meant}`
+          : `Exporting from ${meant} to ${at('meant.out.jsonl')}`,
       );
-      expect(others.at(-1)).toContain(service.address);
+      expect(others.at(-1)).toContain(meant);
     }
   });
 
