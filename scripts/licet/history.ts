@@ -7,7 +7,7 @@ import {
   type ListRequestsQuery,
 } from '../../packages/client/src/index.ts';
 import { type Column, examples, statusStyle, timeText } from './output.ts';
-import { idArgument, integerFrom, type OpenSession, type Session } from './session.ts';
+import { idArgument, integerFrom, momentOf, type OpenSession, type Session } from './session.ts';
 
 const DEFAULT_SHOWN = 20;
 const DEFAULT_SHOWN_SINCE = 1_000;
@@ -50,17 +50,11 @@ const UNITS_MS: Record<string, number> = {
   d: 24 * 60 * 60_000,
 };
 
-/** Milliseconds since 1970 of a date or time; without an offset it is UTC, as the service has it. */
-function parseTime(text: string): number {
-  if (!/^\d{4}-\d\d-\d\d(T\S+)?$/.test(text)) return Number.NaN;
-  return Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text);
-}
-
-/** A timestamp, from a time or from how long ago it was. */
+/** A timestamp, from how long ago it was; a date is left to the service, which says what is none. */
 function momentArgument(text: string): string {
+  if (/^\d{4}-\d\d-\d\d/.test(text)) return text;
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  const agoMs = Number(count) * (UNITS_MS[unit] ?? 0);
-  const moment = new Date(count === undefined ? parseTime(text) : Date.now() - agoMs);
+  const moment = new Date(Date.now() - Number(count) * (UNITS_MS[unit] ?? 0));
   if (Number.isNaN(moment.valueOf())) {
     throw new InvalidArgumentError(
       'It must be a time ago such as 90s, 30m, 2h or 7d, or a date such as 2030-01-31.',
@@ -125,7 +119,7 @@ export class Follower {
     const isLong = this.#looks++ % LOOKS_PER_LONG_ONE === 0;
     const start = this.#newest - (isLong ? LONG_OVERLAP_MS : OVERLAP_MS);
     const { from } = this.#filter;
-    const later = Math.max(start, from === undefined ? start : Date.parse(from));
+    const later = Math.max(start, from === undefined ? start : momentOf(from));
     const filter = Number.isFinite(later)
       ? { ...this.#filter, from: new Date(later).toISOString() }
       : this.#filter;

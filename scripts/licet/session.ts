@@ -128,11 +128,16 @@ const EXPIRES =
 /** The option of what may expire, as `option()` takes it. */
 export const EXPIRES_OPTION = ['--expires <date>', EXPIRES, comingMoment] as const;
 
+/** Milliseconds since 1970 of a date or time; without an offset it is UTC, as the service has it. */
+export function momentOf(text: string): number {
+  const hasOffset = !text.includes('T') || /(Z|[+-]\d\d:?\d\d)$/i.test(text);
+  return Date.parse(hasOffset ? text : `${text}Z`);
+}
+
 /** Text that is no moment at all is left to the service, which says so. */
 function comingMoment(text: string): string {
-  const hasOffset = !text.includes('T') || /(Z|[+-]\d\d:?\d\d)$/i.test(text);
-  if (Date.parse(hasOffset ? text : `${text}Z`) > Date.now() || Number.isNaN(Date.parse(text))) {
-    return text;
+  if (momentOf(text) <= Date.now()) {
+    throw new InvalidArgumentError('It is over: a date alone is its first moment, in UTC.');
   }
-  throw new InvalidArgumentError('It is over: a date alone is its first moment, in UTC.');
+  return text;
 }

@@ -417,6 +417,16 @@ describe('history', () => {
     expect(cut.stderr).toContain('There are more than these 1');
   });
 
+  it.each([['2026-02-31'], ['2026-02-31', '--follow'], ['2026-01-31T25:00'], ['2026-01-31 10:00']])(
+    'begins at no day that there is none of: --since %s',
+    async (...since) => {
+      const { code, stdout, stderr } = await runWith({}, 'history', '--since', ...since);
+      expect(stderr).toMatch(/^✗ from must be an ISO 8601 timestamp/);
+      expect(stdout).toBe('');
+      expect(code).toBe(1);
+    },
+  );
+
   it('lets nobody who is validated write on the terminal', async () => {
     const hwid = 'red\u001b[31m\u009b1m\u202eback';
     await validate('HOSTILE-KEY', '192.0.2.1', { hwid });
@@ -510,6 +520,28 @@ describe('history', () => {
       });
     });
   });
+
+  it.each(['2026-11-20T00:01:38', '2026-11-20T02:01:38+02:00', '2026-11-20T02:01:38+02'])(
+    'is followed from %s on, wherever one is',
+    async (from) => {
+      vi.stubEnv('TZ', 'America/New_York');
+      const asked: (string | null)[] = [];
+      const record = { id: 1, requestDate: '2026-11-20T00:01:40.000+00:00' };
+      const stub = new Licet({
+        url: 'http://licet.test',
+        fetch: async ({ url }) => {
+          asked.push(new URL(url).searchParams.get('from'));
+          return Response.json([record]);
+        },
+      });
+      const follower = new Follower(stub, { from });
+      await follower.look(AbortSignal.timeout(1_000));
+      await follower.look(AbortSignal.timeout(1_000));
+      vi.unstubAllEnvs();
+      // As it was given, or as the same moment: the record is only two seconds newer.
+      expect([from, '2026-11-20T00:01:38.000Z']).toEqual(expect.arrayContaining(asked));
+    },
+  );
 
   it('is followed without doubles, and without losing what is written late', async () => {
     const at = (second: number) => new Date(Date.UTC(2026, 10, 20) + second * 1_000).toISOString();
