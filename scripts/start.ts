@@ -35,12 +35,14 @@ const MINUTE_MS = 60_000;
 // The database and the root token are for their owner alone.
 process.umask(0o077);
 // wrangler would record every request, with keys and SQL, and let anyone on the port run SQL; and it
-// would ask the network for a description of this machine's place.
+// would ask the network for a description of this machine's place. Each request would be in a file in the
+// home folder too, which grows without end.
 Object.assign(process.env, {
   X_LOCAL_OBSERVABILITY: 'false',
   X_LOCAL_EXPLORER: 'false',
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
   WRANGLER_SEND_METRICS: 'false',
+  WRANGLER_WRITE_LOGS: 'false',
 });
 
 const parent = process.ppid;

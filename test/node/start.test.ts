@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../scripts/root-token.ts';
@@ -19,8 +19,11 @@ import {
 const OPTIONS = ['--ip', '0.0.0.0', '--log-level', 'log'];
 
 const folder = newFolder();
+const logFolder = join(folder, 'logs');
 let service: RunningService;
 beforeAll(async () => {
+  // Else where wrangler logs is in the home folder.
+  process.env.WRANGLER_LOG_PATH = logFolder;
   service = await startService(folder, undefined, OPTIONS);
 });
 afterAll(async () => {
@@ -113,6 +116,7 @@ describe('npm start', () => {
 
   it('keeps nothing but the database, for its owner alone, and lets nobody run SQL', async () => {
     expect(readdirSync(join(folder, 'v3'))).not.toContain('observability');
+    expect(existsSync(logFolder)).toBe(false);
     expect(statSync(join(folder, 'v3')).mode & 0o077).toBe(0);
     const explorer = `${service.address}/cdn-cgi/local/explorer/api/d1/database`;
     expect((await fetch(explorer)).status).toBe(404);
