@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings';
 import { readCommandLine } from './command-line.ts';
 import { readRootToken, SECRETS_FILE } from './root-token.ts';
-import { done, fail } from './terminal.ts';
+import { done, fail, guardOutput } from './terminal.ts';
 
 /** `npm run demo`: fills a running service with a believable shop and plays a game server. */
 
@@ -17,6 +17,7 @@ const program = new Command('npm run demo --')
   .option('--url <url>', 'where the service runs', 'http://localhost:8787')
   .option('--token <token>', `a token with ALL_READ_WRITE; else ROOT_TOKEN in ${SECRETS_FILE}`);
 
+guardOutput('go on');
 readCommandLine(program);
 const { url, token: given } = program.opts();
 const baseUrl = (url.includes('://') ? url : `http://${url}`).replace(/\/+$/, '');

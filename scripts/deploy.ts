@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { readCommandLine } from './command-line.ts';
 import { type Deployed, deploy } from './deployment.ts';
-import { Failure, fail, run, runShown } from './terminal.ts';
+import { Failure, fail, guardOutput, run, runShown } from './terminal.ts';
 
 /** `npm run deploy`: brings the service into a Cloudflare account, or up to date there. */
 
@@ -51,6 +51,7 @@ function welcome({ addresses, tokenFile }: Deployed): void {
 `);
 }
 
+guardOutput('go on');
 readCommandLine(program);
 const { dryRun = false } = program.opts();
 const tools = {

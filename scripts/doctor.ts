@@ -3,7 +3,7 @@ import https from 'node:https';
 import { styleText } from 'node:util';
 import { Command } from '@commander-js/extra-typings';
 import { endMisused, readCommandLine } from './command-line.ts';
-import { done, fail } from './terminal.ts';
+import { done, fail, guardOutput } from './terminal.ts';
 
 /** `npm run doctor`: sends what shipped programs send, and says what would break for whom. */
 
@@ -336,6 +336,7 @@ function addressesOf(text: string): URL[] {
   );
 }
 
+guardOutput('go on');
 readCommandLine(program);
 const { timeout } = program.opts();
 const [text] = program.processedArgs;

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { readCommandLine, serviceOption } from './command-line.ts';
 import { SECRETS_FILE } from './root-token.ts';
-import { Failure, fail, misuse, whenStopped } from './terminal.ts';
+import { Failure, fail, guardOutput, misuse, whenStopped } from './terminal.ts';
 import { exportToFile, exportToOutput } from './transfer/export.ts';
 import { KINDS } from './transfer/kinds.ts';
 import { findOutputFile } from './transfer/output-file.ts';
@@ -45,6 +45,7 @@ async function run(): Promise<void> {
   console.error(`✓ ${counted.join(', ')}, ${fromTo}`);
 }
 
+guardOutput('go on');
 whenStopped(() => 'Stopped: nothing was exported.');
 try {
   await run();

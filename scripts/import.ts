@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Command, Option } from '@commander-js/extra-typings';
 import { readCommandLine, serviceOption } from './command-line.ts';
 import { SECRETS_FILE } from './root-token.ts';
-import { done, Failure, fail, misuse, whenStopped } from './terminal.ts';
+import { done, Failure, fail, guardOutput, misuse, whenStopped } from './terminal.ts';
 import { fileSource } from './transfer/files.ts';
 import { Import } from './transfer/import.ts';
 import { KINDS, type Source } from './transfer/kinds.ts';
@@ -122,6 +122,7 @@ async function run(): Promise<void> {
   done(`${all} ${is} ${target.address}.${dry}${kept}`);
 }
 
+guardOutput('go on');
 whenStopped(() => `Stopped.${hasBegun ? ` ${AGAIN}` : ''}`);
 try {
   await run();

@@ -10,7 +10,7 @@ import { openSession, type Session } from './licet/session.ts';
 import { addTokens } from './licet/tokens.ts';
 import { takenByNpm } from './npm-options.ts';
 import { isLocal } from './root-token.ts';
-import { Failure, misuse, WRONG_USAGE } from './terminal.ts';
+import { Failure, guardOutput, misuse, WRONG_USAGE } from './terminal.ts';
 import { visible } from './visible.ts';
 
 /** `npm run licet`: what administrators do every day, without curl. */
@@ -32,14 +32,6 @@ Examples:
   npm run licet -- licenses free 7K2M-9QX4-B3TD-WJ8R-5HVN --ips
   npm run licet -- history --refused --follow
   npm run -s licet -- --url https://licet.example --json tokens list`;
-
-// Whoever reads has read enough: | head
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(0);
-  });
-}
 
 const program = new Command('npm run licet --')
   .description(
@@ -91,6 +83,7 @@ function tell(message: string, status: number): void {
   process.exitCode = status;
 }
 
+guardOutput('end');
 try {
   const taken = takenByNpm(optionsOf(program));
   if (taken !== undefined) throw misuse(taken);

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { takenByNpm } from './npm-options.ts';
 import { ensureRootToken, SECRETS_FILE } from './root-token.ts';
 import { lockState } from './state-lock.ts';
-import { done, fail, run, WRONG_USAGE } from './terminal.ts';
+import { done, fail, guardOutput, run, WRONG_USAGE } from './terminal.ts';
 
 /** `npm start`: makes what is missing and runs the service on this machine. */
 
@@ -120,6 +120,7 @@ function welcome(address: string): void {
 `);
 }
 
+guardOutput('go on');
 if (values.help === true) {
   console.log(HELP);
   process.exit(0);

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { styleText } from 'node:util';
+import { getSystemErrorMap, styleText } from 'node:util';
 import { visibleLines } from './visible.ts';
 
 /** The status with which every command ends that was called wrongly. */
@@ -35,6 +35,49 @@ export class Failure extends Error {
 export const misuse = (message: string): Failure => new Failure(message, WRONG_USAGE);
 
 export const done = (message: string): void => console.log(`${styleText('green', '✓')} ${message}`);
+
+/** What the system says of a failure, without the call and the name that failed. */
+export function systemReason(error: unknown): string {
+  const errno = error instanceof Error && 'errno' in error ? Number(error.errno) : undefined;
+  const [, reason] = (errno !== undefined && getSystemErrorMap().get(errno)) || [];
+  return reason ?? (error instanceof Error ? error.message : String(error));
+}
+
+const isUnread = (error: Error): boolean => 'code' in error && error.code === 'EPIPE';
+
+/**
+ * Sees to output that cannot be written: a command that loses its results does not end with status 0.
+ * Where only nobody reads any more, as behind `| head`, nothing is lost.
+ *
+ * @param then what becomes of the command: one that changes things, or whose status is a result, goes on
+ */
+export function guardOutput(then: 'end' | 'go on'): void {
+  const streams = [process.stdout, process.stderr];
+  let isTold = false;
+  const tell = (error: Error) => {
+    if (!isTold && !isUnread(error)) {
+      isTold = true;
+      console.error(
+        styleText('red', `✗ The output cannot be written: ${systemReason(error)}.`, {
+          stream: process.stderr,
+        }),
+      );
+    }
+  };
+  for (const stream of streams) {
+    stream.on('error', (error) => {
+      // What is written there by a pipeline is told by who waits for its end.
+      if (stream.listenerCount('error') > 1) return;
+      tell(error);
+      if (then === 'end') process.exit();
+    });
+  }
+  process.on('exit', (status) => {
+    // What failed last has had no time to be an event.
+    for (const { errored } of streams) if (errored) tell(errored);
+    if (isTold) process.exitCode = status || 1;
+  });
+}
 
 /** Tells something beside the results, over what shows how far it is. */
 export function note(message: string): void {

@@ -1,16 +1,8 @@
 import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { getSystemErrorMap } from 'node:util';
-import { Failure, misuse } from '../terminal.ts';
+import { Failure, misuse, systemReason } from '../terminal.ts';
 
 /** Where an export or a report is written. */
-
-/** What the system says of a failure, without the call and the name that failed. */
-function systemReason(error: unknown): string {
-  const errno = error instanceof Error && 'errno' in error ? Number(error.errno) : undefined;
-  const [, reason] = (errno !== undefined && getSystemErrorMap().get(errno)) || [];
-  return reason ?? (error instanceof Error ? error.message : String(error));
-}
 
 export const cannotWrite = (name: string, error: unknown): Failure =>
   new Failure(`${name} cannot be written: ${systemReason(error)}.`);

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -461,6 +461,7 @@ describe('as a process of its own', () => {
   const npmRunDeploy = (
     args: readonly string[] = [],
     programs = realWrangler,
+    onStart = (_child: ChildProcess) => {},
   ): Promise<{ code: number | null; output: string }> =>
     new Promise((done) => {
       const command = [resolve('scripts/deploy.ts'), ...args];
@@ -477,6 +478,7 @@ describe('as a process of its own', () => {
       const child = execFile(process.execPath, command, { cwd: folder, env }, (_, out, err) =>
         done({ code: child.exitCode, output: out + err }),
       );
+      onStart(child);
     });
 
   beforeEach(() => {
@@ -557,6 +559,17 @@ describe('as a process of its own', () => {
     const { code, output } = await npmRunDeploy([], programs);
     expect(output).toContain('It is deployed, but some programs would not get in');
     expect(code).toBe(1);
+  });
+
+  it('goes on to its end where nobody reads what it prints', async () => {
+    const report = `{"type":"deploy","version_id":"v","targets":["localhost:${port}/*"]}`;
+    const programs = wranglerThat(`echo '${report}' > "$WRANGLER_OUTPUT_FILE_PATH"`);
+    const { code, output } = await npmRunDeploy([], programs, (child) =>
+      child.stdout?.once('data', () => child.stdout?.destroy()),
+    );
+    expect(output).toBe('✓ Account Shop\n');
+    expect(code).toBe(0);
+    expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
   });
 
   it('ends with a sentence where wrangler has reported nothing', async () => {
