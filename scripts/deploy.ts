@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { readCommandLine } from './command-line.ts';
 import { type Deployed, deploy } from './deployment.ts';
-import { Failure, fail, guardOutput, run, runShown } from './terminal.ts';
+import { Failure, fail, guardOutput, run, runShown, whenStopped } from './terminal.ts';
 
 /** `npm run deploy`: brings the service into a Cloudflare account, or up to date there. */
 
@@ -61,6 +61,7 @@ const tools = {
     runShown('wrangler', args, variables),
   examine,
 };
+whenStopped(() => `Stopped.${dryRun ? '' : ' Run it again: it does the rest.'}`);
 try {
   const deployed = await deploy('.', tools, dryRun);
   if (deployed) welcome(deployed);

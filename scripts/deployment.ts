@@ -219,26 +219,30 @@ interface Files {
   report: string;
 }
 
-/** Does something with files that are gone afterwards. They are there before it begins. */
+/** Does something with files that are there before it begins, and gone however it ends. */
 async function withFiles<Result>(
   folder: string,
   act: (files: Files) => Promise<Result>,
 ): Promise<Result> {
-  const settings = join(folder, SETTINGS_WITH_IDS);
-  const scratch = mkdtempSync(join(tmpdir(), 'licet-deploy-'));
+  const made: string[] = [];
+  const remove = (): void => {
+    for (const path of made) rmSync(path, { recursive: true, force: true });
+  };
+  process.on('exit', remove);
   try {
+    const scratch = mkdtempSync(join(tmpdir(), 'licet-deploy-'));
+    made.push(scratch);
+    const settings = join(folder, SETTINGS_WITH_IDS);
     writeFileSync(settings, '{}');
-    try {
-      return await act({
-        settings,
-        migrations: join(scratch, 'migrations.sql'),
-        report: join(scratch, 'report'),
-      });
-    } finally {
-      rmSync(settings, { force: true });
-    }
+    made.push(settings);
+    return await act({
+      settings,
+      migrations: join(scratch, 'migrations.sql'),
+      report: join(scratch, 'report'),
+    });
   } finally {
-    rmSync(scratch, { recursive: true });
+    process.off('exit', remove);
+    remove();
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { Failure } from './terminal.ts';
+import { Failure, systemReason } from './terminal.ts';
 
 /** Where `wrangler dev` reads the secrets of local development. */
 export const SECRETS_FILE = '.dev.vars';
@@ -17,7 +17,7 @@ function readSecrets(file: string): string {
   try {
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
   } catch (error) {
-    throw new Failure(`${file} cannot be read: ${error instanceof Error ? error.message : error}`);
+    throw new Failure(`${file} cannot be read: ${systemReason(error)}.`);
   }
 }
 

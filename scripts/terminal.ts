@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { getSystemErrorMap, styleText } from 'node:util';
 import { visibleLines } from './visible.ts';
 
@@ -93,6 +93,13 @@ export interface Ended {
   stdout: string;
 }
 
+/** Ends a command with this process: a signal may have come to this one alone. */
+function endTogether(child: ChildProcess): void {
+  const kill = (): boolean => child.kill();
+  process.on('exit', kill);
+  child.on('close', () => process.off('exit', kill));
+}
+
 /** Runs a command of the project's dependencies to its end and keeps what it prints. */
 export function run(
   command: string,
@@ -110,6 +117,7 @@ export function run(
         ...variables,
       },
     });
+    endTogether(child);
     let output = '';
     let stdout = '';
     child.stdout.on('data', (chunk) => {
@@ -135,6 +143,7 @@ export function runShown(
       stdio: 'inherit',
       env: { ...process.env, WRANGLER_SEND_METRICS: 'false', ...variables },
     });
+    endTogether(child);
     child.on('error', (error) => {
       console.error(error.message);
       resolve(false);

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -570,6 +571,25 @@ describe('as a process of its own', () => {
     expect(output).toBe('✓ Account Shop\n');
     expect(code).toBe(0);
     expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('stops at %s with wrangler, and leaves no file behind', async (signal, status) => {
+    mkdirSync(join(folder, 'temporary'));
+    vi.stubEnv('TMPDIR', join(folder, 'temporary'));
+    const programs = wranglerThat('touch begun; exec sleep 20');
+    const { code, output } = await npmRunDeploy([], programs, async (child) => {
+      await expect.poll(() => existsSync(join(folder, 'begun')), { timeout: 10_000 }).toBe(true);
+      expect(readdirSync(folder)).toContain('wrangler.deploy.json');
+      child.kill(signal);
+    });
+    expect(output).toContain('✗ Stopped. Run it again: it does the rest.\n');
+    expect(code).toBe(status);
+    expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
+    expect(readdirSync(join(folder, 'temporary'))).toEqual([]);
   });
 
   it('ends with a sentence where wrangler has reported nothing', async () => {
