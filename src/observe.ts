@@ -33,6 +33,7 @@ export const observe = (): MiddlewareHandler<AppEnv> =>
     const visit = new Visit((work) => c.executionCtx.waitUntil(work));
     c.set('visit', visit);
     await next();
+    visit.leave();
     const durationMs = performance.now() - startedAt;
     // Not by c.header(), which would make the answer once more.
     const { headers } = c.res;

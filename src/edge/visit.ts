@@ -10,6 +10,7 @@ export type AfterAnswer = (work: Promise<unknown>) => void;
 export class Visit {
   readonly afterAnswer: AfterAnswer;
   readonly #spentMs = new Map<Tier, number>();
+  #inDatabaseSince: number | undefined;
 
   constructor(afterAnswer: AfterAnswer) {
     this.afterAnswer = afterAnswer;
@@ -20,13 +21,26 @@ export class Visit {
     this.#spentMs.set(tier, (this.#spentMs.get(tier) ?? 0) + milliseconds);
   }
 
+  /** From here on the request waits for the database alone, until it leaves. */
+  enterDatabase(): void {
+    this.#inDatabaseSince ??= performance.now();
+  }
+
+  leave(): void {
+    if (this.#inDatabaseSince === undefined) return;
+    this.note('d1', performance.now() - this.#inDatabaseSince);
+  }
+
   /** The farthest place; null for a request that needed none. */
   get tier(): Tier | null {
     return TIERS.findLast((tier) => this.#spentMs.has(tier)) ?? null;
   }
 
   /** The places and the milliseconds spent there, the nearest first. */
-  get spentMs(): ReadonlyMap<Tier, number> {
-    return this.#spentMs;
+  get spentMs(): [Tier, number][] {
+    return TIERS.flatMap((tier) => {
+      const milliseconds = this.#spentMs.get(tier);
+      return milliseconds === undefined ? [] : [[tier, milliseconds]];
+    });
   }
 }

@@ -1,7 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import operations from '../../docs/operations.md?raw';
-import { newIsolate } from '../support/app';
+import { type Isolate, newIsolate } from '../support/app';
 import {
+  type CallOptions,
   call,
   createLicense,
   createProduct,
@@ -12,7 +13,7 @@ import {
 import { newEvents, takeEvent } from '../support/events';
 import { databaseError } from '../support/faults';
 import { isAllPublished } from '../support/published';
-import { newWatchedIsolate } from '../support/watched-isolate';
+import { newIsolateInTouch, newWatchedIsolate } from '../support/watched-isolate';
 
 /** What an operator sees of each request (docs/operations.md). All other tests hold its form. */
 
@@ -142,17 +143,44 @@ describe('X-Request-Id', () => {
 });
 
 describe('Server-Timing', () => {
-  const TIMES = /^((memory|kv|d1);dur=\d+, )*total;dur=\d+$/;
   const headers = { 'X-Server-Timing': '1' };
+  const timesOf = async (isolate: Isolate, method: string, path: string, options: CallOptions) => {
+    const answer = await isolate.call(method, `/api/v2${path}`, { ...options, headers });
+    return answer.headers.get('Server-Timing');
+  };
 
-  it('tells whoever has a live token and asks where the time went', async () => {
+  it('tells whoever has a live token and asks where the time went, the nearest place first', async () => {
+    const isolate = await newIsolateInTouch();
     const { token } = await createToken(['LICENSE_VALIDATE']);
-    const answer = await call('POST', '/api/v2/validate', { body: asked(), token, headers });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('Server-Timing')).toMatch(TIMES);
-    const refused = await call('GET', '/api/v2/products', { token, headers });
-    expect(refused.status).toBe(403);
-    expect(refused.headers.get('Server-Timing')).toMatch(TIMES);
+    const ask = () => timesOf(isolate, 'POST', '/validate', { body: asked(), token });
+    expect(await ask()).toMatch(/^memory;dur=0, (kv;dur=\d+, )?d1;dur=\d+, total;dur=\d+$/);
+    expect(await ask()).toMatch(/^memory;dur=0, total;dur=\d+$/);
+    expect(await timesOf(isolate, 'GET', '/products', { token })).toMatch(
+      /^memory;dur=0, total;dur=\d+$/,
+    );
+  });
+
+  it('counts what a request has read and changed in the database', async () => {
+    const DELAY_MS = 30;
+    const isolate = newWatchedIsolate();
+    isolate.conditions.answer = () => scheduler.wait(DELAY_MS);
+    const product = { name: crypto.randomUUID(), productType: 'OTHER' };
+    const requests = [
+      ['GET', '/products?limit=1', {}],
+      ['GET', '/licenses', {}],
+      ['GET', `/licenses/${license.id}`, {}],
+      // The change, and the news of it.
+      ['POST', '/products', { body: product }],
+    ] as const;
+    for (const [method, path, options] of requests) {
+      const times = await timesOf(isolate, method, path, options);
+      const [, inDatabase, total] = /^d1;dur=(\d+), total;dur=(\d+)$/.exec(times ?? '') ?? [];
+      expect(Number(inDatabase), path).toBeGreaterThanOrEqual(
+        DELAY_MS * (path === '/products' ? 2 : 1),
+      );
+      expect(Number(inDatabase), path).toBeLessThanOrEqual(Number(total));
+    }
+    expect(newEvents().map(({ tier }) => tier)).toEqual(requests.map(() => 'd1'));
   });
 
   it('tells nobody else', async () => {

@@ -12,11 +12,12 @@ import {
 } from '../../blacklists/queries';
 import { entryOf } from '../../blacklists/rules';
 import { blacklistCreate, blacklistUpdate, toBlacklist } from '../../blacklists/schema';
-import { isUniqueViolation, openDatabase } from '../../db/client';
+import { isUniqueViolation } from '../../db/client';
 import { ApiError, notFound } from '../../errors';
 import { idText, licenseDataType } from '../../fields';
 import { refuseUnknownProduct } from '../../products/rules';
 import { change, checkSameId } from './change';
+import { databaseOf } from './database';
 import { setETag } from './etag';
 import { body, path, query } from './input';
 import { listResponse, pageQuery, searchText } from './list';
@@ -36,7 +37,7 @@ function refuseDoubles(error: unknown): never {
 /** [4.4] */
 export const blacklistRoutes = new Hono<AuthEnv>()
   .get('/', requireIntents(INTENTS.readBlacklists), query(blacklistQuery), (c) => {
-    const db = openDatabase(c.env.DB);
+    const db = databaseOf(c);
     const filter = c.req.valid('query');
     return listResponse(c, filter, {
       read: (page) => listBlacklists(db, filter, page),
@@ -46,14 +47,14 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     });
   })
   .get('/:id', requireIntents(INTENTS.readBlacklists), path(blacklistPath), async (c) => {
-    const row = await findBlacklist(openDatabase(c.env.DB), c.req.valid('param').id);
+    const row = await findBlacklist(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Blacklist entry');
     setETag(c, row);
     return c.json(toBlacklist(row));
   })
   .post('/', requireIntents(INTENTS.writeBlacklists), body(blacklistCreate), async (c) => {
     const values = entryOf(c.req.valid('json'));
-    const row = await insertBlacklist(openDatabase(c.env.DB), values, Date.now())
+    const row = await insertBlacklist(databaseOf(c), values, Date.now())
       .catch(refuseDoubles)
       .catch(refuseUnknownProduct);
     setETag(c, row);
@@ -65,7 +66,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     path(blacklistPath),
     body(blacklistUpdate),
     async (c) => {
-      const db = openDatabase(c.env.DB);
+      const db = databaseOf(c);
       const { id } = c.req.valid('param');
       const changes = c.req.valid('json');
       checkSameId(id, changes.id);
@@ -86,7 +87,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     },
   )
   .delete('/:id', requireIntents(INTENTS.writeBlacklists), path(blacklistPath), async (c) => {
-    const db = openDatabase(c.env.DB);
+    const db = databaseOf(c);
     await change(c, {
       what: 'Blacklist entry',
       read: () => findBlacklist(db, c.req.valid('param').id),

@@ -9,10 +9,11 @@ import {
   updateCustomer,
 } from '../../customers/queries';
 import { customerUpdate, toCustomer } from '../../customers/schema';
-import { isUniqueViolation, openDatabase } from '../../db/client';
+import { isUniqueViolation } from '../../db/client';
 import { ApiError, notFound } from '../../errors';
 import { idText } from '../../fields';
 import { change, checkSameId } from './change';
+import { databaseOf } from './database';
 import { setETag } from './etag';
 import { body, path, query } from './input';
 import { listResponse, pageQuery, searchText } from './list';
@@ -26,7 +27,7 @@ export const customerRoutes = new Hono<AuthEnv>()
     requireIntents(INTENTS.readCustomers),
     query(z.strictObject({ ...pageQuery, q: searchText })),
     (c) => {
-      const db = openDatabase(c.env.DB);
+      const db = databaseOf(c);
       const filter = c.req.valid('query');
       return listResponse(c, filter, {
         read: (page) => listCustomers(db, filter, page),
@@ -37,7 +38,7 @@ export const customerRoutes = new Hono<AuthEnv>()
     },
   )
   .get('/:id', requireIntents(INTENTS.readCustomers), path(customerPath), async (c) => {
-    const row = await findCustomer(openDatabase(c.env.DB), c.req.valid('param').id);
+    const row = await findCustomer(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Customer');
     setETag(c, row);
     return c.json(toCustomer(row));
@@ -48,7 +49,7 @@ export const customerRoutes = new Hono<AuthEnv>()
     path(customerPath),
     body(customerUpdate),
     async (c) => {
-      const db = openDatabase(c.env.DB);
+      const db = databaseOf(c);
       const { id } = c.req.valid('param');
       const { id: bodyId, ...changes } = c.req.valid('json');
       checkSameId(id, bodyId);

@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { openDatabase } from '../../db/client';
 import { ApiError, notFound } from '../../errors';
 import { idText, licensePlatform, licenseStatus, licenseType, text } from '../../fields';
 import { foldLicenseKey } from '../../licenses/key';
@@ -27,6 +26,7 @@ import {
 import { findProduct } from '../../products/queries';
 import { refuseUnknownProduct, unknownProduct } from '../../products/rules';
 import { change, checkSameId } from './change';
+import { databaseOf } from './database';
 import { setETag } from './etag';
 import { body, path, query } from './input';
 import { listResponse, type PageQuery, pageQuery, searchText } from './list';
@@ -46,7 +46,7 @@ function oneLicense(c: Context, row: LicenseRow) {
 }
 
 function licenseList(c: Context<AuthEnv>, filter: LicenseFilter, page: PageQuery) {
-  const db = openDatabase(c.env.DB);
+  const db = databaseOf(c);
   const now = Date.now();
   return listResponse(c, page, {
     read: (part) => listLicenses(db, filter, part, now),
@@ -66,12 +66,12 @@ export const licenseRoutes = new Hono<AuthEnv>()
     return licenseList(c, filter, filter);
   })
   .get('/:id', canRead, path(licensePath), async (c) => {
-    const row = await findLicense(openDatabase(c.env.DB), c.req.valid('param').id);
+    const row = await findLicense(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('License');
     return c.json(oneLicense(c, row));
   })
   .post('/', canWrite, body(licenseCreate), async (c) => {
-    const db = openDatabase(c.env.DB);
+    const db = databaseOf(c);
     const { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest } = c.req.valid('json');
     const product = await findProduct(db, rest.productId);
     if (!product) throw unknownProduct();
@@ -88,7 +88,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     return c.json(oneLicense(c, row), 201, { Location: location });
   })
   .get('/by-license-key/:licenseKey', canRead, async (c) => {
-    const row = await findLicenseByKey(openDatabase(c.env.DB), c.req.param('licenseKey'));
+    const row = await findLicenseByKey(databaseOf(c), c.req.param('licenseKey'));
     if (!row) throw notFound('License');
     return c.json(oneLicense(c, row));
   })
@@ -133,7 +133,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     return licenseList(c, { ...filter, chatId: c.req.param('chatId') }, filter);
   })
   .put('/:id', canWrite, path(licensePath), body(licenseUpdate), async (c) => {
-    const db = openDatabase(c.env.DB);
+    const db = databaseOf(c);
     const { id } = c.req.valid('param');
     const { id: bodyId, licenseKey, expiryDate, licenseStatus, ...changes } = c.req.valid('json');
     checkSameId(id, bodyId);
@@ -161,7 +161,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     return c.json(oneLicense(c, row));
   })
   .delete('/:id', canWrite, path(licensePath), async (c) => {
-    const db = openDatabase(c.env.DB);
+    const db = databaseOf(c);
     await change(c, {
       what: 'License',
       read: () => findLicense(db, c.req.valid('param').id),

@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { openDatabase } from '../../db/client';
 import { ApiError, notFound } from '../../errors';
 import { idText, productType } from '../../fields';
 import {
@@ -15,6 +14,7 @@ import {
 } from '../../products/queries';
 import { productCreate, productUpdate, toProduct } from '../../products/schema';
 import { change, checkSameId } from './change';
+import { databaseOf } from './database';
 import { setETag } from './etag';
 import { body, path, query } from './input';
 import { listResponse, pageQuery, searchText } from './list';
@@ -29,7 +29,7 @@ const productQuery = z.strictObject({
 /** [4.2] */
 export const productRoutes = new Hono<AuthEnv>()
   .get('/', requireIntents(INTENTS.readProducts), query(productQuery), (c) => {
-    const db = openDatabase(c.env.DB);
+    const db = databaseOf(c);
     const filter = c.req.valid('query');
     return listResponse(c, filter, {
       read: (page) => listProducts(db, filter, page),
@@ -39,13 +39,13 @@ export const productRoutes = new Hono<AuthEnv>()
     });
   })
   .get('/:id', requireIntents(INTENTS.readProducts), path(productPath), async (c) => {
-    const row = await findProduct(openDatabase(c.env.DB), c.req.valid('param').id);
+    const row = await findProduct(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Product');
     setETag(c, row);
     return c.json(toProduct(row));
   })
   .post('/', requireIntents(INTENTS.writeProducts), body(productCreate), async (c) => {
-    const row = await insertProduct(openDatabase(c.env.DB), c.req.valid('json'), Date.now());
+    const row = await insertProduct(databaseOf(c), c.req.valid('json'), Date.now());
     setETag(c, row);
     return c.json(toProduct(row), 201, { Location: `/api/v2/products/${row.id}` });
   })
@@ -55,7 +55,7 @@ export const productRoutes = new Hono<AuthEnv>()
     path(productPath),
     body(productUpdate),
     async (c) => {
-      const db = openDatabase(c.env.DB);
+      const db = databaseOf(c);
       const { id } = c.req.valid('param');
       const { id: bodyId, ...changes } = c.req.valid('json');
       checkSameId(id, bodyId);
@@ -69,7 +69,7 @@ export const productRoutes = new Hono<AuthEnv>()
     },
   )
   .delete('/:id', requireIntents(INTENTS.writeProducts), path(productPath), async (c) => {
-    const db = openDatabase(c.env.DB);
+    const db = databaseOf(c);
     await change(c, {
       what: 'Product',
       read: () => findProduct(db, c.req.valid('param').id),

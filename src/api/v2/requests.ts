@@ -2,12 +2,12 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { openDatabase } from '../../db/client';
 import { notFound } from '../../errors';
 import { address, booleanText, hardwareId, idText } from '../../fields';
 import { countRequests, findRequest, listRequests } from '../../requests/queries';
 import { toRequest } from '../../requests/schema';
 import { timestamp } from '../../time';
+import { databaseOf } from './database';
 import { setETag } from './etag';
 import { path, query } from './input';
 import { listResponse, MAX_LIMIT, pageQuery } from './list';
@@ -32,7 +32,7 @@ const requestQuery = z.strictObject({
 /** [4.5] */
 export const requestRoutes = new Hono<AuthEnv>()
   .get('/', requireIntents(INTENTS.readRequests), query(requestQuery), async (c) => {
-    const db = openDatabase(c.env.DB);
+    const db = databaseOf(c);
     const filter = c.req.valid('query');
     if (filter.limit === undefined) {
       const rows = await listRequests(db, filter, { limit: MAX_LIMIT, after: filter.after });
@@ -46,7 +46,7 @@ export const requestRoutes = new Hono<AuthEnv>()
     });
   })
   .get('/:id', requireIntents(INTENTS.readRequests), path(z.object({ id: idText })), async (c) => {
-    const row = await findRequest(openDatabase(c.env.DB), c.req.valid('param').id);
+    const row = await findRequest(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('License request');
     setETag(c, { revision: 1 }); // A record never changes.
     return c.json(toRequest(row));

@@ -3,12 +3,12 @@ import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
 import { hashToken, newToken } from '../../auth/tokens';
-import { openDatabase } from '../../db/client';
 import { notFound } from '../../errors';
 import { idText } from '../../fields';
 import { countTokens, findToken, insertToken, listTokens, updateToken } from '../../tokens/queries';
 import { type createdToken, tokenCreate, tokenUpdate, toToken } from '../../tokens/schema';
 import { change, checkSameId } from './change';
+import { databaseOf } from './database';
 import { setETag } from './etag';
 import { body, path, query } from './input';
 import { listResponse, pageQuery } from './list';
@@ -19,7 +19,7 @@ const all = requireIntents(INTENTS.everything);
 /** API tokens, an extension: how they are issued the interface leaves open [5]. */
 export const tokenRoutes = new Hono<AuthEnv>()
   .get('/', all, query(z.strictObject(pageQuery)), (c) => {
-    const db = openDatabase(c.env.DB);
+    const db = databaseOf(c);
     return listResponse(c, c.req.valid('query'), {
       read: (page) => listTokens(db, page),
       count: () => countTokens(db),
@@ -28,7 +28,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
     });
   })
   .get('/:id', all, path(tokenPath), async (c) => {
-    const row = await findToken(openDatabase(c.env.DB), c.req.valid('param').id);
+    const row = await findToken(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Token');
     setETag(c, row);
     return c.json(toToken(row));
@@ -37,14 +37,14 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const token = newToken();
     const tokenHash = await hashToken(token);
     const values = { ...c.req.valid('json'), tokenHash };
-    const row = await insertToken(openDatabase(c.env.DB), values, Date.now());
+    const row = await insertToken(databaseOf(c), values, Date.now());
     setETag(c, row);
     // The only time that the secret is shown.
     const created: z.infer<typeof createdToken> = { ...toToken(row), token };
     return c.json(created, 201, { Location: `/api/v2/tokens/${row.id}` });
   })
   .put('/:id', all, path(tokenPath), body(tokenUpdate), async (c) => {
-    const db = openDatabase(c.env.DB);
+    const db = databaseOf(c);
     const { id } = c.req.valid('param');
     const { id: bodyId, ...changes } = c.req.valid('json');
     checkSameId(id, bodyId);
@@ -57,7 +57,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
     return c.json(toToken(row));
   })
   .delete('/:id', all, path(tokenPath), async (c) => {
-    const db = openDatabase(c.env.DB);
+    const db = databaseOf(c);
     await change(c, {
       what: 'Token',
       read: () => findToken(db, c.req.valid('param').id),
