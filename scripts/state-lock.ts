@@ -1,24 +1,33 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Failure, systemReason } from './terminal.ts';
 
 /** Kept for as long as the process runs: SQLite's lock is the one that ends with it, however it ends. */
 const held: DatabaseSync[] = [];
+
+const SQLITE_BUSY = 5;
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
 
 /**
  * Keeps a second service from a folder of data: two on one database get in each other's way.
  *
  * @returns whether the folder is now ours; false where another process has it
+ * @throws Failure where nobody could have it
  */
 export function lockState(folder: string): boolean {
-  mkdirSync(folder, { recursive: true });
-  const lock = new DatabaseSync(join(folder, 'licet.lock'), { timeout: 0 });
   try {
+    mkdirSync(folder, { recursive: true });
+    const lock = new DatabaseSync(join(folder, 'licet.lock'), { timeout: 0 });
     lock.exec('begin exclusive');
     held.push(lock);
     return true;
-  } catch {
-    lock.close();
-    return false;
+  } catch (error) {
+    if (isBusy(error)) return false;
+    throw new Failure(
+      `The folder ${folder} cannot be used: ${systemReason(error)}. ` +
+        'Choose another: npm start -- --persist-to DIR',
+    );
   }
 }

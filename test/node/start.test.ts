@@ -1,8 +1,17 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../scripts/root-token.ts';
+import { lockState } from '../../scripts/state-lock.ts';
 import {
   freePort,
   newFolder,
@@ -112,6 +121,29 @@ describe('npm start', () => {
     ).ended;
     expect(code).toBe(1);
     expect(output).toContain(`The data in ${folder} is in use by another Licet`);
+  });
+
+  it.each([
+    ['', 'file already exists'],
+    ['/data', 'not a directory'],
+  ])('says what is wrong with a folder that cannot be used', async (below, reason) => {
+    const file = join(folder, 'a-file');
+    writeFileSync(file, '');
+    const given = file + below;
+    const { code, output } = await watch(
+      npmStart('--persist-to', given, '--port', String(await freePort())),
+    ).ended;
+    expect(code).toBe(1);
+    expect(output).toContain(
+      `✗ The folder ${given} cannot be used: ${reason}. Choose another: npm start -- --persist-to DIR\n`,
+    );
+  });
+
+  it('does not take a damaged lock for another service', () => {
+    const damaged = join(folder, 'damaged');
+    mkdirSync(damaged);
+    writeFileSync(join(damaged, 'licet.lock'), 'x'.repeat(1_000));
+    expect(() => lockState(damaged)).toThrow('cannot be used: file is not a database.');
   });
 
   it('keeps nothing but the database, for its owner alone, and lets nobody run SQL', async () => {
