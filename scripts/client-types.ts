@@ -41,6 +41,7 @@ export interface Document {
 /** What narrows a value and has no place in a type, or is read beside it. */
 const HAS_NO_TYPE = new Set([
   'description',
+  'examples',
   'format',
   'pattern',
   'default',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import committed from '../../docs/openapi.json?raw';
 import { declaredRoutes, openApiDocument, templateOf } from '../../src/api/openapi/document';
 import { OPERATIONS } from '../../src/api/openapi/operations';
@@ -66,6 +67,25 @@ it('has an example for every parameter that has to be sent, and it fits', () => 
   expect(required.length).toBeGreaterThan(15);
   for (const { name, schema, example } of required) {
     expect(misfitsOf(example, schema), name).toEqual([]);
+  }
+});
+
+it('has an example for all that may be sent, which fits, and with which /docs fills no form', () => {
+  const optional = [
+    ...operations.flatMap(({ operation }) =>
+      operation.parameters.flatMap((parameter) =>
+        'name' in parameter && !parameter.required && parameter.name !== 'limit' ? [parameter] : [],
+      ),
+    ),
+    ...Object.values(document.components.parameters),
+  ];
+  expect(optional.length).toBeGreaterThan(40);
+  for (const { name, schema, example } of optional) {
+    const examples = z.array(z.unknown()).parse(schema.examples ?? []);
+    expect(example, name).toBeUndefined();
+    for (const each of examples) expect(misfitsOf(each, schema), name).toEqual([]);
+    // Where there are few values, the schema has them all.
+    if (!('$ref' in schema || 'const' in schema)) expect(examples, name).not.toEqual([]);
   }
 });
 

@@ -182,9 +182,12 @@ describe.skipIf(executablePath === '')('the page /docs in a browser', () => {
     }
   });
 
-  it('asks for a list with a limit', async () => {
-    const { sent, shown } = await execute(await tryOut(page, 'Licenses-listLicenses'));
-    expect(sent.url()).toBe(`${address}/api/v2/licenses?limit=100`);
+  it.each([
+    ['licenses', 'Licenses-listLicenses'],
+    ['requests', 'Requests-listRequests'],
+  ])('asks for a list of %s with a limit, and no filter', async (path, operation) => {
+    const { sent, shown } = await execute(await tryOut(page, operation));
+    expect(sent.url()).toBe(`${address}/api/v2/${path}?limit=100`);
     expect(shown).toMatch(/200.*x-total-count/s);
   });
 

@@ -90,6 +90,8 @@ describe('npm start', () => {
       .toMatchObject({
         route: '/api/v2/licenses/by-license-key/:licenseKey',
         status: 404,
+        // The runtime's own invention, as docs/operations.md says.
+        colo: expect.stringMatching(/^[A-Z]{3}$/),
       });
     expect(event()).not.toContain('KEY-IN-A-PATH');
     // wrangler's own line, of which docs/operations.md warns.

@@ -39,6 +39,7 @@ export const document = z
     components: z.object({
       schemas: z.record(z.string(), jsonSchema),
       responses: z.record(z.string(), response),
+      parameters: z.record(z.string(), named),
       headers: z.record(z.string(), z.object({ required: z.boolean().default(false) })),
     }),
   })

@@ -1,5 +1,10 @@
 import * as z from 'zod';
-import { createDocument, type ZodOpenApiObject, type ZodOpenApiOperationObject } from 'zod-openapi';
+import {
+  createDocument,
+  type oas32,
+  type ZodOpenApiObject,
+  type ZodOpenApiOperationObject,
+} from 'zod-openapi';
 import { version } from '../../../package.json';
 import { app } from '../../app';
 import { declaredIntents } from '../../auth/middleware';
@@ -137,11 +142,17 @@ function dropRangeOfIntegers(schema: { minimum?: number; maximum?: number }): vo
 }
 
 /**
- * The page `/docs` fills its forms with examples. So only what is required has one, and `limit`, because a
- * complete list may be more than a person wants; what the others look like their descriptions say.
+ * Says what a parameter looks like. The page `/docs` fills its forms with examples, but not with those of
+ * a schema: so these are for what need not be sent, except `limit`, because a complete list may be more
+ * than a person wants.
  */
-const exampleOf = ({ in: place, name }: { in: string; name: string }): unknown =>
-  place === 'path' || name === 'limit' ? PARAMETER_EXAMPLES[name] : undefined;
+function addExample(parameter: oas32.ParameterObject): void {
+  const { name, in: place, schema } = parameter;
+  const example = PARAMETER_EXAMPLES[name];
+  if (example === undefined) return;
+  if (place === 'path' || name === 'limit') parameter.example = example;
+  else if (typeof schema === 'object' && !('$ref' in schema)) schema.examples = [example];
+}
 
 /** Adds what fields and parameters mean, which one table says for all bodies that have them. */
 function describeParts({ components, paths = {} }: OpenApiDocument): void {
@@ -158,8 +169,7 @@ function describeParts({ components, paths = {} }: OpenApiDocument): void {
       for (const parameter of operation?.parameters ?? []) {
         if (!('name' in parameter)) continue;
         parameter.description = meaningOf(parameter.name, PARAMETERS);
-        const example = exampleOf(parameter);
-        if (example !== undefined) parameter.example = example;
+        addExample(parameter);
       }
     }
   }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ZodOpenApiResponseObject } from 'zod-openapi';
+import type { ZodOpenApiParameterObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { INTENTS } from '../../auth/intents';
 import { errorAnswer, refusal } from '../answers';
 import { BODIES, type BodyName } from './schemas';
@@ -80,8 +80,8 @@ export const headers = (...names: (keyof typeof HEADERS)[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 /**
- * What the client may send with a request, whatever it is for. These have no examples: the page `/docs`
- * fills its forms with them, and would send them with every request.
+ * What the client may send with a request, whatever it is for. Their examples are of their schemas:
+ * with others the page `/docs` would fill its forms, and send them with every request.
  */
 export const REQUEST_HEADERS = {
   IfMatch: {
@@ -89,14 +89,14 @@ export const REQUEST_HEADERS = {
     name: 'If-Match',
     description:
       'The `ETag` of the object as it was read, such as `"3"`: 412 if it has changed since.',
-    schema: { type: 'string' },
+    schema: { type: 'string', examples: ['"3"'] },
   },
   RequestId: {
     in: 'header',
     name: 'X-Request-Id',
     description:
       'Up to 64 letters, digits, `-`, `_` and `=`, such as `order-4711`; else the answer has a new one.',
-    schema: { type: 'string' },
+    schema: { type: 'string', examples: ['order-4711'] },
   },
   ServerTiming: {
     in: 'header',
@@ -104,7 +104,7 @@ export const REQUEST_HEADERS = {
     description: '`1` asks for `Server-Timing` in the answer.',
     schema: { type: 'string', const: '1' },
   },
-} as const;
+} satisfies Record<string, ZodOpenApiParameterObject>;
 
 export const requestHeaders = (...names: (keyof typeof REQUEST_HEADERS)[]) =>
   names.map((name) => ({ $ref: `#/components/parameters/${name}` }));

@@ -508,6 +508,8 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
 export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   id: 1,
   limit: 100,
+  after: 602,
+  q: 'guard',
   productId: 1,
   licenseKey: '7K2M-9QX4-B3TD-WJ8R-5HVN',
   email: 'ada@shop.example',
@@ -515,6 +517,11 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   platformId: '48213',
   customerId: 1,
   chatId: '280497242714931202',
+  ip: '192.0.2.10',
+  hwid: '1f0c3a5e-4b7d-4c1e-9a63-7d2f8e5b0c94',
+  valid: false,
+  from: '2026-11-20T18:00:00Z',
+  to: '2026-11-21',
 };
 
 /** What the schemas of paths and queries, where all is text, stand for. */
