@@ -1,7 +1,7 @@
 import type { Blacklist } from '../blacklists/blacklist';
 import { type Change, findUnpublished, findUnsettled, selectChanges, settle } from '../db/changes';
 import { type Database, openDatabase } from '../db/client';
-import type { LicenseSnapshot } from '../licenses/snapshot';
+import { type LicenseSnapshot, selectRevisions } from '../licenses/snapshot';
 import { logFailure } from '../log';
 import { type IdentifiedRequest, writeRequests } from '../requests/write';
 import { BoundedMap } from './bounded-map';
@@ -38,6 +38,14 @@ export interface Answered {
 
 /** With the queue that wrangler.toml has in comments. */
 export type Bindings = Env & { RECORDS?: Queue<readonly Answered[]> };
+
+/** What the database has of the licenses on which answers were based. */
+interface Truth {
+  news: readonly Change[];
+  found: readonly { id: number; revision: number }[];
+  /** Of those that it has no more. */
+  gone: readonly number[];
+}
 
 type Store = Pick<SnapshotStore<Snapshot>, 'outdate' | 'forget' | 'publish' | 'isPublished'>;
 
@@ -83,13 +91,13 @@ export class Edge {
       [blacklistKind.name, this.#blacklist],
     ]);
     const { RECORDS } = env;
-    this.records = new GroupWriter(
-      MAX_GROUP,
-      (group, afterAnswer) =>
+    this.records = new GroupWriter({
+      maxGroup: MAX_GROUP,
+      write: (group, afterAnswer) =>
         RECORDS ? this.#send(RECORDS, group, afterAnswer) : this.write(group, afterAnswer),
-      ({ row: { requestType, responseType } }) =>
-        console.error({ message: `A history record was lost: ${requestType}, ${responseType}` }),
-    );
+      onFailure: (error) => logFailure('History records were not written yet', error),
+      onLost: (count, error) => logFailure(`History records were lost: ${count}`, error),
+    });
     this.limits = {
       validations: new Limiter(env.VALIDATION_LIMITER),
       failedLookups: new Limiter(env.FAILED_LOOKUP_LIMITER),
@@ -125,25 +133,30 @@ export class Edge {
 
   /**
    * Writes records. The same round trip brings the news, and the revisions on which the answers
-   * should have been based: a copy that was not right is dropped, and the right one published.
+   * should have been based.
    */
   async write(group: readonly Answered[], afterAnswer: AfterAnswer): Promise<void> {
     const reading = this.feed.begin();
     const rows = group.map(({ row }) => row);
     const { news, counted, gone } = await writeRequests(this.db, rows, reading.from);
     this.feed.take(reading, news);
-    const licenses = new Map(counted.map((license) => [license.id, license]));
     for (const { id, totalRequests } of counted) {
       this.#totals.set(id, Math.max(this.#totals.get(id) ?? 0, totalRequests));
     }
+    this.#heal(group, { news, found: counted, gone }, afterAnswer);
+  }
+
+  /** Drops copies on which answers were based and that were not right, and publishes the right ones. */
+  #heal(group: readonly Answered[], { news, found, gone }: Truth, afterAnswer: AfterAnswer): void {
     if (this.feed.knowsLaterThan(news)) return;
+    const revisions = new Map(found.map(({ id, revision }) => [id, revision]));
     /** By key what is right; undefined where there is nothing any more. */
     const stale = new Map<string, number | undefined>();
     for (const { basis } of group) {
       if (!basis) continue;
-      const current = licenses.get(basis.id);
-      if (current ? current.revision !== basis.revision : gone.includes(basis.id)) {
-        stale.set(basis.key, current?.revision);
+      const revision = revisions.get(basis.id);
+      if (revision === undefined ? gone.includes(basis.id) : revision !== basis.revision) {
+        stale.set(basis.key, revision);
       }
     }
     for (const [key, revision] of [...stale].slice(0, MAX_PUBLISHED)) {
@@ -167,7 +180,26 @@ export class Edge {
       await this.write(group, afterAnswer);
       return;
     }
-    if (this.feed.isDue()) afterAnswer(this.catchUp(this.feed.begin(), false));
+    afterAnswer(this.#compare(group, afterAnswer));
+  }
+
+  /** What {@link write} tells, without writing: the queue's consumer has a memory of its own. */
+  async #compare(group: readonly Answered[], afterAnswer: AfterAnswer): Promise<void> {
+    const reading = this.feed.begin();
+    const ids = [...new Set(group.flatMap(({ basis }) => basis?.id ?? []))];
+    try {
+      const [found, news] = await inTime(
+        this.db.batch([selectRevisions(this.db, ids), selectChanges(this.db, reading.from)]),
+        DATABASE_PATIENCE_MS,
+      );
+      this.feed.take(reading, news);
+      const there = new Set(found.map(({ id }) => id));
+      const gone = ids.filter((id) => !there.has(id));
+      this.#heal(group, { news, found, gone }, afterAnswer);
+    } catch {
+      // What is in touch no more asks before it answers.
+      this.feed.miss(reading);
+    }
   }
 
   /**

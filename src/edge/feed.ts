@@ -7,9 +7,6 @@ import { type Change, MAX_CHANGES } from '../db/changes';
  */
 const IN_TOUCH_MS = 50_000;
 
-/** So old is the news at most in an isolate that is asked all the time. */
-const REFRESH_MS = 20_000;
-
 /**
  * After so long without word from the database an isolate begins anew: the log of changes keeps
  * what is published for longer than this (see SETTLING_MS in `db/changes.ts`), and not for ever.
@@ -65,11 +62,6 @@ export class ChangeFeed {
   /** Whether what is held outside of the database may be believed without asking it. */
   isInTouch(): boolean {
     return performance.now() - this.#readAt < IN_TOUCH_MS;
-  }
-
-  /** Whether it is time to ask the database, so that no answer has to wait for that. */
-  isDue(): boolean {
-    return performance.now() - this.#readAt > REFRESH_MS;
   }
 
   /**

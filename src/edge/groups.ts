@@ -1,183 +1,188 @@
-import { inTime } from './in-time';
+import { DATABASE_PATIENCE_MS, inTime } from './in-time';
 import type { AfterAnswer } from './visit';
 
 interface Waiting<Item> {
   item: Item;
-  /** When it is given up. */
-  overdueAt: number;
+  /** How large a group it may be part of, with others that have the same limit: half of one that failed. */
+  limit: number;
+  addedAt: number;
   /** Whether the request that brought it stays. */
   isKept: boolean;
   /** Written, or given up. */
   isDone: boolean;
 }
 
-/** So long an item is tried to be written. */
-const PATIENCE_MS = 25_000;
-/** So long after its answer a request may go on writing: the platform ends it after 30 seconds. */
-const MAX_LIFE_MS = 28_000;
-/** A write that takes longer has failed; where its request was cut off, another one takes it over. */
-const MAX_WRITE_MS = 7_000;
+/** A write under way. */
+interface Writing<Item> {
+  startedAt: number;
+  group: readonly Waiting<Item>[];
+}
+
+/**
+ * So long an item is tried to be written. Who stays does so for a second longer at most, and for the write
+ * that is under way then: the platform ends a request 30 seconds after its answer.
+ */
+const PATIENCE_MS = 23_000;
+/** A write that takes longer has failed; where its request was cut off, another one finds that out. */
+const MAX_WRITE_MS = DATABASE_PATIENCE_MS;
 /**
  * How often who waits looks whether its item is written, or has to be: the longer the write under way
  * takes, the less often.
  */
 const MIN_LOOK_MS = 20;
 const MAX_LOOK_MS = 250;
+/** With half as much again by chance: what fails alone does not keep up others for two seconds. */
 const FIRST_PAUSE_MS = 100;
-const MAX_PAUSE_MS = 2_000;
+const MAX_PAUSE_MS = 1_000;
 /** Writes begin no sooner than this after one another: in a flood larger groups cost less. */
 const MIN_INTERVAL_MS = 50;
-/** Halved so many times, a group is one item. */
-const MAX_FAILURES = 10;
 /** What is kept at most while nothing can be written: an isolate has 128 MB. */
 const MAX_WAITING = 10_000;
 /** So many of them are given up at once then. */
 const MAX_GIVEN_UP = 100;
-/** How often it is looked whether something waits for too long. */
-const OVERDUE_EVERY_MS = 250;
-/** So many requests stay for a group: one writes, and the others take over if it is cut off. */
+/** So many requests stay for the next group: one writes it, the others take over if it is cut off. */
 const KEEPERS = 4;
-/** However many stay, one more does after so long: who stays has to outlive what waits. */
+/** However many stay, one more does after so long: the newest one has to outlive what waits. */
 const KEEPER_EVERY_MS = 1_000;
 
 const wait = (milliseconds: number) => new Promise<void>((done) => setTimeout(done, milliseconds));
 
-/** Writes a group; `afterAnswer` keeps alive what is to be done once it is written. */
-type Write<Item> = (items: readonly Item[], afterAnswer: AfterAnswer) => Promise<void>;
+export interface GroupWriterOptions<Item> {
+  maxGroup: number;
+  /** Writes a group; `afterAnswer` keeps alive what is to be done once it is written. */
+  write: (items: readonly Item[], afterAnswer: AfterAnswer) => Promise<void>;
+  /** Is told when writes begin to fail. */
+  onFailure: (error: unknown) => void;
+  /** Is told how many items could not be written in time, or waited with too many others, and the last failure. */
+  onLost: (count: number, error: unknown) => void;
+}
 
 /**
  * Writes items in groups: those that arrive while a write is under way go together into the next. A few
  * of the requests that bring a group's items stay and write it; the others are free to end, which in a
- * flood saves much, unless writes fail. Who stays does so until its own item is written, and somebody
- * else stays for what waits, so that it is written or given up in time. A Worker must not await
- * what another request does: who waits has timers of its own. A group that fails is written again, in
- * halves, after a pause; the write must change nothing for what is written already, since its answer may
- * have been lost.
+ * flood saves much. Who stays does so until its own item is written; the newest of them until all are for
+ * which nobody else stays, and that outlives them, so that each is written or given up. A Worker must not await what another request does:
+ * who waits has timers of its own. A group that fails is written again, in halves, after a pause; the
+ * write must change nothing for what is written already, since its answer may have been lost.
  */
 export class GroupWriter<Item> {
-  readonly #write: Write<Item>;
-  readonly #maxGroup: number;
-  readonly #onLost: (item: Item) => void;
+  readonly #options: GroupWriterOptions<Item>;
   /** The oldest first, but for those of groups that have failed. */
   #waiting: Waiting<Item>[] = [];
-  /** How many that wait are kept. */
+  /** How many of them are kept. */
   #keepers = 0;
-  #lastKeeperAt = Number.NEGATIVE_INFINITY;
-  /** The write under way, and what it writes. */
-  #current: { startedAt: number; group: Waiting<Item>[] } | undefined;
+  /** Of those that stay or have stayed. */
+  #newestKeeper: Waiting<Item> | undefined;
+  #writing: Writing<Item> | undefined;
+  /** In a row, and the last of them. */
   #failures = 0;
+  #lastFailure: unknown = new Error('Too many wait');
   #pausedUntil = 0;
-  #lookedForOverdueAt = 0;
 
-  /** @param onLost is told of what could not be written for 25 seconds, or waited with too many others */
-  constructor(maxGroup: number, write: Write<Item>, onLost: (item: Item) => void) {
-    this.#maxGroup = maxGroup;
-    this.#write = write;
-    this.#onLost = onLost;
+  constructor(options: GroupWriterOptions<Item>) {
+    this.#options = options;
   }
 
   /**
-   * Resolves when an item is written or given up, or others see to it. Never rejects; to be kept alive
-   * by the request that brings it.
+   * Resolves when an item is written or given up, or others see to it: within 30 seconds. Never
+   * rejects; to be kept alive by the request that brings it.
    *
    * @param afterAnswer that request's
    */
   async add(item: Item, afterAnswer: AfterAnswer): Promise<void> {
     const now = performance.now();
-    this.#giveUpOverdue(now);
     if (this.#waiting.length >= MAX_WAITING) this.#giveUp(this.#waiting.slice(0, MAX_GIVEN_UP));
     const isKept = this.#needsKeeper(now);
-    const added = { item, overdueAt: now + PATIENCE_MS, isKept, isDone: false };
-    this.#waiting.push(added);
+    const limit = this.#options.maxGroup;
+    const own = { item, limit, addedAt: now, isKept, isDone: false };
+    this.#waiting.push(own);
     if (!isKept) return;
     this.#keepers++;
-    this.#lastKeeperAt = now;
-    const leaveAt = now + MAX_LIFE_MS;
-    for (let own: Waiting<Item> | undefined = added; own; own = this.#orphan()) {
-      await this.#seeWritten(own, leaveAt, afterAnswer);
-      if (performance.now() > leaveAt) return;
-    }
+    this.#newestKeeper = own;
+    await this.#stay(own, afterAnswer);
   }
 
   /** Who could write does, too: under load timers are late, and those who stay may have been cut off. */
   #needsKeeper(now: number): boolean {
-    return (
-      this.#keepers < KEEPERS ||
-      now - this.#lastKeeperAt > KEEPER_EVERY_MS ||
-      this.#failures > 0 ||
-      this.#isFree(now)
-    );
+    const newestAt = this.#newestKeeper?.addedAt ?? Number.NEGATIVE_INFINITY;
+    return this.#keepers < KEEPERS || now - newestAt > KEEPER_EVERY_MS || this.#isFree(now);
   }
 
-  /** What waits though nobody stays for it: a group was too large, or failed in part. */
-  #orphan(): Waiting<Item> | undefined {
-    return this.#keepers > 0 ? undefined : this.#waiting[0];
-  }
-
-  async #seeWritten(own: Waiting<Item>, leaveAt: number, afterAnswer: AfterAnswer): Promise<void> {
+  async #stay(own: Waiting<Item>, afterAnswer: AfterAnswer): Promise<void> {
     for (;;) {
       const now = performance.now();
-      this.#giveUpOverdue(now);
-      if (own.isDone || now > leaveAt) return;
+      this.#tidyUp(now);
+      if (own.isDone && !this.#isNeeded(own)) return;
       if (this.#isFree(now)) await this.#writeGroup(now, afterAnswer);
       else await wait(this.#nextLookMs(now));
     }
   }
 
+  /** Whether something waits, or is being written, for which nobody else may stay. */
+  #isNeeded(keeper: Waiting<Item>): boolean {
+    const isAllKept = this.#writing === undefined && this.#waiting.length === this.#keepers;
+    return keeper === this.#newestKeeper && !isAllKept;
+  }
+
   #nextLookMs(now: number): number {
-    const writingMs = now - (this.#current?.startedAt ?? now);
+    const writingMs = now - (this.#writing?.startedAt ?? now);
     const lookMs = Math.min(MAX_LOOK_MS, Math.max(MIN_LOOK_MS, writingMs / 4));
     return Math.max(lookMs, this.#pausedUntil - now);
   }
 
   #isFree(now: number): boolean {
-    if (now < this.#pausedUntil) return false;
-    if (this.#current === undefined) return true;
-    if (now - this.#current.startedAt <= MAX_WRITE_MS) return false;
-    this.#setWaiting([...this.#current.group, ...this.#waiting]);
-    this.#current = undefined;
-    this.#failures = Math.min(MAX_FAILURES, this.#failures + 1);
-    return true;
+    return now >= this.#pausedUntil && this.#writing === undefined;
   }
 
   async #writeGroup(startedAt: number, afterAnswer: AfterAnswer): Promise<void> {
-    const size = Math.max(1, Math.floor(this.#maxGroup / 2 ** this.#failures));
-    const group = this.#waiting.slice(0, size);
-    this.#setWaiting(this.#waiting.slice(size));
-    const own = { startedAt, group };
-    this.#current = own;
+    const limit = this.#waiting[0]?.limit ?? 0;
+    const alike = this.#waiting.filter((waiting) => waiting.limit === limit);
+    const group = new Set(alike.slice(0, limit));
+    this.#setWaiting(this.#waiting.filter((waiting) => !group.has(waiting)));
+    const own = { startedAt, group: [...group] };
+    this.#writing = own;
     try {
-      const items = group.map(({ item }) => item);
-      await inTime(this.#write(items, afterAnswer), MAX_WRITE_MS);
-      for (const waiting of group) waiting.isDone = true;
-      // Some wait once more where another one took this write over.
-      this.#setWaiting(this.#waiting);
-      // One by one: a group that was too large is not tried again at once.
-      this.#failures = Math.max(0, this.#failures - 1);
-      this.#pausedUntil = startedAt + MIN_INTERVAL_MS;
-    } catch {
-      const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
-      this.#pausedUntil = performance.now() + pauseMs * (1 + Math.random() / 2);
-      this.#failures = Math.min(MAX_FAILURES, this.#failures + 1);
-      // To the end, so that what cannot be written does not keep up the rest.
-      if (this.#current === own) this.#setWaiting([...this.#waiting, ...group]);
+      const items = own.group.map(({ item }) => item);
+      await inTime(this.#options.write(items, afterAnswer), MAX_WRITE_MS);
+      for (const waiting of own.group) waiting.isDone = true;
+      if (this.#writing === own) this.#succeed(own);
+    } catch (error) {
+      if (this.#writing === own) this.#fail(own, error);
     }
-    if (this.#current === own) this.#current = undefined;
   }
 
-  #giveUpOverdue(now: number): void {
-    if (now - this.#lookedForOverdueAt < OVERDUE_EVERY_MS) return;
-    this.#lookedForOverdueAt = now;
-    this.#giveUp(this.#waiting.filter(({ overdueAt }) => now > overdueAt));
+  #succeed({ startedAt }: Writing<Item>): void {
+    this.#writing = undefined;
+    this.#failures = 0;
+    this.#pausedUntil = startedAt + MIN_INTERVAL_MS;
+  }
+
+  #fail({ group }: Writing<Item>, error: unknown): void {
+    if (this.#failures === 0) this.#options.onFailure(error);
+    const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
+    this.#writing = undefined;
+    this.#failures++;
+    this.#lastFailure = error;
+    this.#pausedUntil = performance.now() + pauseMs * (1 + Math.random() / 2);
+    for (const waiting of group) waiting.limit = Math.ceil(group.length / 2);
+    // To the end, so that what cannot be written does not keep up the rest.
+    this.#setWaiting([...this.#waiting, ...group]);
+  }
+
+  /** Finds a write whose request was cut off, and gives up what is overdue. */
+  #tidyUp(now: number): void {
+    if (this.#writing && now - this.#writing.startedAt > MAX_WRITE_MS) {
+      for (const waiting of this.#writing.group) waiting.isKept = false;
+      this.#fail(this.#writing, new Error('The request was cut off'));
+    }
+    this.#giveUp(this.#waiting.filter(({ addedAt }) => now - addedAt > PATIENCE_MS));
   }
 
   #giveUp(lost: readonly Waiting<Item>[]): void {
     if (lost.length === 0) return;
-    for (const waiting of lost) {
-      waiting.isDone = true;
-      this.#onLost(waiting.item);
-    }
+    for (const waiting of lost) waiting.isDone = true;
     this.#setWaiting(this.#waiting);
+    this.#options.onLost(lost.length, this.#lastFailure);
   }
 
   #setWaiting(waiting: readonly Waiting<Item>[]): void {

@@ -1,4 +1,6 @@
+import type { Database } from '../db/client';
 import { licenses } from '../db/schema';
+import { isOneOf } from '../db/search';
 import type { LicenseState } from '../enums';
 import { boundValues } from './bindings';
 import { totalRequests } from './total';
@@ -32,3 +34,10 @@ export const snapshotColumns = {
   totalRequests,
   ...boundValues,
 };
+
+/** The revisions of licenses, of those that are there. */
+export const selectRevisions = (db: Database, ids: readonly number[]) =>
+  db
+    .select({ id: licenses.id, revision: licenses.revision })
+    .from(licenses)
+    .where(isOneOf(licenses.id, ids));

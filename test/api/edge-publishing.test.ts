@@ -13,6 +13,7 @@ import {
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
 import { isAllPublished, kvKeyOf, settleLog, sha256Hex } from '../support/published';
+import { queueTo } from '../support/queue';
 import { askFor, tidyUpAfterEach } from '../support/shop';
 import {
   newIsolateInTouch,
@@ -452,7 +453,16 @@ describe('two publishers at once', () => {
   });
 });
 
-describe('a database that is set back', () => {
+const WAYS = [
+  { way: 'directly', bindings: {} },
+  { way: 'through the queue', bindings: { RECORDS: queueTo({}) } },
+];
+
+describe.each(WAYS)('a database that is set back, with records that go $way,', ({ bindings }) => {
+  beforeEach(() => {
+    isolate = newWatchedIsolate(bindings);
+  });
+
   const TABLES = ['licenses', 'license_totals', 'bindings', 'tokens', 'blacklists', 'changes'];
 
   /** As Time Travel does: all rows are what they were, and the log of changes too. */
@@ -493,7 +503,8 @@ describe('a database that is set back', () => {
     const options =
       token === undefined ? {} : ({ version: 'v2', headers: { TOKEN: token } } as const);
     const statuses: number[] = [];
-    for (const each of [await newIsolateInTouch(), isolate, newWatchedIsolate()]) {
+    const isolates = [await newIsolateInTouch(bindings), isolate, newWatchedIsolate(bindings)];
+    for (const each of isolates) {
       await (await each.validate(body, options)).recorded;
       for (let time = 0; time < 2; time++) {
         const { status, recorded } = await each.validate(body, options);

@@ -32,6 +32,19 @@ const DELETED: Revoked = { license: 0, address: 0, how: 'delete' };
 const TOKEN: Revoked = { license: 0, address: 0, how: 'revoke' };
 const BLACKLIST: Revoked = { license: 0, address: 0, how: 'block' };
 
+/** What is deleted while it is read from a slow database, and asked for again and again. */
+const REVOKED_WHILE_READING: readonly Command[] = Array.from({ length: 10 }, () => DELETED).flatMap(
+  (license) => [
+    restoration(license, { pauseMs: 5_000, isolate: 0 }),
+    // By then the reader has slept, and has to ask the database.
+    validation(license, { pauseMs: 70_000, isolate: 1 }),
+    ...weatherAt(0, 'the database is slow', 8),
+    validation(license, { pauseMs: 0, isolate: 0 }),
+    revoke(license, { pauseMs: 0, isolate: 0 }),
+    ...Array.from({ length: 12 }, () => validation(license, { pauseMs: 50, isolate: 0 })),
+  ],
+);
+
 /** What is valid is revoked elsewhere, and tried again when no copy of it may be believed any more. */
 const REVOKED_ELSEWHERE: readonly Command[] = LICENSES.flatMap((license) => [
   restoration(license, { pauseMs: 2_000, isolate: 0 }),
@@ -143,7 +156,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'an older copy that takes the place of a newer one',
     broken: STALE,
-    seed: 29,
+    seed: 3,
+    commands: REVOKED_WHILE_READING,
     replacements: [
       {
         file: 'src/edge/store.ts',
@@ -155,15 +169,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a load that began before a change and is given to who came after it',
     broken: STALE,
-    commands: Array.from({ length: 10 }, () => DELETED).flatMap((license) => [
-      restoration(license, { pauseMs: 5_000, isolate: 0 }),
-      // By then the reader has slept, and has to ask the database.
-      validation(license, { pauseMs: 70_000, isolate: 1 }),
-      ...weatherAt(0, 'the database is slow', 8),
-      validation(license, { pauseMs: 0, isolate: 0 }),
-      revoke(license, { pauseMs: 0, isolate: 0 }),
-      ...Array.from({ length: 12 }, () => validation(license, { pauseMs: 50, isolate: 0 })),
-    ]),
+    commands: REVOKED_WHILE_READING,
     replacements: [
       {
         file: 'src/edge/store.ts',
@@ -336,7 +342,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/edge/groups.ts',
-        from: 'if (this.#current === own) this.#setWaiting([...this.#waiting, ...group]);',
+        from: 'this.#setWaiting([...this.#waiting, ...group]);',
         to: '',
       },
     ],

@@ -33,8 +33,8 @@ export interface WatchedIsolate extends Isolate {
 }
 
 /** One that has heard from the database a moment ago, and knows the blacklist. */
-export async function newIsolateInTouch(): Promise<WatchedIsolate> {
-  const isolate = newWatchedIsolate();
+export async function newIsolateInTouch(bindings: Partial<Bindings> = {}): Promise<WatchedIsolate> {
+  const isolate = newWatchedIsolate(bindings);
   await (await isolate.validate(askForUnknown())).recorded;
   isolate.reset();
   return isolate;
