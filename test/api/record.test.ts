@@ -1,7 +1,7 @@
 import { createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../src/db/client';
 import { type Bindings, edgeOf } from '../../src/edge/edge';
 import worker from '../../src/index';
@@ -31,6 +31,7 @@ import { type Fault, unreachable, withFaults } from '../support/faults';
 import { spyOnKv } from '../support/kv-spy';
 import { queueTo } from '../support/queue';
 import { ROOT_TOKEN } from '../support/root-token';
+import { tidyUpAfterEach } from '../support/shop';
 
 /** Records are written after the answer, exactly once, through faults of the database (decisions 1.6). */
 
@@ -47,10 +48,7 @@ beforeEach(() => {
   consoleLines = captureConsole();
 });
 
-afterEach(() => {
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
+tidyUpAfterEach();
 
 const isRecordWrite = (sql: string): boolean => sql.includes('insert into "requests"');
 const isClaim = (sql: string): boolean => sql.includes('insert into "bindings"');

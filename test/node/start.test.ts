@@ -251,7 +251,7 @@ describe('one service after the other, on the same data', () => {
 });
 
 describe('the root token', () => {
-  const file = join(newFolder(), SECRETS_FILE);
+  const file = join(folder, SECRETS_FILE);
 
   it('is made where there is none, readable by its owner alone, and then kept', () => {
     expect(ensureRootToken(file)).toBe(true);
