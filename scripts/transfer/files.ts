@@ -4,16 +4,7 @@ import { pipeline, Readable } from 'node:stream';
 import { parse } from 'csv-parse';
 import { Failure, misuse, note } from '../terminal.ts';
 import { CutOffError, findInJson } from './json.ts';
-import {
-  type Counts,
-  type Fields,
-  fieldsOf,
-  isKind,
-  KINDS,
-  type Kind,
-  NAMES,
-  type Source,
-} from './kinds.ts';
+import { type Counts, fieldsOf, isKind, KINDS, type Kind, NAMES, type Source } from './kinds.ts';
 
 /** Files of which one can import: JSON Lines, as an export writes them, JSON, and CSV. */
 
@@ -82,11 +73,12 @@ async function* readLines(file: string, isPartial: boolean): AsyncGenerator<stri
 
 const KIND_OF_NAME = new Map<string, Kind>(KINDS.map((kind) => [NAMES[kind], kind]));
 
-function parseObject(text: string): Fields {
+/** Undefined for what is no JSON. */
+function parseJson(text: string): unknown {
   try {
-    return fieldsOf(JSON.parse(text));
+    return JSON.parse(text);
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -95,7 +87,7 @@ const countsOf = (end: unknown): Counts =>
 
 /** What a line says: `{"license":{…}}`, or at the end `{"end":{"licenses":128,…}}`. */
 function pieceOf(text: string, where: string): Piece | undefined {
-  const [[name, item] = ['', undefined], ...others] = Object.entries(parseObject(text));
+  const [[name, item] = ['', undefined], ...others] = Object.entries(fieldsOf(parseJson(text)));
   const kind = KIND_OF_NAME.get(name);
   if (others.length > 0) return undefined;
   if (name === 'end') return { end: countsOf(item) };
@@ -104,17 +96,20 @@ function pieceOf(text: string, where: string): Piece | undefined {
 
 async function* readJsonLines({ file, isPartial }: FileOptions): AsyncGenerator<Piece> {
   let number = 0;
+  let last = '';
   let problem: string | undefined;
   for await (const line of readLines(file, isPartial)) {
     const where = `line ${++number}`;
-    const text = line.trim();
-    if (text === '') continue;
+    last = line.trim();
+    if (last === '') continue;
     if (problem) throw new Failure(problem);
-    const piece = pieceOf(text, where);
+    const piece = pieceOf(last, where);
     if (piece) yield piece;
     else problem = `${where} is not like {"license":{…}}`;
   }
-  // The last line may be cut off.
+  // Nothing comes behind it, not even a line feed.
+  const isCutOff = last !== '' && parseJson(last) === undefined;
+  if (problem && !isCutOff) throw new Failure(problem);
   if (problem && !isPartial) throw new CutOffError(problem);
 }
 
@@ -248,7 +243,9 @@ export async function fileSource(options: FileOptions): Promise<Source> {
       `${file} has nothing to import: see docs/import.md for what it may look like.`,
     );
   }
-  if (reader === readJsonLines && !isPartial) checkEnd(file, counts, end);
+  const problem = reader === readJsonLines ? problemAtEnd(counts, end) : undefined;
+  if (problem && !isPartial) throw new Failure(`${file} has ${problem}. ${TAKE}`);
+  if (problem) note(`${file} has ${problem}. What is there is taken.`);
   if (reader === readCsv && lastByteOf(file) !== LINE_FEED) {
     note(`${file} does not end with a line end: if it was cut off, its last row is not whole.`);
   }
@@ -275,13 +272,9 @@ export async function fileSource(options: FileOptions): Promise<Source> {
   };
 }
 
-function checkEnd(file: string, counts: Counts, end: Counts | undefined): void {
-  if (!end) {
-    throw new Failure(`${file} has no last line that counts: it is cut off, or no export. ${TAKE}`);
-  }
+/** What is wrong with the number of lines of an export; undefined where nothing is. */
+function problemAtEnd(counts: Counts, end: Counts | undefined): string | undefined {
+  if (!end) return 'no last line that counts: it is cut off, or no export';
   const wrong = KINDS.find((kind) => (counts[kind] ?? 0) !== (end[kind] ?? 0));
-  if (wrong) {
-    const counted = `${counts[wrong] ?? 0} ${wrong}, and its last line says ${end[wrong] ?? 0}`;
-    throw new Failure(`${file} has ${counted}. ${TAKE}`);
-  }
+  return wrong && `${counts[wrong] ?? 0} ${wrong}, and its last line says ${end[wrong] ?? 0}`;
 }

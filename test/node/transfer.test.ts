@@ -811,6 +811,8 @@ describe('a command that is wrong, or has nothing good to import', () => {
     'behind.jsonl': `{"end":{}}\n${good}`,
     'half.jsonl': `${good}{"licen`,
     'middle.jsonl': `${good}{"licen\n${good}{"end":{"products":2}}\n`,
+    'last.jsonl': `${good}{"licen\n`,
+    'misnamed.jsonl': `${good}{"licence":{}}`,
     'other.jsonl': `${product}\n{"end":{}}\n`,
     'long.jsonl': `{"product":"${'x'.repeat(2_000_000)}"}`,
     'cut.json': `{"products":[${product}`,
@@ -833,6 +835,13 @@ describe('a command that is wrong, or has nothing good to import', () => {
     ['behind.jsonl', undefined, false, 'something comes behind its last line'],
     ['half.jsonl', undefined, false, 'line 2 is not like {"license":{…}}'],
     ['middle.jsonl', undefined, true, 'line 2 is not like'],
+    ['last.jsonl', undefined, true, 'line 2 is not like {"license":{…}}. Nothing was imported.'],
+    [
+      'misnamed.jsonl',
+      undefined,
+      true,
+      'line 2 is not like {"license":{…}}. Nothing was imported.',
+    ],
     ['other.jsonl', undefined, false, 'line 1 is not like'],
     ['long.jsonl', undefined, false, 'a line is over 1 MiB'],
     ['half.jsonl', undefined, false, 'Nothing was imported. --partial takes what is there.'],
@@ -1045,7 +1054,11 @@ describe('a command that is wrong, or has nothing good to import', () => {
   it('takes of a file that is cut off what is there, with --partial', async () => {
     const before = await totals();
     write('half.jsonl', files['half.jsonl'] ?? '');
-    expect((await imports([at('half.jsonl'), '--partial', '--dry-run'])).code).toBe(0);
+    const tried = await imports([at('half.jsonl'), '--partial', '--dry-run']);
+    expect(tried.code).toBe(0);
+    expect(tried.output).toContain(
+      'half.jsonl has no last line that counts: it is cut off, or no export. What is there is taken.\n',
+    );
     expect(await totals()).toEqual(before);
     expect((await imports([at('half.jsonl'), '--partial'])).code).toBe(0);
     expect(Number((await totals()).products)).toBe(Number(before.products) + 1);
