@@ -535,7 +535,7 @@ describe('as a process of its own', () => {
   });
 
   /** A wrangler for an account that has all already, as the real one prints it. */
-  function wranglerThat(deploys: string): string {
+  function wranglerThat(deploys: string, listsMigrations = ':'): string {
     const programs = join(folder, 'bin');
     mkdirSync(programs);
     writeFileSync(
@@ -546,6 +546,7 @@ describe('as a process of its own', () => {
         secret*) echo '[{"name":"ROOT_TOKEN"}]' ;;
         'd1 list'*) echo '[{"name":"licet","uuid":"x"}]' ;;
         'kv namespace list') echo '[{"title":"licet-snapshots","id":"x"}]' ;;
+        'd1 migrations list'*) ${listsMigrations} ;;
         deploy*) ${deploys} ;;
       esac`,
       { mode: 0o755 },
@@ -574,23 +575,29 @@ describe('as a process of its own', () => {
   });
 
   it.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const)('stops at %s with wrangler, and leaves no file behind', async (signal, status) => {
-    mkdirSync(join(folder, 'temporary'));
-    vi.stubEnv('TMPDIR', join(folder, 'temporary'));
-    const programs = wranglerThat('touch begun; exec sleep 20');
-    const { code, output } = await npmRunDeploy([], programs, async (child) => {
-      await expect.poll(() => existsSync(join(folder, 'begun')), { timeout: 10_000 }).toBe(true);
-      expect(readdirSync(folder)).toContain('wrangler.deploy.json');
-      child.kill(signal);
-    });
-    expect(output).toContain('✗ Stopped. Run it again: it does the rest.\n');
-    expect(code).toBe(status);
-    expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
-    expect(readdirSync(join(folder, 'temporary'))).toEqual([]);
-  });
+    ['SIGINT', 130, 'deploy'],
+    ['SIGTERM', 143, 'd1 migrations list'],
+    ['SIGHUP', 129, 'deploy'],
+  ] as const)(
+    'stops at %s with wrangler, and leaves no file behind',
+    async (signal, status, at) => {
+      mkdirSync(join(folder, 'temporary'));
+      vi.stubEnv('TMPDIR', join(folder, 'temporary'));
+      const has = (file: string) => () => existsSync(join(folder, file));
+      const waits = "trap 'kill $!; touch ended; exit' TERM; sleep 20 & touch begun; wait";
+      const programs = at === 'deploy' ? wranglerThat(waits) : wranglerThat(':', waits);
+      const { code, output } = await npmRunDeploy([], programs, async (child) => {
+        await expect.poll(has('begun'), { timeout: 10_000 }).toBe(true);
+        expect(readdirSync(folder)).toContain('wrangler.deploy.json');
+        child.kill(signal);
+      });
+      await expect.poll(has('ended'), { timeout: 2_000 }).toBe(true);
+      expect(output).toContain('✗ Stopped. Run it again: it does the rest.\n');
+      expect(code).toBe(status);
+      expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
+      expect(readdirSync(join(folder, 'temporary'))).toEqual([]);
+    },
+  );
 
   it('ends with a sentence where wrangler has reported nothing', async () => {
     const { code, output } = await npmRunDeploy([], wranglerThat('true'));
