@@ -6,6 +6,7 @@ import {
   LicetError,
   type ListRequestsQuery,
 } from '../../packages/client/src/index.ts';
+import { toTimestamp } from '../../src/time.ts';
 import { type Column, examples, statusStyle, timeText } from './output.ts';
 import { idArgument, integerFrom, momentOf, type OpenSession, type Session } from './session.ts';
 
@@ -50,17 +51,18 @@ const UNITS_MS: Record<string, number> = {
   d: 24 * 60 * 60_000,
 };
 
-/** A timestamp, from how long ago it was; a date is left to the service, which says what is none. */
-function momentArgument(text: string): string {
-  if (/^\d{4}-\d\d-\d\d/.test(text)) return text;
+/** A timestamp, from one or from how long ago it was. */
+function sinceArgument(text: string): string {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  const moment = new Date(Date.now() - Number(count) * (UNITS_MS[unit] ?? 0));
-  if (Number.isNaN(moment.valueOf())) {
+  const agoMs = Number(count) * (UNITS_MS[unit] ?? 0);
+  // No record is older than 1970.
+  const moment = count === undefined ? momentOf(text) : Math.max(0, Date.now() - agoMs);
+  if (moment === undefined) {
     throw new InvalidArgumentError(
       'It must be a time ago such as 90s, 30m, 2h or 7d, or a date such as 2030-01-31.',
     );
   }
-  return moment.toISOString();
+  return toTimestamp(moment);
 }
 
 interface Filter extends ListRequestsQuery {
@@ -118,8 +120,7 @@ export class Follower {
   async look(signal: AbortSignal): Promise<LicenseRequest[]> {
     const isLong = this.#looks++ % LOOKS_PER_LONG_ONE === 0;
     const start = this.#newest - (isLong ? LONG_OVERLAP_MS : OVERLAP_MS);
-    const { from } = this.#filter;
-    const later = Math.max(start, from === undefined ? start : momentOf(from));
+    const later = Math.max(start, momentOf(this.#filter.from ?? '') ?? start);
     const filter = Number.isFinite(later)
       ? { ...this.#filter, from: new Date(later).toISOString() }
       : this.#filter;
@@ -170,7 +171,7 @@ export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void 
     .option('--hwid <hwid>', 'only this hardware ID')
     .option('--product <id>', 'only this product', idArgument)
     .option('--refused', 'only what was refused')
-    .option('--since <when>', 'only since then: 90s, 30m, 2h or 7d ago, or a date', momentArgument)
+    .option('--since <when>', 'only since then: 90s, 30m, 2h or 7d ago, or a date', sinceArgument)
     .option(
       '--limit <n>',
       `the newest n (${DEFAULT_SHOWN}; with --since ${DEFAULT_SHOWN_SINCE})`,

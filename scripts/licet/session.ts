@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { Licet, LicetError } from '../../packages/client/src/index.ts';
+import { timestamp } from '../../src/time.ts';
 import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { Failure, misuse } from '../terminal.ts';
 import { Output } from './output.ts';
@@ -128,15 +129,17 @@ const EXPIRES =
 /** The option of what may expire, as `option()` takes it. */
 export const EXPIRES_OPTION = ['--expires <date>', EXPIRES, comingMoment] as const;
 
-/** Milliseconds since 1970 of a date or time; without an offset it is UTC, as the service has it. */
-export function momentOf(text: string): number {
-  const hasOffset = !text.includes('T') || /(Z|[+-]\d\d:?\d\d)$/i.test(text);
-  return Date.parse(hasOffset ? text : `${text}Z`);
-}
+/** Milliseconds since 1970 of a date or time, as the service reads it; undefined where it is none. */
+export const momentOf = (text: string): number | undefined => timestamp.safeParse(text).data;
 
-/** Text that is no moment at all is left to the service, which says so. */
 function comingMoment(text: string): string {
-  if (momentOf(text) <= Date.now()) {
+  const moment = momentOf(text);
+  if (moment === undefined) {
+    throw new InvalidArgumentError(
+      'It must be a date such as 2030-01-31, or a time such as 2030-01-31T12:00:00Z.',
+    );
+  }
+  if (moment <= Date.now()) {
     throw new InvalidArgumentError('It is over: a date alone is its first moment, in UTC.');
   }
   return text;
