@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { Unstable_RawConfig } from 'wrangler';
 import * as z from 'zod';
-import { ensureRootToken, readRootToken } from './root-token.ts';
+import { addLine, ensureRootToken, readRootToken, readSecrets } from './root-token.ts';
 import { done, type Ended, Failure } from './terminal.ts';
 
 /** The steps of `npm run deploy`, each of which does what is missing and says so. */
@@ -387,6 +387,20 @@ async function provideResources(
   return complete(settings, worker, databaseIds, namespaceIds);
 }
 
+/** What the file of a root token says of the account that it is for: a comment is no secret. */
+const purpose = (accountId: string): string => `# account ${accountId}`;
+
+/** Whether the file has the root token of a deployment to this account, finished or not. */
+function hasBegun(tokenPath: string, accountId: string): boolean {
+  const lines = readSecrets(tokenPath).split(/\r?\n/);
+  return readRootToken(tokenPath) !== undefined && lines.includes(purpose(accountId));
+}
+
+function begin(tokenPath: string, accountId: string): void {
+  ensureRootToken(tokenPath);
+  if (!hasBegun(tokenPath, accountId)) addLine(tokenPath, purpose(accountId));
+}
+
 /**
  * Brings what `wrangler.toml` describes into the account: what the Worker needs, then the schema, then
  * the code with its secret; and looks whether programs get on with it. Safe to run again, also where it
@@ -440,9 +454,9 @@ async function bring(
   }
   const tokenFile = secrets?.includes('ROOT_TOKEN') ? undefined : `.root-token.${worker}`;
   const tokenPath = tokenFile && join(folder, tokenFile);
-  // Where a first deployment has failed half-way, the token is there and the database its own.
-  const isBegun = tokenPath !== undefined && readRootToken(tokenPath) !== undefined;
   const foundId = database.database_id ? undefined : databases.get(name);
+  // Where a first deployment has failed half-way, the database is its own.
+  const isBegun = tokenPath !== undefined && hasBegun(tokenPath, account.id);
   if (secrets === undefined && foundId !== undefined && !isBegun) {
     throw new Failure(
       `There is a database ${name} and no Worker ${worker}. Nothing was changed. Is the database ` +
@@ -460,7 +474,7 @@ async function bring(
   }
 
   // Files come before all that is made in the account: the next run knows it for its own by the token.
-  if (tokenPath !== undefined) ensureRootToken(tokenPath);
+  if (tokenPath !== undefined) begin(tokenPath, account.id);
   const addresses = await withFiles(folder, async (files) => {
     const config = ['--config', files.settings];
     const completed = await provideResources(wrangler, settings, worker, found, isDryRun);

@@ -12,8 +12,12 @@ const MIN_LENGTH = 32;
 export const isLocal = ({ hostname }: URL): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 
-/** What a secrets file holds; nothing where there is none. */
-function readSecrets(file: string): string {
+/**
+ * What a secrets file holds; nothing where there is none.
+ *
+ * @throws Failure where it cannot be read
+ */
+export function readSecrets(file: string): string {
   try {
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
   } catch (error) {
@@ -28,6 +32,13 @@ function readSecrets(file: string): string {
  */
 export const readRootToken = (file = SECRETS_FILE): string | undefined =>
   parseEnv(readSecrets(file)).ROOT_TOKEN || undefined;
+
+/** Adds a line to a secrets file, which is for its owner alone. */
+export function addLine(file: string, line: string): void {
+  const before = readSecrets(file);
+  const separator = before === '' || before.endsWith('\n') ? '' : '\n';
+  appendFileSync(file, `${separator}${line}\n`, { mode: 0o600 });
+}
 
 /**
  * Makes a random root token where the secrets file has none.
@@ -44,9 +55,6 @@ export function ensureRootToken(file = SECRETS_FILE): boolean {
         'Remove the line and start again: a new one is made.',
     );
   }
-  const before = readSecrets(file);
-  const separator = before === '' || before.endsWith('\n') ? '' : '\n';
-  const line = `ROOT_TOKEN=${randomBytes(32).toString('hex')}\n`;
-  appendFileSync(file, separator + line, { mode: 0o600 });
+  addLine(file, `ROOT_TOKEN=${randomBytes(32).toString('hex')}`);
   return true;
 }

@@ -145,7 +145,10 @@ it('takes the root token that a person has put into its file, if it is long enou
   writeFileSync(tokenFile(), 'ROOT_TOKEN=short\n');
   expect(await failureOf(run())).toContain('fewer than 32 characters');
   expect(account.calls).not.toContain('deploy');
-  writeFileSync(tokenFile(), `ROOT_TOKEN=${'e'.repeat(40)}\n`);
+  writeFileSync(tokenFile(), `ROOT_TOKEN=${'e'.repeat(40)}`);
+  account.failure = { command: 'kv namespace create', isLate: false };
+  await failureOf(run());
+  account.failure = undefined;
   await run();
   expect(account.worker?.secrets).toEqual({ ROOT_TOKEN: 'e'.repeat(40) });
 });
@@ -386,6 +389,25 @@ describe('a database of that name, and no such Worker', () => {
     expect(readdirSync(folder)).not.toContain('.root-token.shop');
   });
 
+  it("is another service's, where a deployment to another account failed half-way", async () => {
+    account.failure = { command: 'd1 create', isLate: false };
+    account.databases = [];
+    await failureOf(run());
+    account = new FakeWrangler();
+    account.accounts = [{ id: 'a2', name: 'Other' }];
+    account.databases = ['licet'];
+    expect(await failureOf(run())).toContain('There is a database licet and no Worker shop.');
+    expect(account.calls).toEqual(LOOKS);
+
+    account.databases = [];
+    account.failure = { command: 'kv namespace create', isLate: false };
+    await failureOf(run());
+    account.failure = undefined;
+    expect(await run()).toMatchObject({ isWell: true });
+    const secrets = { ROOT_TOKEN: readRootToken(join(folder, '.root-token.shop')) };
+    expect(account.worker?.secrets).toEqual(secrets);
+  });
+
   it('is taken where it is named by its id', async () => {
     const settings = readFileSync(join(folder, 'wrangler.toml'), 'utf8');
     configure(settings.replace('migrations_dir', 'database_id = "id-of-licet"\nmigrations_dir'));
@@ -520,6 +542,8 @@ describe('as a process of its own', () => {
       { type: 'secret_text', name: 'ROOT_TOKEN', text: token },
     ].map((binding) => expect.objectContaining(binding));
     expect(cloudflare.worker?.bindings).toEqual(expect.arrayContaining(bound));
+    const secrets = cloudflare.worker?.bindings.filter(({ type }) => type === 'secret_text');
+    expect(secrets).toHaveLength(1);
     expect(changes.findIndex((change) => change.endsWith('/import'))).toBeLessThan(
       changes.indexOf('PUT /workers/scripts/licet'),
     );
@@ -534,20 +558,20 @@ describe('as a process of its own', () => {
     ]);
   });
 
-  /** A wrangler for an account that has all already, as the real one prints it. */
-  function wranglerThat(deploys: string, listsMigrations = ':'): string {
+  /** A wrangler for an account that has all already, as the real one prints it, but for some commands. */
+  function wranglerThat(does: Record<string, string>): string {
     const programs = join(folder, 'bin');
     mkdirSync(programs);
+    const cases = Object.entries(does).map(([command, script]) => `'${command}'*) ${script} ;;`);
     writeFileSync(
       join(programs, 'wrangler'),
       `#!/bin/sh
       case "$*" in
+        ${cases.join('\n')}
         whoami*) echo '{"loggedIn":true,"accounts":[{"id":"a1","name":"Shop"}]}' ;;
         secret*) echo '[{"name":"ROOT_TOKEN"}]' ;;
         'd1 list'*) echo '[{"name":"licet","uuid":"x"}]' ;;
         'kv namespace list') echo '[{"title":"licet-snapshots","id":"x"}]' ;;
-        'd1 migrations list'*) ${listsMigrations} ;;
-        deploy*) ${deploys} ;;
       esac`,
       { mode: 0o755 },
     );
@@ -557,7 +581,9 @@ describe('as a process of its own', () => {
   it('ends with 1 where programs would not get in', async () => {
     isWell = false;
     const report = `{"type":"deploy","version_id":"v","targets":["localhost:${port}/*"]}`;
-    const programs = wranglerThat(`echo '${report}' > "$WRANGLER_OUTPUT_FILE_PATH"`);
+    const programs = wranglerThat({
+      deploy: `echo '${report}' > "$WRANGLER_OUTPUT_FILE_PATH"`,
+    });
     const { code, output } = await npmRunDeploy([], programs);
     expect(output).toContain('It is deployed, but some programs would not get in');
     expect(code).toBe(1);
@@ -565,7 +591,9 @@ describe('as a process of its own', () => {
 
   it('goes on to its end where nobody reads what it prints', async () => {
     const report = `{"type":"deploy","version_id":"v","targets":["localhost:${port}/*"]}`;
-    const programs = wranglerThat(`echo '${report}' > "$WRANGLER_OUTPUT_FILE_PATH"`);
+    const programs = wranglerThat({
+      deploy: `echo '${report}' > "$WRANGLER_OUTPUT_FILE_PATH"`,
+    });
     const { code, output } = await npmRunDeploy([], programs, (child) =>
       child.stdout?.once('data', () => child.stdout?.destroy()),
     );
@@ -585,7 +613,7 @@ describe('as a process of its own', () => {
       vi.stubEnv('TMPDIR', join(folder, 'temporary'));
       const has = (file: string) => () => existsSync(join(folder, file));
       const waits = "trap 'kill $!; touch ended; exit' TERM; sleep 20 & touch begun; wait";
-      const programs = at === 'deploy' ? wranglerThat(waits) : wranglerThat(':', waits);
+      const programs = wranglerThat({ [at]: waits });
       const { code, output } = await npmRunDeploy([], programs, async (child) => {
         await expect.poll(has('begun'), { timeout: 10_000 }).toBe(true);
         expect(readdirSync(folder)).toContain('wrangler.deploy.json');
@@ -600,7 +628,7 @@ describe('as a process of its own', () => {
   );
 
   it('ends with a sentence where wrangler has reported nothing', async () => {
-    const { code, output } = await npmRunDeploy([], wranglerThat('true'));
+    const { code, output } = await npmRunDeploy([], wranglerThat({}));
     expect(output).toMatch(/✗ wrangler deploy has not answered.*\n\nnothing\n$/);
     expect(code).toBe(1);
   });
