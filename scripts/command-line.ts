@@ -1,4 +1,4 @@
-import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { type CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { takenByNpm } from './npm-options.ts';
 import { fail, WRONG_USAGE } from './terminal.ts';
 
@@ -8,10 +8,10 @@ import { fail, WRONG_USAGE } from './terminal.ts';
 export const serviceOption = <Flags extends string>(flags: Flags, description: string) =>
   new Option(flags, description).env('LICET_URL').default('http://localhost:8787');
 
-/** The names of the options of a command and of those below it, without the dashes. */
-export const optionsOf = (command: CommandUnknownOpts): string[] => [
-  ...command.options.flatMap(({ long }) => long?.slice(2) ?? []),
-  ...command.commands.flatMap(optionsOf),
+/** A command and all below it. */
+const allOf = (command: CommandUnknownOpts): CommandUnknownOpts[] => [
+  command,
+  ...command.commands.flatMap(allOf),
 ];
 
 /** What commander says, as a sentence: `error: unknown option '--al'\n(Did you mean --all?)` */
@@ -30,14 +30,24 @@ export function endMisused(message: string): never {
   return fail(`${message} ${ADVICE}`, WRONG_USAGE);
 }
 
-/** Reads the command line into a command; where that cannot be, or help is asked for, it is all that happens. */
-export function readCommandLine(command: CommandUnknownOpts): void {
-  const taken = takenByNpm(optionsOf(command));
+function end({ exitCode, code, message }: CommanderError): never {
+  if (exitCode === 0) process.exit();
+  // Where a command is missing, help is shown in the place of a message.
+  if (code === 'commander.help') process.exit(WRONG_USAGE);
+  return endMisused(sentenceOf(message));
+}
+
+/**
+ * Reads the command line into a command, and does what it asks for; where that cannot be, or help is
+ * asked for, it is all that happens.
+ */
+export async function readCommandLine(command: CommandUnknownOpts): Promise<void> {
+  const commands = allOf(command);
+  const options = commands.flatMap(({ options }) => options);
+  const taken = takenByNpm(options.flatMap(({ long }) => long?.slice(2) ?? []));
   if (taken !== undefined) fail(taken, WRONG_USAGE);
-  command
-    .configureOutput({ outputError: () => undefined })
-    .exitOverride(({ exitCode, message }) =>
-      exitCode === 0 ? process.exit() : endMisused(sentenceOf(message)),
-    )
-    .parse();
+  for (const each of commands) {
+    each.configureOutput({ outputError: () => undefined }).exitOverride(end);
+  }
+  await command.parseAsync();
 }

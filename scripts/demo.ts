@@ -18,7 +18,7 @@ const program = new Command('npm run demo --')
   .option('--token <token>', `a token with ALL_READ_WRITE; else ROOT_TOKEN in ${SECRETS_FILE}`);
 
 guardOutput('go on');
-readCommandLine(program);
+await readCommandLine(program);
 const { url, token: given } = program.opts();
 const baseUrl = (url.includes('://') ? url : `http://${url}`).replace(/\/+$/, '');
 const token =

@@ -52,7 +52,7 @@ function welcome({ addresses, tokenFile }: Deployed): void {
 }
 
 guardOutput('go on');
-readCommandLine(program);
+await readCommandLine(program);
 const { dryRun = false } = program.opts();
 const tools = {
   wrangler: (args: readonly string[], variables?: NodeJS.ProcessEnv) =>

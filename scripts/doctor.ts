@@ -337,7 +337,7 @@ function addressesOf(text: string): URL[] {
 }
 
 guardOutput('go on');
-readCommandLine(program);
+await readCommandLine(program);
 const { timeout } = program.opts();
 const [text] = program.processedArgs;
 const timeoutMs = Number(timeout) * 1000;

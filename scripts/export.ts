@@ -26,7 +26,7 @@ const program = new Command('npm run export --')
   .addHelpText('after', '\nExit status: 0 all is well, 1 it failed, 2 the command is wrong.');
 
 async function run(): Promise<void> {
-  readCommandLine(program);
+  await readCommandLine(program);
   const [file, ...others] = program.args;
   const { from, token } = program.opts();
   if (file === undefined || others.length > 0) throw misuse('Give one FILE, such as shop.jsonl.');

@@ -91,7 +91,7 @@ function findOrigin(): Origin {
 let hasBegun = false;
 
 async function run(): Promise<void> {
-  readCommandLine(program);
+  await readCommandLine(program);
   const { to, report: reportName, dryRun = false, partial } = program.opts();
   const url = serviceUrl(to, '--to, or LICET_URL,');
   const target = new Service(url, ownToken(url));

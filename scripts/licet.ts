@@ -1,16 +1,15 @@
 import { styleText } from 'node:util';
-import { Command, CommanderError } from '@commander-js/extra-typings';
+import { Command } from '@commander-js/extra-typings';
 import { LicetError } from '../packages/client/src/index.ts';
-import { optionsOf, serviceOption } from './command-line.ts';
+import { readCommandLine, serviceOption } from './command-line.ts';
 import { addBlacklist } from './licet/blacklist.ts';
 import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
 import { addProducts } from './licet/products.ts';
 import { openSession, type Session } from './licet/session.ts';
 import { addTokens } from './licet/tokens.ts';
-import { takenByNpm } from './npm-options.ts';
 import { isLocal } from './root-token.ts';
-import { Failure, guardOutput, misuse, WRONG_USAGE } from './terminal.ts';
+import { Failure, guardOutput } from './terminal.ts';
 import { visible } from './visible.ts';
 
 /** `npm run licet`: what administrators do every day, without curl. */
@@ -41,9 +40,7 @@ const program = new Command('npm run licet --')
   .option('--token-file <file>', 'a file with an API token and nothing else')
   .option('--json', 'for programs: each object is a line of JSON')
   .addHelpText('after', HELP)
-  .configureHelp({ showGlobalOptions: true })
-  .showHelpAfterError('Add --help to see what it takes.')
-  .exitOverride();
+  .configureHelp({ showGlobalOptions: true });
 
 let session: Session | undefined;
 function open(): Session {
@@ -85,14 +82,9 @@ function tell(message: string, status: number): void {
 
 guardOutput('end');
 try {
-  const taken = takenByNpm(optionsOf(program));
-  if (taken !== undefined) throw misuse(taken);
-  await program.parseAsync();
+  await readCommandLine(program);
 } catch (error) {
-  if (error instanceof CommanderError) {
-    // What is wrong is told already; of help that was asked for nothing is.
-    process.exitCode = error.exitCode === 0 ? 0 : WRONG_USAGE;
-  } else if (error instanceof Failure) {
+  if (error instanceof Failure) {
     tell(error.message, error.status);
   } else if (error instanceof LicetError) {
     tell(explain(error), FAILED);

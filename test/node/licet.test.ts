@@ -622,20 +622,31 @@ describe('what goes wrong is told in plain words', () => {
     ],
     ['no file', {}, ['--token-file', 'none', 'tokens', 'list'], 2, '✗ The token file cannot be'],
     ['no URL', {}, ['--url', 'shop', 'tokens', 'list'], 2, '✗ "shop" is no URL: give one such as'],
-    ['a key that is none', {}, ['licenses', 'show', '..'], 2, 'It must be a key or an id.'],
-    ['an empty key', {}, ['licenses', 'free', ''], 2, 'It must be a key or an id.'],
     ['a text that is no key', {}, ['licenses', 'find', '..'], 0, 'No license found.'],
-    ['no such command', {}, ['license'], 2, "unknown command 'license'\n(Did you mean licenses?)"],
-    ['nothing', {}, ['licenses'], 2, 'Usage: npm run licet -- licenses'],
-    ['no product', {}, ['licenses', 'create'], 2, "required option '--product <id>'"],
-    ['no number', {}, ['tokens', 'revoke', 'x'], 2, 'It must be an integer from 1 on.'],
-    ['no intent', {}, ['tokens', 'create', 'A', 'READ'], 2, 'Allowed choices are PRODUCTS_READ,'],
-    ['no time', {}, ['history', '--since', 'yesterday'], 2, 'It must be a time ago such as 90s,'],
-    ['an unknown option', {}, ['history', '--refuse'], 2, '(Did you mean --refused?)'],
+    ['half a command', {}, ['licenses'], 2, 'Usage: npm run licet -- licenses'],
+    ['no command', {}, [], 2, 'Usage: npm run licet -- [options] [command]'],
   ])('%s', async (_what, env, args, code, message) => {
     const end = await runWith(env, ...args);
     expect(end).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
-    expect(end.stderr).not.toMatch(/^ +at |two words/m);
+    expect(end.stderr).not.toMatch(/^ +at |two words|outputHelp/m);
+  });
+
+  it.concurrent.each([
+    [['licenses', 'show', '..'], 'It must be a key or an id.'],
+    [['licenses', 'free', ''], 'It must be a key or an id.'],
+    [['license'], "Unknown command 'license'. Did you mean licenses?"],
+    [['licenses', 'create'], 'Required option --product <id> not specified.'],
+    [['tokens', 'revoke', 'x'], 'It must be an integer from 1 on.'],
+    [['tokens', 'create', 'A', 'READ'], 'Allowed choices are PRODUCTS_READ,'],
+    [['history', '--since', 'yesterday'], "Option --since <when> argument 'yesterday' is invalid."],
+    [['history', '--refuse'], 'Unknown option --refuse. Did you mean --refused?'],
+    [['tokens', 'list', 'all'], 'Too many arguments'],
+  ])('is called wrongly, as the other commands tell it: %j', async (args, message) => {
+    const { code, stdout, stderr } = await runWith({}, ...args);
+    expect(stderr).toContain(message);
+    expect(stderr).toMatch(/^✗ [A-Z].*[.?] Add --help to see what it takes\.\n$/);
+    expect(stdout).toBe('');
+    expect(code).toBe(2);
   });
 });
 
