@@ -28,7 +28,7 @@ export interface Tools {
 
 export interface Deployed {
   addresses: string[];
-  /** The file with the root token, where this deployment has set it. */
+  /** The file with the root token, as long as it is there. */
   tokenFile: string | undefined;
   /** Whether programs get on with it. */
   isWell: boolean;
@@ -42,7 +42,12 @@ const messageOf = (error: unknown): string =>
 const MAX_QUOTED = 200;
 
 /** What wrangler answers to programs: none can read it where it has a warning before it. */
-function parseJson<Printed>(command: string, text: string, schema: z.ZodType<Printed>): Printed {
+function parseJson<Printed>(
+  command: string,
+  text: string,
+  schema: z.ZodType<Printed>,
+  state = 'Nothing was changed.',
+): Printed {
   try {
     return schema.parse(JSON.parse(text));
   } catch {
@@ -50,8 +55,8 @@ function parseJson<Printed>(command: string, text: string, schema: z.ZodType<Pri
     const quoted =
       printed.length > MAX_QUOTED ? `${printed.slice(0, MAX_QUOTED)}…` : printed || 'nothing';
     throw new Failure(
-      `wrangler ${command} has not answered as it should. Is it the right version? npm ci brings it. ` +
-        `It answered:\n\n${quoted}`,
+      `wrangler ${command} has not answered as it should. ${state} Is it the right version? npm ci ` +
+        `brings it. It answered:\n\n${quoted}`,
     );
   }
 }
@@ -316,7 +321,8 @@ async function upload(
   const ok = await wranglerShown(['deploy', ...args], variables);
   const text = existsSync(report) ? readFileSync(report, 'utf8').trim() : '';
   const lines = ok ? text.split('\n') : [];
-  const entries = lines.map((line) => parseJson('deploy', line, reported));
+  const state = 'The Worker may be live: run it again, it does the rest.';
+  const entries = lines.map((line) => parseJson('deploy', line, reported, state));
   // There is no version where the person has answered one of its questions with no.
   const deployed = entries.find(({ type, version_id }) => type === 'deploy' && version_id);
   if (!deployed) {
@@ -452,11 +458,12 @@ async function bring(
         `another name in ${SETTINGS}. Is it yours? Make the database: npx wrangler d1 create ${name}`,
     );
   }
-  const tokenFile = secrets?.includes('ROOT_TOKEN') ? undefined : `.root-token.${worker}`;
-  const tokenPath = tokenFile && join(folder, tokenFile);
-  const foundId = database.database_id ? undefined : databases.get(name);
+  const tokenFile = `.root-token.${worker}`;
+  const tokenPath = join(folder, tokenFile);
+  const isTokenSet = secrets?.includes('ROOT_TOKEN') ?? false;
   // Where a first deployment has failed half-way, the database is its own.
-  const isBegun = tokenPath !== undefined && hasBegun(tokenPath, account.id);
+  const isBegun = hasBegun(tokenPath, account.id);
+  const foundId = database.database_id ? undefined : databases.get(name);
   if (secrets === undefined && foundId !== undefined && !isBegun) {
     throw new Failure(
       `There is a database ${name} and no Worker ${worker}. Nothing was changed. Is the database ` +
@@ -468,13 +475,13 @@ async function bring(
   if (isDryRun) {
     await provideResources(wrangler, settings, worker, found, isDryRun);
     planned('Migrations that are missing would be applied');
-    if (tokenFile) planned(`The root token would be set, to that in ${tokenFile}`);
+    if (!isTokenSet) planned(`The root token would be set, to that in ${tokenFile}`);
     planned(`The Worker ${worker} would be deployed, and the doctor would look at it`);
     return undefined;
   }
 
   // Files come before all that is made in the account: the next run knows it for its own by the token.
-  if (tokenPath !== undefined) begin(tokenPath, account.id);
+  if (!isTokenSet) begin(tokenPath, account.id);
   const addresses = await withFiles(folder, async (files) => {
     const config = ['--config', files.settings];
     const completed = await provideResources(wrangler, settings, worker, found, isDryRun);
@@ -482,11 +489,11 @@ async function bring(
     await migrate(wrangler, migrations, files.migrations, config);
     // The token goes with the code, so that there is no moment without it; in a file, because terminals
     // are recorded.
-    const token = tokenPath === undefined ? [] : ['--secrets-file', tokenPath];
+    const token = isTokenSet ? [] : ['--secrets-file', tokenPath];
     return upload(wranglerShown, account.id, files.report, [...config, ...token]);
   });
-  done(tokenFile ? `Deployed, with the root token in ${tokenFile}` : 'Deployed');
+  done(isTokenSet ? 'Deployed' : `Deployed, with the root token in ${tokenFile}`);
   let isWell = true;
   for (const address of addresses) isWell = (await examine(address)) && isWell;
-  return { addresses, tokenFile, isWell };
+  return { addresses, tokenFile: isTokenSet && !isBegun ? undefined : tokenFile, isWell };
 }

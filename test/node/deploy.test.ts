@@ -112,7 +112,7 @@ it('tells the root token to a file for its owner alone, and to nobody else', asy
 it('changes nothing but the code when it is run again', async () => {
   await run();
   const before = structuredClone(account.worker);
-  expect(await run()).toMatchObject({ tokenFile: undefined, isWell: true });
+  expect(await run()).toMatchObject({ isWell: true });
   expect(account.calls).toEqual([...LOOKS, 'd1 migrations list DB', 'deploy']);
   expect(account.argv.filter((arg) => arg === '--secrets-file')).toHaveLength(1);
   expect(account.worker).toEqual(before);
@@ -131,6 +131,15 @@ it('applies what is new in the schema, and before the code that needs it', async
     licet: [...MIGRATIONS, '9998_more.sql', '9999_yet_more.sql'],
   });
   expect(lines).toContainEqual(expect.stringMatching(/applied: 9998_more.sql, 9999_yet_more.sql$/));
+});
+
+it('names the file with the root token as long as it is there', async () => {
+  await run();
+  expect(await run()).toMatchObject({ tokenFile: '.root-token.licet' });
+  rmSync(tokenFile());
+  expect(await run()).toMatchObject({ tokenFile: undefined });
+  writeFileSync(tokenFile(), `ROOT_TOKEN=${'f'.repeat(64)}\n`);
+  expect(await run()).toMatchObject({ tokenFile: undefined });
 });
 
 it('leaves a root token alone that is set, whatever its file says', async () => {
@@ -225,6 +234,9 @@ describe('where wrangler does not answer as it should', () => {
       const message = await failureOf(run());
       expect(message).toContain(`wrangler ${command} has not answered as it should`);
       expect(message).toContain(printed || 'nothing');
+      expect(message).toContain(
+        command === 'deploy' ? 'may be live: run it again' : 'Nothing was changed',
+      );
     }
     account.garble = (answering, text) => (answering === command ? `- ${text}` : text);
     account.accounts[0] = { id: 'a1', name: 'x'.repeat(2_000) };
@@ -626,6 +638,29 @@ describe('as a process of its own', () => {
       expect(readdirSync(join(folder, 'temporary'))).toEqual([]);
     },
   );
+
+  it('says where the root token is, also where the run that has set it was stopped', async () => {
+    configure(TOML.replace('migrations_dir', 'database_id = "x"\nmigrations_dir'));
+    const reports = (host: string): void => {
+      const report = { type: 'deploy', version_id: 'v', targets: [`${host}/*`] };
+      writeFileSync(join(folder, 'report'), JSON.stringify(report));
+    };
+    const programs = wranglerThat({
+      secret: `[ -e token-set ] && echo '[{"name":"ROOT_TOKEN"}]' || { echo 'Worker "licet" not found'; exit 1; }`,
+      deploy: 'touch token-set; cp report "$WRANGLER_OUTPUT_FILE_PATH"',
+    });
+    reports('localhost:1');
+    const stopped = await npmRunDeploy([], programs, (child) =>
+      child.stdout?.on('data', (text) => {
+        if (String(text).includes('Deployed')) child.kill('SIGINT');
+      }),
+    );
+    expect(stopped.output).toContain('Run it again');
+    reports(`localhost:${port}`);
+    const { code, output } = await npmRunDeploy([], programs);
+    expect(output).toMatch(/Root token +in \.root-token\.licet[\s\S]*delete the file/);
+    expect(code).toBe(0);
+  });
 
   it('ends with a sentence where wrangler has reported nothing', async () => {
     const { code, output } = await npmRunDeploy([], wranglerThat({}));
