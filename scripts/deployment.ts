@@ -2,7 +2,6 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import type { Unstable_RawConfig } from 'wrangler';
 import * as z from 'zod';
 import { addLine, ensureRootToken, readRootToken, readSecrets } from './root-token.ts';
 import { done, type Ended, Failure } from './terminal.ts';
@@ -13,7 +12,35 @@ const SETTINGS = 'wrangler.toml';
 /** wrangler.toml with the ids of what is in the account; beside it, because its paths are relative. */
 const SETTINGS_WITH_IDS = 'wrangler.deploy.json';
 
-type Database = NonNullable<Unstable_RawConfig['d1_databases']>[number];
+const TEXT = z.string('a text');
+const NAME = TEXT.min(1, 'a text that is not empty');
+const list = <Entry extends z.ZodRawShape>(entry: Entry) =>
+  z.array(z.looseObject(entry, 'a table'), 'a list: [[…]]').optional();
+
+/** The part of wrangler.toml that is read here, with what it must be; the rest is wrangler's. */
+const settingsRead = z.looseObject({
+  name: NAME,
+  account_id: TEXT.optional(),
+  d1_databases: list({
+    binding: NAME,
+    database_name: NAME.optional(),
+    database_id: TEXT.optional(),
+    migrations_dir: NAME.optional(),
+    migrations_table: NAME.optional(),
+  }),
+  kv_namespaces: list({ binding: NAME, id: TEXT.optional() }),
+  queues: z
+    .looseObject(
+      {
+        producers: list({ queue: NAME }),
+        consumers: list({ queue: NAME, dead_letter_queue: NAME.optional() }),
+      },
+      'a table',
+    )
+    .optional(),
+});
+type Settings = z.infer<typeof settingsRead>;
+type Database = NonNullable<Settings['d1_databases']>[number];
 
 /** Runs wrangler to its end. */
 type Wrangler = (args: readonly string[], variables?: NodeJS.ProcessEnv) => Promise<Ended>;
@@ -67,16 +94,21 @@ async function must(wrangler: Wrangler, failure: string, ...args: string[]) {
   return ended.stdout;
 }
 
-async function readSettings(folder: string): Promise<Unstable_RawConfig> {
+async function readToml(folder: string): Promise<unknown> {
   // It takes a second to load, which --help has no need of.
   const { experimental_readRawConfig } = await import('wrangler');
   try {
-    const config = join(folder, SETTINGS);
-    const { rawConfig }: { rawConfig: Unstable_RawConfig } = experimental_readRawConfig({ config });
-    return rawConfig;
+    return experimental_readRawConfig({ config: join(folder, SETTINGS) }).rawConfig;
   } catch (error) {
     throw new Failure(`${SETTINGS} cannot be read: ${messageOf(error)}`);
   }
+}
+
+async function readSettings(folder: string): Promise<Settings> {
+  const { data, error } = settingsRead.safeParse(await readToml(folder));
+  if (data) return data;
+  const wrong = error.issues.map(({ path, message }) => `${path.join('.')} must be ${message}`);
+  throw new Failure(`${SETTINGS}: ${wrong.join(', ')}.`);
 }
 
 const account = z.object({ id: z.string(), name: z.string() });
@@ -198,15 +230,10 @@ async function provideAll(
 
 async function provideQueues(
   wrangler: Wrangler,
-  { queues = {} }: Unstable_RawConfig,
+  names: ReadonlySet<string>,
   isDryRun: boolean,
 ): Promise<void> {
-  const { producers = [], consumers = [] } = queues;
-  const names = [
-    ...producers.map(({ queue }) => queue),
-    ...consumers.flatMap(({ queue, dead_letter_queue }) => [queue, dead_letter_queue]),
-  ].filter((name) => name !== undefined);
-  for (const name of new Set(names)) {
+  for (const name of names) {
     const { ok, output } = await wrangler(['queues', 'info', name]);
     if (!ok && !output.includes('does not exist')) {
       throw new Failure(
@@ -353,12 +380,11 @@ const databaseName = (worker: string, { database_name, binding }: Database): str
 
 /** The settings with the ids that they leave out. */
 function complete(
-  settings: Unstable_RawConfig,
-  worker: string,
+  settings: Settings,
   databaseIds: ReadonlyMap<string, string>,
   namespaceIds: ReadonlyMap<string, string>,
-): Unstable_RawConfig {
-  const { d1_databases = [], kv_namespaces = [] } = settings;
+): Settings {
+  const { name: worker, d1_databases = [], kv_namespaces = [] } = settings;
   return {
     ...settings,
     d1_databases: d1_databases.map((database) => {
@@ -372,25 +398,38 @@ function complete(
   };
 }
 
+/** The names of all that the settings name by no id. */
+function namesOf({ name: worker, d1_databases = [], kv_namespaces = [], queues = {} }: Settings) {
+  const { producers = [], consumers = [] } = queues;
+  const bound = [...producers, ...consumers].map(({ queue }) => queue);
+  const dead = consumers.flatMap(({ dead_letter_queue: queue }) => queue ?? []);
+  return {
+    databases: d1_databases
+      .filter(({ database_id }) => !database_id)
+      .map((each) => databaseName(worker, each)),
+    namespaces: kv_namespaces.filter(({ id }) => !id).map(({ binding }) => nameOf(worker, binding)),
+    queues: new Set([...bound, ...dead]),
+  };
+}
+
 /** Provides all that the Worker is bound to. @returns the settings with the ids that they leave out */
 async function provideResources(
   wrangler: Wrangler,
-  settings: Unstable_RawConfig,
-  worker: string,
+  settings: Settings,
   found: Record<'databases' | 'namespaces', ReadonlyMap<string, string>>,
   isDryRun: boolean,
-): Promise<Unstable_RawConfig> {
-  const { d1_databases = [], kv_namespaces = [] } = settings;
-  const names = d1_databases
-    .filter(({ database_id }) => !database_id)
-    .map((each) => databaseName(worker, each));
-  const databaseIds = await provideAll(wrangler, DATABASES, found.databases, names, isDryRun);
-  const titles = kv_namespaces
-    .filter(({ id }) => !id)
-    .map(({ binding }) => nameOf(worker, binding));
-  const namespaceIds = await provideAll(wrangler, NAMESPACES, found.namespaces, titles, isDryRun);
-  await provideQueues(wrangler, settings, isDryRun);
-  return complete(settings, worker, databaseIds, namespaceIds);
+): Promise<Settings> {
+  const { databases, namespaces, queues } = namesOf(settings);
+  const databaseIds = await provideAll(wrangler, DATABASES, found.databases, databases, isDryRun);
+  const namespaceIds = await provideAll(
+    wrangler,
+    NAMESPACES,
+    found.namespaces,
+    namespaces,
+    isDryRun,
+  );
+  await provideQueues(wrangler, queues, isDryRun);
+  return complete(settings, databaseIds, namespaceIds);
 }
 
 /** What the file of a root token says of the account that it is for: a comment is no secret. */
@@ -438,9 +477,8 @@ async function bring(
   const settings = await readSettings(folder);
   const { name: worker, d1_databases = [] } = settings;
   const database = d1_databases.find(({ binding }) => binding === 'DB');
-  if (worker === undefined || database === undefined) {
-    throw new Failure(`${SETTINGS} needs a name, and a database with the binding DB.`);
-  }
+  if (database === undefined)
+    throw new Failure(`${SETTINGS} needs a database with the binding DB.`);
   const migrations = readMigrations(folder, database);
   const account = await findAccount(run, settings.account_id ?? process.env.CLOUDFLARE_ACCOUNT_ID);
   done(`Account ${account.name}`);
@@ -473,7 +511,7 @@ async function bring(
   }
   const found = { databases, namespaces };
   if (isDryRun) {
-    await provideResources(wrangler, settings, worker, found, isDryRun);
+    await provideResources(wrangler, settings, found, isDryRun);
     planned('Migrations that are missing would be applied');
     if (!isTokenSet) planned(`The root token would be set, to that in ${tokenFile}`);
     planned(`The Worker ${worker} would be deployed, and the doctor would look at it`);
@@ -484,7 +522,7 @@ async function bring(
   if (!isTokenSet) begin(tokenPath, account.id);
   const addresses = await withFiles(folder, async (files) => {
     const config = ['--config', files.settings];
-    const completed = await provideResources(wrangler, settings, worker, found, isDryRun);
+    const completed = await provideResources(wrangler, settings, found, isDryRun);
     writeFileSync(files.settings, JSON.stringify(completed, null, 2));
     await migrate(wrangler, migrations, files.migrations, config);
     // The token goes with the code, so that there is no moment without it; in a file, because terminals

@@ -328,6 +328,26 @@ describe('the settings', () => {
     expect(await failureOf(run())).toContain('a database with the binding DB');
     expect(account.calls).toEqual([]);
   });
+
+  it.each([
+    ['name must be a text', 'name = "licet"', 'name = 5'],
+    ['name must be a text', 'name = "licet"', ''],
+    ['d1_databases must be a list: [[…]]', '[[d1_databases]]', '[d1_databases]'],
+    [
+      'd1_databases.0.database_name must be a text that is not empty',
+      '_name = "licet"',
+      '_name = ""',
+    ],
+    ['kv_namespaces must be a list: [[…]]', '[[kv_namespaces]]', '[kv_namespaces]'],
+    ['kv_namespaces.0.binding must be a text', 'binding = "SNAPSHOTS"', ''],
+    ['queues must be a table', '[vars]', '[[queues]]\n[vars]'],
+    ['queues.producers must be a list: [[…]]', '[vars]', '[queues]\nproducers = "x"\n[vars]'],
+    ['queues.consumers.0.queue must be a text', '[vars]', '[[queues.consumers]]\n[vars]'],
+  ])('are refused where %s', async (message, right, wrong) => {
+    configure(TOML.replace(right, wrong));
+    expect(await failureOf(run())).toBe(`wrangler.toml: ${message}.`);
+    expect(account.calls).toEqual([]);
+  });
 });
 
 describe('the account', () => {
