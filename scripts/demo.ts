@@ -1,7 +1,18 @@
 import { Command } from '@commander-js/extra-typings';
+import {
+  type BlacklistEntryCreate,
+  type License,
+  type LicenseCreate,
+  Licet,
+  LicetError,
+  type Product,
+  type ProductCreate,
+} from '../packages/client/src/index.ts';
 import { readCommandLine } from './command-line.ts';
-import { readRootToken, SECRETS_FILE } from './root-token.ts';
-import { done, fail, guardOutput } from './terminal.ts';
+import { type Access, explain } from './licet/session.ts';
+import { isLocal, readRootToken, SECRETS_FILE } from './root-token.ts';
+import { done, Failure, fail, guardOutput, misuse } from './terminal.ts';
+import { checkToken, serviceUrl } from './transfer/service.ts';
 
 /** `npm run demo`: fills a running service with a believable shop and plays a game server. */
 
@@ -15,53 +26,33 @@ const program = new Command('npm run demo --')
       'that validates a license. Run again, it adds what is missing and plays with a new one.',
   )
   .option('--url <url>', 'where the service runs', 'http://localhost:8787')
-  .option('--token <token>', `a token with ALL_READ_WRITE; else ROOT_TOKEN in ${SECRETS_FILE}`);
+  .option(
+    '--token <token>',
+    `a token with ALL_READ_WRITE; for a service on this machine else ROOT_TOKEN in ${SECRETS_FILE}`,
+  );
 
-guardOutput('go on');
-await readCommandLine(program);
-const { url, token: given } = program.opts();
-const baseUrl = (url.includes('://') ? url : `http://${url}`).replace(/\/+$/, '');
-const token =
-  given ??
-  readRootToken() ??
-  fail(`No token: start the service with npm start, which makes one, or give --token.`);
-
-interface Product {
-  id: number;
-  name: string;
+/** @throws Failure where there is no token, or it or the address cannot be one */
+function findAccess(): Access & { token: string } {
+  const { url: text, token: given } = program.opts();
+  const url = serviceUrl(text.includes('://') ? text : `http://${text}`, '--url');
+  const token = given ?? (isLocal(url) ? readRootToken() : undefined);
+  if (token === undefined) {
+    throw misuse(
+      'There is no token: give --token. For a service on this machine npm start makes one.',
+    );
+  }
+  const tokenSource = given === undefined ? `ROOT_TOKEN in ${SECRETS_FILE}` : '--token';
+  return { url, token: checkToken(token, tokenSource), tokenSource };
 }
 
-interface License {
-  id: number;
-  licenseKey: string;
-  productId: number;
-  notes: string;
+/** What is there already is as good as made. */
+async function unlessThere(made: Promise<unknown>): Promise<void> {
+  try {
+    await made;
+  } catch (error) {
+    if (!(error instanceof LicetError && error.status === 409)) throw error;
+  }
 }
-
-interface Answer {
-  status: number;
-  text: string;
-}
-
-async function send(method: string, path: string, body?: object): Promise<Answer> {
-  const response = await fetch(`${baseUrl}${path}`, {
-    method,
-    headers: { TOKEN: token, 'Content-Type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  }).catch(() => fail(`Nothing answers at ${baseUrl}. Start the service first: npm start`));
-  return { status: response.status, text: await response.text() };
-}
-
-/** Sends a request that must succeed; a 409 to a POST says that it is there already: as good. */
-async function administer<Result>(method: string, path: string, body?: object): Promise<Result> {
-  const { status, text } = await send(method, `/api/v2${path}`, body);
-  const isThere = status === 409 && method === 'POST';
-  if (status >= 400 && !isThere) fail(`${method} ${path} answered ${status}: ${text}`);
-  const result: Result = JSON.parse(text || 'null');
-  return result;
-}
-
-const validate = (body: object): Promise<Answer> => send('POST', '/api/v1/validate', body);
 
 async function inParallel<Item>(
   items: readonly Item[],
@@ -75,7 +66,7 @@ async function inParallel<Item>(
   await Promise.all(Array.from({ length: PARALLEL }, worker));
 }
 
-const PRODUCTS = [
+const PRODUCTS: readonly ProductCreate[] = [
   {
     name: 'Castle Walls',
     description: 'Protects builds on game servers',
@@ -118,7 +109,7 @@ const PEOPLE = [
 const PLATFORMS = ['PLATFORM_A', 'PLATFORM_B', 'MARKET_A', null] as const;
 const LICENSE_COUNT = 48;
 
-const expiresIn = (days: number) => ({
+const expiresIn = (days: number): Pick<LicenseCreate, 'licenseType' | 'expiryDate'> => ({
   licenseType: 'TEMPORARY',
   expiryDate: new Date(Date.now() + days * DAY_MS).toISOString(),
 });
@@ -127,7 +118,7 @@ const expiresIn = (days: number) => ({
 const noteOf = (index: number): string => `Demo order ${index + 1}.`;
 
 /** Every license has an owner; among every eight, one is expired, one deactivated, one deleted. */
-function licenseOf(index: number, product: Product) {
+function licenseOf(index: number, product: Product): LicenseCreate {
   const person = index % PEOPLE.length;
   const platform = PLATFORMS[index % PLATFORMS.length] ?? null;
   return {
@@ -145,46 +136,44 @@ function licenseOf(index: number, product: Product) {
   };
 }
 
-async function fill(): Promise<Product | undefined> {
-  const known = await administer<Product[]>('GET', '/products');
+async function fill(licet: Licet): Promise<Product | undefined> {
+  const known = await licet.products.list();
   const products: Product[] = [];
   for (const product of PRODUCTS) {
     const found = known.find(({ name }) => name === product.name);
-    products.push(found ?? (await administer('POST', '/products', product)));
+    products.push(found ?? (await licet.products.create(product)));
   }
   done(`${products.length} products`);
 
-  const orders = '/licenses?q=Demo%20order';
+  const orders = { q: 'Demo order' };
   const existing = [
-    ...(await administer<License[]>('GET', orders)),
-    ...(await administer<License[]>('GET', `${orders}&licenseStatus=DELETED`)),
+    ...(await licet.licenses.list(orders)),
+    ...(await licet.licenses.list({ ...orders, licenseStatus: 'DELETED' })),
   ];
   const licenses: License[] = [];
   await inParallel(Array.from({ length: LICENSE_COUNT }), async (_, index) => {
     const product = products[index % products.length];
     if (!product || existing.some(({ notes }) => notes === noteOf(index))) return;
-    const license = await administer<License>('POST', '/licenses', licenseOf(index, product));
+    const license = await licet.licenses.create(licenseOf(index, product));
     licenses.push(license);
-    if (index % 8 === 5) {
-      await administer('PUT', `/licenses/${license.id}`, { licenseStatus: 'DEACTIVATED' });
-    }
-    if (index % 8 === 7) await administer('DELETE', `/licenses/${license.id}`);
+    if (index % 8 === 5) await licet.licenses.update(license.id, { licenseStatus: 'DEACTIVATED' });
+    if (index % 8 === 7) await licet.licenses.delete(license.id);
   });
   done(
     `${LICENSE_COUNT} licenses, ${licenses.length} of them new: active, expired, deactivated, deleted`,
   );
 
-  const customers = await administer<{ id: number; chatUsername: string }[]>('GET', '/customers');
+  const customers = await licet.customers.list();
   await inParallel(customers, async (customer) => {
     const person = PEOPLE.find(([, , username]) => username === customer.chatUsername);
     if (!person) return;
     const [firstName, lastName, username] = person;
     const email = `${username}@example.com`;
-    await administer('PUT', `/customers/${customer.id}`, { firstName, lastName, username, email });
+    await licet.customers.update(customer.id, { firstName, lastName, username, email });
   });
   done(`${customers.length} customers`);
 
-  const blacklist = [
+  const blacklist: BlacklistEntryCreate[] = [
     { licenseDataType: 'IP', data: '203.0.113.66', isForAllProducts: true, reason: 'Leaked keys' },
     {
       licenseDataType: 'IP',
@@ -200,7 +189,7 @@ async function fill(): Promise<Product | undefined> {
       reason: 'Cracked launcher',
     },
   ];
-  for (const entry of blacklist) await administer('POST', '/blacklists', entry);
+  for (const entry of blacklist) await unlessThere(licet.blacklists.create(entry));
   done(`${blacklist.length} blacklist entries`);
 
   let accepted = 0;
@@ -221,7 +210,7 @@ async function fill(): Promise<Product | undefined> {
     })),
   );
   await inParallel(requests, async (request) => {
-    if ((await validate(request)).status === 200) accepted++;
+    if ((await licet.validate(request)).valid) accepted++;
   });
   done(
     `${requests.length} validations: ${accepted} accepted, ${requests.length - accepted} refused`,
@@ -229,17 +218,17 @@ async function fill(): Promise<Product | undefined> {
   return products[0];
 }
 
-async function play(product: Product): Promise<void> {
-  const license = await administer<License>('POST', '/licenses', {
+async function play(licet: Licet, product: Product, { url }: Access): Promise<void> {
+  const { licenseKey } = await licet.licenses.create({
     productId: product.id,
     licenseType: 'PERMANENT',
     maxIPs: 1,
     notes: 'Played by npm run demo',
   });
-  const { licenseKey } = license;
   console.log(
     `\nA game server runs ${product.name} with the key ${licenseKey}, good for one address.`,
   );
+  const address = `${url.href.replace(/\/+$/, '')}/api/v1/validate`;
   const ask = async (what: string, ip: string) => {
     const body = {
       licenseKey,
@@ -248,9 +237,9 @@ async function play(product: Product): Promise<void> {
       productVersion: '2.3.0',
       javaVersion: '17.0.9',
     };
-    console.log(`\n${what}\n  POST ${baseUrl}/api/v1/validate\n  ${JSON.stringify(body)}`);
-    const { status, text } = await validate(body);
-    console.log(`  ${status} ${text}`);
+    console.log(`\n${what}\n  POST ${address}\n  ${JSON.stringify(body)}`);
+    const answer = await licet.validate(body);
+    console.log(`  ${answer.valid ? 200 : 400} ${JSON.stringify(answer)}`);
   };
   await ask('It starts: the license is bound to its address.', '198.51.100.10');
   await ask('It starts again.', '198.51.100.10');
@@ -258,5 +247,22 @@ async function play(product: Product): Promise<void> {
   await ask('And to one that is blacklisted.', '203.0.113.66');
 }
 
-const product = await fill();
-if (product) await play(product);
+async function run(): Promise<void> {
+  await readCommandLine(program);
+  const { token, ...access } = findAccess();
+  const licet = new Licet({ url: access.url.href, token });
+  try {
+    const product = await fill(licet);
+    if (product) await play(licet, product, access);
+  } catch (error) {
+    throw error instanceof LicetError ? new Failure(explain(error, access)) : error;
+  }
+}
+
+guardOutput('go on');
+try {
+  await run();
+} catch (error) {
+  if (!(error instanceof Failure)) throw error;
+  fail(error.message, error.status);
+}

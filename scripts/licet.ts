@@ -6,9 +6,8 @@ import { addBlacklist } from './licet/blacklist.ts';
 import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
 import { addProducts } from './licet/products.ts';
-import { openSession, type Session } from './licet/session.ts';
+import { explain, openSession, type Session } from './licet/session.ts';
 import { addTokens } from './licet/tokens.ts';
-import { isLocal } from './root-token.ts';
 import { Failure, guardOutput } from './terminal.ts';
 import { visible } from './visible.ts';
 
@@ -54,27 +53,6 @@ addTokens(program, open);
 addBlacklist(program, open);
 addHistory(program, open);
 
-/** In plain words, with what to do. */
-function explain(error: LicetError): string {
-  const { status, message, acceptedIntents, retryAfterSeconds } = error;
-  if (status === 0) {
-    const isHere = isLocal(new URL(program.opts().url));
-    return `${message}. ${isHere ? 'Is it started? npm start' : 'Is the address right?'}`;
-  }
-  // Something else than Licet may refuse too, and names none.
-  const isOfLicet = acceptedIntents.length > 0;
-  if (status === 401 && isOfLicet) {
-    return `The token is unknown, expired or revoked. It came from ${session?.tokenSource}.`;
-  }
-  if (status === 403 && isOfLicet) {
-    return `The token lacks an intent: needs one of ${acceptedIntents.join(', ')}`;
-  }
-  if (retryAfterSeconds !== undefined) {
-    return `${message}: try again in ${retryAfterSeconds} seconds.`;
-  }
-  return message;
-}
-
 function tell(message: string, status: number): void {
   console.error(styleText('red', `✗ ${visible(message)}`, { stream: process.stderr }));
   process.exitCode = status;
@@ -86,8 +64,8 @@ try {
 } catch (error) {
   if (error instanceof Failure) {
     tell(error.message, error.status);
-  } else if (error instanceof LicetError) {
-    tell(explain(error), FAILED);
+  } else if (error instanceof LicetError && session) {
+    tell(explain(error, session), FAILED);
   } else {
     throw error;
   }

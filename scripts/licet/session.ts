@@ -7,12 +7,17 @@ import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { Failure, misuse } from '../terminal.ts';
 import { Output } from './output.ts';
 
-/** What every command has to work with. */
-export interface Session {
-  licet: Licet;
-  output: Output;
+/** Which service is used, and by whom. */
+export interface Access {
+  url: URL;
   /** Where the token comes from, in words. */
   tokenSource: string;
+}
+
+/** What every command has to work with. */
+export interface Session extends Access {
+  licet: Licet;
+  output: Output;
 }
 
 /** Opens the session that the options of the whole command line describe. */
@@ -48,20 +53,40 @@ function findToken(url: URL, tokenFile: string | undefined): { token: string; so
 }
 
 /** @throws Failure where there is no token, or the URL cannot be one */
-export function openSession({ url, tokenFile, json }: GlobalOptions): Session {
-  if (!URL.canParse(url)) {
-    throw misuse(`"${url}" is no URL: give one such as https://licet.example`);
-  }
-  const { token, source } = findToken(new URL(url), tokenFile);
+export function openSession({ url: text, tokenFile, json }: GlobalOptions): Session {
+  const url = URL.parse(text);
+  if (!url) throw misuse(`"${text}" is no URL: give one such as https://licet.example`);
+  const { token, source } = findToken(url, tokenFile);
   try {
     return {
-      licet: new Licet({ url, token }),
+      url,
+      licet: new Licet({ url: text, token }),
       output: new Output(json === true),
       tokenSource: source,
     };
   } catch (error) {
     throw misuse(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** In plain words, with what to do. */
+export function explain(error: LicetError, { url, tokenSource }: Access): string {
+  const { status, message, acceptedIntents, retryAfterSeconds } = error;
+  if (status === 0) {
+    return `${message}. ${isLocal(url) ? 'Is it started? npm start' : 'Is the address right?'}`;
+  }
+  // Something else than Licet may refuse too, and names none.
+  const isOfLicet = acceptedIntents.length > 0;
+  if (status === 401 && isOfLicet) {
+    return `The token is unknown, expired or revoked. It came from ${tokenSource}.`;
+  }
+  if (status === 403 && isOfLicet) {
+    return `The token lacks an intent: needs one of ${acceptedIntents.join(', ')}`;
+  }
+  if (retryAfterSeconds !== undefined) {
+    return `${message}: try again in ${retryAfterSeconds} seconds.`;
+  }
+  return message;
 }
 
 /** An integer from a number on, as an argument. */

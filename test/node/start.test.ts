@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -8,7 +9,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { createServer, type ServerResponse } from 'node:http';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../scripts/root-token.ts';
 import { lockState } from '../../scripts/state-lock.ts';
@@ -184,10 +186,61 @@ describe('npm run demo', () => {
   it('says what to do when nothing answers, or the token is refused', async () => {
     const nothing = await npmRunDemo('--url', 'http://localhost:1');
     expect(nothing.code).toBe(1);
-    expect(nothing.output).toContain('Nothing answers at http://localhost:1');
+    expect(nothing.output).toContain(
+      '✗ No answer from http://localhost:1. Is it started? npm start',
+    );
     const refused = await npmRunDemo('--url', service.address, '--token', 'wrong');
     expect(refused.code).toBe(1);
-    expect(refused.output).toContain('answered 401');
+    expect(refused.output).toContain(
+      '✗ The token is unknown, expired or revoked. It came from --token.',
+    );
+  });
+
+  it.each<[what: string, answer: (answer: ServerResponse) => void, told: string]>([
+    ['a page', (answer) => answer.end('<html>'), 'answered 200, and not as Licet does'],
+    ['an object', (answer) => answer.end('{}'), 'answered 200, and not as Licet does'],
+    ['null', (answer) => answer.end('null'), 'answered 200, and not as Licet does'],
+    ['a page that refuses', (answer) => answer.writeHead(403).end('<html>'), 'answered 403, and'],
+    [
+      'half an answer',
+      (answer) => answer.writeHead(200, { 'Content-Length': 9 }).write('[', () => answer.destroy()),
+      'No answer from ',
+    ],
+  ])('says in a sentence that %s is no answer of Licet', async (_what, reply, told) => {
+    const other = createServer((_request, answer) => reply(answer)).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const bound = other.address();
+    const address = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : undefined}`;
+    const { code, output } = await npmRunDemo('--url', address);
+    other.close();
+    expect(output).toContain(told);
+    expect(output).toMatch(/^✗ .*\n$/m);
+    expect(output).not.toMatch(/^ +at /m);
+    expect(code).toBe(1);
+  });
+
+  it.each([
+    [['--token', 'zwei Wörter'], '✗ The token in --token holds what no token has.'],
+    [['--token', ''], '✗ There is no token: give it in --token.'],
+    [['--url', 'http://'], '✗ --url must be an address such as'],
+    [['--url', 'ftp://localhost'], '✗ --url must be an address such as'],
+    // The root token of this folder is for this machine alone.
+    [['--url', 'http://licet.invalid'], '✗ There is no token: give --token.'],
+  ])('says what of %j is wrong', async (args, told) => {
+    const { code, output } = await npmRunDemo(...args);
+    expect(output).toContain(told);
+    expect(output).not.toMatch(/^ +at /m);
+    expect(code).toBe(2);
+  });
+
+  it('says that the file with the root token cannot be read', async () => {
+    const elsewhere = newFolder();
+    mkdirSync(join(elsewhere, SECRETS_FILE));
+    const demo = spawn(process.execPath, [resolve('scripts/demo.ts')], { cwd: elsewhere });
+    const { code, output } = await watch(demo).ended;
+    rmSync(elsewhere, { recursive: true });
+    expect(output).toMatch(/^✗ \.dev\.vars cannot be read: .+\.\n$/);
+    expect(code).toBe(1);
   });
 
   it.each([['--unknown'], ['shop']])(
