@@ -24,7 +24,7 @@ export default {
     );
     await attempt(indexRequests(edge.db, now), 'Records were not indexed');
   },
-  async queue(batch, env, context) {
-    await receiveRecords(edgeOf(env), batch, (work) => context.waitUntil(work));
+  async queue(batch, env) {
+    await receiveRecords(edgeOf(env), batch);
   },
 } satisfies ExportedHandler<Bindings>;

@@ -21,3 +21,7 @@ export const isUniqueViolation = (error: unknown): boolean =>
 /** Whether a write failed because it named a row that does not exist, or deleted one in use. */
 export const isForeignKeyViolation = (error: unknown): boolean =>
   databaseMessage(error).includes('FOREIGN KEY constraint failed');
+
+/** Whether a write failed for what it would have stored, and would again. */
+export const isRefusedValue = (error: unknown): boolean =>
+  /constraint failed|too big|datatype mismatch/.test(databaseMessage(error));

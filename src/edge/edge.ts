@@ -1,6 +1,6 @@
 import type { Blacklist } from '../blacklists/blacklist';
 import { type Change, findUnpublished, findUnsettled, selectChanges, settle } from '../db/changes';
-import { type Database, openDatabase } from '../db/client';
+import { type Database, isRefusedValue, openDatabase } from '../db/client';
 import { type LicenseSnapshot, selectRevisions } from '../licenses/snapshot';
 import { logFailure } from '../log';
 import { type IdentifiedRequest, writeRequests } from '../requests/write';
@@ -27,6 +27,9 @@ const MAX_REMEMBERED = 10_000;
 
 /** How many records go together into one statement. */
 const MAX_GROUP = 1_024;
+/** Together less than a write may take: what the queue does not take in time, the database does. */
+const QUEUE_PATIENCE_MS = 2_000;
+const COMPARISON_PATIENCE_MS = 2_000;
 /** A message of the queue takes 128 KB; each character of its JSON may be three bytes. */
 const MAX_MESSAGE_LENGTH = 40_000;
 
@@ -94,7 +97,8 @@ export class Edge {
     this.records = new GroupWriter({
       maxGroup: MAX_GROUP,
       write: (group, afterAnswer) =>
-        RECORDS ? this.#send(RECORDS, group, afterAnswer) : this.write(group, afterAnswer),
+        RECORDS ? this.#send(RECORDS, group, afterAnswer) : this.#store(group, afterAnswer),
+      isRefusal: isRefusedValue,
       onFailure: (error) => logFailure('History records were not written yet', error),
       onLost: (count, error) => logFailure(`History records were lost: ${count}`, error),
     });
@@ -132,10 +136,10 @@ export class Edge {
   }
 
   /**
-   * Writes records. The same round trip brings the news, and the revisions on which the answers
-   * should have been based.
+   * Writes records. The same round trip brings the news, and what the database has of the licenses on
+   * which the answers were based.
    */
-  async write(group: readonly Answered[], afterAnswer: AfterAnswer): Promise<void> {
+  async write(group: readonly Answered[]): Promise<Truth> {
     const reading = this.feed.begin();
     const rows = group.map(({ row }) => row);
     const { news, counted, gone } = await writeRequests(this.db, rows, reading.from);
@@ -143,7 +147,11 @@ export class Edge {
     for (const { id, totalRequests } of counted) {
       this.#totals.set(id, Math.max(this.#totals.get(id) ?? 0, totalRequests));
     }
-    this.#heal(group, { news, found: counted, gone }, afterAnswer);
+    return { news, found: counted, gone };
+  }
+
+  async #store(group: readonly Answered[], afterAnswer: AfterAnswer): Promise<void> {
+    this.#heal(group, await this.write(group), afterAnswer);
   }
 
   /** Drops copies on which answers were based and that were not right, and publishes the right ones. */
@@ -172,33 +180,32 @@ export class Edge {
     afterAnswer: AfterAnswer,
   ): Promise<void> {
     try {
-      await Promise.all(
-        messagesOf(group).map((message) => queue.send(message, { contentType: 'json' })),
-      );
+      const sent = messagesOf(group).map((message) => queue.send(message, { contentType: 'json' }));
+      await inTime(Promise.all(sent), QUEUE_PATIENCE_MS);
     } catch (error) {
       logFailure('The queue did not take records', error);
-      await this.write(group, afterAnswer);
+      await this.#store(group, afterAnswer);
       return;
     }
-    afterAnswer(this.#compare(group, afterAnswer));
+    await this.#compare(group, afterAnswer);
   }
 
   /** What {@link write} tells, without writing: the queue's consumer has a memory of its own. */
   async #compare(group: readonly Answered[], afterAnswer: AfterAnswer): Promise<void> {
+    if (this.feed.isUnreachable()) return;
     const reading = this.feed.begin();
     const ids = [...new Set(group.flatMap(({ basis }) => basis?.id ?? []))];
     try {
       const [found, news] = await inTime(
         this.db.batch([selectRevisions(this.db, ids), selectChanges(this.db, reading.from)]),
-        DATABASE_PATIENCE_MS,
+        COMPARISON_PATIENCE_MS,
       );
       this.feed.take(reading, news);
       const there = new Set(found.map(({ id }) => id));
       const gone = ids.filter((id) => !there.has(id));
       this.#heal(group, { news, found, gone }, afterAnswer);
     } catch {
-      // What is in touch no more asks before it answers.
-      this.feed.miss(reading);
+      // Who is in touch no more asks before it answers.
     }
   }
 

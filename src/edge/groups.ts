@@ -3,8 +3,10 @@ import type { AfterAnswer } from './visit';
 
 interface Waiting<Item> {
   item: Item;
-  /** How large a group it may be part of, with others that have the same limit: half of one that failed. */
+  /** How large a group it may be part of, with others that have the same limit. */
   limit: number;
+  /** How often a write of it has failed. */
+  failures: number;
   addedAt: number;
   /** Whether the request that brought it stays. */
   isKept: boolean;
@@ -31,7 +33,9 @@ const MAX_WRITE_MS = DATABASE_PATIENCE_MS;
  */
 const MIN_LOOK_MS = 20;
 const MAX_LOOK_MS = 250;
-/** With half as much again by chance: what fails alone does not keep up others for two seconds. */
+/** What has failed so often may have been too much, and is tried in half as large a group. */
+const FAILURES_OF_ONE_SIZE = 5;
+/** With half as much again by chance. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 1_000;
 /** Writes begin no sooner than this after one another: in a flood larger groups cost less. */
@@ -42,6 +46,8 @@ const MAX_WAITING = 10_000;
 const MAX_GIVEN_UP = 100;
 /** So many requests stay for the next group: one writes it, the others take over if it is cut off. */
 const KEEPERS = 4;
+/** How often it is told that writes fail. */
+const TELL_EVERY_MS = 60_000;
 /** However many stay, one more does after so long: the newest one has to outlive what waits. */
 const KEEPER_EVERY_MS = 1_000;
 
@@ -51,7 +57,9 @@ export interface GroupWriterOptions<Item> {
   maxGroup: number;
   /** Writes a group; `afterAnswer` keeps alive what is to be done once it is written. */
   write: (items: readonly Item[], afterAnswer: AfterAnswer) => Promise<void>;
-  /** Is told when writes begin to fail. */
+  /** Whether something in the group cannot be written, now or later; else it is tried again as it is. */
+  isRefusal: (error: unknown) => boolean;
+  /** Is told when writes begin to fail, once a minute at most. */
   onFailure: (error: unknown) => void;
   /** Is told how many items could not be written in time, or waited with too many others, and the last failure. */
   onLost: (count: number, error: unknown) => void;
@@ -62,8 +70,9 @@ export interface GroupWriterOptions<Item> {
  * of the requests that bring a group's items stay and write it; the others are free to end, which in a
  * flood saves much. Who stays does so until its own item is written; the newest of them until all are for
  * which nobody else stays, and that outlives them, so that each is written or given up. A Worker must not await what another request does:
- * who waits has timers of its own. A group that fails is written again, in halves, after a pause; the
- * write must change nothing for what is written already, since its answer may have been lost.
+ * who waits has timers of its own. A group that fails is written again after a pause, and one that is
+ * refused in halves, until what cannot be written is alone and given up. A write must change nothing
+ * for what is written already, since its answer may have been lost.
  */
 export class GroupWriter<Item> {
   readonly #options: GroupWriterOptions<Item>;
@@ -77,6 +86,7 @@ export class GroupWriter<Item> {
   /** In a row, and the last of them. */
   #failures = 0;
   #lastFailure: unknown = new Error('Too many wait');
+  #toldAt = Number.NEGATIVE_INFINITY;
   #pausedUntil = 0;
 
   constructor(options: GroupWriterOptions<Item>) {
@@ -94,7 +104,7 @@ export class GroupWriter<Item> {
     if (this.#waiting.length >= MAX_WAITING) this.#giveUp(this.#waiting.slice(0, MAX_GIVEN_UP));
     const isKept = this.#needsKeeper(now);
     const limit = this.#options.maxGroup;
-    const own = { item, limit, addedAt: now, isKept, isDone: false };
+    const own = { item, limit, failures: 0, addedAt: now, isKept, isDone: false };
     this.#waiting.push(own);
     if (!isKept) return;
     this.#keepers++;
@@ -157,16 +167,33 @@ export class GroupWriter<Item> {
     this.#pausedUntil = startedAt + MIN_INTERVAL_MS;
   }
 
-  #fail({ group }: Writing<Item>, error: unknown): void {
-    if (this.#failures === 0) this.#options.onFailure(error);
-    const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
+  #fail({ startedAt, group }: Writing<Item>, error: unknown): void {
     this.#writing = undefined;
-    this.#failures++;
     this.#lastFailure = error;
-    this.#pausedUntil = performance.now() + pauseMs * (1 + Math.random() / 2);
-    for (const waiting of group) waiting.limit = Math.ceil(group.length / 2);
+    const half = Math.ceil(group.length / 2);
+    if (this.#options.isRefusal(error)) {
+      for (const waiting of group) waiting.limit = half;
+      this.#pausedUntil = startedAt + MIN_INTERVAL_MS;
+      if (group.length === 1) this.#giveUp(group);
+    } else {
+      for (const waiting of group) {
+        if (++waiting.failures % FAILURES_OF_ONE_SIZE === 0) waiting.limit = half;
+      }
+      this.#pause(error);
+    }
     // To the end, so that what cannot be written does not keep up the rest.
     this.#setWaiting([...this.#waiting, ...group]);
+  }
+
+  #pause(error: unknown): void {
+    const now = performance.now();
+    if (now - this.#toldAt > TELL_EVERY_MS) {
+      this.#toldAt = now;
+      this.#options.onFailure(error);
+    }
+    const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
+    this.#failures++;
+    this.#pausedUntil = now + pauseMs * (1 + Math.random() / 2);
   }
 
   /** Finds a write whose request was cut off, and gives up what is overdue. */
@@ -175,7 +202,9 @@ export class GroupWriter<Item> {
       for (const waiting of this.#writing.group) waiting.isKept = false;
       this.#fail(this.#writing, new Error('The request was cut off'));
     }
-    this.#giveUp(this.#waiting.filter(({ addedAt }) => now - addedAt > PATIENCE_MS));
+    const isOverdue = ({ isDone, addedAt }: Waiting<Item>) =>
+      !isDone && now - addedAt > PATIENCE_MS;
+    this.#giveUp(this.#waiting.filter(isOverdue));
   }
 
   #giveUp(lost: readonly Waiting<Item>[]): void {

@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { REQUEST_TYPES, RESPONSE_TYPES } from '../enums';
 import { logFailure } from '../log';
 import type { Answered, Edge } from './edge';
-import type { AfterAnswer } from './visit';
 
 /** With twenty attempts, more than half a day: the longest outage that a queue is there for. */
 const FIRST_DELAY_SECONDS = 10;
@@ -48,14 +47,10 @@ const records: z.ZodType<Answered[]> = z.array(
  * Writes the records of a batch of messages. A message that comes again changes nothing; one that
  * cannot be written comes again, and in the end goes to the dead-letter queue.
  */
-export async function receiveRecords(
-  edge: Edge,
-  { messages }: MessageBatch,
-  afterAnswer: AfterAnswer,
-): Promise<void> {
+export async function receiveRecords(edge: Edge, { messages }: MessageBatch): Promise<void> {
   for (const message of messages) {
     try {
-      await edge.write(records.parse(message.body), afterAnswer);
+      await edge.write(records.parse(message.body));
       message.ack();
     } catch (error) {
       logFailure('Records of the queue were not written yet', error);

@@ -11,10 +11,13 @@ import {
   historyOf,
   type License,
   type Product,
+  updateLicense,
 } from '../support/client';
 import { captureConsole } from '../support/console';
 import { spyOnDatabase } from '../support/d1-spy';
 import { unreachable } from '../support/faults';
+import { spyOnKv } from '../support/kv-spy';
+import { isAllPublished, settleLog } from '../support/published';
 import { deliver } from '../support/queue';
 
 /** With the optional queue, records take it, and nothing else is different (1.6). */
@@ -70,9 +73,30 @@ describe('a validation', () => {
     await recorded;
     await historyOf({ licenseKey: license.licenseKey }, 1);
   });
+
+  it('is recorded without the queue when that does not answer', async () => {
+    captureConsole();
+    const license = await newLicense();
+    const RECORDS = { ...env.TEST_RECORDS, send: () => new Promise<never>(() => undefined) };
+    const { status, recorded } = await validateWith({ RECORDS }, askFor(license));
+    expect(status).toBe(200);
+    await recorded;
+    await historyOf({ licenseKey: license.licenseKey }, 1);
+  });
 });
 
 describe('a message', () => {
+  it('that is late puts nothing into KV: who answered has compared it', async () => {
+    const license = await newLicense();
+    await updateLicense(license.id, { notes: 'Changed since' });
+    await isAllPublished();
+    await settleLog();
+    const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
+    await deliver([[answered(license)], [answered(license)]], { SNAPSHOTS });
+    await historyOf({ licenseKey: license.licenseKey }, 2);
+    expect(operations).toEqual([]);
+  });
+
   it('that comes twice, together or later, counts once', async () => {
     const license = await newLicense();
     const message = [answered(license), answered(license)];

@@ -365,7 +365,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/edge/edge.ts',
-        from: 'await this.write(group, afterAnswer);\n      return;',
+        from: 'await this.#store(group, afterAnswer);\n      return;',
         to: 'return;',
       },
     ],

@@ -1,9 +1,4 @@
-import {
-  createExecutionContext,
-  createMessageBatch,
-  getQueueResult,
-  waitOnExecutionContext,
-} from 'cloudflare:test';
+import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import type { Bindings } from '../../src/edge/edge';
@@ -32,9 +27,8 @@ export async function deliver(
   );
   const retries = batch.messages.map((message) => vi.spyOn(message, 'retry'));
   const context = createExecutionContext();
-  await worker.queue(batch, { ...env, ...bindings }, context);
+  await worker.queue(batch, { ...env, ...bindings });
   const { retryMessages, explicitAcks } = await getQueueResult(batch, context);
-  await waitOnExecutionContext(context);
   expect(explicitAcks.length + retryMessages.length).toBe(bodies.length);
   return retryMessages.map(({ msgId }) => {
     const index = Number(msgId);
