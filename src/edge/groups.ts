@@ -61,18 +61,20 @@ export interface GroupWriterOptions<Item> {
   isRefusal: (error: unknown) => boolean;
   /** Is told when writes begin to fail, once a minute at most. */
   onFailure: (error: unknown) => void;
-  /** Is told how many items could not be written in time, or waited with too many others, and the last failure. */
+  /** Is told how many items are given up, and the last failure. */
   onLost: (count: number, error: unknown) => void;
 }
 
 /**
  * Writes items in groups: those that arrive while a write is under way go together into the next. A few
  * of the requests that bring a group's items stay and write it; the others are free to end, which in a
- * flood saves much. Who stays does so until its own item is written; the newest of them until all are for
- * which nobody else stays, and that outlives them, so that each is written or given up. A Worker must not await what another request does:
- * who waits has timers of its own. A group that fails is written again after a pause, and one that is
- * refused in halves, until what cannot be written is alone and given up. A write must change nothing
- * for what is written already, since its answer may have been lost.
+ * flood saves much. Who stays does so until its own item is written, and the newest of them until all is
+ * for which nobody else stays: it outlives that, so that each item is written or given up. A Worker must
+ * not await what another request does: who waits has timers of its own.
+ *
+ * A group that fails is written again after a pause; one that is refused in halves, until what cannot be
+ * written is alone and given up. A write must change nothing for what is written already, since its
+ * answer may have been lost.
  */
 export class GroupWriter<Item> {
   readonly #options: GroupWriterOptions<Item>;

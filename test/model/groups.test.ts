@@ -26,6 +26,8 @@ const LONG_MS = 60_000;
 const pass = (milliseconds: number) => clock.pass(milliseconds);
 const pause = (milliseconds: number) => clock.wait(milliseconds);
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+const intervalsOf = (times: readonly number[]): number[] =>
+  times.slice(1).map((time, index) => time - (times[index] ?? 0));
 const never = () => new Promise<void>(() => undefined);
 
 /** Does something whose timers never fire: the platform cuts it off. */
@@ -129,7 +131,7 @@ describe('a group of items', () => {
       await pass(1);
     }
     await pass(LONG_MS);
-    const intervals = startedAt.slice(1).map((start, index) => start - (startedAt[index] ?? 0));
+    const intervals = intervalsOf(startedAt);
     expect(Math.min(...intervals)).toBeGreaterThanOrEqual(50);
     // Nor much later.
     expect(Math.max(...intervals)).toBeLessThan(80);
@@ -150,15 +152,32 @@ describe('a group of items', () => {
     expect(failures).toHaveLength(1);
   });
 
-  it('is written by another when its writer was cut off', async () => {
-    let hangs = true;
-    const { groups, add } = newWriter(1_000, () => (hangs ? never() : Promise.resolve()));
-    cutOff(() => void add(-1));
-    for (const item of numbers(20)) void add(item);
-    hangs = false;
-    await pass(6_000);
-    expect(groups[0]).toEqual([-1]);
-    expect(new Set(groups.slice(1).flat())).toEqual(new Set([-1, ...numbers(20)]));
+  it.each([1, 1_000])(
+    'of up to %i is written by another when its writer was cut off',
+    async (maxGroup) => {
+      let hangs = true;
+      const { groups, add } = newWriter(maxGroup, () => (hangs ? never() : Promise.resolve()));
+      cutOff(() => void add(-1));
+      for (const item of numbers(20)) void add(item);
+      hangs = false;
+      await pass(8_000);
+      expect(groups[0]).toEqual([-1]);
+      expect(new Set(groups.slice(1).flat())).toEqual(new Set([-1, ...numbers(20)]));
+    },
+  );
+
+  it('that fails once is written again at once, whatever failed before', async () => {
+    let failing = 6;
+    const { startedAt, add } = newWriter(1_000, async () => {
+      if (failing-- > 0) throw new Error('down');
+    });
+    void add(1);
+    await pass(10_000);
+    failing = 1;
+    void add(2);
+    await pass(10_000);
+    const [failedAt = 0, againAt = 0] = startedAt.slice(-2);
+    expect(againAt - failedAt).toBeLessThan(200);
   });
 
   it.each(['is written', 'fails'])(
@@ -263,6 +282,7 @@ describe('a group of items', () => {
       const written = groups.filter((group) => !group.some(isBad)).flat();
       expect(new Set(written)).toEqual(new Set(numbers(600).filter((item) => !isBad(item))));
       expect(startedAt.at(-1)).toBeLessThan(count * 2_000);
+      expect(Math.min(...intervalsOf(startedAt))).toBeGreaterThanOrEqual(50);
       expect(lostCount()).toBe(count);
       expect(lost.every(({ error }) => error instanceof Refusal)).toBe(true);
       // The database answers: that is no failure of its own.
