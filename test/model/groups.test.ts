@@ -30,6 +30,14 @@ const intervalsOf = (times: readonly number[]): number[] =>
   times.slice(1).map((time, index) => time - (times[index] ?? 0));
 const never = () => new Promise<void>(() => undefined);
 
+/** Adds items, with so many milliseconds from one to the next. */
+async function flood(add: (item: number) => Promise<void>, count: number, everyMs: number) {
+  for (const item of numbers(count)) {
+    void add(item);
+    await pass(everyMs);
+  }
+}
+
 /** Does something whose timers never fire: the platform cuts it off. */
 function cutOff(work: () => void): void {
   const { setTimeout } = globalThis;
@@ -106,10 +114,7 @@ describe('a group of items', () => {
   it('has one more that stays each second: it will be there when the others have to end', async () => {
     const { groups, add, staying } = newWriter(1_000, () => pause(4_000));
     void add(-1);
-    for (const item of numbers(31)) {
-      void add(item);
-      await pass(100);
-    }
+    await flood(add, 31, 100);
     expect(staying()).toBe(1 + 4 + 2);
     await pass(LONG_MS);
     expect(groups).toEqual([[-1], numbers(31)]);
@@ -126,10 +131,7 @@ describe('a group of items', () => {
 
   it('is not begun sooner than 50 ms after the one before', async () => {
     const { startedAt, add } = newWriter(1_000, () => pause(5));
-    for (const item of numbers(400)) {
-      void add(item);
-      await pass(1);
-    }
+    await flood(add, 400, 1);
     await pass(LONG_MS);
     const intervals = intervalsOf(startedAt);
     expect(Math.min(...intervals)).toBeGreaterThanOrEqual(50);
@@ -297,10 +299,7 @@ describe('a group of items', () => {
       if (group.includes(105)) throw new Error('bad');
       for (const item of group) writtenAt.set(item, clock.now);
     });
-    for (const item of numbers(2_000)) {
-      void add(item);
-      await pass(20);
-    }
+    await flood(add, 2_000, 20);
     await pass(LONG_MS);
     expect(lostCount()).toBe(1);
     expect(writtenAt.size).toBe(1_999);
@@ -334,10 +333,7 @@ describe('a group of items', () => {
       await pause(300);
       if (clock.now > 1_000 && clock.now < 20_000) throw new Error('down');
     });
-    for (const item of numbers(1_500)) {
-      void add(item);
-      await pass(20);
-    }
+    await flood(add, 1_500, 20);
     await pass(LONG_MS);
     expect(lostCount()).toBe(0);
     expect(new Set(groups.flat()).size).toBe(1_500);
