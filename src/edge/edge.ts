@@ -205,7 +205,7 @@ export class Edge {
       const gone = ids.filter((id) => !there.has(id));
       this.#heal(group, { news, found, gone }, afterAnswer);
     } catch {
-      // Who is in touch no more asks before it answers.
+      // Without news the isolate falls out of touch, and asks before it answers.
     }
   }
 

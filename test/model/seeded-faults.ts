@@ -32,6 +32,22 @@ const DELETED: Revoked = { license: 0, address: 0, how: 'delete' };
 const TOKEN: Revoked = { license: 0, address: 0, how: 'revoke' };
 const BLACKLIST: Revoked = { license: 0, address: 0, how: 'block' };
 
+/** A license is deleted while it is read from a slow database, and asked for again and again. */
+const deletedWhileRead = ({
+  slowSeconds,
+  afterMs,
+  askedEveryMs,
+}: Record<'slowSeconds' | 'afterMs' | 'askedEveryMs', number>): Command[] =>
+  Array.from({ length: 10 }, () => DELETED).flatMap((license) => [
+    restoration(license, { pauseMs: 5_000, isolate: 0 }),
+    // By then the reader has slept, and has to ask the database.
+    validation(license, { pauseMs: 70_000, isolate: 1 }),
+    ...weatherAt(0, 'the database is slow', slowSeconds),
+    validation(license, { pauseMs: 0, isolate: 0 }),
+    revoke(license, { pauseMs: afterMs, isolate: 0 }),
+    ...Array.from({ length: 12 }, () => validation(license, { pauseMs: askedEveryMs, isolate: 0 })),
+  ]);
+
 /** What is valid is revoked elsewhere, and tried again when no copy of it may be believed any more. */
 const REVOKED_ELSEWHERE: readonly Command[] = LICENSES.flatMap((license) => [
   restoration(license, { pauseMs: 2_000, isolate: 0 }),
@@ -144,15 +160,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'an older copy that takes the place of a newer one',
     broken: STALE,
     seed: 4,
-    commands: Array.from({ length: 10 }, () => DELETED).flatMap((license) => [
-      restoration(license, { pauseMs: 5_000, isolate: 0 }),
-      validation(license, { pauseMs: 70_000, isolate: 1 }),
-      ...weatherAt(0, 'the database is slow', 1),
-      validation(license, { pauseMs: 0, isolate: 0 }),
-      // Quicker than the answer that is on its way.
-      revoke(license, { pauseMs: 1_100, isolate: 0 }),
-      ...Array.from({ length: 12 }, () => validation(license, { pauseMs: 500, isolate: 0 })),
-    ]),
+    // Quicker than the answer that is on its way.
+    commands: deletedWhileRead({ slowSeconds: 1, afterMs: 1_100, askedEveryMs: 500 }),
     replacements: [
       {
         file: 'src/edge/store.ts',
@@ -164,15 +173,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a load that began before a change and is given to who came after it',
     broken: STALE,
-    commands: Array.from({ length: 10 }, () => DELETED).flatMap((license) => [
-      restoration(license, { pauseMs: 5_000, isolate: 0 }),
-      // By then the reader has slept, and has to ask the database.
-      validation(license, { pauseMs: 70_000, isolate: 1 }),
-      ...weatherAt(0, 'the database is slow', 8),
-      validation(license, { pauseMs: 0, isolate: 0 }),
-      revoke(license, { pauseMs: 0, isolate: 0 }),
-      ...Array.from({ length: 12 }, () => validation(license, { pauseMs: 50, isolate: 0 })),
-    ]),
+    commands: deletedWhileRead({ slowSeconds: 8, afterMs: 0, askedEveryMs: 50 }),
     replacements: [
       {
         file: 'src/edge/store.ts',
