@@ -30,7 +30,7 @@ export default defineConfig({
           // Tests are fast, but for a machine that does much else.
           testTimeout: 20_000,
           include: ['test/**/*.test.ts'],
-          exclude: ['test/node/**', 'test/model/**'],
+          exclude: ['test/node/**', 'test/simulation/**'],
           // One Worker runs many files, and is as good as new for each: the set-up sees to it.
           isolate: false,
           setupFiles: ['./test/support/each-file.ts', './test/support/events.ts'],
@@ -73,7 +73,7 @@ export default defineConfig({
       },
       {
         // Runs in Node as well: the service over fakes of the platform.
-        test: { name: 'model', include: ['test/model/**/*.test.ts'], testTimeout: 60_000 },
+        test: { name: 'simulation', include: ['test/simulation/**/*.test.ts'], testTimeout: 60_000 },
       },
     ],
   },

@@ -63,19 +63,19 @@ async function insertLicenses(db: D1Database, population: Population): Promise<v
   await insertSeries(
     db,
     licenses,
-    `insert into licenses (id, license_key, license_key_folded, product_id, license_type, max_ips,
-       max_hwids, created_at, updated_at)
+    `insert into licenses (id, license_key, license_key_normalized, product_id, license_type, max_ips,
+       max_hwids, created_at, updated_at, revision)
      select i, printf('BENCH-KEY-%09d', i), printf('BENCH-KEY-%09d', i), 1, 'PERMANENT',
-       ${maxServers}, ${maxServers}, 0, 0 from n`,
+       ${maxServers}, ${maxServers}, 0, 0, 1 from n`,
   );
   await insertSeries(
     db,
     licenses,
-    `insert into bindings (license_id, kind, value)
-     select i, 'IP', printf('10.%d.%d.%d', slot * 2 + (i >> 16), (i >> 8) & 255, i & 255)
+    `insert into bindings (license_id, type, value, position)
+     select i, 'IP', printf('10.%d.%d.%d', slot * 2 + (i >> 16), (i >> 8) & 255, i & 255), slot
      from n, (select 1 as slot union select 2)
      union all
-     select i, 'HWID', printf('%08x-5d1c-4b7e-9f3a-%012d', i, slot)
+     select i, 'HWID', printf('%08x-5d1c-4b7e-9f3a-%012d', i, slot), slot
      from n, (select 1 as slot union select 2)`,
   );
 }
@@ -110,6 +110,4 @@ export async function populate(db: D1Database, population: Population): Promise<
   ]);
   await insertLicenses(db, population);
   await insertBlacklist(db, population.blacklistEntries);
-  // The blacklist's revision is nowhere else; of all others the log keeps what is new only.
-  await db.prepare(`delete from changes where subject <> 'blacklist'`).run();
 }

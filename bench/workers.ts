@@ -132,8 +132,8 @@ export class LicetService implements RunningWorker, AsyncDisposable {
   readonly #folder = newFolder();
   readonly #logs = new Map<string, number>();
   #answered = { known: 0, unknown: 0 };
-  /** Of all records that were awaited. */
-  #lastRecord = 0;
+  /** Records that were awaited so far. */
+  #stored = 0;
   #worker: Awaited<ReturnType<typeof startWorker>> | undefined;
 
   private constructor(script: string, { isLimited, isInspected }: ServiceOptions) {
@@ -204,15 +204,18 @@ export class LicetService implements RunningWorker, AsyncDisposable {
     this.#answered[areKnown ? 'known' : 'unknown'] += count;
     const start = performance.now();
     const patience = start + STORING_PATIENCE_MS;
-    const newOnes = `from requests where id > ${this.#lastRecord}`;
-    let stored = await this.#numberFrom(`select count(*) as n ${newOnes}`);
-    while (stored < count && performance.now() < patience) {
+    const total = this.#stored + count;
+    let stored = await this.#countRecords();
+    while (stored < total && performance.now() < patience) {
       await wait(POLL_MS);
-      stored = await this.#numberFrom(`select count(*) as n ${newOnes}`);
+      stored = await this.#countRecords();
     }
-    const tookMs = performance.now() - start;
-    this.#lastRecord = await this.#numberFrom(`select max(id) as n from requests`);
-    return tookMs;
+    this.#stored = stored;
+    return performance.now() - start;
+  }
+
+  #countRecords(): Promise<number> {
+    return this.#numberFrom('select count(*) as n from requests');
   }
 
   async tally(): Promise<Tally> {
@@ -220,15 +223,13 @@ export class LicetService implements RunningWorker, AsyncDisposable {
     return {
       answered: known + unknown,
       answeredKnown: known,
-      stored: await this.#numberFrom('select count(*) as n from requests'),
-      totals: await this.#numberFrom('select sum(requests) as n from license_totals'),
+      stored: await this.#countRecords(),
+      totals: await this.#numberFrom(
+        `select count(*) as n from requests r join callers c on c.id = r.caller_id
+         join licenses l on l.id = c.license_id and l.license_key_normalized = c.license_key_normalized`,
+      ),
       miscounted: await this.#numberFrom(
-        `select count(*) as n
-         from license_totals t full join (
-           select license_id, count(*) as records from requests
-           where license_id is not null group by license_id
-         ) r on r.license_id = t.license_id
-         where t.requests is not r.records`,
+        'select count(*) as n from requests r where caller_id not in (0, (select id from callers c where c.id = r.caller_id))',
       ),
     };
   }
@@ -238,6 +239,7 @@ export class LicetService implements RunningWorker, AsyncDisposable {
     return [...this.#logs].map(([message, times]) => `logged ${times} times: ${message}`);
   }
 
+  inspectorURL(): Promise<URL> { return this.#running.miniflare.getInspectorURL(); }
   /** How much the Worker's own objects take. */
   async heapMegabytes(): Promise<number> {
     const { miniflare, url } = this.#running;

@@ -1,36 +1,30 @@
-CREATE TABLE `bindings` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`license_id` integer NOT NULL,
-	`kind` text NOT NULL,
-	`value` text NOT NULL,
-	FOREIGN KEY (`license_id`) REFERENCES `licenses`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "bindings_kind" CHECK("bindings"."kind" in ('IP', 'HWID'))
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `bindings_value` ON `bindings` (`license_id`,`kind`,`value`);--> statement-breakpoint
-CREATE TABLE `blacklists` (
+CREATE TABLE `products` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`license_data_type` text NOT NULL,
-	`data` text NOT NULL,
-	`product_id` integer,
-	`reason` text DEFAULT '' NOT NULL,
+	`name` text NOT NULL,
+	`description` text DEFAULT '' NOT NULL,
+	`product_type` text NOT NULL,
+	`product_type_other` text DEFAULT '' NOT NULL,
+	`default_max_ips` integer NOT NULL,
+	`default_max_hwids` integer NOT NULL,
+	`role_id` text,
+	`purchase_role_id` text,
+	`url` text,
+	`image_url` text,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
 	`revision` integer DEFAULT 1 NOT NULL,
-	FOREIGN KEY (`product_id`) REFERENCES `products`(`id`) ON UPDATE no action ON DELETE no action,
-	CONSTRAINT "blacklists_license_data_type" CHECK("blacklists"."license_data_type" in ('IP', 'HWID'))
+	CONSTRAINT "products_product_type" CHECK("products"."product_type" in ('GAME_JAVA_PLUGIN', 'GAME_JAVA_MOD', 'GAME_BEDROCK_PLUGIN', 'GAME_BEDROCK_MOD', 'GAME_SERVER_SETUP', 'WEB_APPLICATION', 'DESKTOP_APPLICATION', 'MOBILE_APPLICATION', 'OTHER')),
+	CONSTRAINT "products_default_max_ips" CHECK("products"."default_max_ips" >= -1),
+	CONSTRAINT "products_default_max_hwids" CHECK("products"."default_max_hwids" >= -1)
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `blacklists_entry` ON `blacklists` (`license_data_type`,`data`,`product_id`);--> statement-breakpoint
-CREATE UNIQUE INDEX `blacklists_entry_for_all` ON `blacklists` (`license_data_type`,`data`) WHERE "blacklists"."product_id" is null;--> statement-breakpoint
-CREATE INDEX `blacklists_product` ON `blacklists` (`product_id`);--> statement-breakpoint
 CREATE TABLE `customers` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`first_name` text,
 	`last_name` text,
 	`username` text,
 	`email` text,
-	`email_folded` text,
+	`email_normalized` text,
 	`phone_number` text,
 	`profile_picture_url` text,
 	`role` text,
@@ -53,18 +47,26 @@ CREATE TABLE `customers` (
 	`revision` integer DEFAULT 1 NOT NULL
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `customers_email` ON `customers` (`email_folded`) WHERE "customers"."email_folded" is not null;--> statement-breakpoint
-CREATE UNIQUE INDEX `customers_chat` ON `customers` (`chat_id`) WHERE "customers"."chat_id" is not null;--> statement-breakpoint
-CREATE UNIQUE INDEX `customers_platform_a` ON `customers` (`platform_a_id`) WHERE "customers"."platform_a_id" is not null;--> statement-breakpoint
-CREATE UNIQUE INDEX `customers_platform_b` ON `customers` (`platform_b_id`) WHERE "customers"."platform_b_id" is not null;--> statement-breakpoint
-CREATE UNIQUE INDEX `customers_platform_c` ON `customers` (`platform_c_id`) WHERE "customers"."platform_c_id" is not null;--> statement-breakpoint
-CREATE UNIQUE INDEX `customers_market_a` ON `customers` (`market_a_id`) WHERE "customers"."market_a_id" is not null;--> statement-breakpoint
-CREATE UNIQUE INDEX `customers_market_b` ON `customers` (`market_b_id`) WHERE "customers"."market_b_id" is not null;--> statement-breakpoint
-CREATE UNIQUE INDEX `customers_other` ON `customers` (`other_account_id`) WHERE "customers"."other_account_id" is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX `customers_email` ON `customers` (`email_normalized`) WHERE "customers"."email_normalized" is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `customers_chat` ON `customers` (`chat_id`) WHERE "customers"."chat_id" is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `customers_platform_a` ON `customers` (`platform_a_id`) WHERE "customers"."platform_a_id" is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `customers_platform_b` ON `customers` (`platform_b_id`) WHERE "customers"."platform_b_id" is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `customers_platform_c` ON `customers` (`platform_c_id`) WHERE "customers"."platform_c_id" is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `customers_market_a` ON `customers` (`market_a_id`) WHERE "customers"."market_a_id" is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `customers_market_b` ON `customers` (`market_b_id`) WHERE "customers"."market_b_id" is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `customers_other` ON `customers` (`other_account_id`) WHERE "customers"."other_account_id" is not null;
+--> statement-breakpoint
 CREATE TABLE `licenses` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`license_key` text NOT NULL,
-	`license_key_folded` text NOT NULL,
+	`license_key_normalized` text NOT NULL,
 	`product_id` integer NOT NULL,
 	`license_type` text NOT NULL,
 	`license_platform` text,
@@ -75,13 +77,13 @@ CREATE TABLE `licenses` (
 	`expires_at` integer,
 	`max_ips` integer NOT NULL,
 	`max_hwids` integer NOT NULL,
-	`total_requests` integer DEFAULT 0 NOT NULL,
+	`past_requests` integer DEFAULT 0 NOT NULL,
 	`state` text DEFAULT 'ACTIVE' NOT NULL,
 	`notes` text DEFAULT '' NOT NULL,
 	`customer_id` integer,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
-	`revision` integer DEFAULT 1 NOT NULL,
+	`revision` integer NOT NULL,
 	FOREIGN KEY (`product_id`) REFERENCES `products`(`id`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (`customer_id`) REFERENCES `customers`(`id`) ON UPDATE no action ON DELETE no action,
 	CONSTRAINT "licenses_license_type" CHECK("licenses"."license_type" in ('TEMPORARY', 'PERMANENT')),
@@ -90,62 +92,48 @@ CREATE TABLE `licenses` (
 	CONSTRAINT "licenses_expiry" CHECK(("licenses"."license_type" = 'TEMPORARY') = ("licenses"."expires_at" is not null)),
 	CONSTRAINT "licenses_max_ips" CHECK("licenses"."max_ips" >= -1),
 	CONSTRAINT "licenses_max_hwids" CHECK("licenses"."max_hwids" >= -1),
-	CONSTRAINT "licenses_total_requests" CHECK("licenses"."total_requests" >= 0)
+	CONSTRAINT "licenses_past_requests" CHECK("licenses"."past_requests" >= 0)
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `licenses_key` ON `licenses` (`license_key_folded`);--> statement-breakpoint
-CREATE INDEX `licenses_product` ON `licenses` (`product_id`);--> statement-breakpoint
-CREATE INDEX `licenses_customer` ON `licenses` (`customer_id`);--> statement-breakpoint
-CREATE INDEX `licenses_chat` ON `licenses` (`owner_chat_id`);--> statement-breakpoint
-CREATE INDEX `licenses_platform` ON `licenses` (`owner_platform_id`,`license_platform`);--> statement-breakpoint
-CREATE TABLE `products` (
+CREATE UNIQUE INDEX `licenses_key` ON `licenses` (`license_key_normalized`);
+--> statement-breakpoint
+CREATE INDEX `licenses_product` ON `licenses` (`product_id`);
+--> statement-breakpoint
+CREATE INDEX `licenses_customer` ON `licenses` (`customer_id`);
+--> statement-breakpoint
+CREATE INDEX `licenses_chat` ON `licenses` (`owner_chat_id`);
+--> statement-breakpoint
+CREATE INDEX `licenses_platform` ON `licenses` (`owner_platform_id`,`license_platform`);
+--> statement-breakpoint
+CREATE TABLE `bindings` (
+	`license_id` integer NOT NULL,
+	`type` text NOT NULL,
+	`value` text NOT NULL,
+	`position` integer NOT NULL,
+	PRIMARY KEY(`license_id`, `type`, `value`),
+	FOREIGN KEY (`license_id`) REFERENCES `licenses`(`id`) ON UPDATE no action ON DELETE no action,
+	CONSTRAINT "bindings_type" CHECK("bindings"."type" in ('IP', 'HWID'))
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `blacklists` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`name` text NOT NULL,
-	`description` text DEFAULT '' NOT NULL,
-	`product_type` text NOT NULL,
-	`product_type_other` text DEFAULT '' NOT NULL,
-	`default_max_ips` integer NOT NULL,
-	`default_max_hwids` integer NOT NULL,
-	`role_id` text,
-	`purchase_role_id` text,
-	`url` text,
-	`image_url` text,
+	`license_data_type` text NOT NULL,
+	`data` text NOT NULL,
+	`product_id` integer,
+	`reason` text DEFAULT '' NOT NULL,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
 	`revision` integer DEFAULT 1 NOT NULL,
-	CONSTRAINT "products_product_type" CHECK("products"."product_type" in ('GAME_JAVA_PLUGIN', 'GAME_JAVA_MOD', 'GAME_BEDROCK_PLUGIN', 'GAME_BEDROCK_MOD', 'GAME_SERVER_SETUP', 'WEB_APPLICATION', 'DESKTOP_APPLICATION', 'MOBILE_APPLICATION', 'OTHER')),
-	CONSTRAINT "products_default_max_ips" CHECK("products"."default_max_ips" >= -1),
-	CONSTRAINT "products_default_max_hwids" CHECK("products"."default_max_hwids" >= -1)
+	FOREIGN KEY (`product_id`) REFERENCES `products`(`id`) ON UPDATE no action ON DELETE no action,
+	CONSTRAINT "blacklists_license_data_type" CHECK("blacklists"."license_data_type" in ('IP', 'HWID'))
 );
 --> statement-breakpoint
-CREATE TABLE `requests` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`nonce` text NOT NULL,
-	`license_id` integer,
-	`license_key` text,
-	`license_key_folded` text,
-	`product_id` integer,
-	`product_version` text,
-	`ip` text,
-	`hwid` text,
-	`mac_address` text,
-	`operating_system` text,
-	`operating_system_version` text,
-	`operating_system_architecture` text,
-	`java_version` text,
-	`request_type` text NOT NULL,
-	`response_type` text NOT NULL,
-	`block_reason` text,
-	`remarks` text,
-	`spam` integer DEFAULT false NOT NULL,
-	CONSTRAINT "requests_request_type" CHECK("requests"."request_type" in ('V1_VALIDATE', 'V2_VALIDATE'))
-);
+CREATE UNIQUE INDEX `blacklists_entry` ON `blacklists` (`license_data_type`,`data`,`product_id`);
 --> statement-breakpoint
-CREATE INDEX `requests_key` ON `requests` (`license_key_folded`) WHERE "requests"."license_key_folded" is not null;--> statement-breakpoint
-CREATE INDEX `requests_product` ON `requests` (`product_id`);--> statement-breakpoint
-CREATE INDEX `requests_ip` ON `requests` (`ip`) WHERE "requests"."ip" is not null;--> statement-breakpoint
-CREATE INDEX `requests_hwid` ON `requests` (`hwid`) WHERE "requests"."hwid" is not null;--> statement-breakpoint
-CREATE INDEX `requests_refused` ON `requests` (`id`,`product_id`) WHERE "requests"."response_type" <> 'VALID';--> statement-breakpoint
+CREATE UNIQUE INDEX `blacklists_entry_for_all` ON `blacklists` (`license_data_type`,`data`) WHERE "blacklists"."product_id" is null;
+--> statement-breakpoint
+CREATE INDEX `blacklists_product` ON `blacklists` (`product_id`);
+--> statement-breakpoint
 CREATE TABLE `tokens` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`name` text NOT NULL,
@@ -161,3 +149,80 @@ CREATE TABLE `tokens` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `tokens_hash` ON `tokens` (`token_hash`);
+--> statement-breakpoint
+CREATE TABLE `callers` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`license_key_normalized` text NOT NULL,
+	`fingerprint` text NOT NULL,
+	`license_id` integer NOT NULL,
+	`license_key` text NOT NULL,
+	`product_id` integer,
+	`product_version` text,
+	`ip` text,
+	`hwid` text,
+	`mac_address` text,
+	`operating_system` text,
+	`operating_system_version` text,
+	`operating_system_architecture` text,
+	`java_version` text,
+	`first_seen_at` integer NOT NULL,
+	`last_seen_at` integer NOT NULL,
+	`requests` integer DEFAULT 0 NOT NULL,
+	`folded_bucket` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `callers_identity` ON `callers` (`license_key_normalized`,`fingerprint`);
+--> statement-breakpoint
+CREATE INDEX `callers_ip` ON `callers` (`ip`) WHERE "callers"."ip" is not null;
+--> statement-breakpoint
+CREATE INDEX `callers_hwid` ON `callers` (`hwid`) WHERE "callers"."hwid" is not null;
+--> statement-breakpoint
+CREATE TABLE `buckets` (
+	`bucket` integer PRIMARY KEY NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `requests` (
+	`bucket` integer NOT NULL,
+	`product_id` integer NOT NULL,
+	`caller_id` integer NOT NULL,
+	`id` integer NOT NULL,
+	`nonce` integer NOT NULL,
+	`type` integer NOT NULL,
+	`outcome` integer NOT NULL,
+	`details` text,
+	PRIMARY KEY(`bucket`, `product_id`, `caller_id`, `id`, `nonce`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `rollups` (
+	`bucket` integer NOT NULL,
+	`product_id` integer NOT NULL,
+	`outcome` integer NOT NULL,
+	`requests` integer NOT NULL,
+	PRIMARY KEY(`bucket`, `product_id`, `outcome`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `changes` (
+	`seq` integer PRIMARY KEY NOT NULL,
+	`subject` text NOT NULL,
+	`revision` integer NOT NULL,
+	`changed_at` integer NOT NULL,
+	`is_published` integer DEFAULT false NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `changes_unpublished` ON `changes` (`seq`) WHERE not "changes"."is_published";
+--> statement-breakpoint
+CREATE TABLE `counters` (
+	`name` text PRIMARY KEY NOT NULL,
+	`value` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `deleted_ids` (
+	`type` text NOT NULL,
+	`id` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`type`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+INSERT INTO `changes` (`seq`, `subject`, `revision`, `changed_at`, `is_published`) VALUES (1, 'blacklist', 1, 0, false);
+--> statement-breakpoint
+INSERT INTO `counters` (`name`, `value`) VALUES ('blacklist_revision', 1), ('rolled_up_bucket', 0), ('folded_bucket', 0);

@@ -55,6 +55,12 @@ export type ApiIntent = (typeof API_INTENTS)[number];
 export const REQUEST_TYPES = ['V1_VALIDATE', 'V2_VALIDATE'] as const;
 export type RequestType = (typeof REQUEST_TYPES)[number];
 
+/** How request types are stored: a code stays as it is for ever. */
+export const REQUEST_TYPE_CODES = {
+  V1_VALIDATE: 0,
+  V2_VALIDATE: 1,
+} as const satisfies Record<RequestType, number>;
+
 /**
  * What a validation came to, in the order of the decision; the `responseType` of its record.
  * ERROR is our own failure: nothing was decided.
@@ -75,3 +81,20 @@ export const RESPONSE_TYPES = [
   'ERROR',
 ] as const;
 export type ResponseType = (typeof RESPONSE_TYPES)[number];
+
+/** How response types are stored: a code stays as it is for ever. SQLite stores 0 and 1 in no bytes. */
+export const RESPONSE_TYPE_CODES = {
+  VALID: 0,
+  INVALID_REQUEST: 2,
+  RATE_LIMITED: 3,
+  IP_BLACKLISTED: 4,
+  HWID_BLACKLISTED: 5,
+  LICENSE_NOT_FOUND: 6,
+  PRODUCT_MISMATCH: 7,
+  LICENSE_DELETED: 8,
+  LICENSE_DEACTIVATED: 9,
+  LICENSE_EXPIRED: 10,
+  MAX_IPS_REACHED: 11,
+  MAX_HWIDS_REACHED: 12,
+  ERROR: 13,
+} as const satisfies Record<ResponseType, number>;

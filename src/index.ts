@@ -1,30 +1,30 @@
 import { app } from './app';
-import { type Bindings, edgeOf } from './edge/edge';
-import { receiveRecords } from './edge/queue';
+import { foldDays, rollUp } from './history/fold';
+import { receiveRecords } from './history/queue';
+import { removeExpiredRecords, SettingError } from './history/retention';
+import { type Bindings, isolateOf } from './isolate';
 import { logFailure } from './log';
-import { indexRequests } from './requests/indexing';
-import { removeExpiredRequests } from './requests/retention';
 
-/** What one task of the scheduled handler cannot do does not keep the others from it. */
+/** Runs a task of the scheduled handler. A failure does not stop the other tasks. */
 async function attempt(task: Promise<unknown>, failure: string): Promise<void> {
   await task.catch((error) =>
-    logFailure(error instanceof RangeError ? error.message : failure, error),
+    logFailure(error instanceof SettingError ? error.message : failure, error),
   );
 }
 
 export default {
   fetch: app.fetch,
-  async scheduled(controller, env) {
-    const edge = edgeOf(env);
-    const now = controller.scheduledTime;
-    await attempt(edge.publishDue(now), 'Changes were not published');
+  async scheduled({ scheduledTime }, env) {
+    const { db, caches } = isolateOf(env);
+    await attempt(caches.publishDue(scheduledTime), 'Changes were not published');
+    await attempt(rollUp(db, scheduledTime), 'Records were not rolled up');
+    await attempt(foldDays(db, scheduledTime), 'Records were not folded');
     await attempt(
-      removeExpiredRequests(edge.db, env.REQUEST_RETENTION_DAYS, now),
+      removeExpiredRecords(db, env.REQUEST_RETENTION_DAYS, scheduledTime),
       'Old records were not removed',
     );
-    await attempt(indexRequests(edge.db, now), 'Records were not indexed');
   },
   async queue(batch, env) {
-    await receiveRecords(edgeOf(env), batch);
+    await receiveRecords(isolateOf(env).recorder, batch);
   },
 } satisfies ExportedHandler<Bindings>;

@@ -4,8 +4,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** Four decimal parts: no octal, hexadecimal or short forms. So each address has but one form. */
 const isIPv4 = (text: string): boolean =>
-  /^(?:(?:0|[1-9]\d{0,2})(?:\.(?!$)|$)){4}$/.test(text) &&
-  text.split('.').every((part) => Number(part) <= 255);
+  /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(text);
 
 /** IPv6 without a zone, and IPv4. */
 function parse(text: string): Address | null {

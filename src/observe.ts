@@ -1,66 +1,86 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
-import { Visit } from './edge/visit';
-import type { ApiIntent, ResponseType } from './enums';
+import { drainBody } from './body';
+import type { Found } from './cache/snapshot-cache';
+import type { TokenSnapshot } from './cache/snapshots';
+import type { ResponseType } from './enums';
+import { RequestTimings } from './lib/request-timings';
 
-/** What is known of a request on its way, beside the request itself. */
+/** What is known of a request while it is handled, beside the request itself. */
 export interface AppEnv {
   Bindings: Env;
   Variables: {
-    visit: Visit;
-    /** Of whoever came with a live token. */
-    tokenIntents?: readonly ApiIntent[];
-    /** What a validation came to. */
+    requestId: string;
+    timings: RequestTimings;
+    /** Whether the request came with a live token. */
+    isTrusted?: boolean;
+    /** The token that a validation came with. */
+    token?: Found<TokenSnapshot>;
+    /** The outcome of a validation. */
     outcome?: ResponseType;
   };
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];
 
-/** Any other id of a client's request is replaced by one of ours. */
+/** Any other id that a client sends is replaced by one of ours. */
 const REQUEST_ID = /^[\w=-]{1,64}$/;
 
+/** Takes the client's `X-Request-Id`, or makes one, and starts the request's timings. */
+export function beginRequest(c: Context<AppEnv>): void {
+  const sentId = c.req.raw.headers.get('X-Request-Id');
+  const isGood = sentId !== null && REQUEST_ID.test(sentId);
+  c.set('requestId', isGood ? sentId : crypto.randomUUID());
+  c.set('timings', new RequestTimings((work) => c.executionCtx.waitUntil(work)));
+}
+
+/** The headers of every response. */
+export const commonHeaders = (c: Context<AppEnv>): Record<string, string> => ({
+  'X-Request-Id': c.get('requestId'),
+  'Cache-Control': 'no-store',
+});
+
 /**
- * Takes the client's `X-Request-Id`, or makes one, and gives it back. Logs each request in one event,
- * by the pattern of its route: a path can hold license keys. Who has a live token and sends
- * `X-Server-Timing: 1` also gets the times, in the header `Server-Timing`.
+ * Logs the request in one event, by the pattern of its route: a path can hold license keys. A request with
+ * a live token and `X-Server-Timing: 1` also gets the times, in the header `Server-Timing`.
  */
+export function endRequest(c: Context<AppEnv>, { status, headers }: Response): void {
+  const timings = c.get('timings');
+  const durationMs = timings.stop();
+  if (c.env.LOG_REQUESTS === 'true') logRequest(c, status, durationMs);
+  if (c.get('isTrusted') && c.req.header('X-Server-Timing') === '1') {
+    headers.set('Server-Timing', serverTiming(timings, durationMs));
+  }
+}
+
+/** All of this for routes that are no validations, which do it themselves. */
 export const observe = (): MiddlewareHandler<AppEnv> =>
   async function observe(c, next) {
-    const startedAt = performance.now();
-    const sentId = c.req.raw.headers.get('X-Request-Id') ?? '';
-    const requestId = REQUEST_ID.test(sentId) ? sentId : crypto.randomUUID();
-    const visit = new Visit((work) => c.executionCtx.waitUntil(work));
-    c.set('visit', visit);
+    beginRequest(c);
     await next();
-    visit.leave();
-    const durationMs = performance.now() - startedAt;
-    // Not by c.header(), which would make the answer once more.
+    // Not by c.header(), which would make the response once more.
     const { headers } = c.res;
-    headers.set('X-Request-Id', requestId);
-    if (c.env.LOG_REQUESTS === 'true') logRequest(c, requestId, visit, durationMs);
-    if (c.get('tokenIntents') && c.req.header('X-Server-Timing') === '1') {
-      headers.set('Server-Timing', serverTiming(visit, durationMs));
-    }
+    for (const [name, value] of Object.entries(commonHeaders(c))) headers.set(name, value);
+    endRequest(c, c.res);
+    await drainBody(c.req.raw);
   };
 
-function logRequest(c: Context<AppEnv>, requestId: string, visit: Visit, durationMs: number): void {
-  const { status } = c.res;
+function logRequest(c: Context<AppEnv>, status: number, durationMs: number): void {
   const method = METHODS.includes(c.req.method) ? c.req.method : 'OTHER';
   const route = routePath(c);
   const event = {
     message: `${method} ${route} ${status}`,
     event: 'request',
-    requestId,
+    requestId: c.get('requestId'),
     method,
     route,
     status,
     outcome: c.get('outcome') ?? outcomeOf(status),
-    tier: visit.tier,
+    tier: c.get('timings').tier,
     durationMs: Math.round(durationMs),
     colo: c.req.raw.cf?.colo ?? null,
   };
-  // As text: an object costs the runtime more to print than all else that an answer takes.
+  // As text: an object costs the runtime more to print than the rest of a response.
   console.log(JSON.stringify(event));
 }
 
@@ -69,7 +89,7 @@ function outcomeOf(status: number): 'OK' | 'REFUSED' | 'FAILED' {
   return status >= 400 ? 'REFUSED' : 'OK';
 }
 
-const serverTiming = ({ spentMs }: Visit, durationMs: number): string =>
+const serverTiming = ({ spentMs }: RequestTimings, durationMs: number): string =>
   [...spentMs, ['total', durationMs] as const]
     .map(([name, milliseconds]) => `${name};dur=${Math.round(milliseconds)}`)
     .join(', ');

@@ -1,24 +1,26 @@
 import type { Context } from 'hono';
+import { authorizeValidation } from '../auth/middleware';
 import { readBody } from '../body';
-import { type Edge, edgeOf } from '../edge/edge';
-import { type Verdict, WINDOW_SECONDS } from '../edge/limits';
-import type { RequestType, ResponseType } from '../enums';
-import { foldLicenseKey } from '../licenses/key';
+import type { ApiIntent, RequestType, ResponseType } from '../enums';
+import type { RecordDetails } from '../history/record';
+import { type Isolate, isolateOf } from '../isolate';
+import { type LimitResult, WINDOW_SECONDS } from '../lib/rate-limiter';
 import type { LicenseSnapshot } from '../licenses/snapshot';
 import { logFailure } from '../log';
 import { connectingAddressOf } from '../network';
-import type { AppEnv } from '../observe';
+import { type AppEnv, beginRequest, commonHeaders, endRequest } from '../observe';
 import { toTimestampWithoutOffset } from '../time';
 import type { Outcome } from '../validation/decide';
-import { type RecordDetails, recordRequest } from '../validation/record';
+import { recordingOf } from '../validation/record';
 import {
   type PartialRequest,
   parseRequest,
   unreadableRequest,
   type ValidationRequest,
 } from '../validation/request';
-import { validate } from '../validation/validate';
-import type { Refusal, ValidAnswer } from './answers';
+import { findSnapshots, type Snapshots, validate } from '../validation/validate';
+import type { ErrorAnswer, Refusal, ValidAnswer } from './answers';
+import { clientError } from './error-response';
 
 /** The validation over HTTP, the same under v1 and v2 [4.6, 4.7]. */
 
@@ -57,85 +59,156 @@ const validBody = (
   totalRequests,
 });
 
+/** A response to be sent. */
+interface Reply {
+  status: number;
+  body: ValidAnswer | Refusal | ErrorAnswer;
+  headers?: Readonly<Record<string, string>>;
+}
+
 /** A refusal in the two fields that programs expect: many take exactly 200 for yes, all else for no. */
-export const refuse = (
-  c: Context,
-  status: 400 | 404 | 405 | 413 | 429 | 503,
+const refuse = (
+  status: 400 | 413 | 429 | 503,
   message: string,
-  headers: Record<string, string> = {},
-): Response => c.json({ valid: false, message } satisfies Refusal, status, headers);
+  headers?: Readonly<Record<string, string>>,
+): Reply => ({ status, body: { valid: false, message }, ...(headers && { headers }) });
 
-/** Validates a license [4.7] and records the request [2.4]. */
-export const validateLicense = (requestType: RequestType) =>
-  async function validateLicense(c: ValidationContext): Promise<Response> {
-    const edge = edgeOf(c.env);
-    const visit = c.get('visit');
-    const connectingAddress = connectingAddressOf(c.req.raw);
-    const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES);
-    const now = Date.now();
-    const record = (asked: PartialRequest, responseType: ResponseType, details: RecordDetails) => {
-      c.set('outcome', responseType);
-      recordRequest(
-        edge,
-        { requestType, asked, responseType, details, requestedAt: now },
-        visit.afterAnswer,
-      );
-    };
+const UNAVAILABLE = refuse(503, 'Service temporarily unavailable');
 
-    if (bodyText === null) {
-      const remarks = `Body must be at most ${MAX_BODY_BYTES} bytes`;
-      record(unreadableRequest(connectingAddress), 'INVALID_REQUEST', { remarks });
-      return refuse(c, 413, remarks);
-    }
-    const parsed = parseRequest(bodyText, connectingAddress);
-    if (!parsed.ok) {
-      record(parsed.partial, 'INVALID_REQUEST', { remarks: parsed.message });
-      return refuse(c, 400, parsed.message);
-    }
-    const { request } = parsed;
-    const refuseFlood = (isFirst: boolean, spam: boolean) => {
-      // A flood of requests is not to become a flood of writes (1.6).
-      c.set('outcome', 'RATE_LIMITED');
-      if (isFirst) record(request, 'RATE_LIMITED', { spam });
-      return refuse(c, 429, 'Too many requests', { 'Retry-After': String(WINDOW_SECONDS) });
-    };
-    try {
-      const asked = await countRequest(edge, request);
-      if (asked.isOver) return refuseFlood(asked.isFirst, false);
+/** Pages in a browser may ask v1. */
+const V1_HEADERS = { 'Access-Control-Allow-Origin': '*' };
 
-      const requireHwid = c.env.REQUIRE_HWID === 'true';
-      const context = { connectingAddress, requireHwid };
-      const { outcome, license } = await validate(edge, request, context, now, visit);
-      if (outcome.responseType === 'LICENSE_NOT_FOUND') {
-        const failed = await countFailedLookup(edge, connectingAddress ?? request.ip);
-        if (failed.isOver) return refuseFlood(failed.isFirst, true);
-      }
-      const message = messageOf(outcome);
-      const totalRequests = license ? edge.countRequest(license) : 0;
-      record(request, outcome.responseType, {
-        license,
-        ...detailsOf(outcome, request, connectingAddress),
-      });
-      return outcome.responseType === 'VALID'
-        ? c.json(validBody(message, outcome.license, totalRequests))
-        : refuse(c, 400, message);
-    } catch (error) {
-      logFailure('A validation failed', error);
-      record(request, 'ERROR', {});
-      return refuse(c, 503, 'Service temporarily unavailable');
+/**
+ * The handler of a validation, complete without any middleware, and the intents that open it.
+ *
+ * @param intents undefined where no token is needed
+ */
+export function validation(requestType: RequestType, intents?: readonly ApiIntent[]) {
+  async function validation(c: ValidationContext): Promise<Response> {
+    beginRequest(c);
+    const { status, body, headers } = await reply(c, requestType, intents);
+    const response = new Response(JSON.stringify(body), {
+      status,
+      headers: {
+        'Content-Type': 'application/json',
+        ...commonHeaders(c),
+        ...(intents ? undefined : V1_HEADERS),
+        ...headers,
+      },
+    });
+    endRequest(c, response);
+    return response;
+  }
+  return intents ? Object.assign(validation, { intents }) : validation;
+}
+
+async function reply(
+  c: ValidationContext,
+  requestType: RequestType,
+  intents: readonly ApiIntent[] | undefined,
+): Promise<Reply> {
+  try {
+    // The look-up of a token goes on beside the others.
+    const authorized = intents && authorizeValidation(c, intents);
+    authorized?.catch(() => undefined);
+    return await validateLicense(c, requestType, authorized);
+  } catch (error) {
+    const known = error instanceof Error ? clientError(error) : undefined;
+    if (known) {
+      const { status, message, headers } = known;
+      return { status, body: { message, accepted_intents: [...(intents ?? [])] }, headers };
     }
+    logFailure('A request failed', error);
+    return UNAVAILABLE;
+  }
+}
+
+/**
+ * Validates a license [4.7] and records the request [2.4]. What needs no look-up comes first.
+ *
+ * @param authorized rejects a bad token. No reply goes out before it is settled
+ */
+async function validateLicense(
+  c: ValidationContext,
+  requestType: RequestType,
+  authorized: Promise<void> | undefined,
+): Promise<Reply> {
+  const isolate = isolateOf(c.env);
+  const timings = c.get('timings');
+  const connectingAddress = connectingAddressOf(c.req.raw);
+  const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES);
+  const requestedAt = Date.now();
+  let snapshots: Snapshots | undefined;
+  const record = (request: PartialRequest, outcome: ResponseType, details: RecordDetails) => {
+    c.set('outcome', outcome);
+    const token = c.get('token');
+    const answered = { requestType, request, outcome, details, snapshots, token, requestedAt };
+    isolate.recorder.record(recordingOf(answered), timings.waitUntil);
   };
 
-const NOT_COUNTED = { isOver: false } as const;
+  if (bodyText === null) {
+    await authorized;
+    const remarks = `Body must be at most ${MAX_BODY_BYTES} bytes`;
+    record(unreadableRequest(connectingAddress), 'INVALID_REQUEST', { remarks });
+    return refuse(413, remarks);
+  }
+  const parsed = parseRequest(bodyText, connectingAddress);
+  if (!parsed.ok) {
+    await authorized;
+    record(parsed.partial, 'INVALID_REQUEST', { remarks: parsed.message });
+    return refuse(400, parsed.message);
+  }
+  const { request } = parsed;
+  const refuseFlood = (isFirst: boolean, spam: boolean): Reply => {
+    // A flood of requests must not become a flood of writes (1.6).
+    c.set('outcome', 'RATE_LIMITED');
+    if (isFirst) record(request, 'RATE_LIMITED', { spam });
+    return refuse(429, 'Too many requests', { 'Retry-After': String(WINDOW_SECONDS) });
+  };
+  const limit = await countRequest(isolate, request);
+  if (limit.isLimited) {
+    await authorized;
+    return refuseFlood(limit.isFirst, false);
+  }
+  const finding = findSnapshots(isolate, request, timings);
+  if (authorized) {
+    // The token is judged before anything else can fail.
+    finding.catch(() => undefined);
+    await authorized;
+  }
+  try {
+    snapshots = await finding;
+    const context = { connectingAddress, requireHwid: c.env.REQUIRE_HWID === 'true' };
+    const validated = await validate(isolate, request, snapshots, context, requestedAt, timings);
+    const { outcome, license } = validated;
+    snapshots = { ...snapshots, license };
+    if (outcome.responseType === 'LICENSE_NOT_FOUND') {
+      const failed = await countFailedLookup(isolate, connectingAddress ?? request.ip);
+      if (failed.isLimited) return refuseFlood(failed.isFirst, true);
+    }
+    const totalRequests = license.value ? isolate.countRequest(license.value) : 0;
+    record(request, outcome.responseType, detailsOf(outcome, request, connectingAddress));
+    const message = messageOf(outcome);
+    return outcome.responseType === 'VALID'
+      ? { status: 200, body: validBody(message, outcome.license, totalRequests) }
+      : refuse(400, message);
+  } catch (error) {
+    logFailure('A validation failed', error);
+    record(request, 'ERROR', {});
+    return UNAVAILABLE;
+  }
+}
+
+const NOT_LIMITED: LimitResult = { isLimited: false };
 
 /** Of one key from one address: the one that is bound, since a network's servers can share theirs. */
-const countRequest = ({ limits }: Edge, { ip, licenseKey }: ValidationRequest): Promise<Verdict> =>
-  ip === null
-    ? Promise.resolve(NOT_COUNTED)
-    : limits.validations.count(`${ip} ${foldLicenseKey(licenseKey).slice(0, 255)}`);
+const countRequest = ({ limits }: Isolate, { ip, key }: ValidationRequest) =>
+  ip === null ? NOT_LIMITED : limits.validations.count(`${ip} ${key.slice(0, 255)}`);
 
-const countFailedLookup = ({ limits }: Edge, address: string | null): Promise<Verdict> =>
-  address === null ? Promise.resolve(NOT_COUNTED) : limits.failedLookups.count(address);
+const countFailedLookup = ({ limits }: Isolate, address: string | null) =>
+  address === null ? NOT_LIMITED : limits.failedLookups.count(address);
+
+const NO_DETAILS: RecordDetails = {};
 
 /** What the history tells an administrator beyond the outcome. */
 function detailsOf(
@@ -146,18 +219,15 @@ function detailsOf(
   switch (outcome.responseType) {
     case 'INVALID_REQUEST':
       return { remarks: outcome.message };
-    case 'IP_BLACKLISTED':
-      return {
-        blockReason: outcome.entry.reason,
-        // Says why an address is refused that is on no list.
-        remarks:
-          connectingAddress === null || connectingAddress === request.ip
-            ? null
-            : `Connecting address ${connectingAddress}`,
-      };
+    case 'IP_BLACKLISTED': {
+      // Says why an address is refused that is on no list.
+      const isOther = connectingAddress !== null && connectingAddress !== request.ip;
+      const remarks = isOther ? `Connecting address ${connectingAddress}` : null;
+      return { blockReason: outcome.blockReason, remarks };
+    }
     case 'HWID_BLACKLISTED':
-      return { blockReason: outcome.entry.reason };
+      return { blockReason: outcome.blockReason };
     default:
-      return {};
+      return NO_DETAILS;
   }
 }

@@ -1,51 +1,149 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { edgeOf } from '../edge/edge';
-import { WINDOW_SECONDS } from '../edge/limits';
+import { tokenSnapshot } from '../cache/snapshots';
+import type { Writer } from '../db/client';
 import type { ApiIntent } from '../enums';
 import { ApiError } from '../errors';
+import { isolateOf } from '../isolate';
+import { WINDOW_SECONDS } from '../lib/rate-limiter';
+import type { RequestTimings } from '../lib/request-timings';
+import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
+import { logFailure } from '../log';
 import { connectingAddressOf } from '../network';
 import type { AppEnv } from '../observe';
-import { authenticate } from './tokens';
+import {
+  type Actor,
+  authenticate,
+  guard,
+  guardFailure,
+  LAST_USED_PRECISION_MS,
+  markUsed,
+} from './tokens';
 
 export interface AuthEnv extends AppEnv {
-  Variables: AppEnv['Variables'] & { tokenIntents: readonly ApiIntent[] };
+  Variables: AppEnv['Variables'] & {
+    actor: Actor;
+    /** What the route of the request accepts. */
+    intents: readonly ApiIntent[];
+  };
 }
 
-/** Refuses whoever has no live token, before anything else is looked at [5]. */
+/** A context of a validation or of management. */
+type AnyContext = Pick<Context<AppEnv>, 'env' | 'req'> & { get(key: 'timings'): RequestTimings };
+
+const NOT_LIVE = 'Token is missing, unknown, expired or revoked';
+const NOT_ALLOWED = 'Token lacks a required intent';
+
+async function rejectToken(c: AnyContext): Promise<never> {
+  const address = connectingAddressOf(c.req.raw);
+  const { failedTokens } = isolateOf(c.env).limits;
+  const isLimited = address !== null && (await failedTokens.count(address)).isLimited;
+  if (!isLimited) throw new ApiError(401, NOT_LIVE);
+  throw new ApiError(429, 'Too many requests without a live token', {
+    'Retry-After': String(WINDOW_SECONDS),
+  });
+}
+
+const isAllowed = (actor: Actor, intents: readonly ApiIntent[]): boolean =>
+  actor.intents.some((intent) => intents.includes(intent));
+
+/** Writes the last use of a token, if none is known of the last minutes. */
+function noteUse(c: AnyContext, token: { id: number; lastUsedAt: number | null }): void {
+  const isolate = isolateOf(c.env);
+  const now = Date.now();
+  if (!isolate.isFirstUse(token, now, LAST_USED_PRECISION_MS)) return;
+  c.get('timings').waitUntil(
+    markUsed(isolate.db, token.id, now).catch((error) =>
+      logFailure('The use of a token was not written', error),
+    ),
+  );
+}
+
+/**
+ * Rejects requests without a live token, before anything else is looked at [5]. Reads the token from the
+ * database: a revoked or changed one is rejected at once, everywhere (1.5).
+ */
 export const requireToken = (): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
-    const edge = edgeOf(c.env);
-    const tokenIntents = await authenticate(
-      edge,
-      c.req.header('TOKEN') ?? '',
-      c.env.ROOT_TOKEN,
-      Date.now(),
-      c.get('visit'),
-    );
-    if (!tokenIntents) {
-      const address = connectingAddressOf(c.req.raw);
-      const isFlood = address !== null && (await edge.limits.failedTokens.count(address)).isOver;
-      if (!isFlood) throw new ApiError(401, 'Token is missing, unknown, expired or revoked');
-      throw new ApiError(429, 'Too many requests without a live token', {
-        'Retry-After': String(WINDOW_SECONDS),
-      });
-    }
-    c.set('tokenIntents', tokenIntents);
+    const { db } = isolateOf(c.env);
+    const find = async (hash: string) => {
+      const startedAt = performance.now();
+      const found = await withTimeout(tokenSnapshot.load(db, [hash]), DATABASE_TIMEOUT_MS);
+      c.get('timings').record('d1', performance.now() - startedAt);
+      const token = found.get(hash) ?? null;
+      if (token) noteUse(c, token);
+      return token;
+    };
+    const actor = await authenticate(c.req.header('TOKEN'), c.env.ROOT_TOKEN, find, Date.now());
+    if (!actor) return rejectToken(c);
+    c.set('actor', actor);
+    c.set('isTrusted', true);
     await next();
   };
 
 type IntentGuard = MiddlewareHandler<AuthEnv> & { readonly intents: readonly ApiIntent[] };
 
-/** Declares, beside a route's path, which intents open it; any one of them does [5]. */
+/** Declares, beside a route's path, the intents that open it; any one of them is enough [5]. */
 export function requireIntents(intents: readonly ApiIntent[]): IntentGuard {
-  const guard: MiddlewareHandler<AuthEnv> = async function requireIntents(c, next) {
-    if (!c.get('tokenIntents').some((intent) => intents.includes(intent))) {
-      throw new ApiError(403, 'Token lacks a required intent');
-    }
+  const check: MiddlewareHandler<AuthEnv> = async function requireIntents(c, next) {
+    if (!isAllowed(c.get('actor'), intents)) throw new ApiError(403, NOT_ALLOWED);
+    c.set('intents', intents);
     await next();
   };
-  return Object.assign(guard, { intents });
+  return Object.assign(check, { intents });
+}
+
+/**
+ * The same for a validation, which finds its token in the caches.
+ *
+ * @throws ApiError if the request may not validate
+ */
+export async function authorizeValidation(
+  c: Context<AppEnv>,
+  intents: readonly ApiIntent[],
+): Promise<void> {
+  const { caches, recorder } = isolateOf(c.env);
+  const timings = c.get('timings');
+  const now = Date.now();
+  const find = async (hash: string) => {
+    const token = await caches.tokens.find(hash, timings);
+    c.set('token', token);
+    if (token.value && token.value.revokedAt === null) noteUse(c, token.value);
+    return token.value;
+  };
+  const actor = await authenticate(c.req.header('TOKEN'), c.env.ROOT_TOKEN, find, now);
+  if (actor && isAllowed(actor, intents)) {
+    c.set('isTrusted', true);
+    return;
+  }
+  const token = c.get('token');
+  // Nothing is recorded, but a snapshot was used.
+  if (token?.value)
+    recorder.record({ record: null, used: [token], usedAt: now }, timings.waitUntil);
+  if (actor) throw new ApiError(403, NOT_ALLOWED);
+  await rejectToken(c);
+}
+
+/** The error of a batch whose {@link guard} failed; any other error as it is. */
+export function guardError(error: Error): Error {
+  const failure = guardFailure(error);
+  if (failure === 'notLive') return new ApiError(401, NOT_LIVE);
+  return failure === 'notAllowed' ? new ApiError(403, NOT_ALLOWED) : error;
+}
+
+/** What a handler needs to change something. */
+export function writerOf(c: Context<AuthEnv>): Writer {
+  const { db, caches } = isolateOf(c.env);
+  const timings = c.get('timings');
+  timings.startDatabase();
+  return {
+    db,
+    guard: () => guard(db, c.get('actor'), c.get('intents'), Date.now()),
+    changed(changes) {
+      caches.invalidate(changes);
+      timings.waitUntil(caches.publish(changes));
+    },
+  };
 }
 
 const isIntentGuard = (handler: object): handler is IntentGuard => 'intents' in handler;

@@ -1,13 +1,21 @@
-import { and, eq, isNull, lt, or } from 'drizzle-orm';
-import type { Database } from '../db/client';
+import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
+import type { TokenSnapshot } from '../cache/snapshots';
+import { type Database, databaseMessage } from '../db/client';
 import { tokens } from '../db/schema';
-import type { Edge } from '../edge/edge';
-import type { Visit } from '../edge/visit';
 import type { ApiIntent } from '../enums';
 
 const PREFIX = 'licet_';
 const MIN_ROOT_TOKEN_LENGTH = 32;
-const LAST_USED_PRECISION_MS = 5 * 60 * 1000;
+/** How exactly the last use of a token is known. */
+export const LAST_USED_PRECISION_MS = 5 * 60 * 1000;
+
+/** Who sends a request: a token, or the secret ROOT_TOKEN, which has no id. */
+export interface Actor {
+  tokenId: number | null;
+  intents: readonly ApiIntent[];
+}
+
+const ROOT: Actor = { tokenId: null, intents: ['ALL_READ_WRITE'] };
 
 /** A new API token: 256 random bits behind a prefix that secret scanners can know [5]. */
 export function newToken(): string {
@@ -18,7 +26,7 @@ export function newToken(): string {
 const sha256 = (text: string): Promise<ArrayBuffer> =>
   crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
 
-/** What is stored of a token. A fast hash is right: there is nothing to guess in 256 random bits. */
+/** What is stored of a token. A fast hash is right: 256 random bits cannot be guessed. */
 export const hashToken = async (token: string): Promise<string> =>
   new Uint8Array(await sha256(token)).toHex();
 
@@ -28,60 +36,66 @@ async function isRootToken(token: string, rootToken: string | undefined): Promis
 }
 
 /**
- * The intents that a token holds; null for one that is unknown, expired or revoked (3.2).
+ * The sender of a request; null for a token that is missing, unknown, expired or revoked (3.2).
  *
+ * @param header the header `TOKEN`
+ * @param find finds a token by its hash
  * @param now milliseconds since 1970
- * @param visit after it the time of use is written
  */
 export async function authenticate(
-  edge: Edge,
-  token: string,
+  header: string | undefined,
   rootToken: string | undefined,
+  find: (hash: string) => Promise<TokenSnapshot | null>,
   now: number,
-  visit: Visit,
-): Promise<readonly ApiIntent[] | null> {
+): Promise<Actor | null> {
+  const token = header?.trim() ?? '';
   if (token === '') return null;
-  if (await isRootToken(token, rootToken)) return ['ALL_READ_WRITE'];
-
-  const hash = await hashToken(token);
-  const found = await edge.tokens.find(hash, visit);
-  if (!found) return null;
-  const isLive = found.revokedAt === null && (found.expiresAt === null || found.expiresAt > now);
-  if (edge.isFirstUse(found, now, LAST_USED_PRECISION_MS)) {
-    const checked = (isLive ? markUsed : readRevision)(edge.db, found.id, now);
-    visit.afterAnswer(
-      checked
-        .then((revision) =>
-          // The database was set back: what the copy tells was undone.
-          revision === found.revision ? undefined : edge.tokens.drop(hash),
-        )
-        .catch(() => edge.forgetUse(found)),
-    );
-  }
-  return isLive ? found.intents : null;
+  if (await isRootToken(token, rootToken)) return ROOT;
+  const found = await find(await hashToken(token));
+  if (!found || found.revokedAt !== null) return null;
+  if (found.expiresAt !== null && found.expiresAt <= now) return null;
+  return { tokenId: found.id, intents: found.intents };
 }
 
-const selectRevision = (db: Database, id: number) =>
-  db.select({ revision: tokens.revision }).from(tokens).where(eq(tokens.id, id));
-
-async function readRevision(db: Database, id: number): Promise<number | undefined> {
-  const [token] = await selectRevision(db, id);
-  return token?.revision;
+/** Writes that a token is used now. */
+export async function markUsed(db: Database, id: number, now: number): Promise<void> {
+  const isOld = or(isNull(tokens.lastUsedAt), lt(tokens.lastUsedAt, now - LAST_USED_PRECISION_MS));
+  await db
+    .update(tokens)
+    .set({ lastUsedAt: now })
+    .where(and(eq(tokens.id, id), isOld));
 }
 
-/** @returns the token's revision; undefined where there is none */
-async function markUsed(db: Database, id: number, now: number): Promise<number | undefined> {
-  const [, [token]] = await db.batch([
-    db
-      .update(tokens)
-      .set({ lastUsedAt: now })
-      .where(
-        and(
-          eq(tokens.id, id),
-          or(isNull(tokens.lastUsedAt), lt(tokens.lastUsedAt, now - LAST_USED_PRECISION_MS)),
-        ),
-      ),
-    selectRevision(db, id),
-  ]);
-  return token?.revision;
+/** SQL that fails, and with it the whole batch. Not constant: SQLite evaluates constants beforehand. */
+const FAILURES = {
+  notLive: { sql: sql`abs(-9223372036854775807 - one)`, message: 'integer overflow' },
+  notAllowed: { sql: sql`json(substr('', one))`, message: 'malformed JSON' },
+} as const;
+
+/**
+ * A statement that fails, and with it its batch, unless the actor may still do what the batch does. A token
+ * is judged by what it is when a change is written, not when the headers came (3.2).
+ *
+ * @param intents any one of them is enough
+ * @param now milliseconds since 1970
+ */
+export function guard(db: Database, actor: Actor, intents: readonly ApiIntent[], now: number) {
+  const isActor = sql`${tokens.id} = ${actor.tokenId}`;
+  const isLive = sql`exists (select 1 from ${tokens} where ${isActor}
+    and ${tokens.revokedAt} is null and ifnull(${tokens.expiresAt} > ${now}, true))`;
+  const isAllowed = sql`exists (select 1 from ${tokens}, json_each(${tokens.intents}) held
+    where ${isActor} and held.value in (select value from json_each(${JSON.stringify(intents)})))`;
+  const check = sql`case when not ${isLive} then ${FAILURES.notLive.sql}
+    when not ${isAllowed} then ${FAILURES.notAllowed.sql} end`;
+  return db
+    .select({ check: actor.tokenId === null ? sql`null` : check })
+    .from(sql`(select 1 as one)`);
+}
+
+/** Why a {@link guard} has failed a batch; undefined for another error. */
+export function guardFailure(error: unknown): keyof typeof FAILURES | undefined {
+  const message = databaseMessage(error);
+  if (message.includes(FAILURES.notLive.message)) return 'notLive';
+  if (message.includes(FAILURES.notAllowed.message)) return 'notAllowed';
+  return undefined;
 }

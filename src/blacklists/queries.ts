@@ -1,5 +1,7 @@
 import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
-import type { Database } from '../db/client';
+import { logBlacklist, logNewEntries } from '../db/change-log';
+import type { Database, Writer } from '../db/client';
+import { keepIds } from '../db/deleted-ids';
 import type { Page } from '../db/page';
 import { blacklists } from '../db/schema';
 import { containsText, equalsUnindexed } from '../db/search';
@@ -46,14 +48,19 @@ export async function findBlacklist(db: Database, id: number): Promise<Blacklist
 
 /** Fails with a unique violation for an entry that exists, a foreign key's for an unknown product. */
 export async function insertBlacklist(
-  db: Database,
+  { db, guard, changed }: Writer,
   values: BlacklistValues,
   now: number,
 ): Promise<BlacklistRow> {
-  const [row] = await db
-    .insert(blacklists)
-    .values({ ...values, createdAt: now, updatedAt: now })
-    .returning();
+  const [, , changes, [row]] = await db.batch([
+    guard(),
+    ...logNewEntries(db, now),
+    db
+      .insert(blacklists)
+      .values({ ...values, createdAt: now, updatedAt: now })
+      .returning(),
+  ]);
+  changed(changes);
   if (!row) throw new Error('The blacklist entry was not stored');
   return row;
 }
@@ -66,27 +73,36 @@ const isUnchanged = (row: BlacklistRow): SQL | undefined =>
  * {@link insertBlacklist}.
  */
 export async function updateBlacklist(
-  db: Database,
+  { db, guard, changed }: Writer,
   row: BlacklistRow,
   values: BlacklistValues,
   now: number,
 ): Promise<BlacklistRow | undefined> {
-  const [changed] = await db
-    .update(blacklists)
-    .set({ ...values, updatedAt: now, revision: row.revision + 1 })
-    .where(isUnchanged(row))
-    .returning();
-  return changed;
+  const [, , changes, [updated]] = await db.batch([
+    guard(),
+    ...logBlacklist(db, isUnchanged(row), now),
+    db
+      .update(blacklists)
+      .set({ ...values, updatedAt: now, revision: row.revision + 1 })
+      .where(isUnchanged(row))
+      .returning(),
+  ]);
+  changed(changes);
+  return updated;
 }
 
 /** Undefined when somebody else has changed the entry since it was read. */
 export async function deleteBlacklist(
-  db: Database,
+  { db, guard, changed }: Writer,
   row: BlacklistRow,
+  now: number,
 ): Promise<{ id: number } | undefined> {
-  const [deleted] = await db
-    .delete(blacklists)
-    .where(isUnchanged(row))
-    .returning({ id: blacklists.id });
+  const [, , changes, , [deleted]] = await db.batch([
+    guard(),
+    ...logBlacklist(db, isUnchanged(row), now),
+    keepIds(db, 'blacklists', blacklists, isUnchanged(row)),
+    db.delete(blacklists).where(isUnchanged(row)).returning({ id: blacklists.id }),
+  ]);
+  changed(changes);
   return deleted;
 }

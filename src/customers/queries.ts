@@ -1,9 +1,9 @@
 import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
-import type { Database } from '../db/client';
+import type { Database, Writer } from '../db/client';
 import type { Page } from '../db/page';
 import { customers } from '../db/schema';
 import { containsText } from '../db/search';
-import { type CustomerRow, type CustomerValues, foldEmail } from './schema';
+import { type CustomerRow, type CustomerValues, normalizeEmail } from './schema';
 
 export interface CustomerFilter {
   q?: string | undefined;
@@ -60,16 +60,19 @@ export async function findCustomer(db: Database, id: number): Promise<CustomerRo
  * with a unique violation where the e-mail or an account belongs to another customer.
  */
 export async function updateCustomer(
-  db: Database,
+  { db, guard }: Writer,
   row: CustomerRow,
   changes: Partial<CustomerValues>,
 ): Promise<CustomerRow | undefined> {
   const { email } = changes;
-  const folded = email === undefined ? {} : { emailFolded: email && foldEmail(email) };
-  const [changed] = await db
-    .update(customers)
-    .set({ ...changes, ...folded, revision: row.revision + 1 })
-    .where(and(eq(customers.id, row.id), eq(customers.revision, row.revision)))
-    .returning();
-  return changed;
+  const normalized = email === undefined ? {} : { emailNormalized: email && normalizeEmail(email) };
+  const [, [updated]] = await db.batch([
+    guard(),
+    db
+      .update(customers)
+      .set({ ...changes, ...normalized, revision: row.revision + 1 })
+      .where(and(eq(customers.id, row.id), eq(customers.revision, row.revision)))
+      .returning(),
+  ]);
+  return updated;
 }

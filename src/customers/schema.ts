@@ -7,11 +7,11 @@ export type CustomerRow = typeof customers.$inferSelect;
 /** What a client can set of a customer. */
 export type CustomerValues = Omit<
   CustomerRow,
-  'id' | 'emailFolded' | 'otherAccountId' | 'createdAt' | 'revision'
+  'id' | 'emailNormalized' | 'otherAccountId' | 'createdAt' | 'revision'
 >;
 
 /** How e-mails are compared: without regard to case. */
-export const foldEmail = (email: string): string => email.trim().toLowerCase();
+export const normalizeEmail = (email: string): string => email.trim().toLowerCase();
 
 const name = z.exactOptional(text(255).nullable());
 const url = z.exactOptional(text(2048).nullable());

@@ -1,6 +1,17 @@
+import type { BatchItem } from 'drizzle-orm/batch';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
+import type { Change } from './change-log';
 
 export type Database = DrizzleD1Database;
+
+/** What a change of an administrator needs beside its own statements. */
+export interface Writer {
+  db: Database;
+  /** The first statement of the batch. It fails the batch if the sender may no longer do this. */
+  guard(): BatchItem<'sqlite'>;
+  /** Takes what the statements of the change log returned. */
+  changed(changes: readonly Change[]): void;
+}
 
 /** Without a D1 session every query goes to the primary: strict, and as fresh as it gets. */
 export const openDatabase = (binding: D1Database): Database => drizzle(binding);
@@ -9,7 +20,7 @@ export const openDatabase = (binding: D1Database): Database => drizzle(binding);
  * What the database said of a failed write. Drizzle's own message around it holds the SQL and its
  * values: what a client sent could pass for an error, and nobody may log it.
  */
-function databaseMessage(error: unknown): string {
+export function databaseMessage(error: unknown): string {
   if (!(error instanceof Error)) return '';
   return error.cause instanceof Error ? databaseMessage(error.cause) : error.message;
 }
@@ -22,6 +33,6 @@ export const isUniqueViolation = (error: unknown): boolean =>
 export const isForeignKeyViolation = (error: unknown): boolean =>
   databaseMessage(error).includes('FOREIGN KEY constraint failed');
 
-/** Whether a write failed for what it would have stored, and would again. */
-export const isRefusedValue = (error: unknown): boolean =>
+/** Whether a write failed because of the values that it would have stored, and would fail again. */
+export const isRejectedValue = (error: unknown): boolean =>
   /constraint failed|too big|datatype mismatch/.test(databaseMessage(error));

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core';
 import {
   check,
+  customType,
   index,
   integer,
   primaryKey,
@@ -9,26 +10,28 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
-import type { ApiIntent } from '../enums';
 import {
+  type ApiIntent,
   LICENSE_DATA_TYPES,
   LICENSE_PLATFORMS,
   LICENSE_STATES,
   LICENSE_TYPES,
   PRODUCT_TYPES,
-  REQUEST_TYPES,
-  RESPONSE_TYPES,
+  REQUEST_TYPE_CODES,
+  RESPONSE_TYPE_CODES,
 } from '../enums';
 
 /**
- * The tables in D1. What a wrong program could store, the constraints refuse: duplicate keys and
+ * The tables in D1. The constraints reject what a faulty program could store: duplicate keys and
  * bindings, unknown enum values, impossible limits, a license without its product.
  *
  * - Times are milliseconds since 1970 in UTC (`…At`).
- * - `revision` starts at 1 and grows with every change that an administrator or a binding makes;
- *   it is the ETag and what concurrent writers compare.
+ * - `revision` grows with every change that an administrator or a binding makes. It is the ETag, the
+ *   version of a snapshot, and the value that concurrent writers compare.
  * - AUTOINCREMENT where the interface hands out ids: they are never used again.
- * - No foreign key cascades: what goes with a product is deleted by name.
+ * - No foreign key cascades and no triggers: every statement is written in the source.
+ * - The migration makes tables without a rowid where the primary key is the only index. Each row then
+ *   costs one written row. Drizzle cannot say so in this file.
  */
 
 const oneOf = (column: AnySQLiteColumn, values: readonly string[]): SQL =>
@@ -79,7 +82,7 @@ export const customers = sqliteTable(
     lastName: text('last_name'),
     username: text('username'),
     email: text('email'),
-    emailFolded: text('email_folded'),
+    emailNormalized: text('email_normalized'),
     phoneNumber: text('phone_number'),
     profilePictureUrl: text('profile_picture_url'),
     role: text('role'),
@@ -102,7 +105,9 @@ export const customers = sqliteTable(
     revision: revision(),
   },
   (t) => [
-    uniqueIndex('customers_email').on(t.emailFolded).where(sql`${t.emailFolded} is not null`),
+    uniqueIndex('customers_email')
+      .on(t.emailNormalized)
+      .where(sql`${t.emailNormalized} is not null`),
     uniqueIndex('customers_chat').on(t.chatId).where(sql`${t.chatId} is not null`),
     uniqueIndex('customers_platform_a').on(t.platformAId).where(sql`${t.platformAId} is not null`),
     uniqueIndex('customers_platform_b').on(t.platformBId).where(sql`${t.platformBId} is not null`),
@@ -113,13 +118,17 @@ export const customers = sqliteTable(
   ],
 );
 
-/** [2.2] `licenseKeyFolded` is the key as it is compared: imported keys have any format. */
+/**
+ * [2.2] `licenseKeyNormalized` is the key as it is compared: imported keys have any format. The first
+ * `revision` is the time of creation, so that a license created again under an old key is newer than
+ * every snapshot of the old one.
+ */
 export const licenses = sqliteTable(
   'licenses',
   {
     id: id(),
     licenseKey: text('license_key').notNull(),
-    licenseKeyFolded: text('license_key_folded').notNull(),
+    licenseKeyNormalized: text('license_key_normalized').notNull(),
     productId: integer('product_id')
       .notNull()
       .references(() => products.id),
@@ -132,17 +141,17 @@ export const licenses = sqliteTable(
     expiresAt: integer('expires_at'),
     maxIPs: integer('max_ips').notNull(),
     maxHWIDs: integer('max_hwids').notNull(),
-    /** What was counted before `license_totals` was there, or elsewhere: see `licenseTotals`. */
-    earlierRequests: integer('total_requests').notNull().default(0),
+    /** Requests counted by another service, or by callers that were removed (see `callers`). */
+    pastRequests: integer('past_requests').notNull().default(0),
     state: text('state', { enum: LICENSE_STATES }).notNull().default('ACTIVE'),
     notes: textOrEmpty('notes'),
     customerId: integer('customer_id').references(() => customers.id),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
-    revision: revision(),
+    revision: integer('revision').notNull(),
   },
   (t) => [
-    uniqueIndex('licenses_key').on(t.licenseKeyFolded),
+    uniqueIndex('licenses_key').on(t.licenseKeyNormalized),
     index('licenses_product').on(t.productId),
     index('licenses_customer').on(t.customerId),
     index('licenses_chat').on(t.ownerChatId),
@@ -153,39 +162,24 @@ export const licenses = sqliteTable(
     check('licenses_expiry', sql`(${t.licenseType} = 'TEMPORARY') = (${t.expiresAt} is not null)`),
     check('licenses_max_ips', sql`${t.maxIPs} >= -1`),
     check('licenses_max_hwids', sql`${t.maxHWIDs} >= -1`),
-    check('licenses_total_requests', sql`${t.earlierRequests} >= 0`),
+    check('licenses_past_requests', sql`${t.pastRequests} >= 0`),
   ],
 );
 
-/**
- * How many of a license's requests were recorded here, none without a row. Apart from `licenses`, of
- * whose wide rows each count would rewrite a page: of these narrow ones hundreds share a page.
- */
-export const licenseTotals = sqliteTable(
-  'license_totals',
-  {
-    licenseId: integer('license_id')
-      .primaryKey()
-      .references(() => licenses.id),
-    requests: integer('requests').notNull(),
-  },
-  (t) => [check('license_totals_requests', sql`${t.requests} >= 0`)],
-);
-
-/** The addresses and hardware IDs bound to a license, in the order of `id`. */
+/** The addresses and hardware IDs bound to a license, in the order of `position`. Without a rowid. */
 export const bindings = sqliteTable(
   'bindings',
   {
-    id: integer('id').primaryKey(),
     licenseId: integer('license_id')
       .notNull()
       .references(() => licenses.id),
-    kind: text('kind', { enum: LICENSE_DATA_TYPES }).notNull(),
+    type: text('type', { enum: LICENSE_DATA_TYPES }).notNull(),
     value: text('value').notNull(),
+    position: integer('position').notNull(),
   },
   (t) => [
-    uniqueIndex('bindings_value').on(t.licenseId, t.kind, t.value),
-    check('bindings_kind', oneOf(t.kind, LICENSE_DATA_TYPES)),
+    primaryKey({ columns: [t.licenseId, t.type, t.value] }),
+    check('bindings_type', oneOf(t.type, LICENSE_DATA_TYPES)),
   ],
 );
 
@@ -213,20 +207,36 @@ export const blacklists = sqliteTable(
   ],
 );
 
+/** Stores a value of an enumeration as a small integer. */
+const coded = <Value extends string>(codes: Readonly<Record<Value, number>>) =>
+  customType<{ data: Value; driverData: number }>({
+    dataType: () => 'integer',
+    toDriver: (value) => codes[value],
+    fromDriver(code) {
+      for (const value in codes) if (codes[value] === code) return value;
+      throw new Error(`Unknown code ${code}`);
+    },
+  });
+
+const requestType = coded(REQUEST_TYPE_CODES);
+const responseType = coded(RESPONSE_TYPE_CODES);
+
 /**
- * [2.4] The history. The id carries the time of the request (see `requests/id.ts`), so that newest
- * first, `from`, `to` and retention need no index. It names a license and a product that may be
- * gone: history stays.
+ * Who asks: one row for each combination of a license and of what a program says about itself. A record
+ * of the history refers to it, because nearly all of a record repeats what the last one said.
+ *
+ * `lastSeenAt` and `requests` cover the buckets up to `foldedBucket`; what came since is in the
+ * history (see `history/fold.ts`). Rate-limited requests do not count.
  */
-export const requests = sqliteTable(
-  'requests',
+export const callers = sqliteTable(
+  'callers',
   {
     id: integer('id').primaryKey(),
-    /** Tells a repeated write of this record from another record that drew the same id. */
-    nonce: text('nonce').notNull(),
-    licenseId: integer('license_id'),
-    licenseKey: text('license_key'),
-    licenseKeyFolded: text('license_key_folded'),
+    licenseKeyNormalized: text('license_key_normalized').notNull(),
+    /** 128 bits of SHA-256 over all that follows, up to `javaVersion`. */
+    fingerprint: text('fingerprint').notNull(),
+    licenseId: integer('license_id').notNull(),
+    licenseKey: text('license_key').notNull(),
     productId: integer('product_id'),
     productVersion: text('product_version'),
     ip: text('ip'),
@@ -236,51 +246,59 @@ export const requests = sqliteTable(
     operatingSystemVersion: text('operating_system_version'),
     operatingSystemArchitecture: text('operating_system_architecture'),
     javaVersion: text('java_version'),
-    requestType: text('request_type', { enum: REQUEST_TYPES }).notNull(),
-    /**
-     * `valid`, `successful`, `blocked` and `rateLimited` follow from it. Without a check: outcomes
-     * are ours to add to, and SQLite changes a check only by rebuilding the table.
-     */
-    responseType: text('response_type', { enum: RESPONSE_TYPES }).notNull(),
-    blockReason: text('block_reason'),
-    remarks: text('remarks'),
-    spam: integer('spam', { mode: 'boolean' }).notNull().default(false),
+    firstSeenAt: integer('first_seen_at').notNull(),
+    lastSeenAt: integer('last_seen_at').notNull(),
+    requests: integer('requests').notNull().default(0),
+    foldedBucket: integer('folded_bucket').notNull(),
   },
-  // No index: each would cost every validation a written row. See `requestBlocks`.
-  (t) => [check('requests_request_type', oneOf(t.requestType, REQUEST_TYPES))],
+  (t) => [
+    // Also finds the callers of a license key.
+    uniqueIndex('callers_identity').on(t.licenseKeyNormalized, t.fingerprint),
+    index('callers_ip').on(t.ip).where(sql`${t.ip} is not null`),
+    index('callers_hwid').on(t.hwid).where(sql`${t.hwid} is not null`),
+  ],
 );
 
-/**
- * The index of the history, built later and for thousands of records at once (see
- * `requests/terms.ts`). A block is a set of records that have been indexed together; every record is
- * in one block at most.
- */
-export const requestBlocks = sqliteTable('request_blocks', {
-  newestId: integer('newest_id').primaryKey(),
-  oldestId: integer('oldest_id').notNull(),
-  /** How many records it was made of, and how many of them were not VALID. */
-  records: integer('records').notNull(),
-  refused: integer('refused').notNull(),
-  /**
-   * Made of records that came when the others of their time were indexed already. The other blocks
-   * follow one another without overlap, and have indexed all that is not late up to the newest one.
-   */
-  isLate: integer('is_late', { mode: 'boolean' }).notNull(),
-});
-
-/** What the records of a block are found by: a row for each of up to 64 buckets of terms. */
-export const requestTerms = sqliteTable('request_terms', {
-  /** The block's `newestId` * 64 + the bucket: above 2^53, so that no program may read it. */
-  id: integer('id').primaryKey(),
-  /** JSON: for each term the ids of its records. */
-  recordIds: text('record_ids').notNull(),
-});
+/** The hours that have records, as hours since 2025 (see `history/id.ts`). Look-ups walk over them. */
+export const buckets = sqliteTable('buckets', { bucket: integer('bucket').primaryKey() });
 
 /**
- * Records that came when the others of their time were indexed already, until they are a block of
- * their own. A trigger on `requests` writes it, in the transaction of the record.
+ * [2.4] The history: one written row for each record, clustered by hour and caller. The primary key is
+ * the identity of a record, so a repeated write conflicts with itself. Without a rowid.
+ *
+ * A record that belongs to no license has `productId` 0 and `callerId` 0, and all that the program said
+ * is in `details`: made-up keys must not fill `callers`.
  */
-export const lateRequests = sqliteTable('late_requests', { id: integer('id').primaryKey() });
+export const requests = sqliteTable(
+  'requests',
+  {
+    bucket: integer('bucket').notNull(),
+    productId: integer('product_id').notNull(),
+    callerId: integer('caller_id').notNull(),
+    /** Holds the time of the request (see `history/id.ts`). */
+    id: integer('id').notNull(),
+    /** Tells apart two records of a caller that drew the same id. */
+    nonce: integer('nonce').notNull(),
+    type: requestType('type').notNull(),
+    /** `valid`, `successful`, `blocked` and `rateLimited` follow from it. */
+    outcome: responseType('outcome').notNull(),
+    /** JSON of what the caller does not say; null for nothing. */
+    details: text('details'),
+  },
+  (t) => [primaryKey({ columns: [t.bucket, t.productId, t.callerId, t.id, t.nonce] })],
+);
+
+/** Roll-ups: records per hour, product (0 for one that does not exist) and outcome. Without a rowid. */
+export const rollups = sqliteTable(
+  'rollups',
+  {
+    bucket: integer('bucket').notNull(),
+    productId: integer('product_id').notNull(),
+    outcome: responseType('outcome').notNull(),
+    requests: integer('requests').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.bucket, t.productId, t.outcome] })],
+);
 
 /** API tokens; only the SHA-256 of the secret. A revoked token's row stays, so its id does too. */
 export const tokens = sqliteTable(
@@ -304,38 +322,44 @@ export const tokens = sqliteTable(
 );
 
 /**
- * What has changed of that which is also held outside of the database: licenses (`license:` and the
- * folded key), tokens (`token:` and the hash), and the blacklist as a whole (`blacklist`). Triggers
- * write it, in the transaction of the change, so that no writer can forget it. It tells which copies
- * are stale, and which are still to be published (see docs/edge.md).
+ * The change log, a transactional outbox. Whoever changes a license, a token or the blacklist adds a row
+ * in the same transaction. Isolates read it to evict stale snapshots; the publisher reads it to find the
+ * snapshots that KV still lacks.
  *
- * - `seq` grows with every change to anything: who has read up to one reads on from there.
- * - `publishedRevision` is the revision that was put into KV last; below `revision` it has to be put.
- * - `publishedAt` is when, until it is confirmed that KV holds it; then null.
+ * - `subject` is `license:` and the normalized key, `token:` and the hash, `blacklist`, or `licenses`:
+ *   new licenses under keys that nobody has a snapshot of.
+ * - `isPublished` is true once KV has this revision or a later one.
  */
 export const changes = sqliteTable(
   'changes',
   {
-    subject: text('subject').primaryKey(),
-    seq: integer('seq').notNull(),
+    seq: integer('seq').primaryKey(),
+    subject: text('subject').notNull(),
     revision: integer('revision').notNull(),
-    publishedRevision: integer('published_revision').notNull().default(0),
-    publishedAt: integer('published_at'),
+    changedAt: integer('changed_at').notNull(),
+    isPublished: integer('is_published', { mode: 'boolean' }).notNull().default(false),
   },
-  (t) => [uniqueIndex('changes_seq').on(t.seq)],
+  (t) => [index('changes_unpublished').on(t.seq).where(sql`not ${t.isPublished}`)],
 );
 
+/** Single numbers: the blacklist's revision, and how far the scheduled tasks have come. */
+export const counters = sqliteTable('counters', {
+  name: text('name', {
+    enum: ['blacklist_revision', 'rolled_up_bucket', 'folded_bucket'],
+  }).primaryKey(),
+  value: integer('value').notNull(),
+});
+
 /**
- * The ids of what was deleted, and when that had been created: nothing else ever has them. AUTOINCREMENT
- * sees to it for what is made here; an import brings its ids. Triggers write it. It has no rowid, so that
- * a deletion costs one row.
+ * The ids of deleted objects and when these were created: nothing else ever gets them. AUTOINCREMENT sees
+ * to that for new objects; an import brings its own ids. Without a rowid.
  */
 export const deletedIds = sqliteTable(
   'deleted_ids',
   {
-    kind: text('kind', { enum: ['products', 'licenses', 'blacklists'] }).notNull(),
+    type: text('type', { enum: ['products', 'licenses', 'blacklists'] }).notNull(),
     id: integer('id').notNull(),
     createdAt: createdAt(),
   },
-  (t) => [primaryKey({ columns: [t.kind, t.id] })],
+  (t) => [primaryKey({ columns: [t.type, t.id] })],
 );

@@ -19,5 +19,5 @@ export function newLicenseKey(): string {
  * A key as it is compared: without regard to case and to what surrounds it (1.2). JavaScript's
  * `trim` takes blanks, line ends and byte-order marks.
  */
-export const foldLicenseKey = (licenseKey: string): string =>
+export const normalizeLicenseKey = (licenseKey: string): string =>
   toStorable(licenseKey).trim().toUpperCase();

@@ -16,16 +16,16 @@ import {
   sql,
 } from 'drizzle-orm';
 import { hasSameOwner, linkCustomer } from '../customers/owner';
-import { foldEmail } from '../customers/schema';
-import type { Database } from '../db/client';
+import { normalizeEmail } from '../customers/schema';
+import { logLicenses, logNew, nextRevision } from '../db/change-log';
+import type { Database, Writer } from '../db/client';
 import type { Page } from '../db/page';
 import { bindings, customers, licenses } from '../db/schema';
 import { containsText, equalsAll, isOneOf } from '../db/search';
 import type { LicenseDataType, LicensePlatform, LicenseStatus } from '../enums';
-import { boundValues } from './bindings';
-import { foldLicenseKey, newLicenseKey } from './key';
+import { newLicenseKey, normalizeLicenseKey } from './key';
 import type { LicenseRow, LicenseValues } from './schema';
-import { totalRequests } from './total';
+import { boundValues, totalRequests } from './snapshot';
 
 export interface LicenseFilter {
   licenseStatus?: LicenseStatus | undefined;
@@ -57,7 +57,7 @@ function hasStatus(status: LicenseStatus | undefined, now: number): SQL | undefi
 const withEmail = (email: string | undefined): SQL | undefined =>
   email === undefined
     ? undefined
-    : sql`(select id from customers where email_folded = ${foldEmail(email)})`;
+    : sql`(select id from customers where email_normalized = ${normalizeEmail(email)})`;
 
 /** A chat account is named by `ownerChatId`, or as the account on the platform CHAT. */
 const ofChatId = (chatId: string | undefined): SQL | undefined =>
@@ -128,7 +128,7 @@ export async function findLicenseByKey(
   licenseKey: string,
 ): Promise<LicenseRow | undefined> {
   const [row] = await selectLicenses(db).where(
-    eq(licenses.licenseKeyFolded, foldLicenseKey(licenseKey)),
+    eq(licenses.licenseKeyNormalized, normalizeLicenseKey(licenseKey)),
   );
   return row;
 }
@@ -138,28 +138,32 @@ export async function findLicenseByKey(
  * key violation for an unknown product.
  */
 export async function insertLicense(
-  db: Database,
+  { db, guard, changed }: Writer,
   { ips, hwids, ...values }: LicenseValues,
   now: number,
 ): Promise<LicenseRow> {
   const licenseKey = newLicenseKey();
-  const licenseKeyFolded = foldLicenseKey(licenseKey);
+  const licenseKeyNormalized = normalizeLicenseKey(licenseKey);
   const { statements, customerId } = linkCustomer(db, values, now, sql`true`);
-  const licenseId = sql`(select id from licenses where license_key_folded = ${licenseKeyFolded})`;
+  const licenseId = sql`(select id from licenses where license_key_normalized = ${licenseKeyNormalized})`;
   const insert = db.insert(licenses).values({
     ...values,
     licenseKey,
-    licenseKeyFolded,
+    licenseKeyNormalized,
     customerId,
     createdAt: now,
     updatedAt: now,
+    revision: now,
   });
-  const bindAll = [
+  const [, changes] = await db.batch([
+    guard(),
+    logNew(db, `license:${licenseKeyNormalized}`, now),
+    ...statements,
+    insert,
     bind(db, licenseId, 'IP', ips, sql`true`),
     bind(db, licenseId, 'HWID', hwids, sql`true`),
-  ];
-  const [first, ...rest] = statements;
-  await (first ? db.batch([first, ...rest, insert, ...bindAll]) : db.batch([insert, ...bindAll]));
+  ]);
+  changed(changes);
   const stored = await findLicenseByKey(db, licenseKey);
   if (!stored) throw new Error('The license was not stored');
   return stored;
@@ -170,45 +174,57 @@ export async function insertLicense(
  * it since it was read. Fails with a foreign key violation for an unknown product.
  */
 export async function updateLicense(
-  db: Database,
+  { db, guard, changed }: Writer,
   row: LicenseRow,
   { ips, hwids, ...values }: LicenseValues,
   now: number,
 ): Promise<LicenseRow | undefined> {
-  const { id, revision } = row;
-  const asRead = and(eq(licenses.id, id), eq(licenses.revision, revision));
+  const { id } = row;
+  const revision = nextRevision(row.revision, now);
+  const asRead = isAsRead(row);
   const unchanged = db.select({ id: licenses.id }).from(licenses).where(asRead);
   // True until the last statement, which moves the revision: all of them apply or none.
   const isUnchanged = exists(unchanged);
   const { statements, customerId } = hasSameOwner(row, values)
     ? { statements: [], customerId: row.customerId }
     : linkCustomer(db, values, now, isUnchanged);
-  const [found] = await db.batch([
+  const [, found, changes] = await db.batch([
+    guard(),
     unchanged,
+    logLicenses(db, asRead, now),
     ...statements,
     ...rebind(db, id, 'IP', row.ips, ips, isUnchanged),
     ...rebind(db, id, 'HWID', row.hwids, hwids, isUnchanged),
     db
       .update(licenses)
-      .set({ ...values, customerId, updatedAt: now, revision: revision + 1 })
+      .set({ ...values, customerId, updatedAt: now, revision })
       .where(asRead),
   ]);
+  changed(changes);
   return found.length > 0 ? findLicense(db, id) : undefined;
 }
 
+const isAsRead = ({ id, revision }: LicenseRow): SQL | undefined =>
+  and(eq(licenses.id, id), eq(licenses.revision, revision));
+
 /** Marks a license DELETED (2); undefined when somebody else has changed it since it was read. */
 export async function markLicenseDeleted(
-  db: Database,
+  { db, guard, changed }: Writer,
   row: LicenseRow,
   now: number,
 ): Promise<{ id: number } | undefined> {
-  const { id, revision } = row;
-  if (row.state === 'DELETED') return { id };
-  const [deleted] = await db
-    .update(licenses)
-    .set({ state: 'DELETED', updatedAt: now, revision: revision + 1 })
-    .where(and(eq(licenses.id, id), eq(licenses.revision, revision)))
-    .returning({ id: licenses.id });
+  if (row.state === 'DELETED') return { id: row.id };
+  const revision = nextRevision(row.revision, now);
+  const [, changes, [deleted]] = await db.batch([
+    guard(),
+    logLicenses(db, isAsRead(row), now),
+    db
+      .update(licenses)
+      .set({ state: 'DELETED', updatedAt: now, revision })
+      .where(isAsRead(row))
+      .returning({ id: licenses.id }),
+  ]);
+  changed(changes);
   return deleted;
 }
 
@@ -216,15 +232,16 @@ export async function markLicenseDeleted(
 const bind = (
   db: Database,
   licenseId: SQL | number,
-  kind: LicenseDataType,
+  type: LicenseDataType,
   values: readonly string[],
   condition: SQL,
 ) =>
   db
     .insert(bindings)
     .select(
-      sql`select null, ${licenseId}, ${kind}, value from json_each(${JSON.stringify(values)})
-          where ${condition} order by key`,
+      sql`select ${licenseId}, ${type}, value, key + 1 + (
+            select ifnull(max(position), 0) from bindings where license_id = ${licenseId})
+          from json_each(${JSON.stringify(values)}) where ${condition}`,
     )
     .onConflictDoNothing();
 
@@ -232,7 +249,7 @@ const bind = (
 function rebind(
   db: Database,
   licenseId: number,
-  kind: LicenseDataType,
+  type: LicenseDataType,
   bound: readonly string[],
   values: readonly string[],
   condition: SQL,
@@ -243,10 +260,10 @@ function rebind(
     .where(
       and(
         eq(bindings.licenseId, licenseId),
-        eq(bindings.kind, kind),
+        eq(bindings.type, type),
         not(isOneOf(bindings.value, values)),
         condition,
       ),
     );
-  return [unbindOthers, bind(db, licenseId, kind, values, condition)];
+  return [unbindOthers, bind(db, licenseId, type, values, condition)];
 }

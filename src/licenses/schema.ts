@@ -31,8 +31,8 @@ export type LicenseValues = Omit<
   LicenseRow,
   | 'id'
   | 'licenseKey'
-  | 'licenseKeyFolded'
-  | 'earlierRequests'
+  | 'licenseKeyNormalized'
+  | 'pastRequests'
   | 'totalRequests'
   | 'customerId'
   | 'customer'

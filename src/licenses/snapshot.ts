@@ -1,11 +1,8 @@
-import type { Database } from '../db/client';
+import { sql } from 'drizzle-orm';
 import { licenses } from '../db/schema';
-import { isOneOf } from '../db/search';
-import type { LicenseState } from '../enums';
-import { boundValues } from './bindings';
-import { totalRequests } from './total';
+import { type LicenseDataType, type LicenseState, RESPONSE_TYPE_CODES } from '../enums';
 
-/** All that a decision needs to know of a license. */
+/** What a decision needs of a license. */
 export interface LicenseSnapshot {
   id: number;
   revision: number;
@@ -16,13 +13,48 @@ export interface LicenseSnapshot {
   /** -1 is unlimited, 0 is none. */
   maxIPs: number;
   maxHWIDs: number;
-  /** What is bound, in the order in which it was bound. */
+  /** The bound values, in the order in which they were bound. */
   ips: readonly string[];
   hwids: readonly string[];
+  /** At least so many: today's requests are counted by {@link totalRequests} only. */
   totalRequests: number;
 }
 
-/** The columns of a license's snapshot. */
+function parseTexts(json: string): string[] {
+  const texts: string[] = JSON.parse(json);
+  return texts;
+}
+
+/**
+ * The values bound to the license of the row.
+ * The outer column is spelled out: drizzle drops the table's name where it sees only one table.
+ */
+const bound = (type: LicenseDataType) =>
+  sql`(select json_group_array(value order by position) from bindings
+       where license_id = licenses.id and type = ${sql.raw(`'${type}'`)})`.mapWith(parseTexts);
+
+/** The columns `ips` and `hwids` of a select from the licenses. */
+export const boundValues = { ips: bound('IP').as('ips'), hwids: bound('HWID').as('hwids') };
+
+const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
+
+const callersOfLicense = sql.raw(`callers c where c.license_key_normalized =
+  licenses.license_key_normalized and c.license_id = licenses.id`);
+
+/**
+ * The column `totalRequests` of a select from the licenses, exact: what was counted elsewhere, what is
+ * folded into the callers, and the records since (see `history/fold.ts`) [2.2].
+ */
+export const totalRequests = sql`licenses.past_requests + (
+  select ifnull(sum(c.requests + (
+    select count(*) from buckets b cross join requests r
+      on r.bucket = b.bucket and r.product_id = ifnull(c.product_id, 0) and r.caller_id = c.id
+    where b.bucket > c.folded_bucket and r.outcome <> ${RATE_LIMITED})), 0)
+  from ${callersOfLicense})`
+  .mapWith(Number)
+  .as('totalRequests');
+
+/** The columns of a license's snapshot. Its total is a lower bound that few rows tell. */
 export const snapshotColumns = {
   id: licenses.id,
   revision: licenses.revision,
@@ -31,13 +63,9 @@ export const snapshotColumns = {
   expiresAt: licenses.expiresAt,
   maxIPs: licenses.maxIPs,
   maxHWIDs: licenses.maxHWIDs,
-  totalRequests,
+  totalRequests: sql`licenses.past_requests + (
+    select ifnull(sum(c.requests), 0) from ${callersOfLicense})`
+    .mapWith(Number)
+    .as('totalRequests'),
   ...boundValues,
 };
-
-/** The revisions of licenses, of those that are there. */
-export const selectRevisions = (db: Database, ids: readonly number[]) =>
-  db
-    .select({ id: licenses.id, revision: licenses.revision })
-    .from(licenses)
-    .where(isOneOf(licenses.id, ids));

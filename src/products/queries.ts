@@ -1,7 +1,9 @@
 import { and, asc, count, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
-import type { Database } from '../db/client';
+import { logBlacklist, logLicenses } from '../db/change-log';
+import type { Database, Writer } from '../db/client';
+import { keepIds } from '../db/deleted-ids';
 import type { Page } from '../db/page';
-import { bindings, blacklists, licenses, licenseTotals, products } from '../db/schema';
+import { bindings, blacklists, licenses, products } from '../db/schema';
 import { containsText } from '../db/search';
 import type { ProductRow, ProductValues } from './schema';
 
@@ -43,14 +45,17 @@ export async function findProduct(db: Database, id: number): Promise<ProductRow 
 
 /** Stores a new product; `now` in milliseconds since 1970. */
 export async function insertProduct(
-  db: Database,
+  { db, guard }: Writer,
   values: ProductValues,
   now: number,
 ): Promise<ProductRow> {
-  const [row] = await db
-    .insert(products)
-    .values({ ...values, createdAt: now, updatedAt: now })
-    .returning();
+  const [, [row]] = await db.batch([
+    guard(),
+    db
+      .insert(products)
+      .values({ ...values, createdAt: now, updatedAt: now })
+      .returning(),
+  ]);
   if (!row) throw new Error('The product was not stored');
   return row;
 }
@@ -60,16 +65,19 @@ const isUnchanged = (row: ProductRow): SQL | undefined =>
 
 /** The product as changed; undefined when somebody else has changed it since it was read. */
 export async function updateProduct(
-  db: Database,
+  { db, guard }: Writer,
   row: ProductRow,
   changes: Partial<ProductValues>,
   now: number,
 ): Promise<ProductRow | undefined> {
-  const [changed] = await db
-    .update(products)
-    .set({ ...changes, updatedAt: now, revision: row.revision + 1 })
-    .where(isUnchanged(row))
-    .returning();
+  const [, [changed]] = await db.batch([
+    guard(),
+    db
+      .update(products)
+      .set({ ...changes, updatedAt: now, revision: row.revision + 1 })
+      .where(isUnchanged(row))
+      .returning(),
+  ]);
   return changed;
 }
 
@@ -77,11 +85,13 @@ export async function updateProduct(
  * Deletes a product with its DELETED licenses and the blacklist entries that are for it alone;
  * history stays.
  *
+ * @param now milliseconds since 1970
  * @returns `in use` where a license is not DELETED, `changed` where the product is not as it was read
  */
 export async function deleteProduct(
-  db: Database,
+  { db, guard, changed }: Writer,
   row: ProductRow,
+  now: number,
 ): Promise<'deleted' | 'in use' | 'changed'> {
   const inUse = db
     .select({ one: sql`1` })
@@ -94,15 +104,22 @@ export async function deleteProduct(
     .from(products)
     .where(and(isUnchanged(row), notExists(inUse)));
   const isOfProduct = sql`${licenses.productId} = ${deletable}`;
+  const isEntryOfProduct = sql`${blacklists.productId} = ${deletable}`;
   const licenseIds = db.select({ id: licenses.id }).from(licenses).where(isOfProduct);
-  const [used, , , , , deleted] = await db.batch([
+  const [, used, removedLicenses, , removedEntries, , , , , , , deleted] = await db.batch([
+    guard(),
     inUse.limit(1),
+    logLicenses(db, isOfProduct, now),
+    ...logBlacklist(db, isEntryOfProduct, now),
     db.delete(bindings).where(inArray(bindings.licenseId, licenseIds)),
-    db.delete(licenseTotals).where(inArray(licenseTotals.licenseId, licenseIds)),
+    keepIds(db, 'licenses', licenses, isOfProduct),
     db.delete(licenses).where(isOfProduct),
-    db.delete(blacklists).where(sql`${blacklists.productId} = ${deletable}`),
+    keepIds(db, 'blacklists', blacklists, isEntryOfProduct),
+    db.delete(blacklists).where(isEntryOfProduct),
+    keepIds(db, 'products', products, sql`${products.id} = ${deletable}`),
     db.delete(products).where(sql`${products.id} = ${deletable}`).returning({ id: products.id }),
   ]);
+  changed([...removedLicenses, ...removedEntries]);
   if (deleted.length > 0) return 'deleted';
   return used.length > 0 ? 'in use' : 'changed';
 }

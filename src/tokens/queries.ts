@@ -1,5 +1,6 @@
 import { and, asc, count, eq, gt, isNull, type SQL } from 'drizzle-orm';
-import type { Database } from '../db/client';
+import { logNew, logTokens, nextRevision } from '../db/change-log';
+import type { Database, Writer } from '../db/client';
 import type { Page } from '../db/page';
 import { tokens } from '../db/schema';
 import type { TokenRow, TokenValues } from './schema';
@@ -33,14 +34,19 @@ export async function findToken(db: Database, id: number): Promise<TokenRow | un
 
 /** Stores a new live token; `now` in milliseconds since 1970. */
 export async function insertToken(
-  db: Database,
+  { db, guard, changed }: Writer,
   values: TokenValues & Pick<TokenRow, 'tokenHash'>,
   now: number,
 ): Promise<TokenRow> {
-  const [row] = await db
-    .insert(tokens)
-    .values({ ...values, createdAt: now, updatedAt: now })
-    .returning();
+  const [, changes, [row]] = await db.batch([
+    guard(),
+    logNew(db, `token:${values.tokenHash}`, now),
+    db
+      .insert(tokens)
+      .values({ ...values, createdAt: now, updatedAt: now, revision: now })
+      .returning(),
+  ]);
+  changed(changes);
   if (!row) throw new Error('The token was not stored');
   return row;
 }
@@ -53,15 +59,20 @@ const isUnchanged = (row: TokenRow): SQL | undefined =>
  * somebody else has changed it since it was read.
  */
 export async function updateToken(
-  db: Database,
+  { db, guard, changed }: Writer,
   row: TokenRow,
   changes: Partial<TokenValues> & { revokedAt?: number },
   now: number,
 ): Promise<TokenRow | undefined> {
-  const [changed] = await db
-    .update(tokens)
-    .set({ ...changes, updatedAt: now, revision: row.revision + 1 })
-    .where(isUnchanged(row))
-    .returning();
-  return changed;
+  const [, logged, [updated]] = await db.batch([
+    guard(),
+    logTokens(db, isUnchanged(row), now),
+    db
+      .update(tokens)
+      .set({ ...changes, updatedAt: now, revision: nextRevision(row.revision, now) })
+      .where(isUnchanged(row))
+      .returning(),
+  ]);
+  changed(logged);
+  return updated;
 }

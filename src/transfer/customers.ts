@@ -1,7 +1,7 @@
 import { and, eq, or, type SQL, sql } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
 import type { z } from 'zod';
-import { type CustomerRow, foldEmail, toCustomer } from '../customers/schema';
+import { type CustomerRow, normalizeEmail, toCustomer } from '../customers/schema';
 import type { Database } from '../db/client';
 import { customers } from '../db/schema';
 import { isOneOf } from '../db/search';
@@ -26,7 +26,7 @@ const IDENTITIES = [
   'platformCId',
   'marketAId',
   'marketBId',
-  'emailFolded',
+  'emailNormalized',
   'otherAccountId',
 ] as const;
 export type Identity = (typeof IDENTITIES)[number];
@@ -50,7 +50,7 @@ export const NOBODY: NamedCustomer = {
   lastName: null,
   username: null,
   email: null,
-  emailFolded: null,
+  emailNormalized: null,
   phoneNumber: null,
   profilePictureUrl: null,
   role: null,
@@ -76,7 +76,7 @@ export const namedBy = (item: CustomerItem, otherAccountId: string | null): Name
   ...item,
   id: item.id,
   createdAt: item.createdAt,
-  emailFolded: item.email && foldEmail(item.email),
+  emailNormalized: item.email && normalizeEmail(item.email),
   otherAccountId,
 });
 
@@ -163,7 +163,7 @@ export class Customers {
     for (const identity of IDENTITIES) {
       if (this.#ownerOf(named, identity)) customer[identity] = null;
     }
-    if (customer.emailFolded === null) customer.email = null;
+    if (customer.emailNormalized === null) customer.email = null;
     if (!isKnowable({ ...customer, id: id ?? undefined })) return undefined;
     this.#remember(customer);
     this.#new.add(customer);

@@ -13,16 +13,16 @@ interface UsedId {
 }
 
 /** Which of the ids are not free for everything. */
-export const selectUsedIds = (db: Database, kind: keyof typeof TABLES, ids: readonly number[]) =>
+export const selectUsedIds = (db: Database, type: keyof typeof TABLES, ids: readonly number[]) =>
   unionAll(
     db
-      .select({ id: TABLES[kind].id, deleted: sql<number | null>`null` })
-      .from(TABLES[kind])
-      .where(isOneOf(TABLES[kind].id, ids)),
+      .select({ id: TABLES[type].id, deleted: sql<number | null>`null` })
+      .from(TABLES[type])
+      .where(isOneOf(TABLES[type].id, ids)),
     db
       .select({ id: deletedIds.id, deleted: deletedIds.createdAt })
       .from(deletedIds)
-      .where(and(eq(deletedIds.kind, kind), isOneOf(deletedIds.id, ids))),
+      .where(and(eq(deletedIds.type, type), isOneOf(deletedIds.id, ids))),
   );
 
 /**

@@ -1,6 +1,9 @@
+import type { BatchItem } from 'drizzle-orm/batch';
 import * as z from 'zod';
-import { type Database, isForeignKeyViolation, isUniqueViolation } from '../db/client';
+import { logNew, logNewEntries, NEW_LICENSES } from '../db/change-log';
+import { isForeignKeyViolation, isUniqueViolation, type Writer } from '../db/client';
 import { ApiError } from '../errors';
+import { wait } from '../lib/wait';
 import { planBlacklists } from './blacklists';
 import { planCustomers } from './customers';
 import {
@@ -72,12 +75,12 @@ function ignoredFieldsOf({ kind, items }: ImportRequest): string[] {
  * @throws 409 where others keep being in the way
  */
 export async function importItems(
-  db: Database,
+  writer: Writer,
   request: ImportRequest,
   now: number,
 ): Promise<ImportAnswer> {
   const { kind, items, dryRun, assumedProductIds } = request;
-  const context = { db, now, assumedProductIds: dryRun ? assumedProductIds : [] };
+  const context = { db: writer.db, now, assumedProductIds: dryRun ? assumedProductIds : [] };
   const makePlan = () => KINDS[kind].plan(context, items);
   const answer = (results: ImportResult[]): ImportAnswer => ({
     results,
@@ -86,19 +89,36 @@ export async function importItems(
 
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const { results, statements } = await makePlan();
-    const [first, ...rest] = statements;
-    if (dryRun || !first) return answer(results);
+    if (dryRun || statements.length === 0) return answer(results);
     try {
-      await db.batch([first, ...rest]);
+      await store(writer, kind, statements, now);
     } catch (error) {
       if (!isUniqueViolation(error) && !isForeignKeyViolation(error)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE_MS));
+      await wait(Math.random() * MAX_PAUSE_MS);
       continue;
     }
     const isComplete = results.every(({ outcome, id }) => outcome !== 'created' || id !== null);
     return answer(isComplete ? results : withIds(results, (await makePlan()).results));
   }
   throw new ApiError(409, 'Others are importing the same, try again');
+}
+
+/** Stores items of one kind, in one transaction. */
+async function store(
+  { db, guard, changed }: Writer,
+  kind: ImportKind,
+  statements: readonly BatchItem<'sqlite'>[],
+  now: number,
+): Promise<void> {
+  if (kind === 'licenses') {
+    const [, changes] = await db.batch([guard(), logNew(db, NEW_LICENSES, now), ...statements]);
+    changed(changes);
+  } else if (kind === 'blacklists') {
+    const [, , changes] = await db.batch([guard(), ...logNewEntries(db, now), ...statements]);
+    changed(changes);
+  } else {
+    await db.batch([guard(), ...statements]);
+  }
 }
 
 /** The results with the ids that the database gave out, as a second look finds them. */

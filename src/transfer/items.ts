@@ -14,7 +14,7 @@ import {
   productType,
   text,
 } from '../fields';
-import { foldLicenseKey } from '../licenses/key';
+import { normalizeLicenseKey } from '../licenses/key';
 import { timestamp } from '../time';
 
 /**
@@ -99,7 +99,7 @@ export type CustomerItem = z.infer<typeof customerItem>;
 
 export const licenseItem = z.object({
   id: number(importId).optional(),
-  licenseKey: text(255).refine((key) => foldLicenseKey(key) !== '', 'must not be empty'),
+  licenseKey: text(255).refine((key) => normalizeLicenseKey(key) !== '', 'must not be empty'),
   productId: number(id),
   productIdString: z.unknown().optional(),
   licenseType,

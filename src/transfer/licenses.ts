@@ -2,17 +2,16 @@ import { getTableColumns, sql } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
 import type { z } from 'zod';
 import { ownerOf } from '../customers/owner';
-import { markAsUncopied } from '../db/changes';
 import type { Database } from '../db/client';
 import { bindings, licenses, products } from '../db/schema';
 import { isOneOf } from '../db/search';
 import type { LicenseDataType } from '../enums';
 import { ApiError } from '../errors';
 import { hardwareId } from '../fields';
-import { boundValues } from '../licenses/bindings';
-import { foldLicenseKey } from '../licenses/key';
+import { normalizeLicenseKey } from '../licenses/key';
 import { expiryOf, stateOf } from '../licenses/rules';
 import { type LicenseRow, toLicense } from '../licenses/schema';
+import { boundValues } from '../licenses/snapshot';
 import { canonicalAddress } from '../network';
 import type { ProductRow } from '../products/schema';
 import {
@@ -51,7 +50,7 @@ const NOT_COMPARED = ['id', 'productIdString', 'totalRequests', 'customer'];
 const toWire = (row: NewLicense, now: number) =>
   toLicense({ ...row, id: row.id ?? 0, customerId: null, customer: null, totalRequests: 0 }, now);
 
-const FOLDED = 'compared without regard to case';
+const NORMALIZED = 'compared without regard to case';
 
 /** What licenses of a product have that name no limits. */
 type Limits = Pick<ProductRow, 'defaultMaxIPs' | 'defaultMaxHWIDs'>;
@@ -89,7 +88,7 @@ function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
   return {
     id: null,
     licenseKey: item.licenseKey,
-    licenseKeyFolded: foldLicenseKey(item.licenseKey),
+    licenseKeyNormalized: normalizeLicenseKey(item.licenseKey),
     productId: item.productId,
     licenseType,
     licensePlatform: item.licensePlatform,
@@ -100,14 +99,14 @@ function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
     expiresAt,
     maxIPs: item.maxIPs ?? defaults.defaultMaxIPs,
     maxHWIDs: item.maxHWIDs ?? defaults.defaultMaxHWIDs,
-    earlierRequests: item.totalRequests,
+    pastRequests: item.totalRequests,
     state: stateOf(licenseStatus),
     notes: item.notes,
     ...bindable(item),
     customerId: null,
     createdAt: createdDate ?? now,
     updatedAt: updatedDate ?? createdDate ?? now,
-    revision: 1,
+    revision: now,
   };
 }
 
@@ -151,34 +150,31 @@ function link(customers: Customers, item: LicenseItem): NewCustomer | undefined 
 
 const bindAll = (
   db: Database,
-  kind: LicenseDataType,
+  type: LicenseDataType,
   bound: readonly (readonly [key: string, values: readonly string[]])[],
 ) =>
   db.insert(bindings).select(
-    sql`select null, ${licenses.id}, ${kind}, v.value
+    sql`select ${licenses.id}, ${type}, v.value, v.key + 1
         from json_each(${JSON.stringify(bound)}) l, json_each(l.value -> 1) v
-        join ${licenses} on ${licenses.licenseKeyFolded} = l.value ->> 0
-        order by l.key, v.key`,
+        join ${licenses} on ${licenses.licenseKeyNormalized} = l.value ->> 0`,
   );
 
 function storeLicenses(db: Database, news: readonly NewLicense[]): BatchItem<'sqlite'>[] {
   const boundTo = (values: 'ips' | 'hwids') =>
     news
       .filter((license) => license[values].length > 0)
-      .map((license) => [license.licenseKeyFolded, license[values]] as const);
+      .map((license) => [license.licenseKeyNormalized, license[values]] as const);
   const [ips, hwids] = [boundTo('ips'), boundTo('hwids')];
-  const keys = news.map(({ licenseKeyFolded }) => licenseKeyFolded);
   return [
     db.insert(licenses).select(selectRows(licenses, news, { customerId: linkTo })),
     ...(ips.length > 0 ? [bindAll(db, 'IP', ips)] : []),
     ...(hwids.length > 0 ? [bindAll(db, 'HWID', hwids)] : []),
-    markAsUncopied(db, keys),
   ];
 }
 
 /** Licenses are known by their keys, with which programs in the field ask. */
 export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProductIds }, items) => {
-  const keys = items.map(({ values }) => foldLicenseKey(values.licenseKey));
+  const keys = items.map(({ values }) => normalizeLicenseKey(values.licenseKey));
   const ids = items.flatMap(({ values }) => values.id ?? []);
   const productIds = items.map(({ values }) => values.productId);
   const owners = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
@@ -187,13 +183,13 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
       db
         .select({ ...getTableColumns(licenses), ...boundValues })
         .from(licenses)
-        .where(isOneOf(licenses.licenseKeyFolded, keys)),
+        .where(isOneOf(licenses.licenseKeyNormalized, keys)),
       selectUsedIds(db, 'licenses', ids),
       db.select().from(products).where(isOneOf(products.id, productIds)),
     ]),
     Customers.read(db, owners, now),
   ]);
-  const known = new Map<string, NewLicense>(stored.map((row) => [row.licenseKeyFolded, row]));
+  const known = new Map<string, NewLicense>(stored.map((row) => [row.licenseKeyNormalized, row]));
   const freeIds = new Ids(used);
   const limits = new Map<number, Limits>(assumedProductIds.map((id) => [id, UNLIMITED]));
   for (const product of existing) limits.set(product.id, product);
@@ -204,30 +200,30 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     const defaults = limits.get(values.productId);
     if (!defaults) return refused('productId is not a product');
     const row = toRow(values, defaults, now);
-    const twin = known.get(row.licenseKeyFolded);
+    const twin = known.get(row.licenseKeyNormalized);
     if (twin && twin.productId !== row.productId) {
       return refused(`licenseKey is that of a license of product ${twin.productId}`);
     }
     const differencesFrom = (other: NewLicense): string[] =>
       differencesOf(sent, toWire(row, now), toWire(other, now), NOT_COMPARED);
-    const first = firstOfKey.get(row.licenseKeyFolded) ?? row;
-    firstOfKey.set(row.licenseKeyFolded, first);
+    const first = firstOfKey.get(row.licenseKeyNormalized) ?? row;
+    firstOfKey.set(row.licenseKeyNormalized, first);
     if (differencesFrom(first).length > 0) {
-      return refused(`licenseKey is that of another license of this import, ${FOLDED}`);
+      return refused(`licenseKey is that of another license of this import, ${NORMALIZED}`);
     }
     if (twin) {
       const differences = differencesFrom(twin);
       // What was imported before is sent again with the same text.
       const isAnother = twin.licenseKey !== row.licenseKey && twin.id !== (values.id ?? null);
       if (isAnother && differences.some((name) => name !== 'licenseKey')) {
-        return refused(`licenseKey is that of license ${twin.id}, ${FOLDED}`);
+        return refused(`licenseKey is that of license ${twin.id}, ${NORMALIZED}`);
       }
       return found(twin.id, differences);
     }
     row.id = freeIds.take(values.id, row.createdAt);
     const customer = link(customers, values);
     if (customer) row.customerId = customer.id ?? identitiesOf(customer);
-    known.set(row.licenseKeyFolded, row);
+    known.set(row.licenseKeyNormalized, row);
     news.push(row);
     const hasNewId = row.id === null && values.id !== undefined;
     return created(row.id, [...(hasNewId ? ['id'] : []), ...leftOut(values)]);

@@ -1,4 +1,4 @@
-import type { Blacklist, BlacklistEntry } from '../blacklists/blacklist';
+import type { Blacklist } from '../blacklists/blacklist';
 import type { ResponseType } from '../enums';
 import type { LicenseSnapshot } from '../licenses/snapshot';
 import { statusAt } from '../licenses/status';
@@ -15,9 +15,10 @@ export interface Facts {
 }
 
 export type Outcome =
-  /** `needsClaim` where the address or the hardware ID is new and has yet to take a slot. */
-  | { responseType: 'VALID'; license: LicenseSnapshot; needsClaim: boolean }
-  | { responseType: 'IP_BLACKLISTED' | 'HWID_BLACKLISTED'; entry: BlacklistEntry }
+  /** `needsSlot` if the address or the hardware ID is new and has to be bound first. */
+  | { responseType: 'VALID'; license: LicenseSnapshot; needsSlot: boolean }
+  /** `blockReason` is for administrators only. */
+  | { responseType: 'IP_BLACKLISTED' | 'HWID_BLACKLISTED'; blockReason: string }
   | { responseType: 'INVALID_REQUEST'; message: string }
   | { responseType: Refusal };
 
@@ -31,17 +32,20 @@ type Refusal = Exclude<
  * that applies; a hardware ID that REQUIRE_HWID misses counts before the limits. Pure: what it needs
  * is given, `now` (milliseconds since 1970) too.
  *
- * VALID that needs a claim is a promise only: the claim at the database may find the slots taken.
+ * VALID that needs a slot is provisional: the database may find that all slots are taken.
  */
 export function decide(facts: Facts, request: ValidationRequest, now: number): Outcome {
   const { license, blacklist } = facts;
 
   for (const address of [request.ip, facts.connectingAddress]) {
-    const entry = address !== null && blacklist.findAddress(address, request.productId);
-    if (entry) return { responseType: 'IP_BLACKLISTED', entry };
+    if (address === null) continue;
+    const blockReason = blacklist.findAddress(address, request.productId);
+    if (blockReason !== undefined) return { responseType: 'IP_BLACKLISTED', blockReason };
   }
-  const entry = request.hwid !== null && blacklist.findHwid(request.hwid, request.productId);
-  if (entry) return { responseType: 'HWID_BLACKLISTED', entry };
+  if (request.hwid !== null) {
+    const blockReason = blacklist.findHwid(request.hwid, request.productId);
+    if (blockReason !== undefined) return { responseType: 'HWID_BLACKLISTED', blockReason };
+  }
 
   if (!license) return { responseType: 'LICENSE_NOT_FOUND' };
   if (license.productId !== request.productId) return { responseType: 'PRODUCT_MISMATCH' };
@@ -58,8 +62,8 @@ export function decide(facts: Facts, request: ValidationRequest, now: number): O
   const hwid = slotFor(request.hwid, license.hwids, license.maxHWIDs);
   if (hwid === 'none free') return { responseType: 'MAX_HWIDS_REACHED' };
 
-  const needsClaim = ip === 'free' || hwid === 'free';
-  return { responseType: 'VALID', license, needsClaim };
+  const needsSlot = ip === 'free' || hwid === 'free';
+  return { responseType: 'VALID', license, needsSlot };
 }
 
 function slotFor(

@@ -1,48 +1,47 @@
-import type { Edge } from '../edge/edge';
-import type { AfterAnswer } from '../edge/visit';
+import type { Snapshot } from '../cache/snapshot';
+import type { Found } from '../cache/snapshot-cache';
 import type { RequestType, ResponseType } from '../enums';
-import { foldLicenseKey } from '../licenses/key';
-import type { LicenseSnapshot } from '../licenses/snapshot';
-import { type NewRequest, withIdentity } from '../requests/write';
+import { newRecord, type RecordDetails } from '../history/record';
+import type { Recording } from '../history/recorder';
 import { cutLogged, type PartialRequest } from './request';
+import type { Snapshots } from './validate';
 
-/** What is known of a request only once it is decided. */
-export interface RecordDetails extends Pick<NewRequest, 'blockReason' | 'remarks' | 'spam'> {
-  /** On which the answer was based; null for an unknown key, undefined where nothing was looked up. */
-  license?: LicenseSnapshot | null;
-}
-
-export interface AnsweredRequest {
+/** A validation that is decided. */
+export interface Answered {
   requestType: RequestType;
-  asked: PartialRequest;
-  responseType: ResponseType;
+  request: PartialRequest;
+  outcome: ResponseType;
   details: RecordDetails;
+  /** What the response is based on; undefined if nothing was looked up. */
+  snapshots: Snapshots | undefined;
+  token: Found<Snapshot> | undefined;
   /** Milliseconds since 1970. */
   requestedAt: number;
 }
 
-/** Writes the record of a request into the history, after the answer [2.4]. */
-export function recordRequest(
-  edge: Edge,
-  { requestType, asked, responseType, details, requestedAt }: AnsweredRequest,
-  afterAnswer: AfterAnswer,
-): void {
-  const { licenseKey, productId, ip, hwid, logged } = asked;
-  const { license, ...others } = details;
-  const key = licenseKey && foldLicenseKey(licenseKey);
-  const request: NewRequest = {
-    requestType,
-    responseType,
-    licenseId: license === null ? null : license?.id,
-    licenseKey: cutLogged(licenseKey),
-    licenseKeyFolded: cutLogged(key),
-    productId,
-    ip,
-    hwid,
-    ...logged,
-    ...others,
-  };
-  const basis = key && license ? { key, id: license.id, revision: license.revision } : null;
-  const row = withIdentity(request, requestedAt);
-  afterAnswer(edge.records.add({ row, basis }, afterAnswer));
+/** What a validation leaves to be done: its record, and the snapshots to be compared with D1 [2.4]. */
+export function recordingOf({
+  requestType,
+  request,
+  outcome,
+  details,
+  snapshots,
+  token,
+  requestedAt,
+}: Answered): Recording {
+  const { licenseKey, key, productId, ip, hwid, logged } = request;
+  const license = snapshots?.license.value;
+  const record = newRecord(
+    {
+      type: requestType,
+      outcome,
+      licenseId: license === null ? null : license?.id,
+      licenseKeyNormalized: cutLogged(key),
+      caller: { licenseKey: cutLogged(licenseKey), productId, ip, hwid, ...logged },
+      details,
+    },
+    requestedAt,
+  );
+  const found = snapshots ? [snapshots.license, snapshots.blacklist] : [];
+  return { record, used: token ? [...found, token] : found, usedAt: requestedAt };
 }

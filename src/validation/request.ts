@@ -1,9 +1,12 @@
+import { normalizeLicenseKey } from '../licenses/key';
 import { canonicalAddress } from '../network';
 import { detached, toStorable } from '../text';
 
 /** What a program asks: may this license key run here? [4.7] */
 export interface ValidationRequest {
   licenseKey: string;
+  /** The license key, normalized. */
+  key: string;
   productId: number;
   /** Canonical: the body's `ip` where it is an address, else the connecting address. */
   ip: string | null;
@@ -28,6 +31,7 @@ export type ParsedRequest =
 
 export interface PartialRequest extends Pick<ValidationRequest, 'ip' | 'hwid' | 'logged'> {
   licenseKey: string | null;
+  key: string | null;
   productId: number | null;
 }
 
@@ -73,10 +77,11 @@ function parseObject(bodyText: string): Record<string, unknown> | null {
     const json = bodyText.replace(/^\uFEFF/, '');
     let body: unknown = JSON.parse(json);
     if (!isRecord(body)) return null;
-    const hasNumbers = Object.entries(body).some(
-      ([name, value]) => typeof value === 'number' && name !== 'productId',
-    );
-    if (hasNumbers) body = JSON.parse(json, numberAsWritten);
+    for (const name in body) {
+      if (typeof body[name] !== 'number' || name === 'productId') continue;
+      body = JSON.parse(json, numberAsWritten);
+      break;
+    }
     return isRecord(body) ? body : null;
   } catch {
     return null;
@@ -86,6 +91,7 @@ function parseObject(bodyText: string): Record<string, unknown> | null {
 /** What is recorded of a request whose body could not be read. */
 export const unreadableRequest = (connectingAddress: string | null): PartialRequest => ({
   licenseKey: null,
+  key: null,
   productId: null,
   ip: connectingAddress,
   hwid: null,
@@ -124,7 +130,9 @@ export function parseRequest(bodyText: string, connectingAddress: string | null)
   const licenseKey = typeof body.licenseKey === 'string' ? trimmed(body.licenseKey) : null;
   const productId = readProductId(body.productId);
   const bodyIp = readText(body.ip);
-  const ip = (bodyIp && canonicalAddress(bodyIp)) ?? connectingAddress;
+  // Usually the two are the same.
+  const isOther = bodyIp !== null && bodyIp !== connectingAddress;
+  const ip = (isOther ? canonicalAddress(bodyIp) : null) ?? connectingAddress;
   const hwid = readText(body.hwid);
   const logged = readLoggedFields(body);
 
@@ -133,6 +141,7 @@ export function parseRequest(bodyText: string, connectingAddress: string | null)
     message,
     partial: {
       licenseKey: licenseKey || null,
+      key: licenseKey ? normalizeLicenseKey(licenseKey) : null,
       productId,
       ip,
       hwid: hwid?.slice(0, MAX_HWID_LENGTH).toWellFormed() ?? null,
@@ -151,5 +160,6 @@ export function parseRequest(bodyText: string, connectingAddress: string | null)
   if (hwid && hwid.length > MAX_HWID_LENGTH) {
     return refuse(`hwid must be at most ${MAX_HWID_LENGTH} characters`);
   }
-  return { ok: true, request: { licenseKey, productId, ip, hwid, logged } };
+  const key = normalizeLicenseKey(licenseKey);
+  return { ok: true, request: { licenseKey, key, productId, ip, hwid, logged } };
 }

@@ -1,46 +1,73 @@
-import type { Edge } from '../edge/edge';
-import type { Visit } from '../edge/visit';
-import { foldLicenseKey } from '../licenses/key';
+import type { Blacklist } from '../blacklists/blacklist';
+import type { Found } from '../cache/snapshot-cache';
+import type { Isolate } from '../isolate';
+import type { RequestTimings } from '../lib/request-timings';
 import type { LicenseSnapshot } from '../licenses/snapshot';
-import { claim } from './claim';
+import { bind } from './bind';
 import { decide, type Facts, type Outcome } from './decide';
 import type { ValidationRequest } from './request';
 
+/** What a validation is decided on. */
+export interface Snapshots {
+  license: Found<LicenseSnapshot>;
+  blacklist: Found<Blacklist> & { value: Blacklist };
+}
+
 /**
- * Answers a validation from the copies at the edge. Only what a copy cannot tell for certain is asked
- * of the primary: a new value, and a limit that looks full, is claimed there, and decided on what the
- * database then holds [4.7].
+ * Looks up what a validation is decided on, side by side.
+ *
+ * @throws when the database is needed and cannot be reached
+ */
+export async function findSnapshots(
+  { caches }: Isolate,
+  { key }: ValidationRequest,
+  timings: RequestTimings,
+): Promise<Snapshots> {
+  const [license, blacklist] = await Promise.all([
+    caches.licenses.find(key, timings),
+    caches.findBlacklist(timings),
+  ]);
+  return { license, blacklist };
+}
+
+/**
+ * Decides a validation on snapshots. Only what a snapshot cannot tell for certain needs the primary: a new
+ * value, and a limit that looks full. Then the license as the primary has it decides [4.7].
  *
  * @param now milliseconds since 1970
  * @throws when the database is needed and cannot be reached
  */
 export async function validate(
-  edge: Edge,
+  { db, caches }: Isolate,
   request: ValidationRequest,
+  { license: found, blacklist }: Snapshots,
   context: Pick<Facts, 'connectingAddress' | 'requireHwid'>,
   now: number,
-  visit: Visit,
-): Promise<{ outcome: Outcome; license: LicenseSnapshot | null }> {
-  const key = foldLicenseKey(request.licenseKey);
-  let license = await edge.licenses.find(key, visit);
-  const blacklist = await edge.blacklist(visit);
-  // The look for the blacklist may have brought news of the license.
-  if (!edge.licenses.isCurrent(key, license)) license = await edge.licenses.find(key, visit);
-  const facts = { ...context, license, blacklist };
+  timings: RequestTimings,
+): Promise<{ outcome: Outcome; license: Found<LicenseSnapshot> }> {
+  const facts = { ...context, license: found.value, blacklist: blacklist.value };
   const outcome = decide(facts, request, now);
-  if (!license || !dependsOnSlots(outcome)) return { outcome, license };
+  if (!found.value || !dependsOnSlots(outcome)) return { outcome, license: found };
 
   const startedAt = performance.now();
-  const claimed = await claim(edge, license, request, now);
-  visit.note('d1', performance.now() - startedAt);
-  if (claimed && claimed.revision !== license.revision) {
-    edge.licenses.keep(key, claimed);
-    visit.afterAnswer(edge.licenses.publish(key));
+  const { license, hasBound } = await bind(db, found.value, request, now);
+  timings.record('d1', performance.now() - startedAt);
+  const { key } = found;
+  if (license) {
+    caches.licenses.put(key, license);
+    // KV may lack what was bound now, or what was bound before and never got there.
+    const isNewer = license.revision > found.value.revision;
+    if (hasBound || (isNewer && found.tier === 'kv')) {
+      timings.waitUntil(caches.licenses.publish(key));
+    }
   }
-  return { outcome: decide({ ...facts, license: claimed }, request, now), license: claimed };
+  return {
+    outcome: decide({ ...facts, license }, request, now),
+    license: { ...found, value: license, tier: 'd1' },
+  };
 }
 
 const dependsOnSlots = (outcome: Outcome): boolean =>
   outcome.responseType === 'VALID'
-    ? outcome.needsClaim
+    ? outcome.needsSlot
     : outcome.responseType === 'MAX_IPS_REACHED' || outcome.responseType === 'MAX_HWIDS_REACHED';

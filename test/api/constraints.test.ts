@@ -15,7 +15,7 @@ const PRODUCT: Row = {
 };
 const LICENSE: Row = {
   license_key: 'AAAA',
-  license_key_folded: 'AAAA',
+  license_key_normalized: 'AAAA',
   product_id: 1,
   license_type: 'PERMANENT',
   max_ips: 5,
@@ -31,7 +31,7 @@ const BLACKLIST: Row = {
   created_at: 0,
   updated_at: 0,
 };
-const CUSTOMER: Row = { email_folded: 'ada@shop.test', chat_id: '1', created_at: 0 };
+const CUSTOMER: Row = { email_normalized: 'ada@shop.test', chat_id: '1', created_at: 0 };
 const REQUEST: Row = {
   id: 1,
   nonce: 'a',
@@ -74,7 +74,7 @@ const FOREIGN = 'FOREIGN KEY constraint failed';
 const NOT_NULL = 'NOT NULL constraint failed';
 
 /** Another license, which would be stored. */
-const OTHER = { ...LICENSE, license_key: 'BBBB', license_key_folded: 'BBBB' };
+const OTHER = { ...LICENSE, license_key: 'BBBB', license_key_normalized: 'BBBB' };
 const ACCOUNTS = ['chat', 'platform_a', 'platform_b', 'platform_c', 'market_a', 'market_b'].map(
   (account) => `${account}_id`,
 );
@@ -86,7 +86,7 @@ const REFUSED: { name: string; table: string; row: Row; error: string }[] = [
   { name: 'no limit', table: 'products', row: { default_max_hwids: null }, error: NOT_NULL },
   { name: 'no name', table: 'products', row: { name: null }, error: NOT_NULL },
 
-  { name: 'a key twice', table: 'licenses', row: { license_key_folded: 'AAAA' }, error: UNIQUE },
+  { name: 'a key twice', table: 'licenses', row: { license_key_normalized: 'AAAA' }, error: UNIQUE },
   { name: 'no product', table: 'licenses', row: { product_id: null }, error: NOT_NULL },
   { name: 'an unknown product', table: 'licenses', row: { product_id: 9 }, error: FOREIGN },
   { name: 'an unknown customer', table: 'licenses', row: { customer_id: 9 }, error: FOREIGN },
@@ -197,7 +197,7 @@ describe('the tables take', () => {
 
   it.each([-1, 0])('a limit of %i', async (limit) => {
     const key = `LIMIT ${limit}`;
-    const row = { ...OTHER, license_key_folded: key, max_ips: limit, max_hwids: limit };
+    const row = { ...OTHER, license_key_normalized: key, max_ips: limit, max_hwids: limit };
     await insert('licenses', row);
   });
 
@@ -221,9 +221,9 @@ it('never gives an id again', async () => {
     if (table === 'bindings' || table === 'requests') continue;
     const fresh = {
       ...row,
-      ...(table === 'licenses' && { license_key_folded: 'CCCC' }),
+      ...(table === 'licenses' && { license_key_normalized: 'CCCC' }),
       ...(table === 'blacklists' && { data: '192.0.2.77' }),
-      ...(table === 'customers' && { email_folded: 'eve@shop.test', chat_id: '77' }),
+      ...(table === 'customers' && { email_normalized: 'eve@shop.test', chat_id: '77' }),
       ...(table === 'tokens' && { token_hash: 'c' }),
     };
     const first = await insert(table, fresh);

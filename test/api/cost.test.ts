@@ -259,7 +259,7 @@ const RECORD: NewRequest = {
 const ofLicense = (id: number) => ({
   licenseId: id,
   licenseKey: `7K2M-9QX4-B3TD-WJ8R-${id}`,
-  licenseKeyFolded: `7K2M-9QX4-B3TD-WJ8R-${id}`,
+  licenseKeyNormalized: `7K2M-9QX4-B3TD-WJ8R-${id}`,
   hwid: `0e8a5d1c-${id}-4b7e-9f3a-5f0c2b1d9e77`,
 });
 

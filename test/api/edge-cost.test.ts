@@ -340,7 +340,7 @@ describe('an unknown key', () => {
     await settled();
     // As an import would, past the interface, which makes its keys itself.
     await env.DB.prepare(
-      `insert into licenses (license_key, license_key_folded, product_id, license_type, max_ips,
+      `insert into licenses (license_key, license_key_normalized, product_id, license_type, max_ips,
          max_hwids, created_at, updated_at, revision)
        values (?1, ?2, ?3, 'PERMANENT', -1, -1, 0, 0, 1)`,
     )
@@ -393,7 +393,7 @@ describe('after an import of thousands past the interface', () => {
   /** Licenses of which the log of changes tells, and nothing else does. */
   const importLicenses = (count: number) =>
     env.DB.prepare(
-      `insert into licenses (license_key, license_key_folded, product_id, license_type, max_ips,
+      `insert into licenses (license_key, license_key_normalized, product_id, license_type, max_ips,
          max_hwids, created_at, updated_at, revision)
        with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)
        select 'imported-' || i, 'IMPORTED-' || i, ?1, 'PERMANENT', -1, -1, 0, 0, 1 from n`,

@@ -303,7 +303,7 @@ describe('a put that fails', () => {
 
   it('because the isolate ended is put by the scheduled handler: what a crash left comes in time', async () => {
     await env.DB.prepare(
-      `insert into licenses (license_key, license_key_folded, product_id, license_type, max_ips,
+      `insert into licenses (license_key, license_key_normalized, product_id, license_type, max_ips,
          max_hwids, created_at, updated_at, revision)
        with recursive n(i) as (select 1 union all select i + 1 from n where i < 25)
        select 'left-' || i, 'LEFT-' || i, ?, 'PERMANENT', -1, -1, 0, 0, 1 from n`,

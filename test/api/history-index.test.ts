@@ -46,7 +46,7 @@ interface Stored {
 /** Writes records in one statement. */
 const write = (records: readonly Stored[]) =>
   env.DB.prepare(
-    `insert into requests (id, nonce, license_key, license_key_folded, product_id, ip, hwid,
+    `insert into requests (id, nonce, license_key, license_key_normalized, product_id, ip, hwid,
        request_type, response_type)
      select value ->> 'id', '', value ->> 'key', value ->> 'key', value ->> 'product',
        value ->> 'ip', value ->> 'hwid', 'V1_VALIDATE',

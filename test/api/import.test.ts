@@ -950,14 +950,14 @@ describe('at once', () => {
         taken++;
         await removeAll();
         await env.DB.prepare(
-          `insert into licenses (id, license_key, license_key_folded, product_id, license_type, max_ips, max_hwids, created_at, updated_at)
+          `insert into licenses (id, license_key, license_key_normalized, product_id, license_type, max_ips, max_hwids, created_at, updated_at)
              values (7341, ?1, ?1, 602, 'PERMANENT', 1, 1, 0, 0)`,
         )
           .bind(`IN THE WAY ${taken}`)
           .run();
         return null;
       }
-      if (sql.includes('from "licenses" where "licenses"."license_key_folded"')) {
+      if (sql.includes('from "licenses" where "licenses"."license_key_normalized"')) {
         await removeAll();
       }
       return null;

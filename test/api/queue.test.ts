@@ -42,7 +42,7 @@ const answered = (license: License): Answered => ({
       responseType: 'VALID',
       licenseId: license.id,
       licenseKey: license.licenseKey,
-      licenseKeyFolded: license.licenseKey,
+      licenseKeyNormalized: license.licenseKey,
       productId: product.id,
     },
     Date.now(),

@@ -313,7 +313,7 @@ describe('a group of the longest records', () => {
     const { licenseKey, productId } = license;
     const texts = { productVersion: long, macAddress: long, javaVersion: long, remarks: long };
     const systems = { operatingSystem: long, operatingSystemVersion: long, hwid: long.repeat(2) };
-    const record = { licenseId: license.id, licenseKey, licenseKeyFolded: licenseKey, productId };
+    const record = { licenseId: license.id, licenseKey, licenseKeyNormalized: licenseKey, productId };
     moment += 1_000;
     const rows = Array.from({ length: 1_024 }, () =>
       withIdentity(

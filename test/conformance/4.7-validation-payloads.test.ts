@@ -281,7 +281,7 @@ describe('a number where text is expected', () => {
     const licenseKey = '90071992547409931234';
     const license = await createLicense({ productId: product.id });
     await env.DB.prepare(
-      'update licenses set license_key = ?1, license_key_folded = ?1 where id = ?2',
+      'update licenses set license_key = ?1, license_key_normalized = ?1 where id = ?2',
     )
       .bind(licenseKey, license.id)
       .run();

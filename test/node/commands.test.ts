@@ -53,13 +53,13 @@ const RUN_BY: Record<string, readonly string[]> = {
   'test/node/deploy.test.ts': ['npm run deploy', 'npm run deploy -- --dry-run'],
   'test/node/client.test.ts': ['npm install', 'npm pack'],
   [HERE]: [
-    "MODEL_RUNS=2000 MODEL_SEED=7 npx vitest run --project model -t 'keeps the invariants'",
-    "MODEL_SEED=7 npx vitest run --project model -t 'what is wrong'",
+    "SIMULATION_RUNS=2000 SIMULATION_SEED=7 npx vitest run --project simulation -t 'keeps the invariants'",
+    "SIMULATION_SEED=7 npx vitest run --project simulation -t 'what is wrong'",
     'npm run format',
     'npm run migration',
     'npm run openapi',
     'npm run test:watch',
-    'npx vitest run --project model',
+    'npx vitest run --project simulation',
   ],
 };
 
@@ -158,8 +158,8 @@ describe('Vitest is run by', () => {
   });
 
   it('the line that looks further with the model', () => {
-    const [line = ''] = commands.filter((command) => command.startsWith('MODEL_RUNS='));
-    const command = line.replace('MODEL_RUNS=2000', 'MODEL_RUNS=1');
+    const [line = ''] = commands.filter((command) => command.startsWith('SIMULATION_RUNS='));
+    const command = line.replace('SIMULATION_RUNS=2000', 'SIMULATION_RUNS=1');
     const output = execFileSync('bash', ['-c', command], { env, encoding: 'utf8', stdio: 'pipe' });
     expect(output).toMatch(/Tests.*1 passed/);
   });

@@ -88,7 +88,7 @@ it('an export can be restored as docs/deploy.md tells', async () => {
       before,
       `create table "d1_migrations" (\nid integer primary key autoincrement\n);
       insert into products values (7, 'a; it''s', '', 'OTHER', '', 1, 1, null, null, null, null, 1, 1, 1);
-      insert into licenses (product_id, license_key, license_key_folded, license_type, max_ips,
+      insert into licenses (product_id, license_key, license_key_normalized, license_type, max_ips,
         max_hwids, notes, created_at, updated_at) values (7, 'K1', 'K1', 'PERMANENT', 1, 1, 'two
 );
 lines', 1, 1), (7, 'K2', 'K2', 'PERMANENT', 1, 1, '', 1, 1);

@@ -53,13 +53,13 @@ export async function seedLargeDatabase(db: D1Database, size: Size, now: number)
     ),
     insert(
       'customers',
-      'email, email_folded, chat_id, platform_a_id, username, created_at',
+      'email, email_normalized, chat_id, platform_a_id, username, created_at',
       size.customers,
       `'User' || n || '@shop.test', 'user' || n || '@shop.test', 'chat-' || n, 'a-' || n, 'User ' || n, ?2`,
     ),
     insert(
       'licenses',
-      `license_key, license_key_folded, product_id, license_type, license_platform,
+      `license_key, license_key_normalized, product_id, license_type, license_platform,
        owner_platform_id, owner_chat_id, expires_at, max_ips, max_hwids, state, notes, customer_id,
        created_at, updated_at`,
       size.licenses,
@@ -83,7 +83,7 @@ export async function seedLargeDatabase(db: D1Database, size: Size, now: number)
     ),
     insert(
       'requests',
-      `id, nonce, license_id, license_key, license_key_folded, product_id, product_version, ip, hwid,
+      `id, nonce, license_id, license_key, license_key_normalized, product_id, product_version, ip, hwid,
        operating_system, java_version, request_type, response_type`,
       size.requests,
       `${firstRequestOf(size, now)} + (n - 1) * ${requestStep(size)},

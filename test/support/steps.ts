@@ -9,7 +9,7 @@ const STEPS = {
   'token used': 'update "tokens"',
   blacklist: 'left join "blacklists" on true',
   token: '"token_hash" in',
-  license: '"license_key_folded" in',
+  license: '"license_key_normalized" in',
   news: 'from "changes"',
 };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { foldLicenseKey } from '../../src/licenses/key';
+import { normalizeLicenseKey } from '../../src/licenses/key';
 import { cutLogged, parseRequest } from '../../src/validation/request';
 
 const parse = (body: unknown, connectingAddress: string | null = '192.0.2.1') =>
@@ -59,16 +59,16 @@ describe('parseRequest', () => {
   });
 });
 
-describe('foldLicenseKey', () => {
+describe('normalizeLicenseKey', () => {
   it('gives one text for all spellings of a key, and gives it again for itself', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
         fc.constantFrom('', ' ', '\r\n', '\uFEFF'),
         (key, blank) => {
-          const folded = foldLicenseKey(key);
-          expect(foldLicenseKey(`${blank}${key}${blank}`)).toBe(folded);
-          expect(foldLicenseKey(folded)).toBe(folded);
+          const folded = normalizeLicenseKey(key);
+          expect(normalizeLicenseKey(`${blank}${key}${blank}`)).toBe(folded);
+          expect(normalizeLicenseKey(folded)).toBe(folded);
         },
       ),
     );

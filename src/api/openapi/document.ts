@@ -6,7 +6,7 @@ import {
   type ZodOpenApiOperationObject,
 } from 'zod-openapi';
 import { version } from '../../../package.json';
-import { app } from '../../app';
+import { routes as appRoutes } from '../../app';
 import { declaredIntents } from '../../auth/middleware';
 import type { ApiIntent } from '../../enums';
 import { declaredInput, type Input } from '../v2/input';
@@ -56,7 +56,7 @@ export interface Route {
 /** The routes of the service, each with what is declared beside its path. */
 export function declaredRoutes(): Route[] {
   const routes = new Map<string, Route>();
-  for (const { method, path, handler } of app.routes) {
+  for (const { method, path, handler } of appRoutes) {
     if (method === 'ALL') continue;
     const key = `${method} ${path}`;
     const { intents, inputs } = routes.get(key) ?? { intents: undefined, inputs: [] };

@@ -15,9 +15,9 @@ import {
   requestType,
   responseType,
 } from '../../fields';
+import { request } from '../../history/schema';
 import { license, licenseCreate, licenseUpdate } from '../../licenses/schema';
 import { product, productCreate, productUpdate } from '../../products/schema';
-import { request } from '../../requests/schema';
 import { wireTimestamp } from '../../time';
 import { createdToken, token, tokenCreate, tokenUpdate } from '../../tokens/schema';
 import { importAnswer, importRequest, importResult } from '../../transfer/schema';

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import {
   countBlacklists,
   deleteBlacklist,
@@ -54,7 +54,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
   })
   .post('/', requireIntents(INTENTS.writeBlacklists), body(blacklistCreate), async (c) => {
     const values = entryOf(c.req.valid('json'));
-    const row = await insertBlacklist(databaseOf(c), values, Date.now())
+    const row = await insertBlacklist(writerOf(c), values, Date.now())
       .catch(refuseDoubles)
       .catch(refuseUnknownProduct);
     setETag(c, row);
@@ -77,7 +77,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
           // A product alone says that the entry is for it.
           const isForAllProducts = current.productId === null && changes.productId == null;
           const values = entryOf({ isForAllProducts, ...current, ...changes });
-          return updateBlacklist(db, current, values, Date.now())
+          return updateBlacklist(writerOf(c), current, values, Date.now())
             .catch(refuseDoubles)
             .catch(refuseUnknownProduct);
         },
@@ -91,7 +91,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     await change(c, {
       what: 'Blacklist entry',
       read: () => findBlacklist(db, c.req.valid('param').id),
-      write: (current) => deleteBlacklist(db, current),
+      write: (current) => deleteBlacklist(writerOf(c), current, Date.now()),
     });
     return c.body(null, 204);
   });

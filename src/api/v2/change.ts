@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { ApiError, notFound } from '../../errors';
+import { wait } from '../../lib/wait';
 import { checkIfMatch } from './etag';
 
 const MAX_ATTEMPTS = 10;
@@ -28,7 +29,7 @@ export async function change<Row extends { revision: number }, Result>(
     const result = await write(row);
     if (result !== undefined) return result;
     // At random, so that those who meet here do not meet again.
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE_MS));
+    await wait(Math.random() * MAX_PAUSE_MS);
   }
   throw new ApiError(409, `${what} is being changed by others, try again`);
 }

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import {
   countCustomers,
   findCustomer,
@@ -58,7 +58,7 @@ export const customerRoutes = new Hono<AuthEnv>()
         read: () => findCustomer(db, id),
         write: async (current) => {
           try {
-            return await updateCustomer(db, current, changes);
+            return await updateCustomer(writerOf(c), current, changes);
           } catch (error) {
             if (!isUniqueViolation(error)) throw error;
             throw new ApiError(409, 'The e-mail or an account belongs to another customer');

@@ -1,9 +1,10 @@
 import type { Context } from 'hono';
 import type { AuthEnv } from '../../auth/middleware';
-import { type Database, openDatabase } from '../../db/client';
+import type { Database } from '../../db/client';
+import { isolateOf } from '../../isolate';
 
-/** The database for a handler: from then on its request waits for nothing else. */
+/** The database for a handler that only reads. From here on its request waits for nothing else. */
 export function databaseOf(c: Context<AuthEnv>): Database {
-  c.get('visit').enterDatabase();
-  return openDatabase(c.env.DB);
+  c.get('timings').startDatabase();
+  return isolateOf(c.env).db;
 }

@@ -1,9 +1,8 @@
 import { Hono } from 'hono';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { importItems } from '../../transfer/import';
 import { importRequest } from '../../transfer/schema';
-import { databaseOf } from './database';
 import { body } from './input';
 
 /** Takes what another service has, an extension; docs/import.md tells how it is used. */
@@ -11,5 +10,5 @@ export const importRoute = new Hono<AuthEnv>().post(
   '/',
   requireIntents(INTENTS.everything),
   body(importRequest),
-  async (c) => c.json(await importItems(databaseOf(c), c.req.valid('json'), Date.now())),
+  async (c) => c.json(await importItems(writerOf(c), c.req.valid('json'), Date.now())),
 );

@@ -1,10 +1,10 @@
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { ApiError, notFound } from '../../errors';
 import { idText, licensePlatform, licenseStatus, licenseType, text } from '../../fields';
-import { foldLicenseKey } from '../../licenses/key';
+import { normalizeLicenseKey } from '../../licenses/key';
 import {
   countLicenses,
   findLicense,
@@ -83,7 +83,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
       maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,
     };
     checkLimits(values, { ips: [], hwids: [] });
-    const row = await insertLicense(db, values, Date.now()).catch(refuseUnknownProduct);
+    const row = await insertLicense(writerOf(c), values, Date.now()).catch(refuseUnknownProduct);
     const location = `/api/v2/licenses/${row.id}`;
     return c.json(oneLicense(c, row), 201, { Location: location });
   })
@@ -141,7 +141,10 @@ export const licenseRoutes = new Hono<AuthEnv>()
       what: 'License',
       read: () => findLicense(db, id),
       write: (current) => {
-        if (licenseKey !== undefined && foldLicenseKey(licenseKey) !== current.licenseKeyFolded) {
+        if (
+          licenseKey !== undefined &&
+          normalizeLicenseKey(licenseKey) !== current.licenseKeyNormalized
+        ) {
           throw new ApiError(400, 'licenseKey cannot be changed');
         }
         const licenseType = changes.licenseType ?? current.licenseType;
@@ -155,7 +158,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
           state: licenseStatus === undefined ? current.state : stateOf(licenseStatus),
         };
         checkLimits(values, current);
-        return updateLicense(db, current, values, Date.now()).catch(refuseUnknownProduct);
+        return updateLicense(writerOf(c), current, values, Date.now()).catch(refuseUnknownProduct);
       },
     });
     return c.json(oneLicense(c, row));
@@ -165,7 +168,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     await change(c, {
       what: 'License',
       read: () => findLicense(db, c.req.valid('param').id),
-      write: (current) => markLicenseDeleted(db, current, Date.now()),
+      write: (current) => markLicenseDeleted(writerOf(c), current, Date.now()),
     });
     return c.body(null, 204);
   });

@@ -59,12 +59,16 @@ export async function listResponse<Row>(
   const shown = rows.slice(0, page.limit);
   const lastRow = shown.at(-1);
   c.header('X-Total-Count', String(total));
-  if (rows.length > page.limit && lastRow !== undefined) {
-    const next = new URL(c.req.url);
-    next.searchParams.set('after', String(list.id(lastRow)));
-    c.header('Link', `<${next.href}>; rel="next"`);
-  }
+  if (rows.length > page.limit) linkNextPage(c, lastRow && list.id(lastRow));
   return c.json(shown.map(list.toWire));
+}
+
+/** Adds the header `Link` to the page behind an object. */
+export function linkNextPage(c: Context, after: number | undefined): void {
+  if (after === undefined) return;
+  const next = new URL(c.req.url);
+  next.searchParams.set('after', String(after));
+  c.header('Link', `<${next.href}>; rel="next"`);
 }
 
 async function streamList<Row>(

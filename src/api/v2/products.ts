@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { ApiError, notFound } from '../../errors';
 import { idText, productType } from '../../fields';
 import {
@@ -45,7 +45,7 @@ export const productRoutes = new Hono<AuthEnv>()
     return c.json(toProduct(row));
   })
   .post('/', requireIntents(INTENTS.writeProducts), body(productCreate), async (c) => {
-    const row = await insertProduct(databaseOf(c), c.req.valid('json'), Date.now());
+    const row = await insertProduct(writerOf(c), c.req.valid('json'), Date.now());
     setETag(c, row);
     return c.json(toProduct(row), 201, { Location: `/api/v2/products/${row.id}` });
   })
@@ -62,7 +62,7 @@ export const productRoutes = new Hono<AuthEnv>()
       const row = await change(c, {
         what: 'Product',
         read: () => findProduct(db, id),
-        write: (current) => updateProduct(db, current, changes, Date.now()),
+        write: (current) => updateProduct(writerOf(c), current, changes, Date.now()),
       });
       setETag(c, row);
       return c.json(toProduct(row));
@@ -74,7 +74,7 @@ export const productRoutes = new Hono<AuthEnv>()
       what: 'Product',
       read: () => findProduct(db, c.req.valid('param').id),
       write: async (current) => {
-        const result = await deleteProduct(db, current);
+        const result = await deleteProduct(writerOf(c), current, Date.now());
         if (result === 'in use') throw new ApiError(409, 'Product has licenses, cannot delete');
         return result === 'deleted' ? result : undefined;
       },

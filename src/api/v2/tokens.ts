@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { hashToken, newToken } from '../../auth/tokens';
 import { notFound } from '../../errors';
 import { idText } from '../../fields';
@@ -37,7 +37,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const token = newToken();
     const tokenHash = await hashToken(token);
     const values = { ...c.req.valid('json'), tokenHash };
-    const row = await insertToken(databaseOf(c), values, Date.now());
+    const row = await insertToken(writerOf(c), values, Date.now());
     setETag(c, row);
     // The only time that the secret is shown.
     const created: z.infer<typeof createdToken> = { ...toToken(row), token };
@@ -51,7 +51,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const row = await change(c, {
       what: 'Token',
       read: () => findToken(db, id),
-      write: (current) => updateToken(db, current, changes, Date.now()),
+      write: (current) => updateToken(writerOf(c), current, changes, Date.now()),
     });
     setETag(c, row);
     return c.json(toToken(row));
@@ -61,7 +61,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
     await change(c, {
       what: 'Token',
       read: () => findToken(db, c.req.valid('param').id),
-      write: (current) => updateToken(db, current, { revokedAt: Date.now() }, Date.now()),
+      write: (current) => updateToken(writerOf(c), current, { revokedAt: Date.now() }, Date.now()),
     });
     return c.body(null, 204);
   });

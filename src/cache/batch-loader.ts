@@ -1,0 +1,156 @@
+import { TimeoutError } from '../lib/timeout';
+import { type WaitUntil, wait } from '../lib/wait';
+
+/** How long a batch collects keys. Negligible next to a round trip to D1. */
+const GATHER_MS = 1;
+/** A batch that is still open after this belongs to a request that was cancelled. */
+const CANCELLED_AFTER_MS = 100;
+/** Keys in one batch. */
+const MAX_KEYS = 100;
+/** A request that waits longer for another request's load assumes that the other was cancelled. */
+const JOIN_TIMEOUT_MS = 2_000;
+
+/**
+ * A promise that one request awaits and another one settles. A Worker must not await a promise that
+ * another request made, but it may settle a promise of another request.
+ */
+class Waiter<Result> {
+  readonly #deferred = Promise.withResolvers<{ result: Result }>();
+
+  readonly resolve = (result: Result): void => this.#deferred.resolve({ result });
+  readonly reject = (error: unknown): void => this.#deferred.reject(error);
+
+  /** @returns undefined when nobody has settled it in time; it may still be settled later */
+  async wait(): Promise<{ result: Result } | undefined> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const expired = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), JOIN_TIMEOUT_MS);
+    });
+    try {
+      return await Promise.race([this.#deferred.promise, expired]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** One load for all requests that miss the same key at once. */
+export class SingleFlight<Result> {
+  readonly #flights = new Map<string, Waiter<Result>[]>();
+
+  /**
+   * Loads a key, or waits for the load that is under way.
+   *
+   * @param waitUntil keeps the load alive if its request is cancelled
+   * @throws the error of the load
+   */
+  async run(key: string, load: () => Promise<Result>, waitUntil: WaitUntil): Promise<Result> {
+    const waiter = new Waiter<Result>();
+    for (let slow: Waiter<Result>[] | undefined; ; ) {
+      let flight = this.#flights.get(key);
+      if (!flight || flight === slow) {
+        flight = [];
+        this.#flights.set(key, flight);
+        waitUntil(this.#fly(key, flight, load));
+      }
+      flight.push(waiter);
+      const settled = await waiter.wait();
+      if (settled) return settled.result;
+      slow = flight;
+    }
+  }
+
+  async #fly(key: string, flight: Waiter<Result>[], load: () => Promise<Result>): Promise<void> {
+    const land = () => {
+      if (this.#flights.get(key) === flight) this.#flights.delete(key);
+    };
+    try {
+      const result = await load();
+      land();
+      for (const waiter of flight) waiter.resolve(result);
+    } catch (error) {
+      land();
+      for (const waiter of flight) waiter.reject(error);
+    }
+  }
+}
+
+/** A batch of keys that is not read yet. */
+interface Batch<Value> {
+  openedAt: number;
+  waiters: Map<string, Waiter<Value | null>[]>;
+}
+
+/**
+ * Looks up together the keys that are asked for at the same moment, so that a flood of keys is not a
+ * flood of queries: a DataLoader across requests.
+ */
+export class BatchLoader<Value> {
+  readonly #read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
+  #open: Batch<Value> | undefined;
+
+  constructor(read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>) {
+    this.#read = read;
+  }
+
+  /**
+   * The value of a key, read after this call; null for none.
+   *
+   * @param waitUntil keeps the batch alive if the request that opened it is cancelled
+   * @throws the error of the read
+   */
+  async load(key: string, waitUntil: WaitUntil): Promise<Value | null> {
+    const waiter = new Waiter<Value | null>();
+    for (;;) {
+      const { waiters } = this.#openBatch(waitUntil);
+      const others = waiters.get(key);
+      if (others) others.push(waiter);
+      else waiters.set(key, [waiter]);
+      const settled = await waiter.wait();
+      if (settled) return settled.result;
+    }
+  }
+
+  #openBatch(waitUntil: WaitUntil): Batch<Value> {
+    const now = performance.now();
+    const open = this.#open;
+    const isGathering = open && Math.abs(now - open.openedAt) < CANCELLED_AFTER_MS;
+    if (isGathering && open.waiters.size < MAX_KEYS) return open;
+    const batch: Batch<Value> = { openedAt: now, waiters: new Map() };
+    this.#open = batch;
+    waitUntil(this.#run(batch));
+    return batch;
+  }
+
+  async #run(batch: Batch<Value>): Promise<void> {
+    await wait(GATHER_MS);
+    if (this.#open === batch) this.#open = undefined;
+    const keys = [...batch.waiters.keys()];
+    const error = await this.#settle(batch, keys);
+    if (error === undefined) return;
+    // One key must not fail the others. A database that does not answer fails them all.
+    const isShared = keys.length === 1 || error.reason instanceof TimeoutError;
+    await Promise.all(
+      keys.map(async (key) => {
+        const own = isShared ? error : await this.#settle(batch, [key]);
+        if (own) for (const waiter of batch.waiters.get(key) ?? []) waiter.reject(own.reason);
+      }),
+    );
+  }
+
+  /** @returns the reason why the keys could not be read */
+  async #settle(
+    { waiters }: Batch<Value>,
+    keys: readonly string[],
+  ): Promise<{ reason: unknown } | undefined> {
+    try {
+      const found = await this.#read(keys);
+      for (const key of keys) {
+        for (const waiter of waiters.get(key) ?? []) waiter.resolve(found.get(key) ?? null);
+      }
+      return undefined;
+    } catch (reason) {
+      return { reason };
+    }
+  }
+}

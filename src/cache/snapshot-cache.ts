@@ -1,0 +1,262 @@
+import type { Database } from '../db/client';
+import { BoundedMap } from '../lib/bounded-map';
+import type { MonotonicClock } from '../lib/clock';
+import type { RequestTimings, Tier } from '../lib/request-timings';
+import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
+import type { WaitUntil } from '../lib/wait';
+import { logFailure } from '../log';
+import { BatchLoader, SingleFlight } from './batch-loader';
+import type { Publisher } from './publisher';
+import { readPublished, type Snapshot, type SnapshotName, type SnapshotType } from './snapshot';
+import type { Sync } from './sync';
+
+/** How long a snapshot is fresh after it was loaded, or after a sync did not name it (1.5). */
+const FRESH_MS = 50_000;
+/** A snapshot leaves memory at a random age in this range, so that they do not all leave together. */
+const MIN_AGE_MS = 5 * 60_000;
+const MAX_AGE_MS = 10 * 60_000;
+/** How long an unknown key stays unknown, counted from the start of its look-up. */
+const UNKNOWN_MS = 60_000;
+const MAX_ENTRIES = 10_000;
+const MAX_FLOORS = 10_000;
+/** No key is longer: a license key has up to 255 characters, and normalized up to three for one. */
+const MAX_KEY_LENGTH = 765;
+const KV_TIMEOUT_MS = 2_000;
+/** KV shows a write everywhere within a minute, and a location may cache the old value for 30 seconds. */
+const SPREADING_MS = 90_000;
+/**
+ * After this many consecutive unknown keys somebody is probably guessing keys. KV has no unknown keys,
+ * so D1 is asked without it, where a whole batch is one query. The first known key ends this.
+ */
+const MAX_CONSECUTIVE_UNKNOWN = 20;
+
+interface Entry<Value> {
+  found: Found<Value>;
+  /** When the load began. */
+  loadedAt: number;
+  expiresAt: number;
+}
+
+/** The lowest revision of a key that is not stale. */
+interface Floor {
+  revision: number;
+  /** Its place in the order of this cache's events. */
+  order: number;
+}
+
+/** What a look-up has found. */
+export interface Found<Value> {
+  type: SnapshotName;
+  key: string;
+  /** Null for an unknown key. */
+  value: Value | null;
+  tier: Tier;
+}
+
+export interface CacheContext {
+  db: Database;
+  kv: KVNamespace;
+  clock: MonotonicClock;
+  sync: Sync;
+  publisher: Publisher;
+}
+
+const revisionOf = (value: Snapshot | null): number => value?.revision ?? 0;
+
+/**
+ * The snapshots of one type: memory, then KV, then D1. It never returns a snapshot below the floor of its
+ * key, and it never writes KV itself (see `publisher.ts`).
+ */
+export class SnapshotCache<Value extends Snapshot> {
+  readonly #type: SnapshotType<Value>;
+  readonly #context: CacheContext;
+  readonly #entries = new BoundedMap<string, Entry<Value>>(MAX_ENTRIES);
+  /** Apart from the known keys, which guessed ones must not push out. */
+  readonly #unknown = new BoundedMap<string, Entry<Value>>(MAX_ENTRIES);
+  readonly #floors = new BoundedMap<string, Floor>(MAX_FLOORS);
+  readonly #flights = new SingleFlight<Found<Value>>();
+  readonly #rows: BatchLoader<Value>;
+  #consecutiveUnknown = 0;
+  /** Counts events, so that they have an order while the clock stands still. */
+  #order = 0;
+  /** Look-ups that began before this do not know the keys that were added then. */
+  #newKeysOrder = 0;
+
+  constructor(type: SnapshotType<Value>, context: CacheContext) {
+    this.#type = type;
+    this.#context = context;
+    this.#rows = new BatchLoader((keys) =>
+      withTimeout(type.load(context.db, keys), DATABASE_TIMEOUT_MS),
+    );
+  }
+
+  /**
+   * The snapshot of a key.
+   *
+   * @throws when no tier that can be reached has it
+   */
+  async find(key: string, timings: RequestTimings): Promise<Found<Value>> {
+    const entry = this.#freshEntry(key);
+    if (entry) {
+      timings.record('memory', 0);
+      return entry.found;
+    }
+    if (key.length > MAX_KEY_LENGTH) return this.#found(key, null, 'memory');
+    const { waitUntil } = timings;
+    const startedAt = performance.now();
+    let found = await this.#flights.run(key, () => this.#load(key, waitUntil), waitUntil);
+    // The load of another request may have begun before a change that this request must see.
+    if (!this.#isAcceptable(key, found.value)) found = await this.#load(key, waitUntil);
+    timings.record(found.tier, performance.now() - startedAt);
+    return found;
+  }
+
+  /** Keeps a snapshot that D1 has just returned. */
+  put(key: string, value: Value): void {
+    this.invalidate(key, value.revision);
+    this.#put(key, value, this.#context.clock.now());
+  }
+
+  /** The row has this revision now: older snapshots are evicted, and rejected from everywhere. */
+  invalidate(key: string, revision: number): void {
+    this.#unknown.delete(key);
+    const held = this.#entries.get(key);
+    if (held && revisionOf(held.found.value) < revision) this.#entries.delete(key);
+    if (revision <= this.#floorOf(key)) return;
+    this.#floors.set(key, { revision, order: ++this.#order });
+  }
+
+  /** Rows were added under new keys: no key is unknown any more. */
+  invalidateUnknown(): void {
+    this.#unknown.clear();
+    this.#newKeysOrder = ++this.#order;
+  }
+
+  /** Evicts everything. Floors stay, for revisions only grow. */
+  clear(): void {
+    this.#entries.clear();
+    this.#unknown.clear();
+  }
+
+  /** Publishes the row as it is now; see {@link Publisher.publish}. Never rejects. */
+  async publish(key: string, seqs?: readonly number[], retries?: number): Promise<void> {
+    await this.#context.publisher.publish(this.#type, key, seqs, retries);
+  }
+
+  /**
+   * Read repair: a response was based on a snapshot, and then D1 had another revision. Evicts the
+   * snapshot. Publishes the right one, unless KV may still be spreading it.
+   *
+   * @param current undefined for no row
+   * @param usedAt milliseconds since 1970
+   */
+  async repair(
+    { key, value, tier }: Found<Snapshot>,
+    current: number | undefined,
+    usedAt: number,
+  ): Promise<void> {
+    const revision = revisionOf(value);
+    const floor = this.#floorOf(key);
+    if (current !== undefined && current < revision) {
+      // The database was set back, unless something newer is known by now.
+      if (floor > revision) return;
+      this.#floors.delete(key);
+      this.#entries.delete(key);
+      const published = await this.#context.publisher.publish(this.#type, key);
+      if (published) this.put(key, published);
+      return;
+    }
+    // A row that is gone counts as one more revision.
+    const lowest = current ?? revision + 1;
+    if (floor >= lowest) return;
+    this.invalidate(key, lowest);
+    // A revision is the time of the change.
+    if (tier === 'kv' && usedAt - lowest > SPREADING_MS) await this.publish(key);
+  }
+
+  #freshEntry(key: string): Entry<Value> | undefined {
+    const entry = this.#entries.get(key) ?? this.#unknown.get(key);
+    if (!entry) return undefined;
+    const { clock, sync } = this.#context;
+    const now = clock.now();
+    const isFresh = now - Math.max(entry.loadedAt, sync.syncedAt) < FRESH_MS;
+    return isFresh && now < entry.expiresAt ? entry : undefined;
+  }
+
+  #floorOf(key: string): number {
+    return this.#floors.get(key)?.revision ?? 0;
+  }
+
+  #isAcceptable(key: string, value: Value | null): boolean {
+    return revisionOf(value) >= this.#floorOf(key);
+  }
+
+  async #load(key: string, waitUntil: WaitUntil): Promise<Found<Value>> {
+    const startedAt = this.#context.clock.now();
+    const published = await this.#readPublished(key);
+    if (published && this.#isAcceptable(key, published)) {
+      this.#put(key, published, startedAt);
+      return this.#found(key, published, 'kv');
+    }
+    try {
+      const value = await this.#loadRow(key, waitUntil);
+      if (value) this.#put(key, value, startedAt);
+      else this.#putUnknown(key, startedAt);
+      const isMissing = value !== null && published === null;
+      if (isMissing && this.#context.publisher.isWorking()) waitUntil(this.publish(key));
+      return this.#found(key, value, 'd1');
+    } catch (error) {
+      // While D1 cannot be reached, an old snapshot is better than none.
+      const stale = this.#entries.get(key)?.found;
+      if (stale) return stale;
+      throw error;
+    }
+  }
+
+  /** Undefined when KV was not asked, or could not be read. */
+  async #readPublished(key: string): Promise<Value | null | undefined> {
+    if (this.#consecutiveUnknown >= MAX_CONSECUTIVE_UNKNOWN) return undefined;
+    try {
+      return await withTimeout(readPublished(this.#type, this.#context.kv, key), KV_TIMEOUT_MS);
+    } catch (error) {
+      logFailure('A published snapshot could not be read', error);
+      return undefined;
+    }
+  }
+
+  /** Asks the primary again while a change overtakes the read. */
+  async #loadRow(key: string, waitUntil: WaitUntil): Promise<Value | null> {
+    for (;;) {
+      const order = ++this.#order;
+      const value = await this.#rows.load(key, waitUntil);
+      if (value === null && order < this.#newKeysOrder) continue;
+      const floor = this.#floors.get(key);
+      if (!floor || revisionOf(value) >= floor.revision) return value;
+      if (order < floor.order) continue;
+      // The row is gone, or the database was set back: the primary is right.
+      if (value) this.#floors.delete(key);
+      return value;
+    }
+  }
+
+  #put(key: string, value: Value, loadedAt: number): void {
+    this.#consecutiveUnknown = 0;
+    const held = revisionOf(this.#entries.get(key)?.found.value ?? null);
+    if (!this.#isAcceptable(key, value) || held > value.revision) return;
+    this.#unknown.delete(key);
+    const ageMs = MIN_AGE_MS + Math.random() * (MAX_AGE_MS - MIN_AGE_MS);
+    const found = this.#found(key, value, 'memory');
+    this.#entries.set(key, { found, loadedAt, expiresAt: loadedAt + ageMs });
+  }
+
+  #putUnknown(key: string, loadedAt: number): void {
+    this.#consecutiveUnknown++;
+    this.#entries.delete(key);
+    const found = this.#found(key, null, 'memory');
+    this.#unknown.set(key, { found, loadedAt, expiresAt: loadedAt + UNKNOWN_MS });
+  }
+
+  #found<Some extends Value | null>(key: string, value: Some, tier: Tier) {
+    return { type: this.#type.name, key, value, tier };
+  }
+}

@@ -1,0 +1,124 @@
+import { and, eq, gt, lte, sql } from 'drizzle-orm';
+import type { Database } from '../db/client';
+import { buckets, callers, counters, rollups } from '../db/schema';
+import { RESPONSE_TYPE_CODES } from '../enums';
+import { BUCKETS_A_DAY, bucketAt, lastBucketOfDay, timeOfRecordIdSql } from './id';
+
+/**
+ * What the scheduled handler makes of the history:
+ *
+ * - **Roll-ups**, hourly: records per product and outcome. A roll-up is made again from the records when one
+ *   of them comes late, so it never counts twice.
+ * - **Fold**, daily: adds the records of a day to `callers.requests` and `callers.lastSeenAt`. A caller says
+ *   up to which bucket it is folded, so its total is always exact: the folded number, and the records since.
+ */
+
+/** A bucket is closed this long after its end: later than any clock is wrong (see LATE_MS). */
+const CLOSING_MS = 15 * 60 * 1000;
+/** A day is folded this long after its end. */
+const FOLDING_MS = 60 * 60 * 1000;
+/** One run handles this much; the next run goes on. */
+const MAX_ROLLUPS = 2;
+const MAX_FOLDED_BUCKETS = 4;
+const MAX_FOLDED_CALLERS = 1_000;
+
+type Counter = typeof counters.$inferSelect.name;
+
+async function counterOf(db: Database, name: Counter): Promise<number> {
+  const [row] = await db.select().from(counters).where(eq(counters.name, name));
+  return row?.value ?? 0;
+}
+
+/** Moves a counter, unless somebody else has moved it since it was read. */
+const moveCounter = (db: Database, name: Counter, from: number, to: number) =>
+  db
+    .update(counters)
+    .set({ value: to })
+    .where(and(eq(counters.name, name), eq(counters.value, from)));
+
+/** The first bucket with records behind one, up to another. */
+async function nextBucket(db: Database, after: number, last: number): Promise<number | undefined> {
+  const [row] = await db
+    .select()
+    .from(buckets)
+    .where(and(gt(buckets.bucket, after), lte(buckets.bucket, last)))
+    .orderBy(buckets.bucket)
+    .limit(1);
+  return row?.bucket;
+}
+
+/**
+ * Rolls up the closed buckets, the oldest first. Safe to run twice at once.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function rollUp(db: Database, now: number): Promise<void> {
+  const lastClosed = bucketAt(now - CLOSING_MS) - 1;
+  for (let run = 0; run < MAX_ROLLUPS; run++) {
+    const done = await counterOf(db, 'rolled_up_bucket');
+    const bucket = await nextBucket(db, done, lastClosed);
+    if (bucket === undefined) return;
+    await db.batch([
+      db.delete(rollups).where(eq(rollups.bucket, bucket)),
+      db.insert(rollups).select(
+        // What programs send as a product could be any number: made-up ones must not fill the table.
+        sql`select bucket, iif(exists (select 1 from products where id = product_id), product_id, 0),
+            outcome, count(*)
+          from requests where bucket = ${bucket} group by 2, 3`,
+      ),
+      // A late record may have set it back meanwhile.
+      moveCounter(db, 'rolled_up_bucket', done, bucket),
+    ]);
+  }
+}
+
+/**
+ * Folds the records of whole days into their callers. Safe to run twice at once.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function foldDays(db: Database, now: number): Promise<void> {
+  const lastDay = lastBucketOfDay(bucketAt(now - FOLDING_MS)) - BUCKETS_A_DAY;
+  for (let run = 0; run < MAX_FOLDED_BUCKETS; run++) {
+    const done = await counterOf(db, 'folded_bucket');
+    const bucket = await nextBucket(db, done, lastDay);
+    if (bucket === undefined) return;
+    const folded = await foldCallers(db, bucket, lastBucketOfDay(bucket));
+    if (folded === MAX_FOLDED_CALLERS) return;
+    await moveCounter(db, 'folded_bucket', done, bucket);
+  }
+}
+
+/**
+ * Folds callers that have records in a bucket, a bounded number of them.
+ *
+ * @param until the last bucket that is folded
+ * @returns how many callers were folded
+ */
+export async function foldCallers(db: Database, bucket: number, until: number): Promise<number> {
+  const isCounted = sql.raw(`r.outcome <> ${RESPONSE_TYPE_CODES.RATE_LIMITED}`);
+  const folded = await db
+    .update(callers)
+    .set({
+      requests: sql`${callers.requests} + due.requests`,
+      lastSeenAt: sql`max(${callers.lastSeenAt}, ${timeOfRecordIdSql(sql`due.last_id`)})`,
+      foldedBucket: until,
+    })
+    .from(
+      sql`(
+        select c.id, count(*) filter (where ${isCounted}) as requests, max(r.id) as last_id
+        from (
+          select distinct s.product_id, s.caller_id as id
+          from requests s join callers on callers.id = s.caller_id
+          where s.bucket = ${bucket} and callers.folded_bucket < ${until}
+          limit ${MAX_FOLDED_CALLERS}
+        ) c
+        join callers on callers.id = c.id
+        cross join buckets b on b.bucket > callers.folded_bucket and b.bucket <= ${until}
+        cross join requests r
+          on r.bucket = b.bucket and r.product_id = c.product_id and r.caller_id = c.id
+        group by c.id) due`,
+    )
+    .where(eq(callers.id, sql`due.id`));
+  return folded.meta.changes;
+}

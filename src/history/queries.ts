@@ -1,0 +1,165 @@
+import { and, desc, eq, gt, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import type { Database } from '../db/client';
+import { buckets, callers, requests } from '../db/schema';
+import { normalizeLicenseKey } from '../licenses/key';
+import { bucketAt, bucketOf, bucketSql, firstRecordIdAt, timeOfRecordId } from './id';
+import type { CallerFields, RecordDetails } from './record';
+
+/** A record of the history, and its caller unless it belongs to no license. */
+export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {
+  caller: typeof callers.$inferSelect | null;
+  details: RecordDetails & Partial<CallerFields>;
+}
+
+export interface RecordFilter {
+  licenseKey?: string | undefined;
+  productId?: number | undefined;
+  /** Canonical. */
+  ip?: string | undefined;
+  hwid?: string | undefined;
+  valid?: boolean | undefined;
+  /** Milliseconds since 1970, both inclusive. */
+  from?: number | undefined;
+  to?: number | undefined;
+  /** Only records before the one with this id. */
+  after?: number | undefined;
+}
+
+const equals = (field: SQL, value: string | number | undefined): SQL | undefined =>
+  value === undefined ? undefined : sql`${field} = ${value}`;
+
+const normalizedKeyOf = ({ licenseKey }: RecordFilter): string | undefined =>
+  licenseKey && normalizeLicenseKey(licenseKey);
+
+const matchesCaller = (filter: RecordFilter): SQL | undefined =>
+  and(
+    equals(sql`${callers.licenseKeyNormalized}`, normalizedKeyOf(filter)),
+    equals(sql`${callers.hwid}`, filter.hwid),
+    equals(sql`${callers.ip}`, filter.ip),
+    equals(sql`${callers.productId}`, filter.productId),
+  );
+
+/** The same for a record that belongs to no license: its details say who asked. */
+function matchesDetails(filter: RecordFilter): SQL | undefined {
+  const said = (name: string): SQL => sql`${requests.details} ->> ${sql.raw(`'${name}'`)}`;
+  const key = sql`ifnull(${said('licenseKeyNormalized')}, ${said('licenseKey')})`;
+  return and(
+    equals(key, normalizedKeyOf(filter)),
+    equals(said('hwid'), filter.hwid),
+    equals(said('ip'), filter.ip),
+    equals(said('productId'), filter.productId),
+  );
+}
+
+/** The part of each bucket that a filter needs: all of it, a product, or some callers. */
+interface Part {
+  /** A table `part`. Records that belong to no license are under product 0 and caller 0. */
+  table: SQL;
+  isPart: SQL | undefined;
+}
+
+function partOf(filter: RecordFilter): Part {
+  const { licenseKey, ip, hwid, productId } = filter;
+  if (licenseKey !== undefined || ip !== undefined || hwid !== undefined) {
+    return {
+      table: sql`(
+        select id as caller_id, ifnull(product_id, 0) as product_id, folded_bucket,
+          ${bucketSql('first_seen_at')} as first_bucket, ${bucketSql('last_seen_at')} as last_bucket
+        from ${callers} where ${matchesCaller(filter)}
+        union all select 0, 0, 0, 0, 0) part`,
+      isPart: sql`${requests.productId} = part.product_id and ${requests.callerId} = part.caller_id
+        and ${buckets.bucket} >= part.first_bucket
+        and (${buckets.bucket} <= part.last_bucket or ${buckets.bucket} > part.folded_bucket)`,
+    };
+  }
+  if (productId === undefined) return { table: sql`(select 0) part`, isPart: undefined };
+  return {
+    table: sql`(select ${productId} as product_id union all select 0) part`,
+    isPart: sql`${requests.productId} = part.product_id`,
+  };
+}
+
+/** Finds the newest records that match: from the newest bucket on, and no further than it takes. */
+function selectNewest(db: Database, filter: RecordFilter, limit: number) {
+  const { valid, from, to, after = Number.MAX_SAFE_INTEGER } = filter;
+  const before = to === undefined ? after : Math.min(after, firstRecordIdAt(to + 1));
+  const { table, isPart } = partOf(filter);
+  const details = matchesDetails(filter);
+  // The joins are crossed, which SQLite takes for the order in which to read.
+  return db
+    .select({
+      callerId: requests.callerId,
+      id: requests.id,
+      type: requests.type,
+      outcome: requests.outcome,
+      details: requests.details,
+    })
+    .from(buckets)
+    .crossJoin(table)
+    .crossJoin(requests)
+    .where(
+      and(
+        lte(buckets.bucket, bucketOf(before)),
+        from === undefined ? undefined : gte(buckets.bucket, bucketAt(from)),
+        eq(requests.bucket, buckets.bucket),
+        isPart,
+        lt(requests.id, before),
+        from === undefined ? undefined : gte(requests.id, firstRecordIdAt(from)),
+        valid === true ? eq(requests.outcome, 'VALID') : undefined,
+        valid === false ? ne(requests.outcome, 'VALID') : undefined,
+        details && or(gt(requests.callerId, 0), details),
+      ),
+    )
+    .orderBy(desc(buckets.bucket), desc(requests.id))
+    .limit(limit)
+    .as('record');
+}
+
+async function findRecords(
+  db: Database,
+  filter: RecordFilter,
+  limit: number,
+): Promise<RecordRow[]> {
+  const record = selectNewest(db, filter, limit);
+  const rows = await db
+    .select({
+      id: record.id,
+      type: record.type,
+      outcome: record.outcome,
+      details: record.details,
+      caller: callers,
+    })
+    .from(record)
+    .leftJoin(callers, eq(callers.id, record.callerId))
+    .orderBy(desc(record.id));
+  return rows.map(({ details, ...row }) => ({
+    ...row,
+    details: details === null ? {} : JSON.parse(details),
+  }));
+}
+
+/**
+ * A page of the records that match, newest first.
+ *
+ * @returns at most `limit` records, and whether there are more
+ */
+export async function listRecords(
+  db: Database,
+  filter: RecordFilter,
+  limit: number,
+): Promise<{ rows: RecordRow[]; hasMore: boolean }> {
+  const rows = await findRecords(db, filter, limit + 1);
+  const next = rows[limit];
+  if (!next) return { rows, hasMore: false };
+  const page = rows.slice(0, limit);
+  // The next page begins after an id: records that share one stay together.
+  const together = page.filter(({ id }) => id !== next.id);
+  return { rows: together.length > 0 ? together : page, hasMore: true };
+}
+
+/** The record with an id. */
+export async function findRecord(db: Database, id: number): Promise<RecordRow | undefined> {
+  const time = timeOfRecordId(id);
+  const rows = await findRecords(db, { from: time, to: time, after: id + 1 }, 1);
+  return rows.find((row) => row.id === id);
+}

@@ -1,0 +1,196 @@
+import { sql } from 'drizzle-orm';
+import type { Caches } from '../cache/caches';
+import type { Snapshot } from '../cache/snapshot';
+import type { Found } from '../cache/snapshot-cache';
+import { selectChanges } from '../db/change-log';
+import { type Database, isRejectedValue } from '../db/client';
+import type { MonotonicClock } from '../lib/clock';
+import { withTimeout } from '../lib/timeout';
+import type { WaitUntil } from '../lib/wait';
+import { logFailure } from '../log';
+import { BatchWriter } from './batch-writer';
+import { HistoryInserter } from './insert';
+import type { HistoryRecord } from './record';
+
+/** Records in one statement. */
+const MAX_BATCH = 1_000;
+/** A message of a queue takes 128 KB; a character of its JSON may be three bytes. */
+const MAX_MESSAGE_LENGTH = 40_000;
+/** Together with a write to D1 less than a flush may take. */
+const QUEUE_TIMEOUT_MS = 2_000;
+const COMPARE_TIMEOUT_MS = 2_000;
+
+/** The queue that wrangler.toml has in comments. */
+export type RecordQueue = Queue<readonly HistoryRecord[]>;
+
+/** What a response leaves to be done. */
+export interface Recording {
+  /** Null for a response that is not recorded. */
+  record: HistoryRecord | null;
+  /** The snapshots that the response was based on. */
+  used: readonly Found<Snapshot>[];
+  /** Milliseconds since 1970. */
+  usedAt: number;
+}
+
+/**
+ * Writes the history after the responses. The same round trip compares the snapshots that the responses
+ * used with D1, and reads the change log up to now.
+ */
+export class Recorder {
+  readonly #db: Database;
+  readonly #caches: Caches;
+  readonly #queue: RecordQueue | undefined;
+  readonly #inserter: HistoryInserter;
+  readonly #writer: BatchWriter<Recording>;
+
+  constructor(db: Database, caches: Caches, clock: MonotonicClock, queue: RecordQueue | undefined) {
+    this.#db = db;
+    this.#caches = caches;
+    this.#queue = queue;
+    this.#inserter = new HistoryInserter(db);
+    this.#writer = new BatchWriter({
+      clock,
+      maxBatch: MAX_BATCH,
+      write: (recordings, waitUntil) => this.#write(recordings, waitUntil),
+      onFailure: (error) => logFailure('History records were not written yet', error),
+      onLost: (count, error) => logFailure(`History records were lost: ${count}`, error),
+    });
+  }
+
+  /** Writes what a response leaves to be done, after it. */
+  record(recording: Recording, waitUntil: WaitUntil): void {
+    this.#writer.add(recording, waitUntil);
+  }
+
+  /**
+   * Writes the records of a message of the queue, once more if it comes again.
+   *
+   * @throws when they could not be written
+   */
+  async writeMessage(records: readonly HistoryRecord[]): Promise<void> {
+    // The isolate that sent them has compared its snapshots.
+    const recordings = records.map((record) => ({ record, used: [], usedAt: 0 }));
+    await this.#insert(recordings, () => undefined);
+  }
+
+  async #write(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
+    const isSent = this.#queue !== undefined && (await this.#send(this.#queue, recordings));
+    if (isSent) await this.#compare(recordings, waitUntil);
+    else await this.#insert(recordings, waitUntil);
+  }
+
+  /** Inserts records. A batch that D1 rejects is inserted in halves, until the bad record is alone. */
+  async #insert(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
+    const records = recordings.flatMap(({ record }) => record ?? []);
+    try {
+      const { statements, learn } = await this.#inserter.prepare(records, Date.now());
+      const used = distinct(recordings);
+      const round = this.#caches.sync.begin();
+      const [changes, stale, known, added] = await this.#db.batch([
+        selectChanges(this.#db, round.cursor),
+        selectStale(this.#db, used),
+        ...statements,
+      ]);
+      learn(known, added);
+      this.#caches.sync.end(round, changes);
+      this.#repair(used, stale, waitUntil);
+    } catch (error) {
+      if (!isRejectedValue(error)) throw error;
+      if (this.#inserter.forgetCallers()) return this.#insert(recordings, waitUntil);
+      if (recordings.length === 1) return logFailure('History records were lost: 1', error);
+      const middle = Math.ceil(recordings.length / 2);
+      await this.#insert(recordings.slice(0, middle), waitUntil);
+      await this.#insert(recordings.slice(middle), waitUntil);
+    }
+  }
+
+  /** @returns whether the queue took the records; else D1 does. A record in both counts once. */
+  async #send(queue: RecordQueue, recordings: readonly Recording[]): Promise<boolean> {
+    const messages = messagesOf(recordings.flatMap(({ record }) => record ?? []));
+    try {
+      const sent = messages.map((message) => queue.send(message, { contentType: 'json' }));
+      await withTimeout(Promise.all(sent), QUEUE_TIMEOUT_MS);
+      return true;
+    } catch (error) {
+      logFailure('The queue did not take records', error);
+      return false;
+    }
+  }
+
+  /** Syncs and compares without a write: the consumer of the queue has a memory of its own. */
+  async #compare(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
+    const used = distinct(recordings);
+    const round = this.#caches.sync.begin();
+    try {
+      const [changes, stale] = await withTimeout(
+        this.#db.batch([selectChanges(this.#db, round.cursor), selectStale(this.#db, used)]),
+        COMPARE_TIMEOUT_MS,
+      );
+      this.#caches.sync.end(round, changes);
+      this.#repair(used, stale, waitUntil);
+    } catch {
+      // The records are safe. Without a sync the snapshots in memory become stale.
+    }
+  }
+
+  #repair(used: readonly Use[], stale: readonly Stale[], waitUntil: WaitUntil): void {
+    for (const { index, revision } of stale) {
+      const use = used[index];
+      if (use) waitUntil(this.#caches.repair(use.found, revision ?? undefined, use.usedAt));
+    }
+  }
+}
+
+interface Use {
+  found: Found<Snapshot>;
+  usedAt: number;
+}
+
+/** A use of a snapshot that is not what D1 has; the revision is null for no row. */
+interface Stale {
+  index: number;
+  revision: number | null;
+}
+
+/** The snapshots that responses were based on, each once. */
+function distinct(recordings: readonly Recording[]): Use[] {
+  const uses = new Map<Snapshot, Use>();
+  for (const { used, usedAt } of recordings) {
+    for (const found of used) {
+      const { value, tier } = found;
+      // The first use of a snapshot says more than a later one from memory.
+      if (value && (tier !== 'memory' || !uses.has(value))) uses.set(value, { found, usedAt });
+    }
+  }
+  return [...uses.values()];
+}
+
+/** Selects the uses of snapshots that are not what D1 has now. */
+function selectStale(db: Database, uses: readonly Use[]) {
+  const rows = uses.map(({ found: { type, value } }) => [type, value?.id, value?.revision]);
+  const revision = sql<number | null>`case r.value ->> 0
+    when 'license' then (select revision from licenses where id = r.value ->> 1)
+    when 'token' then (select revision from tokens where id = r.value ->> 1)
+    else (select value from counters where name = 'blacklist_revision') end`;
+  return db
+    .select({ index: sql<number>`r.key`.as('index'), revision: revision.as('revision') })
+    .from(sql`json_each(${JSON.stringify(rows)}) r`)
+    .where(sql`${revision} is not r.value ->> 2`);
+}
+
+/** Cuts records into messages that the queue takes. */
+function messagesOf(records: readonly HistoryRecord[]): HistoryRecord[][] {
+  const messages: HistoryRecord[][] = [];
+  let length = MAX_MESSAGE_LENGTH;
+  for (const record of records) {
+    const ownLength = JSON.stringify(record).length;
+    length += ownLength;
+    if (length > MAX_MESSAGE_LENGTH) {
+      messages.push([]);
+      length = ownLength;
+    }
+    messages.at(-1)?.push(record);
+  }
+  return messages;
+}

@@ -1,0 +1,48 @@
+import type { WaitUntil } from './wait';
+
+/** Where a request finds data, the nearest tier first. */
+export const TIERS = ['memory', 'kv', 'd1'] as const;
+
+export type Tier = (typeof TIERS)[number];
+
+/** Where one request spent its time, and how it keeps work alive after its response. */
+export class RequestTimings {
+  readonly waitUntil: WaitUntil;
+  readonly #startedAt = performance.now();
+  readonly #spentMs = new Map<Tier, number>();
+  #databaseSince: number | undefined;
+
+  constructor(waitUntil: WaitUntil) {
+    this.waitUntil = waitUntil;
+  }
+
+  /** Records a look-up in a tier, successful or not, and how long it took. */
+  record(tier: Tier, milliseconds: number): void {
+    this.#spentMs.set(tier, (this.#spentMs.get(tier) ?? 0) + milliseconds);
+  }
+
+  /** From here on the request only waits for the database. */
+  startDatabase(): void {
+    this.#databaseSince ??= performance.now();
+  }
+
+  /** The request is handled. @returns the milliseconds since its start */
+  stop(): number {
+    const now = performance.now();
+    if (this.#databaseSince !== undefined) this.record('d1', now - this.#databaseSince);
+    return now - this.#startedAt;
+  }
+
+  /** The farthest tier; null for a request that needed none. */
+  get tier(): Tier | null {
+    return TIERS.findLast((tier) => this.#spentMs.has(tier)) ?? null;
+  }
+
+  /** The tiers and the milliseconds spent there, the nearest first. */
+  get spentMs(): [Tier, number][] {
+    return TIERS.flatMap((tier) => {
+      const milliseconds = this.#spentMs.get(tier);
+      return milliseconds === undefined ? [] : [[tier, milliseconds]];
+    });
+  }
+}

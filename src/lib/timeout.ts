@@ -1,0 +1,26 @@
+/** Work took longer than it may. It may still complete. */
+export class TimeoutError extends Error {
+  override name = 'TimeoutError';
+}
+
+/**
+ * Rejects with a {@link TimeoutError} when work takes too long. Programs in the field set no timeouts
+ * of their own, so a hanging service must become a failing one.
+ */
+export async function withTimeout<Result>(
+  work: Promise<Result>,
+  timeoutMs: number,
+): Promise<Result> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TimeoutError(`No result in ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** After this time the database counts as unreachable. */
+export const DATABASE_TIMEOUT_MS = 5_000;

@@ -1,0 +1,69 @@
+import { and, eq, sql } from 'drizzle-orm';
+import { nextRevisionSql } from '../db/change-log';
+import type { Database } from '../db/client';
+import { bindings, licenses } from '../db/schema';
+import { retry } from '../lib/retry';
+import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
+import { type LicenseSnapshot, snapshotColumns } from '../licenses/snapshot';
+import type { ValidationRequest } from './request';
+
+/** A program waits for the response, so there are few retries. */
+const RETRY_DELAYS_MS = [50, 200];
+
+/**
+ * Binds a request's address and hardware ID to a license, both or neither, and only if each is bound
+ * already, has a free slot, or needs none (1.4). The inserting statement checks all that a refusal depends
+ * on: no concurrency anywhere can exceed a limit, and a refused request binds nothing. Repeating it changes
+ * nothing.
+ *
+ * A binding is not in the change log: a snapshot that lacks it refuses nobody, because a value that is not
+ * in the snapshot is looked for here.
+ *
+ * @param now milliseconds since 1970
+ * @returns the license as this has left it, on which to decide, or null if it is gone; and whether
+ * something was bound
+ */
+export async function bind(
+  db: Database,
+  license: Pick<LicenseSnapshot, 'id'>,
+  request: Pick<ValidationRequest, 'productId' | 'ip' | 'hwid'>,
+  now: number,
+): Promise<{ license: LicenseSnapshot | null; hasBound: boolean }> {
+  const wanted = JSON.stringify({
+    ...(request.ip !== null && { IP: request.ip }),
+    ...(request.hwid !== null && { HWID: request.hwid }),
+  });
+  // -1, unlimited, is null: nothing is bound there, and no number of values reaches it.
+  const limitOf = (type: string) =>
+    sql.raw(`nullif(case ${type} when 'IP' then l.max_ips else l.max_hwids end, -1)`);
+  const insert = db
+    .insert(bindings)
+    .select(
+      sql`
+        select l.id, wanted.key, wanted.value, 1 + (
+          select ifnull(max(position), 0) from bindings b where b.license_id = l.id)
+        from licenses l, json_each(${wanted}) wanted
+        where l.id = ${license.id} and l.product_id = ${request.productId} and l.state = 'ACTIVE'
+          and (l.expires_at is null or l.expires_at > ${now})
+          and ${limitOf('wanted.key')} is not null
+          and not exists (
+            select 1 from json_each(${wanted}) w
+            where not exists (
+                select 1 from bindings b
+                where b.license_id = l.id and b.type = w.key and b.value = w.value)
+              and (select count(*) from bindings b where b.license_id = l.id and b.type = w.key)
+                >= ${limitOf('w.key')})`,
+    )
+    .onConflictDoNothing();
+  const moveRevision = db
+    .update(licenses)
+    .set({ revision: nextRevisionSql(licenses.revision, now) })
+    .where(and(eq(licenses.id, license.id), sql`changes() > 0`));
+  const select = db.select(snapshotColumns).from(licenses).where(eq(licenses.id, license.id));
+  const bound = retry(RETRY_DELAYS_MS, async () => {
+    const [, moved, [current = null]] = await db.batch([insert, moveRevision, select]);
+    return { license: current, hasBound: moved.meta.changes > 0 };
+  });
+  // After the timeout it may still bind: the same values, for the next request.
+  return withTimeout(bound, DATABASE_TIMEOUT_MS);
+}

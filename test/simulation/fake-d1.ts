@@ -1,0 +1,204 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite';
+import type { VirtualClock } from './clock.ts';
+import { type Invocation, roundTrip } from './invocation.ts';
+import type { Link } from './link.ts';
+
+type Row = Record<string, SQLOutputValue>;
+
+interface Executed {
+  columns: string[];
+  rows: SQLOutputValue[][];
+  /** Rows that the statement and its triggers wrote. */
+  changes: number;
+}
+
+const MAX_PARAMETERS = 100;
+
+/** How an isolate asks for the changes since it asked last. */
+const SYNC = /^select .* from "changes" .*max\(seq\)/;
+
+/** D1 takes booleans, as 0 and 1, and refuses what SQLite has no type for. */
+function toParameter(value: unknown): SQLInputValue {
+  if (typeof value === 'boolean') return Number(value);
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+  if (value instanceof Uint8Array) return value;
+  throw new Error(`D1_TYPE_ERROR: Type '${typeof value}' not supported for value`);
+}
+
+/**
+ * The one database behind all locations: SQLite in memory with the real migrations. What executes does
+ * so at one moment; the way there and back takes time and can fail (see {@link roundTrip}). Not
+ * modelled: read replicas, so `withSession` is refused.
+ */
+export class FakeD1 {
+  /** Called after each execution that wrote rows, before anything else can happen. */
+  onWrite: (invocation: Invocation) => void = () => undefined;
+  /**
+   * Called when an isolate reads the change log up to now. What it returns is called when the isolate
+   * has the result.
+   */
+  onSync: (invocation: Invocation, sentAt: number) => () => void = () => () => undefined;
+
+  readonly #clock: VirtualClock;
+  readonly #database: PristineDatabase;
+
+  constructor(clock: VirtualClock, database: PristineDatabase) {
+    this.#clock = clock;
+    this.#database = database;
+  }
+
+  /** What the test itself reads: at once, whatever the weather. */
+  read(sql: string): Row[] {
+    const [result] = this.#database.execute([new FakeStatement(sql, [], () => never(sql))]);
+    return result ? toObjects(result) : [];
+  }
+
+  /** The binding `DB` of an isolate. */
+  binding(link: Link): object {
+    const send = async (statements: readonly FakeStatement[]): Promise<Executed[]> => {
+      const sentAt = this.#clock.now;
+      let onResult: (() => void) | undefined;
+      const results = await roundTrip(this.#clock, link, (invocation) => {
+        const executed = this.#database.execute(statements);
+        if (executed.some(({ changes }) => changes > 0)) this.onWrite(invocation);
+        if (statements.some(({ sql }) => SYNC.test(sql)))
+          onResult = this.onSync(invocation, sentAt);
+        return executed;
+      });
+      onResult?.();
+      return results;
+    };
+    return {
+      prepare: (sql: string) => new FakeStatement(sql, [], send),
+      batch: async (statements: readonly FakeStatement[]) => (await send(statements)).map(toResult),
+      exec: () => never('exec'),
+      dump: () => never('dump'),
+      withSession: () => never('withSession'),
+    };
+  }
+}
+
+function never(what: string): never {
+  throw new Error(`Not modelled: D1's ${what}`);
+}
+
+type Send = (statements: readonly FakeStatement[]) => Promise<Executed[]>;
+
+class FakeStatement {
+  readonly sql: string;
+  readonly parameters: readonly SQLInputValue[];
+  readonly #send: Send;
+
+  constructor(sql: string, parameters: readonly SQLInputValue[], send: Send) {
+    this.sql = sql;
+    this.parameters = parameters;
+    this.#send = send;
+  }
+
+  bind(...values: unknown[]): FakeStatement {
+    if (values.length > MAX_PARAMETERS) throw new Error('D1_ERROR: too many SQL variables');
+    return new FakeStatement(this.sql, values.map(toParameter), this.#send);
+  }
+
+  async #execute(): Promise<Executed> {
+    const [result] = await this.#send([this]);
+    if (!result) throw new Error('No result');
+    return result;
+  }
+
+  all = async () => toResult(await this.#execute());
+  run = this.all;
+
+  async raw({ columnNames = false } = {}): Promise<unknown[][]> {
+    const { columns, rows } = await this.#execute();
+    return columnNames ? [columns, ...rows] : rows;
+  }
+
+  async first(column?: string): Promise<Row | SQLOutputValue | null> {
+    const [row] = toObjects(await this.#execute());
+    if (row === undefined) return null;
+    return column === undefined ? row : (row[column] ?? null);
+  }
+}
+
+/** Of columns with the same name the last one stays, as with D1. */
+const toObjects = ({ columns, rows }: Executed): Row[] =>
+  rows.map((row) => Object.fromEntries(row.map((value, index) => [columns[index] ?? '', value])));
+
+const toResult = (executed: Executed) => ({
+  success: true,
+  results: toObjects(executed),
+  meta: {
+    changes: executed.changes,
+    changed_db: executed.changes > 0,
+    // Indexes count too, on the platform; here nobody depends on the number.
+    rows_written: executed.changes,
+    rows_read: executed.rows.length,
+    duration: 0,
+    last_row_id: 0,
+    size_after: 0,
+    served_by: 'model',
+  },
+});
+
+/** SQLite in memory that can be put back to how the migrations left it, at once. */
+export class PristineDatabase {
+  readonly #database = new DatabaseSync(':memory:');
+  readonly #prepared = new Map<string, ReturnType<DatabaseSync['prepare']>>();
+
+  constructor(migrationsFolder: string) {
+    const files = readdirSync(migrationsFolder).filter((name) => name.endsWith('.sql'));
+    for (const name of files.sort()) {
+      this.#database.exec(readFileSync(join(migrationsFolder, name), 'utf8'));
+    }
+    this.#database.exec('BEGIN');
+  }
+
+  /** All that was written goes, the ids given out too. */
+  restore(): void {
+    this.#database.exec('ROLLBACK; BEGIN');
+  }
+
+  /** All of the statements or none, as one transaction. */
+  execute(statements: readonly Pick<FakeStatement, 'sql' | 'parameters'>[]): Executed[] {
+    this.#database.exec('SAVEPOINT batch');
+    try {
+      return statements.map((statement) => this.#executeOne(statement));
+    } catch (error) {
+      this.#database.exec('ROLLBACK TO batch');
+      const message = error instanceof Error ? error.message : String(error);
+      throw new Error(`D1_ERROR: ${message}`, { cause: new Error(message) });
+    } finally {
+      this.#database.exec('RELEASE batch');
+    }
+  }
+
+  #executeOne({ sql, parameters }: Pick<FakeStatement, 'sql' | 'parameters'>): Executed {
+    const statement = this.#prepare(sql);
+    const before = this.#totalChanges();
+    // They are arrays: an object would lose columns of the same name.
+    const rows = statement.all(...parameters).map((row) => Object.values(row));
+    return {
+      columns: statement.columns().map(({ name }) => name),
+      rows,
+      changes: this.#totalChanges() - before,
+    };
+  }
+
+  #totalChanges(): number {
+    const [row] = this.#prepare('SELECT total_changes()').all();
+    return Number(Object.values(row ?? {})[0]);
+  }
+
+  #prepare(sql: string): ReturnType<DatabaseSync['prepare']> {
+    let statement = this.#prepared.get(sql);
+    if (!statement) {
+      statement = this.#database.prepare(sql);
+      statement.setReturnArrays(true);
+      this.#prepared.set(sql, statement);
+    }
+    return statement;
+  }
+}

@@ -1,0 +1,451 @@
+import type { Replacement } from './bundle.ts';
+import {
+  type Command,
+  type Revoked,
+  restoration,
+  revoke,
+  validation,
+  weatherAt,
+} from './commands.ts';
+
+/** A bug that somebody could write. */
+export interface SeededFault {
+  name: string;
+  /** What the first line of the violation says. */
+  broken: RegExp;
+  /** A seed with which few runs are enough to meet it; 1 unless given. */
+  seed?: number;
+  /** What happens in each of its worlds, where what happens at random takes many to meet it. */
+  commands?: readonly Command[];
+  replacements: readonly Replacement[];
+}
+
+const STALE = /Stale or wrong/;
+const WRONG_IN_KV = /^KV has/;
+const UNRECORDED = /was not recorded/;
+
+const LICENSES: readonly [Revoked, Revoked] = [
+  { license: 0, address: 0, how: 'deactivate' },
+  { license: 1, address: 1, how: 'deactivate' },
+];
+const DELETED: Revoked = { license: 0, address: 0, how: 'delete' };
+
+/** A license is deleted while it is read from a slow database, and asked for again and again. */
+const deletedWhileRead = ({
+  slowSeconds,
+  afterMs,
+  askedEveryMs,
+}: Record<'slowSeconds' | 'afterMs' | 'askedEveryMs', number>): Command[] =>
+  Array.from({ length: 10 }, () => DELETED).flatMap((license) => [
+    restoration(license, { pauseMs: 5_000, isolate: 0 }),
+    // By then what is in memory is stale, and KV cannot help.
+    ...weatherAt(0, 'KV cannot be reached', 200),
+    validation(license, { pauseMs: 70_000, isolate: 1 }),
+    ...weatherAt(0, 'the database is slow', slowSeconds),
+    validation(license, { pauseMs: 0, isolate: 0 }),
+    revoke(license, { pauseMs: afterMs, isolate: 0 }),
+    ...Array.from({ length: 12 }, () => validation(license, { pauseMs: askedEveryMs, isolate: 0 })),
+  ]);
+
+/** What is valid is revoked elsewhere, and tried again when KV shows that everywhere. */
+const REVOKED_ELSEWHERE: readonly Command[] = LICENSES.flatMap((license) => [
+  restoration(license, { pauseMs: 2_000, isolate: 0 }),
+  validation(license, { pauseMs: 2_000, isolate: 0 }),
+  revoke(license, { pauseMs: 2_000, isolate: 1 }),
+  validation(license, { pauseMs: 200_000, isolate: 0 }),
+]);
+
+/** The same, in an isolate that syncs all the time. */
+const REVOKED_ELSEWHERE_IN_SYNC: readonly Command[] = [
+  ...LICENSES.map((license) => restoration(license, { pauseMs: 2_000, isolate: 0 })),
+  ...LICENSES.map((license) => validation(license, { pauseMs: 2_000, isolate: 0 })),
+  revoke(LICENSES[0], { pauseMs: 2_000, isolate: 1 }),
+  validation(LICENSES[1], { pauseMs: 10_000, isolate: 0 }),
+  validation(LICENSES[1], { pauseMs: 10_000, isolate: 0 }),
+  validation(LICENSES[0], { pauseMs: 10_000, isolate: 0 }),
+];
+
+/** KV shows for minutes what was revoked; the first stale answer must be the last one. */
+const KV_IS_LATE: readonly Command[] = Array.from({ length: 4 }, () => LICENSES[0]).flatMap(
+  (license) => [
+    restoration(license, { pauseMs: 100_000, isolate: 0 }),
+    validation(license, { pauseMs: 5_000, isolate: 0 }),
+    { type: 'crash', pauseMs: 100_000, isolate: 3 },
+    ...weatherAt(0, 'KV shows writes late', 30),
+    revoke(license, { pauseMs: 1_000, isolate: 0 }),
+    validation(license, { pauseMs: 6_000, isolate: 3 }),
+    validation(license, { pauseMs: 12_000, isolate: 3 }),
+    validation(license, { pauseMs: 12_000, isolate: 3 }),
+  ],
+);
+
+/** A binding is published late, when the license has changed; and its publisher is cut off. */
+const PUT_LATE: readonly Command[] = [
+  ...LICENSES.map((license) => restoration(license, { pauseMs: 1_000, isolate: 3 })),
+  ...weatherAt(0, 'KV is slow', 8),
+  ...LICENSES.map((license) =>
+    validation({ ...license, address: 3 }, { pauseMs: 3_000, isolate: 0 }),
+  ),
+  ...LICENSES.map((license) => revoke(license, { pauseMs: 300, isolate: 1 })),
+  { type: 'crash', pauseMs: 300, isolate: 0 },
+];
+
+/** A license is changed in two places at once, where copies are hard to write. */
+const CHANGED_TWICE: readonly Command[] = Array.from({ length: 8 }, () => LICENSES).flatMap(
+  (licenses): Command[] => [
+    ...weatherAt(0, 'KV is slow', 8),
+    ...licenses.map((license) => restoration(license, { pauseMs: 0, isolate: 0 })),
+    ...licenses.map((license) => revoke(license, { pauseMs: 100, isolate: 1 })),
+    { type: 'run the scheduled handler', pauseMs: 15_000, isolate: 3 },
+  ],
+);
+
+/** What a cold isolate reads slowly at the primary is changed elsewhere. */
+const CHANGED_WHILE_READ: readonly Command[] = Array.from({ length: 8 }, () => LICENSES).flatMap(
+  ([license]): Command[] => [
+    restoration(license, { pauseMs: 20_000, isolate: 0 }),
+    { type: 'crash', pauseMs: 20_000, isolate: 1 },
+    ...weatherAt(1, 'messages of KV get lost', 3),
+    ...weatherAt(1, 'the database is slow', 3),
+    validation(license, { pauseMs: 0, isolate: 1 }),
+    revoke(license, { pauseMs: 100, isolate: 0 }),
+  ],
+);
+
+/** Values are bound in several places at once, where copies are hard to write. */
+const BOUND_TWICE: readonly Command[] = [
+  ...LICENSES.map((license) => restoration(license, { pauseMs: 1_000, isolate: 3 })),
+  ...[0, 1, 3].flatMap((isolate) => weatherAt(isolate, 'KV is slow', 30)),
+  ...LICENSES.flatMap((license): Command[] =>
+    [0, 1, 2, 3].map((isolate) =>
+      validation({ ...license, address: isolate + 1 }, { pauseMs: isolate * 400, isolate }),
+    ),
+  ),
+];
+
+/**
+ * Bugs that the simulation must find, so that its invariants are known to fail. To add one: the file, a
+ * piece of it that occurs once, what it becomes, and which invariant breaks.
+ */
+export const SEEDED_FAULTS: readonly SeededFault[] = [
+  // Slots
+  {
+    name: 'a binding without its condition',
+    broken: /exceed/,
+    replacements: [
+      {
+        file: 'src/validation/bind.ts',
+        from: 'where not exists (\n',
+        to: 'where false and not exists (\n',
+      },
+    ],
+  },
+  {
+    name: 'a binding that does not look at the state',
+    broken: /Bound, but refused/,
+    replacements: [{ file: 'src/validation/bind.ts', from: "and l.state = 'ACTIVE'", to: '' }],
+  },
+  {
+    name: 'a binding that does not look at the expiry',
+    broken: /Bound, but refused/,
+    replacements: [
+      {
+        file: 'src/validation/bind.ts',
+        from: 'and (l.expires_at is null or',
+        to: 'and (true or',
+      },
+    ],
+  },
+  {
+    name: 'a decision that the binding does not change',
+    broken: STALE,
+    replacements: [
+      {
+        file: 'src/validation/validate.ts',
+        from: 'outcome: decide({ ...facts, license }, request, now),',
+        to: 'outcome,',
+      },
+    ],
+  },
+  {
+    name: 'a binding that is no change of the license',
+    broken: WRONG_IN_KV,
+    commands: BOUND_TWICE,
+    replacements: [
+      {
+        file: 'src/validation/bind.ts',
+        from: 'revision: nextRevisionSql(licenses.revision, now)',
+        to: 'revision: licenses.revision',
+      },
+    ],
+  },
+
+  // Freshness
+  {
+    name: 'snapshots that are fresh for ten minutes',
+    broken: STALE,
+    commands: REVOKED_ELSEWHERE,
+    replacements: [
+      {
+        file: 'src/cache/snapshot-cache.ts',
+        from: 'const FRESH_MS = 50_000;',
+        to: 'const FRESH_MS = 600_000;',
+      },
+    ],
+  },
+  {
+    name: 'KV reads that a location may cache for ten minutes',
+    broken: STALE,
+    commands: LICENSES.flatMap((license) => [
+      restoration(license, { pauseMs: 2_000, isolate: 0 }),
+      validation(license, { pauseMs: 2_000, isolate: 0 }),
+      validation(license, { pauseMs: 100_000, isolate: 3 }),
+      revoke(license, { pauseMs: 2_000, isolate: 1 }),
+      validation(license, { pauseMs: 200_000, isolate: 3 }),
+    ]),
+    replacements: [
+      {
+        file: 'src/cache/snapshot.ts',
+        from: 'const KV_CACHE_SECONDS = 30;',
+        to: 'const KV_CACHE_SECONDS = 600;',
+      },
+    ],
+  },
+  {
+    name: 'a sync that evicts nothing',
+    broken: STALE,
+    commands: REVOKED_ELSEWHERE_IN_SYNC,
+    replacements: [
+      {
+        file: 'src/cache/sync.ts',
+        from: 'if (change.seq > cursor) this.#onChange(change);',
+        to: 'void change;',
+      },
+    ],
+  },
+  {
+    name: 'a sync that misses what was pruned, and renews all the same',
+    broken: STALE,
+    commands: Array.from({ length: 6 }, () => LICENSES).flatMap(([one, other]) => [
+      restoration(one, { pauseMs: 2_000, isolate: 0 }),
+      restoration(other, { pauseMs: 0, isolate: 0 }),
+      validation(one, { pauseMs: 2_000, isolate: 0 }),
+      revoke(one, { pauseMs: 5_000, isolate: 1 }),
+      restoration(other, { pauseMs: 400_000, isolate: 1 }),
+      validation(other, { pauseMs: 100_000, isolate: 0 }),
+      validation(one, { pauseMs: 5_000, isolate: 0 }),
+    ]),
+    replacements: [
+      {
+        file: 'src/cache/sync.ts',
+        from: 'const hasGap = cursor !== END && changes[0]?.seq !== cursor;',
+        to: 'const hasGap = false;',
+      },
+    ],
+  },
+  {
+    name: 'snapshots of KV that are used whatever the floor is',
+    broken: STALE,
+    replacements: [
+      {
+        file: 'src/cache/snapshot-cache.ts',
+        from: 'if (published && this.#isAcceptable(key, published)) {',
+        to: 'if (published) {',
+      },
+    ],
+  },
+  {
+    name: 'a read of the primary that a change has overtaken',
+    broken: STALE,
+    commands: deletedWhileRead({ slowSeconds: 1, afterMs: 300, askedEveryMs: 500 }),
+    replacements: [
+      {
+        file: 'src/cache/snapshot-cache.ts',
+        from: 'if (order < floor.order) continue;',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a load that began before a change and is given to a request that came after it',
+    broken: STALE,
+    commands: deletedWhileRead({ slowSeconds: 8, afterMs: 0, askedEveryMs: 50 }),
+    replacements: [
+      {
+        file: 'src/cache/snapshot-cache.ts',
+        from: 'if (!this.#isAcceptable(key, found.value)) found = await this.#load(key, waitUntil);',
+        to: '',
+      },
+      {
+        file: 'src/cache/snapshot-cache.ts',
+        from: 'if (order < floor.order) continue;',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a change that its own isolate does not hear of',
+    broken: STALE,
+    replacements: [{ file: 'src/auth/middleware.ts', from: 'caches.invalidate(changes);', to: '' }],
+  },
+  {
+    name: 'a comparison that repairs nothing',
+    broken: STALE,
+    commands: KV_IS_LATE,
+    replacements: [
+      {
+        file: 'src/history/recorder.ts',
+        from: 'if (use) waitUntil(',
+        to: 'if (!use) waitUntil(',
+      },
+      {
+        file: 'src/history/recorder.ts',
+        from: 'this.#caches.repair(use.found, revision ?? undefined, use.usedAt)',
+        to: 'Promise.resolve(revision)',
+      },
+    ],
+  },
+  {
+    name: 'a revoked token that lives on',
+    broken: STALE,
+    replacements: [
+      {
+        file: 'src/auth/tokens.ts',
+        from: 'if (!found || found.revokedAt !== null) return null;',
+        to: 'if (!found) return null;',
+      },
+    ],
+  },
+
+  // Copies
+  {
+    name: 'a publish without the revision check',
+    broken: WRONG_IN_KV,
+    commands: CHANGED_TWICE,
+    replacements: [
+      {
+        file: 'src/cache/publisher.ts',
+        from: 'markPublished(this.#db, seqs, isCurrent),',
+        to: 'markPublished(this.#db, seqs, sql`true`),',
+      },
+      {
+        file: 'src/cache/publisher.ts',
+        from: 'if (isCurrent && !own.isAskedAgain) return value;',
+        to: 'return value;',
+      },
+    ],
+  },
+  {
+    name: 'readers that fill KV',
+    broken: WRONG_IN_KV,
+    commands: CHANGED_WHILE_READ,
+    replacements: [
+      {
+        file: 'src/cache/snapshot-cache.ts',
+        from: 'if (isMissing && this.#context.publisher.isWorking()) waitUntil(this.publish(key));',
+        to: `if (value) waitUntil(
+          this.#type
+            .kvKey(key)
+            .then((kvKey) => this.#context.kv.put(kvKey, this.#type.encode(value)))
+            .catch(() => undefined),
+        );`,
+      },
+    ],
+  },
+  {
+    name: 'a scheduled handler that publishes nothing',
+    broken: WRONG_IN_KV,
+    replacements: [
+      { file: 'src/cache/caches.ts', from: 'await cache?.publish(key, seqs, 0);', to: '' },
+    ],
+  },
+  {
+    name: 'a late put of a publisher that was cut off, and no read repair',
+    broken: /^KV has|Stale or wrong/,
+    commands: PUT_LATE,
+    replacements: [
+      {
+        file: 'src/cache/snapshot-cache.ts',
+        from: "if (tier === 'kv' && usedAt - lowest > SPREADING_MS) await this.publish(key);",
+        to: '',
+      },
+    ],
+  },
+
+  // History
+  {
+    name: 'records that are repeated without their identity',
+    broken: /recorded twice/,
+    replacements: [
+      {
+        file: 'src/history/recorder.ts',
+        from: 'const records = recordings.flatMap(({ record }) => record ?? []);\n    try {',
+        to: `const records = recordings.flatMap(({ record }) =>
+          record ? [{ ...record, nonce: Math.floor(Math.random() * 32_768) }] : []);
+        try {`,
+      },
+    ],
+  },
+  {
+    name: 'a batch that fails and is dropped',
+    broken: UNRECORDED,
+    replacements: [
+      {
+        file: 'src/history/batch-writer.ts',
+        from: 'return this.#pauseAfter(error);',
+        to: 'this.#remove(batch); return this.#pauseAfter(error);',
+      },
+    ],
+  },
+  {
+    name: 'a record that nothing keeps alive',
+    broken: UNRECORDED,
+    replacements: [
+      {
+        file: 'src/history/batch-writer.ts',
+        from: 'waitUntil(this.#stay(own, waitUntil));',
+        to: 'void this.#stay(own, waitUntil);',
+      },
+    ],
+  },
+  {
+    name: 'records that the queue did not take are dropped',
+    broken: UNRECORDED,
+    seed: 3,
+    replacements: [{ file: 'src/history/recorder.ts', from: 'return false;', to: 'return true;' }],
+  },
+  {
+    name: 'a message of the queue that is acknowledged unwritten',
+    broken: UNRECORDED,
+    // Where the messages come the database is out of reach, unlike where they are from.
+    commands: [
+      ...[1, 3].flatMap((isolate) => weatherAt(isolate, 'the database cannot be reached', 30)),
+      ...LICENSES.map((license) => validation(license, { pauseMs: 0, isolate: 0 })),
+      validation(LICENSES[0], { pauseMs: 25_000, isolate: 0 }),
+    ],
+    replacements: [
+      {
+        file: 'src/history/queue.ts',
+        from: 'delivered.retry({ delaySeconds: Math.min(MAX_DELAY_SECONDS, delaySeconds) });',
+        to: 'delivered.ack();',
+      },
+    ],
+  },
+
+  // Administrators
+  {
+    name: 'a change that overwrites others',
+    broken: /was not asked to change|KV has license/,
+    commands: LICENSES.flatMap(({ license }) => [
+      { type: 'change a license', license, change: { maxIPs: 3 }, pauseMs: 1_000, isolate: 0 },
+      { type: 'change a license', license, change: { maxHWIDs: 3 }, pauseMs: 0, isolate: 1 },
+    ]),
+    replacements: [
+      {
+        file: 'src/licenses/queries.ts',
+        from: 'and(eq(licenses.id, id), eq(licenses.revision, revision));',
+        to: 'and(eq(licenses.id, id));',
+      },
+    ],
+  },
+];

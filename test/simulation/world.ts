@@ -1,0 +1,690 @@
+import * as z from 'zod';
+import { ROOT_TOKEN } from '../support/root-token.ts';
+import type { StartService } from './bundle.ts';
+import { VirtualClock } from './clock.ts';
+import type { Command, LicenseChange, Weather } from './commands.ts';
+import { boundInCopy, findWrongCopies } from './copies.ts';
+import { FakeD1, PristineDatabase } from './fake-d1.ts';
+import { FakeKv } from './fake-kv.ts';
+import { FakeLimiter } from './fake-limiter.ts';
+import { type Delivery, FakeQueue } from './fake-queue.ts';
+import { Invariants, Violation } from './invariants.ts';
+import { currentInvocation, type Invocation } from './invocation.ts';
+import { type Answer, Isolate } from './isolate.ts';
+import { Link } from './link.ts';
+import { Random } from './random.ts';
+import type { AdminTask, Task, Validation } from './tasks.ts';
+import { type Asked, type LicenseState, Truth } from './truth.ts';
+
+/** What differs from world to world. */
+export interface WorldOptions {
+  /** All that happens by chance follows from it. */
+  seed: number;
+  /** Whether the queue `RECORDS` is bound. */
+  hasQueue: boolean;
+}
+
+const LOCATIONS = ['Paris', 'Osaka', 'Lima'] as const;
+type Location = (typeof LOCATIONS)[number];
+/** Where the isolates are, of which two share a location. */
+const PLACES: readonly Location[] = ['Paris', 'Osaka', 'Paris', 'Lima'];
+
+const START = Date.UTC(2026, 10, 20, 12);
+const MINUTE_MS = 60_000;
+/** Longer than anything may take to come right. */
+const QUIET_MS = 9 * MINUTE_MS;
+const MAX_DELIVERY_MINUTES = 60;
+
+const ADDRESSES = [
+  '192.0.2.1',
+  '192.0.2.2',
+  '198.51.100.3',
+  '198.51.100.4',
+  '2001:db8::5',
+  '203.0.113.6',
+];
+const HWIDS = ['HW-A', 'HW-B', 'HW-C'];
+const BLOCKED = [
+  { licenseDataType: 'IP', data: '192.0.2.1' },
+  { licenseDataType: 'IP', data: '192.0.2.0/24' },
+  { licenseDataType: 'IP', data: '198.51.100.0/24' },
+  { licenseDataType: 'IP', data: '2001:db8::/32' },
+  { licenseDataType: 'HWID', data: 'HW-A' },
+  { licenseDataType: 'HWID', data: 'HW-B' },
+];
+const UNKNOWN_KEY = 'NOBODY-HAS-THIS-KEY';
+
+const createdLicense = z.looseObject({ id: z.int(), licenseKey: z.string(), productId: z.int() });
+const createdToken = z.looseObject({ id: z.int(), token: z.string() });
+const created = z.looseObject({ id: z.int() });
+const written = z.looseObject({ revision: z.int().default(0) });
+
+/** One of a list by a number that may be greater than the list is long. */
+function at<Item>(items: readonly Item[], number: number): Item | undefined {
+  return items[number % items.length];
+}
+
+interface Links {
+  database: Link;
+  kv: Link;
+  queue: Link;
+}
+
+let pristine: PristineDatabase | undefined;
+
+/**
+ * The whole service in virtual time: isolates in several locations, the platform's services behind
+ * links that fail, clients and administrators. It runs commands, then lets everything become quiet, and
+ * throws the first {@link Violation}.
+ */
+export class World {
+  readonly #options: WorldOptions;
+  readonly #start: StartService;
+  readonly #random: Random;
+  readonly #clock = new VirtualClock(START);
+  readonly #database: FakeD1;
+  readonly #kv: FakeKv;
+  readonly #queue: FakeQueue;
+  readonly #limiters: Record<string, FakeLimiter>;
+  readonly #links: Record<Location, Links>;
+  readonly #truth: Truth;
+  readonly #invariants: Invariants;
+  readonly #isolates: Isolate[];
+
+  readonly #products: number[] = [];
+  readonly #licenses: z.infer<typeof createdLicense>[] = [];
+  readonly #tokens: z.infer<typeof createdToken>[] = [];
+  readonly #blocks: number[] = [];
+  readonly #validations: Validation[] = [];
+  /** The highest revision that KV was given of each key. */
+  readonly #revisions = new Map<string, number>();
+  /** Keys of KV that hold an older revision than they held before, and who wrote it. */
+  readonly #overwritten = new Map<string, Invocation>();
+  #violation: unknown;
+  #requests = 0;
+  readonly #trace: string[] = [];
+
+  constructor(start: StartService, options: WorldOptions) {
+    this.#options = options;
+    this.#start = start;
+    this.#random = new Random(options.seed);
+    const clock = this.#clock;
+    const link = (service: string, usualMs: number, slowMs: number) =>
+      new Link(service, this.#random.fork(), usualMs, slowMs);
+    const newLinks = (): Links => ({
+      database: link('D1', 30, 1_500),
+      kv: link('KV', 10, 800),
+      queue: link('QUEUE', 10, 800),
+    });
+    this.#links = { Paris: newLinks(), Osaka: newLinks(), Lima: newLinks() };
+    pristine ??= new PristineDatabase('drizzle');
+    pristine.restore();
+    this.#database = new FakeD1(clock, pristine);
+    this.#kv = new FakeKv(clock, this.#random.fork(), LOCATIONS);
+    this.#kv.onWrite = (key, value, location) => {
+      this.#note(`KV has ${key} = ${value ?? 'nothing'} from ${location}`);
+      const { revision } = written.parse(JSON.parse(value ?? '{}'));
+      const writer = currentInvocation();
+      if (revision < (this.#revisions.get(key) ?? 0) && writer) this.#overwritten.set(key, writer);
+      else this.#overwritten.delete(key);
+      this.#revisions.set(key, Math.max(this.#revisions.get(key) ?? 0, revision));
+    };
+    this.#queue = new FakeQueue(clock, this.#random.fork(), (delivery) => this.#deliver(delivery));
+    this.#limiters = {
+      VALIDATION_LIMITER: new FakeLimiter(clock, 60),
+      FAILED_LOOKUP_LIMITER: new FakeLimiter(clock, 100),
+      FAILED_TOKEN_LIMITER: new FakeLimiter(clock, 60),
+    };
+    this.#truth = new Truth(this.#database, clock.now);
+    this.#invariants = new Invariants({
+      clock,
+      database: this.#database,
+      truth: this.#truth,
+      kv: this.#kv,
+      hasQueue: options.hasQueue,
+      databaseLink: (location) => this.#linksOf(location).database,
+      deadLetters: this.#queue.deadLetters,
+    });
+    this.#database.onWrite = (invocation) =>
+      this.#guard(() => this.#invariants.afterWrite(invocation));
+    this.#database.onSync = ({ sender }, sentAt) => {
+      const isolate = this.#isolates.find((candidate) => candidate === sender);
+      return isolate ? this.#invariants.afterSync(isolate, sentAt) : () => undefined;
+    };
+    this.#isolates = PLACES.map((location) => this.#startIsolate(location));
+  }
+
+  /** Runs the commands, each begun a while after the one before, then lets everything settle. */
+  async run(commands: readonly Command[]): Promise<void> {
+    await this.#setUp();
+    this.#planCron();
+    for (const command of commands) {
+      await this.#pass(command.pauseMs);
+      this.#perform(command);
+    }
+    await this.#becomeQuiet();
+  }
+
+  /** What happened, one line each: the last of it. */
+  trace(lines = 80): string {
+    return this.#trace.slice(-lines).join('\n');
+  }
+
+  #linksOf(location: string): Links {
+    const name = LOCATIONS.find((candidate) => candidate === location);
+    if (!name) throw new Error(`Nowhere: ${location}`);
+    return this.#links[name];
+  }
+
+  #startIsolate(location: Location): Isolate {
+    const { database, kv, queue } = this.#links[location];
+    const limiters = Object.entries(this.#limiters).map(([name, limiter]) => [
+      name,
+      limiter.binding(location),
+    ]);
+    const env = {
+      DB: this.#database.binding(database),
+      SNAPSHOTS: this.#kv.binding(location, kv),
+      ...Object.fromEntries(limiters),
+      ...(this.#options.hasQueue && { RECORDS: this.#queue.binding(queue) }),
+      ROOT_TOKEN,
+      REQUIRE_HWID: 'false',
+      REQUEST_RETENTION_DAYS: '90',
+    };
+    const isolate: Isolate = new Isolate(location, this.#start, {
+      clock: this.#clock,
+      random: this.#random.fork(),
+      env,
+      log: (line) => this.#note(`${location} logs ${line}`),
+    });
+    if (!isolate.hasQueueHandler) Reflect.deleteProperty(env, 'RECORDS');
+    return isolate;
+  }
+
+  #isolate(number: number): Isolate {
+    const isolate = at(this.#isolates, number);
+    if (!isolate) throw new Error('There is no isolate');
+    return isolate;
+  }
+
+  #name(isolate: Isolate): string {
+    return `${isolate.location}#${this.#isolates.indexOf(isolate)}`;
+  }
+
+  #note(line: string): void {
+    this.#trace.push(`+${((this.#clock.now - START) / 1000).toFixed(3)} ${line}`);
+  }
+
+  /** Keeps the first violation; code of the service may be among the callers and must not catch it. */
+  #guard(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      this.#violation ??= error;
+    }
+  }
+
+  async #pass(milliseconds: number): Promise<void> {
+    await this.#clock.pass(milliseconds);
+    if (this.#violation) throw this.#violation;
+  }
+
+  /** Lets work run by itself; that it fails is a violation. */
+  #leave(work: Promise<unknown>): void {
+    work.catch((error) => {
+      this.#violation ??= error;
+    });
+  }
+
+  async #setUp(): Promise<void> {
+    const isolate = this.#isolate(0);
+    for (const name of ['Plugin', 'Mod']) {
+      const body = { name, productType: 'OTHER', defaultMaxIPs: 2, defaultMaxHWIDs: 2 };
+      const task = newTask(null, { of: 'product' });
+      const answer = await this.#clock.until(
+        this.#administer(isolate, task, 'POST', '/products', body),
+      );
+      this.#products.push(created.parse(answer.json).id);
+    }
+    await this.#clock.until(this.#createLicense(isolate, 0, { maxIPs: 1, maxHWIDs: 1 }));
+    await this.#clock.until(this.#createLicense(isolate, 0, { maxIPs: 2, maxHWIDs: -1 }));
+    await this.#clock.until(this.#createToken(isolate));
+  }
+
+  /** Each minute somewhere, and now and then in two places at once. */
+  #planCron(): void {
+    const minute = Math.ceil((this.#clock.now + 1) / MINUTE_MS) * MINUTE_MS;
+    this.#clock.at(minute + this.#random.below(2_000), () => {
+      this.#runCron(this.#random.pick(this.#isolates), minute);
+      this.#planCron();
+    });
+  }
+
+  #runCron(isolate: Isolate, scheduledTime: number): void {
+    this.#note(`${this.#name(isolate)} runs the scheduled handler`);
+    this.#leave(isolate.scheduled({ kind: 'platform' }, scheduledTime));
+  }
+
+  #deliver({ batch, finish }: Delivery): void {
+    const isolate = this.#random.pick(this.#isolates);
+    isolate.queue({ kind: 'platform' }, batch).then(
+      () => finish(true),
+      () => finish(false),
+    );
+    // What a crash has swallowed is delivered again.
+    this.#clock.at(this.#clock.now + MINUTE_MS, () => {
+      if (isolate.crashedAt !== null) finish(false);
+    });
+  }
+
+  #perform(command: Command): void {
+    const isolate = this.#isolate(command.isolate);
+    this.#note(`${this.#name(isolate)}: ${JSON.stringify({ ...command, pauseMs: undefined })}`);
+    switch (command.type) {
+      case 'validate':
+        this.#validate(isolate, this.#askedBy(command), command.license, command.token);
+        return;
+      case 'validate in a burst':
+        for (let number = 0; number < command.count; number++) {
+          const asked = this.#askedBy({ ...command, ip: null, connectingAddress: number });
+          this.#validate(this.#isolate(command.isolate + number), asked, command.license, null);
+        }
+        return;
+      case 'create a license':
+        this.#leave(this.#createLicense(isolate, command.product, command));
+        return;
+      case 'change a license':
+        this.#changeLicense(isolate, command.license, command.change);
+        return;
+      case 'delete a license':
+        this.#deleteLicense(isolate, command.license);
+        return;
+      case 'block':
+        this.#leave(this.#block(isolate, command.value, command.product));
+        return;
+      case 'unblock':
+        this.#unblock(isolate, command.entry);
+        return;
+      case 'create a token':
+        this.#leave(this.#createToken(isolate));
+        return;
+      case 'change a token':
+        this.#changeToken(isolate, command.token, command.canValidate);
+        return;
+      case 'revoke a token':
+        this.#revokeToken(isolate, command.token);
+        return;
+      case 'weather':
+        this.#makeWeather(command.weather, command.location, command.seconds * 1000);
+        return;
+      case 'crash':
+        this.#crash(command.isolate);
+        return;
+      case 'run the scheduled handler':
+        this.#runCron(isolate, this.#clock.now);
+        return;
+    }
+  }
+
+  #crash(number: number): void {
+    const index = number % this.#isolates.length;
+    const isolate = this.#isolate(index);
+    isolate.crash();
+    const location = PLACES[index];
+    if (location) this.#isolates[index] = this.#startIsolate(location);
+  }
+
+  #makeWeather(weather: Weather, location: number, milliseconds: number): void {
+    const { now } = this.#clock;
+    const { database, kv, queue } = this.#linksOf(at(PLACES, location) ?? '');
+    const begin: Record<Weather, () => void> = {
+      'the database cannot be reached': () => database.cut(now, milliseconds),
+      'messages of the database get lost': () => database.disturb(now, milliseconds),
+      'the database is slow': () => database.slowDown(now, milliseconds),
+      'KV cannot be reached': () => kv.cut(now, milliseconds),
+      'messages of KV get lost': () => kv.disturb(now, milliseconds),
+      'KV is slow': () => kv.slowDown(now, milliseconds),
+      'KV fails writes': () => kv.refuseWrites(now, milliseconds),
+      'KV shows writes late': () => this.#kv.delayVisibility(milliseconds),
+      'the queue cannot be reached': () => queue.cut(now, milliseconds),
+      'messages of the queue get lost': () => queue.disturb(now, milliseconds),
+      'rate limiters fail': () => {
+        for (const limiter of Object.values(this.#limiters)) limiter.fail(milliseconds);
+      },
+    };
+    begin[weather]();
+  }
+
+  #askedBy(command: {
+    license: number | null;
+    isForOtherProduct?: boolean;
+    ip: number | null;
+    connectingAddress: number;
+    hwid: number | null;
+  }): Asked & { hasIp: boolean } {
+    const license = command.license === null ? undefined : at(this.#licenses, command.license);
+    const productId = license?.productId ?? this.#products[0] ?? 0;
+    const other = this.#products.find((id) => id !== productId) ?? 0;
+    const connectingAddress = at(ADDRESSES, command.connectingAddress) ?? '';
+    return {
+      licenseKey: license?.licenseKey ?? UNKNOWN_KEY,
+      productId: command.isForOtherProduct ? other : productId,
+      ip: command.ip === null ? connectingAddress : (at(ADDRESSES, command.ip) ?? ''),
+      hasIp: command.ip !== null,
+      connectingAddress,
+      hwid: command.hwid === null ? null : (at(HWIDS, command.hwid) ?? null),
+    };
+  }
+
+  #validate(
+    isolate: Isolate,
+    asked: Asked & { hasIp: boolean },
+    licenseNumber: number | null,
+    tokenNumber: number | null,
+    isAfterQuiet = false,
+  ): void {
+    const license = licenseNumber === null ? undefined : at(this.#licenses, licenseNumber);
+    const token = tokenNumber === null ? undefined : at(this.#tokens, tokenNumber);
+    const licenseId = license?.id ?? null;
+    const tokenId = token?.id ?? null;
+    const task = {
+      kind: 'validation' as const,
+      marker: `v${this.#requests++}`,
+      asked,
+      licenseId,
+      tokenId,
+      floors: this.#invariants.floorsOf(isolate, licenseId, tokenId),
+      isAfterQuiet,
+    };
+    const { licenseKey, productId, hwid } = asked;
+    const body = {
+      licenseKey,
+      productId,
+      productVersion: task.marker,
+      ...(hwid !== null && { hwid }),
+      ...(asked.hasIp && { ip: asked.ip }),
+    };
+    const { invocation, answer } = this.#send(
+      isolate,
+      task,
+      'POST',
+      token ? '/api/v2/validate' : '/api/v1/validate',
+      body,
+      { 'CF-Connecting-IP': asked.connectingAddress, ...(token && { TOKEN: token.token }) },
+    );
+    const validation: Validation = { task, isolate, invocation, answer: null };
+    this.#validations.push(validation);
+    this.#invariants.begin(validation);
+    this.#leave(
+      answer.then((given) => {
+        this.#note(
+          `${this.#name(isolate)} answers ${task.marker} ${given.status} ${JSON.stringify(given.json)}`,
+        );
+        validation.answer = given;
+        this.#invariants.afterValidation(validation, given);
+      }),
+    );
+  }
+
+  #send(
+    isolate: Isolate,
+    task: Task,
+    method: string,
+    path: string,
+    body: object | undefined,
+    headers: Record<string, string>,
+  ): { invocation: Invocation; answer: Promise<Answer> } {
+    const request = new Request(`http://licet.test${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return isolate.request(task, request);
+  }
+
+  async #administer(
+    isolate: Isolate,
+    task: AdminTask,
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<Answer> {
+    const headers = { TOKEN: ROOT_TOKEN };
+    const { invocation, answer } = this.#send(
+      isolate,
+      task,
+      method,
+      `/api/v2${path}`,
+      body,
+      headers,
+    );
+    const given = await answer;
+    this.#note(`${this.#name(isolate)} answers ${method} ${path} ${given.status}`);
+    this.#invariants.afterAdmin(isolate, invocation, task, given);
+    return given;
+  }
+
+  async #createLicense(
+    isolate: Isolate,
+    product: number,
+    values: { maxIPs: number; maxHWIDs: number; lifeSeconds?: number | null },
+  ): Promise<void> {
+    const productId = at(this.#products, product);
+    const { maxIPs, maxHWIDs, lifeSeconds } = values;
+    const body = {
+      productId,
+      maxIPs,
+      maxHWIDs,
+      ...(lifeSeconds == null ? { licenseType: 'PERMANENT' } : this.#life(lifeSeconds)),
+    };
+    const task = newTask(null, { of: 'license', fields: [], isDone: () => true });
+    const answer = await this.#administer(isolate, task, 'POST', '/licenses', body);
+    if (answer.status === 201) this.#licenses.push(createdLicense.parse(answer.json));
+  }
+
+  #life(seconds: number): object {
+    const expiryDate = new Date(this.#clock.now + seconds * 1000).toISOString();
+    return { licenseType: 'TEMPORARY', expiryDate };
+  }
+
+  #changeLicense(isolate: Isolate, number: number, change: LicenseChange): void {
+    const license = at(this.#licenses, number);
+    if (!license) return;
+    const { body, fields, isDone } = this.#licenseChange(change);
+    const task = newTask(license.id, {
+      of: 'license',
+      fields,
+      isDone: (state) => state !== null && isDone(state),
+    });
+    this.#leave(this.#administer(isolate, task, 'PUT', `/licenses/${license.id}`, body));
+  }
+
+  #licenseChange(change: LicenseChange): {
+    body: object;
+    fields: (keyof LicenseState)[];
+    isDone: (license: LicenseState) => boolean;
+  } {
+    if ('free' in change) {
+      const { free } = change;
+      return {
+        body: { [free]: [] },
+        fields: [free],
+        isDone: (license) => license[free].length === 0,
+      };
+    }
+    if ('isRestored' in change) {
+      return {
+        body: { licenseStatus: 'ACTIVE', licenseType: 'PERMANENT', maxIPs: 3 },
+        fields: ['state', 'expiresAt', 'maxIPs'],
+        isDone: ({ state, expiresAt, maxIPs }) =>
+          state === 'ACTIVE' && expiresAt === null && maxIPs === 3,
+      };
+    }
+    if ('lifeSeconds' in change) {
+      const expiresAt = this.#clock.now + change.lifeSeconds * 1000;
+      return {
+        body: this.#life(change.lifeSeconds),
+        fields: ['expiresAt'],
+        isDone: (license) => license.expiresAt === expiresAt,
+      };
+    }
+    if ('licenseStatus' in change) {
+      const { licenseStatus } = change;
+      return { body: change, fields: ['state'], isDone: ({ state }) => state === licenseStatus };
+    }
+    const [name, value] =
+      'maxIPs' in change
+        ? (['maxIPs', change.maxIPs] as const)
+        : (['maxHWIDs', change.maxHWIDs] as const);
+    return { body: change, fields: [name], isDone: (license) => license[name] === value };
+  }
+
+  #deleteLicense(isolate: Isolate, number: number): void {
+    const license = at(this.#licenses, number);
+    if (!license) return;
+    const task = newTask(license.id, {
+      of: 'license',
+      fields: ['state'],
+      isDone: (state) => state?.state === 'DELETED',
+    });
+    this.#leave(this.#administer(isolate, task, 'DELETE', `/licenses/${license.id}`));
+  }
+
+  async #block(isolate: Isolate, value: number, product: number | null): Promise<void> {
+    const blocked = at(BLOCKED, value);
+    if (!blocked) return;
+    const productId = product === null ? null : (at(this.#products, product) ?? null);
+    const task = newTask(null, {
+      of: 'blacklist',
+      isDone: (entries) =>
+        entries.some((entry) => entry.data === blocked.data && entry.productId === productId),
+    });
+    const body = { ...blocked, reason: 'Leaked', isForAllProducts: productId === null, productId };
+    const answer = await this.#administer(isolate, task, 'POST', '/blacklists', body);
+    if (answer.status === 201) this.#blocks.push(created.parse(answer.json).id);
+  }
+
+  #unblock(isolate: Isolate, number: number): void {
+    const entryId = at(this.#blocks, number);
+    if (entryId === undefined) return;
+    const task = newTask(null, {
+      of: 'blacklist',
+      isDone: (entries) => entries.every(({ id }) => id !== entryId),
+    });
+    this.#leave(this.#administer(isolate, task, 'DELETE', `/blacklists/${entryId}`));
+  }
+
+  async #createToken(isolate: Isolate): Promise<void> {
+    const task = newTask(null, { of: 'token', isDone: () => true });
+    const body = { name: 'Panel', intents: ['LICENSE_VALIDATE'] };
+    const answer = await this.#administer(isolate, task, 'POST', '/tokens', body);
+    if (answer.status === 201) this.#tokens.push(createdToken.parse(answer.json));
+  }
+
+  #changeToken(isolate: Isolate, number: number, canValidate: boolean): void {
+    const token = at(this.#tokens, number);
+    if (!token) return;
+    const intents = [canValidate ? 'LICENSE_VALIDATE' : 'PRODUCTS_READ'];
+    const task = newTask(token.id, {
+      of: 'token',
+      isDone: (state) => state?.intents.join() === intents.join(),
+    });
+    this.#leave(this.#administer(isolate, task, 'PUT', `/tokens/${token.id}`, { intents }));
+  }
+
+  #revokeToken(isolate: Isolate, number: number): void {
+    const token = at(this.#tokens, number);
+    if (!token) return;
+    const task = newTask(token.id, { of: 'token', isDone: (state) => state?.isRevoked === true });
+    this.#leave(this.#administer(isolate, task, 'DELETE', `/tokens/${token.id}`));
+  }
+
+  /** No more faults, and time for all to come right: then nothing may be missing or differ. */
+  async #becomeQuiet(): Promise<void> {
+    this.#note('All is quiet');
+    this.#mend();
+    await this.#pass(QUIET_MS);
+    for (let minutes = 0; !this.#queue.isEmpty; minutes++) {
+      if (minutes > MAX_DELIVERY_MINUTES) throw new Violation('The queue does not become empty');
+      await this.#pass(MINUTE_MS);
+    }
+    this.#guard(() => this.#invariants.checkRecords(this.#validations));
+    // Before anybody asks the database, which would repair what is wrong.
+    // But for what a publisher has overwritten that was cut off behind a late put: a use repairs it.
+    if (![...this.#overwritten.values()].some(({ isCutOff }) => isCutOff)) {
+      this.#checkCopies(false);
+      await this.#withoutDatabase(LOCATIONS.map((location) => this.#startIsolate(location)));
+    }
+    // Each bound value is used where no isolate holds anything: what is wrong in KV is repaired.
+    for (const location of LOCATIONS) {
+      await this.#ask([this.#startIsolate(location)], 'all values', false);
+    }
+    await this.#pass(QUIET_MS);
+    await this.#ask(this.#isolates, 'a value');
+    // A value that was new has been bound by that, which is a change again.
+    await this.#pass(QUIET_MS);
+    this.#checkCopies(true);
+    await this.#withoutDatabase(this.#isolates);
+  }
+
+  #checkCopies(isRepaired: boolean): void {
+    const [wrong] = findWrongCopies(this.#kv.entries(), this.#truth, isRepaired);
+    if (wrong !== undefined) throw new Violation(wrong);
+  }
+
+  /** Asks isolates that have nothing but copies. */
+  async #withoutDatabase(isolates: readonly Isolate[]): Promise<void> {
+    this.#note('The database cannot be reached');
+    for (const { database } of Object.values(this.#links)) database.cut(this.#clock.now, QUIET_MS);
+    await this.#ask(isolates, 'a copied value');
+    this.#note('The database can be reached again');
+    this.#mend();
+  }
+
+  #mend(): void {
+    const { now } = this.#clock;
+    for (const links of Object.values(this.#links)) {
+      for (const link of Object.values(links)) link.mend(now);
+    }
+    for (const limiter of Object.values(this.#limiters)) limiter.mend();
+    this.#kv.mend();
+  }
+
+  /** Asks isolates about every license, with values that are bound: the answers must be the truth. */
+  async #ask(
+    isolates: readonly Isolate[],
+    which: 'a value' | 'a copied value' | 'all values',
+    isAfterQuiet = true,
+  ): Promise<void> {
+    for (const isolate of isolates) {
+      for (const [number, { id, licenseKey, productId }] of this.#licenses.entries()) {
+        const license = this.#truth.licenses.get(id)?.current ?? null;
+        const bound = which === 'a copied value' ? license && this.#boundInCopy(license) : license;
+        const { ips = [], hwids = [] } = bound ?? {};
+        const count = which === 'all values' ? Math.max(1, ips.length, hwids.length) : 1;
+        for (let nth = 0; nth < count; nth++) {
+          // Without one a new address: what is bound and not copied needs the database.
+          const other = ADDRESSES.find((address) => !license?.ips.includes(address));
+          const connectingAddress = at(ips, nth) ?? other ?? '';
+          const hwid = at(hwids, nth) ?? null;
+          const asked = { licenseKey, productId, ip: connectingAddress, connectingAddress, hwid };
+          this.#validate(isolate, { ...asked, hasIp: false }, number, null, isAfterQuiet);
+          // One after the other: each has to see what KV lacks.
+          if (which === 'all values') await this.#pass(MINUTE_MS);
+        }
+      }
+    }
+    await this.#pass(MINUTE_MS / 2);
+  }
+
+  #boundInCopy(license: LicenseState): { ips: string[]; hwids: string[] } {
+    return boundInCopy(this.#kv.entries(), license) ?? { ips: [], hwids: [] };
+  }
+}
+
+const newTask = (id: number | null, change: AdminTask['change']): AdminTask => ({
+  kind: 'admin',
+  id,
+  change,
+  writtenIndex: null,
+});
