@@ -239,7 +239,6 @@ export class LicetService implements RunningWorker, AsyncDisposable {
     return [...this.#logs].map(([message, times]) => `logged ${times} times: ${message}`);
   }
 
-  inspectorURL(): Promise<URL> { return this.#running.miniflare.getInspectorURL(); }
   /** How much the Worker's own objects take. */
   async heapMegabytes(): Promise<number> {
     const { miniflare, url } = this.#running;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { app } from '../../src/app';
+import { routes as appRoutes } from '../../src/app';
 import { declaredIntents } from '../../src/auth/middleware';
 import { API_INTENTS, type ApiIntent } from '../../src/enums';
 import {
@@ -14,7 +14,7 @@ import { ENDPOINTS, PUBLIC } from '../support/endpoints';
 
 /** The routes of v2 as they are mounted, each once, with what its handlers declare. */
 const declared = new Map<string, readonly ApiIntent[] | undefined>();
-for (const { method, path, handler } of app.routes) {
+for (const { method, path, handler } of appRoutes) {
   if (!path.startsWith('/api/v2') || method === 'ALL') continue;
   const name = `${method} ${path}`;
   declared.set(name, declared.get(name) ?? declaredIntents(handler));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { app } from '../../src/app';
+import { routes } from '../../src/app';
 import { API_INTENTS } from '../../src/enums';
 import {
   type Blacklist,
@@ -39,7 +39,7 @@ interface Sent {
 }
 
 const ROUTES = [
-  ...new Set(app.routes.map(({ path }) => path).filter((path) => !path.includes('*'))),
+  ...new Set(routes.map(({ path }) => path).filter((path) => !path.includes('*'))),
 ];
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'];
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../src/db/client';
 import worker from '../../src/index';
-import { firstRequestIdAt, timeOfRequestId } from '../../src/requests/id';
+import { firstRequestIdAt, timeOfRequestId } from '../../src/history/id';
 import { INDEXING_INTERVAL_MS, indexRequests } from '../../src/requests/indexing';
 import { removeExpiredRequests } from '../../src/requests/retention';
 import { callWith } from '../support/app';

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Answered } from '../../src/edge/edge';
+import type { Answered } from '../../src/isolate';
 import worker from '../../src/index';
 import { withIdentity } from '../../src/requests/write';
 import { validateWith } from '../support/app';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import readme from '../../README.md?raw';
-import { app } from '../../src/app';
+import { routes } from '../../src/app';
 import { declaredIntents } from '../../src/auth/middleware';
 import { API_INTENTS } from '../../src/enums';
 
@@ -9,7 +9,7 @@ it('lists every endpoint with its intents in the README', () => {
     ['POST /api/v1/validate', 'no token'],
     ['GET /api/v2/healthy', 'no token'],
   ]);
-  for (const { method, path, handler } of app.routes) {
+  for (const { method, path, handler } of routes) {
     const intents = declaredIntents(handler);
     if (!intents) continue;
     const isAny = intents.length === API_INTENTS.length;

@@ -3,14 +3,14 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../src/db/client';
-import { type Bindings, edgeOf } from '../../src/edge/edge';
+import { type Bindings, edgeOf } from '../../src/isolate';
 import worker from '../../src/index';
 import {
   firstRequestIdAt,
   newRequestId,
   nextRequestId,
   timeOfRequestId,
-} from '../../src/requests/id';
+} from '../../src/history/id';
 import { withIdentity, writeRequests } from '../../src/requests/write';
 import { recordRequest } from '../../src/validation/record';
 import { newIsolate, validateWith } from '../support/app';

@@ -412,7 +412,7 @@ const VALIDATIONS: Validation[] = [
     message: 'License is valid',
     isHot: true,
     steps: [
-      ['claim', claimOf(1)],
+      ['bind', claimOf(1)],
       ['record', RECORD],
       ['license', LICENSE],
       ['mark as published', MARK],
@@ -424,7 +424,7 @@ const VALIDATIONS: Validation[] = [
     message: 'License is valid',
     isHot: true,
     steps: [
-      ['claim', claimOf(2)],
+      ['bind', claimOf(2)],
       ['record', RECORD],
       ['license', LICENSE],
       ['mark as published', MARK],

@@ -5,7 +5,7 @@ import {
 } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { app } from '../../src/app';
-import type { Bindings } from '../../src/edge/edge';
+import type { Bindings } from '../../src/isolate';
 import worker from '../../src/index';
 import { type Answer, type CallOptions, readAnswer, requestTo } from './client';
 

@@ -6,7 +6,7 @@ import { customer } from '../../src/customers/schema';
 import type { ApiIntent } from '../../src/enums';
 import { license } from '../../src/licenses/schema';
 import { product } from '../../src/products/schema';
-import { request as historyRecord } from '../../src/requests/schema';
+import { request as historyRecord } from '../../src/history/schema';
 import { createdToken, token as tokenWire } from '../../src/tokens/schema';
 import { checkAnswer } from './openapi';
 import { ROOT_TOKEN } from './root-token';

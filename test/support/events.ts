@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import { app } from '../../src/app';
-import { TIERS } from '../../src/edge/visit';
+import { routes } from '../../src/app';
 import { RESPONSE_TYPES } from '../../src/enums';
+import { TIERS } from '../../src/lib/request-timings';
 
 /**
  * What the service logs of each request, in every test held to a form in which no key, token or SQL
  * can be: an event that does not fit fails its request. Kept off the console.
  */
 
-const ROUTES = new Set(app.routes.map(({ path }) => path));
+const ROUTES = new Set(routes.map(({ path }) => path));
 
 const requestEvent = z.strictObject({
   message: z.string().max(100),

@@ -1,5 +1,5 @@
 import { openDatabase } from '../../src/db/client';
-import { firstRequestIdAt } from '../../src/requests/id';
+import { firstRequestIdAt } from '../../src/history/id';
 import { INDEXING_INTERVAL_MS, indexRequests } from '../../src/requests/indexing';
 
 /** How many rows of each kind the shop has. */

@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
-import type { Bindings } from '../../src/edge/edge';
+import type { Bindings } from '../../src/isolate';
 import worker from '../../src/index';
 
 interface Redelivery {

@@ -3,14 +3,13 @@ import type { SentStatement } from './d1-intercept';
 /** What a round trip to the database is for, and the statement by which it is known. */
 const STEPS = {
   record: 'insert into "requests"',
-  claim: 'insert into "bindings"',
-  'mark as published': 'set "published_revision"',
-  settle: 'set "published_at"',
-  'token used': 'update "tokens"',
+  bind: 'insert into "bindings"',
+  'mark as published': 'set "is_published"',
+  'token used': 'update "tokens" set "last_used_at"',
   blacklist: 'left join "blacklists" on true',
   token: '"token_hash" in',
   license: '"license_key_normalized" in',
-  news: 'from "changes"',
+  sync: 'from "changes"',
 };
 
 export type Step = keyof typeof STEPS | 'other';

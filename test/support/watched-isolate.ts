@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import type { Bindings } from '../../src/edge/edge';
+import type { Bindings } from '../../src/isolate';
 import { type Isolate, newIsolate } from './app';
 import { interceptDatabase, type SentStatement } from './d1-intercept';
 import type { RoundTrips } from './d1-spy';

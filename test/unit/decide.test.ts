@@ -86,8 +86,8 @@ const factsOf = (known: Known): Facts => ({
 const decideOn = (known: Known, asked: ValidationRequest, now: number): Outcome =>
   decide(factsOf(known), asked, now);
 
-const needsClaim = (outcome: Outcome): boolean =>
-  outcome.responseType === 'VALID' && outcome.needsClaim;
+const needsSlot = (outcome: Outcome): boolean =>
+  outcome.responseType === 'VALID' && outcome.needsSlot;
 
 /** Whether an entry speaks of this request. */
 const applies = (
@@ -127,7 +127,7 @@ function firstRowThatApplies(
 
 /** What is bound after a request that the database may have been asked to claim for. */
 function bind(to: LicenseSnapshot, asked: ValidationRequest, outcome: Outcome): LicenseSnapshot {
-  if (!needsClaim(outcome)) return to;
+  if (!needsSlot(outcome)) return to;
   const withValue = (bound: readonly string[], value: string | null, max: number) =>
     value === null || max === -1 || bound.includes(value) ? bound : [...bound, value];
   return {
@@ -232,7 +232,7 @@ describe('decide', () => {
         const outcome = decideOn({ ...known, license: held }, asked, now);
         const withMore = decideOn({ ...known, license: more }, asked, now);
         expect(withMore.responseType).toBe(outcome.responseType);
-        expect(needsClaim(withMore)).toBe(needsClaim(outcome));
+        expect(needsSlot(withMore)).toBe(needsSlot(outcome));
       }),
       RUNS,
     );
@@ -245,7 +245,7 @@ describe('decide', () => {
         const outcome = decideOn({ ...known, license: held }, asked, now);
         const other = decideOn({ ...known, license: turned }, asked, now);
         expect(other.responseType).toBe(outcome.responseType);
-        expect(needsClaim(other)).toBe(needsClaim(outcome));
+        expect(needsSlot(other)).toBe(needsSlot(outcome));
       }),
       RUNS,
     );
@@ -286,7 +286,7 @@ describe('decide', () => {
         fc.pre(outcome.responseType === 'VALID');
         const isNew = (value: string | null, bound: readonly string[], max: number) =>
           value !== null && max !== -1 && !bound.includes(value);
-        expect(needsClaim(outcome)).toBe(
+        expect(needsSlot(outcome)).toBe(
           isNew(asked.ip, held.ips, held.maxIPs) || isNew(asked.hwid, held.hwids, held.maxHWIDs),
         );
       }),
@@ -301,7 +301,7 @@ describe('decide', () => {
         fc.pre(outcome.responseType === 'VALID');
         const bound = bind(held, asked, outcome);
         const again = decideOn({ ...known, license: bound }, asked, now);
-        expect(again).toEqual({ responseType: 'VALID', license: bound, needsClaim: false });
+        expect(again).toEqual({ responseType: 'VALID', license: bound, needsSlot: false });
       }),
       RUNS,
     );
