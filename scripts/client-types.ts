@@ -150,6 +150,8 @@ export function clientTypes({ paths, components }: Document): string {
   const operations: string[] = [];
   for (const [path, item] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(item)) {
+      // Only browsers send preflights.
+      if (method === 'options') continue;
       const { operationId, summary, parameters = [], requestBody, responses } = operation;
       const filters = parameters
         .filter((parameter) => 'name' in parameter)

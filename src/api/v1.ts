@@ -1,18 +1,15 @@
 import { type Context, Hono } from 'hono';
-import { cors } from 'hono/cors';
 import type { AppEnv } from '../observe';
 import type { Refusal } from './answers';
-
-/** How long a browser may remember the answer to a preflight. */
-export const PREFLIGHT_SECONDS = 24 * 60 * 60;
+import { allowPages } from './cors';
 
 const refuse = (c: Context, status: 404 | 405, message: string): Response =>
   c.json({ valid: false, message } satisfies Refusal, status);
 
 /** The legacy interface beside its one endpoint, which `app.ts` has: pages in a browser may ask it [4.6]. */
 export const v1 = new Hono<AppEnv>()
-  .use('/validate', cors({ origin: '*', allowMethods: ['POST'], maxAge: PREFLIGHT_SECONDS }))
-  .all('/validate', (c) => {
+  .options('/validate', allowPages('POST'))
+  .all('/validate', allowPages('POST'), (c) => {
     c.header('Allow', 'POST');
     return refuse(c, 405, 'Method not allowed');
   })

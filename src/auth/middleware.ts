@@ -47,13 +47,14 @@ async function rejectToken(c: AnyContext): Promise<never> {
 const isAllowed = (actor: Actor, intents: readonly ApiIntent[]): boolean =>
   actor.intents.some((intent) => intents.includes(intent));
 
-/** Writes the last use of a token, if none is known of the last minutes. */
-function noteUse(c: AnyContext, token: { id: number; lastUsedAt: number | null }): void {
+/** Writes the last use of a live token, if none is known of the last minutes. */
+function noteUse(c: AnyContext, { tokenId, lastUsedAt }: Actor): void {
+  if (tokenId === null) return;
   const isolate = isolateOf(c.env);
   const now = Date.now();
-  if (!isolate.isFirstUse(token, now, LAST_USED_PRECISION_MS)) return;
+  if (!isolate.isFirstUse({ id: tokenId, lastUsedAt }, now, LAST_USED_PRECISION_MS)) return;
   c.get('timings').waitUntil(
-    markUsed(isolate.db, token.id, now).catch((error) =>
+    markUsed(isolate.db, tokenId, now).catch((error) =>
       logFailure('The use of a token was not written', error),
     ),
   );
@@ -70,12 +71,11 @@ export const requireToken = (): MiddlewareHandler<AuthEnv> =>
       const startedAt = performance.now();
       const found = await withTimeout(tokenSnapshot.load(db, [hash]), DATABASE_TIMEOUT_MS);
       c.get('timings').record('d1', performance.now() - startedAt);
-      const token = found.get(hash) ?? null;
-      if (token) noteUse(c, token);
-      return token;
+      return found.get(hash) ?? null;
     };
     const actor = await authenticate(c.req.header('TOKEN'), c.env.ROOT_TOKEN, find, Date.now());
     if (!actor) return rejectToken(c);
+    noteUse(c, actor);
     c.set('actor', actor);
     c.set('isTrusted', true);
     await next();
@@ -108,10 +108,10 @@ export async function authorizeValidation(
   const find = async (hash: string) => {
     const token = await caches.tokens.find(hash, timings);
     c.set('token', token);
-    if (token.value && token.value.revokedAt === null) noteUse(c, token.value);
     return token.value;
   };
   const actor = await authenticate(c.req.header('TOKEN'), c.env.ROOT_TOKEN, find, now);
+  if (actor) noteUse(c, actor);
   if (actor && isAllowed(actor, intents)) {
     c.set('isTrusted', true);
     return;

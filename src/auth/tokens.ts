@@ -13,9 +13,10 @@ export const LAST_USED_PRECISION_MS = 5 * 60 * 1000;
 export interface Actor {
   tokenId: number | null;
   intents: readonly ApiIntent[];
+  lastUsedAt: number | null;
 }
 
-const ROOT: Actor = { tokenId: null, intents: ['ALL_READ_WRITE'] };
+const ROOT: Actor = { tokenId: null, intents: ['ALL_READ_WRITE'], lastUsedAt: null };
 
 /** A new API token: 256 random bits behind a prefix that secret scanners can know [5]. */
 export function newToken(): string {
@@ -54,7 +55,7 @@ export async function authenticate(
   const found = await find(await hashToken(token));
   if (!found || found.revokedAt !== null) return null;
   if (found.expiresAt !== null && found.expiresAt <= now) return null;
-  return { tokenId: found.id, intents: found.intents };
+  return { tokenId: found.id, intents: found.intents, lastUsedAt: found.lastUsedAt };
 }
 
 /** Writes that a token is used now. */

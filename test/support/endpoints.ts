@@ -1,7 +1,7 @@
 import type { ApiIntent } from '../../src/enums';
 
-/** What no token is needed for [4.1]. */
-export const PUBLIC = ['GET /api/v2/healthy'];
+/** What no token is needed for [4.1]; the second is the preflight of the first (1.1). */
+export const PUBLIC = ['GET /api/v2/healthy', 'OPTIONS /api/v2/healthy'];
 
 type Resource = 'PRODUCTS' | 'LICENSES' | 'BLACKLISTS';
 

@@ -824,6 +824,12 @@ export interface Operations {
     body: ValidationRequest;
     answer: ValidAnswer;
   };
+  /** Validate a license, with a token */
+  'POST /api/v2/validate': {
+    query: undefined;
+    body: ValidationRequest;
+    answer: ValidAnswer;
+  };
   /** Check that the service answers */
   'GET /api/v2/healthy': {
     query: undefined;
@@ -835,12 +841,6 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: undefined;
-  };
-  /** Validate a license, with a token */
-  'POST /api/v2/validate': {
-    query: undefined;
-    body: ValidationRequest;
-    answer: ValidAnswer;
   };
   /** List products */
   'GET /api/v2/products': {

@@ -123,7 +123,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
     responses: {
       ...(intents && GUARDED),
       ...(inputs.length > 0 && CHECKED),
-      ...(requestBody && WITH_BODY),
+      ...(inputOf(route, 'json') && WITH_BODY),
       ...responses,
     },
   };
@@ -154,6 +154,11 @@ function addExample(parameter: oas32.ParameterObject): void {
   else if (typeof schema === 'object' && !('$ref' in schema)) schema.examples = [example];
 }
 
+const operationsOf = (item: oas32.PathItemObject): oas32.OperationObject[] =>
+  [item.get, item.post, item.put, item.delete, item.options].filter(
+    (operation) => operation !== undefined,
+  );
+
 /** Adds what fields and parameters mean, which one table says for all bodies that have them. */
 function describeParts({ components, paths = {} }: OpenApiDocument): void {
   for (const name of BODY_NAMES) {
@@ -165,8 +170,8 @@ function describeParts({ components, paths = {} }: OpenApiDocument): void {
     }
   }
   for (const item of Object.values(paths)) {
-    for (const operation of [item.get, item.post, item.put, item.delete]) {
-      for (const parameter of operation?.parameters ?? []) {
+    for (const operation of operationsOf(item)) {
+      for (const parameter of operation.parameters ?? []) {
         if (!('name' in parameter)) continue;
         parameter.description = meaningOf(parameter.name, PARAMETERS);
         addExample(parameter);
@@ -177,10 +182,7 @@ function describeParts({ components, paths = {} }: OpenApiDocument): void {
 
 /** Adds the headers that every answer has, or may have. */
 function addCommonHeaders({ components, paths = {} }: OpenApiDocument): void {
-  const operations = Object.values(paths).flatMap(({ get, post, put, delete: remove }) => [
-    ...[get, post, put, remove].filter((operation) => operation !== undefined),
-  ]);
-  for (const { responses = {}, security = [] } of operations) {
+  for (const { responses = {}, security = [] } of Object.values(paths).flatMap(operationsOf)) {
     for (const response of Object.values(responses)) {
       if ('$ref' in response) continue;
       const timing = security.length > 0 ? headers('Server-Timing') : {};

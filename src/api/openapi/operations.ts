@@ -68,6 +68,29 @@ export const HEADERS = {
     schema: { type: 'integer' },
     example: 128,
   },
+  'Access-Control-Allow-Origin': {
+    description: 'Pages of any site may read the response.',
+    required: true,
+    schema: { type: 'string', const: '*' },
+    example: '*',
+  },
+  'Access-Control-Allow-Methods': {
+    description: 'The method that pages may send.',
+    required: true,
+    schema: { type: 'string' },
+    example: 'POST',
+  },
+  'Access-Control-Allow-Headers': {
+    description: 'The headers that pages may send: those that the preflight names.',
+    schema: { type: 'string' },
+    example: 'content-type',
+  },
+  'Access-Control-Max-Age': {
+    description: 'Seconds for which a browser may remember this.',
+    required: true,
+    schema: { type: 'integer' },
+    example: 86_400,
+  },
   'Retry-After': {
     description: 'Seconds to wait.',
     required: true,
@@ -144,6 +167,11 @@ const ERRORS = {
     '`If-Match` does not fit: the object has changed, and nothing was done.',
     'The object has changed since it was read',
   ),
+  408: error(
+    'BodyTimeout',
+    'The body did not arrive within 10 seconds.',
+    'Body must arrive within 10 seconds',
+  ),
   413: error('TooLarge', 'The body is over 1 MiB.', 'Body must be at most 1048576 bytes'),
   429: {
     ...error(
@@ -164,8 +192,8 @@ const errors = (...statuses: ErrorStatus[]): Responses =>
 export const GUARDED = errors(401, 403, 429);
 /** What every route can answer that checks a part of the request. */
 export const CHECKED = errors(400);
-/** What every route can answer that reads a body. */
-export const WITH_BODY = errors(413);
+/** What every route of v2 can answer that reads a body, except a validation. */
+export const WITH_BODY = errors(408, 413);
 
 interface Resource {
   tag: Tag;
@@ -223,6 +251,7 @@ const list = (
   { tag, body, many, section }: Resource,
   whose = '',
   description = 'All of them, sorted by id; with `limit` a page.',
+  pageHeaders = headers('Link', 'X-Total-Count'),
 ): Operation => ({
   operationId,
   tag,
@@ -231,7 +260,7 @@ const list = (
   responses: {
     200: {
       description: `The ${many}.`,
-      headers: headers('Link', 'X-Total-Count'),
+      headers: pageHeaders,
       content: jsonList(body),
     },
     ...errors(500),
@@ -315,6 +344,33 @@ const VALIDATION: Responses = {
   503: refused('The service failed.', 'Service temporarily unavailable'),
 };
 
+/** The same responses, which pages of any site may read. */
+const forPages = (responses: Responses): Responses =>
+  Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => [
+      status,
+      { ...response, headers: { ...response.headers, ...headers('Access-Control-Allow-Origin') } },
+    ]),
+  );
+
+const preflight = (operationId: string, method: 'GET' | 'POST'): Operation => ({
+  operationId,
+  tag: method === 'POST' ? 'Validation' : 'Service',
+  summary: 'Let a page in a browser ask',
+  description: 'The preflight of CORS. Pages of any site may ask, without credentials.',
+  responses: {
+    204: {
+      description: `Pages may send ${method}.`,
+      headers: headers(
+        'Access-Control-Allow-Origin',
+        'Access-Control-Allow-Methods',
+        'Access-Control-Allow-Headers',
+        'Access-Control-Max-Age',
+      ),
+    },
+  },
+});
+
 /** By method and path, as Hono has them. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /api/v1/validate': {
@@ -324,8 +380,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description:
       'Exactly 200 is yes. Answered in place at `//api/v1/validate` and `/api/v1/validate/` too, whatever the content type says. [4.6]',
     body: 'ValidationRequest',
-    responses: VALIDATION,
+    responses: forPages(VALIDATION),
   },
+  'OPTIONS /api/v1/validate': preflight('allowValidation', 'POST'),
   'POST /api/v2/validate': {
     operationId: 'validateLicenseWithToken',
     tag: 'Validation',
@@ -351,8 +408,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Service',
     summary: 'Check that the service answers',
     description: 'Needs no token. [4.1]',
-    responses: { 200: { description: 'It does.', content: plainText('healthy') } },
+    responses: forPages({ 200: { description: 'It does.', content: plainText('healthy') } }),
   },
+  'OPTIONS /api/v2/healthy': preflight('allowHealth', 'GET'),
   'GET /api/v2/ping': {
     operationId: 'ping',
     tag: 'Service',
@@ -431,7 +489,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     'listRequests',
     REQUESTS,
     '',
-    'Newest first, at most 1,000 without `limit`.',
+    'Newest first, at most 1,000 without `limit`. The total is not counted.',
+    headers('Link'),
   ),
   'GET /api/v2/requests/:id': get('getRequest', REQUESTS),
 

@@ -1,0 +1,107 @@
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { routes } from '../../src/app';
+import { newIsolate } from '../support/app';
+import { call, createLicense, createProduct, validate } from '../support/client';
+import { captureConsole } from '../support/console';
+import { withFaults } from '../support/faults';
+import { ROOT_TOKEN } from '../support/root-token';
+
+/** Pages in a browser may ask v1 and the health check, and nothing else (1.1). */
+
+const ORIGIN = { Origin: 'https://shop.example' };
+
+const corsHeaders = (headers: Headers): Record<string, string> =>
+  Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe('a preflight', () => {
+  it.each([
+    ['/api/v1/validate', 'POST'],
+    ['//api/v1/validate/', 'POST'],
+    ['/api/v2/healthy', 'GET'],
+  ])('of %s gets 204 and may send %s, without credentials', async (path, method) => {
+    const answer = await call('OPTIONS', path, {
+      token: null,
+      headers: {
+        ...ORIGIN,
+        'Access-Control-Request-Method': method,
+        'Access-Control-Request-Headers': 'content-type',
+      },
+    });
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect(corsHeaders(answer.headers)).toEqual({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': method,
+      'access-control-allow-headers': 'content-type',
+      'access-control-max-age': '86400',
+    });
+  });
+});
+
+describe('any page may read', () => {
+  const ALLOWED = { 'access-control-allow-origin': '*' };
+
+  it('each response of a v1 validation', async () => {
+    captureConsole();
+    const { id: productId } = await createProduct();
+    const { licenseKey } = await createLicense({ productId });
+    const body = { licenseKey, productId, ip: '192.0.2.1' };
+    const path = '/api/v1/validate';
+
+    const VALIDATION_LIMITER = { limit: async () => ({ success: false }) };
+    const limited = newIsolate({ VALIDATION_LIMITER });
+    // The first ten of a minute pass without asking the limiter; a minute can end in between.
+    let flooding = await limited.call('POST', path, { body });
+    for (let asked = 1; flooding.status !== 429 && asked < 30; asked++) {
+      flooding = await limited.call('POST', path, { body });
+    }
+
+    const DB = withFaults(env.DB, (sql) => (sql.includes('past_requests') ? 'fails' : null));
+    const failing = newIsolate({ DB });
+
+    const answers = {
+      200: await validate(body, { headers: ORIGIN }),
+      400: await validate({ ...body, licenseKey: 'unknown' }, { headers: ORIGIN }),
+      405: await call('GET', path, { token: null, headers: ORIGIN }),
+      413: await validate('x'.repeat(17 * 1024), { headers: ORIGIN }),
+      429: flooding,
+      503: await failing.call('POST', path, { body: { ...body, licenseKey: 'not in KV' } }),
+    };
+    for (const [status, answer] of Object.entries(answers)) {
+      expect(answer.status).toBe(Number(status));
+      expect(corsHeaders(answer.headers), status).toEqual(ALLOWED);
+    }
+  });
+
+  it('the health check', async () => {
+    const answer = await call('GET', '/api/v2/healthy', { token: null, headers: ORIGIN });
+    expect(answer.status).toBe(200);
+    expect(corsHeaders(answer.headers)).toEqual(ALLOWED);
+  });
+});
+
+describe('no page may read', () => {
+  const paths = new Set(
+    routes
+      .filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/v2/'))
+      .map(({ path }) => path.replace(':platform/', 'CHAT/').replace(/:\w+/g, '999999')),
+  );
+  paths.delete('/api/v2/healthy');
+  paths.add('/api/v2/nowhere');
+
+  it.each([...paths])('any response of %s', async (path) => {
+    for (const token of [ROOT_TOKEN, null]) {
+      for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS']) {
+        const answer = await call(method, path, {
+          token,
+          headers: { ...ORIGIN, 'Access-Control-Request-Method': 'POST' },
+        });
+        expect(corsHeaders(answer.headers), `${method} answered ${answer.status}`).toEqual({});
+      }
+    }
+  });
+});
