@@ -13,7 +13,7 @@ import {
 import { newEvents, takeEvent } from '../support/events';
 import { databaseError } from '../support/faults';
 import { isAllPublished } from '../support/published';
-import { newIsolateInTouch, newWatchedIsolate } from '../support/watched-isolate';
+import { newSyncedIsolate, newWatchedIsolate } from '../support/watched-isolate';
 
 /** What an operator sees of each request (docs/operations.md). All other tests hold its form. */
 
@@ -150,7 +150,7 @@ describe('Server-Timing', () => {
   };
 
   it('tells whoever has a live token and asks where the time went, the nearest place first', async () => {
-    const isolate = await newIsolateInTouch();
+    const isolate = await newSyncedIsolate();
     const { token } = await createToken(['LICENSE_VALIDATE']);
     const ask = () => timesOf(isolate, 'POST', '/validate', { body: asked(), token });
     expect(await ask()).toMatch(/^memory;dur=0, (kv;dur=\d+, )?d1;dur=\d+, total;dur=\d+$/);

@@ -5,8 +5,8 @@ import {
 } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { app } from '../../src/app';
-import type { Bindings } from '../../src/isolate';
 import worker from '../../src/index';
+import type { Bindings } from '../../src/isolate';
 import { type Answer, type CallOptions, readAnswer, requestTo } from './client';
 
 export interface ValidationOptions {

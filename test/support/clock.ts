@@ -3,32 +3,37 @@ import { isSending } from './d1-intercept';
 
 /** The service's clocks and pauses in the hands of a test. */
 export interface TestClock {
-  /** Lets time pass, by the wall clock and by the isolate's own, in which nothing else happens. */
+  /** Lets time pass, by the wall clock and by `performance.now()`, in which nothing else happens. */
   elapse(milliseconds: number): void;
+  /** Sets both clocks back, as a correction of the machine's clock does. */
+  stepBack(milliseconds: number): void;
   /** The pauses that were skipped, in milliseconds. */
   readonly pausesMs: number[];
 }
 
-const [realPerformance, realSetTimeout, realNow] = [performance, setTimeout, Date.now];
+const [realPerformance, realNow] = [performance, Date.now];
+const [realSetTimeout, realClearTimeout] = [setTimeout, clearTimeout];
 
-/** The isolate's own clock never goes back, from one test to the next either: the Worker lives on. */
+/** Kept from one test to the next: the Worker lives on, and its clock does not go back by itself. */
 let elapsedMs = 0;
 Object.defineProperty(globalThis, 'performance', {
   value: { now: () => realPerformance.now() + elapsedMs },
   configurable: true,
 });
 
-/** A pause resolves a promise, by the function that the engine made for it; a time limit does more. */
+/** A pause resolves a promise, by the function that the engine made for it; a timeout does more. */
 const isPause = (callback: () => void): boolean =>
   Function.prototype.toString.call(callback).includes('[native code]');
+
+/** After so long without a round trip only pauses are under way. */
+const IDLE_MS = 3;
 
 /**
  * Takes the clocks over, until `vi.unstubAllGlobals()` and `vi.restoreAllMocks()`. They run on, and
  * jump where the test lets time pass. What is still being written should be `settled()` before.
  *
- * @param skipsPauses nobody waits for real seconds: what is put off is done as soon as no round trip to
- * the database is under way, and the clocks say that the time has passed. Pauses overlap as they
- * would. Time limits stay as long as they are.
+ * @param skipsPauses nobody waits for real seconds: when no round trip is under way, the clocks jump to
+ * the end of the pause that ends first. Timeouts stay as long as they are.
  */
 export function takeClock({ skipsPauses = false } = {}): TestClock {
   const pausesMs: number[] = [];
@@ -40,21 +45,35 @@ export function takeClock({ skipsPauses = false } = {}): TestClock {
 
   vi.spyOn(Date, 'now').mockImplementation(() => realNow() + wallMs);
   if (skipsPauses) {
+    /** When each pause ends, by its timer. */
+    const endsMs = new Map<unknown, number>();
+    let busyAtMs = 0;
     vi.stubGlobal('setTimeout', (callback: () => void, delayMs: number) => {
       if (!isPause(callback)) return realSetTimeout(callback, delayMs);
       pausesMs.push(delayMs);
       const endMs = wallMs + delayMs;
-      const end = () => {
+      const poll = () => {
+        if (!endsMs.has(timer)) return;
+        const nowMs = realPerformance.now();
         // However slow this machine is, the database is quick.
-        if (isSending()) {
-          realSetTimeout(end, 1);
+        if (isSending()) busyAtMs = nowMs;
+        if (nowMs - busyAtMs < IDLE_MS || endMs > Math.min(...endsMs.values())) {
+          realSetTimeout(poll, 1);
           return;
         }
+        busyAtMs = nowMs;
+        endsMs.delete(timer);
         elapse(Math.max(0, endMs - wallMs));
         callback();
       };
-      return realSetTimeout(end, 0);
+      const timer = realSetTimeout(poll, 0);
+      endsMs.set(timer, endMs);
+      return timer;
+    });
+    vi.stubGlobal('clearTimeout', (timer: ReturnType<typeof setTimeout> | undefined) => {
+      endsMs.delete(timer);
+      realClearTimeout(timer);
     });
   }
-  return { elapse, pausesMs };
+  return { elapse, stepBack: (milliseconds) => elapse(-milliseconds), pausesMs };
 }

@@ -14,10 +14,11 @@ export type Interceptor = <Result>(
 
 let sending = 0;
 
-/** Whether a round trip is on its way to the real database and back. */
+/** Whether a round trip to the real database or the real KV is under way. */
 export const isSending = (): boolean => sending > 0;
 
-async function counted<Result>(send: () => Promise<Result>): Promise<Result> {
+/** Makes a round trip that {@link isSending} sees. */
+export async function counted<Result>(send: () => Promise<Result>): Promise<Result> {
   sending++;
   try {
     return await send();

@@ -1,17 +1,21 @@
-/** What is asked of KV. */
+import { counted } from './d1-intercept';
+
+/** An operation that was sent to KV. */
 export interface KvOperation {
   name: 'get' | 'put' | 'delete';
   key: string;
 }
 
 /**
- * The real KV, with a list of what is asked of it.
+ * The real KV, with a list of the operations that are sent to it.
  *
- * @param failing says of an operation whether it fails before it reaches KV, and when
+ * @param failing decides whether an operation fails before it reaches KV, and when
+ * @param shown a value that a get returns instead of the stored one; undefined for the stored one
  */
 export function spyOnKv(
   kv: KVNamespace,
   failing: (operation: KvOperation) => boolean | Promise<boolean> = () => false,
+  shown: (key: string) => string | null | undefined = () => undefined,
 ): { spy: KVNamespace; operations: KvOperation[] } {
   const operations: KvOperation[] = [];
   const spy = new Proxy(kv, {
@@ -23,7 +27,9 @@ export function spyOnKv(
         const operation: KvOperation = { name, key };
         operations.push(operation);
         if (await failing(operation)) throw new Error('KV is unreachable');
-        return Reflect.apply(kv[name], kv, [key, ...others]);
+        const value = name === 'get' ? shown(key) : undefined;
+        if (value !== undefined) return value;
+        return counted(() => Reflect.apply(kv[name], kv, [key, ...others]));
       };
     },
   });

@@ -2,28 +2,48 @@ import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import type { License } from './client';
 
-/** Resolves when all that has changed is in KV: it is put there after the answer. */
+/**
+ * Resolves when every change is in KV, which happens after the response. The row of the migration is left
+ * out: it is published by the scheduled handler.
+ */
 export const isAllPublished = () =>
   vi.waitFor(async () => {
-    const due = env.DB.prepare(
-      'select count(*) n from changes where not is_published',
-    );
+    const due = env.DB.prepare('select count(*) n from changes where not is_published and seq > 1');
     expect(await due.first('n')).toBe(0);
   });
 
-/** Makes the log what it is in a shop that has run for a while: what has changed was put, and holds. */
+/** Makes the change log that of a quiet service: everything is published, and only the newest row is left. */
 export const settleLog = () =>
   env.DB.batch([
     env.DB.prepare('update changes set is_published = true'),
     env.DB.prepare('delete from changes where seq < (select max(seq) from changes)'),
   ]);
 
-/** Under which KV has a license. */
-export async function kvKeyOf({ licenseKey }: License): Promise<string> {
+/** The key of a license in KV. */
+export async function kvKeyOf({ licenseKey }: Pick<License, 'licenseKey'>): Promise<string> {
   return `license:${await sha256Hex(licenseKey)}`;
 }
 
-export async function sha256Hex(text: string): Promise<string> {
+/** The key of a token in KV. */
+export const kvKeyOfToken = async (token: string): Promise<string> =>
+  `token:${await sha256Hex(token)}`;
+
+async function sha256Hex(text: string): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return new Uint8Array(hash).toHex();
+}
+
+/** All keys and values of KV. */
+export async function contentsOfKv(): Promise<Map<string, string>> {
+  const { keys } = await env.SNAPSHOTS.list();
+  const entries = await Promise.all(
+    keys.map(async ({ name }) => [name, (await env.SNAPSHOTS.get(name)) ?? ''] as const),
+  );
+  return new Map(entries);
+}
+
+/** Removes everything from KV. */
+export async function emptyKv(): Promise<void> {
+  const { keys } = await env.SNAPSHOTS.list();
+  await Promise.all(keys.map(({ name }) => env.SNAPSHOTS.delete(name)));
 }

@@ -1,6 +1,6 @@
 import type { SentStatement } from './d1-intercept';
 
-/** What a round trip to the database is for, and the statement by which it is known. */
+/** The purposes of round trips to D1, and the statement that tells each of them. */
 const STEPS = {
   record: 'insert into "requests"',
   bind: 'insert into "bindings"',
@@ -17,6 +17,6 @@ export type Step = keyof typeof STEPS | 'other';
 const isStep = (name: string): name is keyof typeof STEPS => name in STEPS;
 const NAMES = Object.keys(STEPS).filter(isStep);
 
-/** What a round trip of a validation, or of what is published, is for. */
+/** The purpose of a round trip of a validation or a publisher. */
 export const stepOf = (trip: readonly Pick<SentStatement, 'sql'>[]): Step =>
   NAMES.find((name) => trip.some(({ sql }) => sql.includes(STEPS[name]))) ?? 'other';

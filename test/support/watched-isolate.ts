@@ -8,38 +8,41 @@ import { type KvOperation, spyOnKv } from './kv-spy';
 import { askForUnknown } from './shop';
 import { type Step, stepOf } from './steps';
 
-/** What reaches the database and KV, and how. A test changes it while the isolate runs. */
+/** How D1 and KV behave towards an isolate. A test changes it while the isolate runs. */
 export interface Conditions {
-  /** What becomes of a round trip, from its step and its statements. */
+  /** The fault of a round trip to D1, by its step and its statements. */
   database: (step: Step, trip: readonly SentStatement[]) => Fault | Promise<Fault>;
-  /** What an answer of the database waits for on its way. */
+  /** Delays a response of D1 until a promise is settled. */
   answer?: ((step: Step) => Promise<void> | undefined) | undefined;
   /** Whether an operation of KV fails. */
   kv: (operation: KvOperation) => boolean | Promise<boolean>;
+  /** All that this location of KV shows; undefined for the current contents. */
+  location?: ReadonlyMap<string, string> | undefined;
 }
 
-/** An isolate whose every round trip to the database and to KV is seen, and can be disturbed. */
+/** An isolate whose every round trip to D1 and KV is listed, and can be disturbed. */
 export interface WatchedIsolate extends Isolate {
   conditions: Conditions;
-  /** Those that reached the database, to the end or not. */
+  /** Those that reached D1, in the order in which they were sent. */
   roundTrips: RoundTrips;
-  /** What they were for, in the order in which they were sent. */
+  /** The steps of these round trips. */
   steps(): Step[];
-  /** What was asked of KV. */
+  /** All operations that were sent to KV. */
   operations: KvOperation[];
   kvNames(): KvOperation['name'][];
-  /** Counts from here on. */
+  /** Empties the lists. */
   reset(): void;
 }
 
-/** One that has heard from the database a moment ago, and knows the blacklist. */
-export async function newIsolateInTouch(bindings: Partial<Bindings> = {}): Promise<WatchedIsolate> {
+/** A cold isolate that has synced just now, and knows the blacklist. */
+export async function newSyncedIsolate(bindings: Partial<Bindings> = {}): Promise<WatchedIsolate> {
   const isolate = newWatchedIsolate(bindings);
   await (await isolate.validate(askForUnknown())).recorded;
   isolate.reset();
   return isolate;
 }
 
+/** A cold isolate. */
 export function newWatchedIsolate(bindings: Partial<Bindings> = {}): WatchedIsolate {
   const conditions: Conditions = { database: () => null, kv: () => false };
   const roundTrips: RoundTrips = [];
@@ -54,8 +57,10 @@ export function newWatchedIsolate(bindings: Partial<Bindings> = {}): WatchedIsol
     if (fault === 'answer is lost') throw databaseError(sql);
     return result;
   });
-  const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS, (operation) =>
-    conditions.kv(operation),
+  const { spy: SNAPSHOTS, operations } = spyOnKv(
+    env.SNAPSHOTS,
+    (operation) => conditions.kv(operation),
+    (key) => conditions.location && (conditions.location.get(key) ?? null),
   );
   return {
     ...newIsolate({ ...bindings, DB, SNAPSHOTS }),
