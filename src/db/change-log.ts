@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, lt, not, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, lt, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Database } from './client';
 import { blacklists, changes, counters, licenses, tokens } from './schema';
@@ -17,7 +17,7 @@ export const MAX_SYNCED = 100;
 
 /** Readers that are farther behind than this have missed changes. */
 const KEPT_MS = 5 * 60_000;
-const MAX_PRUNED = 250;
+const MAX_PRUNED = 100;
 
 /** The subject of many new licenses at once, under keys that nobody has a snapshot of. */
 export const NEW_LICENSES = 'licenses';
@@ -128,21 +128,11 @@ export const markPublished = (db: Database, seqs: readonly number[], condition: 
  * @param now milliseconds since 1970
  */
 export async function pruneChanges(db: Database, now: number): Promise<void> {
-  const oldest = db.select().from(changes).orderBy(asc(changes.seq)).limit(MAX_PRUNED).as('oldest');
-  const seqs = db.select({ seq: oldest.seq }).from(oldest);
-  const firstKept = db
-    .select({ seq: oldest.seq })
-    .from(oldest)
-    .where(or(not(oldest.isPublished), gt(oldest.changedAt, now - KEPT_MS)))
-    .orderBy(asc(oldest.seq))
-    .limit(1);
-  await db
-    .delete(changes)
-    .where(
-      and(
-        inArray(changes.seq, seqs),
-        lt(changes.seq, sql`ifnull(${firstKept}, ${Number.MAX_SAFE_INTEGER})`),
-        lt(changes.seq, sql`(select max(seq) from changes)`),
-      ),
-    );
+  const end = sql`min(
+    (select min(seq) from changes) + ${MAX_PRUNED},
+    (select max(seq) from changes),
+    ifnull((select min(seq) from changes where not is_published), ${Number.MAX_SAFE_INTEGER}))`;
+  const firstYoung = sql`(select seq from changes
+    where seq < ${end} and changed_at > ${now - KEPT_MS} order by seq limit 1)`;
+  await db.delete(changes).where(lt(changes.seq, sql`ifnull(${firstYoung}, ${end})`));
 }
