@@ -1,0 +1,542 @@
+import { env } from 'cloudflare:workers';
+import { describe, expect, it, vi } from 'vitest';
+import { settled } from '../support/app';
+import { createToken, getLicense, type License, updateLicense } from '../support/client';
+import { takeClock } from '../support/clock';
+import { captureConsole } from '../support/console';
+import { importOne } from '../support/import';
+import { contentsOfKv, emptyKv, isAllPublished, kvKeyOf, settleLog } from '../support/published';
+import { askFor, askForUnknown, openShop, tidyUpAfterEach } from '../support/shop';
+import type { Step } from '../support/steps';
+import {
+  newSyncedIsolate,
+  newWatchedIsolate,
+  type WatchedIsolate,
+} from '../support/watched-isolate';
+
+/** Round trips to D1 and KV: how many there are, and which of them a response waits for (1.5). */
+
+const DAY_MS = 24 * 60 * 60_000;
+
+const shop = openShop();
+tidyUpAfterEach();
+
+const { newLicense } = shop;
+
+/** A synced isolate with a license in memory. */
+async function newHotIsolate(license: License, more: object = {}): Promise<WatchedIsolate> {
+  const isolate = await newSyncedIsolate();
+  const { status, recorded } = await isolate.validate(askFor(license, more));
+  expect(status).toBe(200);
+  await recorded;
+  isolate.reset();
+  return isolate;
+}
+
+/** Keeps back every round trip to D1 but those of some steps, until it is released. */
+function hold(isolate: WatchedIsolate, ...exceptions: Step[]): { held: Step[]; release(): void } {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const held: Step[] = [];
+  isolate.conditions.database = async (step) => {
+    if (exceptions.includes(step)) return null;
+    held.push(step);
+    await released;
+    return null;
+  };
+  return { held, release };
+}
+
+const rowsWritten = ({ roundTrips }: WatchedIsolate): number =>
+  roundTrips.flat().reduce((sum, { meta }) => sum + (meta?.rows_written ?? 0), 0);
+
+/** D1 does not report the rows of a single select: it is sent once more. */
+async function rowsRead({ roundTrips }: WatchedIsolate): Promise<number> {
+  const counts = roundTrips.flat().map(async ({ sql, params, meta }) => {
+    if (meta) return meta.rows_read;
+    const again = await env.DB.prepare(sql)
+      .bind(...params)
+      .all();
+    return again.meta.rows_read;
+  });
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+}
+
+const statementsOf = ({ roundTrips }: WatchedIsolate): number => roundTrips.flat().length;
+
+describe('hot validations', () => {
+  it('hot validations wait for neither D1 nor KV, and then write one row in one batch', async () => {
+    const license = await newLicense();
+    const isolate = await newHotIsolate(license);
+    const { release } = hold(isolate);
+    const { status, json, recorded } = await isolate.validate(askFor(license));
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ valid: true, totalRequests: 2 });
+    expect(isolate.steps()).toEqual([]);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(rowsWritten(isolate)).toBe(1);
+    expect(await rowsRead(isolate)).toBeLessThanOrEqual(10);
+    expect(isolate.operations).toEqual([]);
+  });
+
+  it.each<{ why: string; fields: object; more: object }>([
+    { why: 'deactivated', fields: { licenseStatus: 'DEACTIVATED' }, more: {} },
+    { why: 'deleted', fields: { licenseStatus: 'DELETED' }, more: {} },
+    {
+      why: 'expired',
+      fields: { licenseType: 'TEMPORARY', expiryDate: '2020-01-01' },
+      more: {},
+    },
+    { why: 'of another product', fields: {}, more: { productId: 999_999 } },
+  ])(
+    'hot validations of a license that is $why wait for neither D1 nor KV',
+    async ({ fields, more }) => {
+      const license = await newLicense(fields);
+      const isolate = await newSyncedIsolate();
+      await (await isolate.validate(askFor(license, more))).recorded;
+      isolate.reset();
+      const { release } = hold(isolate);
+      const { status, recorded } = await isolate.validate(askFor(license, more));
+      expect(status).toBe(400);
+      release();
+      await recorded;
+      expect(isolate.steps()).toEqual(['record']);
+      expect(rowsWritten(isolate)).toBe(1);
+      expect(isolate.operations).toEqual([]);
+    },
+  );
+
+  it('hot validations under v2 wait for neither D1 nor KV, and note the use of the token once', async () => {
+    const license = await newLicense();
+    const { token } = await createToken(['LICENSE_VALIDATE']);
+    const options = { version: 'v2', headers: { TOKEN: token } } as const;
+    const isolate = await newSyncedIsolate();
+    const first = await isolate.validate(askFor(license), options);
+    await first.recorded;
+    expect(isolate.steps()).toContain('token used');
+    isolate.reset();
+    const { release } = hold(isolate);
+    const { status, recorded } = await isolate.validate(askFor(license), options);
+    expect(status).toBe(200);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(rowsWritten(isolate)).toBe(1);
+    expect(isolate.operations).toEqual([]);
+  });
+
+  it('hot validations that arrive during a batch share the next batch', async () => {
+    const license = await newLicense();
+    const isolate = await newHotIsolate(license);
+    const { held, release } = hold(isolate);
+    const first = await isolate.validate(askFor(license));
+    await vi.waitFor(() => expect(held).toEqual(['record']));
+    const others = await Promise.all(
+      Array.from({ length: 100 }, () => isolate.validate(askFor(license))),
+    );
+    expect(others.map(({ status }) => status)).toEqual(Array(100).fill(200));
+    release();
+    await Promise.all([first, ...others].map(({ recorded }) => recorded));
+    expect(isolate.steps()).toEqual(['record', 'record']);
+    expect(rowsWritten(isolate)).toBe(101);
+    expect((await getLicense(license.id)).totalRequests).toBe(102);
+  });
+});
+
+describe('cold validations', () => {
+  it('cold validations wait for one KV read and not for D1', async () => {
+    const license = await newLicense({ ips: ['192.0.2.1'], maxIPs: 1 });
+    await isAllPublished();
+    const isolate = await newSyncedIsolate();
+    const { release } = hold(isolate);
+    const { status, recorded } = await isolate.validate(askFor(license, { ip: '192.0.2.1' }));
+    expect(status).toBe(200);
+    expect(isolate.steps()).toEqual([]);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(isolate.operations).toEqual([{ name: 'get', key: await kvKeyOf(license) }]);
+    expect(await rowsRead(isolate)).toBeLessThanOrEqual(50);
+  });
+
+  it('new isolates respond from KV and do not wait for D1', async () => {
+    const license = await newLicense();
+    await isAllPublished();
+    await newWatchedIsolate().runScheduled();
+    const isolate = newWatchedIsolate();
+    const { release } = hold(isolate);
+    const { status, recorded } = await isolate.validate(askFor(license));
+    expect(status).toBe(200);
+    expect(isolate.steps()).toEqual([]);
+    expect(isolate.operations.map(({ key }) => key).toSorted()).toEqual([
+      'blacklist',
+      await kvKeyOf(license),
+    ]);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['record']);
+  });
+
+  it('quiet isolates respond from KV after 50 seconds and do not wait for D1', async () => {
+    const clock = takeClock();
+    const license = await newLicense();
+    const isolate = await newHotIsolate(license);
+    await isAllPublished();
+    await newWatchedIsolate().runScheduled();
+    clock.elapse(50_001);
+    const { release } = hold(isolate);
+    const { status, recorded } = await isolate.validate(askFor(license));
+    expect(status).toBe(200);
+    expect(isolate.steps()).toEqual([]);
+    expect(isolate.kvNames()).toEqual(['get', 'get']);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['record']);
+  });
+
+  it('twenty cold validations of a license at once share one KV read', async () => {
+    const license = await newLicense();
+    await isAllPublished();
+    const isolate = await newSyncedIsolate();
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, () => isolate.validate(askFor(license))),
+    );
+    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    await Promise.all(responses.map(({ recorded }) => recorded));
+    expect(isolate.kvNames()).toEqual(['get']);
+    expect(isolate.steps()).not.toContain('license');
+  });
+
+  it('twenty cold validations of a license that KV lacks share one D1 query and one put', async () => {
+    const license = await newLicense();
+    await isAllPublished();
+    await env.SNAPSHOTS.delete(await kvKeyOf(license));
+    const isolate = await newSyncedIsolate();
+    const { held, release } = hold(isolate, 'license');
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, () => isolate.validate(askFor(license))),
+    );
+    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    // One for the responses, and one for the publisher, which reads the row itself.
+    expect(isolate.steps()).toEqual(['license', 'license']);
+    expect(held).not.toContain('license');
+    release();
+    await Promise.all(responses.map(({ recorded }) => recorded));
+    expect(isolate.kvNames()).toEqual(['get', 'put']);
+    expect((await contentsOfKv()).has(await kvKeyOf(license))).toBe(true);
+  });
+
+  it('forty cold validations of licenses that KV lacks share one D1 query', async () => {
+    const licenses = await Promise.all(Array.from({ length: 40 }, () => newLicense()));
+    await isAllPublished();
+    await emptyKv();
+    const isolate = await newSyncedIsolate();
+    const responses = await Promise.all(
+      licenses.map((license) => isolate.validate(askFor(license))),
+    );
+    expect(responses.map(({ status }) => status)).toEqual(Array(40).fill(200));
+    const shared = isolate.roundTrips.flat().filter(({ params }) => {
+      const [keys = ''] = params.map(String).filter((text) => text.startsWith('["'));
+      return licenses.every(({ licenseKey }) => keys.includes(licenseKey));
+    });
+    expect(shared).toHaveLength(1);
+    await Promise.all(responses.map(({ recorded }) => recorded));
+  });
+});
+
+describe('first bindings', () => {
+  it.each([
+    { what: 'an address', limits: { maxIPs: 2 }, values: { ip: '192.0.2.2' }, rows: 6 },
+    {
+      what: 'an address and a hardware ID',
+      limits: { maxIPs: 2, maxHWIDs: 2 },
+      values: { ip: '192.0.2.2', hwid: 'one' },
+      rows: 8,
+    },
+  ])(
+    'first bindings of $what wait for one round trip to D1, write $rows rows and are published once',
+    async ({ limits, values, rows }) => {
+      const license = await newLicense({ maxHWIDs: -1, ...limits });
+      await isAllPublished();
+      const isolate = await newHotIsolate(license);
+      const { release } = hold(isolate, 'bind');
+      const { status, recorded } = await isolate.validate(askFor(license, values));
+      expect(status).toBe(200);
+      expect(isolate.steps()).toEqual(['bind']);
+      release();
+      await recorded;
+      expect(isolate.steps().toSorted()).toEqual([
+        'bind',
+        'license',
+        'mark as published',
+        'record',
+      ]);
+      expect(rowsWritten(isolate)).toBe(rows);
+      expect(isolate.kvNames()).toEqual(['put']);
+    },
+  );
+
+  it('bound values are hot at once in the isolate that bound them', async () => {
+    const license = await newLicense({ maxIPs: 1 });
+    const isolate = await newSyncedIsolate();
+    await (await isolate.validate(askFor(license, { ip: '192.0.2.1' }))).recorded;
+    isolate.reset();
+    const { release } = hold(isolate);
+    const { status, recorded } = await isolate.validate(askFor(license, { ip: '192.0.2.1' }));
+    expect(status).toBe(200);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(isolate.operations).toEqual([]);
+  });
+});
+
+describe('limits that look full', () => {
+  it('limits that look full are checked in D1, where a slot may be free', async () => {
+    const license = await newLicense({ maxIPs: 1, ips: ['192.0.2.1'] });
+    const isolate = await newHotIsolate(license, { ip: '192.0.2.1' });
+    await updateLicense(license.id, { ips: [] });
+    const { release } = hold(isolate, 'bind');
+    const { status, recorded } = await isolate.validate(askFor(license, { ip: '192.0.2.2' }));
+    expect(status).toBe(200);
+    expect(isolate.steps()).toEqual(['bind']);
+    release();
+    await recorded;
+    expect((await getLicense(license.id)).ips).toEqual(['192.0.2.2']);
+  });
+
+  it('limits that are full in D1 too refuse, and nothing is bound or published', async () => {
+    const license = await newLicense({ maxIPs: 1, ips: ['192.0.2.1'] });
+    const isolate = await newHotIsolate(license, { ip: '192.0.2.1' });
+    const body = askFor(license, { ip: '192.0.2.2' });
+    await (await isolate.validate(body)).recorded;
+    isolate.reset();
+    const { status, json, recorded } = await isolate.validate(body);
+    expect(status).toBe(400);
+    expect(json).toMatchObject({ message: 'Max IPs reached' });
+    await recorded;
+    expect(isolate.steps()).toEqual(['bind', 'record']);
+    expect(isolate.operations).toEqual([]);
+    expect(rowsWritten(isolate)).toBe(1);
+  });
+});
+
+describe('unknown keys', () => {
+  it('unknown keys cost one KV read, one D1 query and one written row, and never get into KV', async () => {
+    const isolate = await newSyncedIsolate();
+    const { release } = hold(isolate, 'license');
+    const { status, recorded } = await isolate.validate(askForUnknown());
+    expect(status).toBe(400);
+    expect(isolate.steps()).toEqual(['license']);
+    release();
+    await recorded;
+    expect(isolate.steps()).toEqual(['license', 'record']);
+    expect(isolate.kvNames()).toEqual(['get']);
+    expect(rowsWritten(isolate)).toBe(1);
+  });
+
+  it('unknown keys stay unknown for a minute', async () => {
+    const clock = takeClock();
+    const isolate = await newSyncedIsolate();
+    const body = askForUnknown();
+    await (await isolate.validate(body)).recorded;
+
+    isolate.reset();
+    await (await isolate.validate(body)).recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(isolate.operations).toEqual([]);
+
+    clock.elapse(40_000);
+    // Another request syncs, and so keeps memory fresh.
+    await (await isolate.validate(askForUnknown())).recorded;
+    clock.elapse(25_000);
+    isolate.reset();
+    await (await isolate.validate(body)).recorded;
+    expect(isolate.steps()).toEqual(['license', 'record']);
+  });
+
+  it('the minute of an unknown key begins with its look-up, not with the response of D1', async () => {
+    const clock = takeClock();
+    const isolate = await newSyncedIsolate();
+    const body = askForUnknown();
+    const { promise: responded, resolve: respond } = Promise.withResolvers<void>();
+    isolate.conditions.answer = (step) => (step === 'license' ? responded : undefined);
+    const validated = isolate.validate(body);
+    await vi.waitFor(() => expect(isolate.steps()).toEqual(['license']));
+    clock.elapse(4_000);
+    respond();
+    await (await validated).recorded;
+
+    clock.elapse(40_000);
+    await (await isolate.validate(askForUnknown())).recorded;
+    isolate.reset();
+    await (await isolate.validate(body)).recorded;
+    expect(isolate.steps()).toEqual(['record']);
+
+    clock.elapse(17_000);
+    isolate.reset();
+    await (await isolate.validate(body)).recorded;
+    expect(isolate.steps()).toEqual(['license', 'record']);
+  });
+
+  it('KV is not read for unknown keys after twenty in a row, until a known key comes', async () => {
+    const [license, cold] = [await newLicense(), await newLicense()];
+    await isAllPublished();
+    const isolate = await newSyncedIsolate();
+    for (let key = 1; key < 20; key++) await (await isolate.validate(askForUnknown())).recorded;
+    expect(isolate.kvNames()).toHaveLength(19);
+    isolate.reset();
+
+    await (await isolate.validate(askForUnknown())).recorded;
+    expect(isolate.steps()).toEqual(['license', 'record']);
+    expect(isolate.kvNames()).toEqual([]);
+
+    const { status, recorded } = await isolate.validate(askFor(license));
+    expect(status).toBe(200);
+    await recorded;
+    isolate.reset();
+    expect((await isolate.validate(askFor(cold))).status).toBe(200);
+    expect(isolate.kvNames()).toEqual(['get']);
+  });
+
+  it('unknown keys that come at once share a D1 query', async () => {
+    const isolate = await newSyncedIsolate();
+    const license = await newLicense();
+    for (let key = 0; key < 20; key++) await (await isolate.validate(askForUnknown())).recorded;
+    isolate.reset();
+
+    const bodies = Array.from({ length: 40 }, askForUnknown);
+    const sent = [...bodies, askFor(license)].map((body) => isolate.validate(body));
+    const responses = await Promise.all(sent);
+    expect(responses.map(({ status }) => status)).toEqual([...bodies.map(() => 400), 200]);
+    await Promise.all(responses.map(({ recorded }) => recorded));
+    const reads = isolate.steps().filter((step) => step === 'license');
+    expect(reads.length).toBeLessThanOrEqual(4);
+  });
+
+  it('keys longer than any license key are refused without a look-up, and delay nobody', async () => {
+    const isolate = await newSyncedIsolate();
+    const other = await newLicense();
+    await isAllPublished();
+    // In upper case three times as long: five megabytes, where a parameter of D1 takes two.
+    const body = { licenseKey: '\u0390'.repeat(5_000), productId: shop.productId };
+    const bodies = [...Array.from({ length: 90 }, () => body), askForUnknown(), askFor(other)];
+    const responses = await Promise.all(bodies.map((sent) => isolate.validate(sent)));
+    expect(responses.map(({ status }) => status)).toEqual([...Array(91).fill(400), 200]);
+    await Promise.all(responses.map(({ recorded }) => recorded));
+    isolate.reset();
+    await (await isolate.validate(body)).recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(isolate.operations).toEqual([]);
+  });
+
+  it('unknown keys are known as soon as an import is synced', async () => {
+    const isolate = await newSyncedIsolate();
+    const body = { ...askForUnknown(), productId: shop.productId };
+    expect((await isolate.validate(body)).status).toBe(400);
+    await settled();
+    const license = {
+      ...(await newLicense()),
+      id: 700_000,
+      licenseKey: body.licenseKey,
+    };
+    expect(await importOne('licenses', license)).toMatchObject({ outcome: 'created' });
+    await (await isolate.validate(askForUnknown())).recorded;
+    expect((await isolate.validate(body)).status).toBe(200);
+  });
+});
+
+describe('a backlog of 2,000 unpublished changes while KV rejects puts', () => {
+  /** As many changes leave it when KV has taken all the writes of a day, and the first ones before. */
+  async function newBacklog(): Promise<void> {
+    await settleLog();
+    const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)';
+    await env.DB.batch([
+      env.DB.prepare(
+        `insert or ignore into licenses (license_key, license_key_normalized, product_id,
+           license_type, max_ips, max_hwids, created_at, updated_at, revision)
+         ${numbers} select 'left-' || i, 'LEFT-' || i, ?1, 'PERMANENT', -1, -1, 0, 0, 1 from n`,
+      ).bind(shop.productId, 2_000),
+      env.DB.prepare(
+        `insert into changes (subject, revision, changed_at, is_published)
+         ${numbers} select 'license:OLD-' || i, 1, 0, ?1 from n`,
+      ).bind(true, 300),
+      env.DB.prepare(
+        `insert into changes (subject, revision, changed_at, is_published)
+         ${numbers} select 'license:LEFT-' || i, 1, 0, ?1 from n`,
+      ).bind(false, 2_000),
+    ]);
+  }
+
+  it('a run of the scheduled handler stays small, makes one put, and still folds and removes', async () => {
+    const clock = takeClock();
+    captureConsole();
+    for (const table of ['requests', 'callers', 'buckets']) {
+      await env.DB.prepare(`delete from ${table}`).run();
+    }
+    const license = await newLicense();
+    const isolate = newWatchedIsolate();
+    for (const days of [98, 2]) {
+      await (await isolate.validate(askFor(license))).recorded;
+      clock.elapse(days * DAY_MS);
+    }
+    await newBacklog();
+    isolate.conditions.kv = ({ name }) => name === 'put';
+    for (let run = 0; run < 4; run++) {
+      isolate.reset();
+      await isolate.runScheduled();
+      expect(isolate.kvNames()).toEqual(['put']);
+      expect(statementsOf(isolate)).toBeLessThanOrEqual(40);
+      expect(await rowsRead(isolate)).toBeLessThanOrEqual(500);
+    }
+    const { results: left } = await env.DB.prepare(
+      'select is_published, count(*) n from changes group by 1',
+    ).all();
+    expect(left).toEqual([{ is_published: 0, n: 2_000 }]);
+    // The roll-ups of both records, both in the fold, and only the younger one left.
+    expect(await env.DB.prepare('select sum(requests) n from rollups').first('n')).toBe(2);
+    const folded = env.DB.prepare('select requests from callers where license_id = ?');
+    expect(await folded.bind(license.id).first('requests')).toBe(2);
+    expect(await env.DB.prepare('select count(*) n from requests').first('n')).toBe(1);
+  });
+
+  it('cold validations read at most 50 rows', async () => {
+    captureConsole();
+    takeClock({ skipsPauses: true });
+    const license = await newLicense();
+    await newBacklog();
+    await emptyKv();
+    const isolate = newWatchedIsolate();
+    isolate.conditions.kv = ({ name }) => name === 'put';
+    const { status, recorded } = await isolate.validate(askFor(license));
+    expect(status).toBe(200);
+    await recorded;
+    expect(isolate.steps()).toContain('record');
+    // KV has nothing, so each snapshot is read by the request and by every attempt to publish it.
+    expect(isolate.kvNames().filter((name) => name === 'put').length).toBeGreaterThan(2);
+    expect(await rowsRead(isolate)).toBeLessThanOrEqual(50);
+  });
+
+  it('changes are published by the isolate that makes them, before the backlog', async () => {
+    const license = await newLicense();
+    await newBacklog();
+    const isolate = newWatchedIsolate();
+    await isolate.call('PUT', `/api/v2/licenses/${license.id}`, {
+      body: { licenseStatus: 'DEACTIVATED' },
+    });
+    expect((await contentsOfKv()).get(await kvKeyOf(license))).toContain('"DEACTIVATED"');
+  });
+
+  it('new isolates sync with their first record', async () => {
+    const license = await newLicense();
+    await newBacklog();
+    const isolate = newWatchedIsolate();
+    const { recorded } = await isolate.validate(askFor(license));
+    await recorded;
+    isolate.reset();
+    await (await isolate.validate(askFor(license))).recorded;
+    expect(isolate.steps()).toEqual(['record']);
+    expect(isolate.operations).toEqual([]);
+  });
+});
