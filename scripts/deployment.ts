@@ -26,7 +26,6 @@ const settingsRead = z.looseObject({
     database_name: NAME.optional(),
     database_id: TEXT.optional(),
     migrations_dir: NAME.optional(),
-    migrations_table: NAME.optional(),
   }),
   kv_namespaces: list({ binding: NAME, id: TEXT.optional() }),
   queues: z
@@ -247,7 +246,6 @@ async function provideQueues(
 /** Files by which wrangler is told things, and tells them. */
 interface Files {
   settings: string;
-  migrations: string;
   report: string;
 }
 
@@ -267,67 +265,40 @@ async function withFiles<Result>(
     const settings = join(folder, SETTINGS_WITH_IDS);
     writeFileSync(settings, '{}');
     made.push(settings);
-    return await act({
-      settings,
-      migrations: join(scratch, 'migrations.sql'),
-      report: join(scratch, 'report'),
-    });
+    return await act({ settings, report: join(scratch, 'report') });
   } finally {
     process.off('exit', remove);
     remove();
   }
 }
 
-interface Migration {
-  name: string;
-  sql: string;
-}
-
-/** The migrations of a database, and that each of them is then applied. */
-function readMigrations(
-  root: string,
-  { migrations_dir = 'migrations', migrations_table = 'd1_migrations' }: Database,
-): Migration[] {
-  const folder = join(root, migrations_dir);
-  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
-  return names.toSorted().map((name) => ({
-    name,
-    sql:
-      `${readFileSync(join(folder, name), 'utf8')}\n` +
-      `INSERT INTO ${migrations_table} (name) VALUES ('${name}');\n`,
-  }));
+/** The names of a database's migrations, in the order in which they are applied. */
+function migrationNames(root: string, { migrations_dir = 'migrations' }: Database): string[] {
+  const names = readdirSync(join(root, migrations_dir)).filter((name) => name.endsWith('.sql'));
+  return names.toSorted();
 }
 
 /**
- * Applies the migrations that are missing, all of them or none.
+ * Applies the migrations that the database lacks, one after the other. D1 applies a migration completely or
+ * not at all.
  *
- * Not by `wrangler d1 migrations apply --remote`: that sends a migration to a reader of SQL which cuts
- * triggers at their semicolons (cloudflare/workers-sdk issues 15690, 15314, 10998, 4998); a file goes to
- * SQLite as it is, and takes effect as a whole.
+ * @param names all migrations
  */
 async function migrate(
   wrangler: Wrangler,
-  migrations: readonly Migration[],
-  file: string,
+  names: readonly string[],
   config: readonly string[],
 ): Promise<void> {
-  const remote = ['--remote', ...config];
-  const unapplied = await must(
+  const printed = await must(
     wrangler,
-    'The migrations cannot be listed. Nothing was deployed.',
-    ...['d1', 'migrations', 'list', 'DB', ...remote],
+    'The migrations could not be applied; see the error below. Nothing was deployed: the previous version is ' +
+      'still running. Fix the error and run npm run deploy again.',
+    ...['d1', 'migrations', 'apply', 'DB', '--remote', ...config],
   );
-  const missing = migrations.filter(({ name }) => unapplied.includes(name));
-  if (missing.length === 0) return done('Migrations are applied');
-  const names = missing.map(({ name }) => name).join(', ');
-  writeFileSync(file, missing.map(({ sql }) => sql).join('\n'));
-  await must(
-    wrangler,
-    `The migrations could not be applied, none of ${names}. Nothing was deployed: what ran before ` +
-      'runs on as it was.',
-    ...['d1', 'execute', 'DB', '--yes', '--file', file, ...remote],
-  );
-  done(`Migrations were applied: ${names}`);
+  // wrangler names those that it applied.
+  const applied = names.filter((name) => printed.includes(name));
+  if (applied.length === 0) return done('Migrations are applied');
+  done(`Migrations were applied: ${applied.join(', ')}`);
 }
 
 /** A line of what wrangler reports to programs. */
@@ -479,7 +450,7 @@ async function bring(
   const database = d1_databases.find(({ binding }) => binding === 'DB');
   if (database === undefined)
     throw new Failure(`${SETTINGS} needs a database with the binding DB.`);
-  const migrations = readMigrations(folder, database);
+  const migrations = migrationNames(folder, database);
   const account = await findAccount(run, settings.account_id ?? process.env.CLOUDFLARE_ACCOUNT_ID);
   done(`Account ${account.name}`);
   const wrangler: Wrangler = (args) => run(args, { CLOUDFLARE_ACCOUNT_ID: account.id });
@@ -524,7 +495,7 @@ async function bring(
     const config = ['--config', files.settings];
     const completed = await provideResources(wrangler, settings, found, isDryRun);
     writeFileSync(files.settings, JSON.stringify(completed, null, 2));
-    await migrate(wrangler, migrations, files.migrations, config);
+    await migrate(wrangler, migrations, config);
     // The token goes with the code, so that there is no moment without it; in a file, because terminals
     // are recorded.
     const token = isTokenSet ? [] : ['--secrets-file', tokenPath];

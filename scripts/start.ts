@@ -95,8 +95,9 @@ async function migrate(folder: string): Promise<void> {
   const { ok, output } = await run('wrangler', apply);
   if (ok) return;
   fail(
-    `The database in ${folder} could not be prepared. If it is damaged, put a copy back, ` +
-      `or start with another folder: npm start -- --persist-to DIR\n\n${output}`,
+    `The migrations could not be applied to the database in ${folder}; see the error below. ` +
+      'If the database is damaged, restore a backup (docs/deploy.md), or start with another folder: ' +
+      `npm start -- --persist-to DIR\n\n${output.trim()}`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
+import { unstable_splitSqlQuery } from 'wrangler';
 
 /**
  * The part of Cloudflare's interface that deploying needs, so that the real wrangler can be run against it
@@ -48,7 +49,6 @@ async function read(request: IncomingMessage): Promise<Buffer> {
 }
 
 export async function startFakeCloudflare(): Promise<FakeCloudflare> {
-  const uploads = new Map<string, string>();
   const fake: Omit<FakeCloudflare, 'url' | 'stop'> = {
     changes: [],
     databases: new Map(),
@@ -56,7 +56,6 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     queues: new Set(),
     worker: undefined,
   };
-  let url = '';
 
   const databaseOf = (idOrName = '') => {
     for (const [name, database] of fake.databases) {
@@ -70,19 +69,21 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     meta: { duration: 1, rows_read: 0, rows_written: 0, size_after: 0 },
   });
 
-  function importFile(sqlite: DatabaseSync, { action, etag }: Record<string, string>) {
-    const sql = uploads.get(etag ?? '');
-    if (action === 'init') {
-      return { success: true, messages: [], filename: 'f', upload_url: `${url}/upload` };
+  /** Runs SQL as D1 does: statement by statement, in one transaction. */
+  function query(sqlite: DatabaseSync, sql: string) {
+    // The reader of SQL of the real one cuts triggers at their semicolons.
+    if (/create trigger/i.test(sql)) throw new Refusal(400, 7500, 'incomplete input: SQLITE_ERROR');
+    sqlite.exec('begin');
+    try {
+      const results = unstable_splitSqlQuery(sql).map((statement) =>
+        sqlite.prepare(statement).all(),
+      );
+      sqlite.exec('commit');
+      return results.map(result);
+    } catch (error) {
+      sqlite.exec('rollback');
+      throw new Refusal(400, 7500, `${error}: SQLITE_ERROR`);
     }
-    sqlite.exec(`begin;\n${sql};\ncommit`);
-    return {
-      success: true,
-      type: 'import',
-      status: 'complete',
-      messages: [],
-      result: { num_queries: 1, final_bookmark: 'b', meta: result([]).meta },
-    };
   }
 
   /** The metadata of an upload says what the Worker is bound to. */
@@ -128,13 +129,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     }
     if (path.startsWith('/d1/database/')) {
       const { id, name, sqlite } = databaseOf(path.split('/')[3]);
-      if (path.endsWith('/import')) return importFile(sqlite, json());
-      if (!path.endsWith('/query')) return { uuid: id, name };
-      const sql = json().sql ?? '';
-      // As the real one, whose reader of SQL cuts triggers at their semicolons.
-      if (/create trigger/i.test(sql))
-        throw new Refusal(400, 7500, 'incomplete input: SQLITE_ERROR');
-      return [result(sqlite.prepare(sql).all())];
+      return path.endsWith('/query') ? query(sqlite, json().sql ?? '') : { uuid: id, name };
     }
     if (route === 'GET /storage/kv/namespaces') {
       if (Number(address.searchParams.get('page') ?? 1) > 1) return [];
@@ -190,12 +185,6 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
   const server = createServer(async (request, response) => {
     const body = await read(request);
     const address = new URL(request.url ?? '', 'http://fake');
-    if (address.pathname === '/upload') {
-      const etag = createHash('md5').update(body).digest('hex');
-      uploads.set(etag, body.toString());
-      response.setHeader('ETag', `"${etag}"`).end();
-      return;
-    }
     const send = (status: number, fields: object) =>
       response
         .writeHead(status, { 'Content-Type': 'application/json' })
@@ -213,7 +202,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const bound = server.address();
-  url = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}`;
+  const url = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}`;
   return Object.assign(fake, {
     url,
     stop: async () => {

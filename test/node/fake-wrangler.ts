@@ -48,9 +48,7 @@ export class FakeWrangler {
       options: {
         json: { type: 'boolean' },
         remote: { type: 'boolean' },
-        yes: { type: 'boolean' },
         name: { type: 'string' },
-        file: { type: 'string' },
         config: { type: 'string' },
         'secrets-file': { type: 'string' },
       },
@@ -75,7 +73,7 @@ export class FakeWrangler {
 
   #answer(
     words: readonly string[],
-    options: { name?: string; file?: string; config?: string; 'secrets-file'?: string },
+    options: { name?: string; config?: string; 'secrets-file'?: string },
     { WRANGLER_OUTPUT_FILE_PATH: report = '' }: NodeJS.ProcessEnv,
   ): string {
     const last = words.at(-1) ?? '';
@@ -107,13 +105,16 @@ export class FakeWrangler {
         if (this.namespaces.includes(last)) throw new Error(`"${last}" already exists.`);
         this.namespaces.push(last);
         return `✨ Success!\n[[kv_namespaces]]\nbinding = "KV"\nid = "id-of-${last}"\n`;
-      // src/d1/migrations/list.ts: prints the unapplied ones as a table
-      case 'd1 migrations list': {
+      // src/d1/migrations/apply.ts: prints the missing ones as a table, then their status
+      case 'd1 migrations apply': {
         const folder = join(dirname(options.config ?? ''), database?.migrations_dir ?? '');
         const files = readdirSync(folder).filter((name) => name.endsWith('.sql'));
-        const missing = files.filter((name) => !this.migrations[databaseName]?.includes(name));
+        this.migrations[databaseName] ??= [];
+        const applied = this.migrations[databaseName];
+        const missing = files.filter((name) => !applied.includes(name)).toSorted();
         if (missing.length === 0) return '✅ No migrations to apply!\n';
-        return `Migrations to be applied:\n${missing.map((name) => `│ ${name} │\n`).join('')}`;
+        applied.push(...missing);
+        return `Migrations to be applied:\n${missing.map((name) => `│ ${name} │ ✅ │\n`).join('')}`;
       }
     }
     switch (words.slice(0, 2).join(' ')) {
@@ -122,14 +123,6 @@ export class FakeWrangler {
         if (this.databases.includes(last)) throw new Error('This name already exists');
         this.databases.push(last);
         return `✅ Created\n[[d1_databases]]\nbinding = "DB"\ndatabase_id = "id-of-${last}"\n`;
-      // src/d1/execute.ts: executeRemotely, with a file
-      case 'd1 execute': {
-        const sql = readFileSync(options.file ?? '', 'utf8');
-        const applied = [...sql.matchAll(/INTO d1_migrations \(name\) VALUES \('(.+)'\)/g)];
-        this.migrations[databaseName] ??= [];
-        this.migrations[databaseName].push(...applied.map(([, name = '']) => name));
-        return '🚣 Executed 1 queries in 1.00ms';
-      }
       // triggers/queue-consumers.ts: getQueue
       case 'queues info':
         if (!this.queues.includes(last)) throw new Error(`Queue "${last}" does not exist.`);

@@ -13,10 +13,11 @@ it('there are migrations, in the order of their numbers', () => {
   expect(files).not.toEqual([]);
 });
 
-// On D1 foreign keys cannot be switched off: what rebuilds a table or cascades loses rows.
-it.each(files)('%s rebuilds no table and deletes nothing by cascade', (name) => {
+// On D1 foreign keys cannot be switched off: a rebuilt table or a cascade loses rows. Triggers are cut at
+// their semicolons by `wrangler d1 migrations apply --remote` (cloudflare/workers-sdk issue 4998).
+it.each(files)('%s rebuilds no table, deletes nothing by cascade and has no trigger', (name) => {
   expect(read(name)).not.toMatch(
-    /__new_|on (delete|update) (cascade|set)|drop table|foreign_keys/i,
+    /__new_|on (delete|update) (cascade|set)|drop table|foreign_keys|create (temp\w* )?trigger/i,
   );
 });
 
