@@ -22,6 +22,7 @@ const HERE = 'test/node/commands.test.ts';
 const RUN_BY: Record<string, readonly string[]> = {
   '.github/workflows/ci.yml': ['npm ci', 'npm start', 'npm test'],
   'test/node/service.ts': ['npm start -- --port 9000 --persist-to DIR'],
+  'test/node/deploy-document.test.ts': ['npm start -- --persist-to DIR'],
   'test/node/start.test.ts': [
     'npm run demo',
     'npm start -- --help',
@@ -157,7 +158,7 @@ describe('Vitest is run by', () => {
     expect(output).toMatch(/workers.*test\/unit\/network\.test\.ts/);
   });
 
-  it('the line that looks further with the model', () => {
+  it('the line that looks further with the simulation', () => {
     const [line = ''] = commands.filter((command) => command.startsWith('SIMULATION_RUNS='));
     const command = line.replace('SIMULATION_RUNS=2000', 'SIMULATION_RUNS=1');
     const output = execFileSync('bash', ['-c', command], { env, encoding: 'utf8', stdio: 'pipe' });

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { D1Database } from '@cloudflare/workers-types';
-import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { afterAll, describe, expect, it } from 'vitest';
-import { unstable_readConfig, unstable_splitSqlQuery } from 'wrangler';
-import { newFolder } from './service.ts';
+import { globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { unstable_readConfig } from 'wrangler';
+import { type License, type LicenseRequest, Licet } from '../../packages/client/src/index.ts';
+import { readRootToken } from '../../scripts/root-token.ts';
+import { newFolder, type RunningService, startService } from './service.ts';
+import { sharedService } from './shared-service.ts';
 import { misunderstanding } from './wrangler-commands.ts';
 
 /** What docs/deploy.md tells people to type: the pinned wrangler knows it, and where it can be run, it is. */
@@ -36,8 +37,9 @@ describe('docs/deploy.md', () => {
       expect(misunderstanding(args)).toBeUndefined();
     } else if (program === 'npm' && args[0] === 'run') {
       expect(Object.keys(scripts)).toContain(args[1]);
-    } else if (program !== 'sed') {
-      expect(['git pull', 'npm ci', 'openssl rand -hex 32']).toContain(command);
+    } else {
+      const others = ['git pull', 'npm ci', 'npm start', 'npm start -- --persist-to DIR'];
+      expect([...others, 'openssl rand -hex 32']).toContain(command);
     }
   });
 
@@ -53,72 +55,147 @@ describe('docs/deploy.md', () => {
   });
 });
 
-/** Rows of a table as text: a number above 2^53 is none that JavaScript reads. */
-async function contentOf(database: D1Database): Promise<Map<string, string>> {
-  const { results: schema } = await database
-    .prepare("select type, name, sql from sqlite_master where name not like '\\_cf%' escape '\\'")
-    .all<{ type: string; name: string; sql: string | null }>();
-  const content = new Map(
-    schema.map(({ name, sql }) => [name, sql?.replace('IF NOT EXISTS ', '') ?? '']),
-  );
-  for (const { name } of schema.filter(({ type }) => type === 'table')) {
-    const { results } = await database.prepare(`select * from "${name}" order by 1`).all();
-    content.set(`rows of ${name}`, JSON.stringify(results));
+describe('backup and restore', () => {
+  /** A folder with the settings, and the data of the service that runs where wrangler looks for them. */
+  const home = join(folder, 'home');
+  const backup = join(home, 'backup.sql');
+  const restored = join(folder, 'restored');
+  const local = inline.filter((command) => command.includes(' --local '));
+  const [exportCommand = '', restoreCommand = ''] = local;
+
+  const wrangler = (command: string): string =>
+    execFileSync('bash', ['-c', command.replace('npx ', '').replace('DIR', restored)], {
+      cwd: home,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+
+  function exportOf(stateFolder: string): string {
+    rmSync(join(home, '.wrangler', 'state'), { force: true });
+    symlinkSync(stateFolder, join(home, '.wrangler', 'state'));
+    wrangler(exportCommand);
+    return readFileSync(backup, 'utf8');
   }
-  return content;
-}
 
-it('an export can be restored as docs/deploy.md tells', async () => {
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      modules: true,
-      script: 'export default {}',
-      d1Databases: { BEFORE: 'before', AFTER: 'after' },
-    }),
-  );
-  try {
-    const before = await miniflare.getD1Database('BEFORE');
-    const after = await miniflare.getD1Database('AFTER');
-    const run = (database: D1Database, sql: string) =>
-      database.batch(unstable_splitSqlQuery(sql).map((statement) => database.prepare(statement)));
+  const token = readRootToken();
+  const NOTES = "two\n);\nlines; it's -- no comment /*";
+  const REFUSED = 'NO-SUCH-KEY; it\'s "quoted"';
+  let license: License;
+  let deleted: Awaited<ReturnType<typeof create>>;
+  let history: LicenseRequest[];
+  let secret: string;
+  let exported: string;
+  let service: RunningService | undefined;
 
-    for (const name of globSync('drizzle/*.sql').toSorted())
-      await run(before, readFileSync(name, 'utf8'));
-    await run(
-      before,
-      `create table "d1_migrations" (\nid integer primary key autoincrement\n);
-      insert into products values (7, 'a; it''s', '', 'OTHER', '', 1, 1, null, null, null, null, 1, 1, 1);
-      insert into licenses (product_id, license_key, license_key_normalized, license_type, max_ips,
-        max_hwids, notes, created_at, updated_at) values (7, 'K1', 'K1', 'PERMANENT', 1, 1, 'two
-);
-lines', 1, 1), (7, 'K2', 'K2', 'PERMANENT', 1, 1, '', 1, 1);
-      update licenses set state = 'DEACTIVATED', revision = revision + 1 where id = 1;
-      delete from licenses where id = 2;
-      insert into bindings (license_id, kind, value) values (1, 'IP', '192.0.2.1');
-      insert into requests (id, nonce, request_type, response_type)
-        values (243752361521183, 'n', 'V1_VALIDATE', 'VALID');
-      insert into request_blocks values (243752361521183, 243752361521183, 1, 0, 0);
-      insert into request_terms values (243752361521183 * 64 + 7, '[]'), (243752361521183 * 64 + 9, '[]')`,
+  const validate = (client: Licet, licenseKey: string, ip: string) =>
+    client.validate({ licenseKey, productId: license.productId, ip, hwid: 'server-1' });
+
+  /** The records of the license and of the unknown key, as soon as there are so many. */
+  async function historyOf(client: Licet, count: number): Promise<LicenseRequest[]> {
+    const keys = [license.licenseKey, REFUSED];
+    return vi.waitFor(
+      async () => {
+        const lists = keys.map((licenseKey) => client.requests.list({ licenseKey }));
+        const records = (await Promise.all(lists)).flat();
+        expect(records).toHaveLength(count);
+        return records;
+      },
+      { timeout: 10_000 },
     );
-
-    // As src/d1/export.ts of wrangler writes it.
-    const dump = await before
-      .prepare('PRAGMA miniflare_d1_export(?,?,?);')
-      .bind(false, false)
-      .raw();
-    writeFileSync(join(folder, 'backup.sql'), (dump[0] ?? []).join('\n'));
-    const [reorder = ''] = blocks('sh').filter((block) => block.startsWith('sed'));
-    const seds = reorder.split('\n').filter((line) => line.startsWith('sed '));
-    execFileSync('bash', ['-e', '-c', seds.join('\n')], { cwd: folder });
-    // As src/d1/execute.ts runs a file.
-    await run(after, readFileSync(join(folder, 'restore.sql'), 'utf8'));
-
-    const expected = await contentOf(before);
-    for (const name of ['late_requests', 'request_blocks', 'request_terms']) {
-      expected.set(`rows of ${name}`, '[]');
-    }
-    expect(await contentOf(after)).toEqual(expected);
-  } finally {
-    await miniflare.dispose();
   }
+
+  /** Creates a product, with a license and a blacklist entry. */
+  async function create(client: Licet) {
+    const product = await client.products.create({ name: 'Restored', productType: 'OTHER' });
+    const { id: productId } = product;
+    const owned = await client.licenses.create({
+      productId,
+      licenseType: 'PERMANENT',
+      maxIPs: 1,
+      ownerChatId: '90071992547409931',
+      notes: NOTES,
+    });
+    const entry = await client.blacklists.create({
+      licenseDataType: 'IP',
+      data: '203.0.113.7',
+      isForAllProducts: false,
+      productId,
+    });
+    return { product, license: owned, entry };
+  }
+
+  beforeAll(async () => {
+    const url = await sharedService();
+    const client = new Licet({ url, token });
+    ({ license } = await create(client));
+    deleted = await create(client);
+    await client.blacklists.delete(deleted.entry.id);
+    await client.licenses.delete(deleted.license.id);
+    await client.products.delete(deleted.product.id);
+    secret = (await client.tokens.create({ name: 'Restored', intents: ['LICENSES_READ'] })).token;
+    await validate(client, license.licenseKey, '198.51.100.1');
+    await validate(client, REFUSED, '198.51.100.1');
+    history = await historyOf(client, 2);
+    license = await client.licenses.get(license.id);
+    // The tables of the scheduled handler are filled when a day is over.
+    const inTwoDays = Date.now() + 2 * 24 * 60 * 60 * 1000;
+    await fetch(`${url}/cdn-cgi/handler/scheduled?time=${inTwoDays}`);
+
+    mkdirSync(join(home, '.wrangler'), { recursive: true });
+    writeFileSync(join(home, 'wrangler.toml'), toml);
+    symlinkSync(resolve('drizzle'), join(home, 'drizzle'));
+    exported = exportOf(inject('sharedFolder'));
+    wrangler(restoreCommand);
+  });
+  afterAll(() => service?.stop());
+
+  it('an export is made and restored on D1 by the commands that work on this machine', () => {
+    expect(local).toHaveLength(2);
+    expect(commands).toContain(exportCommand.replace('--local', '--remote'));
+    expect(commands).toContain(
+      restoreCommand.replace('licet --local --persist-to DIR', 'licet-restored --remote'),
+    );
+  });
+
+  it('an export has rows of every table', () => {
+    const made = globSync('drizzle/*.sql').map((file) => readFileSync(file, 'utf8'));
+    const tables = [...made.join().matchAll(/^CREATE TABLE `(\w+)`/gm)].map(([, name]) => name);
+    expect(tables).toContain('requests');
+    const rows = [...exported.matchAll(/^INSERT INTO "(\w+)"/gm)].map(([, name]) => name);
+    expect(new Set(rows)).toEqual(new Set([...tables, 'd1_migrations', 'sqlite_sequence']));
+  });
+
+  it('an export of the restored database equals the export that it was restored from', () => {
+    expect(exportOf(restored) === exported).toBe(true);
+  });
+
+  it('wrangler finds no migration to apply to a restored database', () => {
+    const apply = 'wrangler d1 migrations apply licet --local --persist-to DIR';
+    expect(wrangler(apply)).toContain('No migrations to apply');
+  });
+
+  it('a service on a restored database validates, lists the history and gives out no id again', async () => {
+    service = await startService(restored);
+    const licet = new Licet({ url: service.address, token });
+    expect(await licet.licenses.get(license.id)).toEqual(license);
+    expect(license).toMatchObject({ notes: NOTES, ips: ['198.51.100.1'], totalRequests: 1 });
+    expect(await historyOf(licet, 2)).toEqual(history);
+    const [found] = await new Licet({ url: service.address, token: secret }).licenses.list({
+      q: license.licenseKey,
+    });
+    expect(found).toEqual(license);
+
+    expect(await validate(licet, license.licenseKey, '198.51.100.1')).toMatchObject({
+      valid: true,
+      totalRequests: 2,
+    });
+    const refusal = { valid: false, message: 'Max IPs reached' };
+    expect(await validate(licet, license.licenseKey, '198.51.100.2')).toEqual(refusal);
+    expect(await historyOf(licet, 4)).toEqual(expect.arrayContaining(history));
+
+    const created = await create(licet);
+    expect(created.product.id).toBeGreaterThan(deleted.product.id);
+    expect(created.license.id).toBeGreaterThan(deleted.license.id);
+    expect(created.entry.id).toBeGreaterThan(deleted.entry.id);
+  });
 });
