@@ -222,7 +222,7 @@ describe.concurrent('npm run doctor', () => {
     await vi.waitFor(
       async () => {
         const answer = await fetch(history, { headers: { TOKEN: readRootToken() ?? '' } });
-        expect(answer.headers.get('X-Total-Count')).toBe('3');
+        expect(await answer.json()).toHaveLength(3);
       },
       { timeout: 10_000 },
     );
