@@ -14,7 +14,7 @@ const DEFAULT_SHOWN = 20;
 const DEFAULT_SHOWN_SINCE = 1_000;
 
 const POLL_MS = 1_000;
-/** What the service answers at most without a limit, and then without counting all the others. */
+/** What the service returns at most without a limit. */
 const PAGE_RECORDS = 1_000;
 /**
  * A record has the time of its request and is written later: within two seconds, and while the
