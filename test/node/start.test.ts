@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../scripts/root-token.ts';
 import { lockState } from '../../scripts/state-lock.ts';
@@ -42,8 +42,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const npmRunDemo = (...args: string[]): Watched['ended'] =>
+type Ended = Watched['ended'];
+const npmRunDemo = (...args: string[]): Ended =>
   watch(spawn('npm', ['run', 'demo', '--', ...args], { stdio: 'pipe' })).ended;
+
+/** Without npm, which takes as long as the script itself. */
+const script = (name: string, ...args: string[]): Ended =>
+  watch(spawn(process.execPath, [`scripts/${name}.ts`, ...args], { stdio: 'pipe' })).ended;
+const start = (...args: string[]): Ended => script('start', ...args);
+const demo = (...args: string[]): Ended => script('demo', ...args);
 
 async function api(path: string, address = service.address): Promise<unknown> {
   const answer = await fetch(`${address}/api/v2${path}`, {
@@ -101,7 +108,7 @@ describe('npm start', () => {
   });
 
   it('says what to do when the port is taken', async () => {
-    const { code, output } = await watch(npmStart('--port', String(service.port))).ended;
+    const { code, output } = await start('--port', String(service.port));
     expect(code).toBe(1);
     expect(output).toContain(`Port ${service.port} is taken`);
     expect(output).toContain(`npm start -- --port ${service.port + 1}`);
@@ -114,15 +121,18 @@ describe('npm start', () => {
     [['9000'], '"9000" is no option'],
     [['--local-protocol', 'https'], '--local-protocol is not for npm start'],
   ])('refuses %j', async (args, message) => {
-    const { code, output } = await watch(npmStart(...args)).ended;
+    const { code, output } = await start(...args);
     expect(code).toBe(2);
     expect(output).toContain(message);
   });
 
   it('keeps a second service from the same data', async () => {
-    const { code, output } = await watch(
-      npmStart('--persist-to', folder, '--port', String(await freePort())),
-    ).ended;
+    const { code, output } = await start(
+      '--persist-to',
+      folder,
+      '--port',
+      String(await freePort()),
+    );
     expect(code).toBe(1);
     expect(output).toContain(`The data in ${folder} is in use by another Licet`);
   });
@@ -134,9 +144,7 @@ describe('npm start', () => {
     const file = join(folder, 'a-file');
     writeFileSync(file, '');
     const given = file + below;
-    const { code, output } = await watch(
-      npmStart('--persist-to', given, '--port', String(await freePort())),
-    ).ended;
+    const { code, output } = await start('--persist-to', given, '--port', String(await freePort()));
     expect(code).toBe(1);
     expect(output).toContain(
       `✗ The folder ${given} cannot be used: ${reason}. Choose another: npm start -- --persist-to DIR\n`,
@@ -148,6 +156,24 @@ describe('npm start', () => {
     mkdirSync(damaged);
     writeFileSync(join(damaged, 'licet.lock'), 'x'.repeat(1_000));
     expect(() => lockState(damaged)).toThrow('cannot be used: file is not a database.');
+  });
+
+  it('npm start shows the error when migrations cannot be applied, and what to do', async () => {
+    const programs = join(folder, 'programs');
+    mkdirSync(programs);
+    const fails = '#!/bin/sh\necho "file is not a database" >&2\nexit 1\n';
+    writeFileSync(join(programs, 'wrangler'), fails, { mode: 0o755 });
+    const data = join(folder, 'unreadable');
+    const options = ['--persist-to', data, '--port', String(await freePort())];
+    const env = { ...process.env, PATH: [programs, process.env.PATH].join(delimiter) };
+    const child = spawn(process.execPath, ['scripts/start.ts', ...options], { env, stdio: 'pipe' });
+    const { code, output } = await watch(child).ended;
+    expect(output).toContain(
+      `✗ The migrations could not be applied to the database in ${data}; see the error below. ` +
+        'If the database is damaged, restore a backup (docs/deploy.md), or start with another ' +
+        'folder: npm start -- --persist-to DIR\n\nfile is not a database\n',
+    );
+    expect(code).toBe(1);
   });
 
   it('keeps nothing but the database, for its owner alone, and lets nobody run SQL', async () => {
@@ -177,19 +203,19 @@ describe('npm run demo', () => {
     expect(await api('/customers')).toHaveLength(12);
     expect(await api('/blacklists')).toHaveLength(3);
 
-    const second = await npmRunDemo('--url', service.address);
+    const second = await demo('--url', service.address);
     expect(second.output).toContain('48 licenses, 0 of them new');
     expect(second.code).toBe(0);
     expect(await api('/products')).toHaveLength(3);
   });
 
   it('says what to do when nothing answers, or the token is refused', async () => {
-    const nothing = await npmRunDemo('--url', 'http://localhost:1');
+    const nothing = await demo('--url', 'http://localhost:1');
     expect(nothing.code).toBe(1);
     expect(nothing.output).toContain(
       '✗ No answer from http://localhost:1. Is it started? npm start',
     );
-    const refused = await npmRunDemo('--url', service.address, '--token', 'wrong');
+    const refused = await demo('--url', service.address, '--token', 'wrong');
     expect(refused.code).toBe(1);
     expect(refused.output).toContain(
       '✗ The token is unknown, expired or revoked. It came from --token.',
@@ -211,7 +237,7 @@ describe('npm run demo', () => {
     await once(other, 'listening');
     const bound = other.address();
     const address = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : undefined}`;
-    const { code, output } = await npmRunDemo('--url', address);
+    const { code, output } = await demo('--url', address);
     other.close();
     expect(output).toContain(told);
     expect(output).toMatch(/^✗ .*\n$/m);
@@ -227,7 +253,7 @@ describe('npm run demo', () => {
     // The root token of this folder is for this machine alone.
     [['--url', 'http://licet.invalid'], '✗ There is no token: give --token.'],
   ])('says what of %j is wrong', async (args, told) => {
-    const { code, output } = await npmRunDemo(...args);
+    const { code, output } = await demo(...args);
     expect(output).toContain(told);
     expect(output).not.toMatch(/^ +at /m);
     expect(code).toBe(2);
@@ -236,8 +262,8 @@ describe('npm run demo', () => {
   it('says that the file with the root token cannot be read', async () => {
     const elsewhere = newFolder();
     mkdirSync(join(elsewhere, SECRETS_FILE));
-    const demo = spawn(process.execPath, [resolve('scripts/demo.ts')], { cwd: elsewhere });
-    const { code, output } = await watch(demo).ended;
+    const child = spawn(process.execPath, [resolve('scripts/demo.ts')], { cwd: elsewhere });
+    const { code, output } = await watch(child).ended;
     rmSync(elsewhere, { recursive: true });
     expect(output).toMatch(/^✗ \.dev\.vars cannot be read: .+\.\n$/);
     expect(code).toBe(1);
@@ -246,7 +272,7 @@ describe('npm run demo', () => {
   it.each([['--unknown'], ['shop']])(
     'refuses %s, and says how to see what it takes',
     async (arg) => {
-      const { code, output } = await npmRunDemo(arg);
+      const { code, output } = await demo(arg);
       expect(code).toBe(2);
       expect(output).toMatch(/✗ .+\. Add --help to see what it takes\.\n$/);
     },
