@@ -29,6 +29,8 @@ import { newFolder } from './service.ts';
 const root = newFolder();
 afterAll(() => rmSync(root, { recursive: true }));
 
+/** What the folder of a deployment shares with the project. */
+const LINKED = ['docs', 'node_modules', 'package.json', 'public', 'scripts', 'src'];
 const TOML = readFileSync('wrangler.toml', 'utf8');
 const MIGRATIONS = readdirSync('drizzle').filter((name) => name.endsWith('.sql'));
 
@@ -49,6 +51,12 @@ afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
 });
+
+/** The files in a folder and below it. */
+const filesIn = (path: string): string[] =>
+  readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
 
 const configure = (toml: string): void => writeFileSync(join(folder, 'wrangler.toml'), toml);
 const tokenFile = (): string => join(folder, '.root-token.licet');
@@ -541,9 +549,7 @@ describe('as a process of its own', () => {
       [[queues.producers]]
       binding = "RECORDS"
       queue = "licet-records"`);
-    for (const name of ['docs', 'node_modules', 'package.json', 'public', 'scripts', 'src']) {
-      symlinkSync(resolve(name), join(folder, name));
-    }
+    for (const name of LINKED) symlinkSync(resolve(name), join(folder, name));
   });
 
   it('deploys with the real wrangler, at a fake Cloudflare', { timeout: 150_000 }, async () => {
@@ -583,9 +589,10 @@ describe('as a process of its own', () => {
     // Neither what it prints nor what wrangler writes down has the token.
     if (token === undefined) throw new Error('no token');
     expect(first.output).not.toContain(token);
-    const written = readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) => join(parentPath, name));
+    const own = readdirSync(folder).filter((name) => !LINKED.includes(name));
+    const written = own
+      .map((name) => join(folder, name))
+      .flatMap((path) => (statSync(path).isFile() ? [path] : filesIn(path)));
     expect(written.filter((file) => readFileSync(file, 'utf8').includes(token))).toEqual([
       tokenFile(),
     ]);
