@@ -145,7 +145,8 @@ describe('for each operation there is a method', () => {
     'POST /api/v2/import': (licet) => licet.importItems({ kind: 'products', items: [{ id: 7 }] }),
   };
 
-  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  // Preflights are sent by browsers on their own.
+  const operations = Object.entries(document.paths).flatMap(([path, { options, ...item }]) =>
     Object.entries(item).map(([method, operation]) => ({
       key: `${method.toUpperCase()} ${path}`,
       needsToken: operation.security.length > 0,
