@@ -29,12 +29,24 @@ async function counterOf(db: Database, name: Counter): Promise<number> {
   return row?.value ?? 0;
 }
 
-/** Moves a counter, unless somebody else has moved it since it was read. */
+/** Moves a counter on, unless it was moved since, or a late record opened a bucket in between. */
 const moveCounter = (db: Database, name: Counter, from: number, to: number) =>
   db
     .update(counters)
     .set({ value: to })
-    .where(and(eq(counters.name, name), eq(counters.value, from)));
+    .where(
+      and(
+        eq(counters.name, name),
+        eq(counters.value, from),
+        sql`not exists (select 1 from ${buckets} where bucket > ${from} and bucket < ${to})`,
+      ),
+    );
+
+/** Whether a bucket is rolled up, in a select from `buckets`. */
+export const isRolledUp = lte(
+  buckets.bucket,
+  sql`(select value from counters where name = 'rolled_up_bucket')`,
+);
 
 /** The first bucket with records behind one, up to another. */
 async function nextBucket(db: Database, after: number, last: number): Promise<number | undefined> {
@@ -59,13 +71,22 @@ export async function rollUp(db: Database, now: number): Promise<void> {
     const bucket = await nextBucket(db, done, lastClosed);
     if (bucket === undefined) return;
     await db.batch([
-      db.delete(rollups).where(eq(rollups.bucket, bucket)),
-      db.insert(rollups).select(
-        // What programs send as a product could be any number: made-up ones must not fill the table.
-        sql`select bucket, iif(exists (select 1 from products where id = product_id), product_id, 0),
-            outcome, count(*)
-          from requests where bucket = ${bucket} group by 2, 3`,
-      ),
+      db
+        .insert(rollups)
+        .select(
+          // What programs send as a product could be any number: made-up ones must not fill the table.
+          // A product that was deleted since keeps its roll-ups.
+          sql`select bucket, iif(product_id in (
+                select id from products
+                union all select product_id from rollups where bucket = ${bucket}), product_id, 0),
+              outcome, count(*)
+            from requests where bucket = ${bucket} group by 2, 3`,
+        )
+        // Late records can come when the others have been removed: a roll-up never shrinks.
+        .onConflictDoUpdate({
+          target: [rollups.bucket, rollups.productId, rollups.outcome],
+          set: { requests: sql`max(${rollups.requests}, excluded.requests)` },
+        }),
       // A late record may have set it back meanwhile.
       moveCounter(db, 'rolled_up_bucket', done, bucket),
     ]);

@@ -121,8 +121,6 @@ export class HistoryInserter {
   readonly #db: Database;
   /** By identity. */
   readonly #callers = new BoundedMap<string, KnownCaller>(MAX_CALLERS);
-  /** A bucket that is known to be in the table: the newest. */
-  #knownBucket = -1;
 
   constructor(db: Database) {
     this.#db = db;
@@ -139,8 +137,8 @@ export class HistoryInserter {
     const newCallers = new Map<string, NewCaller>();
     for (const record of records) {
       const { licenseKeyNormalized, details, caller } = record;
-      const licenseId = record.licenseId ?? licenseIds.get(licenseKeyNormalized);
-      if (licenseId === undefined) {
+      const { licenseId = licenseIds.get(licenseKeyNormalized) ?? null } = record;
+      if (licenseId === null) {
         others.push(rowOf(record, allDetailsOf(record)));
         continue;
       }
@@ -163,8 +161,6 @@ export class HistoryInserter {
         ...rowOf(record, detailsOf(record.details)),
       ]),
     );
-    const newBuckets = new Set(records.map(({ id }) => bucketOf(id)));
-    newBuckets.delete(this.#knownBucket);
     const firstOnTime = firstRecordIdAt(timeOfBucket(bucketAt(now - LATE_MS)));
 
     const statements = [
@@ -176,7 +172,7 @@ export class HistoryInserter {
       ...this.#insertOwned(known, 'known'),
       ...this.#insertOwned(unknown, 'new'),
       ...this.#insertOthers(others),
-      ...this.#insertBuckets(newBuckets),
+      ...this.#insertBuckets(records),
     ] as const;
     const learn = (...found: readonly KnownCaller[][]): void => {
       const ids = new Map(found.flat().map(({ id, fingerprint }) => [fingerprint, id]));
@@ -184,7 +180,6 @@ export class HistoryInserter {
         const id = ids.get(fingerprint);
         if (id !== undefined) this.#callers.set(identity, { id, fingerprint });
       }
-      this.#knownBucket = Math.max(this.#knownBucket, ...newBuckets);
     };
     return { statements, learn };
   }
@@ -193,7 +188,6 @@ export class HistoryInserter {
   forgetCallers(): boolean {
     const hasKnown = this.#callers.size > 0;
     this.#callers.clear();
-    this.#knownBucket = -1;
     return hasKnown;
   }
 
@@ -238,7 +232,8 @@ export class HistoryInserter {
         timeOfRecordId(firstId),
         timeOfRecordId(Math.max(...ids)),
         0,
-        bucketOf(firstId) - 1,
+        // Records of the bucket before can still come from other isolates, and are not late.
+        bucketOf(firstId) - 2,
       ];
     });
     return this.#db
@@ -281,12 +276,14 @@ export class HistoryInserter {
     ];
   }
 
-  #insertBuckets(newBuckets: ReadonlySet<number>) {
-    if (newBuckets.size === 0) return [];
+  /** Always: a bucket can be missing after the database was set back. */
+  #insertBuckets(records: readonly HistoryRecord[]) {
+    if (records.length === 0) return [];
+    const all = [...new Set(records.map(({ id }) => bucketOf(id)))];
     return [
       this.#db
         .insert(buckets)
-        .select(sql`select value from json_each(${JSON.stringify([...newBuckets])}) where true`)
+        .select(sql`select value from json_each(${JSON.stringify(all)}) where true`)
         .onConflictDoNothing(),
     ];
   }

@@ -62,9 +62,11 @@ function partOf(filter: RecordFilter): Part {
   const { licenseKey, ip, hwid, productId } = filter;
   if (licenseKey !== undefined || ip !== undefined || hwid !== undefined) {
     return {
+      // A record of the bucket before the first one may have come after it.
       table: sql`(
         select id as caller_id, ifnull(product_id, 0) as product_id, folded_bucket,
-          ${bucketSql('first_seen_at')} as first_bucket, ${bucketSql('last_seen_at')} as last_bucket
+          ${bucketSql('first_seen_at')} - 1 as first_bucket,
+          ${bucketSql('last_seen_at')} as last_bucket
         from ${callers} where ${matchesCaller(filter)}
         union all select 0, 0, 0, 0, 0) part`,
       isPart: sql`${requests.productId} = part.product_id and ${requests.callerId} = part.caller_id
@@ -74,8 +76,12 @@ function partOf(filter: RecordFilter): Part {
   }
   if (productId === undefined) return { table: sql`(select 0) part`, isPart: undefined };
   return {
-    table: sql`(select ${productId} as product_id union all select 0) part`,
-    isPart: sql`${requests.productId} = part.product_id`,
+    // Product 0 also has the callers that named no product.
+    table: sql`(
+      select ${productId} as product_id, ${Number.MAX_SAFE_INTEGER} as last_caller_id
+      union all select 0, 0) part`,
+    isPart: sql`${requests.productId} = part.product_id
+      and ${requests.callerId} <= part.last_caller_id`,
   };
 }
 
@@ -141,7 +147,7 @@ async function findRecords(
 /**
  * A page of the records that match, newest first.
  *
- * @returns at most `limit` records, and whether there are more
+ * @returns at most `limit` records unless more share an id, and whether there are more
  */
 export async function listRecords(
   db: Database,
@@ -154,7 +160,9 @@ export async function listRecords(
   const page = rows.slice(0, limit);
   // The next page begins after an id: records that share one stay together.
   const together = page.filter(({ id }) => id !== next.id);
-  return { rows: together.length > 0 ? together : page, hasMore: true };
+  if (together.length > 0) return { rows: together, hasMore: true };
+  // More of them than fit on the page: it becomes longer.
+  return listRecords(db, filter, limit * 2);
 }
 
 /** The record with an id. */

@@ -1,7 +1,7 @@
-import { eq, lte, sql } from 'drizzle-orm';
+import { and, eq, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { buckets, callers, licenses, requests } from '../db/schema';
-import { foldCallers } from './fold';
+import { foldCallers, isRolledUp } from './fold';
 import { bucketAt, timeOfBucket } from './id';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -16,9 +16,9 @@ export class SettingError extends Error {
 }
 
 /**
- * Removes the records that are older than the retention, whole buckets, the oldest first. Their callers
- * keep the count. Callers without records are removed too, and their licenses keep the count. Safe to run
- * twice at once.
+ * Removes the records that are older than the retention, whole buckets, the oldest first, each after it
+ * was rolled up. Their callers keep the count. Callers without records are removed too, and their licenses
+ * keep the count. Safe to run twice at once.
  *
  * @param retentionDays the variable REQUEST_RETENTION_DAYS; 0 keeps all
  * @param now milliseconds since 1970
@@ -38,7 +38,7 @@ export async function removeExpiredRecords(
     const [oldest] = await db
       .select()
       .from(buckets)
-      .where(lte(buckets.bucket, lastExpired))
+      .where(and(lte(buckets.bucket, lastExpired), isRolledUp))
       .orderBy(buckets.bucket)
       .limit(1);
     if (!oldest) return;

@@ -3,6 +3,7 @@ import type { Found } from '../cache/snapshot-cache';
 import type { RequestType, ResponseType } from '../enums';
 import { newRecord, type RecordDetails } from '../history/record';
 import type { Recording } from '../history/recorder';
+import { normalizeLicenseKey } from '../licenses/key';
 import { cutLogged, type PartialRequest } from './request';
 import type { Snapshots } from './validate';
 
@@ -31,13 +32,15 @@ export function recordingOf({
 }: Answered): Recording {
   const { licenseKey, key, productId, ip, hwid, logged } = request;
   const license = snapshots?.license.value;
+  const cutKey = cutLogged(licenseKey);
   const record = newRecord(
     {
       type: requestType,
       outcome,
       licenseId: license === null ? null : license?.id,
-      licenseKeyNormalized: cutLogged(key),
-      caller: { licenseKey: cutLogged(licenseKey), productId, ip, hwid, ...logged },
+      // Not cut itself: a key of a license can be longer when it is normalized.
+      licenseKeyNormalized: cutKey === licenseKey ? key : cutKey && normalizeLicenseKey(cutKey),
+      caller: { licenseKey: cutKey, productId, ip, hwid, ...logged },
       details,
     },
     requestedAt,
