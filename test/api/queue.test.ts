@@ -1,58 +1,40 @@
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Answered } from '../../src/isolate';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { HistoryRecord } from '../../src/history/record';
 import worker from '../../src/index';
-import { withIdentity } from '../../src/requests/write';
-import { validateWith } from '../support/app';
-import {
-  createLicense,
-  createProduct,
-  getLicense,
-  historyOf,
-  type License,
-  type Product,
-  updateLicense,
-} from '../support/client';
+import { newIsolate, validateWith } from '../support/app';
+import { getLicense, historyOf, type License, updateLicense } from '../support/client';
 import { captureConsole } from '../support/console';
 import { spyOnDatabase } from '../support/d1-spy';
-import { unreachable } from '../support/faults';
+import { type Fault, unreachable, withFaults } from '../support/faults';
+import { recordAt } from '../support/history';
 import { spyOnKv } from '../support/kv-spy';
 import { isAllPublished, settleLog } from '../support/published';
-import { deliver } from '../support/queue';
+import { deliver, newConsumer } from '../support/queue';
+import { askFor, openShop } from '../support/shop';
 
 /** With the optional queue, records take it, and nothing else is different (1.6). */
 
-let product: Product;
-
-beforeAll(async () => {
-  product = await createProduct();
-});
+const shop = openShop();
 
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const newLicense = () => createLicense({ productId: product.id, maxIPs: -1, maxHWIDs: -1 });
-const askFor = ({ licenseKey }: License) => ({ licenseKey, productId: product.id });
+const newRecord = (license: License, requestedAt = Date.now()): HistoryRecord =>
+  recordAt(requestedAt, { ...askFor(license), licenseId: license.id });
 
-const answered = (license: License): Answered => ({
-  row: withIdentity(
-    {
-      requestType: 'V1_VALIDATE',
-      responseType: 'VALID',
-      licenseId: license.id,
-      licenseKey: license.licenseKey,
-      licenseKeyNormalized: license.licenseKey,
-      productId: product.id,
-    },
-    Date.now(),
-  ),
-  basis: { key: license.licenseKey, id: license.id, revision: 1 },
-});
+/** A queue that has this method instead of its own. */
+const queueThat = (send: () => Promise<never>) => ({ ...env.TEST_RECORDS, send });
+
+async function expectRecorded(license: License, count: number): Promise<void> {
+  await historyOf({ licenseKey: license.licenseKey }, count);
+  expect((await getLicense(license.id)).totalRequests).toBe(count);
+}
 
 describe('a validation', () => {
   it('is answered at once, and its record comes through the queue', async () => {
-    const license = await newLicense();
+    const license = await shop.newLicense();
     const { spy, roundTrips } = spyOnDatabase(env.DB);
     const bindings = { DB: spy, RECORDS: env.TEST_RECORDS };
     const { status, recorded } = await validateWith(bindings, askFor(license));
@@ -60,78 +42,97 @@ describe('a validation', () => {
     await recorded;
     const written = roundTrips.flat().filter(({ sql }) => sql.includes('insert into "requests"'));
     expect(written).toEqual([]);
-    await historyOf({ licenseKey: license.licenseKey }, 1);
-    expect((await getLicense(license.id)).totalRequests).toBe(1);
+    await expectRecorded(license, 1);
   });
 
-  it('is recorded without the queue when that takes nothing', async () => {
-    captureConsole();
-    const license = await newLicense();
-    const RECORDS = { ...env.TEST_RECORDS, send: () => Promise.reject(new Error('No queue')) };
+  it.each([
+    ['rejects', () => Promise.reject(new Error('No queue'))],
+    ['does not respond', () => new Promise<never>(() => undefined)],
+  ])('is recorded without the queue when that %s', async (_, send) => {
+    const lines = captureConsole();
+    const license = await shop.newLicense();
+    const RECORDS = queueThat(send);
     const { status, recorded } = await validateWith({ RECORDS }, askFor(license));
     expect(status).toBe(200);
     await recorded;
-    await historyOf({ licenseKey: license.licenseKey }, 1);
+    await expectRecorded(license, 1);
+    expect(lines).toEqual([expect.stringContaining('The queue did not take records')]);
   });
 
-  it('is recorded without the queue when that does not answer', async () => {
+  it('is recorded once when the queue took its record and the response was lost', async () => {
     captureConsole();
-    const license = await newLicense();
-    const RECORDS = { ...env.TEST_RECORDS, send: () => new Promise<never>(() => undefined) };
-    const { status, recorded } = await validateWith({ RECORDS }, askFor(license));
-    expect(status).toBe(200);
-    await recorded;
-    await historyOf({ licenseKey: license.licenseKey }, 1);
+    const license = await shop.newLicense();
+    const messages: unknown[] = [];
+    const RECORDS: typeof env.TEST_RECORDS = {
+      ...env.TEST_RECORDS,
+      send: (message) => {
+        messages.push(message);
+        return Promise.reject(new Error('Lost'));
+      },
+    };
+    await (await newIsolate({ RECORDS }).validate(askFor(license))).recorded;
+    expect(messages).toHaveLength(1);
+    expect(await deliver(messages)).toEqual([]);
+    await expectRecorded(license, 1);
   });
 });
 
 describe('a message', () => {
-  it('that is late puts nothing into KV: who answered has compared it', async () => {
-    const license = await newLicense();
+  it('that is late puts nothing into KV: the isolate that sent it has compared its snapshots', async () => {
+    const license = await shop.newLicense();
     await updateLicense(license.id, { notes: 'Changed since' });
     await isAllPublished();
     await settleLog();
     const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
-    await deliver([[answered(license)], [answered(license)]], { SNAPSHOTS });
+    await deliver([[newRecord(license)], [newRecord(license)]], { SNAPSHOTS });
     await historyOf({ licenseKey: license.licenseKey }, 2);
     expect(operations).toEqual([]);
   });
 
   it('that comes twice, together or later, counts once', async () => {
-    const license = await newLicense();
-    const message = [answered(license), answered(license)];
-    expect(await deliver([message, message])).toEqual([]);
+    const license = await shop.newLicense();
+    const message = [newRecord(license), newRecord(license)];
+    const consume = newConsumer();
+    expect(await consume([message, message])).toEqual([]);
+    expect(await consume([message])).toEqual([]);
     expect(await deliver([message])).toEqual([]);
-    await historyOf({ licenseKey: license.licenseKey }, 2);
-    expect((await getLicense(license.id)).totalRequests).toBe(2);
+    await expectRecorded(license, 2);
   });
 
-  it('counts once also where its record had to take another id', async () => {
-    const [one, two] = [answered(await newLicense()), answered(await newLicense())];
-    two.row.id = one.row.id;
-    await deliver([[one]]);
-    for (let time = 0; time < 3; time++) await deliver([[two]]);
-    const { licenseKey } = two.row;
-    const [record] = await historyOf({ licenseKey: String(licenseKey) }, 1);
-    expect(record?.id).not.toBe(one.row.id);
-    expect((await getLicense(Number(two.row.licenseId))).totalRequests).toBe(1);
-  });
+  it.each<Fault>(['fails', 'answer is lost'])(
+    'of hours ago whose write %s counts once',
+    async (fault) => {
+      captureConsole();
+      const license = await shop.newLicense();
+      await deliver([[newRecord(license)]]);
+      const message = [newRecord(license, Date.now() - 5 * 3_600_000)];
+      const faults = [fault];
+      const DB = withFaults(env.DB, (sql) =>
+        sql.includes('insert into "requests"') ? (faults.pop() ?? null) : null,
+      );
+      const consume = newConsumer({ DB });
+      expect(await consume([message])).toMatchObject([{ index: 0 }]);
+      expect(await consume([message], 2)).toEqual([]);
+      await expectRecorded(license, 2);
+    },
+  );
 
-  it('comes again when it cannot be written, and does not keep the others up', async () => {
+  it('comes again when it cannot be written, and does not delay the others', async () => {
     const lines = captureConsole();
-    const license = await newLicense();
-    expect(await deliver([{ not: 'records' }, [answered(license)]])).toMatchObject([{ index: 0 }]);
+    const license = await shop.newLicense();
+    expect(await deliver([{ not: 'records' }, [newRecord(license)]])).toMatchObject([{ index: 0 }]);
     await historyOf({ licenseKey: license.licenseKey }, 1);
-    const other = await newLicense();
-    const unwritten = await deliver([[answered(other)]], { DB: unreachable(env.DB) });
+    const other = await shop.newLicense();
+    const unwritten = await deliver([[newRecord(other)]], { DB: unreachable(env.DB) });
     expect(unwritten).toMatchObject([{ index: 0 }]);
     expect((await getLicense(other.id)).totalRequests).toBe(0);
+    expect(lines).toHaveLength(2);
     expect(lines.join()).not.toContain(other.licenseKey);
   });
 
   it('comes again later each time, within an hour', async () => {
     captureConsole();
-    const message = [answered(await newLicense())];
+    const message = [newRecord(await shop.newLicense())];
     const delays = [1, 2, 3, 20].map(async (attempts) => {
       const [redelivery] = await deliver([message], { DB: unreachable(env.DB) }, attempts);
       return redelivery?.delaySeconds;
@@ -143,19 +144,18 @@ describe('a message', () => {
     captureConsole();
     const received = vi.spyOn(worker, 'queue');
     const queues = () => received.mock.calls.map(([{ queue }]) => queue);
-    const license = await newLicense();
+    const license = await shop.newLicense();
     await env.DB.prepare('alter table requests rename to requests_elsewhere').run();
     try {
-      await env.TEST_RECORDS.send([answered(license)]);
+      await env.TEST_RECORDS.send([newRecord(license)]);
       await vi.waitFor(() => expect(queues()).toEqual(['records']), { timeout: 5_000 });
       await received.mock.results[0]?.value;
     } finally {
       await env.DB.prepare('alter table requests_elsewhere rename to requests').run();
     }
     expect((await getLicense(license.id)).totalRequests).toBe(0);
-    // Whoever takes messages from there again, the Worker for one, can write them.
+    // A consumer of the dead letters, the Worker for one, can write them.
     await vi.waitFor(() => expect(queues()).toEqual(['records', 'dead']), { timeout: 5_000 });
-    await historyOf({ licenseKey: license.licenseKey }, 1);
-    expect((await getLicense(license.id)).totalRequests).toBe(1);
+    await expectRecorded(license, 1);
   });
 });

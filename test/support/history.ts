@@ -1,0 +1,132 @@
+import { createScheduledController } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { expect, vi } from 'vitest';
+import * as z from 'zod';
+import { type CallerFields, type HistoryRecord, newRecord } from '../../src/history/record';
+import { request } from '../../src/history/schema';
+import worker from '../../src/index';
+import type { Bindings } from '../../src/isolate';
+import { call, type HistoryRecord as WireRecord } from './client';
+import { deliver } from './queue';
+
+/** Records of the history by the hundred, written as the queue delivers them, at any time. */
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
+export type RecordFields = Partial<Omit<HistoryRecord, 'caller' | 'id' | 'nonce'>> &
+  Partial<CallerFields>;
+
+/** A valid request, but for the fields that are given. */
+export function recordAt(requestedAt: number, fields: RecordFields = {}): HistoryRecord {
+  const { type, outcome, licenseId, licenseKeyNormalized, details, ...caller } = fields;
+  const { licenseKey = null } = caller;
+  return newRecord(
+    {
+      type: type ?? 'V1_VALIDATE',
+      outcome: outcome ?? 'VALID',
+      licenseId: 'licenseId' in fields ? licenseId : null,
+      licenseKeyNormalized: licenseKeyNormalized ?? licenseKey?.toUpperCase() ?? null,
+      caller: {
+        productId: null,
+        productVersion: null,
+        ip: null,
+        hwid: null,
+        macAddress: null,
+        operatingSystem: null,
+        operatingSystemVersion: null,
+        operatingSystemArchitecture: null,
+        javaVersion: null,
+        ...caller,
+        licenseKey,
+      },
+      details: details ?? {},
+    },
+    requestedAt,
+  );
+}
+
+/** A record as the interface shows it [2.4]. */
+export const wireOf = (
+  { id, type, outcome, caller, details }: HistoryRecord,
+  licenseId: number | null,
+): WireRecord => ({
+  id,
+  licenseId,
+  ...caller,
+  requestDate: new Date(Math.floor(id / 4096) + Date.UTC(2025, 0, 1))
+    .toISOString()
+    .replace('Z', '+00:00'),
+  requestType: type,
+  responseType: outcome,
+  blockReason: details.blockReason ?? null,
+  notes: null,
+  remarks: details.remarks ?? null,
+  valid: outcome === 'VALID',
+  successful: outcome !== 'ERROR',
+  rateLimited: outcome === 'RATE_LIMITED',
+  blocked: outcome === 'IP_BLACKLISTED' || outcome === 'HWID_BLACKLISTED',
+  spam: details.spam ?? false,
+});
+
+/** Sets the wall clock, until `vi.useRealTimers()`. */
+export const setNow = (now: number): void => {
+  vi.useFakeTimers({ toFake: ['Date'], now });
+};
+
+/** Writes records by an isolate of its own; all of them are taken. */
+export async function write(...records: readonly HistoryRecord[]): Promise<void> {
+  expect(await deliver([records])).toEqual([]);
+}
+
+/** Runs the scheduled handler. */
+export const runScheduled = (now: number, bindings: Partial<Bindings> = {}) =>
+  worker.scheduled(createScheduledController({ scheduledTime: now }), { ...env, ...bindings });
+
+/** Runs the scheduled handler until it leaves the history as it is. */
+export async function runToTheEnd(now: number, bindings: Partial<Bindings> = {}): Promise<void> {
+  for (let before = '', after = await progress(); after !== before; after = await progress()) {
+    before = after;
+    await runScheduled(now, bindings);
+  }
+}
+
+/** What the scheduled handler changes. */
+async function progress(): Promise<string> {
+  const { results } = await env.DB.prepare(
+    `select (select json_group_array(value) from counters) counters,
+       (select count(*) from buckets) buckets, (select sum(folded_bucket) from callers) folded`,
+  ).all();
+  return JSON.stringify(results);
+}
+
+/** Removes all records, and what was counted of them. */
+export async function emptyHistory(): Promise<void> {
+  const tables = ['requests', 'buckets', 'callers', 'rollups'];
+  await env.DB.batch([
+    ...tables.map((table) => env.DB.prepare(`delete from ${table}`)),
+    env.DB.prepare(`update counters set value = 0 where name <> 'blacklist_revision'`),
+    env.DB.prepare('update licenses set past_requests = 0'),
+  ]);
+}
+
+export type Filter = Record<string, string>;
+
+/** The records that a filter finds: all pages of the list, each linked to the next. */
+export async function readPages(filter: Filter, limit: number): Promise<WireRecord[]> {
+  const records: WireRecord[] = [];
+  const query = new URLSearchParams({ ...filter, limit: String(limit) });
+  let path: string | undefined = `/api/v2/requests?${query}`;
+  while (path !== undefined) {
+    const answer = await call('GET', path);
+    expect(answer.status, answer.text).toBe(200);
+    const page = z.array(request).parse(answer.json);
+    // A page without a record that is linked to another would have no end.
+    expect(page.length === 0 && answer.headers.has('Link'), path).toBe(false);
+    records.push(...page);
+    const [, link] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('Link') ?? '') ?? [];
+    path = link && new URL(link).href.slice(new URL(link).origin.length);
+  }
+  return records;
+}
