@@ -64,6 +64,7 @@ export default defineConfig({
                   'ipaddr.js',
                   '@cfworker/json-schema',
                   '@hono/zod-validator',
+                  'hono/cors',
                   'hono/route',
                   'hono/http-exception',
                   'hono/utils/url',

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { app } from '../../src/app';
 import type { ApiIntent } from '../../src/enums';
+import { newIsolate } from '../support/app';
 import {
   call,
   createLicense,
@@ -14,6 +15,7 @@ import {
   requestTo,
   validate,
 } from '../support/client';
+import { isAllPublished } from '../support/published';
 import { idsOf, read, readList, tokens, withoutChange } from '../support/resources';
 
 const ROOT_TOKEN = env.ROOT_TOKEN;
@@ -278,14 +280,23 @@ describe('lastUsedAt', () => {
     expect((await getToken(id)).updatedAt).toBe(updatedAt);
   });
 
-  it('is not written for a request that is refused', async () => {
-    const { id, token } = await createToken(['ALL_READ'], { expiresAt: '2001-01-01' });
-    const writes = vi.spyOn(env.DB, 'prepare');
-    expect((await ping(token)).status).toBe(401);
-    const written = writes.mock.calls.filter(([sql]) => /^update "tokens"/i.test(sql));
-    writes.mockRestore();
-    expect(written).toEqual([]);
-    expect((await getToken(id)).lastUsedAt).toBeNull();
+  it.each([
+    ['expired', 'ping'],
+    ['expired', 'validate'],
+    ['revoked', 'ping'],
+    ['revoked', 'validate'],
+  ])('is not written for a token that is %s and sent to %s', async (state, endpoint) => {
+    const expiresAt = state === 'expired' ? '2001-01-01' : null;
+    const { id, token } = await createToken(['ALL_READ_WRITE'], { expiresAt });
+    if (state === 'revoked') await call('DELETE', `${tokens.path}/${id}`);
+    await isAllPublished();
+    const isolate = newIsolate();
+    const method = endpoint === 'ping' ? 'GET' : 'POST';
+    // To the end of all that the request does.
+    const answer = await isolate.call(method, `/api/v2/${endpoint}`, { token });
+    expectError(answer, 401, UNAUTHORISED);
+    const row = env.DB.prepare('select last_used_at from tokens where id = ?').bind(id);
+    expect(await row.first('last_used_at')).toBeNull();
   });
 });
 

@@ -29,7 +29,7 @@ export interface Answer {
 }
 
 export interface CallOptions {
-  /** An object is sent as JSON, a string as it is. */
+  /** An object is sent as JSON, a string or a stream as it is. */
   body?: unknown;
   /** The root token unless given; null sends none. */
   token?: string | null;
@@ -44,6 +44,9 @@ function parse(text: string): unknown {
   }
 }
 
+const isAsSent = (body: unknown): body is string | ReadableStream =>
+  typeof body === 'string' || body instanceof ReadableStream;
+
 /** A request to any path of the service. Redirects are not followed. */
 export const requestTo = (
   method: string,
@@ -54,7 +57,7 @@ export const requestTo = (
     method,
     redirect: 'manual',
     headers: { ...(token !== null && { TOKEN: token }), ...headers },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(body !== undefined && { body: isAsSent(body) ? body : JSON.stringify(body) }),
   });
 
 /** An answer, read to its end, and held against the OpenAPI document. */

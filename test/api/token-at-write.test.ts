@@ -1,0 +1,257 @@
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { routes } from '../../src/app';
+import { newIsolate, settled } from '../support/app';
+import { type Answer, call, createToken, expectError, type Token } from '../support/client';
+import { interceptDatabase } from '../support/d1-intercept';
+import { ENDPOINTS } from '../support/endpoints';
+import {
+  blacklists,
+  type CreatableResource,
+  customers,
+  type Fields,
+  licenses,
+  products,
+  type Resource,
+  tokens,
+} from '../support/resources';
+
+/**
+ * A token counts as it is when a change is written (3.2), however long ago the headers were accepted, and
+ * a body has ten seconds. Over every route that writes.
+ */
+
+afterEach(async () => {
+  await settled();
+  vi.useRealTimers();
+});
+
+interface Write {
+  path: string;
+  body?: Fields;
+}
+
+const create = (resource: CreatableResource) => async (): Promise<Write> => ({
+  path: resource.path,
+  body: await resource.fullBody(),
+});
+const pathOfNew = async (resource: Resource): Promise<string> =>
+  `${resource.path}/${(await resource.create()).id}`;
+const update = (resource: Resource) => async (): Promise<Write> => ({
+  path: await pathOfNew(resource),
+  body: resource.changes(),
+});
+const remove = (resource: Resource) => async (): Promise<Write> => ({
+  path: await pathOfNew(resource),
+});
+
+const CASES: Readonly<Record<string, () => Promise<Write>>> = {
+  'POST /api/v2/products': create(products),
+  'PUT /api/v2/products/:id': update(products),
+  'DELETE /api/v2/products/:id': remove(products),
+  'POST /api/v2/licenses': create(licenses),
+  'PUT /api/v2/licenses/:id': update(licenses),
+  'DELETE /api/v2/licenses/:id': remove(licenses),
+  'POST /api/v2/blacklists': create(blacklists),
+  'PUT /api/v2/blacklists/:id': update(blacklists),
+  'DELETE /api/v2/blacklists/:id': remove(blacklists),
+  'PUT /api/v2/customers/:id': update(customers),
+  'POST /api/v2/tokens': create(tokens),
+  'PUT /api/v2/tokens/:id': update(tokens),
+  'DELETE /api/v2/tokens/:id': remove(tokens),
+  'POST /api/v2/import': async () => {
+    const { createdDate, ...product } = await products.create();
+    const id = product.id + 1_000_000;
+    return { path: '/api/v2/import', body: { kind: 'products', items: [{ ...product, id }] } };
+  },
+};
+const ALL = Object.entries(CASES).map(([route, prepare]) => ({ route, prepare }));
+const WITH_BODY = ALL.filter(({ route }) => !route.startsWith('DELETE'));
+
+it('every route of management that writes is tried', () => {
+  const writing = routes
+    .filter(
+      ({ method, path }) => /^(POST|PUT|PATCH|DELETE)$/.test(method) && path.startsWith('/api/v2'),
+    )
+    .map(({ method, path }) => `${method} ${path}`)
+    // A validation is no management: programs may be slow.
+    .filter((route) => route !== 'POST /api/v2/validate');
+  expect(new Set(writing)).toEqual(new Set(Object.keys(CASES)));
+});
+
+const UNAUTHORIZED = 'Token is missing, unknown, expired or revoked';
+
+/** Changes of a token after which it may not do what it was sent for. */
+const CHANGES = [
+  {
+    change: 'is revoked',
+    apply: ({ id }: Token) => call('DELETE', `${tokens.path}/${id}`),
+    status: 401,
+    message: UNAUTHORIZED,
+  },
+  {
+    change: 'expires',
+    apply: ({ id }: Token) =>
+      call('PUT', `${tokens.path}/${id}`, { body: { expiresAt: '2020-01-01' } }),
+    status: 401,
+    message: UNAUTHORIZED,
+  },
+  {
+    change: 'loses its intents',
+    apply: ({ id }: Token) =>
+      call('PUT', `${tokens.path}/${id}`, { body: { intents: ['LICENSE_VALIDATE'] } }),
+    status: 403,
+    message: 'Token lacks a required intent',
+  },
+  {
+    change: 'is deleted from the database',
+    apply: ({ id }: Token) => env.DB.prepare('delete from tokens where id = ?').bind(id).run(),
+    status: 401,
+    message: UNAUTHORIZED,
+  },
+];
+
+const TABLES = {
+  products: '*',
+  licenses: '*',
+  bindings: '*',
+  customers: '*',
+  blacklists: '*',
+  // Publishing, and the last use of a token, are written after the response.
+  tokens: 'id, name, intents, expires_at, revoked_at, revision',
+  changes: 'seq, subject, revision',
+  counters: '*',
+  deleted_ids: '*',
+};
+
+/** All that a change could write. */
+const readTables = () =>
+  env.DB.batch(
+    Object.entries(TABLES).map(([table, columns]) =>
+      env.DB.prepare(`select ${columns} from ${table} order by 1, 2`),
+    ),
+  ).then((results) => results.map(({ results: rows }) => rows));
+
+/** A body that is held back until it is released. */
+function heldBody(body: Fields): {
+  stream: ReadableStream;
+  asked: Promise<void>;
+  release: () => void;
+} {
+  const asked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        asked.resolve();
+        await released.promise;
+        controller.enqueue(new TextEncoder().encode(JSON.stringify(body)));
+        controller.close();
+      },
+    },
+    // Nothing is asked for before somebody reads.
+    { highWaterMark: 0 },
+  );
+  return { stream, asked: asked.promise, release: released.resolve };
+}
+
+describe.each(WITH_BODY)('$route whose body is held back', ({ route, prepare }) => {
+  const method = route.split(' ', 1).join();
+  const accepted = ENDPOINTS[route];
+
+  it('is carried out while its token is live', async () => {
+    const { path, body = {} } = await prepare();
+    const { token } = await createToken(['ALL_READ_WRITE']);
+    const { stream, asked, release } = heldBody(body);
+    const answer = newIsolate().call(method, path, { token, body: stream });
+    await asked;
+    release();
+    expect([200, 201]).toContain((await answer).status);
+  });
+
+  it.each(CHANGES)('writes nothing when its token $change', async ({ apply, status, message }) => {
+    const { path, body = {} } = await prepare();
+    const token = await createToken(['ALL_READ_WRITE']);
+    const { stream, asked, release } = heldBody(body);
+    const answer = newIsolate().call(method, path, { token: token.token, body: stream });
+    // From here on the headers are accepted.
+    await asked;
+    await apply(token);
+    const before = await readTables();
+    release();
+    expectError(await answer, status, message, accepted);
+    expect(await readTables()).toEqual(before);
+  });
+});
+
+const isWrite = (statements: readonly { sql: string }[]): boolean =>
+  statements.some(({ sql }) => /^(insert|update|delete) /.test(sql));
+
+describe.each(ALL)('$route', ({ route, prepare }) => {
+  const method = route.split(' ', 1).join();
+
+  it.each(CHANGES)(
+    'writes nothing when its token $change just before the write',
+    async ({ apply, status, message }) => {
+      const { path, body } = await prepare();
+      const token = await createToken(['ALL_READ_WRITE']);
+      let before: unknown;
+      // The write is the first batch.
+      const DB = interceptDatabase(env.DB, async (statements, send) => {
+        if (statements.length > 1 && before === undefined && isWrite(statements)) {
+          await apply(token);
+          before = await readTables();
+        }
+        return send();
+      });
+      const answer = await newIsolate({ DB }).call(method, path, { token: token.token, body });
+      expect(before).toBeDefined();
+      expectError(answer, status, message, ENDPOINTS[route]);
+      expect(await readTables()).toEqual(before);
+    },
+  );
+});
+
+describe.each(
+  WITH_BODY.flatMap((one) => [
+    { ...one, announced: 'with its length announced' },
+    { ...one, announced: 'of unknown length' },
+  ]),
+)('$route $announced', ({ route, prepare, announced }) => {
+  const method = route.split(' ', 1).join();
+
+  /** Sends a request whose body is held back, and lets some time pass. */
+  async function sendLate(heldMs: number) {
+    const { path, body = {} } = await prepare();
+    const { stream, asked, release } = heldBody(body);
+    const length = { 'Content-Length': String(JSON.stringify(body).length) };
+    const headers = announced === 'of unknown length' ? {} : length;
+    const before = await readTables();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const answers: Answer[] = [];
+    const sending = newIsolate()
+      .send(method, path, { body: stream, headers })
+      .then((answer) => answers.push(answer));
+    await asked;
+    await vi.advanceTimersByTimeAsync(heldMs);
+    vi.useRealTimers();
+    return { before, answers, sending, release };
+  }
+
+  it('gets 408 when its body does not arrive within 10 seconds, and writes nothing', async () => {
+    const { before, answers } = await sendLate(10_000);
+    await vi.waitFor(() => expect(answers).toHaveLength(1));
+    for (const answer of answers) {
+      expectError(answer, 408, 'Body must arrive within 10 seconds', ENDPOINTS[route]);
+    }
+    expect(await readTables()).toEqual(before);
+  });
+
+  it('is carried out when its body arrives after 9.9 seconds', async () => {
+    const { answers, sending, release } = await sendLate(9_900);
+    expect(answers).toEqual([]);
+    release();
+    await sending;
+    expect([200, 201]).toContain(answers[0]?.status);
+  });
+});
