@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type BlacklistEntry, indexBlacklist } from '../../src/blacklists/blacklist';
+import {
+  type Blacklist,
+  type BlacklistEntry,
+  blacklistOf,
+  decodeBlacklist,
+  encodeBlacklist,
+} from '../../src/blacklists/blacklist';
 import { networksHolding } from '../support/networks';
 
-/** The index of the blacklist against a search that looks at every entry. */
+/** The blacklist against a search that looks at every entry. */
 
 /** Neighbours, so that ranges of every length hold one and not the other. */
 const ADDRESSES = [
@@ -35,7 +41,8 @@ const entryOf = (
     licenseDataType: fc.constant(licenseDataType),
     data,
     productId: fc.option(productId),
-    reason: fc.string(),
+    // Few, so that entries share one.
+    reason: fc.oneof(fc.constantFrom('', 'Charged back'), fc.string()),
   });
 const range = address.chain((ip) => fc.constantFrom(...networksHolding(ip)));
 // An address alone is one of 33 or 129 ranges: more often, so that it is met beside them.
@@ -46,23 +53,33 @@ const entries = fc.array(fc.oneof(ipEntry, hwidEntry), { maxLength: 12 });
 const isFor = (entry: BlacklistEntry, productId: number): boolean =>
   entry.productId === null || entry.productId === productId;
 
-describe('indexBlacklist', () => {
+const FORMAT = 2;
+
+/** The blacklist as it is made from D1, and as it comes back from KV. */
+const fromBothPlaces = (listed: readonly BlacklistEntry[]): Blacklist[] => {
+  const made = blacklistOf(1, listed);
+  const decoded = decodeBlacklist(FORMAT, encodeBlacklist(FORMAT, made));
+  if (!decoded) throw new Error('The blacklist was not decoded');
+  return [made, decoded];
+};
+
+describe('the blacklist', () => {
   it('finds an address if and only if an entry for the product holds it, by the narrowest one', () => {
     let found = 0;
     fc.assert(
       fc.property(entries, address, productId, (listed, asked, product) => {
         const networks = networksHolding(asked);
-        const [narrowest] = listed
+        const holding = listed
           .filter(({ licenseDataType }) => licenseDataType === 'IP')
           .filter((listing) => isFor(listing, product) && networks.includes(listing.data))
           .sort((one, other) => networks.indexOf(one.data) - networks.indexOf(other.data));
-        const entry = indexBlacklist(1, listed).findAddress(asked, product);
-        expect(entry?.data).toBe(narrowest?.data);
-        if (!entry) return;
-        expect(listed).toContain(entry);
-        expect(isFor(entry, product)).toBe(true);
-        expect(entry.licenseDataType).toBe('IP');
-        found++;
+        const narrowest = holding.filter(({ data }) => data === holding[0]?.data);
+        for (const blacklist of fromBothPlaces(listed)) {
+          const reason = blacklist.findAddress(asked, product);
+          if (narrowest.length === 0) expect(reason).toBeUndefined();
+          else expect(narrowest.map((listing) => listing.reason)).toContain(reason);
+        }
+        if (narrowest.length > 0) found++;
       }),
       { numRuns: 500 },
     );
@@ -72,32 +89,64 @@ describe('indexBlacklist', () => {
   it('finds a hardware ID if and only if an entry for the product names it, letter for letter', () => {
     fc.assert(
       fc.property(entries, hwid, productId, (listed, asked, product) => {
-        const isListed = listed.some(
+        const naming = listed.filter(
           (listing) =>
             listing.licenseDataType === 'HWID' && listing.data === asked && isFor(listing, product),
         );
-        const entry = indexBlacklist(1, listed).findHwid(asked, product);
-        expect(entry !== undefined).toBe(isListed);
-        if (!entry) return;
-        expect(listed).toContain(entry);
-        expect(entry).toMatchObject({ licenseDataType: 'HWID', data: asked });
-        expect(isFor(entry, product)).toBe(true);
-        expect(indexBlacklist(1, listed).findHwid(asked.toUpperCase(), product)).toBe(
-          asked === asked.toUpperCase() ? entry : undefined,
-        );
+        for (const blacklist of fromBothPlaces(listed)) {
+          const reason = blacklist.findHwid(asked, product);
+          if (naming.length === 0) expect(reason).toBeUndefined();
+          else expect(naming.map((listing) => listing.reason)).toContain(reason);
+          const inUpperCase = blacklist.findHwid(asked.toUpperCase(), product);
+          expect(inUpperCase).toBe(asked === asked.toUpperCase() ? reason : undefined);
+        }
       }),
       { numRuns: 500 },
     );
   });
 
-  it('finds nothing in an empty list, nor for what is no address', () => {
-    expect(indexBlacklist(1, []).findAddress('10.0.0.1', 602)).toBeUndefined();
+  it('finds nothing in an empty list, nor for text that is no address', () => {
+    expect(blacklistOf(1, []).findAddress('10.0.0.1', 602)).toBeUndefined();
+    expect(blacklistOf(1, []).findHwid('hw-1', 602)).toBeUndefined();
     const everything = ['0.0.0.0/0', '::/0'].map(
-      (data): BlacklistEntry => ({ licenseDataType: 'IP', data, productId: null, reason: '' }),
+      (data): BlacklistEntry => ({ licenseDataType: 'IP', data, productId: null, reason: data }),
     );
-    const blacklist = indexBlacklist(1, everything);
-    expect(blacklist.findAddress('10.0.0.1', 602)).toBe(everything[0]);
-    expect(blacklist.findAddress('::1', 602)).toBe(everything[1]);
+    const blacklist = blacklistOf(1, everything);
+    expect(blacklist.findAddress('10.0.0.1', 602)).toBe('0.0.0.0/0');
+    expect(blacklist.findAddress('::1', 602)).toBe('::/0');
     expect(blacklist.findAddress('localhost', 602)).toBeUndefined();
+  });
+
+  const good = {
+    format: FORMAT,
+    revision: 1,
+    reasons: ['Charged back'],
+    hwids: { keys: ['hw-1'], productIds: [0], reasons: [0] },
+    addresses: { keys: [], productIds: [], reasons: [] },
+    networks: { keys: [], productIds: [], reasons: [] },
+  };
+
+  it('is read from a value of KV', () => {
+    const blacklist = decodeBlacklist(FORMAT, JSON.stringify(good));
+    expect(blacklist?.revision).toBe(1);
+    expect(blacklist?.findHwid('hw-1', 602)).toBe('Charged back');
+  });
+
+  it.each([
+    ['of another format', { ...good, format: FORMAT + 1 }],
+    ['without a revision', { ...good, revision: undefined }],
+    ['without reasons', { ...good, reasons: undefined }],
+    ['without a table', { ...good, networks: undefined }],
+    ['with a short column', { ...good, hwids: { ...good.hwids, productIds: [] } }],
+    ['with text for a number', { ...good, hwids: { ...good.hwids, reasons: ['0'] } }],
+    ['with a number for text', { ...good, hwids: { ...good.hwids, keys: [1] } }],
+    ['that is null', null],
+    ['that is a list', []],
+  ])('is not read from a value %s', (_, value) => {
+    expect(decodeBlacklist(FORMAT, JSON.stringify(value))).toBeNull();
+  });
+
+  it('is not read from a value that is no JSON', () => {
+    expect(decodeBlacklist(FORMAT, '{"format":2,')).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type BlacklistEntry, indexBlacklist } from '../../src/blacklists/blacklist';
+import { type BlacklistEntry, blacklistOf } from '../../src/blacklists/blacklist';
 import type { LicenseSnapshot } from '../../src/licenses/snapshot';
 import { statusAt } from '../../src/licenses/status';
 import { decide, type Facts, type Outcome } from '../../src/validation/decide';
@@ -41,7 +41,8 @@ const LOGGED = {
 };
 
 const request: fc.Arbitrary<ValidationRequest> = fc.record({
-  licenseKey: fc.constant('KEY'),
+  licenseKey: fc.constant('key'),
+  key: fc.constant('KEY'),
   productId,
   ip: fc.option(address, { freq: 8 }),
   hwid: fc.option(hwid, { freq: 8 }),
@@ -80,7 +81,7 @@ const facts: fc.Arbitrary<Known> = fc.record({
 
 const factsOf = (known: Known): Facts => ({
   ...known,
-  blacklist: indexBlacklist(1, known.blacklist),
+  blacklist: blacklistOf(1, known.blacklist),
 });
 
 const decideOn = (known: Known, asked: ValidationRequest, now: number): Outcome =>
@@ -328,7 +329,14 @@ describe('decide', () => {
           value === null || max === -1 || set.has(value) || set.size < max;
 
         for (const { ip, hwid: id } of visits) {
-          const asked = { licenseKey: 'KEY', productId: 602, ip, hwid: id, logged: LOGGED };
+          const asked = {
+            licenseKey: 'key',
+            key: 'KEY',
+            productId: 602,
+            ip,
+            hwid: id,
+            logged: LOGGED,
+          };
           const known = {
             license: held,
             blacklist: [],
