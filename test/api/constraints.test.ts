@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-/** What a wrong program could store, the tables refuse. */
+/** The tables reject what a faulty program could store. */
 
 type Row = Record<string, string | number | null>;
 
@@ -22,8 +22,9 @@ const LICENSE: Row = {
   max_hwids: 5,
   created_at: 0,
   updated_at: 0,
+  revision: 1,
 };
-const BINDING: Row = { license_id: 1, kind: 'IP', value: '192.0.2.1' };
+const BINDING: Row = { license_id: 1, type: 'IP', value: '192.0.2.1', position: 1 };
 const BLACKLIST: Row = {
   license_data_type: 'IP',
   data: '192.0.2.1',
@@ -32,12 +33,28 @@ const BLACKLIST: Row = {
   updated_at: 0,
 };
 const CUSTOMER: Row = { email_normalized: 'ada@shop.test', chat_id: '1', created_at: 0 };
-const REQUEST: Row = {
-  id: 1,
-  nonce: 'a',
-  request_type: 'V1_VALIDATE',
-  response_type: 'VALID',
+const CALLER: Row = {
+  license_key_normalized: 'AAAA',
+  fingerprint: 'a',
+  license_id: 1,
+  license_key: 'aaaa',
+  first_seen_at: 0,
+  last_seen_at: 0,
+  folded_bucket: 0,
 };
+const REQUEST: Row = {
+  bucket: 1,
+  product_id: 1,
+  caller_id: 1,
+  id: 1,
+  nonce: 1,
+  type: 1,
+  outcome: 1,
+};
+const ROLLUP: Row = { bucket: 1, product_id: 1, outcome: 1, requests: 1 };
+const CHANGE: Row = { seq: 1_000, subject: 'license:AAAA', revision: 1, changed_at: 0 };
+const COUNTER: Row = { name: 'counter', value: 1 };
+const DELETED_ID: Row = { type: 'products', id: 1, created_at: 0 };
 const TOKEN: Row = {
   name: 'Dashboard',
   token_hash: 'a',
@@ -64,8 +81,14 @@ beforeAll(async () => {
   await insert('bindings', BINDING);
   await insert('blacklists', BLACKLIST);
   await insert('blacklists', { ...BLACKLIST, product_id: 1 });
-  await insert('requests', REQUEST);
   await insert('tokens', TOKEN);
+  await insert('callers', CALLER);
+  await insert('buckets', { bucket: 1 });
+  await insert('requests', REQUEST);
+  await insert('rollups', ROLLUP);
+  await insert('changes', CHANGE);
+  await insert('counters', COUNTER);
+  await insert('deleted_ids', DELETED_ID);
 });
 
 const UNIQUE = 'UNIQUE constraint failed';
@@ -86,7 +109,12 @@ const REFUSED: { name: string; table: string; row: Row; error: string }[] = [
   { name: 'no limit', table: 'products', row: { default_max_hwids: null }, error: NOT_NULL },
   { name: 'no name', table: 'products', row: { name: null }, error: NOT_NULL },
 
-  { name: 'a key twice', table: 'licenses', row: { license_key_normalized: 'AAAA' }, error: UNIQUE },
+  {
+    name: 'a key twice',
+    table: 'licenses',
+    row: { license_key_normalized: 'AAAA' },
+    error: UNIQUE,
+  },
   { name: 'no product', table: 'licenses', row: { product_id: null }, error: NOT_NULL },
   { name: 'an unknown product', table: 'licenses', row: { product_id: 9 }, error: FOREIGN },
   { name: 'an unknown customer', table: 'licenses', row: { customer_id: 9 }, error: FOREIGN },
@@ -108,30 +136,24 @@ const REFUSED: { name: string; table: string; row: Row; error: string }[] = [
   { name: 'PERMANENT with expiry', table: 'licenses', row: { expires_at: 1 }, error: CHECK },
   { name: 'a limit below -1', table: 'licenses', row: { max_ips: -2 }, error: CHECK },
   { name: 'a limit below -1', table: 'licenses', row: { max_hwids: -2 }, error: CHECK },
-  { name: 'a negative total', table: 'licenses', row: { total_requests: -1 }, error: CHECK },
-
-  {
-    name: 'a negative total',
-    table: 'license_totals',
-    row: { license_id: 1, requests: -1 },
-    error: CHECK,
-  },
-  {
-    name: 'an unknown license',
-    table: 'license_totals',
-    row: { license_id: 9, requests: 1 },
-    error: FOREIGN,
-  },
+  { name: 'a negative total', table: 'licenses', row: { past_requests: -1 }, error: CHECK },
+  { name: 'no revision', table: 'licenses', row: { revision: null }, error: NOT_NULL },
 
   { name: 'a value twice', table: 'bindings', row: {}, error: UNIQUE },
   { name: 'an unknown license', table: 'bindings', row: { license_id: 9 }, error: FOREIGN },
   { name: 'no license', table: 'bindings', row: { license_id: null }, error: NOT_NULL },
-  { name: 'an unknown kind', table: 'bindings', row: { kind: 'MAC' }, error: CHECK },
+  {
+    name: 'no position',
+    table: 'bindings',
+    row: { type: 'HWID', position: null },
+    error: NOT_NULL,
+  },
+  { name: 'an unknown type', table: 'bindings', row: { type: 'MAC' }, error: CHECK },
 
   { name: 'an entry for all products twice', table: 'blacklists', row: {}, error: UNIQUE },
   { name: 'an entry for one twice', table: 'blacklists', row: { product_id: 1 }, error: UNIQUE },
   {
-    name: 'an unknown kind',
+    name: 'an unknown type',
     table: 'blacklists',
     row: { license_data_type: 'MAC' },
     error: CHECK,
@@ -145,8 +167,23 @@ const REFUSED: { name: string; table: string; row: Row; error: string }[] = [
 
   { name: 'an e-mail twice', table: 'customers', row: { chat_id: null }, error: UNIQUE },
 
-  { name: 'an id twice', table: 'requests', row: {}, error: UNIQUE },
-  { name: 'an unknown type', table: 'requests', row: { id: 2, request_type: 'V3' }, error: CHECK },
+  { name: 'a caller twice', table: 'callers', row: {}, error: UNIQUE },
+  {
+    name: 'no license',
+    table: 'callers',
+    row: { fingerprint: 'b', license_id: null },
+    error: NOT_NULL,
+  },
+  { name: 'a bucket twice', table: 'buckets', row: {}, error: UNIQUE },
+  { name: 'a record twice', table: 'requests', row: { outcome: 2 }, error: UNIQUE },
+  // A record of a caller that is gone must fail its batch.
+  { name: 'no caller', table: 'requests', row: { caller_id: null }, error: NOT_NULL },
+  { name: 'an hour twice', table: 'rollups', row: { requests: 2 }, error: UNIQUE },
+
+  { name: 'a place twice', table: 'changes', row: {}, error: UNIQUE },
+  { name: 'no revision', table: 'changes', row: { seq: 1_001, revision: null }, error: NOT_NULL },
+  { name: 'a name twice', table: 'counters', row: {}, error: UNIQUE },
+  { name: 'an id twice', table: 'deleted_ids', row: {}, error: UNIQUE },
 
   { name: 'a hash twice', table: 'tokens', row: {}, error: UNIQUE },
   {
@@ -163,11 +200,19 @@ const STORABLE: Record<string, Row> = {
   bindings: BINDING,
   blacklists: BLACKLIST,
   customers: CUSTOMER,
-  requests: REQUEST,
   tokens: TOKEN,
+  callers: CALLER,
+  buckets: { bucket: 1 },
+  requests: REQUEST,
+  rollups: ROLLUP,
+  changes: CHANGE,
+  counters: COUNTER,
+  deleted_ids: DELETED_ID,
 };
+/** The tables whose ids the interface hands out. */
+const WITH_IDS = ['products', 'licenses', 'blacklists', 'customers', 'tokens'];
 
-describe('the tables refuse', () => {
+describe('the tables reject', () => {
   it.each(REFUSED)('$table: $name', async ({ table, row, error }) => {
     const before = await count(table);
     await expect(insert(table, { ...STORABLE[table], ...row })).rejects.toThrow(error);
@@ -203,7 +248,7 @@ describe('the tables take', () => {
 
   it('one value for two licenses, and as an address and a hardware ID', async () => {
     await insert('bindings', { ...BINDING, license_id: 2 });
-    await insert('bindings', { ...BINDING, kind: 'HWID' });
+    await insert('bindings', { ...BINDING, type: 'HWID' });
   });
 
   it('customers without e-mail and accounts', async () => {
@@ -212,15 +257,22 @@ describe('the tables take', () => {
   });
 
   it('history of what is gone', async () => {
-    await insert('requests', { ...REQUEST, id: 3, license_id: 99, product_id: 99 });
+    await insert('callers', { ...CALLER, fingerprint: 'c', license_id: 99, product_id: 99 });
+    await insert('requests', { ...REQUEST, product_id: 99, caller_id: 99 });
   });
+
+  it.each(['product_id', 'caller_id', 'nonce'])(
+    'records that differ in %s alone',
+    async (column) => {
+      await insert('requests', { ...REQUEST, [column]: 77 });
+    },
+  );
 });
 
 it('never gives an id again', async () => {
-  for (const [table, row] of Object.entries(STORABLE)) {
-    if (table === 'bindings' || table === 'requests') continue;
+  for (const table of WITH_IDS) {
     const fresh = {
-      ...row,
+      ...STORABLE[table],
       ...(table === 'licenses' && { license_key_normalized: 'CCCC' }),
       ...(table === 'blacklists' && { data: '192.0.2.77' }),
       ...(table === 'customers' && { email_normalized: 'eve@shop.test', chat_id: '77' }),

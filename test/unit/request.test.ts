@@ -29,6 +29,9 @@ describe('parseRequest', () => {
           expect(text).not.toContain('\0');
         }
         expect(read.hwid?.length ?? 0).toBeLessThanOrEqual(512);
+        expect(read.key).toBe(
+          read.licenseKey === null ? null : normalizeLicenseKey(read.licenseKey),
+        );
         if (parsed.ok) expect(Number.isSafeInteger(parsed.request.productId)).toBe(true);
         else expect(parsed.message).toMatch(/^(Body|licenseKey|productId|hwid) (is|must be) /);
       }),
@@ -66,9 +69,9 @@ describe('normalizeLicenseKey', () => {
         fc.string({ unit: 'binary' }),
         fc.constantFrom('', ' ', '\r\n', '\uFEFF'),
         (key, blank) => {
-          const folded = normalizeLicenseKey(key);
-          expect(normalizeLicenseKey(`${blank}${key}${blank}`)).toBe(folded);
-          expect(normalizeLicenseKey(folded)).toBe(folded);
+          const normalized = normalizeLicenseKey(key);
+          expect(normalizeLicenseKey(`${blank}${key}${blank}`)).toBe(normalized);
+          expect(normalizeLicenseKey(normalized)).toBe(normalized);
         },
       ),
     );
