@@ -1,0 +1,447 @@
+import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { RESPONSE_TYPE_CODES, type ResponseType } from '../../src/enums';
+import type { HistoryRecord } from '../../src/history/record';
+import { call, createProduct, getLicense, type License } from '../support/client';
+import { captureConsole } from '../support/console';
+import { type RoundTrips, spyOnDatabase } from '../support/d1-spy';
+import { type Fault, withFaults } from '../support/faults';
+import {
+  DAY_MS,
+  emptyHistory,
+  HOUR_MS,
+  MINUTE_MS,
+  readPages,
+  recordAt,
+  runScheduled,
+  runToTheEnd,
+  setNow,
+  write,
+} from '../support/history';
+import { type Deliver, newConsumer } from '../support/queue';
+import { openShop } from '../support/shop';
+
+/** Totals, roll-ups and the retention: what the scheduled handler makes of the history (1.6). */
+
+/** Shortly after an hour and a day have begun, so that late records are of those before. */
+const NOW = Date.UTC(2026, 5, 2, 0, 2);
+
+const shop = openShop();
+
+beforeEach(emptyHistory);
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const bucketOf = (time: number): number => Math.floor((time - Date.UTC(2025, 0, 1)) / HOUR_MS);
+const timeOf = ({ id }: HistoryRecord): number => Math.floor(id / 4096) + Date.UTC(2025, 0, 1);
+
+async function rowsOf<Row>(sql: string): Promise<Row[]> {
+  return (await env.DB.prepare(sql).all<Row>()).results;
+}
+
+/** The roll-ups, as text: hour, product and outcome, and how many. */
+async function readRollups(): Promise<Map<string, number>> {
+  const rows = await rowsOf<{ name: string; requests: number }>(
+    `select bucket || ' ' || product_id || ' ' || outcome as name, requests from rollups`,
+  );
+  return new Map(rows.map(({ name, requests }) => [name, requests]));
+}
+
+function countRollups(records: readonly HistoryRecord[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const record of records) {
+    const { productId } = record.caller;
+    // The product of a record that belongs to no license could be any number.
+    const product = typeof record.licenseId === 'number' ? productId : 0;
+    const name = `${bucketOf(timeOf(record))} ${product} ${RESPONSE_TYPE_CODES[record.outcome]}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+const isWrite = (sql: string): boolean =>
+  /^(insert into|update|delete from) "(?!changes)/m.test(sql);
+
+/** D1 with these faults, one after another, at the round trips that write the history. */
+function withWriteFaults(faults: readonly Fault[]): D1Database {
+  const left = [...faults];
+  return withFaults(env.DB, (sql) => (isWrite(sql) ? (left.shift() ?? null) : null));
+}
+
+describe('at any time', () => {
+  const TWELVE = { maxLength: 12 };
+  const licenses: License[] = [];
+
+  beforeAll(async () => {
+    for (let index = 0; index < 2; index++) licenses.push(await shop.newLicense());
+  });
+
+  const asked = fc.record({
+    caller: fc.nat(4),
+    outcome: fc.constantFrom<ResponseType>('VALID', 'VALID', 'MAX_IPS_REACHED', 'RATE_LIMITED'),
+    ageMinutes: fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom(0, 1, 3, 5) },
+      { weight: 1, arbitrary: fc.nat(180) },
+      { weight: 1, arbitrary: fc.nat(70 * 60) },
+    ),
+  });
+  const step = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        asked: fc.array(asked, { minLength: 1, maxLength: 8 }),
+        // Both at once write the same.
+        isolates: fc.constantFrom([0], [1], [0, 1]),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ repeatedBy: fc.nat(1) }) },
+    { weight: 3, arbitrary: fc.record({ hours: fc.constantFrom(0, 0, 1, 2, 24, 50) }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        // Several at once, each with these faults of its round trips that write.
+        runs: fc.array(fc.array(fc.constantFrom<Fault>(null, 'fails', 'answer is lost'), TWELVE), {
+          minLength: 1,
+          maxLength: 3,
+        }),
+      }),
+    },
+  );
+
+  type Asked = typeof asked extends fc.Arbitrary<infer Value> ? Value : never;
+
+  /** Five callers of two licenses and of an unknown key. */
+  function newRecord({ caller, outcome, ageMinutes }: Asked, now: number): HistoryRecord {
+    const license = licenses[caller >> 1];
+    return recordAt(now - ageMinutes * MINUTE_MS, {
+      licenseId: license?.id ?? null,
+      licenseKey: license?.licenseKey ?? 'unknown',
+      productId: shop.productId,
+      hwid: `HW-${caller}`,
+      outcome,
+    });
+  }
+
+  const isOf = (license: License) => (record: HistoryRecord) =>
+    record.licenseId === license.id && record.outcome !== 'RATE_LIMITED';
+
+  it('totals count every record once, and in the end so do the roll-ups', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 4, maxLength: 12 }),
+        fc.constantFrom(0, 2, 4),
+        async (steps, retentionDays) => {
+          captureConsole();
+          await emptyHistory();
+          const settings = { REQUEST_RETENTION_DAYS: String(retentionDays) };
+          const isolates: Deliver[] = [newConsumer(), newConsumer()];
+          const all: HistoryRecord[] = [];
+          let message: HistoryRecord[] = [];
+          let now = NOW;
+          setNow(now);
+          const lastExpired = () =>
+            retentionDays === 0 ? -1 : bucketOf(now - retentionDays * DAY_MS) - 1;
+          for (const doing of steps) {
+            if ('hours' in doing) {
+              now += doing.hours * HOUR_MS;
+              setNow(now);
+              // A message does not come again after its records have been removed.
+              if (doing.hours > 2) message = [];
+            } else if ('runs' in doing) {
+              await Promise.all(
+                doing.runs.map((faults) =>
+                  runScheduled(now, { ...settings, DB: withWriteFaults(faults) }),
+                ),
+              );
+            } else {
+              if ('asked' in doing) {
+                message = doing.asked
+                  .map((one) => newRecord(one, now))
+                  .filter((record) => bucketOf(timeOf(record)) > lastExpired());
+                all.push(...message);
+              }
+              const writers = 'asked' in doing ? doing.isolates : [doing.repeatedBy];
+              await Promise.all(
+                writers.map(async (index) =>
+                  expect(await isolates[index]?.([message])).toEqual([]),
+                ),
+              );
+            }
+            for (const license of licenses) {
+              const { totalRequests } = await getLicense(license.id);
+              expect(totalRequests).toBe(all.filter(isOf(license)).length);
+            }
+          }
+
+          // The buckets of all records are closed, and their days are over.
+          now += 26 * HOUR_MS;
+          await runToTheEnd(now, settings);
+          for (const license of licenses) {
+            const { totalRequests } = await getLicense(license.id);
+            expect(totalRequests).toBe(all.filter(isOf(license)).length);
+          }
+          expect(await readRollups()).toEqual(countRollups(all));
+          const kept = all.filter((record) => bucketOf(timeOf(record)) > lastExpired());
+          const ids = (await readPages({}, 1_000)).map(({ id }) => id);
+          expect(ids.toSorted()).toEqual(kept.map(({ id }) => id).toSorted());
+          const callers = await rowsOf('select hwid from callers');
+          const isCaller = ({ licenseId }: HistoryRecord) => licenseId !== null;
+          expect(callers.length).toBe(
+            new Set(kept.filter(isCaller).map(({ caller }) => caller.hwid)).size,
+          );
+        },
+      ),
+      // When it fails, so much of the time is left to say how little it takes to fail.
+      { numRuns: 15, interruptAfterTimeLimit: 30_000 },
+    );
+  }, 60_000);
+});
+
+const NEXT_DAY = NOW + 26 * HOUR_MS;
+
+const recordOf = (license: License, requestedAt: number, hwid = 'HW'): HistoryRecord =>
+  recordAt(requestedAt, {
+    licenseId: license.id,
+    licenseKey: license.licenseKey,
+    productId: license.productId,
+    hwid,
+  });
+
+const many = <Item>(count: number, newItem: (index: number) => Item): Item[] =>
+  Array.from({ length: count }, (_, index) => newItem(index));
+
+const rowsWritten = (roundTrips: RoundTrips, table: string): number =>
+  roundTrips
+    .flat()
+    .filter(({ sql }) => new RegExp(`^(insert into|update|delete from) "${table}"`).test(sql))
+    .reduce((sum, { meta }) => sum + (meta?.rows_written ?? Number.NaN), 0);
+
+const foldedCallers = async (): Promise<number> =>
+  (await rowsOf(`select 1 from callers where requests > 0`)).length;
+
+describe('the fold', () => {
+  it('writes one row for each caller that was active on a day', async () => {
+    setNow(NOW);
+    const license = await shop.newLicense();
+    const { spy, roundTrips } = spyOnDatabase(env.DB);
+    const day = many(30, (caller) =>
+      many(24, (hour) => recordOf(license, NOW + hour * HOUR_MS, `HW-${caller}`)),
+    );
+    setNow(NEXT_DAY);
+    await write(...day.flat());
+    await runToTheEnd(NEXT_DAY, { DB: spy });
+    expect(rowsWritten(roundTrips, 'callers')).toBe(30);
+    expect(await foldedCallers()).toBe(30);
+    expect((await getLicense(license.id)).totalRequests).toBe(30 * 24);
+  });
+
+  it('of one run is bounded, and the next run goes on', async () => {
+    setNow(NOW);
+    const license = await shop.newLicense();
+    await write(...many(1_500, (caller) => recordOf(license, NOW, `HW-${caller}`)));
+    await runScheduled(NEXT_DAY);
+    expect(await foldedCallers()).toBe(1_000);
+    expect((await getLicense(license.id)).totalRequests).toBe(1_500);
+    await runScheduled(NEXT_DAY);
+    expect(await foldedCallers()).toBe(1_500);
+    expect((await getLicense(license.id)).totalRequests).toBe(1_500);
+  });
+
+  it('leaves a day alone that may still get records', async () => {
+    setNow(NOW);
+    const license = await shop.newLicense();
+    await write(recordOf(license, NOW));
+    const dayEnd = NOW - (NOW % DAY_MS) + DAY_MS;
+    await runToTheEnd(dayEnd + HOUR_MS - 1);
+    expect(await foldedCallers()).toBe(0);
+    await runToTheEnd(dayEnd + HOUR_MS);
+    expect(await foldedCallers()).toBe(1);
+  });
+});
+
+describe('roll-ups', () => {
+  const totalOf = (rollups: ReadonlyMap<string, number>): number =>
+    [...rollups.values()].reduce((sum, count) => sum + count, 0);
+
+  it('are made a quarter of an hour after an hour has ended', async () => {
+    setNow(NOW);
+    await write(recordOf(await shop.newLicense(), NOW));
+    const hourEnd = NOW - (NOW % HOUR_MS) + HOUR_MS;
+    await runToTheEnd(hourEnd + 15 * MINUTE_MS - 1);
+    expect(totalOf(await readRollups())).toBe(0);
+    await runToTheEnd(hourEnd + 15 * MINUTE_MS);
+    expect(totalOf(await readRollups())).toBe(1);
+  });
+
+  it('count a record that comes while they are made, in an hour without any', async () => {
+    setNow(NEXT_DAY);
+    const license = await shop.newLicense();
+    const later = recordOf(license, NOW + 3 * HOUR_MS);
+    const late = recordOf(license, NOW + HOUR_MS);
+    await write(recordOf(license, NOW));
+    await runToTheEnd(NEXT_DAY);
+    await write(later);
+    let isFirst = true;
+    const DB = withFaults(env.DB, async (sql) => {
+      if (isFirst && sql.includes('insert into "rollups"')) {
+        isFirst = false;
+        await write(late);
+      }
+      return null;
+    });
+    await runToTheEnd(NEXT_DAY, { DB });
+    expect(isFirst).toBe(false);
+    const bucket = bucketOf(NOW);
+    expect([...(await readRollups()).keys()].map((name) => Number(name.split(' ')[0]))).toEqual([
+      bucket,
+      bucket + 1,
+      bucket + 3,
+    ]);
+  });
+
+  it('stay when their records are removed, also when one more comes days late', async () => {
+    setNow(NOW);
+    const license = await shop.newLicense();
+    const requestedAt = NOW - 5 * DAY_MS;
+    await write(...many(7, () => recordOf(license, requestedAt)));
+    const retention = { REQUEST_RETENTION_DAYS: '2' };
+    await runToTheEnd(NOW, retention);
+    expect(await readPages({}, 10)).toEqual([]);
+    expect([...(await readRollups()).values()]).toEqual([7]);
+    await write(recordOf(license, requestedAt));
+    await runToTheEnd(NOW, retention);
+    expect(await readPages({}, 10)).toEqual([]);
+    expect([...(await readRollups()).values()]).toEqual([7]);
+    expect((await getLicense(license.id)).totalRequests).toBe(8);
+  });
+
+  it('stay with a product that is deleted, also when they are made again', async () => {
+    setNow(NOW);
+    const { id: productId } = await createProduct();
+    const license = await shop.newLicense({ productId });
+    await write(...many(3, () => recordOf(license, NOW - 3 * HOUR_MS)));
+    await runToTheEnd(NOW);
+    for (const path of [`licenses/${license.id}`, `products/${productId}`]) {
+      expect((await call('DELETE', `/api/v2/${path}`)).status).toBe(204);
+    }
+    await write(recordOf(license, NOW - 3 * HOUR_MS));
+    await runToTheEnd(NOW);
+    const name = `${bucketOf(NOW - 3 * HOUR_MS)} ${productId} ${RESPONSE_TYPE_CODES.VALID}`;
+    expect(await readRollups()).toEqual(new Map([[name, 4]]));
+  });
+
+  it('have one row for all products that do not exist', async () => {
+    setNow(NOW);
+    const license = await shop.newLicense();
+    await write(
+      ...many(5, (index) => ({
+        ...recordOf(license, NOW - 3 * HOUR_MS),
+        caller: { ...recordOf(license, NOW).caller, productId: 1_000_000 + index },
+      })),
+    );
+    await runToTheEnd(NOW);
+    const name = `${bucketOf(NOW - 3 * HOUR_MS)} 0 ${RESPONSE_TYPE_CODES.VALID}`;
+    expect(await readRollups()).toEqual(new Map([[name, 5]]));
+  });
+});
+
+describe('the retention', () => {
+  const hourStart = NOW - (NOW % HOUR_MS);
+
+  /** The ages of the records that are kept, in hours. */
+  async function keptAges(): Promise<number[]> {
+    const records = await readPages({}, 1_000);
+    return records.map(({ requestDate }) => (hourStart - Date.parse(requestDate)) / HOUR_MS);
+  }
+
+  const runWith = (days: string) => runToTheEnd(NOW, { REQUEST_RETENTION_DAYS: days });
+
+  it('removes whole hours that are older than its days, and nothing else', async () => {
+    setNow(NOW);
+    const license = await shop.newLicense();
+    const days = 24 * 90;
+    const ages = [0, 1, 24, 24.5, 25, days, days + 0.5, days + 1, days + 100];
+    await write(...ages.map((hours) => recordOf(license, hourStart - hours * HOUR_MS)));
+    await runWith('90');
+    // The hour that began 90 days ago has records that are younger.
+    expect(await keptAges()).toEqual(ages.slice(0, 6));
+    await runWith('1');
+    expect(await keptAges()).toEqual([0, 1, 24]);
+    expect((await getLicense(license.id)).totalRequests).toBe(ages.length);
+  });
+
+  it('is 90 days by default', () => {
+    expect(env.REQUEST_RETENTION_DAYS).toBe('90');
+  });
+
+  it.each(['0', '', ' ', 'x', '-1', 'NaN'])('keeps all when it is "%s"', async (days) => {
+    captureConsole();
+    setNow(NOW);
+    const license = await shop.newLicense();
+    await write(recordOf(license, Date.UTC(2025, 0, 1)), recordOf(license, NOW));
+    await runWith(days);
+    expect(await keptAges()).toHaveLength(2);
+  });
+
+  it('removes in bounded chunks, and the next run removes more', async () => {
+    setNow(NOW);
+    const license = await shop.newLicense();
+    const counts = [3_000, 3_000, ...many(8, () => 10)];
+    for (const [hour, count] of counts.entries()) {
+      const requestedAt = NOW - 100 * DAY_MS + hour * HOUR_MS;
+      await write(...many(count, () => recordOf(license, requestedAt)));
+    }
+    await write(recordOf(license, NOW));
+    await runWith('0');
+    const kept = async () => (await rowsOf('select 1 from requests')).length;
+    const left = [];
+    for (let run = 0; run < 3; run++) {
+      await runScheduled(NOW);
+      left.push(await kept());
+    }
+    expect(left).toEqual([81, 41, 1]);
+    expect((await getLicense(license.id)).totalRequests).toBe(6_081);
+  });
+
+  it('waits for the roll-up of an hour', async () => {
+    captureConsole();
+    setNow(NOW);
+    const license = await shop.newLicense();
+    await write(recordOf(license, NOW - 100 * DAY_MS));
+    const DB = withFaults(env.DB, (sql) =>
+      sql.includes('insert into "rollups"') ? 'fails' : null,
+    );
+    await runToTheEnd(NOW, { DB });
+    expect(await keptAges()).toHaveLength(1);
+    await runToTheEnd(NOW);
+    expect(await keptAges()).toEqual([]);
+    expect([...(await readRollups()).values()]).toEqual([1]);
+  });
+});
+
+it.each([
+  ['rolled up', 'insert into "rollups"', 'Records were not rolled up'],
+  ['removed', 'delete from "requests"', 'Old records were not removed'],
+])('records are folded, rolled up and removed while others cannot be %s', async (...names) => {
+  const [failing, statement, message] = names;
+  const lines = captureConsole();
+  setNow(NOW);
+  const license = await shop.newLicense();
+  await write(recordOf(license, NOW - 100 * DAY_MS, 'old'));
+  await runToTheEnd(NOW, { REQUEST_RETENTION_DAYS: '0' });
+  await write(recordOf(license, NOW - 2 * DAY_MS, 'young'));
+  const DB = withFaults(env.DB, (sql) => (sql.includes(statement) ? 'fails' : null));
+  await runToTheEnd(NOW, { DB });
+  const done = {
+    folded:
+      (await rowsOf(`select 1 from callers where hwid = 'young' and requests > 0`)).length > 0,
+    'rolled up': (await readRollups()).size === 2,
+    removed: (await readPages({ hwid: 'old' }, 10)).length === 0,
+  };
+  expect(done).toEqual({ folded: true, 'rolled up': true, removed: true, [failing]: false });
+  expect(new Set(lines)).toEqual(new Set([JSON.stringify({ message, error: 'Error' })]));
+});
