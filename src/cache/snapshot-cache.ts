@@ -175,10 +175,11 @@ export class SnapshotCache<Value extends Snapshot> {
   }
 
   #freshEntry(key: string): Entry<Value> | undefined {
+    const { clock, sync } = this.#context;
+    // First, for a clock that has stepped back clears memory.
+    const now = clock.now();
     const entry = this.#entries.get(key) ?? this.#unknown.get(key);
     if (!entry) return undefined;
-    const { clock, sync } = this.#context;
-    const now = clock.now();
     const isFresh = now - Math.max(entry.loadedAt, sync.syncedAt) < FRESH_MS;
     return isFresh && now < entry.expiresAt ? entry : undefined;
   }
