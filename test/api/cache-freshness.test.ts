@@ -1,0 +1,530 @@
+import { env } from 'cloudflare:workers';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { settled } from '../support/app';
+import {
+  call,
+  createBlacklist,
+  createToken,
+  type License,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { type TestClock, takeClock } from '../support/clock';
+import { captureConsole } from '../support/console';
+import { contentsOfKv, isAllPublished } from '../support/published';
+import { askFor, openShop, tidyUpAfterEach } from '../support/shop';
+import {
+  newSyncedIsolate,
+  newWatchedIsolate,
+  type WatchedIsolate,
+} from '../support/watched-isolate';
+
+/** How soon a change is seen, and how often a stale snapshot is used (1.5). */
+
+const MINUTE_MS = 60_000;
+const DEACTIVATED = { licenseStatus: 'DEACTIVATED' };
+
+const { newLicense } = openShop();
+tidyUpAfterEach();
+
+let clock: TestClock;
+
+beforeAll(async () => {
+  // KV has the blacklist, too.
+  await newWatchedIsolate().runScheduled();
+});
+
+beforeEach(() => {
+  clock = takeClock();
+});
+
+async function remove(path: string): Promise<void> {
+  const answer = await call('DELETE', `/api/v2/${path}`);
+  expect(answer.status, answer.text).toBe(204);
+}
+
+type Ask = (body: object, token?: string) => Promise<{ status: number; json: unknown }>;
+
+/** The isolate that makes the changes. */
+const askWorker: Ask = (body, token) =>
+  token === undefined
+    ? validate(body)
+    : call('POST', '/api/v2/validate', { body, token, headers: {} });
+
+const askIsolate =
+  (isolate: WatchedIsolate): Ask =>
+  (body, token) =>
+    token === undefined
+      ? isolate.validate(body)
+      : isolate.validate(body, { version: 'v2', headers: { TOKEN: token } });
+
+/** Two changes to and fro, and a validation that is accepted before both and after both. */
+interface Change {
+  withdraw(): Promise<void>;
+  restore(): Promise<void>;
+  ask(by: Ask): ReturnType<Ask>;
+  /** The response between both. */
+  refusal: { status: number; message: string };
+}
+
+const CHANGES = {
+  'a deactivated license': async () => {
+    const license = await newLicense();
+    return {
+      withdraw: async () => {
+        await updateLicense(license.id, { licenseStatus: 'DEACTIVATED' });
+      },
+      restore: async () => {
+        await updateLicense(license.id, { licenseStatus: 'ACTIVE' });
+      },
+      ask: (by) => by(askFor(license)),
+      refusal: { status: 400, message: 'License is deactivated' },
+    };
+  },
+  'a blacklist entry': async () => {
+    const license = await newLicense();
+    const network = `10.${license.id >> 8}.${license.id & 255}`;
+    let entry = 0;
+    let asked = 0;
+    return {
+      withdraw: async () => {
+        entry = (await createBlacklist({ data: `${network}.0/24` })).id;
+      },
+      restore: () => remove(`blacklists/${entry}`),
+      // From many addresses: one may validate 60 times a minute.
+      ask: (by) => by(askFor(license, { ip: `${network}.${asked++ % 256}` })),
+      refusal: { status: 400, message: 'IP address is blacklisted' },
+    };
+  },
+  'a token': async () => {
+    const license = await newLicense();
+    let { id, token } = await createToken(['LICENSE_VALIDATE']);
+    return {
+      withdraw: () => remove(`tokens/${id}`),
+      restore: async () => {
+        ({ id, token } = await createToken(['LICENSE_VALIDATE']));
+      },
+      ask: (by) => by(askFor(license), token),
+      refusal: { status: 401, message: 'Token is missing, unknown, expired or revoked' },
+    };
+  },
+  'a changed token': async () => {
+    const license = await newLicense();
+    const { id, token } = await createToken(['LICENSE_VALIDATE']);
+    const put = async (intents: string[]) => {
+      const answer = await call('PUT', `/api/v2/tokens/${id}`, { body: { intents } });
+      expect(answer.status, answer.text).toBe(200);
+    };
+    return {
+      withdraw: () => put(['ALL_READ']),
+      restore: () => put(['LICENSE_VALIDATE']),
+      ask: (by) => by(askFor(license), token),
+      refusal: { status: 403, message: 'Token lacks a required intent' },
+    };
+  },
+  'a lowered limit': async () => {
+    const license = await newLicense();
+    return {
+      // Nothing is bound where the limit is -1.
+      withdraw: async () => {
+        await updateLicense(license.id, { maxHWIDs: 0 });
+      },
+      restore: async () => {
+        await updateLicense(license.id, { maxHWIDs: -1 });
+      },
+      ask: (by) => by(askFor(license, { hwid: 'one' })),
+      refusal: { status: 400, message: 'Max HWIDs reached' },
+    };
+  },
+  'freed slots': async () => {
+    const license = await newLicense({ maxHWIDs: 1, hwids: ['one'] });
+    return {
+      // The slot is taken by another hardware ID.
+      withdraw: async () => {
+        await updateLicense(license.id, { hwids: ['another'] });
+      },
+      restore: async () => {
+        await updateLicense(license.id, { hwids: [] });
+      },
+      ask: (by) => by(askFor(license, { hwid: 'one' })),
+      refusal: { status: 400, message: 'Max HWIDs reached' },
+    };
+  },
+  'a deleted license': async () => {
+    const license = await newLicense();
+    return {
+      withdraw: () => remove(`licenses/${license.id}`),
+      restore: async () => {
+        await updateLicense(license.id, { licenseStatus: 'ACTIVE' });
+      },
+      ask: (by) => by(askFor(license)),
+      refusal: { status: 400, message: 'License not found or invalid' },
+    };
+  },
+  'an expiry': async () => {
+    const license = await newLicense();
+    return {
+      withdraw: async () => {
+        await updateLicense(license.id, { licenseType: 'TEMPORARY', expiryDate: '2020-01-01' });
+      },
+      restore: async () => {
+        await updateLicense(license.id, { licenseType: 'PERMANENT', expiryDate: null });
+      },
+      ask: (by) => by(askFor(license)),
+      refusal: { status: 400, message: 'License has expired' },
+    };
+  },
+} satisfies Record<string, () => Promise<Change>>;
+
+/** Made more often than the others. */
+const FREQUENT = [
+  'a deactivated license',
+  'a blacklist entry',
+  'a token',
+  'a lowered limit',
+  'freed slots',
+];
+const NAMES = Object.entries(CHANGES).map(([name, prepare]) => ({
+  name,
+  prepare,
+  times: FREQUENT.includes(name) ? 50 : 6,
+}));
+
+async function expectAccepted({ ask }: Change, by: Ask, what = 'it is accepted'): Promise<void> {
+  const { status, json } = await ask(by);
+  expect(status, `${what}: ${JSON.stringify(json)}`).toBe(200);
+}
+
+async function expectRefused(
+  { ask, refusal: { status, message } }: Change,
+  by: Ask,
+  what = 'it is refused',
+): Promise<void> {
+  const response = await ask(by);
+  expect(response.status, what).toBe(status);
+  expect(response.json, what).toMatchObject({ message });
+}
+
+/** From here on the location of these isolates shows what KV has now, whatever is put. */
+async function freezeKv(...isolates: WatchedIsolate[]): Promise<void> {
+  await isAllPublished();
+  const location = await contentsOfKv();
+  for (const { conditions } of isolates) conditions.location = location;
+}
+
+/** Stores a record that has nothing to do with the change. */
+async function sync(isolate: WatchedIsolate): Promise<void> {
+  const { status, recorded } = await isolate.validate(askFor(await newLicense()));
+  expect(status).toBe(200);
+  await recorded;
+}
+
+async function expectStatus(
+  isolate: WatchedIsolate,
+  license: License,
+  status: number,
+): Promise<void> {
+  const response = await isolate.validate(askFor(license));
+  expect(response.status).toBe(status);
+  await response.recorded;
+}
+
+describe('isolates that did not make the change', () => {
+  it.each(NAMES)(
+    'busy isolates see changes within 50 seconds, whatever KV shows: $name',
+    async ({ prepare }) => {
+      const change = await prepare();
+      const isolate = newWatchedIsolate();
+      const by = askIsolate(isolate);
+      await expectAccepted(change, by);
+      await settled();
+      await freezeKv(isolate);
+      await change.withdraw();
+      clock.elapse(49_900);
+      await sync(isolate);
+      await expectRefused(change, by);
+      await settled();
+      await change.restore();
+      clock.elapse(49_900);
+      await sync(isolate);
+      await expectAccepted(change, by);
+    },
+  );
+
+  it.each(NAMES)(
+    'all isolates see changes after 90 seconds while KV keeps its delay: $name',
+    async ({ prepare }) => {
+      const change = await prepare();
+      const [quiet, used, cold] = [newWatchedIsolate(), newWatchedIsolate(), newWatchedIsolate()];
+      for (const isolate of [quiet, used]) await expectAccepted(change, askIsolate(isolate));
+      await settled();
+      await freezeKv(used);
+      await change.withdraw();
+      await isAllPublished();
+      // KV does not show it yet, and memory is stale.
+      clock.elapse(89_000);
+      await expectAccepted(change, askIsolate(used));
+      await settled();
+      clock.elapse(1_000);
+      used.conditions.location = undefined;
+      for (const isolate of [quiet, used, cold]) await expectRefused(change, askIsolate(isolate));
+    },
+  );
+
+  it.each(NAMES)(
+    'a stale snapshot is used for one response of an isolate, if KV never changes: $name',
+    async ({ prepare }) => {
+      const change = await prepare();
+      const isolate = newWatchedIsolate();
+      const by = askIsolate(isolate);
+      await freezeKv(isolate);
+      await change.withdraw();
+      clock.elapse(60 * MINUTE_MS);
+      await expectAccepted(change, by, 'KV shows the state before the change');
+      await settled();
+      for (const minutes of [0, 1, 30, 60]) {
+        clock.elapse(minutes * MINUTE_MS);
+        await expectRefused(change, by, `it is refused ${minutes} minutes later`);
+        await settled();
+      }
+    },
+  );
+
+  it('isolates that are asked during a change never accept again once they refused', async () => {
+    const license = await newLicense();
+    const isolates = [newWatchedIsolate(), newWatchedIsolate()];
+    for (const isolate of isolates) await expectStatus(isolate, license, 200);
+    const [{ status }, ...statuses] = await Promise.all([
+      call('PUT', `/api/v2/licenses/${license.id}`, { body: DEACTIVATED }),
+      ...isolates.map(async (isolate) => {
+        const seen: number[] = [];
+        for (let time = 0; time < 10; time++) {
+          const response = await isolate.validate(askFor(license));
+          seen.push(response.status);
+          await response.recorded;
+        }
+        return seen;
+      }),
+    ]);
+    expect(status).toBe(200);
+    for (const seen of statuses) {
+      expect(seen).toEqual(seen.toSorted((one, other) => one - other));
+      expect(seen.at(-1)).toBe(400);
+    }
+  });
+});
+
+describe('the floor', () => {
+  const WAYS = {
+    'a change of its own': async (isolate: WatchedIsolate, license: License) => {
+      await isolate.call('PUT', `/api/v2/licenses/${license.id}`, { body: DEACTIVATED });
+    },
+    'the change log': async (isolate: WatchedIsolate, license: License) => {
+      await updateLicense(license.id, DEACTIVATED);
+      await sync(isolate);
+    },
+    'a comparison': async (isolate: WatchedIsolate, license: License) => {
+      await updateLicense(license.id, DEACTIVATED);
+      // Memory is stale, and the log has nothing new after the response.
+      clock.elapse(51_000);
+      await expectStatus(isolate, license, 200);
+    },
+  };
+
+  it.each(Object.entries(WAYS))(
+    'older snapshots in KV are passed over after %s',
+    async (_, raise) => {
+      const license = await newLicense();
+      const isolate = newWatchedIsolate();
+      await expectStatus(isolate, license, 200);
+      await freezeKv(isolate);
+      await raise(isolate, license);
+      for (let minutes = 1; minutes <= 60; minutes += 20) {
+        clock.elapse(20 * MINUTE_MS);
+        isolate.reset();
+        const response = await isolate.validate(askFor(license));
+        expect(response.status).toBe(400);
+        expect(isolate.kvNames()).toContain('get');
+        expect(isolate.steps()).toContain('license');
+        await response.recorded;
+      }
+    },
+  );
+
+  it('the floor does not sink when the change log tells of an older change later', async () => {
+    const license = await newLicense();
+    const isolate = newWatchedIsolate();
+    await expectStatus(isolate, license, 200);
+
+    // The response that tells of the first change is under way for long.
+    await updateLicense(license.id, { notes: 'Changed' });
+    await freezeKv(isolate);
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+    isolate.conditions.answer = (step) => (step === 'record' ? arrived : undefined);
+    const { recorded } = await isolate.validate(askFor(license));
+    await vi.waitFor(() => expect(isolate.steps().at(-1)).toBe('record'));
+    const path = `/api/v2/licenses/${license.id}`;
+    const { finished } = await isolate.send('PUT', path, { body: DEACTIVATED });
+    arrive();
+    await Promise.all([recorded, finished]);
+
+    // KV shows the first change only.
+    clock.elapse(51_000);
+    await expectStatus(isolate, license, 400);
+  });
+});
+
+describe('the isolate that makes a change', () => {
+  it('a change whose response from D1 was lost is seen after the next record', async () => {
+    captureConsole();
+    const license = await newLicense();
+    const isolate = newWatchedIsolate();
+    await expectStatus(isolate, license, 200);
+    isolate.conditions.database = (_, trip) =>
+      trip.some(({ sql }) => sql.startsWith('update "licenses"')) ? 'answer is lost' : null;
+    const { status } = await isolate.call('DELETE', `/api/v2/licenses/${license.id}`);
+    expect(status).toBe(500);
+    isolate.conditions.database = () => null;
+    await sync(isolate);
+    await expectStatus(isolate, license, 400);
+    // Nobody has published it.
+    await isolate.runScheduled();
+    await isAllPublished();
+  });
+});
+
+describe('syncs', () => {
+  it('snapshots in memory stay fresh while the isolate syncs, for ten minutes at most', async () => {
+    const license = await newLicense();
+    const isolate = await newSyncedIsolate();
+    await expectStatus(isolate, license, 200);
+    for (let seconds = 0; seconds <= 240; seconds += 48) {
+      clock.elapse(48_000);
+      await sync(isolate);
+    }
+    isolate.reset();
+    await expectStatus(isolate, license, 200);
+    expect(isolate.operations).toEqual([]);
+
+    for (let seconds = 288; seconds <= 600; seconds += 48) {
+      clock.elapse(48_000);
+      await sync(isolate);
+    }
+    isolate.reset();
+    await expectStatus(isolate, license, 200);
+    expect(isolate.kvNames()).toContain('get');
+  });
+
+  it('a change log that no longer reaches back to the cursor clears memory', async () => {
+    const [license, other] = [await newLicense(), await newLicense()];
+    const isolate = newWatchedIsolate();
+    await expectStatus(isolate, license, 200);
+    await expectStatus(isolate, other, 200);
+
+    await updateLicense(license.id, DEACTIVATED);
+    await updateLicense(other.id, { notes: 'The last change in the log' });
+    await isAllPublished();
+    await env.DB.exec('delete from changes where seq < (select max(seq) from changes)');
+    // A sync that saw no gap would make the whole memory fresh again.
+    await expectStatus(isolate, other, 200);
+    await expectStatus(isolate, license, 400);
+  });
+
+  it('a change log that is more than 100 changes ahead clears memory', async () => {
+    const license = await newLicense();
+    const isolate = newWatchedIsolate();
+    await expectStatus(isolate, license, 200);
+
+    await isAllPublished();
+    await env.DB.prepare(
+      `insert into changes (subject, revision, changed_at, is_published)
+       with recursive n(i) as (select 1 union all select i + 1 from n where i < 120)
+       select 'license:OTHER-' || i, 1, ?, true from n`,
+    )
+      .bind(Date.now())
+      .run();
+    await updateLicense(license.id, DEACTIVATED);
+    await isAllPublished();
+    await sync(isolate);
+    await expectStatus(isolate, license, 400);
+  });
+
+  it('a clock that steps back clears memory', async () => {
+    const license = await newLicense();
+    const isolate = newWatchedIsolate();
+    await expectStatus(isolate, license, 200);
+    await updateLicense(license.id, DEACTIVATED);
+    await isAllPublished();
+    clock.elapse(49_000);
+    clock.stepBack(10 * MINUTE_MS);
+    await expectStatus(isolate, license, 400);
+  });
+});
+
+describe('loads that a change overtakes', () => {
+  /** Asks an isolate whose read of D1 is under way for long, and makes a change that it syncs meanwhile. */
+  async function overtake(change: Change, step: 'license' | 'token') {
+    captureConsole();
+    const isolate = await newSyncedIsolate();
+    const by = askIsolate(isolate);
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+    isolate.conditions.kv = () => true;
+    isolate.conditions.answer = (sent) => (sent === step ? arrived : undefined);
+    const slow = change.ask(by);
+    await vi.waitFor(() => expect(isolate.steps()).toContain(step));
+    isolate.conditions.answer = undefined;
+    isolate.conditions.kv = () => false;
+    await change.withdraw();
+    await isAllPublished();
+    await sync(isolate);
+    return { by, slow, arrive };
+  }
+
+  const READERS = [
+    { name: 'a deactivated license', prepare: CHANGES['a deactivated license'], step: 'license' },
+    { name: 'a token', prepare: CHANGES['a token'], step: 'token' },
+  ] as const;
+
+  it.each(READERS)(
+    'requests after a change do not use a load from before: $name',
+    async ({ prepare, step }) => {
+      const change = await prepare();
+      const { by, slow, arrive } = await overtake(change, step);
+      const after = expectRefused(change, by);
+      arrive();
+      await slow;
+      await after;
+      await expectRefused(change, by);
+    },
+  );
+
+  it.each(READERS)(
+    'a slow load does not replace a newer snapshot in memory: $name',
+    async ({ prepare, step }) => {
+      const change = await prepare();
+      const { by, slow, arrive } = await overtake(change, step);
+      await expectRefused(change, by);
+      arrive();
+      await slow;
+      await expectRefused(change, by);
+    },
+  );
+});
+
+// Last, for it is the longest.
+describe('the Worker', () => {
+  it.each(NAMES)(
+    'the very next validation in the isolate that made a change sees it, $times times: $name',
+    async ({ prepare, times }) => {
+      const change = await prepare();
+      await expectAccepted(change, askWorker);
+      for (let time = 0; time < times; ) {
+        await change.withdraw();
+        await expectRefused(change, askWorker, `time ${++time}`);
+        await change.restore();
+        await expectAccepted(change, askWorker, `time ${++time}`);
+      }
+    },
+    30_000,
+  );
+});
