@@ -41,16 +41,16 @@ const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
 const callersOfLicense = sql.raw(`callers c where c.license_key_normalized =
   licenses.license_key_normalized and c.license_id = licenses.id`);
 
-/**
- * The column `totalRequests` of a select from the licenses, exact: what was counted elsewhere, what is
- * folded into the callers, and the records since (see `history/fold.ts`) [2.2].
- */
-export const totalRequests = sql`licenses.past_requests + (
+/** The requests that the callers of a license tell of: folded, and the records since (see `history/fold.ts`). */
+export const requestsOfCallers = sql`(
   select ifnull(sum(c.requests + (
     select count(*) from buckets b cross join requests r
       on r.bucket = b.bucket and r.product_id = ifnull(c.product_id, 0) and r.caller_id = c.id
     where b.bucket > c.folded_bucket and r.outcome <> ${RATE_LIMITED})), 0)
-  from ${callersOfLicense})`
+  from ${callersOfLicense})`;
+
+/** The column `totalRequests` of a select from the licenses, exact, with what was counted elsewhere [2.2]. */
+export const totalRequests = sql`licenses.past_requests + ${requestsOfCallers}`
   .mapWith(Number)
   .as('totalRequests');
 

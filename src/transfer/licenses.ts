@@ -11,7 +11,7 @@ import { hardwareId } from '../fields';
 import { normalizeLicenseKey } from '../licenses/key';
 import { expiryOf, stateOf } from '../licenses/rules';
 import { type LicenseRow, toLicense } from '../licenses/schema';
-import { boundValues } from '../licenses/snapshot';
+import { boundValues, requestsOfCallers } from '../licenses/snapshot';
 import { canonicalAddress } from '../network';
 import type { ProductRow } from '../products/schema';
 import {
@@ -159,7 +159,20 @@ const bindAll = (
         join ${licenses} on ${licenses.licenseKeyNormalized} = l.value ->> 0`,
   );
 
-function storeLicenses(db: Database, news: readonly NewLicense[]): BatchItem<'sqlite'>[] {
+/** A license that comes back brings a total in which its requests here are counted already. */
+const subtractRequestsHere = (db: Database, ids: readonly number[]) =>
+  db
+    .update(licenses)
+    .set({ pastRequests: sql`max(0, ${licenses.pastRequests} - ${requestsOfCallers})` })
+    .where(isOneOf(licenses.id, ids));
+
+/** @param deletedIds ids of licenses that were deleted here */
+function storeLicenses(
+  db: Database,
+  news: readonly NewLicense[],
+  deletedIds: ReadonlySet<number>,
+): BatchItem<'sqlite'>[] {
+  const returning = news.flatMap(({ id }) => (id !== null && deletedIds.has(id) ? id : []));
   const boundTo = (values: 'ips' | 'hwids') =>
     news
       .filter((license) => license[values].length > 0)
@@ -169,6 +182,7 @@ function storeLicenses(db: Database, news: readonly NewLicense[]): BatchItem<'sq
     db.insert(licenses).select(selectRows(licenses, news, { customerId: linkTo })),
     ...(ips.length > 0 ? [bindAll(db, 'IP', ips)] : []),
     ...(hwids.length > 0 ? [bindAll(db, 'HWID', hwids)] : []),
+    ...(returning.length > 0 ? [subtractRequestsHere(db, returning)] : []),
   ];
 }
 
@@ -191,6 +205,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   ]);
   const known = new Map<string, NewLicense>(stored.map((row) => [row.licenseKeyNormalized, row]));
   const freeIds = new Ids(used);
+  const deletedIds = new Set(used.flatMap(({ id, deleted }) => (deleted === null ? [] : id)));
   const limits = new Map<number, Limits>(assumedProductIds.map((id) => [id, UNLIMITED]));
   for (const product of existing) limits.set(product.id, product);
   const news: NewLicense[] = [];
@@ -237,6 +252,6 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     }
   });
   const statements =
-    news.length > 0 ? [...customers.statements(db), ...storeLicenses(db, news)] : [];
+    news.length > 0 ? [...customers.statements(db), ...storeLicenses(db, news, deletedIds)] : [];
   return { results, statements };
 };

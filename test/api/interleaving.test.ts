@@ -31,7 +31,7 @@ import {
 const TABLES = ['products', 'customers', 'licenses', 'bindings', 'blacklists', 'tokens'];
 
 async function readStored(): Promise<unknown> {
-  const selects = TABLES.map((table) => env.DB.prepare(`select * from ${table} order by id`));
+  const selects = TABLES.map((table) => env.DB.prepare(`select * from ${table} order by 1, 2, 3`));
   return (await env.DB.batch(selects)).map(({ results }) => results);
 }
 

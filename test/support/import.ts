@@ -61,16 +61,30 @@ export async function everything(): Promise<Record<ImportKind, Fields[]>> {
   return { products, customers, licenses, blacklists };
 }
 
-/** Leaves a service as it is before its first use, but for its tokens. */
+/** Everything that an import stores, and the history of it. */
+const TABLES = [
+  ...['bindings', 'licenses', 'blacklists', 'customers', 'products'],
+  ...['requests', 'buckets', 'callers', 'rollups', 'deleted_ids'],
+];
+
+/**
+ * Leaves a service as it is before its first use, but for its tokens. What is cached is deleted by the
+ * interface, so that the isolate knows of it.
+ */
 export async function emptyService(): Promise<void> {
-  const tables = ['bindings', 'license_totals', 'licenses', 'blacklists', 'customers', 'products'];
+  await env.DB.exec(`update licenses set state = 'DELETED'`);
+  for (const kind of ['blacklists', 'products'] as const) {
+    for (const { id } of await listOf(kind)) {
+      expect((await call('DELETE', `/api/v2/${kind}/${id}`)).status).toBe(204);
+    }
+  }
   await env.DB.batch([
-    ...tables.map((table) => env.DB.prepare(`delete from ${table}`)),
+    ...TABLES.map((table) => env.DB.prepare(`delete from ${table}`)),
     env.DB.prepare(
       `delete from sqlite_sequence where name in ('licenses', 'customers', 'products')`,
     ),
-    env.DB.prepare('delete from deleted_ids'),
-    env.DB.prepare(`delete from changes where subject like 'license:%'`),
-    env.DB.prepare('update changes set published_revision = revision, published_at = null'),
+    env.DB.prepare('update changes set is_published = true'),
   ]);
+  const { keys } = await env.SNAPSHOTS.list({ prefix: 'license:' });
+  await Promise.all(keys.map(({ name }) => env.SNAPSHOTS.delete(name)));
 }
