@@ -76,7 +76,7 @@ describe('hot validations', () => {
     await recorded;
     expect(isolate.steps()).toEqual(['record']);
     expect(rowsWritten(isolate)).toBe(1);
-    expect(await rowsRead(isolate)).toBeLessThanOrEqual(10);
+    expect(await rowsRead(isolate)).toBeLessThanOrEqual(12);
     expect(isolate.operations).toEqual([]);
   });
 
