@@ -38,9 +38,7 @@ interface Sent {
   body: string | Uint8Array | null;
 }
 
-const ROUTES = [
-  ...new Set(routes.map(({ path }) => path).filter((path) => !path.includes('*'))),
-];
+const ROUTES = [...new Set(routes.map(({ path }) => path).filter((path) => !path.includes('*')))];
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'];
 
 const nasty = fc.constantFrom(
@@ -264,7 +262,15 @@ const V2_ERROR = {
 const pathOf = (url: string): string =>
   new URL(url).pathname.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1');
 
-const SUCCESSES: Record<string, number> = { GET: 200, POST: 201, PUT: 200, DELETE: 204 };
+const SUCCESSES: Record<string, number> = {
+  GET: 200,
+  POST: 201,
+  PUT: 200,
+  DELETE: 204,
+  OPTIONS: 204,
+};
+/** Where pages in a browser may ask (1.1). */
+const WITH_PREFLIGHT = ['/api/v1/validate', '/api/v2/healthy'];
 const TEXTS: Record<string, string> = { '/api/v2/healthy': 'healthy', '/api/v2/ping': 'pong' };
 
 /** What the body has to be: text, or the shape of JSON; undefined for whatever JSON. */
@@ -292,6 +298,7 @@ async function expectSound({ method, path, headers, body }: Sent): Promise<numbe
   const plainPath = pathOf(url);
   const isValid = status === 200 && plainPath.endsWith('/validate');
   if (status < 300 && method !== 'HEAD' && !isValid) expect(status).toBe(SUCCESSES[method]);
+  if (status < 300 && method === 'OPTIONS') expect(WITH_PREFLIGHT).toContain(plainPath);
   if (status === 429) expect(response.headers.get('Retry-After')).toBe('60');
   const right = rightBody(method, plainPath, status, answer);
   if (typeof right === 'string') expect(answer).toBe(right);
