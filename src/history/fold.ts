@@ -17,9 +17,9 @@ import { BUCKETS_A_DAY, bucketAt, lastBucketOfDay, timeOfRecordIdSql } from './i
 const CLOSING_MS = 15 * 60 * 1000;
 /** A day is folded this long after its end. */
 const FOLDING_MS = 60 * 60 * 1000;
-/** One run handles this much; the next run goes on. */
+/** One run handles this much, because its queries are limited; the next run goes on. */
 const MAX_ROLLUPS = 2;
-const MAX_FOLDED_BUCKETS = 4;
+const MAX_FOLDED_BUCKETS = 2;
 const MAX_FOLDED_CALLERS = 1_000;
 
 type Counter = typeof counters.$inferSelect.name;
@@ -76,11 +76,15 @@ export async function rollUp(db: Database, now: number): Promise<void> {
         .select(
           // What programs send as a product could be any number: made-up ones must not fill the table.
           // A product that was deleted since keeps its roll-ups.
-          sql`select bucket, iif(product_id in (
-                select id from products
-                union all select product_id from rollups where bucket = ${bucket}), product_id, 0),
-              outcome, count(*)
-            from requests where bucket = ${bucket} group by 2, 3`,
+          sql`select ${bucket}, iif(
+                exists (select 1 from products where id = product_id) or exists (
+                  select 1 from rollups r
+                  where r.bucket = ${bucket} and r.product_id = counted.product_id), product_id, 0),
+              outcome, sum(requests)
+            from (
+              select product_id, outcome, count(*) as requests
+              from requests where bucket = ${bucket} group by 1, 2) counted
+            group by 2, 3`,
         )
         // Late records can come when the others have been removed: a roll-up never shrinks.
         .onConflictDoUpdate({

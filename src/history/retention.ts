@@ -6,7 +6,7 @@ import { bucketAt, timeOfBucket } from './id';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Buckets that one run removes at most; the next run goes on. */
-const MAX_BUCKETS = 4;
+const MAX_BUCKETS = 3;
 /** After this many records a run ends. */
 const MAX_RECORDS = 5_000;
 
