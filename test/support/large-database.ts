@@ -1,6 +1,4 @@
-import { openDatabase } from '../../src/db/client';
-import { firstRequestIdAt } from '../../src/history/id';
-import { INDEXING_INTERVAL_MS, indexRequests } from '../../src/requests/indexing';
+import { bucketAt, lastBucketOfDay, timeOfBucket } from '../../src/history/id';
 
 /** How many rows of each kind the shop has. */
 export interface Size {
@@ -8,98 +6,147 @@ export interface Size {
   customers: number;
   licenses: number;
   blacklists: number;
-  requests: number;
+  /** Servers that ask. Two of them share a license. */
+  callers: number;
+  /** The history's length. */
+  hours: number;
 }
 
-/** What is seeded is numbered: license n has the key KEY-n, the owner of n, and so on. */
-export const ipOf = (license: number) =>
+/** All that is seeded is numbered: license n has the owner of n, and so on. */
+export const ipOf = (license: number): string =>
   `10.${license >> 16}.${(license >> 8) & 255}.${license & 255}`;
+export const keyOf = (license: number): string => `KEY-${String(license).padStart(20, '0')}`;
+export const hwidOf = (license: number): string => `HW-${String(license).padStart(33, '0')}`;
 
-const HISTORY_MS = 80 * 24 * 60 * 60 * 1000;
+/** A server asks in one of so many hours. */
+const HOURS_BETWEEN = 43;
+/** From one license with callers to the next: so they are of all products. */
+const LICENSE_STEP = 7;
 
-const requestStep = (size: Size): number => Math.floor(HISTORY_MS / size.requests) * 4096;
+/** The license of a caller, from 1 on. */
+export const licenseOf = (caller: number): number => 1 + ((caller - 1) >> 1) * LICENSE_STEP;
 
-/** The id of the oldest record. */
-export const firstRequestOf = (size: Size, now: number): number =>
-  firstRequestIdAt(now) - (size.requests - 1) * requestStep(size);
+/** The newest bucket of the history: the last one that is over. */
+const lastBucket = (now: number): number => bucketAt(now) - 1;
+
+/** The id of a record. */
+export const someRecordId = (now: number): number => {
+  const bucket = lastBucket(now);
+  const caller = HOURS_BETWEEN - (bucket % HOURS_BETWEEN);
+  return idOf(bucket, caller);
+};
+
+const idOf = (bucket: number, caller: number): number =>
+  (timeOfBucket(bucket) - timeOfBucket(0)) * 4096 + caller * (100 * 4096 + 1);
 
 /**
- * Fills an empty database by SQL, for nothing else is quick enough, and indexes the history as the
- * scheduled handler does.
+ * Fills an empty database by SQL, for nothing else is quick enough.
  *
  * Of the licenses 1 in 100 is DEACTIVATED, 1 in 100 DELETED, 1 in 100 EXPIRED, the others ACTIVE; each
- * has an IP and a hardware ID bound. All licenses of product 4 are DELETED. The history is 80 days
- * long and ends now; 1 in 10 of its records is refused, and those of 1 license in 4 have a hardware ID.
+ * has an IP and a hardware ID bound. All licenses of product 4 are DELETED. Of the records 1 in 10 is
+ * refused. They are inserted in the order of time and folded up to the day before.
+ *
+ * @returns what the history takes of the database
  */
-export async function seedLargeDatabase(db: D1Database, size: Size, now: number): Promise<void> {
+export async function seedLargeDatabase(
+  db: D1Database,
+  size: Size,
+  now: number,
+): Promise<{ records: number; bytesPerRecord: number }> {
+  const numbers = (count: number) =>
+    `with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${count})`;
   const insert = (table: string, columns: string, rows: number, values: string) =>
     db
       .prepare(
-        `insert into ${table} (${columns})
-         with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?1)
-         select ${values} from numbers where ?2 > 0`,
+        `insert into ${table} (${columns}) ${numbers(rows)} select ${values} from numbers where ?1 > 0`,
       )
-      .bind(rows, now);
+      .bind(now);
   const ip = (n: string) =>
     `'10.' || (${n} >> 16) || '.' || (${n} >> 8 & 255) || '.' || (${n} & 255)`;
-  const licenseOfRequest = `(1 + n % ${size.licenses})`;
+  const key = (n: string) => `printf('KEY-%020d', ${n})`;
+  const hwid = (n: string) => `printf('HW-%033d', ${n})`;
+  const productOf = (license: string) => `1 + ${license} % ${size.products}`;
 
   await db.batch([
     insert(
       'products',
       'name, product_type, default_max_ips, default_max_hwids, created_at, updated_at',
       size.products,
-      `'Product ' || n, 'GAME_JAVA_PLUGIN', 5, 5, ?2, ?2`,
+      `'Product ' || n, 'GAME_JAVA_PLUGIN', 5, 5, ?1, ?1`,
     ),
     insert(
       'customers',
       'email, email_normalized, chat_id, platform_a_id, username, created_at',
       size.customers,
-      `'User' || n || '@shop.test', 'user' || n || '@shop.test', 'chat-' || n, 'a-' || n, 'User ' || n, ?2`,
+      `'User' || n || '@shop.test', 'user' || n || '@shop.test', 'chat-' || n, 'a-' || n, 'User ' || n, ?1`,
     ),
     insert(
       'licenses',
       `license_key, license_key_normalized, product_id, license_type, license_platform,
        owner_platform_id, owner_chat_id, expires_at, max_ips, max_hwids, state, notes, customer_id,
-       created_at, updated_at`,
+       created_at, updated_at, revision`,
       size.licenses,
-      `'KEY-' || n, 'KEY-' || n, 1 + n % ${size.products},
+      `${key('n')}, ${key('n')}, ${productOf('n')},
        case n % 100 when 1 then 'TEMPORARY' else 'PERMANENT' end, 'PLATFORM_A',
        'a-' || (1 + n % ${size.customers}), 'chat-' || (1 + n % ${size.customers}),
-       case n % 100 when 1 then ?2 - n end, 5, 5,
+       case n % 100 when 1 then ?1 - n end, 5, 5,
        case n % 100 when 2 then 'DEACTIVATED' when 3 then 'DELETED' else 'ACTIVE' end,
-       'Bought in the spring sale', 1 + n % ${size.customers}, ?2, ?2`,
+       'Bought in the spring sale', 1 + n % ${size.customers}, ?1, ?1, ?1`,
     ),
-    insert('license_totals', 'license_id, requests', size.licenses, 'n, 10'),
-    insert('bindings', 'license_id, kind, value', size.licenses, `n, 'IP', ${ip('n')}`),
-    insert('bindings', 'license_id, kind, value', size.licenses, `n, 'HWID', 'HW-' || n`),
+    ...[
+      ['IP', ip('n')],
+      ['HWID', hwid('n')],
+    ].map(([type, value]) =>
+      insert(
+        'bindings',
+        'license_id, type, value, position',
+        size.licenses,
+        `n, '${type}', ${value}, 1`,
+      ),
+    ),
     insert(
       'blacklists',
       'license_data_type, data, product_id, reason, created_at, updated_at',
       size.blacklists,
       `case n % 2 when 0 then 'IP' else 'HWID' end,
        case n % 2 when 0 then '192.' || (n >> 8) || '.' || (n & 255) || '.0/24' else 'BAD-' || n end,
-       case n % 10 when 0 then 1 + n % ${size.products} end, 'Shared on a forum', ?2, ?2`,
-    ),
-    insert(
-      'requests',
-      `id, nonce, license_id, license_key, license_key_normalized, product_id, product_version, ip, hwid,
-       operating_system, java_version, request_type, response_type`,
-      size.requests,
-      `${firstRequestOf(size, now)} + (n - 1) * ${requestStep(size)},
-       n, ${licenseOfRequest}, 'KEY-' || ${licenseOfRequest}, 'KEY-' || ${licenseOfRequest},
-       1 + ${licenseOfRequest} % ${size.products}, '1.0.0', ${ip(licenseOfRequest)},
-       case n % 4 when 3 then 'HW-' || ${licenseOfRequest} end, 'Linux', '21.0.4', 'V1_VALIDATE',
-       case (n + n / ${size.licenses}) % 10 when 0 then 'MAX_IPS_REACHED' else 'VALID' end`,
+       case n % 10 when 0 then 1 + n % ${size.products} end, 'Shared on a forum', ?1, ?1`,
     ),
   ]);
-  await indexAll(db, now);
-}
 
-/** The last moment at which the scheduled handler indexes. */
-export const indexingTime = (now: number): number => now - (now % INDEXING_INTERVAL_MS);
-
-/** Runs the scheduled indexing until there is nothing left for it. */
-export async function indexAll(db: D1Database, now: number): Promise<void> {
-  while ((await indexRequests(openDatabase(db), indexingTime(now))) > 0);
+  const last = lastBucket(now);
+  const first = last - size.hours + 1;
+  // An hour after its end a day is folded.
+  const folded = lastBucketOfDay(lastBucket(now)) - 24;
+  const license = `(1 + (n - 1) / 2 * ${LICENSE_STEP})`;
+  const hoursUpTo = (bucket: number) => `(${bucket} + n) / ${HOURS_BETWEEN}`;
+  const [, size0] = await db.batch([
+    insert('buckets', 'bucket', size.hours, `${first - 1} + n`),
+    db.prepare(`update counters set value = ${folded} where name <> 'blacklist_revision'`),
+  ]);
+  const history = await db.batch([
+    insert(
+      'callers',
+      `id, license_key_normalized, fingerprint, license_id, license_key, product_id, product_version, ip,
+       hwid, operating_system, operating_system_version, operating_system_architecture, java_version,
+       first_seen_at, last_seen_at, requests, folded_bucket`,
+      size.callers,
+      `n, ${key(license)}, printf('%016d', n), ${license}, ${key(license)}, ${productOf(license)}, '1.0.0',
+       ${ip(`(${license} + n % 2 * 1000000)`)}, ${hwid(license)}, 'Linux', '6.8.0-45-generic', 'amd64',
+       '21.0.4', ${timeOfBucket(first)}, ${timeOfBucket(folded)},
+       ${hoursUpTo(folded)} - ${hoursUpTo(first - 1)}, ${folded}`,
+    ),
+    db.prepare(
+      `insert into requests
+       select bucket, ${productOf(license)}, n, (bucket * 3600000 + n * 100) * 4096 + n,
+         (n * 7919 + bucket) % 32768, 0, iif((n + bucket) % 10 = 0, 11, 0), null
+       from (select bucket, ${HOURS_BETWEEN} - bucket % ${HOURS_BETWEEN} + ${HOURS_BETWEEN} * k as n
+         from buckets cross join (${numbers(Math.ceil(size.callers / HOURS_BETWEEN))}
+           select n - 1 as k from numbers))
+       where n <= ${size.callers}`,
+    ),
+  ]);
+  const records = history[1]?.meta.changes ?? Number.NaN;
+  const bytes = (history[1]?.meta.size_after ?? Number.NaN) - (size0?.meta.size_after ?? 0);
+  return { records, bytesPerRecord: bytes / records };
 }
