@@ -104,9 +104,7 @@ export class SnapshotCache<Value extends Snapshot> {
     if (key.length > MAX_KEY_LENGTH) return this.#found(key, null, 'memory');
     const { waitUntil } = timings;
     const startedAt = performance.now();
-    let found = await this.#flights.run(key, () => this.#load(key, waitUntil), waitUntil);
-    // The load of another request may have begun before a change that this request must see.
-    if (!this.#isAcceptable(key, found.value)) found = await this.#load(key, waitUntil);
+    const found = await this.#flights.run(key, () => this.#load(key, waitUntil), waitUntil);
     timings.record(found.tier, performance.now() - startedAt);
     return found;
   }

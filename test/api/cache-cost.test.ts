@@ -1,7 +1,14 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
 import { settled } from '../support/app';
-import { createToken, getLicense, type License, updateLicense } from '../support/client';
+import {
+  createLicense,
+  createProduct,
+  createToken,
+  getLicense,
+  type License,
+  updateLicense,
+} from '../support/client';
 import { takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
 import { importOne } from '../support/import';
@@ -431,6 +438,20 @@ describe('unknown keys', () => {
     await Promise.all(responses.map(({ recorded }) => recorded));
     expect(isolate.kvNames()).toEqual(['get', 'get']);
     expect(isolate.steps().filter((step) => step === 'license')).toHaveLength(1);
+  });
+
+  it('keys of removed licenses cost one KV read and one D1 query', async () => {
+    const product = await createProduct();
+    const license = await createLicense({ productId: product.id });
+    const isolate = await newSyncedIsolate();
+    await isolate.call('DELETE', `/api/v2/licenses/${license.id}`);
+    await isolate.call('DELETE', `/api/v2/products/${product.id}`);
+    isolate.reset();
+    const { status, recorded } = await isolate.validate(askFor(license));
+    expect(status).toBe(400);
+    await recorded;
+    expect(isolate.kvNames()).toEqual(['get']);
+    expect(isolate.steps()).toEqual(['license', 'record']);
   });
 
   it('unknown keys are known as soon as an import is synced', async () => {

@@ -267,23 +267,6 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ],
   },
   {
-    name: 'a load that began before a change and is given to a request that came after it',
-    broken: STALE,
-    commands: deletedWhileRead({ slowSeconds: 8, afterMs: 0, askedEveryMs: 50 }),
-    replacements: [
-      {
-        file: 'src/cache/snapshot-cache.ts',
-        from: 'if (!this.#isAcceptable(key, found.value)) found = await this.#load(key, waitUntil);',
-        to: '',
-      },
-      {
-        file: 'src/cache/snapshot-cache.ts',
-        from: 'if (order < floor.order) continue;',
-        to: '',
-      },
-    ],
-  },
-  {
     name: 'a change that its own isolate does not hear of',
     broken: STALE,
     replacements: [{ file: 'src/auth/middleware.ts', from: 'caches.invalidate(changes);', to: '' }],
