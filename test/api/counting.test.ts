@@ -3,7 +3,14 @@ import fc from 'fast-check';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RESPONSE_TYPE_CODES, type ResponseType } from '../../src/enums';
 import type { HistoryRecord } from '../../src/history/record';
-import { call, createProduct, getLicense, type License } from '../support/client';
+import {
+  call,
+  createProduct,
+  getLicense,
+  historyOf,
+  type License,
+  validate,
+} from '../support/client';
 import { captureConsole } from '../support/console';
 import { type RoundTrips, spyOnDatabase } from '../support/d1-spy';
 import { type Fault, withFaults } from '../support/faults';
@@ -19,6 +26,7 @@ import {
   setNow,
   write,
 } from '../support/history';
+import { importOne } from '../support/import';
 import { type Deliver, newConsumer } from '../support/queue';
 import { openShop } from '../support/shop';
 
@@ -199,6 +207,27 @@ describe('at any time', () => {
       { numRuns: 15, interruptAfterTimeLimit: 30_000 },
     );
   }, 60_000);
+});
+
+it('a license that is created again under an old key has a count of its own', async () => {
+  const licenseKey = crypto.randomUUID();
+  const totals = [];
+  let records = 0;
+  for (const requests of [3, 2]) {
+    const { id: productId } = await createProduct();
+    const item = { licenseKey, productId, licenseType: 'PERMANENT', maxIPs: -1, maxHWIDs: -1 };
+    const { id } = await importOne('licenses', item);
+    // The product is the same in each record: the callers differ in nothing but the license.
+    for (let nth = 0; nth < requests; nth++) await validate({ licenseKey, productId: 1 });
+    records += requests;
+    const history = await historyOf({ licenseKey }, records);
+    expect(history.filter(({ licenseId }) => licenseId === id)).toHaveLength(requests);
+    totals.push((await getLicense(Number(id))).totalRequests);
+    for (const path of [`licenses/${id}`, `products/${productId}`]) {
+      expect((await call('DELETE', `/api/v2/${path}`)).status).toBe(204);
+    }
+  }
+  expect(totals).toEqual([3, 2]);
 });
 
 const NEXT_DAY = NOW + 26 * HOUR_MS;

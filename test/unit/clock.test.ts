@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { MonotonicClock } from '../../src/lib/clock';
+
+/** On Workers `performance.now()` is the wall clock, which can step back. */
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+/** A clock over a wall clock that a test moves. */
+function newClock() {
+  let wallMs = 1_000_000;
+  vi.stubGlobal('performance', { now: () => wallMs });
+  const clock = new MonotonicClock();
+  clock.onStepBack = vi.fn();
+  clock.now();
+  return {
+    clock,
+    /** Moves the wall clock. @returns how far the clock goes */
+    move(milliseconds: number): number {
+      const before = clock.now();
+      wallMs += milliseconds;
+      return clock.now() - before;
+    },
+  };
+}
+
+describe('a monotonic clock', () => {
+  it('goes on with the wall clock and stands still while that steps back', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -3_600_000, max: 3_600_000 })), (moves) => {
+        const { move } = newClock();
+        for (const milliseconds of moves) {
+          expect(move(milliseconds)).toBe(Math.max(0, milliseconds));
+        }
+      }),
+    );
+  });
+
+  it('reports each step back of more than a second, once', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -3_000, max: 3_000 })), (moves) => {
+        const { clock, move } = newClock();
+        for (const milliseconds of moves) move(milliseconds);
+        clock.now();
+        expect(clock.onStepBack).toHaveBeenCalledTimes(moves.filter((ms) => ms < -1_000).length);
+      }),
+    );
+  });
+});
