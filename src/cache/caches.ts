@@ -78,7 +78,7 @@ export class Caches {
   async publish(changes: readonly Change[]): Promise<void> {
     const published = changes.slice(-MAX_PUBLISHED).map(({ subject, seq }) => {
       const [cache, key] = this.#cacheOf(subject);
-      return cache?.publish(key, [seq]);
+      return cache?.publish(key, { seqs: [seq] });
     });
     await Promise.all(published);
   }
@@ -101,7 +101,7 @@ export class Caches {
     }
     for (const [subject, seqs] of seqsBySubject) {
       const [cache, key] = this.#cacheOf(subject);
-      await cache?.publish(key, seqs, 0);
+      await cache?.publish(key, { seqs, retries: 0 });
       if (!this.#publisher.isWorking()) break;
     }
     await pruneChanges(this.#db, now);

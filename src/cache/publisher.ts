@@ -1,11 +1,12 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { markPublished } from '../db/change-log';
 import type { Database } from '../db/client';
 import type { MonotonicClock } from '../lib/clock';
 import { withTimeout } from '../lib/timeout';
 import { wait } from '../lib/wait';
 import { logFailure } from '../log';
-import type { Snapshot, SnapshotType } from './snapshot';
+import { BatchLoader } from './batch-loader';
+import type { Snapshot, SnapshotName, SnapshotType } from './snapshot';
 
 /** KV takes one write a second for a key. A rejected put is repeated after each of these delays. */
 const RETRY_DELAYS_MS = [1_100, 2_500, 5_000, 10_000];
@@ -17,6 +18,15 @@ const PUT_TIMEOUT_MS = 8_000;
 const LAST_PUT_MS = MAX_LIFE_MS - PUT_TIMEOUT_MS;
 /** After a failed put nothing is published for readers for this long. */
 const FAILING_MS = 60_000;
+
+export interface PublishOptions<Value> {
+  /** Changes that are published with it. */
+  seqs?: readonly number[];
+  /** The row as the primary has just returned it: it need not be read again. */
+  row?: Value;
+  /** How often a failed put is repeated. */
+  retries?: number;
+}
 
 interface Publication {
   startedAt: number;
@@ -32,6 +42,8 @@ export class Publisher {
   readonly #clock: MonotonicClock;
   /** Those under way in this isolate, by type and key. */
   readonly #publications = new Map<string, Publication>();
+  /** By type. */
+  readonly #revisions = new Map<SnapshotName, BatchLoader<number>>();
   #failedAt = Number.NEGATIVE_INFINITY;
 
   constructor(db: Database, kv: KVNamespace, clock: MonotonicClock) {
@@ -50,15 +62,12 @@ export class Publisher {
    * does it again. So the newest row wins, whichever publisher comes last. What it cannot complete stays
    * in the change log for the scheduled handler. Never rejects.
    *
-   * @param seqs changes that are published with it
-   * @param retries how often a failed put is repeated
    * @returns the snapshot in KV now; null for none, undefined where it is not known
    */
   async publish<Value extends Snapshot>(
     type: SnapshotType<Value>,
     key: string,
-    seqs: readonly number[] = [],
-    retries = RETRY_DELAYS_MS.length,
+    { seqs = [], row, retries = RETRY_DELAYS_MS.length }: PublishOptions<Value> = {},
   ): Promise<Value | null | undefined> {
     const name = `${type.name}:${key}`;
     const other = this.#publications.get(name);
@@ -70,7 +79,7 @@ export class Publisher {
     const own = { startedAt: this.#clock.now(), seqs: [...seqs], isAskedAgain: false };
     this.#publications.set(name, own);
     try {
-      return await this.#publish(type, key, own, RETRY_DELAYS_MS.slice(0, retries));
+      return await this.#publish(type, key, own, row, RETRY_DELAYS_MS.slice(0, retries));
     } catch (error) {
       logFailure('A snapshot was not published yet', error);
       return undefined;
@@ -83,13 +92,14 @@ export class Publisher {
     type: SnapshotType<Value>,
     key: string,
     own: Publication,
+    row: Value | undefined,
     delaysMs: number[],
   ): Promise<Value | null | undefined> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       if (this.#clock.now() - own.startedAt > LAST_PUT_MS) break;
       own.isAskedAgain = false;
       const seqs = [...own.seqs];
-      const value = (await type.load(this.#db, [key])).get(key) ?? null;
+      const value = (round === 0 && row) || (await this.#read(type, key));
       try {
         await withTimeout(this.#put(type, key, value), PUT_TIMEOUT_MS);
         this.#failedAt = Number.NEGATIVE_INFINITY;
@@ -104,6 +114,13 @@ export class Publisher {
       if (isCurrent && !own.isAskedAgain) return value;
     }
     return undefined;
+  }
+
+  async #read<Value extends Snapshot>(
+    type: SnapshotType<Value>,
+    key: string,
+  ): Promise<Value | null> {
+    return (await type.load(this.#db, [key])).get(key) ?? null;
   }
 
   async #put<Value extends Snapshot>(
@@ -122,11 +139,40 @@ export class Publisher {
     seqs: readonly number[],
     revision: number,
   ): Promise<boolean> {
-    const isCurrent = sql`ifnull(${type.currentRevision(key)}, 0) = ${revision}`;
+    if (seqs.length === 0) return (await this.#currentRevision(type, key)) === revision;
+    const isCurrent = sql`ifnull(${type.currentRevision(sql`${key}`)}, 0) = ${revision}`;
     const [[row]] = await this.#db.batch([
       this.#db.select({ isCurrent: sql`${isCurrent}`.mapWith(Boolean) }).from(sql`(select 1)`),
       markPublished(this.#db, seqs, isCurrent),
     ]);
     return row?.isCurrent ?? false;
   }
+
+  /** The revision of the row, 0 for none. Publishers that ask at the same moment share a query. */
+  async #currentRevision<Value extends Snapshot>(
+    type: SnapshotType<Value>,
+    key: string,
+  ): Promise<number> {
+    const loader =
+      this.#revisions.get(type.name) ??
+      new BatchLoader((keys) => readRevisions(this.#db, type.currentRevision, keys));
+    this.#revisions.set(type.name, loader);
+    // What keeps the publisher alive keeps this alive.
+    return (await loader.load(key, () => undefined)) ?? 0;
+  }
+}
+
+/** The revisions of the keys that have a row. */
+async function readRevisions(
+  db: Database,
+  currentRevision: (key: SQL) => SQL,
+  keys: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await db
+    .select({
+      key: sql<string>`k.value`.as('key'),
+      revision: sql<number | null>`${currentRevision(sql`k.value`)}`.as('revision'),
+    })
+    .from(sql`json_each(${JSON.stringify(keys)}) k`);
+  return new Map(rows.map(({ key, revision }) => [key, revision ?? 0]));
 }

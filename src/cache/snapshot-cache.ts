@@ -6,7 +6,7 @@ import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
 import type { WaitUntil } from '../lib/wait';
 import { logFailure } from '../log';
 import { BatchLoader, SingleFlight } from './batch-loader';
-import type { Publisher } from './publisher';
+import type { Publisher, PublishOptions } from './publisher';
 import { readPublished, type Snapshot, type SnapshotName, type SnapshotType } from './snapshot';
 import type { Sync } from './sync';
 
@@ -137,8 +137,8 @@ export class SnapshotCache<Value extends Snapshot> {
   }
 
   /** Publishes the row as it is now; see {@link Publisher.publish}. Never rejects. */
-  async publish(key: string, seqs?: readonly number[], retries?: number): Promise<void> {
-    await this.#context.publisher.publish(this.#type, key, seqs, retries);
+  async publish(key: string, options?: PublishOptions<Value>): Promise<void> {
+    await this.#context.publisher.publish(this.#type, key, options);
   }
 
   /**
@@ -202,7 +202,9 @@ export class SnapshotCache<Value extends Snapshot> {
       if (value) this.#put(key, value, startedAt);
       else this.#putUnknown(key, startedAt);
       const isMissing = value !== null && published === null;
-      if (isMissing && this.#context.publisher.isWorking()) waitUntil(this.publish(key));
+      if (isMissing && this.#context.publisher.isWorking()) {
+        waitUntil(this.publish(key, { row: value }));
+      }
       return this.#found(key, value, 'd1');
     } catch (error) {
       // While D1 cannot be reached, an old snapshot is better than none.

@@ -25,7 +25,7 @@ export interface SnapshotType<Value extends Snapshot> {
   /** The snapshots of some keys, as the primary has them now. */
   load(db: Database, keys: readonly string[]): Promise<ReadonlyMap<string, Value>>;
   /** The revision of a key as the primary has it now, in SQL; null for none. */
-  currentRevision(key: string): SQL;
+  currentRevision(key: SQL): SQL;
 }
 
 /** `cacheTtl` of KV reads. 30 is the minimum that KV allows. */

@@ -58,7 +58,7 @@ export async function validate(
     // KV may lack what was bound now, or what was bound before and never got there.
     const isNewer = license.revision > found.value.revision;
     if (hasBound || (isNewer && found.tier === 'kv')) {
-      timings.waitUntil(caches.licenses.publish(key));
+      timings.waitUntil(caches.licenses.publish(key, { row: license }));
     }
   }
   return {

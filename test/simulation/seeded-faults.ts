@@ -100,17 +100,34 @@ const CHANGED_TWICE: readonly Command[] = Array.from({ length: 8 }, () => LICENS
   ],
 );
 
-/** What a cold isolate reads slowly at the primary is changed elsewhere. */
-const CHANGED_WHILE_READ: readonly Command[] = Array.from({ length: 8 }, () => LICENSES).flatMap(
-  ([license]): Command[] => [
-    restoration(license, { pauseMs: 20_000, isolate: 0 }),
-    { type: 'crash', pauseMs: 20_000, isolate: 1 },
-    ...weatherAt(1, 'messages of KV get lost', 3),
-    ...weatherAt(1, 'the database is slow', 3),
-    validation(license, { pauseMs: 0, isolate: 1 }),
-    revoke(license, { pauseMs: 100, isolate: 0 }),
-  ],
-);
+/** What cold isolates read at the primary is changed elsewhere, before they can put it into KV. */
+const CHANGED_WHILE_READ: readonly Command[] = [
+  ...Array.from(
+    { length: 6 },
+    (): Command => ({
+      type: 'create a license',
+      pauseMs: 100,
+      isolate: 0,
+      product: 0,
+      maxIPs: 3,
+      maxHWIDs: -1,
+      lifeSeconds: null,
+    }),
+  ),
+  ...Array.from({ length: 8 }, (_, license) => ({ ...LICENSES[0], license })).flatMap(
+    (license): Command[] => [
+      restoration(license, { pauseMs: 20_000, isolate: 0 }),
+      { type: 'crash', pauseMs: 20_000, isolate: 1 },
+      { type: 'crash', pauseMs: 0, isolate: 3 },
+      ...[1, 3].flatMap((isolate) => [
+        ...weatherAt(isolate, 'messages of KV get lost', 1),
+        ...weatherAt(isolate, 'KV is slow', 8),
+        validation(license, { pauseMs: 0, isolate }),
+      ]),
+      revoke(license, { pauseMs: 150, isolate: 0 }),
+    ],
+  ),
+];
 
 /** Values are bound in several places at once, where copies are hard to write. */
 const BOUND_TWICE: readonly Command[] = [
@@ -319,14 +336,31 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ],
   },
   {
+    name: 'a publish of a row read before, without the revision check',
+    broken: WRONG_IN_KV,
+    commands: CHANGED_WHILE_READ,
+    replacements: [
+      {
+        file: 'src/cache/publisher.ts',
+        from: 'return (await this.#currentRevision(type, key)) === revision;',
+        to: 'return true;',
+      },
+    ],
+  },
+  {
     name: 'readers that fill KV',
     broken: WRONG_IN_KV,
     commands: CHANGED_WHILE_READ,
     replacements: [
       {
         file: 'src/cache/snapshot-cache.ts',
-        from: 'if (isMissing && this.#context.publisher.isWorking()) waitUntil(this.publish(key));',
-        to: `if (value) waitUntil(
+        from: 'if (isMissing && this.#context.publisher.isWorking()) {',
+        to: 'if (value) {',
+      },
+      {
+        file: 'src/cache/snapshot-cache.ts',
+        from: 'waitUntil(this.publish(key, { row: value }));',
+        to: `waitUntil(
           this.#type
             .kvKey(key)
             .then((kvKey) => this.#context.kv.put(kvKey, this.#type.encode(value)))
@@ -339,7 +373,11 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a scheduled handler that publishes nothing',
     broken: WRONG_IN_KV,
     replacements: [
-      { file: 'src/cache/caches.ts', from: 'await cache?.publish(key, seqs, 0);', to: '' },
+      {
+        file: 'src/cache/caches.ts',
+        from: 'await cache?.publish(key, { seqs, retries: 0 });',
+        to: '',
+      },
     ],
   },
   {
