@@ -4,7 +4,7 @@ import { logFailure } from '../log';
 import type { HistoryRecord } from './record';
 import type { Recorder } from './recorder';
 
-/** With twenty attempts more than half a day: the longest outage that a queue is there for. */
+/** Twenty retries take 12 hours: the longest outage that the queue is there for. */
 const FIRST_DELAY_SECONDS = 10;
 const MAX_DELAY_SECONDS = 3_600;
 
@@ -44,21 +44,26 @@ const message: z.ZodType<HistoryRecord[]> = z.array(
 );
 
 /**
- * Writes the records of a batch of messages. A message that comes again changes nothing. One that cannot
- * be written is delivered again, and in the end goes to the dead-letter queue.
+ * Writes the records of a batch of messages, all in one batch of D1. If that fails, each message is written
+ * by itself. A message that comes again changes nothing. One that cannot be written is delivered again, and
+ * in the end goes to the dead-letter queue.
  */
 export async function receiveRecords(
   recorder: Recorder,
-  { messages }: MessageBatch,
+  { messages }: { messages: readonly Message[] },
 ): Promise<void> {
-  for (const delivered of messages) {
-    try {
-      await recorder.writeMessage(message.parse(delivered.body));
-      delivered.ack();
-    } catch (error) {
-      logFailure('Records of the queue were not written yet', error);
-      const delaySeconds = FIRST_DELAY_SECONDS * 2 ** (delivered.attempts - 1);
-      delivered.retry({ delaySeconds: Math.min(MAX_DELAY_SECONDS, delaySeconds) });
-    }
+  try {
+    await recorder.writeDelivered(messages.flatMap(({ body }) => message.parse(body)));
+    for (const delivered of messages) delivered.ack();
+  } catch (error) {
+    const [first, ...others] = messages;
+    if (first && others.length === 0) return deliverAgain(first, error);
+    for (const delivered of messages) await receiveRecords(recorder, { messages: [delivered] });
   }
+}
+
+function deliverAgain(delivered: Message, error: unknown): void {
+  logFailure('Records of the queue were not written yet', error);
+  const delaySeconds = FIRST_DELAY_SECONDS * 2 ** (delivered.attempts - 1);
+  delivered.retry({ delaySeconds: Math.min(MAX_DELAY_SECONDS, delaySeconds) });
 }

@@ -12,11 +12,11 @@ import { BatchWriter } from './batch-writer';
 import { HistoryInserter } from './insert';
 import type { HistoryRecord } from './record';
 
-/** Records in one statement. */
+/** Records in one flush. */
 const MAX_BATCH = 1_000;
 /** A message of a queue takes 128 KB; a character of its JSON may be three bytes. */
 const MAX_MESSAGE_LENGTH = 40_000;
-/** Together with a write to D1 less than a flush may take. */
+/** Leaves three of the five seconds of a flush for D1, if the queue does not respond. */
 const QUEUE_TIMEOUT_MS = 2_000;
 const COMPARE_TIMEOUT_MS = 2_000;
 
@@ -64,11 +64,11 @@ export class Recorder {
   }
 
   /**
-   * Writes the records of a message of the queue, once more if it comes again.
+   * Writes records that the queue has delivered, perhaps not for the first time.
    *
    * @throws when they could not be written
    */
-  async writeMessage(records: readonly HistoryRecord[]): Promise<void> {
+  async writeDelivered(records: readonly HistoryRecord[]): Promise<void> {
     // The isolate that sent them has compared its snapshots.
     const recordings = records.map((record) => ({ record, used: [], usedAt: 0 }));
     await this.#insert(recordings, () => undefined);

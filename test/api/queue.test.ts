@@ -117,6 +117,19 @@ describe('a message', () => {
     },
   );
 
+  it('is written together with the others of its delivery', async () => {
+    const licenses = await Promise.all([shop.newLicense(), shop.newLicense(), shop.newLicense()]);
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    expect(
+      await deliver(
+        licenses.map((license) => [newRecord(license)]),
+        { DB },
+      ),
+    ).toEqual([]);
+    expect(roundTrips).toHaveLength(1);
+    for (const license of licenses) await expectRecorded(license, 1);
+  });
+
   it('comes again when it cannot be written, and does not delay the others', async () => {
     const lines = captureConsole();
     const license = await shop.newLicense();
