@@ -11,13 +11,13 @@ const MAX_COUNTED = 10_000;
 /** The bindings of the Worker, with the queue that wrangler.toml has in comments. */
 export type Bindings = Env & { RECORDS?: RecordQueue };
 
-/** What an isolate keeps between requests. */
+/** State of an isolate between requests. */
 export class Isolate {
   readonly db: Database;
   readonly caches: Caches;
   readonly recorder: Recorder;
   readonly limits: Record<'validations' | 'failedLookups' | 'failedTokens', RateLimiter>;
-  /** How often each license was asked for, by id. */
+  /** Requests of each license, by id. */
   readonly #totals = new BoundedMap<number, number>(MAX_COUNTED);
   /** When each token was last used, by id. */
   readonly #tokenUses = new BoundedMap<number, number>(MAX_COUNTED);
@@ -41,8 +41,8 @@ export class Isolate {
     return total;
   }
 
-  /** Whether a token was not used for a while, as far as this isolate knows. Counts as a use. */
-  isFirstUse(token: { id: number; lastUsedAt: number | null }, now: number, withinMs: number) {
+  /** Whether the last known use of a token is some time ago. Counts as a use. */
+  shouldMarkUsed(token: { id: number; lastUsedAt: number | null }, now: number, withinMs: number) {
     const lastUse = Math.max(token.lastUsedAt ?? 0, this.#tokenUses.get(token.id) ?? 0);
     if (Math.abs(now - lastUse) < withinMs) return false;
     this.#tokenUses.set(token.id, now);

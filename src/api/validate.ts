@@ -124,7 +124,7 @@ async function reply(
 }
 
 /**
- * Validates a license [4.7] and records the request [2.4]. What needs no look-up comes first.
+ * Validates a license [4.7] and records the request [2.4]. Checks without a look-up come first.
  *
  * @param authorized rejects a bad token. No reply goes out before it is settled
  */
@@ -201,7 +201,7 @@ async function validateLicense(
 
 const NOT_LIMITED: LimitResult = { isLimited: false };
 
-/** Of one key from one address: the one that is bound, since a network's servers can share theirs. */
+/** Counts by key and by the address to be bound: servers behind one network share a connecting address. */
 const countRequest = ({ limits }: Isolate, { ip, key }: ValidationRequest) =>
   ip === null ? NOT_LIMITED : limits.validations.count(`${ip} ${key.slice(0, 255)}`);
 
@@ -210,7 +210,7 @@ const countFailedLookup = ({ limits }: Isolate, address: string | null) =>
 
 const NO_DETAILS: RecordDetails = {};
 
-/** What the history tells an administrator beyond the outcome. */
+/** Details for administrators beyond the outcome. */
 function detailsOf(
   outcome: Outcome,
   request: ValidationRequest,

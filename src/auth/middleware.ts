@@ -52,7 +52,7 @@ function noteUse(c: AnyContext, { tokenId, lastUsedAt }: Actor): void {
   if (tokenId === null) return;
   const isolate = isolateOf(c.env);
   const now = Date.now();
-  if (!isolate.isFirstUse({ id: tokenId, lastUsedAt }, now, LAST_USED_PRECISION_MS)) return;
+  if (!isolate.shouldMarkUsed({ id: tokenId, lastUsedAt }, now, LAST_USED_PRECISION_MS)) return;
   c.get('timings').waitUntil(
     markUsed(isolate.db, tokenId, now).catch((error) =>
       logFailure('The use of a token was not written', error),
@@ -131,7 +131,7 @@ export function guardError(error: Error): Error {
   return failure === 'notAllowed' ? new ApiError(403, NOT_ALLOWED) : error;
 }
 
-/** What a handler needs to change something. */
+/** The context in which a handler changes something. */
 export function writerOf(c: Context<AuthEnv>): Writer {
   const { db, caches } = isolateOf(c.env);
   const timings = c.get('timings');

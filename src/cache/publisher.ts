@@ -10,7 +10,7 @@ import type { Snapshot, SnapshotName, SnapshotType } from './snapshot';
 
 /** KV takes one write a second for a key. A rejected put is repeated after each of these delays. */
 const RETRY_DELAYS_MS = [1_100, 2_500, 5_000, 10_000];
-/** How often a publisher follows a row that changes under it. */
+/** Reads of a row that keeps changing, before the publisher stops. */
 const MAX_ROUNDS = 10;
 /** The platform ends a request this long after its response. */
 const MAX_LIFE_MS = 30_000;
@@ -59,8 +59,8 @@ export class Publisher {
 
   /**
    * Reads a row from the primary, puts its snapshot, and looks whether the row is still the same; else
-   * does it again. So the newest row wins, whichever publisher comes last. What it cannot complete stays
-   * in the change log for the scheduled handler. Never rejects.
+   * does it again. Whichever publisher comes last, the newest row wins. A change that is not published
+   * here stays in the change log for the scheduled handler. Never rejects.
    *
    * @returns the snapshot in KV now; null for none, undefined where it is not known
    */

@@ -12,7 +12,7 @@ import type { Sync } from './sync';
 
 /** How long a snapshot is fresh after it was loaded, or after a sync did not name it (1.5). */
 const FRESH_MS = 50_000;
-/** A snapshot leaves memory at a random age in this range, so that they do not all leave together. */
+/** A snapshot is looked up again at a random age in this range, so that not all are at once. */
 const MIN_AGE_MS = 5 * 60_000;
 const MAX_AGE_MS = 10 * 60_000;
 /** How long an unknown key stays unknown, counted from the start of its look-up. */
@@ -44,7 +44,7 @@ interface Floor {
   order: number;
 }
 
-/** What a look-up has found. */
+/** The result of a look-up. */
 export interface Found<Value> {
   type: SnapshotName;
   key: string;
@@ -71,7 +71,7 @@ export class SnapshotCache<Value extends Snapshot> {
   readonly #type: SnapshotType<Value>;
   readonly #context: CacheContext;
   readonly #entries = new BoundedMap<string, Entry<Value>>(MAX_ENTRIES);
-  /** Apart from the known keys, which guessed ones must not push out. */
+  /** Separate, so that guessed keys evict no known ones. */
   readonly #unknown = new BoundedMap<string, Entry<Value>>(MAX_ENTRIES);
   readonly #floors = new BoundedMap<string, Floor>(MAX_FLOORS);
   readonly #flights = new SingleFlight<Found<Value>>();
@@ -79,7 +79,7 @@ export class SnapshotCache<Value extends Snapshot> {
   #consecutiveUnknown = 0;
   /** Counts events, so that they have an order while the clock stands still. */
   #order = 0;
-  /** Look-ups that began before this do not know the keys that were added then. */
+  /** Look-ups that began before this missed the keys that were added then. */
   #newKeysOrder = 0;
 
   constructor(type: SnapshotType<Value>, context: CacheContext) {
@@ -115,7 +115,7 @@ export class SnapshotCache<Value extends Snapshot> {
     this.#put(key, value, this.#context.clock.now());
   }
 
-  /** The row has this revision now: older snapshots are evicted, and rejected from everywhere. */
+  /** The row has this revision now: older snapshots are evicted, and rejected from every tier. */
   invalidate(key: string, revision: number): void {
     this.#unknown.delete(key);
     const held = this.#entries.get(key);

@@ -4,7 +4,7 @@ import type { Database } from '../db/client';
 export const SNAPSHOT_NAMES = ['license', 'token', 'blacklist'] as const;
 export type SnapshotName = (typeof SNAPSHOT_NAMES)[number];
 
-/** What a validation needs of a row, held outside D1. */
+/** The part of a row that a validation needs, held outside D1. */
 export interface Snapshot {
   /** The id of the row; 0 for the one blacklist. */
   readonly id: number;

@@ -60,7 +60,7 @@ export const licenseSnapshot: SnapshotType<LicenseSnapshot> = {
     sql`(select revision from licenses where license_key_normalized = ${key})`,
 };
 
-/** What authentication needs of a token. */
+/** The part of a token that authentication needs. */
 export interface TokenSnapshot {
   id: number;
   revision: number;

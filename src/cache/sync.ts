@@ -7,12 +7,12 @@ export interface SyncRound {
   startedAt: number;
 }
 
-/** Behind every change: a reader without a cursor gets the newest change only. */
+/** After every change: a reader without a cursor gets the newest change only. */
 const END = Number.MAX_SAFE_INTEGER;
 
 /**
  * How far an isolate has read the change log. Every round trip that writes records also reads the changes
- * behind the cursor. What they do not name is then known to be unchanged.
+ * after the cursor. Everything that they do not name is then known to be unchanged.
  */
 export class Sync {
   readonly #clock: MonotonicClock;

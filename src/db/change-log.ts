@@ -15,7 +15,7 @@ export type Change = Pick<typeof changes.$inferSelect, 'seq' | 'subject' | 'revi
 /** Changes that one sync reads. A reader that is farther behind starts over. */
 export const MAX_SYNCED = 100;
 
-/** Readers that are farther behind than this have missed changes. */
+/** Readers that lag by more than this have missed changes. */
 const KEPT_MS = 5 * 60_000;
 const MAX_PRUNED = 100;
 
@@ -31,7 +31,7 @@ export const nextRevision = (revision: number, now: number): number => Math.max(
 export const nextRevisionSql = (revision: SQLiteColumn, now: number): SQL =>
   sql`max(${revision} + 1, ${now})`;
 
-// What follows is for the batch of a write, before its statements: the rows are still as they were.
+// The statements below go into the batch of a write, before its own: the rows are still as they were.
 
 /** Logs a license or a token that did not exist. */
 export const logNew = (
@@ -95,7 +95,7 @@ const logBlacklistIf = (db: Database, condition: SQL, now: number) =>
       .returning(returned),
   ] as const;
 
-/** The newest change at the least, and those behind a place in the log. */
+/** The change at the cursor and all after it; the newest change in any case. */
 export const selectChanges = (db: Database, cursor: number) =>
   db
     .select(returned)
@@ -104,7 +104,7 @@ export const selectChanges = (db: Database, cursor: number) =>
     .orderBy(asc(changes.seq))
     .limit(MAX_SYNCED + 1);
 
-/** What KV still lacks, the oldest change first. */
+/** Changes that KV still lacks, the oldest first. */
 export const findUnpublished = (db: Database, limit: number): Promise<Change[]> =>
   db
     .select(returned)

@@ -4,7 +4,7 @@ import type { Change } from './change-log';
 
 export type Database = DrizzleD1Database;
 
-/** What a change of an administrator needs beside its own statements. */
+/** The context of a change by an administrator. */
 export interface Writer {
   db: Database;
   /** The first statement of the batch. It fails the batch if the sender may no longer do this. */
@@ -17,7 +17,7 @@ export interface Writer {
 export const openDatabase = (binding: D1Database): Database => drizzle(binding);
 
 /**
- * What the database said of a failed write. Drizzle's own message around it holds the SQL and its
+ * The message of the database about a failed write. Drizzle's own message around it holds the SQL and its
  * values: what a client sent could pass for an error, and nobody may log it.
  */
 export function databaseMessage(error: unknown): string {

@@ -222,10 +222,10 @@ const requestType = coded(REQUEST_TYPE_CODES);
 const responseType = coded(RESPONSE_TYPE_CODES);
 
 /**
- * Who asks: one row for each combination of a license and of what a program says about itself. A record
- * of the history refers to it, because nearly all of a record repeats what the last one said.
+ * A caller: one row for each license and set of values that a program sends with it. A record of the history
+ * refers to it, because nearly all of a record repeats the one before.
  *
- * `lastSeenAt` and `requests` cover the buckets up to `foldedBucket`; what came since is in the
+ * `lastSeenAt` and `requests` cover the buckets up to `foldedBucket`; later records are in the
  * history (see `history/fold.ts`). Rate-limited requests do not count.
  */
 export const callers = sqliteTable(
@@ -233,7 +233,7 @@ export const callers = sqliteTable(
   {
     id: integer('id').primaryKey(),
     licenseKeyNormalized: text('license_key_normalized').notNull(),
-    /** 128 bits of SHA-256 over all that follows, up to `javaVersion`. */
+    /** 96 bits of SHA-256 over all that follows, up to `javaVersion`. */
     fingerprint: text('fingerprint').notNull(),
     licenseId: integer('license_id').notNull(),
     licenseKey: text('license_key').notNull(),
@@ -322,8 +322,8 @@ export const tokens = sqliteTable(
 );
 
 /**
- * The change log, a transactional outbox. Whoever changes a license, a token or the blacklist adds a row
- * in the same transaction. Isolates read it to evict stale snapshots; the publisher reads it to find the
+ * The change log, a transactional outbox. Each change of a license, a token or the blacklist adds a
+ * row in the same transaction. Isolates read it to evict stale snapshots; the publisher reads it to find the
  * snapshots that KV still lacks.
  *
  * - `subject` is `license:` and the normalized key, `token:` and the hash, `blacklist`, or `licenses`:

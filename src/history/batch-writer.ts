@@ -13,13 +13,14 @@ const WRITE_TIMEOUT_MS = DATABASE_TIMEOUT_MS;
 const CANCELLED_AFTER_MS = WRITE_TIMEOUT_MS + 1_000;
 /** Items are given up after this. */
 const MAX_WAITING_MS = 23_000;
-/** No request stays longer, but for the write under way: the platform ends it after 30 seconds. */
+/** A request ends after this, except to finish a write: the platform ends it after 30 seconds. */
 const MAX_STAY_MS = MAX_WAITING_MS + 1_000;
 /** The pause after a failed write. Each further one is twice as long, and up to half longer by chance. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 600;
 /** Items that wait while nothing can be written: an isolate has 128 MB. */
 const MAX_ITEMS = 10_000;
+/** The oldest items, dropped when the list is full. */
 const MAX_GIVEN_UP = 100;
 /** Requests that stand by, and one more after each interval. */
 const STANDBYS = 3;
@@ -79,7 +80,7 @@ export class BatchWriter<Item> {
     }
   }
 
-  /** Until nothing is pending, or enough other requests see to it. */
+  /** Stays until nothing is pending, or enough others stand by. */
   async #stay({ addedAt }: Pending<Item>, waitUntil: WaitUntil): Promise<void> {
     while (this.#pending.length > 0 && this.#now() - addedAt < MAX_STAY_MS) {
       if (!this.#hasFlusher()) await this.#flush(waitUntil);
@@ -101,7 +102,7 @@ export class BatchWriter<Item> {
     return this.#standbys.size < STANDBYS || addedAt - this.#stoodByAt > STANDBY_INTERVAL_MS;
   }
 
-  /** Waits until all is written, or the flusher should be looked after. */
+  /** Waits until all is written, or the flusher may have been cancelled. */
   async #standBy(): Promise<void> {
     this.#stoodByAt = this.#now();
     const { promise, resolve } = Promise.withResolvers<void>();

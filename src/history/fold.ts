@@ -13,7 +13,7 @@ import { BUCKETS_A_DAY, bucketAt, lastBucketOfDay, timeOfRecordIdSql } from './i
  *   up to which bucket it is folded, so its total is always exact: the folded number, and the records since.
  */
 
-/** A bucket is closed this long after its end: later than any clock is wrong (see LATE_MS). */
+/** A bucket is closed this long after its end: longer than any clock error (LATE_MS in insert.ts). */
 const CLOSING_MS = 15 * 60 * 1000;
 /** A day is folded this long after its end. */
 const FOLDING_MS = 60 * 60 * 1000;

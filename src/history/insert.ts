@@ -49,7 +49,7 @@ interface NewCaller {
   records: HistoryRecord[];
 }
 
-/** What tells a caller from all others. */
+/** The identity of a caller. */
 function identityOf(licenseId: number, caller: CallerFields): string {
   let identity = String(licenseId);
   for (const field of CALLER_FIELDS) {
@@ -71,7 +71,7 @@ const toJson = (fields: object): string | null => {
   return text === '{}' ? null : text;
 };
 
-/** What the caller of a record does not say. */
+/** Details of a record that its caller does not have. */
 const detailsOf = ({ blockReason, remarks, spam }: RecordDetails): string | null =>
   blockReason || remarks || spam ? toJson({ blockReason, remarks, spam: spam || null }) : null;
 
@@ -87,7 +87,7 @@ function allDetailsOf({ caller, licenseKeyNormalized, details }: HistoryRecord):
   });
 }
 
-/** What the statements expect of a record, behind its caller. */
+/** The part of a row that comes after the caller. */
 const rowOf = ({ id, nonce, type, outcome }: HistoryRecord, details: string | null): Row => [
   id,
   nonce,

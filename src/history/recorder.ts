@@ -23,7 +23,7 @@ const COMPARE_TIMEOUT_MS = 2_000;
 /** The queue that wrangler.toml has in comments. */
 export type RecordQueue = Queue<readonly HistoryRecord[]>;
 
-/** What a response leaves to be done. */
+/** Work after a response. */
 export interface Recording {
   /** Null for a response that is not recorded. */
   record: HistoryRecord | null;

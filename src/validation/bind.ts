@@ -20,7 +20,7 @@ const RETRY_DELAYS_MS = [50, 200];
  * in the snapshot is looked for here.
  *
  * @param now milliseconds since 1970
- * @returns the license as this has left it, on which to decide, or null if it is gone; and whether
+ * @returns the license after the binding, or null if it is gone; and whether
  * something was bound
  */
 export async function bind(

@@ -13,14 +13,14 @@ export interface Answered {
   request: PartialRequest;
   outcome: ResponseType;
   details: RecordDetails;
-  /** What the response is based on; undefined if nothing was looked up. */
+  /** The basis of the response; undefined if nothing was looked up. */
   snapshots: Snapshots | undefined;
   token: Found<Snapshot> | undefined;
   /** Milliseconds since 1970. */
   requestedAt: number;
 }
 
-/** What a validation leaves to be done: its record, and the snapshots to be compared with D1 [2.4]. */
+/** Work after a response: its record, and the snapshots to be compared with D1 [2.4]. */
 export function recordingOf({
   requestType,
   request,

@@ -7,7 +7,7 @@ import { bind } from './bind';
 import { decide, type Facts, type Outcome } from './decide';
 import type { ValidationRequest } from './request';
 
-/** What a validation is decided on. */
+/** The snapshots that a validation is decided on. */
 export interface Snapshots {
   license: Found<LicenseSnapshot>;
   blacklist: Found<Blacklist> & { value: Blacklist };
@@ -31,8 +31,7 @@ export async function findSnapshots(
 }
 
 /**
- * Decides a validation on snapshots. Only what a snapshot cannot tell for certain needs the primary: a new
- * value, and a limit that looks full. Then the license as the primary has it decides [4.7].
+ * Decides a validation on snapshots. Only a new value and a limit that looks full need D1. Then the license as the primary has it decides [4.7].
  *
  * @param now milliseconds since 1970
  * @throws when the database is needed and cannot be reached
