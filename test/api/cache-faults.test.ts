@@ -1,0 +1,407 @@
+import { env, exports } from 'cloudflare:workers';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { settled, type ValidationOptions } from '../support/app';
+import {
+  createBlacklist,
+  createToken,
+  getLicense,
+  historyOf,
+  type License,
+  requestTo,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { type TestClock, takeClock } from '../support/clock';
+import { captureConsole } from '../support/console';
+import { contentsOfKv, emptyKv, isAllPublished, kvKeyOf } from '../support/published';
+import { askFor as askForLicense, askForUnknown, openShop, tidyUpAfterEach } from '../support/shop';
+import { newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
+
+/** Responses while D1, KV or both cannot be reached, and while requests are cancelled (1.5, 1.6). */
+
+const MINUTE_MS = 60_000;
+const DOWN = { valid: false, message: 'Service temporarily unavailable' };
+const BOUND = { ip: '192.0.2.1', hwid: 'HW-1' };
+const BLACKLISTED_IP = '198.51.100.66';
+const BLACKLISTED_HWID = 'HW-66';
+
+const shop = openShop();
+tidyUpAfterEach();
+
+let clock: TestClock;
+let lines: string[];
+let isolate: WatchedIsolate;
+
+/** All slots are taken by the values of {@link askFor}, unless said otherwise. */
+const newLicense = (fields: object = {}): Promise<License> =>
+  shop.newLicense({ maxIPs: 1, maxHWIDs: 1, ips: [BOUND.ip], hwids: [BOUND.hwid], ...fields });
+
+const askFor = (license: License, more: object = BOUND) => askForLicense(license, more);
+
+beforeAll(async () => {
+  await createBlacklist({ data: BLACKLISTED_IP });
+  await createBlacklist({ data: BLACKLISTED_HWID, licenseDataType: 'HWID' });
+});
+
+beforeEach(() => {
+  clock = takeClock({ skipsPauses: true });
+  lines = captureConsole();
+  isolate = newWatchedIsolate();
+});
+
+const cutOffD1 = () => {
+  isolate.conditions.database = () => 'fails';
+};
+const cutOffKv = () => {
+  isolate.conditions.kv = () => true;
+};
+
+async function expectResponse(
+  body: object,
+  status: number,
+  message: string,
+  options?: ValidationOptions,
+): Promise<void> {
+  const response = await isolate.validate(body, options);
+  expect(response.json).toMatchObject({ message });
+  expect(response.status).toBe(status);
+}
+
+/** What the isolate holds when D1 fails: all that it will be asked for, stale or not, or nothing. */
+const STATES: { state: string; isWarm: boolean; quietMs: number }[] = [
+  { state: 'knows them', isWarm: true, quietMs: 0 },
+  { state: 'was quiet for a minute', isWarm: true, quietMs: MINUTE_MS },
+  { state: 'is new', isWarm: false, quietMs: 0 },
+];
+
+type State = (typeof STATES)[number];
+
+async function prepare({ isWarm, quietMs }: State, ...sent: [object, ValidationOptions?][]) {
+  await isAllPublished();
+  if (isWarm) {
+    for (const [body, options] of sent) await (await isolate.validate(body, options)).recorded;
+  }
+  clock.elapse(quietMs);
+}
+
+describe('without D1', () => {
+  it.each(STATES)(
+    'licenses whose values are bound validate again and again in an isolate that $state',
+    async (state) => {
+      const license = await newLicense();
+      await prepare(state, [askFor(license)]);
+      cutOffD1();
+      for (let time = 0; time < 3; time++) {
+        await expectResponse(askFor(license), 200, 'License is valid');
+      }
+      // Without values there is nothing to bind.
+      await expectResponse(askFor(license, {}), 200, 'License is valid');
+      isolate.conditions.database = () => null;
+      await settled();
+      const count = state.isWarm ? 5 : 4;
+      await historyOf({ licenseKey: license.licenseKey, valid: 'true' }, count);
+    },
+  );
+
+  it.each(STATES)(
+    'tokens in KV or memory authorize validations in an isolate that $state',
+    async (state) => {
+      const license = await newLicense();
+      const { token } = await createToken(['LICENSE_VALIDATE']);
+      const other = await createToken(['ALL_READ']);
+      const by = (TOKEN: string) => ({ version: 'v2', headers: { TOKEN } }) as const;
+      await prepare(state, [askFor(license), by(token)], [askFor(license), by(other.token)]);
+      cutOffD1();
+      await expectResponse(askFor(license), 200, 'License is valid', by(token));
+      await expectResponse(askFor(license), 403, 'Token lacks a required intent', by(other.token));
+      // Only D1 can tell whether an unknown token is live.
+      const response = await isolate.validate(askFor(license), by('licet_unknown'));
+      expect(response.status).toBe(503);
+      expect(response.json).toStrictEqual(DOWN);
+    },
+  );
+
+  it.each(STATES)(
+    'licenses that are known to be refused are refused in an isolate that $state',
+    async (state) => {
+      const refused = {
+        'License is deactivated': await newLicense({ licenseStatus: 'DEACTIVATED' }),
+        'License not found or invalid': await newLicense({ licenseStatus: 'DELETED' }),
+        'License has expired': await newLicense({
+          licenseType: 'TEMPORARY',
+          expiryDate: '2020-01-01',
+        }),
+      };
+      const license = await newLicense();
+      const all = Object.entries(refused);
+      await prepare(state, [askFor(license)], ...all.map(([, each]): [object] => [askFor(each)]));
+      cutOffD1();
+      for (const [message, each] of all) await expectResponse(askFor(each), 400, message);
+      const mismatched = { ...askFor(license), productId: shop.productId + 1 };
+      await expectResponse(mismatched, 400, 'License not found or invalid');
+      const byIp = askFor(license, { ip: BLACKLISTED_IP });
+      await expectResponse(byIp, 400, 'IP address is blacklisted');
+      const byHwid = askFor(license, { hwid: BLACKLISTED_HWID });
+      await expectResponse(byHwid, 400, 'Hardware ID is blacklisted');
+    },
+  );
+
+  it.each(STATES)(
+    'validations that only D1 can decide answer 503 in an isolate that $state',
+    async (state) => {
+      const license = await newLicense();
+      const free = await newLicense({ maxIPs: 5 });
+      await prepare(state, [askFor(license)], [askFor(free)]);
+      cutOffD1();
+      for (const body of [
+        // A full limit: a slot may be free by now.
+        askFor(license, { ip: '192.0.2.2' }),
+        askFor(license, { ...BOUND, hwid: 'HW-2' }),
+        // A new value, and a free slot.
+        askFor(free, { ip: '192.0.2.2' }),
+        askForUnknown(),
+      ]) {
+        const { status, json } = await isolate.validate(body);
+        expect(status).toBe(503);
+        expect(json).toStrictEqual(DOWN);
+      }
+      await settled();
+      expect(await getLicense(free.id)).toMatchObject({ ips: [BOUND.ip] });
+      expect(lines.join()).not.toContain(license.licenseKey);
+    },
+  );
+
+  it('licenses that are known to have changed answer 503 while KV shows the old snapshot', async () => {
+    const [license, unchanged] = [await newLicense(), await newLicense()];
+    await isAllPublished();
+    await (await isolate.validate(askFor(license))).recorded;
+    isolate.conditions.location = await contentsOfKv();
+    await updateLicense(license.id, { licenseStatus: 'DEACTIVATED' });
+    await (await isolate.validate(askFor(unchanged))).recorded;
+    cutOffD1();
+    await expectResponse(askFor(license), 503, DOWN.message);
+    await expectResponse(askFor(unchanged), 200, 'License is valid');
+  });
+
+  it('a change that fails changes no snapshot', async () => {
+    const license = await newLicense();
+    await isAllPublished();
+    await (await isolate.validate(askFor(license))).recorded;
+    cutOffD1();
+    const { status } = await isolate.call('PUT', `/api/v2/licenses/${license.id}`, {
+      body: { licenseStatus: 'DEACTIVATED' },
+    });
+    expect(status).toBe(500);
+    await expectResponse(askFor(license), 200, 'License is valid');
+    expect((await contentsOfKv()).get(await kvKeyOf(license))).toContain('"ACTIVE"');
+  });
+});
+
+describe('the records of an outage', () => {
+  it('records of an outage are written once when D1 is back in time', async () => {
+    const license = await newLicense();
+    await isAllPublished();
+    await (await isolate.validate(askFor(license))).recorded;
+    let attempts = 0;
+    isolate.conditions.database = (step) => {
+      if (step === 'record') attempts++;
+      return attempts <= 8 ? 'fails' : null;
+    };
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, () => isolate.validate(askFor(license))),
+    );
+    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    await Promise.all(responses.map(({ recorded }) => recorded));
+    await historyOf({ licenseKey: license.licenseKey, valid: 'true' }, 21);
+    expect((await getLicense(license.id)).totalRequests).toBe(21);
+    expect(lines).toEqual([expect.stringContaining('History records were not written yet')]);
+  });
+
+  it('a record that D1 rejects loses no other record of its batch', async () => {
+    const license = await newLicense();
+    await isAllPublished();
+    await (await isolate.validate(askFor(license))).recorded;
+    isolate.conditions.database = (_, trip) => {
+      if (!trip.some(({ params }) => params.join().includes('POISON'))) return null;
+      throw new Error('D1_ERROR: CHECK constraint failed: requests_type: SQLITE_CONSTRAINT');
+    };
+    const responses = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        isolate.validate(askFor(license, index === 7 ? { productVersion: 'POISON' } : {})),
+      ),
+    );
+    await Promise.all(responses.map(({ recorded }) => recorded));
+    await historyOf({ licenseKey: license.licenseKey }, 40);
+    expect((await getLicense(license.id)).totalRequests).toBe(40);
+    // One is lost, and the log says so without its values.
+    expect(lines).toEqual([expect.stringContaining('History records were lost: 1')]);
+    expect(lines.join()).not.toContain('POISON');
+  });
+});
+
+describe('without KV', () => {
+  it('D1 decides everything', async () => {
+    const license = await newLicense();
+    const deactivated = await newLicense({ licenseStatus: 'DEACTIVATED' });
+    const { token } = await createToken(['LICENSE_VALIDATE']);
+    await isAllPublished();
+    cutOffKv();
+    await expectResponse(askFor(license), 200, 'License is valid');
+    await expectResponse(askFor(deactivated), 400, 'License is deactivated');
+    const byIp = askFor(license, { ip: BLACKLISTED_IP });
+    await expectResponse(byIp, 400, 'IP address is blacklisted');
+    const options = { version: 'v2', headers: { TOKEN: token } } as const;
+    await expectResponse(askFor(license), 200, 'License is valid', options);
+    await expectResponse(askForUnknown(), 400, 'License not found or invalid');
+  });
+});
+
+describe('without KV and D1', () => {
+  it('licenses in memory validate however old their snapshots are, and all others answer 503', async () => {
+    const [license, other] = [await newLicense(), await newLicense()];
+    await isAllPublished();
+    await (await isolate.validate(askFor(license))).recorded;
+    cutOffKv();
+    cutOffD1();
+    await expectResponse(askFor(license), 200, 'License is valid');
+    await expectResponse(askFor(other), 503, DOWN.message);
+    clock.elapse(60 * MINUTE_MS);
+    await expectResponse(askFor(license), 200, 'License is valid');
+    isolate = newWatchedIsolate();
+    cutOffKv();
+    cutOffD1();
+    await expectResponse(askFor(license), 503, DOWN.message);
+  });
+});
+
+describe('D1 or KV that does not respond', () => {
+  const never = () => new Promise<never>(() => undefined);
+
+  /** Lets time pass for clocks and timers. The local D1 and KV take real time. */
+  async function pass(milliseconds: number): Promise<void> {
+    clock.elapse(milliseconds);
+    await vi.advanceTimersByTimeAsync(milliseconds);
+    await scheduler.wait(2);
+  }
+
+  /** The milliseconds that pass until work is done. */
+  async function timeOf(work: Promise<unknown>, stepMs = 50): Promise<number> {
+    let isDone = false;
+    const done = work.then(() => {
+      isDone = true;
+    });
+    let passedMs = 0;
+    for (; !isDone; passedMs += stepMs) await pass(stepMs);
+    await done;
+    return passedMs;
+  }
+
+  beforeEach(() => {
+    vi.unstubAllGlobals();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+
+  afterEach(async () => {
+    await timeOf(settled(), 500);
+    vi.useRealTimers();
+  });
+
+  it('licenses in KV do not wait for a D1 that does not respond', async () => {
+    const license = await newLicense();
+    await isAllPublished();
+    isolate.conditions.database = never;
+    const sent = isolate.validate(askFor(license));
+    expect(await timeOf(sent)).toBeLessThan(2_000);
+    expect((await sent).status).toBe(200);
+  });
+
+  it('licenses that KV lacks wait five seconds for D1', async () => {
+    const license = await newLicense();
+    await isAllPublished();
+    await env.SNAPSHOTS.delete(await kvKeyOf(license));
+    isolate.conditions.database = never;
+    const sent = isolate.validate(askFor(license));
+    const timeMs = await timeOf(sent);
+    expect(timeMs).toBeGreaterThanOrEqual(5_000);
+    expect(timeMs).toBeLessThan(7_000);
+    expect((await sent).json).toStrictEqual(DOWN);
+  });
+
+  it('new values wait five seconds for D1', async () => {
+    const license = await newLicense({ maxIPs: 2 });
+    await isAllPublished();
+    isolate.conditions.database = (step) => (step === 'bind' ? never() : null);
+    const sent = isolate.validate(askFor(license, { ip: '192.0.2.2' }));
+    const timeMs = await timeOf(sent);
+    expect(timeMs).toBeGreaterThanOrEqual(5_000);
+    expect(timeMs).toBeLessThan(7_000);
+    expect((await sent).json).toStrictEqual(DOWN);
+  });
+
+  it('licenses wait two seconds for KV, and then for D1', async () => {
+    const license = await newLicense();
+    await isAllPublished();
+    isolate.conditions.kv = never;
+    const sent = isolate.validate(askFor(license));
+    const timeMs = await timeOf(sent);
+    expect(timeMs).toBeGreaterThanOrEqual(2_000);
+    expect(timeMs).toBeLessThan(4_000);
+    expect((await sent).status).toBe(200);
+  });
+});
+
+describe('look-ups that share a batch', () => {
+  it('a key that D1 cannot look up fails its own validation only', async () => {
+    const licenses = await Promise.all(Array.from({ length: 10 }, () => newLicense()));
+    await isAllPublished();
+    await emptyKv();
+    const bad = askForUnknown();
+    isolate.conditions.database = (step, trip) => {
+      const isBad = trip.some(({ params }) => params.join().includes(bad.licenseKey.toUpperCase()));
+      return step === 'license' && isBad ? 'fails' : null;
+    };
+    const bodies = [...licenses.slice(0, 5).map((license) => askFor(license)), bad];
+    bodies.push(...licenses.slice(5).map((license) => askFor(license)));
+    const responses = await Promise.all(bodies.map((body) => isolate.validate(body)));
+    expect(responses.map(({ status }) => status)).toEqual(
+      bodies.map((body) => (body === bad ? 503 : 200)),
+    );
+  });
+
+  it('200 cancelled look-ups a second keep no other request waiting', async () => {
+    vi.unstubAllGlobals();
+    let cancelled = 0;
+    const cancelOne = async () => {
+      const controller = new AbortController();
+      const options = { body: askForUnknown(), token: null };
+      const request = requestTo('POST', '/api/v1/validate', options);
+      const sent = exports.default.fetch(request, { signal: controller.signal });
+      setTimeout(() => controller.abort(), Math.random() * 4);
+      await sent.then(
+        (response) => response.text(),
+        () => cancelled++,
+      );
+    };
+    let isOver = false;
+    const flood = (async () => {
+      const sent: Promise<void>[] = [];
+      for (let count = 0; count < 400; count++) {
+        sent.push(cancelOne());
+        await scheduler.wait(5);
+      }
+      await Promise.all(sent);
+      isOver = true;
+    })();
+    const timesMs: number[] = [];
+    while (!isOver) {
+      const startedAt = performance.now();
+      expect((await validate(askForUnknown())).status).toBe(400);
+      timesMs.push(performance.now() - startedAt);
+      await scheduler.wait(5);
+    }
+    await flood;
+    expect(cancelled).toBeGreaterThan(100);
+    // A request that waits for a cancelled one looks for itself after two seconds.
+    expect(Math.max(...timesMs)).toBeLessThan(1_500);
+  });
+});
