@@ -1,5 +1,6 @@
 import { and, eq, gte, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
+import { foldedBucketOf, productOf } from '../db/folded';
 import { buckets, callers, counters, licenses, requests } from '../db/schema';
 import { isOneOf } from '../db/search';
 import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../enums';
@@ -128,7 +129,7 @@ export class HistoryInserter {
 
   /**
    * @param now milliseconds since 1970
-   * @returns the statements for one batch, and what takes in the results of the first two
+   * @returns the statements for one batch, and what takes in their results
    */
   async prepare(records: readonly HistoryRecord[], now: number) {
     const licenseIds = await this.#findLicenses(records);
@@ -164,8 +165,7 @@ export class HistoryInserter {
     const firstOnTime = firstRecordIdAt(timeOfBucket(bucketAt(now - LATE_MS)));
 
     const statements = [
-      this.#selectCallers(newCallers),
-      this.#insertCallers(newCallers),
+      ...this.#findOrInsert(newCallers),
       ...this.#countLate(known, 'known', firstOnTime),
       ...this.#countLate(unknown, 'new', firstOnTime),
       ...this.#rollUpAgain(records, firstOnTime),
@@ -174,8 +174,9 @@ export class HistoryInserter {
       ...this.#insertOthers(others),
       ...this.#insertBuckets(records),
     ] as const;
-    const learn = (...found: readonly KnownCaller[][]): void => {
-      const ids = new Map(found.flat().map(({ id, fingerprint }) => [fingerprint, id]));
+    const learn = (results: readonly (KnownCaller[] | D1Result)[]): void => {
+      const found = results.flatMap((result) => (Array.isArray(result) ? result : []));
+      const ids = new Map(found.map(({ id, fingerprint }) => [fingerprint, id]));
       for (const [identity, { fingerprint }] of newCallers) {
         const id = ids.get(fingerprint);
         if (id !== undefined) this.#callers.set(identity, { id, fingerprint });
@@ -202,6 +203,12 @@ export class HistoryInserter {
       .from(licenses)
       .where(isOneOf(licenses.licenseKeyNormalized, keys));
     return new Map(found.map(({ id, key }) => [key, id]));
+  }
+
+  /** Inserts the callers that are not there, and returns the ids of all. */
+  #findOrInsert(newCallers: ReadonlyMap<string, NewCaller>) {
+    if (newCallers.size === 0) return [];
+    return [this.#selectCallers(newCallers), this.#insertCallers(newCallers)];
   }
 
   #selectCallers(newCallers: ReadonlyMap<string, NewCaller>) {
@@ -253,7 +260,7 @@ export class HistoryInserter {
       this.#db
         .insert(requests)
         .select(
-          sql`select ${bucketOfIdSql(field(2))}, ifnull(c.product_id, 0), c.id, ${field(2)},
+          sql`select ${bucketOfIdSql(field(2))}, ${productOf('c')}, c.id, ${field(2)},
               ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)}
             from json_each(${JSON.stringify(rows)}) r left join callers c on ${IS_CALLER[by]}
             where true`,
@@ -290,7 +297,7 @@ export class HistoryInserter {
 
   /**
    * Counts records that come when their callers may be folded. Before they are inserted: a record that is
-   * there already is counted already.
+   * there already is counted already. The queue can deliver a record twice at once.
    */
   #countLate(rows: readonly Row[], by: keyof typeof IS_CALLER, firstOnTime: number) {
     const late = rows.filter(([, , id]) => Number(id) < firstOnTime);
@@ -309,10 +316,10 @@ export class HistoryInserter {
             select c.id as caller_id, min(${field(2)}) as first_id, max(${field(2)}) as last_id,
               count(*) filter (where ${field(5)} <> ${RATE_LIMITED}) as requests
             from json_each(${JSON.stringify(late)}) r join callers c on ${IS_CALLER[by]}
-            where c.folded_bucket >= ${bucket}
+            where ${foldedBucketOf('c')} >= ${bucket}
               and not exists (
                 select 1 from requests q
-                where q.bucket = ${bucket} and q.product_id = ifnull(c.product_id, 0)
+                where q.bucket = ${bucket} and q.product_id = ${productOf('c')}
                   and q.caller_id = c.id and q.id = ${field(2)} and q.nonce = ${field(3)})
             group by c.id) late`,
         )

@@ -89,15 +89,20 @@ describe('a message', () => {
     expect(operations).toEqual([]);
   });
 
-  it('that comes twice, together or later, counts once', async () => {
-    const license = await shop.newLicense();
-    const message = [newRecord(license), newRecord(license)];
-    const consume = newConsumer();
-    expect(await consume([message, message])).toEqual([]);
-    expect(await consume([message])).toEqual([]);
-    expect(await deliver([message])).toEqual([]);
-    await expectRecorded(license, 2);
-  });
+  it.each([0, 5])(
+    'of %i hours ago that comes twice, together or later, counts once',
+    async (hours) => {
+      const license = await shop.newLicense();
+      await deliver([[newRecord(license)]]);
+      const requestedAt = Date.now() - hours * 3_600_000;
+      const message = [newRecord(license, requestedAt), newRecord(license, requestedAt)];
+      const consume = newConsumer();
+      expect(await consume([message, message])).toEqual([]);
+      expect(await consume([message])).toEqual([]);
+      expect(await deliver([message])).toEqual([]);
+      await expectRecorded(license, 3);
+    },
+  );
 
   it.each<Fault>(['fails', 'answer is lost'])(
     'of hours ago whose write %s counts once',
