@@ -78,8 +78,8 @@ describe('filters', () => {
     outcome: fc.constantFrom('VALID', 'VALID', 'MAX_IPS_REACHED', 'RATE_LIMITED', 'ERROR'),
     details: fc.constantFrom({}, { remarks: 'Remarks' }, { blockReason: 'Fraud', spam: true }),
     ageMinutes: fc.oneof(
-      { weight: 5, arbitrary: fc.constantFrom(0, 1, 2) },
-      { weight: 1, arbitrary: fc.nat(300) },
+      { weight: 4, arbitrary: fc.constantFrom(0, 2) },
+      { weight: 1, arbitrary: fc.nat(50).map((hours) => hours * 60) },
     ),
     hasIdOfLast: fc.boolean(),
   });
@@ -87,13 +87,13 @@ describe('filters', () => {
   const step = fc.oneof(
     {
       weight: 5,
-      arbitrary: fc.record({ asked: fc.array(asked, { minLength: 1, maxLength: 6 }), isolate }),
+      arbitrary: fc.record({ asked: fc.array(asked, { minLength: 1, maxLength: 4 }), isolate }),
     },
     { weight: 1, arbitrary: fc.record({ isRepeated: fc.constant(true), isolate }) },
     {
       weight: 2,
       arbitrary: fc.record({
-        minutes: fc.oneof(fc.nat(10), fc.constantFrom(60, 120), fc.nat(3_000)),
+        minutes: fc.oneof(fc.nat(10), fc.constantFrom(60, 1_440), fc.nat(3_000)),
       }),
     },
   );
@@ -126,9 +126,9 @@ describe('filters', () => {
   it('find every record that matches once, newest first, page by page', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(caller, { minLength: 1, maxLength: 4 }),
+        fc.array(caller, { minLength: 1, maxLength: 3 }),
         fc.array(fc.tuple(step, filter), { minLength: 4, maxLength: 10 }),
-        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 6 }),
         async (callers, steps, limit) => {
           await emptyHistory();
           const isolates: Deliver[] = [newConsumer(), newConsumer()];
@@ -158,12 +158,15 @@ describe('filters', () => {
               to: dateAt(values.to),
             };
             const wanted: Filter = Object.fromEntries(names.map((name) => [name, filters[name]]));
-            const found = await readPages(wanted, limit);
-            expect(newestFirst(found)).toEqual(
-              newestFirst(all.filter((record) => matches(record, wanted))),
-            );
-            const ids = found.map(({ id }) => id);
-            expect(ids).toEqual(ids.toSorted((one, other) => other - one));
+            // The license key alone finds most: a record that is missing anywhere is missing here.
+            for (const one of [wanted, { licenseKey: filters.licenseKey }]) {
+              const found = await readPages(one, limit);
+              expect(newestFirst(found)).toEqual(
+                newestFirst(all.filter((record) => matches(record, one))),
+              );
+              const ids = found.map(({ id }) => id);
+              expect(ids).toEqual(ids.toSorted((first, second) => second - first));
+            }
           }
         },
       ),
