@@ -24,11 +24,6 @@ const MAX_KEY_LENGTH = 765;
 const KV_TIMEOUT_MS = 2_000;
 /** KV shows a write everywhere within a minute, and a location may cache the old value for 30 seconds. */
 const SPREADING_MS = 90_000;
-/**
- * After this many consecutive unknown keys somebody is probably guessing keys. KV has no unknown keys,
- * so D1 is asked without it, where a whole batch is one query. The first known key ends this.
- */
-const MAX_CONSECUTIVE_UNKNOWN = 20;
 
 interface Entry<Value> {
   found: Found<Value>;
@@ -76,7 +71,6 @@ export class SnapshotCache<Value extends Snapshot> {
   readonly #floors = new BoundedMap<string, Floor>(MAX_FLOORS);
   readonly #flights = new SingleFlight<Found<Value>>();
   readonly #rows: BatchLoader<Value>;
-  #consecutiveUnknown = 0;
   /** Counts events, so that they have an order while the clock stands still. */
   #order = 0;
   /** Look-ups that began before this missed the keys that were added then. */
@@ -214,9 +208,8 @@ export class SnapshotCache<Value extends Snapshot> {
     }
   }
 
-  /** Undefined when KV was not asked, or could not be read. */
+  /** Undefined when KV could not be read. */
   async #readPublished(key: string): Promise<Value | null | undefined> {
-    if (this.#consecutiveUnknown >= MAX_CONSECUTIVE_UNKNOWN) return undefined;
     try {
       return await withTimeout(readPublished(this.#type, this.#context.kv, key), KV_TIMEOUT_MS);
     } catch (error) {
@@ -241,7 +234,6 @@ export class SnapshotCache<Value extends Snapshot> {
   }
 
   #put(key: string, value: Value, loadedAt: number): void {
-    this.#consecutiveUnknown = 0;
     const held = revisionOf(this.#entries.get(key)?.found.value ?? null);
     if (!this.#isAcceptable(key, value) || held > value.revision) return;
     this.#unknown.delete(key);
@@ -251,7 +243,6 @@ export class SnapshotCache<Value extends Snapshot> {
   }
 
   #putUnknown(key: string, loadedAt: number): void {
-    this.#consecutiveUnknown++;
     this.#entries.delete(key);
     const found = this.#found(key, null, 'memory');
     this.#unknown.set(key, { found, loadedAt, expiresAt: loadedAt + UNKNOWN_MS });
