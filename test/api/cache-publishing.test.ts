@@ -1,0 +1,706 @@
+import { env } from 'cloudflare:workers';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { settled } from '../support/app';
+import {
+  call,
+  createBlacklist,
+  createLicense,
+  createProduct,
+  createToken,
+  getLicense,
+  type License,
+  type Product,
+} from '../support/client';
+import { type TestClock, takeClock } from '../support/clock';
+import { captureConsole } from '../support/console';
+import {
+  contentsOfKv,
+  emptyKv,
+  isAllPublished,
+  kvKeyOf,
+  kvKeyOfToken,
+  settleLog,
+} from '../support/published';
+import { queueTo } from '../support/queue';
+import { askFor, tidyUpAfterEach } from '../support/shop';
+import {
+  newSyncedIsolate,
+  newWatchedIsolate,
+  type WatchedIsolate,
+} from '../support/watched-isolate';
+
+/** What KV holds, when it is put there, and how it becomes right after a fault (docs/cache.md). */
+
+const MINUTE_MS = 60_000;
+/** After this KV no longer spreads a put. */
+const SPREAD_MS = 90_001;
+
+let clock: TestClock;
+let product: Product;
+let isolate: WatchedIsolate;
+
+beforeEach(async () => {
+  clock = takeClock();
+  // Nothing is published, and nothing in the change log remains to be published.
+  await settleLog();
+  await emptyKv();
+  isolate = newWatchedIsolate();
+  product = await createProduct();
+});
+
+tidyUpAfterEach();
+
+async function read(key: string): Promise<unknown> {
+  const text = (await contentsOfKv()).get(key);
+  return text === undefined ? null : JSON.parse(text);
+}
+
+const publishedOf = async (license: License): Promise<unknown> => read(await kvKeyOf(license));
+
+interface ChangeRow {
+  subject: string;
+  seq: number;
+  revision: number;
+  is_published: number;
+}
+
+async function log(): Promise<ChangeRow[]> {
+  const { results } = await env.DB.prepare('select * from changes order by seq').all<ChangeRow>();
+  return results;
+}
+
+const unpublished = async (): Promise<ChangeRow[]> =>
+  (await log()).filter(({ is_published }) => !is_published);
+
+/** By the isolate, until it is published. */
+async function change(method: string, path: string, body?: object): Promise<unknown> {
+  const response = await isolate.call(method, `/api/v2${path}`, { ...(body && { body }) });
+  expect(response.status, response.text).toBeLessThan(300);
+  return response.json;
+}
+
+const put = ({ id }: License, body: object) => change('PUT', `/licenses/${id}`, body);
+
+/** A license that is published. */
+async function newLicense(fields: object = {}): Promise<License> {
+  const license = await createLicense({
+    productId: product.id,
+    maxIPs: -1,
+    maxHWIDs: -1,
+    ...fields,
+  });
+  await isAllPublished();
+  return license;
+}
+
+describe('the contents of KV', () => {
+  it('KV holds a license under the hash of its key, as its last change left it', async () => {
+    const license = await newLicense({
+      licenseType: 'TEMPORARY',
+      expiryDate: '2099-01-01',
+      maxIPs: 2,
+      maxHWIDs: 1,
+      hwids: ['HW-1'],
+    });
+    const first = {
+      format: 2,
+      revision: Date.parse(license.updatedDate),
+      id: license.id,
+      productId: product.id,
+      state: 'ACTIVE',
+      expiresAt: Date.UTC(2099, 0, 1),
+      maxIPs: 2,
+      maxHWIDs: 1,
+      ips: [],
+      hwids: ['HW-1'],
+      totalRequests: 0,
+    };
+    expect(await publishedOf(license)).toStrictEqual(first);
+
+    clock.elapse(MINUTE_MS);
+    await put(license, { licenseStatus: 'DEACTIVATED', maxIPs: 3, ips: ['192.0.2.1'] });
+    expect(await publishedOf(license)).toStrictEqual({
+      ...first,
+      revision: Date.parse((await getLicense(license.id)).updatedDate),
+      state: 'DEACTIVATED',
+      maxIPs: 3,
+      ips: ['192.0.2.1'],
+    });
+
+    await put(license, { licenseStatus: 'ACTIVE' });
+    await (await isolate.validate(askFor(license, { ip: '192.0.2.2', hwid: 'HW-1' }))).recorded;
+    expect(await publishedOf(license)).toMatchObject({ ips: ['192.0.2.1', '192.0.2.2'] });
+
+    await change('DELETE', `/licenses/${license.id}`);
+    expect(await publishedOf(license)).toMatchObject({ state: 'DELETED' });
+    expect([...(await contentsOfKv()).entries()].join()).not.toContain(license.licenseKey);
+    expect(await unpublished()).toEqual([]);
+  });
+
+  it('revisions grow while the clock steps back', async () => {
+    const license = await newLicense();
+    const revision = Date.parse(license.updatedDate);
+    clock.stepBack(60 * MINUTE_MS);
+    await put(license, { licenseStatus: 'DEACTIVATED' });
+    expect(await publishedOf(license)).toMatchObject({ revision: revision + 1 });
+    clock.elapse(60 * MINUTE_MS);
+  });
+
+  it('KV holds nothing of licenses whose product was deleted', async () => {
+    const license = await newLicense();
+    await change('DELETE', `/licenses/${license.id}`);
+    await change('DELETE', `/products/${product.id}`);
+    expect(await publishedOf(license)).toBeNull();
+    expect(await unpublished()).toEqual([]);
+    const { status, recorded } = await isolate.validate(askFor(license));
+    await recorded;
+    expect(status).toBe(400);
+    expect(await publishedOf(license)).toBeNull();
+  });
+
+  it('KV holds a token under its hash, as its last change left it, and revoked', async () => {
+    const { id, token } = await createToken(['LICENSE_VALIDATE'], { expiresAt: '2099-01-01' });
+    await isAllPublished();
+    const key = await kvKeyOfToken(token);
+    const first = {
+      format: 2,
+      revision: expect.any(Number),
+      id,
+      intents: ['LICENSE_VALIDATE'],
+      expiresAt: Date.UTC(2099, 0, 1),
+      revokedAt: null,
+      lastUsedAt: null,
+    };
+    expect(await read(key)).toStrictEqual(first);
+    await change('PUT', `/tokens/${id}`, { intents: ['ALL_READ'], expiresAt: null });
+    expect(await read(key)).toStrictEqual({ ...first, intents: ['ALL_READ'], expiresAt: null });
+    await change('DELETE', `/tokens/${id}`);
+    expect(await read(key)).toMatchObject({ revokedAt: expect.any(Number) });
+    expect([...(await contentsOfKv()).entries()].join()).not.toContain(token);
+  });
+
+  it('KV holds the whole blacklist as the last change of an entry left it', async () => {
+    const none = { keys: [], productIds: [], reasons: [] };
+    const { id } = await createBlacklist({ data: '198.51.100.0/24', reason: 'Leaked' });
+    await isAllPublished();
+    const bits = (count: number, address: readonly number[]) =>
+      address
+        .map((byte) => byte.toString(2).padStart(8, '0'))
+        .join('')
+        .slice(0, count);
+    const first = await read('blacklist');
+    expect(first).toStrictEqual({
+      format: 2,
+      revision: expect.any(Number),
+      reasons: ['Leaked'],
+      hwids: none,
+      addresses: none,
+      networks: {
+        keys: [expect.stringContaining(bits(24, [198, 51, 100]))],
+        productIds: [0],
+        reasons: [0],
+      },
+    });
+    const other = { licenseDataType: 'HWID', data: 'HW-1', isForAllProducts: false, reason: '' };
+    await change('POST', '/blacklists', { ...other, productId: product.id });
+    await change('PUT', `/blacklists/${id}`, { data: '198.51.100.7' });
+    expect(await read('blacklist')).toMatchObject({
+      hwids: { keys: ['HW-1'], productIds: [product.id] },
+      addresses: { keys: ['198.51.100.7'], productIds: [0] },
+      networks: none,
+    });
+    const revision = (await log()).findLast(({ subject }) => subject === 'blacklist')?.revision;
+    expect(await read('blacklist')).toMatchObject({ revision });
+
+    await change('DELETE', `/blacklists/${id}`);
+    await change('DELETE', `/products/${product.id}`);
+    expect(await read('blacklist')).toMatchObject({ hwids: none, addresses: none, networks: none });
+  });
+
+  it('KV holds nothing of products and customers', async () => {
+    const before = await log();
+    await change('PUT', `/products/${product.id}`, { name: 'Renamed' });
+    expect(isolate.operations).toEqual([]);
+    expect(await log()).toEqual(before);
+  });
+});
+
+describe('snapshots that cannot be decoded', () => {
+  const blacklistText = (fields: object): string => {
+    const none = { keys: [], productIds: [], reasons: [] };
+    const empty = { format: 2, revision: 1, reasons: [], hwids: none, addresses: none };
+    return JSON.stringify({ ...empty, networks: none, ...fields });
+  };
+
+  it.each([
+    ['is no JSON', '{"format":2,'],
+    ['is empty', ''],
+    ['has another format', '{"format":1,"revision":1}'],
+    ['lacks a field', '{"format":2,"revision":1,"id":1}'],
+    ['is null', 'null'],
+  ])('a snapshot of a license that %s is looked up in D1 and published again', async (_, text) => {
+    const license = await newLicense();
+    const right = await publishedOf(license);
+    await env.SNAPSHOTS.put(await kvKeyOf(license), text);
+    const other = await newSyncedIsolate();
+    const { status, recorded } = await other.validate(askFor(license));
+    expect(status).toBe(200);
+    await recorded;
+    expect(other.kvNames()).toEqual(['get', 'put']);
+    expect(await publishedOf(license)).toEqual(right);
+  });
+
+  it.each([
+    ['is no JSON', 'no JSON'],
+    ['has another format', blacklistText({ format: 1 })],
+    [
+      'has columns of different lengths',
+      blacklistText({ hwids: { keys: ['HW-1'], productIds: [], reasons: [] } }),
+    ],
+  ])(
+    'a snapshot of the blacklist that %s is looked up in D1 and published again',
+    async (_, text) => {
+      const ip = '198.51.100.9';
+      const { id } = await createBlacklist({ data: ip });
+      await isAllPublished();
+      const right = await read('blacklist');
+      await env.SNAPSHOTS.put('blacklist', text);
+      const license = await newLicense();
+      const { json, recorded } = await isolate.validate(askFor(license, { ip }));
+      expect(json).toMatchObject({ message: 'IP address is blacklisted' });
+      await recorded;
+      expect(await read('blacklist')).toEqual(right);
+      await change('DELETE', `/blacklists/${id}`);
+    },
+  );
+});
+
+describe('puts that fail', () => {
+  beforeEach(() => {
+    captureConsole();
+    clock = takeClock({ skipsPauses: true });
+  });
+
+  it('a put that KV rejects is repeated after 1, 2.5, 5 and 10 seconds', async () => {
+    const license = await newLicense();
+    isolate.reset();
+    isolate.conditions.kv = ({ name }) =>
+      name === 'put' && isolate.kvNames().filter((other) => other === 'put').length <= 4;
+    await put(license, { licenseStatus: 'DEACTIVATED' });
+    expect(isolate.kvNames()).toEqual(Array(5).fill('put'));
+    expect(await publishedOf(license)).toMatchObject({ state: 'DEACTIVATED' });
+    const seconds = clock.pausesMs.map((pauseMs) => pauseMs / 1_000).filter((pause) => pause >= 1);
+    for (const [index, least] of [1, 2.5, 5, 10].entries()) {
+      expect(seconds[index]).toBeGreaterThanOrEqual(least);
+      expect(seconds[index]).toBeLessThan(least * 1.3);
+    }
+  });
+
+  it('a change that was not put is published by the scheduled handler', async () => {
+    const license = await newLicense();
+    isolate.conditions.kv = ({ name }) => name === 'put';
+    await put(license, { licenseStatus: 'DEACTIVATED' });
+    await change('POST', '/tokens', { name: 'Shop', intents: ['ALL_READ'] });
+    const entry = { licenseDataType: 'HWID', data: 'HW-2', isForAllProducts: true, reason: '' };
+    const blocked = await change('POST', '/blacklists', entry);
+    expect(await publishedOf(license)).toMatchObject({ state: 'ACTIVE' });
+    expect(await unpublished()).toHaveLength(3);
+
+    await newWatchedIsolate().runScheduled();
+    expect(await publishedOf(license)).toMatchObject({ state: 'DEACTIVATED' });
+    expect(await unpublished()).toEqual([]);
+    expect([...(await contentsOfKv()).keys()]).toEqual([
+      'blacklist',
+      await kvKeyOf(license),
+      expect.stringMatching(/^token:/),
+    ]);
+    isolate.conditions.kv = () => false;
+    expect(blocked).toMatchObject({ data: 'HW-2' });
+    await change('DELETE', `/blacklists/${Object(blocked).id}`);
+  });
+
+  it('nothing is published for readers for a minute after a put that KV rejected', async () => {
+    const [license, other] = [await newLicense(), await newLicense()];
+    await emptyKv();
+    isolate.conditions.kv = ({ name }) => name === 'put';
+    await (await isolate.validate(askFor(license))).recorded;
+    isolate.reset();
+    await (await isolate.validate(askFor(other))).recorded;
+    expect(isolate.kvNames()).not.toContain('put');
+
+    isolate.conditions.kv = () => false;
+    clock.elapse(MINUTE_MS);
+    await (await isolate.validate(askFor(other))).recorded;
+    expect(await publishedOf(other)).toMatchObject({ id: other.id });
+  });
+});
+
+describe('the scheduled handler', () => {
+  it('the scheduled handler publishes ten changes a run that an ended isolate has left', async () => {
+    await env.DB.batch([
+      env.DB.prepare(
+        `insert into licenses (license_key, license_key_normalized, product_id, license_type,
+           max_ips, max_hwids, created_at, updated_at, revision)
+         with recursive n(i) as (select 1 union all select i + 1 from n where i < 25)
+         select 'left-' || i, 'LEFT-' || i, ?, 'PERMANENT', -1, -1, 0, 0, 1 from n`,
+      ).bind(product.id),
+      env.DB.prepare(
+        `insert into changes (subject, revision, changed_at)
+         with recursive n(i) as (select 1 union all select i + 1 from n where i < 25)
+         select 'license:LEFT-' || i, 1, 0 from n`,
+      ),
+    ]);
+    for (const left of [15, 5, 0]) {
+      await newWatchedIsolate().runScheduled();
+      expect(await unpublished()).toHaveLength(left);
+    }
+    expect((await contentsOfKv()).size).toBe(25);
+  });
+
+  it('several changes of a license are one put of the scheduled handler', async () => {
+    captureConsole();
+    clock = takeClock({ skipsPauses: true });
+    const license = await newLicense();
+    isolate.conditions.kv = ({ name }) => name === 'put';
+    for (const maxIPs of [1, 2, 3]) await put(license, { maxIPs });
+    expect(await unpublished()).toHaveLength(3);
+    const other = newWatchedIsolate();
+    await other.runScheduled();
+    expect(other.kvNames()).toEqual(['put']);
+    expect(await unpublished()).toEqual([]);
+    expect(await publishedOf(license)).toMatchObject({ maxIPs: 3 });
+  });
+
+  it('the scheduled handler removes published changes after five minutes, but for the last one', async () => {
+    for (let number = 0; number < 12; number++) await newLicense();
+    const before = await log();
+    expect(before.length).toBeGreaterThan(12);
+
+    clock.elapse(4 * MINUTE_MS);
+    await isolate.runScheduled();
+    expect(await log()).toEqual(before);
+
+    clock.elapse(2 * MINUTE_MS);
+    await isolate.runScheduled();
+    expect(await log()).toEqual(before.slice(-1));
+    expect(isolate.operations).toEqual([]);
+  });
+
+  it('the change log keeps what follows a change that is not published', async () => {
+    const licenses = [await newLicense(), await newLicense(), await newLicense()];
+    await env.DB.prepare('update changes set is_published = false where subject = ?')
+      .bind(`license:${licenses[1]?.licenseKey}`)
+      .run();
+    clock.elapse(6 * MINUTE_MS);
+    isolate.conditions.kv = () => true;
+    captureConsole();
+    await isolate.runScheduled();
+    const left = (await log()).map(({ subject }) => subject);
+    expect(left).toEqual(licenses.slice(1).map(({ licenseKey }) => `license:${licenseKey}`));
+  });
+
+  it('two runs of the scheduled handler at once publish what one would', async () => {
+    const licenses = [await newLicense(), await newLicense(), await newLicense()];
+    await emptyKv();
+    await env.DB.exec('update changes set is_published = false');
+    const [one, other] = [newWatchedIsolate(), newWatchedIsolate()];
+    await Promise.all([one, one, other].map((each) => each.runScheduled()));
+    expect(await unpublished()).toEqual([]);
+    for (const license of licenses) {
+      expect(await publishedOf(license)).toMatchObject({ id: license.id, state: 'ACTIVE' });
+    }
+  });
+});
+
+describe('read repair', () => {
+  /** Puts the snapshot from before a change over the one from after it. */
+  async function newStaleSnapshot(): Promise<License> {
+    const license = await newLicense();
+    const older = (await contentsOfKv()).get(await kvKeyOf(license)) ?? '';
+    await put(license, { licenseStatus: 'DEACTIVATED' });
+    // As a publisher does that ends between its put and its look whether the row is still the same.
+    await env.SNAPSHOTS.put(await kvKeyOf(license), older);
+    return license;
+  }
+
+  it('a stale snapshot in KV is replaced after its first use, once KV has had time to spread the right one', async () => {
+    const license = await newStaleSnapshot();
+    clock.elapse(SPREAD_MS);
+    const other = await newSyncedIsolate();
+    await (await other.validate(askFor(license))).recorded;
+    expect(other.kvNames()).toEqual(['get', 'put']);
+    expect(await publishedOf(license)).toMatchObject({ state: 'DEACTIVATED' });
+    const { status, recorded } = await newWatchedIsolate().validate(askFor(license));
+    expect(status).toBe(400);
+    await recorded;
+  });
+
+  it('a stale snapshot in KV is not replaced while KV may still spread the right one', async () => {
+    const license = await newStaleSnapshot();
+    clock.elapse(89_000);
+    const other = await newSyncedIsolate();
+    await (await other.validate(askFor(license))).recorded;
+    expect(other.kvNames()).toEqual(['get']);
+    // The isolate itself does not use it any more.
+    const { status, recorded } = await other.validate(askFor(license));
+    expect(status).toBe(400);
+    await recorded;
+  });
+
+  it('a snapshot of a removed license is removed from KV after its first use', async () => {
+    const license = await newLicense();
+    const older = (await contentsOfKv()).get(await kvKeyOf(license)) ?? '';
+    await change('DELETE', `/licenses/${license.id}`);
+    await change('DELETE', `/products/${product.id}`);
+    await env.SNAPSHOTS.put(await kvKeyOf(license), older);
+    clock.elapse(SPREAD_MS);
+    const other = newWatchedIsolate();
+    await (await other.validate(askFor(license))).recorded;
+    expect(await publishedOf(license)).toBeNull();
+    const { status, recorded } = await other.validate(askFor(license));
+    expect(status).toBe(400);
+    await recorded;
+  });
+
+  it('a binding that was not put gets into KV with its next use in another isolate', async () => {
+    captureConsole();
+    clock = takeClock({ skipsPauses: true });
+    const license = await newLicense({ maxIPs: 1 });
+    const body = askFor(license, { ip: '192.0.2.1' });
+    isolate.conditions.kv = ({ name }) => name === 'put';
+    const bound = await isolate.validate(body);
+    expect(bound.status).toBe(200);
+    await bound.recorded;
+    expect(await publishedOf(license)).toMatchObject({ ips: [] });
+    const { status, recorded } = await newWatchedIsolate().validate(body);
+    expect(status).toBe(200);
+    await recorded;
+    expect(await publishedOf(license)).toMatchObject({ ips: ['192.0.2.1'] });
+  });
+});
+
+describe('two publishers at once', () => {
+  it('the newer row is in KV in the end, whichever of two publishers comes last', async () => {
+    const license = await newLicense();
+    const { promise: mayPut, resolve: putNow } = Promise.withResolvers<void>();
+    // The first has read the row, and its put is under way for long.
+    isolate.conditions.kv = async () => {
+      await mayPut;
+      return false;
+    };
+    const path = `/api/v2/licenses/${license.id}`;
+    const { finished } = await isolate.send('PUT', path, { body: { maxIPs: 1 } });
+    await vi.waitFor(() => expect(isolate.kvNames()).toEqual(['put']));
+    await call('PUT', path, { body: { maxIPs: 2 } });
+    await vi.waitFor(async () => expect(await publishedOf(license)).toMatchObject({ maxIPs: 2 }));
+    putNow();
+    await finished;
+    expect(await publishedOf(license)).toMatchObject({ maxIPs: 2 });
+    expect(await unpublished()).toEqual([]);
+  });
+
+  it('changes of a license that come during a put share the next put of the isolate', async () => {
+    const license = await newLicense();
+    isolate.reset();
+    const { promise: mayPut, resolve: putNow } = Promise.withResolvers<void>();
+    isolate.conditions.kv = async () => {
+      await mayPut;
+      return false;
+    };
+    const path = `/api/v2/licenses/${license.id}`;
+    const finished: Promise<void>[] = [];
+    for (const maxIPs of [1, 2, 3, 4, 5]) {
+      finished.push((await isolate.send('PUT', path, { body: { maxIPs } })).finished);
+    }
+    await vi.waitFor(() => expect(isolate.kvNames()).toEqual(['put']));
+    putNow();
+    await Promise.all(finished);
+    expect(isolate.kvNames()).toEqual(['put', 'put']);
+    expect(await publishedOf(license)).toMatchObject({ maxIPs: 5 });
+    expect(await unpublished()).toEqual([]);
+  });
+
+  it('a change that comes before the publisher reads the row is marked as published too', async () => {
+    const license = await newLicense();
+    const { promise: mayRead, resolve: readNow } = Promise.withResolvers<void>();
+    const { promise: reading, resolve: begin } = Promise.withResolvers<void>();
+    isolate.conditions.database = async (step) => {
+      if (step !== 'license') return null;
+      begin();
+      await mayRead;
+      return null;
+    };
+    const path = `/api/v2/licenses/${license.id}`;
+    const first = await isolate.send('PUT', path, { body: { maxIPs: 1 } });
+    await reading;
+    const second = await isolate.send('PUT', path, { body: { maxIPs: 2 } });
+    readNow();
+    await Promise.all([first.finished, second.finished]);
+    expect(await unpublished()).toEqual([]);
+    expect(await publishedOf(license)).toMatchObject({ maxIPs: 2 });
+  });
+});
+
+const WAYS = [
+  { way: 'directly', newBindings: () => ({}) },
+  { way: 'through the queue', newBindings: () => ({ RECORDS: queueTo({}) }) },
+];
+
+describe.each(WAYS)('a database that is set back, with records that go $way', ({ newBindings }) => {
+  let bindings: ReturnType<typeof newBindings>;
+
+  beforeEach(() => {
+    bindings = newBindings();
+    isolate = newWatchedIsolate(bindings);
+  });
+
+  /** As Time Travel does. @returns what sets every row back to what it is now */
+  async function remember(): Promise<() => Promise<void>> {
+    await settled();
+    const { results: tables } = await env.DB.prepare(
+      `select name from sqlite_master where type = 'table'
+         and name not glob 'sqlite*' and name not glob '_*' and name not glob 'd1_*'`,
+    ).all<{ name: string }>();
+    const contents = await Promise.all(
+      tables.map(async ({ name }) => {
+        const { results } = await env.DB.prepare(`select * from ${name}`).all();
+        return { name, rows: results };
+      }),
+    );
+    return async () => {
+      await settled();
+      const insert = (table: string, row: Record<string, unknown>) =>
+        env.DB.prepare(
+          `insert into ${table} (${Object.keys(row).join()})
+           values (${Object.keys(row).fill('?').join()})`,
+        ).bind(...Object.values(row));
+      await env.DB.batch([
+        env.DB.prepare('pragma defer_foreign_keys = on'),
+        ...contents.map(({ name }) => env.DB.prepare(`delete from ${name}`)),
+        ...contents.flatMap(({ name, rows }) => rows.map((row) => insert(name, row))),
+      ]);
+    };
+  }
+
+  /**
+   * The responses from the second one on, by an isolate that finds what KV has, one that was asked
+   * before, and a new one. The first response may be based on what was undone, and repairs it.
+   */
+  async function statusesOf(body: object, token?: string): Promise<number[]> {
+    const options =
+      token === undefined ? {} : ({ version: 'v2', headers: { TOKEN: token } } as const);
+    const statuses: number[] = [];
+    const isolates = [await newSyncedIsolate(bindings), isolate, newWatchedIsolate(bindings)];
+    for (const each of isolates) {
+      await (await each.validate(body, options)).recorded;
+      for (let time = 0; time < 2; time++) {
+        const { status, recorded } = await each.validate(body, options);
+        await recorded;
+        statuses.push(status);
+      }
+    }
+    return statuses;
+  }
+
+  it('licenses are what they were once the database is set back', async () => {
+    const license = await newLicense();
+    await (await isolate.validate(askFor(license))).recorded;
+    const setBack = await remember();
+    await put(license, { licenseStatus: 'DEACTIVATED' });
+    expect((await isolate.validate(askFor(license))).status).toBe(400);
+    await setBack();
+    expect(await statusesOf(askFor(license))).toEqual(Array(6).fill(200));
+    expect(await publishedOf(license)).toMatchObject({ state: 'ACTIVE' });
+  });
+
+  it('licenses are what they were once the database is set back and more changes are made than undone', async () => {
+    const license = await newLicense();
+    await (await isolate.validate(askFor(license))).recorded;
+    const setBack = await remember();
+    await put(license, { licenseStatus: 'DEACTIVATED' });
+    await (await isolate.validate(askFor(license))).recorded;
+    await setBack();
+    for (let number = 0; number < 3; number++) await newLicense();
+    expect(await statusesOf(askFor(license))).toEqual(Array(6).fill(200));
+    expect(await publishedOf(license)).toMatchObject({ state: 'ACTIVE' });
+  });
+
+  it('changes of a database that was set back are published and seen', async () => {
+    const license = await newLicense();
+    const setBack = await remember();
+    clock.elapse(MINUTE_MS);
+    await put(license, { maxIPs: 7 });
+    await setBack();
+    await put(license, { licenseStatus: 'DEACTIVATED' });
+    expect(await statusesOf(askFor(license))).toEqual(Array(6).fill(400));
+    expect(await publishedOf(license)).toMatchObject({ state: 'DEACTIVATED', maxIPs: -1 });
+  });
+
+  it('licenses that were set back are kept in memory again, where D1 was asked', async () => {
+    captureConsole();
+    const license = await newLicense();
+    const setBack = await remember();
+    isolate.conditions.kv = ({ name }) => name === 'get';
+    await put(license, { licenseStatus: 'DEACTIVATED' });
+    await setBack();
+    for (const looksUp of [true, false]) {
+      isolate.reset();
+      const { status, recorded } = await isolate.validate(askFor(license));
+      expect(status).toBe(200);
+      await recorded;
+      expect(isolate.steps().includes('license')).toBe(looksUp);
+    }
+  });
+
+  it('licenses that the database lost when it was set back are unknown', async () => {
+    await newLicense();
+    const setBack = await remember();
+    const license = await newLicense();
+    await (await isolate.validate(askFor(license))).recorded;
+    await setBack();
+    clock.elapse(SPREAD_MS);
+    expect(await statusesOf(askFor(license))).toEqual(Array(6).fill(400));
+    expect(await publishedOf(license)).toBeNull();
+  });
+
+  it('tokens that the database lost when it was set back are refused', async () => {
+    const license = await newLicense();
+    const setBack = await remember();
+    const { token } = await createToken(['LICENSE_VALIDATE']);
+    await isAllPublished();
+    await setBack();
+    clock.elapse(SPREAD_MS);
+    expect(await statusesOf(askFor(license), token)).toEqual(Array(6).fill(401));
+    expect(await read(await kvKeyOfToken(token))).toBeNull();
+  });
+
+  it('tokens whose revocation was undone are live', async () => {
+    const license = await newLicense();
+    const { id, token } = await createToken(['LICENSE_VALIDATE']);
+    await isAllPublished();
+    await newLicense();
+    // The change log no longer holds its creation.
+    await settleLog();
+    const setBack = await remember();
+    await change('DELETE', `/tokens/${id}`);
+    await setBack();
+    expect(await statusesOf(askFor(license), token)).toEqual(Array(6).fill(200));
+  });
+
+  it('the blacklist is what it was once the database is set back', async () => {
+    const license = await newLicense();
+    const body = askFor(license, { ip: '198.51.100.77' });
+    await (await isolate.validate(body)).recorded;
+    const setBack = await remember();
+    await change('POST', '/blacklists', {
+      licenseDataType: 'IP',
+      data: '198.51.100.77',
+      isForAllProducts: true,
+      reason: '',
+    });
+    expect((await isolate.validate(body)).status).toBe(400);
+    await setBack();
+    expect(await statusesOf(body)).toEqual(Array(6).fill(200));
+    expect([...(await contentsOfKv()).values()].join()).not.toContain('198.51.100.77');
+  });
+});
