@@ -180,8 +180,10 @@ export class SnapshotCache<Value extends Snapshot> {
     return this.#floors.get(key)?.revision ?? 0;
   }
 
-  #isAcceptable(key: string, value: Value | null): boolean {
-    return revisionOf(value) >= this.#floorOf(key);
+  /** Whether a snapshot is neither below the floor nor older than the one in memory. */
+  #isAcceptable(key: string, value: Value): boolean {
+    const held = revisionOf(this.#entries.get(key)?.found.value ?? null);
+    return value.revision >= Math.max(this.#floorOf(key), held);
   }
 
   async #load(key: string, waitUntil: WaitUntil): Promise<Found<Value>> {
@@ -234,8 +236,7 @@ export class SnapshotCache<Value extends Snapshot> {
   }
 
   #put(key: string, value: Value, loadedAt: number): void {
-    const held = revisionOf(this.#entries.get(key)?.found.value ?? null);
-    if (!this.#isAcceptable(key, value) || held > value.revision) return;
+    if (!this.#isAcceptable(key, value)) return;
     this.#unknown.delete(key);
     const ageMs = MIN_AGE_MS + Math.random() * (MAX_AGE_MS - MIN_AGE_MS);
     const found = this.#found(key, value, 'memory');

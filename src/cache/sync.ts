@@ -48,10 +48,9 @@ export class Sync {
   /** Takes in the changes that a round has read. Rounds may overlap and end in any order. */
   end({ cursor, startedAt }: SyncRound, changes: readonly Change[]): void {
     const newest = changes.at(-1)?.seq ?? 0;
-    // The log no longer reaches back to the cursor, ends before it (the database was set back), or
-    // holds more than one round reads.
+    // The log no longer reaches back to the cursor, or ends before it (the database was set back).
     const hasGap = cursor !== END && changes[0]?.seq !== cursor;
-    if (hasGap || changes.length > MAX_SYNCED) {
+    if (hasGap) {
       this.#cursor = undefined;
       this.#syncedAt = Number.NEGATIVE_INFINITY;
       this.#onGap();
@@ -60,6 +59,7 @@ export class Sync {
     if (cursor === END && this.#cursor !== undefined) return;
     for (const change of changes) if (change.seq > cursor) this.#onChange(change);
     this.#cursor = Math.max(this.#cursor ?? 0, newest);
-    this.#syncedAt = Math.max(this.#syncedAt, startedAt);
+    // A full round may have left changes unread. The next one goes on from there.
+    if (changes.length <= MAX_SYNCED) this.#syncedAt = Math.max(this.#syncedAt, startedAt);
   }
 }

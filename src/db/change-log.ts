@@ -12,7 +12,7 @@ import { isOneOf } from './search';
 /** One change of what is cached outside D1. */
 export type Change = Pick<typeof changes.$inferSelect, 'seq' | 'subject' | 'revision'>;
 
-/** Changes that one sync reads. A reader that is farther behind starts over. */
+/** Changes that one sync reads. A reader that is farther behind goes on with its next sync. */
 export const MAX_SYNCED = 100;
 
 /** Readers that lag by more than this have missed changes. */

@@ -351,6 +351,20 @@ describe('the floor', () => {
     },
   );
 
+  it('snapshots in KV that are older than the one in memory are passed over', async () => {
+    const license = await newLicense();
+    const isolate = newWatchedIsolate();
+    await isAllPublished();
+    const older = await contentsOfKv();
+    await updateLicense(license.id, DEACTIVATED);
+    await isAllPublished();
+    await expectStatus(isolate, license, 400);
+    // Another server of this location shows what KV had before.
+    clock.elapse(51_000);
+    isolate.conditions.location = older;
+    await expectStatus(isolate, license, 400);
+  });
+
   it('the floor does not sink when the change log tells of an older change later', async () => {
     const license = await newLicense();
     const isolate = newWatchedIsolate();
@@ -436,23 +450,53 @@ describe('syncs', () => {
     await expectStatus(isolate, license, 400);
   });
 
-  it('a change log that is more than 100 changes ahead clears memory', async () => {
-    const license = await newLicense();
-    const isolate = newWatchedIsolate();
-    await expectStatus(isolate, license, 200);
+  describe('a change log that is more than 100 changes ahead', () => {
+    /** Adds 150 changes of other licenses to the log. */
+    async function changeOthers(): Promise<void> {
+      await env.DB.prepare(
+        `insert into changes (subject, revision, changed_at, is_published)
+         with recursive n(i) as (select 1 union all select i + 1 from n where i < 150)
+         select 'license:OTHER-' || i, 1, ?, true from n`,
+      )
+        .bind(Date.now())
+        .run();
+    }
 
-    await isAllPublished();
-    await env.DB.prepare(
-      `insert into changes (subject, revision, changed_at, is_published)
-       with recursive n(i) as (select 1 union all select i + 1 from n where i < 120)
-       select 'license:OTHER-' || i, 1, ?, true from n`,
-    )
-      .bind(Date.now())
-      .run();
-    await updateLicense(license.id, DEACTIVATED);
-    await isAllPublished();
-    await sync(isolate);
-    await expectStatus(isolate, license, 400);
+    it('the first 100 of more changes are seen after one sync, whatever KV shows', async () => {
+      const license = await newLicense();
+      const isolate = newWatchedIsolate();
+      await expectStatus(isolate, license, 200);
+      await freezeKv(isolate);
+      await updateLicense(license.id, DEACTIVATED);
+      await changeOthers();
+      await sync(isolate);
+      await expectStatus(isolate, license, 400);
+    });
+
+    it('the remaining changes are seen after the next sync, whatever KV shows', async () => {
+      const license = await newLicense();
+      const isolate = newWatchedIsolate();
+      await expectStatus(isolate, license, 200);
+      await freezeKv(isolate);
+      await changeOthers();
+      await updateLicense(license.id, DEACTIVATED);
+      await sync(isolate);
+      await sync(isolate);
+      await expectStatus(isolate, license, 400);
+    });
+
+    it('a sync that leaves changes unread does not keep memory fresh', async () => {
+      const license = await newLicense();
+      const isolate = newWatchedIsolate();
+      await expectStatus(isolate, license, 200);
+      await changeOthers();
+      await updateLicense(license.id, DEACTIVATED);
+      await isAllPublished();
+      clock.elapse(40_000);
+      await sync(isolate);
+      clock.elapse(10_001);
+      await expectStatus(isolate, license, 400);
+    });
   });
 
   it('a clock that steps back clears memory', async () => {
