@@ -216,27 +216,6 @@ describe('the records of an outage', () => {
     expect((await getLicense(license.id)).totalRequests).toBe(21);
     expect(lines).toEqual([expect.stringContaining('History records were not written yet')]);
   });
-
-  it('a record that D1 rejects loses no other record of its batch', async () => {
-    const license = await newLicense();
-    await isAllPublished();
-    await (await isolate.validate(askFor(license))).recorded;
-    isolate.conditions.database = (_, trip) => {
-      if (!trip.some(({ params }) => params.join().includes('POISON'))) return null;
-      throw new Error('D1_ERROR: CHECK constraint failed: requests_type: SQLITE_CONSTRAINT');
-    };
-    const responses = await Promise.all(
-      Array.from({ length: 40 }, (_, index) =>
-        isolate.validate(askFor(license, index === 7 ? { productVersion: 'POISON' } : {})),
-      ),
-    );
-    await Promise.all(responses.map(({ recorded }) => recorded));
-    await historyOf({ licenseKey: license.licenseKey }, 40);
-    expect((await getLicense(license.id)).totalRequests).toBe(40);
-    // One is lost, and the log says so without its values.
-    expect(lines).toEqual([expect.stringContaining('History records were lost: 1')]);
-    expect(lines.join()).not.toContain('POISON');
-  });
 });
 
 describe('without KV', () => {
