@@ -33,6 +33,10 @@ export const isUniqueViolation = (error: unknown): boolean =>
 export const isForeignKeyViolation = (error: unknown): boolean =>
   databaseMessage(error).includes('FOREIGN KEY constraint failed');
 
+/** Whether a write failed because a value was null that must not be. */
+export const isMissingValue = (error: unknown): boolean =>
+  databaseMessage(error).includes('NOT NULL constraint failed');
+
 /** Whether a write failed because of the values that it would have stored, and would fail again. */
 export const isRejectedValue = (error: unknown): boolean =>
   /constraint failed|too big|datatype mismatch/.test(databaseMessage(error));

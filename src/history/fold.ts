@@ -1,5 +1,6 @@
-import { and, eq, gt, lte, sql } from 'drizzle-orm';
+import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
+import { FOLDED_BUCKET, foldedBucketOf } from '../db/folded';
 import { buckets, callers, counters, rollups } from '../db/schema';
 import { RESPONSE_TYPE_CODES } from '../enums';
 import { BUCKETS_A_DAY, bucketAt, lastBucketOfDay, timeOfRecordIdSql } from './id';
@@ -10,7 +11,8 @@ import { BUCKETS_A_DAY, bucketAt, lastBucketOfDay, timeOfRecordIdSql } from './i
  * - **Roll-ups**, hourly: records per product and outcome. A roll-up is made again from the records when one
  *   of them comes late, so it never counts twice.
  * - **Fold**, daily: adds the records of a day to `callers.requests` and `callers.lastSeenAt`. A caller says
- *   up to which bucket it is folded, so its total is always exact: the folded number, and the records since.
+ *   up to which bucket it is folded, and a counter up to which bucket all are. A total is always exact: the
+ *   folded number, and the records since.
  */
 
 /** A bucket is closed this long after its end: longer than any clock error (LATE_MS in insert.ts). */
@@ -30,7 +32,7 @@ async function counterOf(db: Database, name: Counter): Promise<number> {
 }
 
 /** Moves a counter on, unless it was moved since, or a late record opened a bucket in between. */
-const moveCounter = (db: Database, name: Counter, from: number, to: number) =>
+const moveCounter = (db: Database, name: Counter, from: number, to: number, condition?: SQL) =>
   db
     .update(counters)
     .set({ value: to })
@@ -39,14 +41,22 @@ const moveCounter = (db: Database, name: Counter, from: number, to: number) =>
         eq(counters.name, name),
         eq(counters.value, from),
         sql`not exists (select 1 from ${buckets} where bucket > ${from} and bucket < ${to})`,
+        condition,
       ),
     );
 
-/** Whether a bucket is rolled up, in a select from `buckets`. */
-export const isRolledUp = lte(
-  buckets.bucket,
-  sql`(select value from counters where name = 'rolled_up_bucket')`,
+const ROLLED_UP_BUCKET = sql`(select value from counters where name = 'rolled_up_bucket')`;
+
+/** Whether a bucket is rolled up and folded, in a select from `buckets`. */
+export const isCounted = and(
+  lte(buckets.bucket, ROLLED_UP_BUCKET),
+  lte(buckets.bucket, FOLDED_BUCKET),
 );
+
+/** Whether a bucket may hold records of an outcome, in a select from `buckets`. */
+export const mayHave = (isOutcome: SQL): SQL =>
+  sql`(${buckets.bucket} > ${ROLLED_UP_BUCKET} or exists (
+    select 1 from rollups u where u.bucket = ${buckets.bucket} and ${isOutcome}))`;
 
 /** The first bucket with records behind one, up to another. */
 async function nextBucket(db: Database, after: number, last: number): Promise<number | undefined> {
@@ -110,9 +120,15 @@ export async function foldDays(db: Database, now: number): Promise<void> {
     if (bucket === undefined) return;
     const folded = await foldCallers(db, bucket, lastBucketOfDay(bucket));
     if (folded === MAX_FOLDED_CALLERS) return;
-    await moveCounter(db, 'folded_bucket', done, bucket);
+    // A record may have come since.
+    await moveCounter(db, 'folded_bucket', done, bucket, isFolded(bucket));
   }
 }
+
+/** Whether all callers with records in a bucket are folded. */
+const isFolded = (bucket: number): SQL => sql`not exists (
+  select 1 from requests r join callers c on c.id = r.caller_id
+  where r.bucket = ${bucket} and c.folded_bucket < ${bucket})`;
 
 /**
  * Folds callers that have records in a bucket, a bounded number of them.
@@ -120,8 +136,8 @@ export async function foldDays(db: Database, now: number): Promise<void> {
  * @param until the last bucket that is folded
  * @returns how many callers were folded
  */
-export async function foldCallers(db: Database, bucket: number, until: number): Promise<number> {
-  const isCounted = sql.raw(`r.outcome <> ${RESPONSE_TYPE_CODES.RATE_LIMITED}`);
+async function foldCallers(db: Database, bucket: number, until: number): Promise<number> {
+  const counts = sql.raw(`r.outcome <> ${RESPONSE_TYPE_CODES.RATE_LIMITED}`);
   const folded = await db
     .update(callers)
     .set({
@@ -131,7 +147,7 @@ export async function foldCallers(db: Database, bucket: number, until: number): 
     })
     .from(
       sql`(
-        select c.id, count(*) filter (where ${isCounted}) as requests, max(r.id) as last_id
+        select c.id, count(*) filter (where ${counts}) as requests, max(r.id) as last_id
         from (
           select distinct s.product_id, s.caller_id as id
           from requests s join callers on callers.id = s.caller_id
@@ -139,7 +155,7 @@ export async function foldCallers(db: Database, bucket: number, until: number): 
           limit ${MAX_FOLDED_CALLERS}
         ) c
         join callers on callers.id = c.id
-        cross join buckets b on b.bucket > callers.folded_bucket and b.bucket <= ${until}
+        cross join buckets b on b.bucket > ${foldedBucketOf('callers')} and b.bucket <= ${until}
         cross join requests r
           on r.bucket = b.bucket and r.product_id = c.product_id and r.caller_id = c.id
         group by c.id) due`,

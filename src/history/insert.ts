@@ -1,4 +1,4 @@
-import { and, eq, gte, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { foldedBucketOf, productOf } from '../db/folded';
 import { buckets, callers, counters, licenses, requests } from '../db/schema';
@@ -120,6 +120,8 @@ const IS_CALLER = {
  */
 export class HistoryInserter {
   readonly #db: Database;
+  /** Buckets up to this one were rolled up or folded when it was last read. */
+  #countedBucket = Number.POSITIVE_INFINITY;
   /** By identity. */
   readonly #callers = new BoundedMap<string, KnownCaller>(MAX_CALLERS);
 
@@ -162,9 +164,11 @@ export class HistoryInserter {
         ...rowOf(record, detailsOf(record.details)),
       ]),
     );
-    const firstOnTime = firstRecordIdAt(timeOfBucket(bucketAt(now - LATE_MS)));
+    const onTime = Math.max(bucketAt(now - LATE_MS), this.#countedBucket + 1);
+    const firstOnTime = firstRecordIdAt(timeOfBucket(onTime));
 
     const statements = [
+      this.#selectCountedBucket(),
       ...this.#findOrInsert(newCallers),
       ...this.#countLate(known, 'known', firstOnTime),
       ...this.#countLate(unknown, 'new', firstOnTime),
@@ -174,7 +178,11 @@ export class HistoryInserter {
       ...this.#insertOthers(others),
       ...this.#insertBuckets(records),
     ] as const;
-    const learn = (results: readonly (KnownCaller[] | D1Result)[]): void => {
+    const learn = (
+      [counted]: readonly { bucket: number }[],
+      results: readonly (KnownCaller[] | D1Result)[],
+    ): void => {
+      if (counted) this.#countedBucket = counted.bucket;
       const found = results.flatMap((result) => (Array.isArray(result) ? result : []));
       const ids = new Map(found.map(({ id, fingerprint }) => [fingerprint, id]));
       for (const [identity, { fingerprint }] of newCallers) {
@@ -203,6 +211,13 @@ export class HistoryInserter {
       .from(licenses)
       .where(isOneOf(licenses.licenseKeyNormalized, keys));
     return new Map(found.map(({ id, key }) => [key, id]));
+  }
+
+  #selectCountedBucket() {
+    return this.#db
+      .select({ bucket: sql<number>`max(${counters.value})`.as('bucket') })
+      .from(counters)
+      .where(inArray(counters.name, ['rolled_up_bucket', 'folded_bucket']));
   }
 
   /** Inserts the callers that are not there, and returns the ids of all. */
@@ -315,7 +330,8 @@ export class HistoryInserter {
           sql`(
             select c.id as caller_id, min(${field(2)}) as first_id, max(${field(2)}) as last_id,
               count(*) filter (where ${field(5)} <> ${RATE_LIMITED}) as requests
-            from json_each(${JSON.stringify(late)}) r join callers c on ${IS_CALLER[by]}
+            from (select distinct value from json_each(${JSON.stringify(late)})) r
+              join callers c on ${IS_CALLER[by]}
             where ${foldedBucketOf('c')} >= ${bucket}
               and not exists (
                 select 1 from requests q

@@ -1,7 +1,10 @@
 import { and, desc, eq, gt, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
+import { foldedBucketOf, productOf } from '../db/folded';
 import { buckets, callers, requests } from '../db/schema';
+import { RESPONSE_TYPE_CODES } from '../enums';
 import { normalizeLicenseKey } from '../licenses/key';
+import { mayHave } from './fold';
 import { bucketAt, bucketOf, bucketSql, firstRecordIdAt, timeOfRecordId } from './id';
 import type { CallerFields, RecordDetails } from './record';
 
@@ -64,7 +67,8 @@ function partOf(filter: RecordFilter): Part {
     return {
       // A record of the bucket before the first one may have come after it.
       table: sql`(
-        select id as caller_id, ifnull(product_id, 0) as product_id, folded_bucket,
+        select id as caller_id, ${productOf('callers')} as product_id,
+          ${foldedBucketOf('callers')} as folded_bucket,
           ${bucketSql('first_seen_at')} - 1 as first_bucket,
           ${bucketSql('last_seen_at')} as last_bucket
         from ${callers} where ${matchesCaller(filter)}
@@ -83,6 +87,16 @@ function partOf(filter: RecordFilter): Part {
     isPart: sql`${requests.productId} = part.product_id
       and ${requests.callerId} <= part.last_caller_id`,
   };
+}
+
+/** Only buckets that may hold the outcome, for refusals can be rare. */
+function mayMatch({ valid, productId }: RecordFilter): SQL | undefined {
+  if (valid === undefined) return undefined;
+  const isOutcome = sql.raw(`u.outcome ${valid ? '=' : '<>'} ${RESPONSE_TYPE_CODES.VALID}`);
+  // Records of no license are rolled up under product 0.
+  return mayHave(
+    productId === undefined ? isOutcome : sql`${isOutcome} and u.product_id in (${productId}, 0)`,
+  );
 }
 
 /** Finds the newest records that match: from the newest bucket on, and no further than it takes. */
@@ -106,6 +120,7 @@ function selectNewest(db: Database, filter: RecordFilter, limit: number) {
     .where(
       and(
         lte(buckets.bucket, bucketOf(before)),
+        mayMatch(filter),
         from === undefined ? undefined : gte(buckets.bucket, bucketAt(from)),
         eq(requests.bucket, buckets.bucket),
         isPart,

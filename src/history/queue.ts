@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { REQUEST_TYPES, RESPONSE_TYPES } from '../enums';
+import { withTimeout } from '../lib/timeout';
 import { logFailure } from '../log';
 import type { HistoryRecord } from './record';
 import type { Recorder } from './recorder';
@@ -7,6 +8,8 @@ import type { Recorder } from './recorder';
 /** Twenty retries take 12 hours: the longest outage that the queue is there for. */
 const FIRST_DELAY_SECONDS = 10;
 const MAX_DELAY_SECONDS = 3_600;
+/** Nobody waits for the queue, and a batch that D1 rejects is written in halves. */
+const WRITE_TIMEOUT_MS = 20_000;
 
 const text = z.string().nullable();
 
@@ -44,21 +47,28 @@ const message: z.ZodType<HistoryRecord[]> = z.array(
 );
 
 /**
- * Writes the records of a batch of messages, all in one batch of D1. If that fails, each message is written
- * by itself. A message that comes again changes nothing. One that cannot be written is delivered again, and
- * in the end goes to the dead-letter queue.
+ * Writes the records of a batch of messages, all in one batch of D1. Records that are there already change
+ * nothing. Messages that cannot be read or written are delivered again, and in the end go to the dead-letter
+ * queue.
  */
 export async function receiveRecords(
   recorder: Recorder,
   { messages }: { messages: readonly Message[] },
 ): Promise<void> {
+  const readable: Message[] = [];
+  const records: HistoryRecord[] = [];
+  for (const delivered of messages) {
+    const parsed = message.safeParse(delivered.body);
+    if (parsed.success) {
+      readable.push(delivered);
+      records.push(...parsed.data);
+    } else deliverAgain(delivered, parsed.error);
+  }
   try {
-    await recorder.writeDelivered(messages.flatMap(({ body }) => message.parse(body)));
-    for (const delivered of messages) delivered.ack();
+    await withTimeout(recorder.writeDelivered(records), WRITE_TIMEOUT_MS);
+    for (const delivered of readable) delivered.ack();
   } catch (error) {
-    const [first, ...others] = messages;
-    if (first && others.length === 0) return deliverAgain(first, error);
-    for (const delivered of messages) await receiveRecords(recorder, { messages: [delivered] });
+    for (const delivered of readable) deliverAgain(delivered, error);
   }
 }
 

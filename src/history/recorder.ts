@@ -3,7 +3,7 @@ import type { Caches } from '../cache/caches';
 import type { Snapshot } from '../cache/snapshot';
 import type { Found } from '../cache/snapshot-cache';
 import { selectChanges } from '../db/change-log';
-import { type Database, isRejectedValue } from '../db/client';
+import { type Database, isMissingValue, isRejectedValue } from '../db/client';
 import type { MonotonicClock } from '../lib/clock';
 import { withTimeout } from '../lib/timeout';
 import type { WaitUntil } from '../lib/wait';
@@ -87,17 +87,19 @@ export class Recorder {
       const { statements, learn } = await this.#inserter.prepare(records, Date.now());
       const used = distinct(recordings);
       const round = this.#caches.sync.begin();
-      const [changes, stale, known, added] = await this.#db.batch([
+      const [changes, stale, counted, ...results] = await this.#db.batch([
         selectChanges(this.#db, round.cursor),
         selectStale(this.#db, used),
         ...statements,
       ]);
-      learn(known, added);
+      learn(counted, results);
       this.#caches.sync.end(round, changes);
       this.#repair(used, stale, waitUntil);
     } catch (error) {
       if (!isRejectedValue(error)) throw error;
-      if (this.#inserter.forgetCallers()) return this.#insert(recordings, waitUntil);
+      if (isMissingValue(error) && this.#inserter.forgetCallers()) {
+        return this.#insert(recordings, waitUntil);
+      }
       if (recordings.length === 1) return logFailure('History records were lost: 1', error);
       const middle = Math.ceil(recordings.length / 2);
       await this.#insert(recordings.slice(0, middle), waitUntil);

@@ -1,14 +1,13 @@
 import { and, eq, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
+import { foldedBucketOf, productOf } from '../db/folded';
 import { buckets, callers, licenses, requests } from '../db/schema';
-import { foldCallers, isRolledUp } from './fold';
+import { isCounted } from './fold';
 import { bucketAt, timeOfBucket } from './id';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Buckets that one run removes at most; the next run goes on. */
-const MAX_BUCKETS = 3;
-/** After this many records a run ends. */
-const MAX_RECORDS = 5_000;
+/** Records that one run removes at most; the next run goes on. */
+const MAX_RECORDS = 25_000;
 
 /** A setting that makes no sense. Its message may be logged. */
 export class SettingError extends Error {
@@ -16,9 +15,9 @@ export class SettingError extends Error {
 }
 
 /**
- * Removes the records that are older than the retention, whole buckets, the oldest first, each after it
- * was rolled up. Their callers keep the count. Callers without records are removed too, and their licenses
- * keep the count. Safe to run twice at once.
+ * Removes the records that are older than the retention, the oldest bucket first and a bounded number of
+ * them, each after it was counted (see `fold.ts`). Their callers keep the count. Callers without records are
+ * removed too, and their licenses keep the count. Safe to run twice at once.
  *
  * @param retentionDays the variable REQUEST_RETENTION_DAYS; 0 keeps all
  * @param now milliseconds since 1970
@@ -33,32 +32,38 @@ export async function removeExpiredRecords(
   // Removing history by mistake is worse than keeping it.
   if (!(days >= 0)) throw new SettingError('REQUEST_RETENTION_DAYS must be a number of days');
   if (days === 0) return;
-  const lastExpired = bucketAt(now - days * DAY_MS) - 1;
-  for (let removed = 0, run = 0; removed < MAX_RECORDS && run < MAX_BUCKETS; run++) {
-    const [oldest] = await db
-      .select()
-      .from(buckets)
-      .where(and(lte(buckets.bucket, lastExpired), isRolledUp))
-      .orderBy(buckets.bucket)
-      .limit(1);
-    if (!oldest) return;
-    const { bucket } = oldest;
-    // Usually nothing is left to fold: that was done when the day had ended.
-    const folded = await foldCallers(db, bucket, bucket);
-    if (folded === 0) removed += await removeBucket(db, bucket);
-  }
+  const [oldest] = await db
+    .select()
+    .from(buckets)
+    .where(and(lte(buckets.bucket, bucketAt(now - days * DAY_MS) - 1), isCounted))
+    .orderBy(buckets.bucket)
+    .limit(1);
+  if (oldest) await removeRecords(db, oldest.bucket);
 }
 
-/** Removes a bucket whose records are folded. @returns how many records were removed */
-async function removeBucket(db: Database, bucket: number): Promise<number> {
-  // A caller that was last seen in this bucket, and has nothing that is not folded yet.
-  const isGone = sql`${callers.id} in (select caller_id from requests where bucket = ${bucket})
+/** Removes the first records of a bucket, and the bucket when it is empty. */
+async function removeRecords(db: Database, bucket: number): Promise<void> {
+  const key = [requests.productId, requests.callerId, requests.id, requests.nonce] as const;
+  const [firstKept] = await db
+    .select({ productId: key[0], callerId: key[1], id: key[2], nonce: key[3] })
+    .from(requests)
+    .where(eq(requests.bucket, bucket))
+    .orderBy(...key)
+    .limit(1)
+    .offset(MAX_RECORDS);
+  const isRemoved = firstKept
+    ? sql`bucket = ${bucket} and (product_id, caller_id, id, nonce) <
+        (${firstKept.productId}, ${firstKept.callerId}, ${firstKept.id}, ${firstKept.nonce})`
+    : sql`bucket = ${bucket}`;
+  // A caller that was last seen in these records, and has nothing that is not folded yet.
+  const isGone = sql`${callers.id} in (select caller_id from requests where ${isRemoved})
+    and ${callers.id} is not ${firstKept?.callerId ?? null}
     and ${callers.lastSeenAt} < ${timeOfBucket(bucket + 1)}
     and not exists (
       select 1 from buckets b cross join requests r on r.bucket = b.bucket
-        and r.product_id = ifnull(${callers.productId}, 0) and r.caller_id = ${callers.id}
-      where b.bucket > ${callers.foldedBucket})`;
-  const [, , removed] = await db.batch([
+        and r.product_id = ${productOf('callers')} and r.caller_id = ${callers.id}
+      where b.bucket > ${foldedBucketOf('callers')})`;
+  await db.batch([
     db
       .update(licenses)
       .set({ pastRequests: sql`${licenses.pastRequests} + gone.requests` })
@@ -68,8 +73,14 @@ async function removeBucket(db: Database, bucket: number): Promise<number> {
       )
       .where(eq(licenses.id, sql`gone.license_id`)),
     db.delete(callers).where(isGone),
-    db.delete(requests).where(eq(requests.bucket, bucket)),
-    db.delete(buckets).where(eq(buckets.bucket, bucket)),
+    db.delete(requests).where(isRemoved),
+    db
+      .delete(buckets)
+      .where(
+        and(
+          eq(buckets.bucket, bucket),
+          sql`not exists (select 1 from requests where bucket = ${bucket})`,
+        ),
+      ),
   ]);
-  return removed.meta.changes;
 }

@@ -15,7 +15,15 @@ import {
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
 import { type Fault, unreachable, withFaults } from '../support/faults';
-import { DAY_MS, HOUR_MS, readPages, recordAt, runToTheEnd } from '../support/history';
+import {
+  DAY_MS,
+  emptyHistory,
+  HOUR_MS,
+  readPages,
+  recordAt,
+  runToTheEnd,
+  setNow,
+} from '../support/history';
 import { importOne } from '../support/import';
 import { spyOnKv } from '../support/kv-spy';
 import { deliver, queueTo } from '../support/queue';
@@ -28,7 +36,8 @@ const shop = openShop();
 let clock: TestClock;
 let consoleLines: string[];
 
-beforeEach(() => {
+beforeEach(async () => {
+  await emptyHistory();
   clock = takeClock({ skipsPauses: true });
   consoleLines = captureConsole();
 });
@@ -205,8 +214,10 @@ describe.each(WAYS)('$way', ({ through }) => {
     const isolate = newIsolate(through());
     await (await isolate.validate(askFor(license))).recorded;
     await expectRecorded(license, 1);
-    await runToTheEnd(Date.now() + 100 * DAY_MS);
+    const later = Date.now() + 100 * DAY_MS;
+    await runToTheEnd(later);
     expect((await recordsOf(license)).history).toEqual([]);
+    setNow(later);
 
     const others = [askFor(license), askFor(license, { hwid: 'another' })];
     for (const body of others) await (await isolate.validate(body)).recorded;
@@ -214,6 +225,8 @@ describe.each(WAYS)('$way', ({ through }) => {
     expect(history.map(({ hwid }) => hwid)).toEqual(['another', null]);
     expect(total).toBe(3);
     expect(consoleLines).toEqual([]);
+    // The next tests are in the present.
+    await emptyHistory();
   });
 
   it.each([
