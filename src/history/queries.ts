@@ -61,9 +61,12 @@ interface Part {
   isPart: SQL | undefined;
 }
 
+const isByCaller = ({ licenseKey, ip, hwid }: RecordFilter): boolean =>
+  licenseKey !== undefined || ip !== undefined || hwid !== undefined;
+
 function partOf(filter: RecordFilter): Part {
-  const { licenseKey, ip, hwid, productId } = filter;
-  if (licenseKey !== undefined || ip !== undefined || hwid !== undefined) {
+  const { productId } = filter;
+  if (isByCaller(filter)) {
     return {
       // A record of the bucket before the first one may have come after it.
       table: sql`(
@@ -89,9 +92,9 @@ function partOf(filter: RecordFilter): Part {
   };
 }
 
-/** Only buckets that may hold the outcome, for refusals can be rare. */
-function mayMatch({ valid, productId }: RecordFilter): SQL | undefined {
-  if (valid === undefined) return undefined;
+/** Only buckets that may hold the outcome, for refusals can be rare. To seek a caller takes fewer rows. */
+function mayMatch({ valid, productId, ...filter }: RecordFilter): SQL | undefined {
+  if (valid === undefined || isByCaller(filter)) return undefined;
   const isOutcome = sql.raw(`u.outcome ${valid ? '=' : '<>'} ${RESPONSE_TYPE_CODES.VALID}`);
   // Records of no license are rolled up under product 0.
   return mayHave(
