@@ -146,6 +146,12 @@ export async function seedLargeDatabase(
        where n <= ${size.callers}`,
     ),
   ]);
+  await db
+    .prepare(
+      `insert into rollups select bucket, product_id, outcome, count(*) from requests
+       where bucket <= ${folded} group by 1, 2, 3`,
+    )
+    .run();
   const records = history[1]?.meta.changes ?? Number.NaN;
   const bytes = (history[1]?.meta.size_after ?? Number.NaN) - (size0?.meta.size_after ?? 0);
   return { records, bytesPerRecord: bytes / records };
