@@ -24,3 +24,5 @@ export async function withTimeout<Result>(
 
 /** After this time the database counts as unreachable. */
 export const DATABASE_TIMEOUT_MS = 5_000;
+/** After this time KV counts as unreachable. */
+export const KV_TIMEOUT_MS = 2_000;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BatchLoader, SingleFlight } from '../../src/cache/batch-loader';
-import { TimeoutError } from '../../src/lib/timeout';
+import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, TimeoutError } from '../../src/lib/timeout';
 
 /** How long a request waits for the load of another one, and a little more. */
-const JOINED_MS = 2_000 + 10;
+const JOINED_MS = 8_000 + 10;
 
 /** Keeps what a request hands over to be kept alive. */
 const kept: Promise<unknown>[] = [];
@@ -128,7 +128,7 @@ describe('BatchLoader', () => {
     expect(isOver).toBe(true);
   });
 
-  it('keys of a batch that was cancelled before its read are read together 2 seconds later', async () => {
+  it('keys of a batch that was cancelled before its read are read together 8 seconds later', async () => {
     const { reads, load } = controlledRead();
     cancelNextPause();
     const loaded = Promise.all(numbered(50).map(load));
@@ -150,7 +150,7 @@ describe('BatchLoader', () => {
     expect(await loaded).toBe('B');
   });
 
-  it('keys of a read that was cancelled are read again together 2 seconds later', async () => {
+  it('keys of a read that was cancelled are read again together 8 seconds later', async () => {
     const { reads, load } = controlledRead();
     const loaded = Promise.all(numbered(50).map(load));
     await pass(JOINED_MS);
@@ -194,6 +194,15 @@ describe('SingleFlight', () => {
     expect(await later).toBe('second');
   });
 
+  it('requests share a load that takes as long as KV and D1 may take together', async () => {
+    const { loads, run } = controlledLoads();
+    const found = Promise.all([run('A'), run('A')]);
+    await pass(KV_TIMEOUT_MS + DATABASE_TIMEOUT_MS);
+    expect(loads).toHaveLength(1);
+    loads[0]?.resolve('first');
+    expect(await found).toEqual(['first', 'first']);
+  });
+
   it('the error of a load reaches all that share it, and nobody later', async () => {
     const { loads, run } = controlledLoads();
     const found = Promise.allSettled([run('A'), run('A')]);
@@ -213,7 +222,7 @@ describe('SingleFlight', () => {
     await Promise.all([found, ...kept]);
   });
 
-  it('a load that was cancelled is begun again 2 seconds later, once for all', async () => {
+  it('a load that was cancelled is begun again 8 seconds later, once for all', async () => {
     const { loads, run } = controlledLoads();
     const found = Promise.all(numbered(50).map(() => run('A')));
     await pass(JOINED_MS);
