@@ -139,8 +139,9 @@ export function writerOf(c: Context<AuthEnv>): Writer {
   return {
     db,
     guard: () => guard(db, c.get('actor'), c.get('intents'), Date.now()),
-    changed(changes) {
+    changed(changes, unlogged = []) {
       caches.invalidate(changes);
+      caches.invalidate(unlogged);
       timings.waitUntil(caches.publish(changes));
     },
   };

@@ -19,7 +19,7 @@ export const MAX_SYNCED = 100;
 const KEPT_MS = 5 * 60_000;
 const MAX_PRUNED = 100;
 
-/** The subject of many new licenses at once, under keys that nobody has a snapshot of. */
+/** The subject of many new licenses at once, under keys that no license had. */
 export const NEW_LICENSES = 'licenses';
 
 const returned = { seq: changes.seq, subject: changes.subject, revision: changes.revision };

@@ -9,8 +9,12 @@ export interface Writer {
   db: Database;
   /** The first statement of the batch. It fails the batch if the sender may no longer do this. */
   guard(): BatchItem<'sqlite'>;
-  /** Takes what the statements of the change log returned. */
-  changed(changes: readonly Change[]): void;
+  /**
+   * Takes what the statements of the change log returned.
+   *
+   * @param unlogged further changes that this isolate must see at once
+   */
+  changed(changes: readonly Change[], unlogged?: readonly Omit<Change, 'seq'>[]): void;
 }
 
 /** Without a D1 session every query goes to the primary: strict, and as fresh as it gets. */

@@ -327,7 +327,7 @@ export const tokens = sqliteTable(
  * snapshots that KV still lacks.
  *
  * - `subject` is `license:` and the normalized key, `token:` and the hash, `blacklist`, or `licenses`:
- *   new licenses under keys that nobody has a snapshot of.
+ *   new licenses under keys that no license had.
  * - `isPublished` is true once KV has this revision or a later one.
  */
 export const changes = sqliteTable(

@@ -1,4 +1,3 @@
-import type { BatchItem } from 'drizzle-orm/batch';
 import * as z from 'zod';
 import { logNew, logNewEntries, NEW_LICENSES } from '../db/change-log';
 import { isForeignKeyViolation, isUniqueViolation, type Writer } from '../db/client';
@@ -33,13 +32,14 @@ const planning =
   async (context, sent) => {
     const items = sent.map((item) => readItem(schema, item));
     const good = items.filter((item) => typeof item !== 'string');
-    const { results, statements } =
+    const planned: Plan =
       good.length > 0 ? await plan(context, good) : { results: [], statements: [] };
+    const { results } = planned;
     return {
+      ...planned,
       results: items.flatMap((item) =>
         typeof item === 'string' ? refused(item) : (results.shift() ?? []),
       ),
-      statements,
     };
   };
 
@@ -88,10 +88,11 @@ export async function importItems(
   });
 
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { results, statements } = await makePlan();
-    if (dryRun || statements.length === 0) return answer(results);
+    const plan = await makePlan();
+    const { results } = plan;
+    if (dryRun || plan.statements.length === 0) return answer(results);
     try {
-      await store(writer, kind, statements, now);
+      await store(writer, kind, plan, now);
     } catch (error) {
       if (!isUniqueViolation(error) && !isForeignKeyViolation(error)) throw error;
       await wait(Math.random() * MAX_PAUSE_MS);
@@ -107,12 +108,14 @@ export async function importItems(
 async function store(
   { db, guard, changed }: Writer,
   kind: ImportKind,
-  statements: readonly BatchItem<'sqlite'>[],
+  { statements, newKeys = [] }: Plan,
   now: number,
 ): Promise<void> {
   if (kind === 'licenses') {
     const [, changes] = await db.batch([guard(), logNew(db, NEW_LICENSES, now), ...statements]);
-    changed(changes);
+    // A license can come back under its old key, of which this isolate may hold a snapshot.
+    const unlogged = newKeys.map((key) => ({ subject: `license:${key}`, revision: now }));
+    changed(changes, unlogged);
   } else if (kind === 'blacklists') {
     const [, , changes] = await db.batch([guard(), ...logNewEntries(db, now), ...statements]);
     changed(changes);

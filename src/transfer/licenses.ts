@@ -253,5 +253,6 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   });
   const statements =
     news.length > 0 ? [...customers.statements(db), ...storeLicenses(db, news, deletedIds)] : [];
-  return { results, statements };
+  const newKeys = news.map(({ licenseKeyNormalized }) => licenseKeyNormalized);
+  return { results, statements, newKeys };
 };

@@ -9,6 +9,8 @@ import type { ImportResult } from './schema';
 export interface Plan {
   results: ImportResult[];
   statements: BatchItem<'sqlite'>[];
+  /** The normalized keys of the licenses that it creates. */
+  newKeys?: readonly string[];
 }
 
 export interface Context {

@@ -59,6 +59,9 @@ export async function validate(
     if (hasBound || (isNewer && found.tier === 'kv')) {
       timings.waitUntil(caches.licenses.publish(key, { row: license }));
     }
+  } else {
+    // A row that is gone counts as one more revision.
+    caches.licenses.invalidate(key, found.value.revision + 1);
   }
   return {
     outcome: decide({ ...facts, license }, request, now),
