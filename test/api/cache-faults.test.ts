@@ -327,6 +327,18 @@ describe('D1 or KV that does not respond', () => {
     expect(timeMs).toBeLessThan(4_000);
     expect((await sent).status).toBe(200);
   });
+
+  it('publications wait five seconds for D1 to say whether the row has changed', async () => {
+    const license = await newLicense();
+    await isAllPublished();
+    await env.SNAPSHOTS.delete(await kvKeyOf(license));
+    isolate.conditions.database = (_, trip) =>
+      trip.some(({ sql }) => sql.includes('k.value')) ? never() : null;
+    const sent = isolate.validate(askFor(license)).then(({ recorded }) => recorded);
+    const timeMs = await timeOf(sent);
+    expect(timeMs).toBeGreaterThanOrEqual(5_000);
+    expect(timeMs).toBeLessThan(7_000);
+  });
 });
 
 describe('look-ups that share a batch', () => {

@@ -480,24 +480,37 @@ describe('read repair', () => {
 });
 
 describe('two publishers at once', () => {
-  it('the newer row is in KV in the end, whichever of two publishers comes last', async () => {
-    const license = await newLicense();
-    const { promise: mayPut, resolve: putNow } = Promise.withResolvers<void>();
-    // The first has read the row, and its put is under way for long.
-    isolate.conditions.kv = async () => {
-      await mayPut;
-      return false;
-    };
-    const path = `/api/v2/licenses/${license.id}`;
-    const { finished } = await isolate.send('PUT', path, { body: { maxIPs: 1 } });
-    await vi.waitFor(() => expect(isolate.kvNames()).toEqual(['put']));
-    await call('PUT', path, { body: { maxIPs: 2 } });
-    await vi.waitFor(async () => expect(await publishedOf(license)).toMatchObject({ maxIPs: 2 }));
-    putNow();
-    await finished;
-    expect(await publishedOf(license)).toMatchObject({ maxIPs: 2 });
-    expect(await unpublished()).toEqual([]);
-  });
+  const PUBLISHERS = {
+    'a change': ({ id }: License) =>
+      isolate.send('PUT', `/api/v2/licenses/${id}`, { body: { maxIPs: 1 } }),
+    'a look-up': async (license: License) => {
+      await env.SNAPSHOTS.delete(await kvKeyOf(license));
+      const { recorded } = await isolate.validate(askFor(license));
+      return { finished: recorded };
+    },
+  };
+
+  it.each(Object.entries(PUBLISHERS))(
+    'the newer row is in KV in the end, also if %s publishes an older one after it',
+    async (_, begin) => {
+      const license = await newLicense();
+      const { promise: mayPut, resolve: putNow } = Promise.withResolvers<void>();
+      // The first has read the row, and its put is under way for long.
+      isolate.conditions.kv = async ({ name, key }) => {
+        if (name === 'put' && key !== 'blacklist') await mayPut;
+        return false;
+      };
+      const key = await kvKeyOf(license);
+      const { finished } = await begin(license);
+      await vi.waitFor(() => expect(isolate.operations).toContainEqual({ name: 'put', key }));
+      await call('PUT', `/api/v2/licenses/${license.id}`, { body: { maxIPs: 2 } });
+      await vi.waitFor(async () => expect(await publishedOf(license)).toMatchObject({ maxIPs: 2 }));
+      putNow();
+      await finished;
+      expect(await publishedOf(license)).toMatchObject({ maxIPs: 2 });
+      expect(await unpublished()).toEqual([]);
+    },
+  );
 
   it('changes of a license that come during a put share the next put of the isolate', async () => {
     const license = await newLicense();
@@ -518,6 +531,27 @@ describe('two publishers at once', () => {
     expect(isolate.kvNames()).toEqual(['put', 'put']);
     expect(await publishedOf(license)).toMatchObject({ maxIPs: 5 });
     expect(await unpublished()).toEqual([]);
+  });
+
+  it('a second put of a license waits for more than a second, as KV takes one write a second', async () => {
+    clock = takeClock({ skipsPauses: true });
+    const license = await newLicense();
+    const { promise: mayPut, resolve: putNow } = Promise.withResolvers<void>();
+    const putAtMs: number[] = [];
+    isolate.conditions.kv = async () => {
+      await mayPut;
+      putAtMs.push(Date.now());
+      return false;
+    };
+    const path = `/api/v2/licenses/${license.id}`;
+    const first = await isolate.send('PUT', path, { body: { maxIPs: 1 } });
+    const second = await isolate.send('PUT', path, { body: { maxIPs: 2 } });
+    putNow();
+    await Promise.all([first.finished, second.finished]);
+    expect(putAtMs).toHaveLength(2);
+    const [firstMs = 0, secondMs = 0] = putAtMs;
+    expect(secondMs - firstMs).toBeGreaterThanOrEqual(1_100);
+    expect(await publishedOf(license)).toMatchObject({ maxIPs: 2 });
   });
 
   it('a change that comes before the publisher reads the row is marked as published too', async () => {

@@ -7,10 +7,16 @@ import type { License } from './client';
  * out: it is published by the scheduled handler.
  */
 export const isAllPublished = () =>
-  vi.waitFor(async () => {
-    const due = env.DB.prepare('select count(*) n from changes where not is_published and seq > 1');
-    expect(await due.first('n')).toBe(0);
-  });
+  vi.waitFor(
+    async () => {
+      const due = env.DB.prepare(
+        'select count(*) n from changes where not is_published and seq > 1',
+      );
+      expect(await due.first('n')).toBe(0);
+    },
+    // A second put of a key waits for more than a second.
+    { timeout: 10_000 },
+  );
 
 /** Makes the change log that of a quiet service: everything is published, and only the newest row is left. */
 export const settleLog = () =>
