@@ -17,7 +17,7 @@ import {
 import { Sync } from './sync';
 
 /** Changes that one run of the scheduled handler publishes: the queries of a run are limited. */
-const MAX_PUBLISHED = 10;
+const MAX_PUBLISHED = 5;
 
 type AnyCache = Pick<
   SnapshotCache<Snapshot>,
