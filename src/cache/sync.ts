@@ -3,7 +3,10 @@ import type { MonotonicClock } from '../lib/clock';
 
 /** One reading of the change log: from where, and when it was sent. */
 export interface SyncRound {
+  /** The newest change that is known, by `seq`. */
   cursor: number;
+  /** Of that change: after the database was set back another one may have its number. */
+  revision: number;
   startedAt: number;
 }
 
@@ -18,7 +21,7 @@ export class Sync {
   readonly #clock: MonotonicClock;
   readonly #onChange: (change: Change) => void;
   readonly #onGap: () => void;
-  #cursor: number | undefined;
+  #newest: Change | undefined;
   #syncedAt = Number.NEGATIVE_INFINITY;
 
   /**
@@ -42,24 +45,32 @@ export class Sync {
   }
 
   begin(): SyncRound {
-    return { cursor: this.#cursor ?? END, startedAt: this.#clock.now() };
+    const { seq = END, revision = 0 } = this.#newest ?? {};
+    return { cursor: seq, revision, startedAt: this.#clock.now() };
   }
 
-  /** Takes in the changes that a round has read. Rounds may overlap and end in any order. */
-  end({ cursor, startedAt }: SyncRound, changes: readonly Change[]): void {
-    const newest = changes.at(-1)?.seq ?? 0;
+  /**
+   * Takes in the changes that a round has read. Rounds may overlap and end in any order.
+   *
+   * @returns whether later rounds name every change since this one
+   */
+  end({ cursor, revision, startedAt }: SyncRound, changes: readonly Change[]): boolean {
+    const [first] = changes;
     // The log no longer reaches back to the cursor, or ends before it (the database was set back).
-    const hasGap = cursor !== END && changes[0]?.seq !== cursor;
+    const hasGap = cursor !== END && (first?.seq !== cursor || first.revision !== revision);
     if (hasGap) {
-      this.#cursor = undefined;
+      this.#newest = undefined;
       this.#syncedAt = Number.NEGATIVE_INFINITY;
       this.#onGap();
-      return;
+      return false;
     }
-    if (cursor === END && this.#cursor !== undefined) return;
+    // Another round has set the cursor, and perhaps to a later change.
+    if (cursor === END && this.#newest !== undefined) return false;
     for (const change of changes) if (change.seq > cursor) this.#onChange(change);
-    this.#cursor = Math.max(this.#cursor ?? 0, newest);
+    const newest = changes.at(-1);
+    if (newest && newest.seq >= (this.#newest?.seq ?? 0)) this.#newest = newest;
     // A full round may have left changes unread. The next one goes on from there.
     if (changes.length <= MAX_SYNCED) this.#syncedAt = Math.max(this.#syncedAt, startedAt);
+    return true;
   }
 }

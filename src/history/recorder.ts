@@ -2,7 +2,8 @@ import { sql } from 'drizzle-orm';
 import type { Caches } from '../cache/caches';
 import type { Snapshot } from '../cache/snapshot';
 import type { Found } from '../cache/snapshot-cache';
-import { selectChanges } from '../db/change-log';
+import type { SyncRound } from '../cache/sync';
+import { type Change, selectChanges } from '../db/change-log';
 import { type Database, isMissingValue, isRejectedValue } from '../db/client';
 import type { MonotonicClock } from '../lib/clock';
 import { withTimeout } from '../lib/timeout';
@@ -35,7 +36,7 @@ export interface Recording {
 
 /**
  * Writes the history after the responses. The same round trip compares the snapshots that the responses
- * used with D1, and reads the change log up to now.
+ * used with D1, each once, and reads the change log up to now.
  */
 export class Recorder {
   readonly #db: Database;
@@ -43,6 +44,8 @@ export class Recorder {
   readonly #queue: RecordQueue | undefined;
   readonly #inserter: HistoryInserter;
   readonly #writer: BatchWriter<Recording>;
+  /** Snapshots that were compared with D1. What happens to their rows since is in the change log. */
+  readonly #compared = new WeakSet<Snapshot>();
 
   constructor(db: Database, caches: Caches, clock: MonotonicClock, queue: RecordQueue | undefined) {
     this.#db = db;
@@ -85,7 +88,7 @@ export class Recorder {
     const records = recordings.flatMap(({ record }) => record ?? []);
     try {
       const { statements, learn } = await this.#inserter.prepare(records, Date.now());
-      const used = distinct(recordings);
+      const used = this.#uncompared(recordings);
       const round = this.#caches.sync.begin();
       const [changes, stale, counted, ...results] = await this.#db.batch([
         selectChanges(this.#db, round.cursor),
@@ -93,8 +96,7 @@ export class Recorder {
         ...statements,
       ]);
       learn(counted, results);
-      this.#caches.sync.end(round, changes);
-      this.#repair(used, stale, waitUntil);
+      this.#end(round, changes, used, stale, waitUntil);
     } catch (error) {
       if (!isRejectedValue(error)) throw error;
       if (isMissingValue(error) && this.#inserter.forgetCallers()) {
@@ -122,21 +124,44 @@ export class Recorder {
 
   /** Syncs and compares without a write: the consumer of the queue has a memory of its own. */
   async #compare(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
-    const used = distinct(recordings);
+    const used = this.#uncompared(recordings);
     const round = this.#caches.sync.begin();
     try {
       const [changes, stale] = await withTimeout(
         this.#db.batch([selectChanges(this.#db, round.cursor), selectStale(this.#db, used)]),
         COMPARE_TIMEOUT_MS,
       );
-      this.#caches.sync.end(round, changes);
-      this.#repair(used, stale, waitUntil);
+      this.#end(round, changes, used, stale, waitUntil);
     } catch {
       // The records are safe. Without a sync the snapshots in memory become stale.
     }
   }
 
-  #repair(used: readonly Use[], stale: readonly Stale[], waitUntil: WaitUntil): void {
+  /** The snapshots that responses were based on, each once, without those that D1 was compared with. */
+  #uncompared(recordings: readonly Recording[]): Use[] {
+    const uses = new Map<Snapshot, Use>();
+    for (const { used, usedAt } of recordings) {
+      for (const found of used) {
+        const { value, tier } = found;
+        if (value === null || this.#compared.has(value)) continue;
+        // The first use of a snapshot says more than a later one from memory.
+        if (tier !== 'memory' || !uses.has(value)) uses.set(value, { found, usedAt });
+      }
+    }
+    return [...uses.values()];
+  }
+
+  /** Takes in what a round trip has read beside its writes: the change log, and the comparison. */
+  #end(
+    round: SyncRound,
+    changes: readonly Change[],
+    used: readonly Use[],
+    stale: readonly Stale[],
+    waitUntil: WaitUntil,
+  ): void {
+    if (this.#caches.sync.end(round, changes)) {
+      for (const { found } of used) if (found.value) this.#compared.add(found.value);
+    }
     for (const { index, revision } of stale) {
       const use = used[index];
       if (use) waitUntil(this.#caches.repair(use.found, revision ?? undefined, use.usedAt));
@@ -153,19 +178,6 @@ interface Use {
 interface Stale {
   index: number;
   revision: number | null;
-}
-
-/** The snapshots that responses were based on, each once. */
-function distinct(recordings: readonly Recording[]): Use[] {
-  const uses = new Map<Snapshot, Use>();
-  for (const { used, usedAt } of recordings) {
-    for (const found of used) {
-      const { value, tier } = found;
-      // The first use of a snapshot says more than a later one from memory.
-      if (value && (tier !== 'memory' || !uses.has(value))) uses.set(value, { found, usedAt });
-    }
-  }
-  return [...uses.values()];
 }
 
 /** Selects the uses of snapshots that are not what D1 has now. */

@@ -83,7 +83,8 @@ describe('hot validations', () => {
     await recorded;
     expect(isolate.steps()).toEqual(['record']);
     expect(rowsWritten(isolate)).toBe(1);
-    expect(await rowsRead(isolate)).toBeLessThanOrEqual(20);
+    // The snapshots were compared with D1 after their first use, and are not compared again.
+    expect(await rowsRead(isolate)).toBeLessThanOrEqual(10);
     expect(isolate.operations).toEqual([]);
   });
 

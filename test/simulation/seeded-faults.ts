@@ -255,7 +255,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/cache/sync.ts',
-        from: 'const hasGap = cursor !== END && changes[0]?.seq !== cursor;',
+        from: 'const hasGap = cursor !== END && (first?.seq !== cursor || first.revision !== revision);',
         to: 'const hasGap = false;',
       },
     ],
