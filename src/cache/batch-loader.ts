@@ -1,4 +1,4 @@
-import { TimeoutError } from '../lib/timeout';
+import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, TimeoutError } from '../lib/timeout';
 import { type WaitUntil, wait } from '../lib/wait';
 
 /** How long a batch collects keys. Negligible next to a round trip to D1. */
@@ -7,8 +7,11 @@ const GATHER_MS = 1;
 const CANCELLED_AFTER_MS = 100;
 /** Keys in one batch. */
 const MAX_KEYS = 100;
-/** A request that waits longer for another request's load assumes that the other was cancelled. */
-const JOIN_TIMEOUT_MS = 2_000;
+/**
+ * A request that waits longer for another request's load assumes that the other was cancelled: a load
+ * reads KV, and then D1.
+ */
+const JOIN_TIMEOUT_MS = KV_TIMEOUT_MS + DATABASE_TIMEOUT_MS + 1_000;
 
 /**
  * A promise that one request awaits and another one settles. A Worker must not await a promise that

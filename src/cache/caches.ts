@@ -17,7 +17,7 @@ import {
 import { Sync } from './sync';
 
 /** Changes that one run of the scheduled handler publishes: the queries of a run are limited. */
-const MAX_PUBLISHED = 10;
+const MAX_PUBLISHED = 5;
 
 type AnyCache = Pick<
   SnapshotCache<Snapshot>,
@@ -70,7 +70,7 @@ export class Caches {
   }
 
   /** A write of this isolate has made these changes: the next request must see them. */
-  invalidate(changes: readonly Change[]): void {
+  invalidate(changes: readonly Omit<Change, 'seq'>[]): void {
     for (const change of changes) this.#invalidate(change);
   }
 
@@ -111,7 +111,7 @@ export class Caches {
     for (const cache of [this.licenses, this.tokens, this.#blacklist]) cache.clear();
   }
 
-  #invalidate({ subject, revision }: Change): void {
+  #invalidate({ subject, revision }: Omit<Change, 'seq'>): void {
     if (subject === NEW_LICENSES) this.licenses.invalidateUnknown();
     const [cache, key] = this.#cacheOf(subject);
     cache?.invalidate(key, revision);

@@ -2,14 +2,16 @@ import { type SQL, sql } from 'drizzle-orm';
 import { markPublished } from '../db/change-log';
 import type { Database } from '../db/client';
 import type { MonotonicClock } from '../lib/clock';
-import { withTimeout } from '../lib/timeout';
+import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
 import { wait } from '../lib/wait';
 import { logFailure } from '../log';
 import { BatchLoader } from './batch-loader';
 import type { Snapshot, SnapshotName, SnapshotType } from './snapshot';
 
-/** KV takes one write a second for a key. A rejected put is repeated after each of these delays. */
-const RETRY_DELAYS_MS = [1_100, 2_500, 5_000, 10_000];
+/** KV takes one write a second for a key. */
+const PUT_INTERVAL_MS = 1_100;
+/** A rejected put is repeated after each of these delays. */
+const RETRY_DELAYS_MS = [PUT_INTERVAL_MS, 2_500, 5_000, 10_000];
 /** Reads of a row that keeps changing, before the publisher stops. */
 const MAX_ROUNDS = 10;
 /** The platform ends a request this long after its response. */
@@ -112,6 +114,7 @@ export class Publisher {
       }
       const isCurrent = await this.#mark(type, key, seqs, value?.revision ?? 0);
       if (isCurrent && !own.isAskedAgain) return value;
+      await wait(PUT_INTERVAL_MS);
     }
     return undefined;
   }
@@ -120,7 +123,8 @@ export class Publisher {
     type: SnapshotType<Value>,
     key: string,
   ): Promise<Value | null> {
-    return (await type.load(this.#db, [key])).get(key) ?? null;
+    const rows = await withTimeout(type.load(this.#db, [key]), DATABASE_TIMEOUT_MS);
+    return rows.get(key) ?? null;
   }
 
   async #put<Value extends Snapshot>(
@@ -141,10 +145,11 @@ export class Publisher {
   ): Promise<boolean> {
     if (seqs.length === 0) return (await this.#currentRevision(type, key)) === revision;
     const isCurrent = sql`ifnull(${type.currentRevision(sql`${key}`)}, 0) = ${revision}`;
-    const [[row]] = await this.#db.batch([
+    const marked = this.#db.batch([
       this.#db.select({ isCurrent: sql`${isCurrent}`.mapWith(Boolean) }).from(sql`(select 1)`),
       markPublished(this.#db, seqs, isCurrent),
     ]);
+    const [[row]] = await withTimeout(marked, DATABASE_TIMEOUT_MS);
     return row?.isCurrent ?? false;
   }
 
@@ -155,7 +160,9 @@ export class Publisher {
   ): Promise<number> {
     const loader =
       this.#revisions.get(type.name) ??
-      new BatchLoader((keys) => readRevisions(this.#db, type.currentRevision, keys));
+      new BatchLoader((keys) =>
+        withTimeout(readRevisions(this.#db, type.currentRevision, keys), DATABASE_TIMEOUT_MS),
+      );
     this.#revisions.set(type.name, loader);
     // What keeps the publisher alive keeps this alive.
     return (await loader.load(key, () => undefined)) ?? 0;

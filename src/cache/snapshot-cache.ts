@@ -2,7 +2,7 @@ import type { Database } from '../db/client';
 import { BoundedMap } from '../lib/bounded-map';
 import type { MonotonicClock } from '../lib/clock';
 import type { RequestTimings, Tier } from '../lib/request-timings';
-import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
+import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, withTimeout } from '../lib/timeout';
 import type { WaitUntil } from '../lib/wait';
 import { logFailure } from '../log';
 import { BatchLoader, SingleFlight } from './batch-loader';
@@ -21,7 +21,6 @@ const MAX_ENTRIES = 10_000;
 const MAX_FLOORS = 10_000;
 /** No key is longer: a license key has up to 255 characters, and normalized up to three for one. */
 const MAX_KEY_LENGTH = 765;
-const KV_TIMEOUT_MS = 2_000;
 /** KV shows a write everywhere within a minute, and a location may cache the old value for 30 seconds. */
 const SPREADING_MS = 90_000;
 
