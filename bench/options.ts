@@ -11,6 +11,7 @@ const DESCRIPTIONS: Record<ScenarioName, string> = {
   binding: 'servers that take a free slot',
   growth: '1,000 licenses asked for out of 100,000, and 10,000 blacklist entries',
   limits: 'hot with the rate limiters bound',
+  world: 'servers all over the world, in virtual time: how long they wait',
   memory: 'hot for a million requests, with an eye on memory; only when asked for',
 };
 

@@ -15,6 +15,8 @@ export interface Settings {
   blacklistEntries: number;
   /** How many requests memory is watched over. */
   memoryRequests: number;
+  /** How many requests each shop of the scenario world sends. */
+  worldRequests: number;
 }
 
 export const FULL: Settings = {
@@ -27,6 +29,7 @@ export const FULL: Settings = {
   manyLicenses: 100_000,
   blacklistEntries: 10_000,
   memoryRequests: 1_000_000,
+  worldRequests: 2_000,
 };
 
 /** A smoke run: everything is tried, and little is told of speed. */
@@ -40,6 +43,7 @@ export const QUICK: Settings = {
   manyLicenses: 2_000,
   blacklistEntries: 1_000,
   memoryRequests: 10_000,
+  worldRequests: 100,
 };
 
 /** The level at which the targets are set. */

@@ -7,6 +7,7 @@ import { memory } from './memory.ts';
 import type { Scenario } from './scenario.ts';
 import { token } from './token.ts';
 import { unknown } from './unknown.ts';
+import { world } from './world.ts';
 
 /** All scenarios by name, in the order in which they run. */
 export const SCENARIOS = {
@@ -17,6 +18,7 @@ export const SCENARIOS = {
   binding,
   growth,
   limits,
+  world,
   memory,
 } as const satisfies Record<string, Scenario>;
 
