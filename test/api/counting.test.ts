@@ -280,6 +280,24 @@ describe('the fold', () => {
     expect((await getLicense(license.id)).totalRequests).toBe(1_500);
   });
 
+  it('misses no record that comes while its day is folded', async () => {
+    setNow(NEXT_DAY);
+    const license = await shop.newLicense();
+    await write(recordOf(license, NOW));
+    let isFirst = true;
+    const DB = withFaults(env.DB, async (sql) => {
+      if (isFirst && sql.includes('update "counters"') && (await foldedCallers()) > 0) {
+        isFirst = false;
+        await write(recordOf(license, NOW, 'another'));
+      }
+      return null;
+    });
+    await runToTheEnd(NEXT_DAY, { DB });
+    expect(isFirst).toBe(false);
+    expect((await getLicense(license.id)).totalRequests).toBe(2);
+    expect(await foldedCallers()).toBe(2);
+  });
+
   it('leaves a day alone that may still get records', async () => {
     setNow(NOW);
     const license = await shop.newLicense();
@@ -429,6 +447,10 @@ describe('the retention', () => {
     for (let run = 0; run < 4; run++) {
       await runScheduled(NOW);
       left.push((await rowsOf('select 1 from requests')).length);
+      // Those that are left still have their caller.
+      expect(await readPages({ licenseKey: gone.licenseKey }, 1_000)).toHaveLength(
+        (left.at(-1) ?? 0) - 1,
+      );
     }
     expect(left).toEqual([621, 21, 11, 1]);
     expect(await rowsOf('select 1 from callers')).toHaveLength(1);
@@ -436,19 +458,21 @@ describe('the retention', () => {
     expect((await getLicense(kept.id)).totalRequests).toBe(1);
   });
 
-  it('waits for the roll-up of an hour', async () => {
+  it.each([
+    ['rolled up', 'insert into "rollups"'],
+    ['folded', 'update "callers"'],
+  ])('waits until an hour is %s', async (_, statement) => {
     captureConsole();
     setNow(NOW);
     const license = await shop.newLicense();
     await write(recordOf(license, NOW - 100 * DAY_MS));
-    const DB = withFaults(env.DB, (sql) =>
-      sql.includes('insert into "rollups"') ? 'fails' : null,
-    );
+    const DB = withFaults(env.DB, (sql) => (sql.includes(statement) ? 'fails' : null));
     await runToTheEnd(NOW, { DB });
     expect(await keptAges()).toHaveLength(1);
     await runToTheEnd(NOW);
     expect(await keptAges()).toEqual([]);
     expect([...(await readRollups()).values()]).toEqual([1]);
+    expect((await getLicense(license.id)).totalRequests).toBe(1);
   });
 });
 

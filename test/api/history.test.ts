@@ -1,17 +1,27 @@
+import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { HistoryRecord } from '../../src/history/record';
 import { request } from '../../src/history/schema';
-import { call, createProduct, type HistoryRecord as WireRecord } from '../support/client';
 import {
+  call,
+  createProduct,
+  getLicense,
+  type HistoryRecord as WireRecord,
+} from '../support/client';
+import {
+  DAY_MS,
   emptyHistory,
   type Filter,
+  HOUR_MS,
   MINUTE_MS,
   readPages,
   recordAt,
   runScheduled,
+  runToTheEnd,
   setNow,
   wireOf,
+  write,
 } from '../support/history';
 import { importOne } from '../support/import';
 import { type Deliver, newConsumer } from '../support/queue';
@@ -158,8 +168,9 @@ describe('filters', () => {
               to: dateAt(values.to),
             };
             const wanted: Filter = Object.fromEntries(names.map((name) => [name, filters[name]]));
+            const { productId, valid } = filters;
             // The license key alone finds most: a record that is missing anywhere is missing here.
-            for (const one of [wanted, { licenseKey: filters.licenseKey }]) {
+            for (const one of [wanted, { licenseKey: filters.licenseKey }, { productId, valid }]) {
               const found = await readPages(one, limit);
               expect(newestFirst(found)).toEqual(
                 newestFirst(all.filter((record) => matches(record, one))),
@@ -171,7 +182,7 @@ describe('filters', () => {
         },
       ),
       // When it fails, so much of the time is left to say how little it takes to fail.
-      { numRuns: 25, interruptAfterTimeLimit: 30_000 },
+      { numRuns: 20, interruptAfterTimeLimit: 30_000 },
     );
   }, 60_000);
 
@@ -211,4 +222,67 @@ describe('filters', () => {
       return record;
     });
   }
+});
+
+describe('the records of a caller', () => {
+  const productId = 1;
+
+  /** The license, and what writes a record of its only caller at a time. */
+  async function newCaller() {
+    const licenseKey = crypto.randomUUID();
+    const product = (await createProduct()).id;
+    const item = { licenseKey, productId: product, licenseType: 'PERMANENT' };
+    const { id } = await importOne('licenses', item);
+    const licenseId = Number(id);
+    const recordedAt = (requestedAt: number) =>
+      recordAt(requestedAt, { licenseKey, licenseId, productId, ip: '192.0.2.1' });
+    const expectFound = async (...requestedAt: number[]) => {
+      const found = await readPages({ licenseKey }, 100);
+      expect(found.map(({ requestDate }) => Date.parse(requestDate))).toEqual(requestedAt);
+      expect((await getLicense(licenseId)).totalRequests).toBe(requestedAt.length);
+    };
+    return { recordedAt, expectFound };
+  }
+
+  it('include one of the hour before, which another isolate writes after the first', async () => {
+    const { recordedAt, expectFound } = await newCaller();
+    setNow(NOW);
+    await write(recordedAt(NOW));
+    await write(recordedAt(NOW - 2 * MINUTE_MS));
+    await expectFound(NOW, NOW - 2 * MINUTE_MS);
+  });
+
+  it('include one that comes after its day is folded', async () => {
+    const { recordedAt, expectFound } = await newCaller();
+    setNow(NOW);
+    await write(recordedAt(NOW));
+    const later = NOW + 2 * DAY_MS;
+    setNow(later);
+    await runToTheEnd(later);
+    for (const requestedAt of [NOW + 5 * HOUR_MS, NOW - 5 * HOUR_MS]) {
+      await write(recordedAt(requestedAt));
+    }
+    await expectFound(NOW + 5 * HOUR_MS, NOW, NOW - 5 * HOUR_MS);
+  });
+
+  it('include those of an isolate whose clock is two days slow', async () => {
+    const { recordedAt, expectFound } = await newCaller();
+    const isolate = newConsumer();
+    const fast = NOW + 2 * DAY_MS;
+    setNow(NOW);
+    await write(recordedAt(NOW));
+    await runToTheEnd(fast);
+    // The isolate knows neither its caller nor the buckets at first.
+    for (const minutes of [1, 2]) {
+      const requestedAt = NOW + minutes * MINUTE_MS;
+      setNow(requestedAt);
+      expect(await isolate([[recordedAt(requestedAt)]])).toEqual([]);
+    }
+    await expectFound(NOW + 2 * MINUTE_MS, NOW + MINUTE_MS, NOW);
+    setNow(fast);
+    await runToTheEnd(fast);
+    await expectFound(NOW + 2 * MINUTE_MS, NOW + MINUTE_MS, NOW);
+    const counted = env.DB.prepare('select sum(requests) n from rollups');
+    expect(await counted.first('n')).toBe(3);
+  });
 });
