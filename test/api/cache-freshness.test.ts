@@ -85,7 +85,7 @@ const CHANGES = {
   },
   'a blacklist entry': async () => {
     const license = await newLicense();
-    const network = `10.${license.id >> 8}.${license.id & 255}`;
+    const network = `10.${(license.id >> 8) & 255}.${license.id & 255}`;
     let entry = 0;
     let asked = 0;
     return {
@@ -613,26 +613,6 @@ describe('loads that a change overtakes', () => {
       await slow;
       await after;
       await expectRefused(change, askIsolate(isolate));
-    },
-  );
-
-  it.each(READERS)(
-    'a slow load does not replace a newer snapshot in memory: $name',
-    async ({ prepare, step }) => {
-      const change = await prepare();
-      const isolate = newWatchedIsolate();
-      const { slow, arrive } = await overtake(isolate, change, step);
-      // No record is written, so neither the change log nor a comparison tells of the change.
-      const { promise: released, resolve: release } = Promise.withResolvers<void>();
-      isolate.conditions.database = async () => {
-        await released;
-        return null;
-      };
-      await expectRefused(change, askIsolate(isolate));
-      arrive();
-      await slow;
-      await expectRefused(change, askIsolate(isolate));
-      release();
     },
   );
 });
