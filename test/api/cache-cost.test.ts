@@ -296,6 +296,7 @@ describe('limits that look full', () => {
     const license = await newLicense({ maxIPs: 1, ips: ['192.0.2.1'] });
     const isolate = await newHotIsolate(license, { ip: '192.0.2.1' });
     await updateLicense(license.id, { ips: [] });
+    await isAllPublished();
     const { release } = hold(isolate, 'bind');
     const { status, recorded } = await isolate.validate(askFor(license, { ip: '192.0.2.2' }));
     expect(status).toBe(200);
