@@ -79,6 +79,22 @@ const KV_IS_LATE: readonly Command[] = Array.from({ length: 4 }, () => LICENSES[
   ],
 );
 
+/** An isolate reads a change in the database while KV is away, and then KV still shows the state before. */
+const KV_IS_BEHIND_MEMORY: readonly Command[] = Array.from(
+  { length: 4 },
+  () => LICENSES[0],
+).flatMap((license) => [
+  restoration(license, { pauseMs: 100_000, isolate: 0 }),
+  validation(license, { pauseMs: 5_000, isolate: 0 }),
+  { type: 'crash', pauseMs: 100_000, isolate: 3 },
+  ...weatherAt(0, 'KV shows writes late', 30),
+  revoke(license, { pauseMs: 1_000, isolate: 0 }),
+  ...weatherAt(3, 'KV cannot be reached', 8),
+  validation(license, { pauseMs: 2_000, isolate: 3 }),
+  validation(license, { pauseMs: 3_000, isolate: 3 }),
+  validation(license, { pauseMs: 60_000, isolate: 3 }),
+]);
+
 /** A binding is published late, when the license has changed; and its publisher is cut off. */
 const PUT_LATE: readonly Command[] = [
   ...LICENSES.map((license) => restoration(license, { pauseMs: 1_000, isolate: 3 })),
@@ -268,6 +284,18 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
         file: 'src/cache/snapshot-cache.ts',
         from: 'if (published && this.#isAcceptable(key, published)) {',
         to: 'if (published) {',
+      },
+    ],
+  },
+  {
+    name: 'snapshots of KV that are older than the one in memory',
+    broken: STALE,
+    commands: KV_IS_BEHIND_MEMORY,
+    replacements: [
+      {
+        file: 'src/cache/snapshot-cache.ts',
+        from: 'Math.max(this.#floorOf(key), held)',
+        to: 'this.#floorOf(key)',
       },
     ],
   },
