@@ -178,7 +178,7 @@ describe.each(WAYS)('$way', ({ through }) => {
           await historyOf({ licenseKey: unknown.licenseKey }, unknownCount);
         },
       ),
-      { numRuns: 15 },
+      { numRuns: 10 },
     );
   });
 
