@@ -44,7 +44,7 @@ const idOf = (bucket: number, caller: number): number =>
  *
  * Of the licenses 1 in 100 is DEACTIVATED, 1 in 100 DELETED, 1 in 100 EXPIRED, the others ACTIVE; each
  * has an IP and a hardware ID bound. All licenses of product 4 are DELETED. Of the records 1 in 10 is
- * refused. They are inserted in the order of time and folded up to the day before.
+ * refused. They are inserted in the order of time, rolled up, and folded up to the day before.
  *
  * @returns what the history takes of the database
  */
@@ -120,9 +120,10 @@ export async function seedLargeDatabase(
   const folded = lastBucketOfDay(lastBucket(now)) - 24;
   const license = `(1 + (n - 1) / 2 * ${LICENSE_STEP})`;
   const hoursUpTo = (bucket: number) => `(${bucket} + n) / ${HOURS_BETWEEN}`;
-  const [, size0] = await db.batch([
+  const [, , before] = await db.batch([
     insert('buckets', 'bucket', size.hours, `${first - 1} + n`),
-    db.prepare(`update counters set value = ${folded} where name <> 'blacklist_revision'`),
+    db.prepare(`update counters set value = ${folded} where name = 'folded_bucket'`),
+    db.prepare(`update counters set value = ${last} where name = 'rolled_up_bucket'`),
   ]);
   const history = await db.batch([
     insert(
@@ -148,11 +149,11 @@ export async function seedLargeDatabase(
   ]);
   await db
     .prepare(
-      `insert into rollups select bucket, product_id, outcome, count(*) from requests
-       where bucket <= ${folded} group by 1, 2, 3`,
+      `insert into rollups
+       select bucket, product_id, outcome, count(*) from requests group by 1, 2, 3`,
     )
     .run();
   const records = history[1]?.meta.changes ?? Number.NaN;
-  const bytes = (history[1]?.meta.size_after ?? Number.NaN) - (size0?.meta.size_after ?? 0);
+  const bytes = (history[1]?.meta.size_after ?? Number.NaN) - (before?.meta.size_after ?? 0);
   return { records, bytesPerRecord: bytes / records };
 }
