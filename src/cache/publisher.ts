@@ -10,7 +10,7 @@ import type { Snapshot, SnapshotName, SnapshotType } from './snapshot';
 
 /** KV takes one write a second for a key. */
 const PUT_INTERVAL_MS = 1_100;
-/** A rejected put is repeated after each of these delays. */
+/** A round that fails is repeated after each of these delays. */
 const RETRY_DELAYS_MS = [PUT_INTERVAL_MS, 2_500, 5_000, 10_000];
 /** Reads of a row that keeps changing, before the publisher stops. */
 const MAX_ROUNDS = 10;
@@ -26,7 +26,7 @@ export interface PublishOptions<Value> {
   seqs?: readonly number[];
   /** The row as the primary has just returned it: it need not be read again. */
   row?: Value;
-  /** How often a failed put is repeated. */
+  /** How often a round that fails is repeated. */
   retries?: number;
 }
 
@@ -101,20 +101,17 @@ export class Publisher {
       if (this.#clock.now() - own.startedAt > LAST_PUT_MS) break;
       own.isAskedAgain = false;
       const seqs = [...own.seqs];
-      const value = (round === 0 && row) || (await this.#read(type, key));
       try {
-        await withTimeout(this.#put(type, key, value), PUT_TIMEOUT_MS);
-        this.#failedAt = Number.NEGATIVE_INFINITY;
+        const value = (round === 0 && row) || (await this.#read(type, key));
+        await this.#put(type, key, value);
+        const isCurrent = await this.#mark(type, key, seqs, value?.revision ?? 0);
+        if (isCurrent && !own.isAskedAgain) return value;
+        await wait(PUT_INTERVAL_MS);
       } catch (error) {
-        this.#failedAt = this.#clock.now();
         const delayMs = delaysMs.shift();
         if (delayMs === undefined) throw error;
         await wait(delayMs * (1 + Math.random() / 10));
-        continue;
       }
-      const isCurrent = await this.#mark(type, key, seqs, value?.revision ?? 0);
-      if (isCurrent && !own.isAskedAgain) return value;
-      await wait(PUT_INTERVAL_MS);
     }
     return undefined;
   }
@@ -133,7 +130,14 @@ export class Publisher {
     value: Value | null,
   ): Promise<void> {
     const kvKey = await type.kvKey(key);
-    await (value ? this.#kv.put(kvKey, type.encode(value)) : this.#kv.delete(kvKey));
+    try {
+      const put = value ? this.#kv.put(kvKey, type.encode(value)) : this.#kv.delete(kvKey);
+      await withTimeout(put, PUT_TIMEOUT_MS);
+      this.#failedAt = Number.NEGATIVE_INFINITY;
+    } catch (error) {
+      this.#failedAt = this.#clock.now();
+      throw error;
+    }
   }
 
   /** Marks changes as published if the row is still at a revision. @returns whether it is */

@@ -512,6 +512,32 @@ describe('two publishers at once', () => {
     },
   );
 
+  it('the newer row is in KV in the end, also if D1 fails when the older one is checked', async () => {
+    captureConsole();
+    clock = takeClock({ skipsPauses: true });
+    const license = await newLicense();
+    const key = await kvKeyOf(license);
+    await env.SNAPSHOTS.delete(key);
+    const { promise: mayPut, resolve: putNow } = Promise.withResolvers<void>();
+    isolate.conditions.kv = async (operation) => {
+      if (operation.name === 'put' && operation.key === key) await mayPut;
+      return false;
+    };
+    let checks = 0;
+    isolate.conditions.database = (step, trip) => {
+      const isOwn = trip.some(({ params }) => params.join().includes(license.licenseKey));
+      return step === 'check revision' && isOwn && checks++ === 0 ? 'fails' : null;
+    };
+    const { recorded } = await isolate.validate(askFor(license));
+    await vi.waitFor(() => expect(isolate.operations).toContainEqual({ name: 'put', key }));
+    await call('PUT', `/api/v2/licenses/${license.id}`, { body: { maxIPs: 2 } });
+    await vi.waitFor(async () => expect(await publishedOf(license)).toMatchObject({ maxIPs: 2 }));
+    putNow();
+    await recorded;
+    expect(checks).toBeGreaterThan(1);
+    expect(await publishedOf(license)).toMatchObject({ maxIPs: 2 });
+  });
+
   it('changes of a license that come during a put share the next put of the isolate', async () => {
     const license = await newLicense();
     isolate.reset();
