@@ -6,8 +6,8 @@ import { type WaitUntil, wait } from '../lib/wait';
 const GATHER_MS = 1;
 /** Time between the starts of two batches. Under load larger batches cost less. */
 const MIN_INTERVAL_MS = 100;
-/** After this a flusher hands over to a younger request. */
-const MAX_FLUSHING_MS = 3_000;
+/** After this a flusher hands over to a younger request: on the Free plan a request may make 50 queries. */
+const MAX_FLUSHING_MS = 500;
 const WRITE_TIMEOUT_MS = DATABASE_TIMEOUT_MS;
 /** A flusher without a sign of life for this long was cancelled. */
 const CANCELLED_AFTER_MS = WRITE_TIMEOUT_MS + 1_000;
@@ -59,9 +59,11 @@ export class BatchWriter<Item> {
   /** The oldest first. */
   #pending: Pending<Item>[] = [];
   #flusher: { aliveAt: number } | undefined;
-  /** What wakes each of the requests that stand by, the oldest first. */
-  readonly #standbys = new Set<() => void>();
-  #stoodByAt = Number.NEGATIVE_INFINITY;
+  /** What wakes each of the requests that stand by, and when that request came. */
+  readonly #standbys = new Map<() => void, number>();
+  /** When the youngest request came that has stood by. */
+  #youngestAt = Number.NEGATIVE_INFINITY;
+  #nextBatchAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #lastError: unknown = new Error('Too many items wait');
   #loggedAt = Number.NEGATIVE_INFINITY;
@@ -72,7 +74,11 @@ export class BatchWriter<Item> {
 
   /** Takes an item. A request that has to stay for it is kept alive, for at most 30 seconds. */
   add(item: Item, waitUntil: WaitUntil): void {
-    if (this.#pending.length >= MAX_ITEMS) this.#giveUp(this.#pending.slice(0, MAX_GIVEN_UP));
+    if (this.#pending.length >= MAX_ITEMS) {
+      // Those before them are perhaps being written.
+      const { maxBatch } = this.#options;
+      this.#giveUp(this.#pending.slice(maxBatch, maxBatch + MAX_GIVEN_UP));
+    }
     const own = { item, addedAt: this.#now(), isDone: false };
     this.#pending.push(own);
     if (!this.#hasFlusher() || this.#needsStandby(own.addedAt)) {
@@ -82,10 +88,12 @@ export class BatchWriter<Item> {
 
   /** Stays until nothing is pending, or enough others stand by. */
   async #stay({ addedAt }: Pending<Item>, waitUntil: WaitUntil): Promise<void> {
-    while (this.#pending.length > 0 && this.#now() - addedAt < MAX_STAY_MS) {
-      if (!this.#hasFlusher()) await this.#flush(waitUntil);
-      else if (this.#needsStandby(addedAt)) await this.#standBy();
-      else return;
+    const mayStay = () => this.#pending.length > 0 && this.#now() - addedAt < MAX_STAY_MS;
+    while (mayStay()) {
+      if (!this.#hasFlusher()) await this.#flush(addedAt, waitUntil);
+      else if (!this.#needsStandby(addedAt)) return;
+      // Also after a flush: a younger request goes on, if it is still there.
+      if (mayStay()) await this.#standBy(addedAt);
     }
   }
 
@@ -97,16 +105,16 @@ export class BatchWriter<Item> {
     return this.#flusher !== undefined && this.#now() - this.#flusher.aliveAt < CANCELLED_AFTER_MS;
   }
 
-  /** The newest standby must outlive what waits while nothing can be written. */
+  /** The youngest standby must outlive what waits while nothing can be written. */
   #needsStandby(addedAt: number): boolean {
-    return this.#standbys.size < STANDBYS || addedAt - this.#stoodByAt > STANDBY_INTERVAL_MS;
+    return this.#standbys.size < STANDBYS || addedAt - this.#youngestAt > STANDBY_INTERVAL_MS;
   }
 
   /** Waits until all is written, or the flusher may have been cancelled. */
-  async #standBy(): Promise<void> {
-    this.#stoodByAt = this.#now();
+  async #standBy(addedAt: number): Promise<void> {
+    this.#youngestAt = Math.max(this.#youngestAt, addedAt);
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#standbys.add(resolve);
+    this.#standbys.set(resolve, addedAt);
     const timer = setTimeout(resolve, CANCELLED_AFTER_MS);
     await promise;
     clearTimeout(timer);
@@ -114,46 +122,45 @@ export class BatchWriter<Item> {
   }
 
   /** Writes batch after batch, until nothing is pending or a younger request goes on. */
-  async #flush(waitUntil: WaitUntil): Promise<void> {
+  async #flush(addedAt: number, waitUntil: WaitUntil): Promise<void> {
     const flusher = { aliveAt: this.#now() };
     this.#flusher = flusher;
-    const endsAt = flusher.aliveAt + MAX_FLUSHING_MS;
-    let pauseMs = GATHER_MS;
+    const handsOverAt = flusher.aliveAt + MAX_FLUSHING_MS;
+    const hasYounger = () => [...this.#standbys.values()].some((cameAt) => cameAt > addedAt);
     while (this.#pending.length > 0) {
-      await wait(pauseMs);
+      await wait(Math.max(GATHER_MS, this.#nextBatchAt - this.#now()));
       // A request that thought this one cancelled flushes now.
       if (this.#flusher !== flusher) return;
       flusher.aliveAt = this.#now();
-      pauseMs = await this.#writeBatch(waitUntil);
+      await this.#writeBatch(waitUntil);
       if (this.#flusher !== flusher) return;
       flusher.aliveAt = this.#now();
-      if (flusher.aliveAt > endsAt && this.#standbys.size > 0) break;
+      if (flusher.aliveAt > handsOverAt && hasYounger()) break;
     }
     this.#flusher = undefined;
-    if (this.#pending.length > 0) [...this.#standbys].at(-1)?.();
-    else for (const wake of this.#standbys) wake();
+    // All of them, because some may be cancelled. The first one goes on: the youngest.
+    const standbys = [...this.#standbys].sort(([, one], [, other]) => other - one);
+    this.#standbys.clear();
+    for (const [wake] of standbys) wake();
   }
 
-  /** @returns how long to wait before the next batch */
-  async #writeBatch(waitUntil: WaitUntil): Promise<number> {
-    const startedAt = this.#now();
+  async #writeBatch(waitUntil: WaitUntil): Promise<void> {
+    this.#nextBatchAt = this.#now() + MIN_INTERVAL_MS;
     const batch = this.#pending.slice(0, this.#options.maxBatch);
     try {
       const items = batch.map(({ item }) => item);
       await withTimeout(this.#options.write(items, waitUntil), WRITE_TIMEOUT_MS);
       this.#failures = 0;
       this.#remove(batch);
-      return Math.max(GATHER_MS, startedAt + MIN_INTERVAL_MS - this.#now());
     } catch (error) {
-      return this.#pauseAfter(error);
-    } finally {
       const givenUpBefore = this.#now() - MAX_WAITING_MS;
+      this.#lastError = error;
       this.#giveUp(this.#pending.filter(({ addedAt }) => addedAt < givenUpBefore));
+      this.#pauseAfter(error);
     }
   }
 
-  #pauseAfter(error: unknown): number {
-    this.#lastError = error;
+  #pauseAfter(error: unknown): void {
     const now = this.#now();
     if (now - this.#loggedAt > FAILURE_LOG_INTERVAL_MS) {
       this.#loggedAt = now;
@@ -161,7 +168,7 @@ export class BatchWriter<Item> {
     }
     const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
     this.#failures++;
-    return pauseMs * (1 + Math.random() / 2);
+    this.#nextBatchAt = now + pauseMs * (1 + Math.random() / 2);
   }
 
   #giveUp(lost: readonly Pending<Item>[]): void {
