@@ -253,7 +253,7 @@ const foldedCallers = async (): Promise<number> =>
   (await rowsOf(`select 1 from callers where requests > 0`)).length;
 
 describe('the fold', () => {
-  it('writes one row for each caller that was active on a day', async () => {
+  it('the fold writes one row for each caller that was active on a day', async () => {
     setNow(NOW);
     const license = await shop.newLicense();
     const { spy, roundTrips } = spyOnDatabase(env.DB);
@@ -268,7 +268,7 @@ describe('the fold', () => {
     expect((await getLicense(license.id)).totalRequests).toBe(30 * 24);
   });
 
-  it('of one run is bounded, and the next run goes on', async () => {
+  it('one run folds a bounded number of callers, and the next run goes on', async () => {
     setNow(NOW);
     const license = await shop.newLicense();
     await write(...many(1_500, (caller) => recordOf(license, NOW, `HW-${caller}`)));
@@ -280,7 +280,7 @@ describe('the fold', () => {
     expect((await getLicense(license.id)).totalRequests).toBe(1_500);
   });
 
-  it('misses no record that comes while its day is folded', async () => {
+  it('a record that comes while its day is folded is counted', async () => {
     setNow(NEXT_DAY);
     const license = await shop.newLicense();
     await write(recordOf(license, NOW));
@@ -298,7 +298,7 @@ describe('the fold', () => {
     expect(await foldedCallers()).toBe(2);
   });
 
-  it('leaves a day alone that may still get records', async () => {
+  it('a day is folded an hour after it has ended', async () => {
     setNow(NOW);
     const license = await shop.newLicense();
     await write(recordOf(license, NOW));
@@ -314,7 +314,7 @@ describe('roll-ups', () => {
   const totalOf = (rollups: ReadonlyMap<string, number>): number =>
     [...rollups.values()].reduce((sum, count) => sum + count, 0);
 
-  it('are made a quarter of an hour after an hour has ended', async () => {
+  it('roll-ups are made a quarter of an hour after an hour has ended', async () => {
     setNow(NOW);
     await write(recordOf(await shop.newLicense(), NOW));
     const hourEnd = NOW - (NOW % HOUR_MS) + HOUR_MS;
@@ -324,7 +324,7 @@ describe('roll-ups', () => {
     expect(totalOf(await readRollups())).toBe(1);
   });
 
-  it('count a record that comes while they are made, in an hour without any', async () => {
+  it('roll-ups count a record that comes while they are made, in an hour without any', async () => {
     setNow(NEXT_DAY);
     const license = await shop.newLicense();
     const later = recordOf(license, NOW + 3 * HOUR_MS);
@@ -350,7 +350,7 @@ describe('roll-ups', () => {
     ]);
   });
 
-  it('stay when their records are removed, also when one more comes days late', async () => {
+  it('roll-ups stay when their records are removed, also when one more comes days late', async () => {
     setNow(NOW);
     const license = await shop.newLicense();
     const requestedAt = NOW - 5 * DAY_MS;
@@ -366,7 +366,7 @@ describe('roll-ups', () => {
     expect((await getLicense(license.id)).totalRequests).toBe(8);
   });
 
-  it('stay with a product that is deleted, also when they are made again', async () => {
+  it('roll-ups stay with a product that is deleted, also when they are made again', async () => {
     setNow(NOW);
     const { id: productId } = await createProduct();
     const license = await shop.newLicense({ productId });
@@ -381,7 +381,7 @@ describe('roll-ups', () => {
     expect(await readRollups()).toEqual(new Map([[name, 4]]));
   });
 
-  it('have one row for all products that do not exist', async () => {
+  it('roll-ups have one row for all products that do not exist', async () => {
     setNow(NOW);
     const license = await shop.newLicense();
     await write(
@@ -407,7 +407,7 @@ describe('the retention', () => {
 
   const runWith = (days: string) => runToTheEnd(NOW, { REQUEST_RETENTION_DAYS: days });
 
-  it('removes whole hours that are older than its days, and nothing else', async () => {
+  it('the retention removes whole hours that are older than its days, and nothing else', async () => {
     setNow(NOW);
     const license = await shop.newLicense();
     const days = 24 * 90;
@@ -421,20 +421,23 @@ describe('the retention', () => {
     expect((await getLicense(license.id)).totalRequests).toBe(ages.length);
   });
 
-  it('is 90 days by default', () => {
+  it('the retention is 90 days by default', () => {
     expect(env.REQUEST_RETENTION_DAYS).toBe('90');
   });
 
-  it.each(['0', '', ' ', 'x', '-1', 'NaN'])('keeps all when it is "%s"', async (days) => {
-    captureConsole();
-    setNow(NOW);
-    const license = await shop.newLicense();
-    await write(recordOf(license, Date.UTC(2025, 0, 1)), recordOf(license, NOW));
-    await runWith(days);
-    expect(await keptAges()).toHaveLength(2);
-  });
+  it.each(['0', '', ' ', 'x', '-1', 'NaN'])(
+    'the retention keeps all when it is "%s"',
+    async (days) => {
+      captureConsole();
+      setNow(NOW);
+      const license = await shop.newLicense();
+      await write(recordOf(license, Date.UTC(2025, 0, 1)), recordOf(license, NOW));
+      await runWith(days);
+      expect(await keptAges()).toHaveLength(2);
+    },
+  );
 
-  it('one run removes at most 25,000 records, and the next run more', async () => {
+  it('one run of the retention removes at most 25,000 records, and the next run more', async () => {
     setNow(NOW);
     // Of three licenses: one hour, two hours, and records that are kept.
     const licenses = [await shop.newLicense(), await shop.newLicense(), await shop.newLicense()];
@@ -463,7 +466,7 @@ describe('the retention', () => {
   it.each([
     ['rolled up', 'insert into "rollups"'],
     ['folded', 'update "callers"'],
-  ])('waits until an hour is %s', async (_, statement) => {
+  ])('the retention waits until an hour is %s', async (_, statement) => {
     captureConsole();
     setNow(NOW);
     const license = await shop.newLicense();

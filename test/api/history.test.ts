@@ -133,7 +133,7 @@ describe('filters', () => {
     (wanted.from === undefined || Date.parse(record.requestDate) >= Date.parse(wanted.from)) &&
     (wanted.to === undefined || Date.parse(record.requestDate) <= Date.parse(wanted.to));
 
-  it('find every record that matches once, newest first, page by page', async () => {
+  it('filters find every record that matches once, newest first, page by page', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(caller, { minLength: 1, maxLength: 3 }),
@@ -244,7 +244,7 @@ describe('the records of a caller', () => {
     return { recordedAt, expectFound };
   }
 
-  it('include one of the hour before, which another isolate writes after the first', async () => {
+  it('a record of the hour before is found and counted, also after the first of its caller', async () => {
     const { recordedAt, expectFound } = await newCaller();
     setNow(NOW);
     await write(recordedAt(NOW));
@@ -252,7 +252,7 @@ describe('the records of a caller', () => {
     await expectFound(NOW, NOW - 2 * MINUTE_MS);
   });
 
-  it('include one that comes after its day is folded', async () => {
+  it('a record that comes after its day is folded is found and counted', async () => {
     const { recordedAt, expectFound } = await newCaller();
     setNow(NOW);
     await write(recordedAt(NOW));
@@ -265,7 +265,7 @@ describe('the records of a caller', () => {
     await expectFound(NOW + 5 * HOUR_MS, NOW, NOW - 5 * HOUR_MS);
   });
 
-  it('include those of an isolate whose clock is two days slow', async () => {
+  it('records of an isolate whose clock is two days slow are found and counted', async () => {
     const { recordedAt, expectFound } = await newCaller();
     const isolate = newConsumer();
     const fast = NOW + 2 * DAY_MS;

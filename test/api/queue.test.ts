@@ -33,7 +33,7 @@ async function expectRecorded(license: License, count: number): Promise<void> {
 }
 
 describe('a validation', () => {
-  it('is answered at once, and its record comes through the queue', async () => {
+  it('a validation is answered at once, and its record comes through the queue', async () => {
     const license = await shop.newLicense();
     const { spy, roundTrips } = spyOnDatabase(env.DB);
     const bindings = { DB: spy, RECORDS: env.TEST_RECORDS };
@@ -48,7 +48,7 @@ describe('a validation', () => {
   it.each([
     ['rejects', () => Promise.reject(new Error('No queue'))],
     ['does not respond', () => new Promise<never>(() => undefined)],
-  ])('is recorded without the queue when that %s', async (_, send) => {
+  ])('a validation is recorded without the queue when that %s', async (_, send) => {
     const lines = captureConsole();
     const license = await shop.newLicense();
     const RECORDS = queueThat(send);
@@ -59,7 +59,7 @@ describe('a validation', () => {
     expect(lines).toEqual([expect.stringContaining('The queue did not take records')]);
   });
 
-  it('is recorded once when the queue took its record and the response was lost', async () => {
+  it('a validation is recorded once when the queue took its record and the response was lost', async () => {
     captureConsole();
     const license = await shop.newLicense();
     const messages: unknown[] = [];
@@ -78,7 +78,7 @@ describe('a validation', () => {
 });
 
 describe('a message', () => {
-  it('that is late puts nothing into KV: the isolate that sent it has compared its snapshots', async () => {
+  it('a late message puts nothing into KV: the isolate that sent it has compared its snapshots', async () => {
     const license = await shop.newLicense();
     await updateLicense(license.id, { notes: 'Changed since' });
     await isAllPublished();
@@ -90,7 +90,7 @@ describe('a message', () => {
   });
 
   it.each([0, 5])(
-    'of %i hours ago that comes twice, together or later, counts once',
+    'a message of %i hours ago that comes twice, together or later, counts once',
     async (hours) => {
       const license = await shop.newLicense();
       await deliver([[newRecord(license)]]);
@@ -105,7 +105,7 @@ describe('a message', () => {
   );
 
   it.each<Fault>(['fails', 'answer is lost'])(
-    'of hours ago whose write %s counts once',
+    'a message of hours ago whose write %s counts once',
     async (fault) => {
       captureConsole();
       const license = await shop.newLicense();
@@ -122,7 +122,7 @@ describe('a message', () => {
     },
   );
 
-  it('is written together with the others of its delivery', async () => {
+  it('a message is written together with the others of its delivery', async () => {
     const licenses = await Promise.all([shop.newLicense(), shop.newLicense(), shop.newLicense()]);
     const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
     expect(
@@ -135,7 +135,7 @@ describe('a message', () => {
     for (const license of licenses) await expectRecorded(license, 1);
   });
 
-  it('comes again when it cannot be written, and does not delay the others', async () => {
+  it('a message comes again when it cannot be written, and does not delay the others', async () => {
     const lines = captureConsole();
     const license = await shop.newLicense();
     expect(await deliver([{ not: 'records' }, [newRecord(license)]])).toMatchObject([{ index: 0 }]);
@@ -148,7 +148,7 @@ describe('a message', () => {
     expect(lines.join()).not.toContain(other.licenseKey);
   });
 
-  it('comes again later each time, within an hour', async () => {
+  it('a message comes again later each time, within an hour', async () => {
     captureConsole();
     const message = [newRecord(await shop.newLicense())];
     const delays = [1, 2, 3, 20].map(async (attempts) => {
@@ -158,7 +158,7 @@ describe('a message', () => {
     expect(await Promise.all(delays)).toEqual([10, 20, 40, 3_600]);
   });
 
-  it('that cannot be written at all is whole in the dead-letter queue', async () => {
+  it('a message that cannot be written at all is whole in the dead-letter queue', async () => {
     captureConsole();
     const received = vi.spyOn(worker, 'queue');
     const queues = () => received.mock.calls.map(([{ queue }]) => queue);

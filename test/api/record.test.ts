@@ -378,7 +378,7 @@ describe('through faults of D1', () => {
 describe('a clock that steps back ten minutes', () => {
   const TEN_MINUTES_MS = 600_000;
 
-  it('under load loses no record, counts each once and hides none', async () => {
+  it('a clock that steps back under load loses no record, counts each once and hides none', async () => {
     vi.unstubAllGlobals();
     // Five minutes into an hour: what follows is of the hour before.
     clock.elapse(HOUR_MS - (Date.now() % HOUR_MS) + TEN_MINUTES_MS / 2);
@@ -401,7 +401,7 @@ describe('a clock that steps back ten minutes', () => {
     expect(consoleLines).toEqual([]);
   });
 
-  it('does not extend the time after which a record is given up', async () => {
+  it('a clock that steps back does not extend the time after which a record is given up', async () => {
     const license = await shop.newLicense();
     let writes = 0;
     const DB = faultsAt(isRecordWrite, Array<Fault>(1_000).fill('fails'), () => {
@@ -418,7 +418,7 @@ describe('a clock that steps back ten minutes', () => {
 });
 
 describe('keys', () => {
-  it('that are longer when they are normalized count and find their records', async () => {
+  it('keys that are longer when they are normalized count and find their records', async () => {
     const { productId } = shop;
     const licenseKey = `${'\u00DF'.repeat(200)}-${crypto.randomUUID()}`;
     const item = { licenseKey, productId, licenseType: 'PERMANENT', maxIPs: -1, maxHWIDs: -1 };
@@ -430,7 +430,7 @@ describe('keys', () => {
 });
 
 describe('the id of a record', () => {
-  it('holds its millisecond, is unique in it and grows', () => {
+  it('the id of a record holds its millisecond, is unique in it and grows', () => {
     const now = Date.UTC(2031, 5, 5);
     const ids = Array.from({ length: 2_000 }, () => newRecordId(now));
     expect(new Set(ids.map(timeOfRecordId))).toEqual(new Set([now]));
@@ -439,7 +439,7 @@ describe('the id of a record', () => {
     expect(newRecordId(now + 1)).toBeGreaterThan(ids.at(-1) ?? Number.NaN);
   });
 
-  it('is a safe integer until 2094', () => {
+  it('the id of a record is a safe integer until 2094', () => {
     expect(Number.isSafeInteger(firstRecordIdAt(Date.UTC(2094, 0, 1)))).toBe(true);
   });
 });
@@ -508,7 +508,7 @@ describe('without D1', () => {
 });
 
 describe('an ordinary validation', () => {
-  it('writes nothing to the log', async () => {
+  it('an ordinary validation writes nothing to the log', async () => {
     // With a clock that jumps a slow machine's record would be given up.
     vi.unstubAllGlobals();
     const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: 1 });

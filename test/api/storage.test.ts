@@ -256,7 +256,7 @@ describe('reading', () => {
     }
   });
 
-  it('sends a complete list while it reads it', async () => {
+  it('a complete list is sent while it is read', async () => {
     const { spy, roundTrips } = spyOnDatabase(env.DB);
     const request = new Request('http://licet.test/api/v2/licenses', {
       headers: { TOKEN: ROOT_TOKEN },
@@ -525,14 +525,17 @@ describe('validating', () => {
     await ask({ licenseKey: 'nothing at all', productId: 9 });
   });
 
-  it.each(ASKED)('$name', async ({ usual, body, message, isHot, steps }) => {
-    if (isHot) await ask(usual);
-    const { json, taken } = await ask(body);
-    expect(json).toMatchObject({ message });
-    await expectSteps(taken, steps);
-  });
+  it.each(ASKED)(
+    'the cost of a validation: $name',
+    async ({ usual, body, message, isHot, steps }) => {
+      if (isHot) await ask(usual);
+      const { json, taken } = await ask(body);
+      expect(json).toMatchObject({ message });
+      await expectSteps(taken, steps);
+    },
+  );
 
-  it('under v2 writes the use of the token once', async () => {
+  it('a validation under v2 writes the use of the token once', async () => {
     const { text } = await isolate.call('POST', '/api/v2/tokens', {
       body: { name: 'Server', intents: ['LICENSE_VALIDATE'] },
     });
@@ -548,13 +551,13 @@ describe('validating', () => {
     await expectSteps(second.taken, [['record', RECORD]]);
   });
 
-  it('in a new isolate reads no snapshot from D1, and writes one row', async () => {
+  it('a new isolate reads no snapshot from D1, and writes one row', async () => {
     const [{ usual } = { usual: {} }] = ASKED;
     const { taken } = await ask(usual, {}, newIsolate({ DB: spy }));
     await expectSteps(taken, [['record', FIRST_RECORD]]);
   });
 
-  it('reads the whole blacklist once where KV lacks it', async () => {
+  it('a new isolate reads the whole blacklist once where KV lacks it', async () => {
     await env.SNAPSHOTS.delete('blacklist');
     const [{ usual } = { usual: {} }] = ASKED;
     const { taken } = await ask(usual, {}, newIsolate({ DB: spy }));
@@ -576,7 +579,7 @@ describe('the scheduled handler', () => {
         .map(({ sql, meta }) => (sql.startsWith(start) ? (meta?.rows_written ?? 0) : 0)),
     );
 
-  it('folds a day in twelve runs of 40 statements and 50,000 rows, and writes a row for each caller', async () => {
+  it('a day is folded in twelve runs of 40 statements and 50,000 rows, one written row for each caller', async () => {
     const all: RoundTrips = [];
     for (let run = 0; run < RUNS; run++) {
       const { spy, roundTrips } = spyOnDatabase(env.DB);
@@ -592,7 +595,7 @@ describe('the scheduled handler', () => {
   });
 });
 
-it('has no index that nothing uses', async () => {
+it('each index is used by a statement', async () => {
   const { results } = await env.DB.prepare(
     `select name from sqlite_master where type = 'index' and sql not like 'create unique %'`,
   ).all<{ name: string }>();
