@@ -24,7 +24,7 @@ const MAX_ITEMS = 10_000;
 const MAX_GIVEN_UP = 100;
 /** Requests that stand by, and one more after each interval. */
 const STANDBYS = 3;
-const STANDBY_INTERVAL_MS = 1_000;
+const STANDBY_INTERVAL_MS = 500;
 const FAILURE_LOG_INTERVAL_MS = 60_000;
 
 interface Pending<Item> {

@@ -233,12 +233,12 @@ describe('a batch', () => {
 });
 
 describe('the requests that stay', () => {
-  it('are one more for each second of a flush: it will be there when the others have to end', async () => {
+  it('are one more for each half second of a flush: it will be there when the others have to end', async () => {
     const writer = newWriter(() => pause(4_000));
     writer.add(-1);
     await pass(2);
     await flood(writer, 31, 100);
-    expect(writer.staying()).toHaveLength(1 + 3 + 2);
+    expect(writer.staying()).toHaveLength(1 + 3 + 4);
     await pass(LONG_MS);
     expect(writer.written()).toEqual([-1, ...numbers(31)]);
   });

@@ -10,7 +10,7 @@ type Row = Record<string, SQLOutputValue>;
 interface Executed {
   columns: string[];
   rows: SQLOutputValue[][];
-  /** Rows that the statement and its triggers wrote. */
+  /** Rows that the statement wrote. */
   changes: number;
 }
 
