@@ -6,7 +6,7 @@ import { build, type Plugin } from 'esbuild';
 
 /** A change of one place in the source. */
 export interface Replacement {
-  /** From the project's folder, such as `src/validation/claim.ts`. */
+  /** From the project's folder, such as `src/validation/bind.ts`. */
   file: string;
   /** The text that is replaced: it must occur exactly once. */
   from: string;
@@ -100,7 +100,7 @@ async function bundle(
         const file = relative(folder, path);
         let contents = readFileSync(path, 'utf8');
         if (SHARED.test(file) && HAS_STATE.test(contents)) {
-          throw new Error(`${file} has state: take it off the shared modules of the model test`);
+          throw new Error(`${file} has state: take it off the shared modules of the simulation`);
         }
         for (const replacement of replacements.filter((candidate) => candidate.file === file)) {
           contents = replaceOnce(contents, replacement);
