@@ -441,8 +441,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/history/batch-writer.ts',
-        from: 'return this.#pauseAfter(error);',
-        to: 'this.#remove(batch); return this.#pauseAfter(error);',
+        from: 'this.#pauseAfter(error);',
+        to: 'this.#remove(batch); this.#pauseAfter(error);',
       },
     ],
   },
