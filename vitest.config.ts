@@ -89,7 +89,11 @@ export default defineConfig({
       },
       {
         // Runs in Node as well: the service over fakes of the platform.
-        test: { name: 'simulation', include: ['test/simulation/**/*.test.ts'], testTimeout: 60_000 },
+        test: {
+          name: 'simulation',
+          include: ['test/simulation/**/*.test.ts'],
+          testTimeout: 60_000,
+        },
       },
     ],
   },
