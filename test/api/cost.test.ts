@@ -359,6 +359,8 @@ describe('docs/deploy.md says what the Free plan carries', () => {
     expect([ninety, thirty]).toEqual([90, 30]);
     expectAbout(inNinety, perDay(90));
     expectAbout(inThirty, perDay(30));
+    // It is of another time.
+    await emptyHistory();
   });
 
   it('in sum', async () => {
