@@ -30,35 +30,32 @@ interface Tables {
   networks: Table;
 }
 
-/** The whole blacklist. The time of a search does not grow with its length. */
+/**
+ * The whole blacklist. The tables are searched as they are: an index of them would take a cold isolate longer
+ * than all that it has to compute for a request besides.
+ */
 export class Blacklist {
   readonly id = 0;
   readonly revision: number;
   readonly tables: Tables;
-  readonly #hwids: TableIndex;
-  readonly #addresses: TableIndex;
-  readonly #networks: TableIndex;
   /** The lengths of ranges, the narrowest first. */
   readonly #lengths: readonly number[];
 
   constructor(revision: number, tables: Tables) {
     this.revision = revision;
     this.tables = tables;
-    this.#hwids = new TableIndex(tables.hwids);
-    this.#addresses = new TableIndex(tables.addresses);
-    this.#networks = new TableIndex(tables.networks);
     const lengths = new Set(tables.networks.keys.map((bits) => bits.length));
     this.#lengths = [...lengths].sort((one, other) => other - one);
   }
 
   /** The reason why an address (canonical) is blocked; the narrowest range counts. */
   findAddress(address: string, productId: number): string | undefined {
-    const exact = this.#addresses.find(address, productId);
+    const exact = findReason(this.tables.addresses, address, productId);
     if (exact !== undefined || this.#lengths.length === 0) return this.#reason(exact);
     const bits = addressBits(address);
     for (const length of this.#lengths) {
       if (length > bits.length) continue;
-      const range = this.#networks.find(bits.slice(0, length), productId);
+      const range = findReason(this.tables.networks, bits.slice(0, length), productId);
       if (range !== undefined) return this.#reason(range);
     }
     return undefined;
@@ -66,7 +63,7 @@ export class Blacklist {
 
   /** The reason why a hardware ID is blocked. */
   findHwid(hwid: string, productId: number): string | undefined {
-    return this.#reason(this.#hwids.find(hwid, productId));
+    return this.#reason(findReason(this.tables.hwids, hwid, productId));
   }
 
   #reason(index: number | undefined): string | undefined {
@@ -74,32 +71,25 @@ export class Blacklist {
   }
 }
 
-/** Finds the rows of a table by their key. */
-class TableIndex {
-  readonly #table: Table;
-  readonly #firstRows = new Map<string, number>();
-
-  constructor(table: Table) {
-    this.#table = table;
-    const { keys } = table;
-    let last: string | undefined;
-    for (let row = 0; row < keys.length; row++) {
-      const key = keys[row];
-      if (key !== undefined && key !== last) this.#firstRows.set(key, row);
-      last = key;
-    }
+/** The first row of a key; the row after it if the key is not there. */
+function firstRowOf({ keys }: Table, key: string): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((keys[middle] ?? '') < key) low = middle + 1;
+    else high = middle;
   }
+  return low;
+}
 
-  /** @returns the reason of a row that is for the product */
-  find(key: string, productId: number): number | undefined {
-    const { keys, productIds, reasons } = this.#table;
-    const first = this.#firstRows.get(key);
-    if (first === undefined) return undefined;
-    for (let row = first; keys[row] === key; row++) {
-      if (productIds[row] === 0 || productIds[row] === productId) return reasons[row];
-    }
-    return undefined;
+/** @returns the reason of a row with a key that is for the product */
+function findReason(table: Table, key: string, productId: number): number | undefined {
+  const { keys, productIds, reasons } = table;
+  for (let row = firstRowOf(table, key); keys[row] === key; row++) {
+    if (productIds[row] === 0 || productIds[row] === productId) return reasons[row];
   }
+  return undefined;
 }
 
 /** The blacklist with these entries. */
@@ -142,13 +132,17 @@ const isObject = (value: unknown): value is Fields => typeof value === 'object' 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
+const isSorted = (texts: readonly string[]): boolean =>
+  texts.every((text, row) => row === 0 || (texts[row - 1] ?? '') <= text);
+
 const isIntegers = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every(Number.isSafeInteger);
 
 function toTable(value: unknown): Table | undefined {
   if (!isObject(value)) return undefined;
   const { keys, productIds, reasons } = value;
-  if (!isTexts(keys) || !isIntegers(productIds) || !isIntegers(reasons)) return undefined;
+  if (!isTexts(keys) || !isSorted(keys)) return undefined;
+  if (!isIntegers(productIds) || !isIntegers(reasons)) return undefined;
   const isWhole = productIds.length === keys.length && reasons.length === keys.length;
   return isWhole ? { keys, productIds, reasons } : undefined;
 }

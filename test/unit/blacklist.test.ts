@@ -138,6 +138,10 @@ describe('the blacklist', () => {
     ['without reasons', { ...good, reasons: undefined }],
     ['without a table', { ...good, networks: undefined }],
     ['with a short column', { ...good, hwids: { ...good.hwids, productIds: [] } }],
+    [
+      'with keys that are not sorted',
+      { ...good, hwids: { keys: ['hw-2', 'hw-1'], productIds: [0, 0], reasons: [0, 0] } },
+    ],
     ['with text for a number', { ...good, hwids: { ...good.hwids, reasons: ['0'] } }],
     ['with a number for text', { ...good, hwids: { ...good.hwids, keys: [1] } }],
     ['that is null', null],
