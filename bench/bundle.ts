@@ -5,7 +5,7 @@ import { newFolder } from './folders.ts';
 
 export const COMPATIBILITY_DATE = '2026-09-01';
 
-/** The bundle that a deployment of a Worker would send. */
+/** The bundle that a deployment of a Worker would upload. */
 export async function bundle(entry: string): Promise<string> {
   const outdir = newFolder();
   const options = ['--name', 'bench', '--compatibility-date', COMPATIBILITY_DATE];

@@ -1,29 +1,29 @@
 import type { Measured } from './load.ts';
 import type { Tally } from './workers.ts';
 
-/** What was sent, and how it was answered. */
-type Sent = Pick<Measured, 'wrong' | 'wrongAnswer' | 'lost'> & {
+/** Requests that were sent, and their responses. */
+type Sent = Pick<Measured, 'wrong' | 'wrongResponse' | 'lost'> & {
   name: string;
   connections: number;
 };
 
-/** What must never happen, however slow the machine is. */
+/** Events that must never happen, however slow the machine is. */
 export function faultsOf(results: readonly Sent[], tallies: readonly Tally[]): string[] {
-  const ofResults = results.flatMap(({ name, connections, wrong, wrongAnswer, lost }) => {
+  const ofResults = results.flatMap(({ name, connections, wrong, wrongResponse, lost }) => {
     const load = `${name} at ${connections} connections`;
     return [
-      ...(wrong > 0 ? [`${load}: ${wrong} wrong answers, such as: ${wrongAnswer}`] : []),
-      ...(lost > 0 ? [`${load}: ${lost} requests were not answered`] : []),
+      ...(wrong > 0 ? [`${load}: ${wrong} wrong responses, such as: ${wrongResponse}`] : []),
+      ...(lost > 0 ? [`${load}: ${lost} requests got no response`] : []),
     ];
   });
-  const ofTallies = tallies.flatMap(({ answered, stored, answeredKnown, totals, miscounted }) => [
-    ...(stored === answered ? [] : [`${answered} validations were answered, ${stored} are stored`]),
-    ...(totals === answeredKnown
+  const ofTallies = tallies.flatMap(({ responses, stored, ofKnown, counted, orphans }) => [
+    ...(stored === responses
       ? []
-      : [`${answeredKnown} answers for known licenses, ${totals} in their totals`]),
-    ...(miscounted === 0
+      : [`${responses} validations had a response, ${stored} are stored`]),
+    ...(counted === ofKnown
       ? []
-      : [`The totals of ${miscounted} licenses are not the number of their records`]),
+      : [`${ofKnown} responses for known licenses, ${counted} in their totals`]),
+    ...(orphans === 0 ? [] : [`${orphans} records are not those of their callers`]),
   ]);
   return [...ofResults, ...ofTallies];
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const root = join(tmpdir(), `licet-bench-${process.pid}`);
 
-/** A folder for a moment: it is gone at the latest when the process ends. */
+/** A temporary folder. It is removed when the process ends, if not before. */
 export function newFolder(): string {
   mkdirSync(root, { recursive: true });
   return mkdtempSync(join(root, '-'));

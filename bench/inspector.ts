@@ -1,4 +1,4 @@
-/** Asks a running Worker's inspector, as a browser's developer tools do. */
+/** A client of a running Worker's inspector, like a browser's developer tools. */
 
 interface Reply {
   id?: number;
@@ -9,7 +9,7 @@ function isReply(value: unknown): value is Reply {
   return typeof value === 'object' && value !== null;
 }
 
-/** What the inspector replies to a command. */
+/** The reply of the inspector to a command. */
 function ask(socket: WebSocket, id: number, method: string): Promise<Reply> {
   return new Promise((resolve) => {
     const listen = ({ data }: MessageEvent): void => {
@@ -24,7 +24,7 @@ function ask(socket: WebSocket, id: number, method: string): Promise<Reply> {
 }
 
 /**
- * How much a Worker's own objects take, in megabytes, once the garbage is collected.
+ * The heap of a Worker, in megabytes, after garbage collection.
  *
  * @param inspector the address of miniflare's inspector
  * @param use sends the Worker a request: it collects garbage only while it has something to do
@@ -39,13 +39,13 @@ export async function heapMegabytes(
   const socket = new WebSocket(url);
   await new Promise((resolve, reject) => {
     socket.addEventListener('open', resolve);
-    socket.addEventListener('error', () => reject(new Error('The inspector does not answer')));
+    socket.addEventListener('error', () => reject(new Error('The inspector does not respond')));
   });
   try {
     const collected = ask(socket, 1, 'HeapProfiler.collectGarbage').then(() => true);
     while (!(await Promise.race([collected, use().then(() => false)])));
     const { usedSize } = (await ask(socket, 2, 'Runtime.getHeapUsage')).result ?? {};
-    if (usedSize === undefined) throw new Error('The inspector does not tell the heap');
+    if (usedSize === undefined) throw new Error('The inspector reports no heap');
     return usedSize / 1_000_000;
   } finally {
     socket.close();

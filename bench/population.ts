@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { D1Database } from '@cloudflare/workers-types';
 
-/** The shop in the database: its licenses with two servers each, its blacklist, and a token. */
+/** The shop in the database: its licenses with two bound servers each, its blacklist, and a token. */
 
 export interface Population {
   licenses: number;
-  /** How many servers a license is good for; two are bound. */
+  /** The limit of servers of a license. Two are bound. */
   maxServers: number;
-  /** Of which a tenth are ranges; none of them is where requests come from. */
+  /** A tenth are ranges. No request comes from any of them. */
   blacklistEntries: number;
 }
 
-/** A token that opens validation under v2. */
+/** A token that may validate under v2, and read the history. */
 export const TOKEN = 'licet_benchmark-benchmark-benchmark-benchmark00';
 
 const MIGRATIONS = 'drizzle';
-const ROWS_A_STATEMENT = 10_000;
+const MAX_ROWS_PER_STATEMENT = 10_000;
 
-// What these three give, the SQL below gives too.
+// The SQL below computes the same as these three.
 
 export const licenseKeyOf = (id: number): string => `BENCH-KEY-${String(id).padStart(9, '0')}`;
 
@@ -45,10 +45,10 @@ async function migrate(db: D1Database): Promise<void> {
   }
 }
 
-/** Runs a statement over the numbers from 1 up, `i`, in portions. */
-async function insertSeries(db: D1Database, rows: number, insert: string): Promise<void> {
-  for (let from = 1; from <= rows; from += ROWS_A_STATEMENT) {
-    const to = Math.min(rows, from + ROWS_A_STATEMENT - 1);
+/** Runs a statement over the numbers `i` from 1 on, in portions. */
+export async function insertSeries(db: D1Database, rows: number, insert: string): Promise<void> {
+  for (let from = 1; from <= rows; from += MAX_ROWS_PER_STATEMENT) {
+    const to = Math.min(rows, from + MAX_ROWS_PER_STATEMENT - 1);
     await db
       .prepare(
         `with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to})
@@ -96,7 +96,7 @@ async function insertBlacklist(db: D1Database, entries: number): Promise<void> {
   await forEach(0.05, 'IP', `printf('2001:db8:%x::/48', i)`);
 }
 
-/** Fills an empty database, and leaves it like a service in which nothing has changed for a while. */
+/** Fills an empty database, like that of a service in which nothing has changed for a while. */
 export async function populate(db: D1Database, population: Population): Promise<void> {
   await migrate(db);
   const tokenHash = createHash('sha256').update(TOKEN).digest('hex');
@@ -105,7 +105,7 @@ export async function populate(db: D1Database, population: Population): Promise<
       created_at, updated_at) values ('Bench', 'OTHER', 5, 5, 0, 0)`),
     db
       .prepare(`insert into tokens (name, token_hash, intents, created_at, updated_at)
-        values ('Bench', ?1, '["LICENSE_VALIDATE"]', 0, 0)`)
+        values ('Bench', ?1, '["LICENSE_VALIDATE", "ALL_READ"]', 0, 0)`)
       .bind(tokenHash),
   ]);
   await insertLicenses(db, population);

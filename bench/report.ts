@@ -1,31 +1,34 @@
 import { styleText } from 'node:util';
-import type { Result } from './contest.ts';
+import type { Result } from './rounds.ts';
 
 export type TableRow = Record<string, number | string>;
 
-/** What a scenario found. */
+/** The outcome of a scenario. */
 export interface Finding {
   scenario: string;
-  /** What it measures. */
   title: string;
   results: Result[];
-  targets: Target[];
-  /** Requests that were lost, recorded twice, or answered wrongly: these fail the run. */
+  thresholds: Threshold[];
+  /** Requests that were lost, recorded twice, or got a wrong response: these fail the run. */
   faults: string[];
-  /** What else is to be known. */
   notes: string[];
-  /** What is no comparison of loads. */
+  /** Instead of the table of results. */
   table?: TableRow[];
 }
 
-/** A figure and what it should be; missing it fails nothing: the machine may be busy. */
-export interface Target {
+/** A figure and the limit that it has to keep. */
+export interface Threshold {
   text: string;
   value: number | null;
   isMet: boolean;
+  /**
+   * Whether the figure is the same on every machine: a count, or virtual time. Then a missed limit fails the
+   * run. A figure of speed fails nothing: the machine may be busy.
+   */
+  isExact: boolean;
 }
 
-/** Tells the person who waits what is under way. */
+/** Shows what is under way. */
 export const progress = (message: string): void =>
   console.error(styleText('gray', `… ${message}`, { stream: process.stderr }));
 
@@ -34,22 +37,27 @@ export const round = (value: number, digits = 2): number => Number(value.toFixed
 export const roundOrDash = (value: number | null, digits: number): number | string =>
   value === null ? '–' : round(value, digits);
 
-export const atLeast = (text: string, value: number, limit: number): Target => ({
+export const atLeast = (text: string, value: number, limit: number): Threshold => ({
   text: `${text}: at least ${limit}`,
   value: round(value, 3),
   isMet: value >= limit,
+  isExact: false,
 });
 
-export const atMost = (text: string, value: number | null, limit: number): Target => ({
+export const atMost = (text: string, value: number | null, limit: number): Threshold => ({
   text: `${text}: at most ${limit}`,
   value: value === null ? null : round(value, 3),
   isMet: value !== null && value <= limit,
+  isExact: false,
 });
+
+/** Marks a threshold whose figure is the same on every machine. */
+export const exact = (threshold: Threshold): Threshold => ({ ...threshold, isExact: true });
 
 function rowOf(result: Result): TableRow {
   return {
     connections: result.connections,
-    load: result.name,
+    target: result.name,
     'req/s': round(result.requestsPerSecond, 0),
     ratio: round(result.throughputRatio),
     'p50 ms': round(result.p50Ms),
@@ -85,14 +93,15 @@ function toTable(rows: readonly TableRow[]): string {
     .join('\n');
 }
 
-/** Prints what a scenario found. */
-export function printFinding({ title, results, targets, faults, notes, table }: Finding): void {
+/** Prints the outcome of a scenario. */
+export function printFinding({ title, results, thresholds, faults, notes, table }: Finding): void {
   console.log(`\n${styleText('bold', title)}`);
   const rows = table ?? results.map(rowOf);
   if (rows.length > 0) console.log(toTable(rows));
   for (const note of notes) console.log(`  ${note}`);
-  for (const { text, value, isMet } of targets) {
-    const verdict = isMet ? styleText('green', '✓ met    ') : styleText('yellow', '✗ not met');
+  for (const { text, value, isMet, isExact } of thresholds) {
+    const missed = styleText(isExact ? 'red' : 'yellow', '✗ missed');
+    const verdict = isMet ? styleText('green', '✓ met   ') : missed;
     console.log(`  ${verdict} ${text} (${value ?? 'not known'})`);
   }
   for (const fault of faults) console.log(`  ${styleText('red', `✗ ${fault}`)}`);

@@ -1,13 +1,14 @@
-import type { ExpectedAnswer } from './load.ts';
+import type { ExpectedResponse } from './load.ts';
 import { addressOf, hardwareIdOf, licenseKeyOf } from './population.ts';
 
-/** What game servers send, and what they are to be answered. */
+/** The requests of game servers, and their responses. */
 
-/** One validation: of which license, from which of its two servers. */
+/** A validation of a license by one of its servers. */
 interface Asked {
   licenseKey: string;
   address: string;
-  hardwareId: string;
+  /** Undefined for a program that sends none. */
+  hardwareId: string | undefined;
 }
 
 /** The bytes of a validation as a Java program sends it; with a token it goes to v2. */
@@ -40,7 +41,7 @@ function toBytes({ licenseKey, address, hardwareId }: Asked, token?: string): Ui
 /** The requests of a load by their index. */
 export type RequestAt = (index: number) => Uint8Array;
 
-/** The same requests over and over, ready before the load begins. */
+/** The same requests over and over, prepared before the load begins. */
 function cycle(requests: readonly Uint8Array[]): RequestAt {
   const [first] = requests;
   if (!first) throw new RangeError('There is nothing to send');
@@ -53,38 +54,40 @@ const fromSlot = (id: number, slot: number): Asked => ({
   hardwareId: hardwareIdOf(id, slot),
 });
 
-/** Validations of licenses in turn, by their first bound server, in the next turn by the second. */
+/** Validations of licenses one after the other, by their first bound server, then by the second. */
 export const boundRequests = (ids: readonly number[], token?: string): RequestAt =>
   cycle([1, 2].flatMap((slot) => ids.map((id) => toBytes(fromSlot(id, slot), token))));
 
-/** Validations of licenses in turn, each turn by another server, which is not bound yet. */
+/** Validations of licenses one after the other, each time by another server, which is not bound yet. */
 export const newServerRequests =
-  (ids: readonly number[]): RequestAt =>
-  (index) =>
-    toBytes(fromSlot(ids[index % ids.length] ?? 1, 3 + Math.floor(index / ids.length)));
+  (ids: readonly number[], { hasHardwareId } = { hasHardwareId: true }): RequestAt =>
+  (index) => {
+    const asked = fromSlot(ids[index % ids.length] ?? 1, 3 + Math.floor(index / ids.length));
+    return toBytes(hasHardwareId ? asked : { ...asked, hardwareId: undefined });
+  };
 
 const unknownKey = (index: number): Asked => ({
   ...fromSlot((index % 60_000) + 1, 1),
   licenseKey: `NO-LICENSE-${String(index).padStart(9, '0')}`,
 });
 
-/** So many keys that no license has, over and over. */
+/** A number of keys that no license has, over and over. */
 export const unknownRequests = (count: number): RequestAt =>
   cycle(Array.from({ length: count }, (_, index) => toBytes(unknownKey(index))));
 
 /** Keys that no license has, each once. They differ from those of `unknownRequests`. */
 export const neverRepeatedRequests: RequestAt = (index) => toBytes(unknownKey(100_000_000 + index));
 
-/** The answer of the bare Worker. */
-export const BARE_ANSWER: ExpectedAnswer = { status: 200, body: '{"valid":true,"message":"' };
+/** The response of the bare Worker. */
+export const BARE_RESPONSE: ExpectedResponse = { status: 200, body: '{"valid":true,"message":"' };
 
-/** The answer for a license that is good for so many servers, up to its count of requests. */
-export const validAnswer = (maxServers: number): ExpectedAnswer => ({
+/** The response for a license with a limit of servers, up to its count of requests. */
+export const validResponse = (maxServers: number): ExpectedResponse => ({
   status: 200,
   body: `{"valid":true,"message":"License is valid","hardwareLocked":true,"iPLocked":true,"expiryDate":null,"maxIPs":${maxServers},"maxHWIDs":${maxServers},"totalRequests":`,
 });
 
-export const UNKNOWN_ANSWER: ExpectedAnswer = {
+export const UNKNOWN_RESPONSE: ExpectedResponse = {
   status: 400,
   body: '{"valid":false,"message":"License not found or invalid"}',
 };

@@ -3,48 +3,57 @@ export interface Settings {
   /** The levels of the scenarios that are measured at several ones. */
   connections: readonly number[];
   rounds: number;
-  /** How long one load is sent in one round. */
-  turnSeconds: number;
+  /** How long a target takes its load in a round. */
+  roundSeconds: number;
   warmUpRequests: number;
-  /** How many licenses are asked for in turn. */
+  /** Licenses that are asked for one after the other. */
   licenses: number;
-  /** How many requests a turn has of what cannot go on for long: licenses are cold only once. */
+  /** Requests in a round of a load that cannot go on for long: licenses are cold only once. */
   countedRequests: number;
-  /** The large shop of the growth. */
+  /** Licenses of the large shop in the scenarios growth and history. */
   manyLicenses: number;
+  /** Entries of the large shop in the scenario growth. */
   blacklistEntries: number;
-  /** How many requests memory is watched over. */
+  /** Entries that a cold isolate decodes. */
+  decodedEntries: number;
+  /** Records of the scenario history. */
+  records: number;
+  /** Requests over which memory is watched. */
   memoryRequests: number;
-  /** How many requests each shop of the scenario world sends. */
+  /** Requests that each shop of the scenario world sends. */
   worldRequests: number;
 }
 
 export const FULL: Settings = {
   connections: [1, 16, 64],
   rounds: 5,
-  turnSeconds: 2,
+  roundSeconds: 2,
   warmUpRequests: 3_000,
   licenses: 1_000,
   countedRequests: 500,
   manyLicenses: 100_000,
   blacklistEntries: 10_000,
+  decodedEntries: 5_000,
+  records: 1_000_000,
   memoryRequests: 1_000_000,
   worldRequests: 2_000,
 };
 
-/** A smoke run: everything is tried, and little is told of speed. */
+/** A smoke run: all scenarios run, and their speed means little. */
 export const QUICK: Settings = {
   connections: [16],
   rounds: 1,
-  turnSeconds: 0.2,
+  roundSeconds: 0.2,
   warmUpRequests: 100,
   licenses: 40,
   countedRequests: 40,
   manyLicenses: 2_000,
   blacklistEntries: 1_000,
+  decodedEntries: 500,
+  records: 20_000,
   memoryRequests: 10_000,
-  worldRequests: 100,
+  worldRequests: 500,
 };
 
-/** The level at which the targets are set. */
-export const TARGET_CONNECTIONS = 16;
+/** The level at which the thresholds are set. */
+export const THRESHOLD_CONNECTIONS = 16;

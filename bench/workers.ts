@@ -8,15 +8,15 @@ import { heapMegabytes } from './inspector.ts';
 import { type Population, populate } from './population.ts';
 import { workerdProcesses } from './workerd.ts';
 
-/** The Workers under load, each in a workerd of its own, on a socket that no proxy stands before. */
+/** The Workers under load, each in a workerd of its own, on a socket without a proxy in front of it. */
 
 export interface RunningWorker {
   readonly url: URL;
-  /** Null where it cannot be told. */
+  /** Null where it is not known. */
   readonly pid: number | null;
 }
 
-type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
+export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
 
 const WORKER_NAME = 'worker';
 
@@ -26,11 +26,10 @@ const LIMITS = {
   FAILED_TOKEN_LIMITER: { namespace_id: '8703', simple: { limit: 60, period: 60 } },
 } as const;
 
-/** How long records may take until they are stored. They should within two seconds. */
-const STORING_PATIENCE_MS = 30_000;
-const POLL_MS = 10;
+/** Records that are not stored by then are lost. They should be stored within two seconds. */
+const STORING_TIMEOUT_MS = 30_000;
+const POLL_INTERVAL_MS = 10;
 
-/** Of each binding, where it leads to. */
 interface Bindings {
   d1Databases?: Record<string, string>;
   kvNamespaces?: Record<string, string>;
@@ -40,7 +39,7 @@ interface Bindings {
 
 interface WorkerOptions {
   script: string;
-  /** Where what it stores is kept. */
+  /** The folder of its storage. */
   folder: string;
   bindings?: Bindings;
   onLog?: (message: string) => void;
@@ -77,8 +76,8 @@ async function startWorker({
   return { miniflare, url, pid };
 }
 
-/** The Worker to compare with. */
-export class BareWorker implements RunningWorker, AsyncDisposable {
+/** A Worker without bindings. */
+export class PlainWorker implements RunningWorker, AsyncDisposable {
   readonly url: URL;
   readonly pid: number | null;
   readonly #miniflare: Miniflare;
@@ -91,10 +90,10 @@ export class BareWorker implements RunningWorker, AsyncDisposable {
     this.#folder = folder;
   }
 
-  static async start(script: string): Promise<BareWorker> {
+  static async start(script: string): Promise<PlainWorker> {
     const folder = newFolder();
     const { miniflare, url, pid } = await startWorker({ script, folder });
-    return new BareWorker(miniflare, url, pid, folder);
+    return new PlainWorker(miniflare, url, pid, folder);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -103,35 +102,35 @@ export class BareWorker implements RunningWorker, AsyncDisposable {
   }
 }
 
-/** What the database and the answers say of the same requests. */
+/** The same requests, counted by their responses and by the database. */
 export interface Tally {
-  /** Validations that were answered, and of these the ones of licenses that there are. */
-  answered: number;
-  answeredKnown: number;
+  /** Validations that had a response, and those of known licenses among them. */
+  responses: number;
+  ofKnown: number;
   /** Records in the history. */
   stored: number;
   /** The sum of the licenses' totals. */
-  totals: number;
-  /** Licenses whose total is not the number of their records. */
-  miscounted: number;
+  counted: number;
+  /** Records whose caller is missing, or is another one. */
+  orphans: number;
 }
 
 export interface ServiceOptions {
   population: Population;
   /** With the rate limiters bound. */
   isLimited?: boolean;
-  /** With an inspector, which tells the heap. */
+  /** With an inspector, which reports the heap. */
   isInspected?: boolean;
 }
 
 /** Licet with a shop in its database. */
 export class LicetService implements RunningWorker, AsyncDisposable {
-  readonly #script: string;
   readonly #isLimited: boolean;
   readonly #isInspected: boolean;
   readonly #folder = newFolder();
   readonly #logs = new Map<string, number>();
-  #answered = { known: 0, unknown: 0 };
+  #script: string;
+  #responses = { known: 0, unknown: 0 };
   /** Records that were awaited so far. */
   #stored = 0;
   #worker: Awaited<ReturnType<typeof startWorker>> | undefined;
@@ -145,21 +144,22 @@ export class LicetService implements RunningWorker, AsyncDisposable {
   static async start(script: string, options: ServiceOptions): Promise<LicetService> {
     const service = new LicetService(script, options);
     await service.restart();
-    await populate(await service.#database(), options.population);
+    await populate(await service.database(), options.population);
     return service;
   }
 
-  /** Ends the Worker, if there is one, and starts it anew on what is stored. */
-  async restart(): Promise<void> {
+  /** Ends the Worker, if there is one, and starts it on the same storage. */
+  async restart(script = this.#script): Promise<void> {
+    this.#script = script;
     await this.#worker?.miniflare.dispose();
     this.#worker = await startWorker({
-      script: this.#script,
+      script,
       folder: this.#folder,
       bindings: {
         d1Databases: { DB: 'DB' },
         kvNamespaces: { SNAPSHOTS: 'SNAPSHOTS' },
         ratelimits: this.#isLimited ? LIMITS : {},
-        // No log of requests: here each line of it is printed before the next request, for 0.1 ms.
+        // No log of requests: here each line is printed before the next request, which takes 0.1 ms.
         bindings: { ROOT_TOKEN: '', REQUIRE_HWID: 'false', REQUEST_RETENTION_DAYS: '0' },
       },
       isInspected: this.#isInspected,
@@ -180,34 +180,34 @@ export class LicetService implements RunningWorker, AsyncDisposable {
     return this.#worker;
   }
 
-  #database(): Promise<Database> {
+  database(): Promise<Database> {
     return this.#running.miniflare.getD1Database('DB', WORKER_NAME);
   }
 
   async #numberFrom(sql: string): Promise<number> {
-    const row = await (await this.#database()).prepare(sql).first<{ n: number }>();
+    const row = await (await this.database()).prepare(sql).first<{ n: number }>();
     return row?.n ?? 0;
   }
 
-  /** Runs what the platform runs every minute. */
+  /** Runs the scheduled handler. */
   async runScheduled(): Promise<void> {
     const worker = await this.#running.miniflare.getWorker(WORKER_NAME);
     await worker.scheduled({});
   }
 
   /**
-   * Waits for the records of requests that were just answered.
+   * Waits for the records of requests that have had their responses just now.
    *
-   * @returns how long that took, in milliseconds
+   * @returns the time until the last one is stored, in milliseconds
    */
   async awaitRecords(count: number, areKnown: boolean): Promise<number> {
-    this.#answered[areKnown ? 'known' : 'unknown'] += count;
+    this.#responses[areKnown ? 'known' : 'unknown'] += count;
     const start = performance.now();
-    const patience = start + STORING_PATIENCE_MS;
+    const end = start + STORING_TIMEOUT_MS;
     const total = this.#stored + count;
     let stored = await this.#countRecords();
-    while (stored < total && performance.now() < patience) {
-      await wait(POLL_MS);
+    while (stored < total && performance.now() < end) {
+      await wait(POLL_INTERVAL_MS);
       stored = await this.#countRecords();
     }
     this.#stored = stored;
@@ -219,36 +219,47 @@ export class LicetService implements RunningWorker, AsyncDisposable {
   }
 
   async tally(): Promise<Tally> {
-    const { known, unknown } = this.#answered;
+    const { known, unknown } = this.#responses;
     return {
-      answered: known + unknown,
-      answeredKnown: known,
+      responses: known + unknown,
+      ofKnown: known,
       stored: await this.#countRecords(),
-      totals: await this.#numberFrom(
-        `select count(*) as n from requests r join callers c on c.id = r.caller_id
-         join licenses l on l.id = c.license_id and l.license_key_normalized = c.license_key_normalized`,
+      counted: await this.#numberFrom(
+        `select (select sum(past_requests) from licenses) + (select ifnull(sum(requests), 0) from callers)
+           + count(*) as n
+         from callers c join requests r on r.caller_id = c.id and r.bucket > c.folded_bucket`,
       ),
-      miscounted: await this.#numberFrom(
-        'select count(*) as n from requests r where caller_id not in (0, (select id from callers c where c.id = r.caller_id))',
+      orphans: await this.#numberFrom(
+        `select count(*) as n from requests r left join callers c on c.id = r.caller_id
+         where r.caller_id <> 0 and ifnull(c.product_id, 0) <> r.product_id`,
       ),
     };
   }
 
-  /** What it has logged, and how often: in a benchmark there is nothing to complain about. */
+  /** Messages that it has logged, and how often: a benchmark should cause none. */
   logs(): string[] {
     return [...this.#logs].map(([message, times]) => `logged ${times} times: ${message}`);
   }
 
-  /** How much the Worker's own objects take. */
-  async heapMegabytes(): Promise<number> {
-    const { miniflare, url } = this.#running;
-    const use = () => fetch(new URL('/api/v2/healthy', url)).then((answer) => answer.text());
-    return heapMegabytes(await miniflare.getInspectorURL(), WORKER_NAME, use);
+  /** The address of the inspector. */
+  inspectorURL(): Promise<URL> {
+    return this.#running.miniflare.getInspectorURL();
   }
 
-  /** How many values are bound to licenses. */
+  /** The heap of the Worker. */
+  async heapMegabytes(): Promise<number> {
+    const use = async () => (await fetch(new URL('/api/v2/healthy', this.url))).text();
+    return heapMegabytes(await this.inspectorURL(), WORKER_NAME, use);
+  }
+
+  /** The number of values that are bound to licenses. */
   bindings(): Promise<number> {
     return this.#numberFrom('select count(*) as n from bindings');
+  }
+
+  /** The number of hours that have records. */
+  buckets(): Promise<number> {
+    return this.#numberFrom('select count(*) as n from buckets');
   }
 
   /** Names for the values in KV; each write gives its value a new one. */

@@ -1,6 +1,8 @@
 import { binding } from './binding.ts';
+import { blacklist } from './blacklist.ts';
 import { cold } from './cold.ts';
 import { growth } from './growth.ts';
+import { history } from './history.ts';
 import { hot } from './hot.ts';
 import { limits } from './limits.ts';
 import { memory } from './memory.ts';
@@ -18,6 +20,8 @@ export const SCENARIOS = {
   binding,
   growth,
   limits,
+  blacklist,
+  history,
   world,
   memory,
 } as const satisfies Record<string, Scenario>;

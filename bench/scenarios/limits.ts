@@ -1,21 +1,21 @@
 import { spreadIds } from '../population.ts';
 import { boundRequests } from '../requests.ts';
-import { TARGET_CONNECTIONS } from '../settings.ts';
+import { THRESHOLD_CONNECTIONS } from '../settings.ts';
 import { LicetService } from '../workers.ts';
-import { bareContestant, hotContestant, measure, type Scenario, shopOf } from './scenario.ts';
+import { bareTarget, hotTarget, measure, type Scenario, shopOf } from './scenario.ts';
 
-/** So many times a server asks during the warm-up, and in each round. */
+/** Requests of a server during the warm-up, and in each round. */
 const TIMES_WARM_UP = 10;
 const TIMES_A_ROUND = 4;
-/** More rounds would exceed the limit, should they all fall into one minute. */
+/** With more rounds a server would exceed the limit if they all fell into one minute. */
 const MAX_ROUNDS = 10;
-/** Of those who ask rarely there are so many times as many: the platform's limiter is not needed. */
+/** Servers that ask rarely for each one that asks often. They do not reach the platform's limiter. */
 const RARELY = 8;
 
 /**
- * Hot validation with the rate limiters bound, by servers that ask between 10 and 60 times a minute,
- * and by such as ask less often. No server exceeds a limit. The limiter costs more here, where it is
- * simulated, than at the platform.
+ * Hot validation with the rate limiters bound, by servers that ask between 10 and 60 times a minute, and by
+ * servers that ask less often. No server exceeds a limit. The limiter is simulated here, and costs more than
+ * on the platform.
  */
 export const limits: Scenario = (bench) => {
   const { licenses, rounds } = bench.settings;
@@ -29,18 +29,21 @@ export const limits: Scenario = (bench) => {
     bench,
     scenario: 'limits',
     title: `Rate limiters: hot validation without them and with them, by ${licenses} servers that ask often, and by ${licenses * RARELY} that ask rarely`,
-    levels: [TARGET_CONNECTIONS],
+    levels: [THRESHOLD_CONNECTIONS],
     setUp: async () => {
       const population = shopOf(ids.length);
-      const free = await LicetService.start(bench.script, { population });
-      const turnRequests = licenses * TIMES_A_ROUND;
-      const limited = await LicetService.start(bench.script, { population, isLimited: true });
+      const free = await LicetService.start(bench.scripts.service, { population });
+      const roundRequests = licenses * TIMES_A_ROUND;
+      const limited = await LicetService.start(bench.scripts.service, {
+        population,
+        isLimited: true,
+      });
       return {
-        contestants: [
-          bareContestant(bench, boundRequests(oftenIds)),
-          hotContestant('without', free, oftenIds),
-          { ...hotContestant('with, rarely', limited, rareIds), turnRequests },
-          { ...hotContestant('with, often', limited, oftenIds), turnRequests },
+        targets: [
+          bareTarget(bench, boundRequests(oftenIds)),
+          hotTarget('without', free, oftenIds),
+          { ...hotTarget('with, rarely', limited, rareIds), roundRequests },
+          { ...hotTarget('with, often', limited, oftenIds), roundRequests },
         ],
         services: [free, limited],
         rules: {

@@ -1,17 +1,24 @@
-import { type Contestant, compete, type Result, type Rules } from '../contest.ts';
 import { faultsOf } from '../faults.ts';
 import type { Population } from '../population.ts';
-import type { Finding, Target } from '../report.ts';
-import { BARE_ANSWER, boundRequests, type RequestAt, validAnswer } from '../requests.ts';
-import { type Settings, TARGET_CONNECTIONS } from '../settings.ts';
-import type { BareWorker, LicetService, Tally } from '../workers.ts';
+import type { Finding, Threshold } from '../report.ts';
+import { BARE_RESPONSE, boundRequests, type RequestAt, validResponse } from '../requests.ts';
+import { type Result, type Rules, runRounds, type Target } from '../rounds.ts';
+import { type Settings, THRESHOLD_CONNECTIONS } from '../settings.ts';
+import type { LicetService, PlainWorker, Tally } from '../workers.ts';
 
-/** What all scenarios are given. */
+/** The bundles of the Workers that scenarios start. */
+export interface Scripts {
+  service: string;
+  /** The service, with a count of its rows. */
+  counting: string;
+  blacklist: string;
+}
+
+/** The input of all scenarios. */
 export interface Bench {
   settings: Settings;
-  bare: BareWorker;
-  /** The service's bundle. */
-  script: string;
+  bare: PlainWorker;
+  scripts: Scripts;
 }
 
 export type Scenario = (bench: Bench) => Promise<Finding>;
@@ -19,12 +26,12 @@ export type Scenario = (bench: Bench) => Promise<Finding>;
 /** How one level of a scenario is measured. */
 export interface Setup {
   /** The bare Worker first. */
-  contestants: readonly [Contestant, ...Contestant[]];
-  /** What was started for it. */
+  targets: readonly [Target, ...Target[]];
+  /** The services that were started for it. */
   services: readonly LicetService[];
   rules?: Partial<Rules>;
-  /** What else is to be seen once the loads are through. */
-  inspect?: () => Promise<Partial<Pick<Finding, 'faults' | 'notes' | 'targets'>>>;
+  /** Looks at the services after the rounds. */
+  inspect?: () => Promise<Partial<Pick<Finding, 'faults' | 'notes' | 'thresholds'>>>;
 }
 
 interface Plan extends Pick<Finding, 'scenario' | 'title'> {
@@ -32,27 +39,27 @@ interface Plan extends Pick<Finding, 'scenario' | 'title'> {
   /** Numbers of connections. */
   levels: readonly number[];
   setUp: () => Promise<Setup>;
-  /** What the figures at a level should be; for the level that the targets are set for. */
-  targets?: (resultOf: (name: string) => Result) => Target[];
+  /** The thresholds, at the level that they are set for. */
+  thresholds?: (resultOf: (name: string) => Result) => Threshold[];
 }
 
-/** What was answered and what is stored, in words. */
-export const describeTally = ({ answered, stored, answeredKnown, totals }: Tally): string =>
-  `${answered} answered, ${stored} stored; of known licenses ${answeredKnown} answered, ${totals} counted`;
+/** A tally in words. */
+export const describeTally = ({ responses, stored, ofKnown, counted }: Tally): string =>
+  `${responses} responses, ${stored} stored; of known licenses ${ofKnown} responses, ${counted} counted`;
 
 /** Measures a scenario at each level, with services of its own each time. */
 export async function measure(plan: Plan): Promise<Finding> {
-  const { bench, scenario, title, levels, setUp, targets } = plan;
-  const finding: Finding = { scenario, title, results: [], targets: [], faults: [], notes: [] };
+  const { bench, scenario, title, levels, setUp, thresholds } = plan;
+  const finding: Finding = { scenario, title, results: [], thresholds: [], faults: [], notes: [] };
   for (const connections of levels) {
-    const { contestants, services, rules, inspect } = await setUp();
+    const { targets, services, rules, inspect } = await setUp();
     await using started = new AsyncDisposableStack();
     for (const service of services) started.use(service);
 
-    const { rounds, turnSeconds, warmUpRequests } = bench.settings;
-    const results = await compete(
-      { scenario, connections, rounds, turnSeconds, warmUpRequests, ...rules },
-      contestants,
+    const { rounds, roundSeconds, warmUpRequests } = bench.settings;
+    const results = await runRounds(
+      { scenario, connections, rounds, roundSeconds, warmUpRequests, ...rules },
+      targets,
     );
     const inspected = (await inspect?.()) ?? {};
     const tallies = await Promise.all(services.map((service) => service.tally()));
@@ -64,45 +71,45 @@ export async function measure(plan: Plan): Promise<Finding> {
       ...services.flatMap((service) => service.logs()),
       ...(inspected.notes ?? []),
     );
-    if (connections === TARGET_CONNECTIONS) {
+    if (connections === THRESHOLD_CONNECTIONS) {
       const resultOf = (name: string): Result => {
         const result = results.find((one) => one.name === name);
-        if (!result) throw new RangeError(`No load is called ${name}`);
+        if (!result) throw new RangeError(`No target is called ${name}`);
         return result;
       };
-      finding.targets.push(...(targets?.(resultOf) ?? []), ...(inspected.targets ?? []));
+      finding.thresholds.push(...(thresholds?.(resultOf) ?? []), ...(inspected.thresholds ?? []));
     }
   }
   return finding;
 }
 
-/** As many servers as are bound: no other one gets in. */
+/** All of them are bound: no other server gets a slot. */
 const MAX_SERVERS = 2;
 
-/** A shop with so many licenses, and nothing on the blacklist. */
+/** A shop with an empty blacklist. */
 export const shopOf = (licenses: number): Population => ({
   licenses,
   maxServers: MAX_SERVERS,
   blacklistEntries: 0,
 });
 
-export const bareContestant = ({ bare }: Bench, requestAt: RequestAt): Contestant => ({
+export const bareTarget = ({ bare }: Bench, requestAt: RequestAt): Target => ({
   name: 'bare',
   worker: bare,
   requestAt,
-  expected: BARE_ANSWER,
+  expected: BARE_RESPONSE,
 });
 
-/** Asks for licenses by their bound servers: after the warm-up all that is needed is in memory. */
-export const hotContestant = (
+/** Licenses that are asked for by their bound servers: after the warm-up all snapshots are in memory. */
+export const hotTarget = (
   name: string,
   service: LicetService,
   ids: readonly number[],
   token?: string,
-): Contestant => ({
+): Target => ({
   name,
   worker: service,
   requestAt: boundRequests(ids, token),
-  expected: validAnswer(MAX_SERVERS),
+  expected: validResponse(MAX_SERVERS),
   records: { service, areKnown: true },
 });

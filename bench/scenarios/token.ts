@@ -1,8 +1,8 @@
 import { spreadIds, TOKEN } from '../population.ts';
 import { boundRequests } from '../requests.ts';
-import { TARGET_CONNECTIONS } from '../settings.ts';
+import { THRESHOLD_CONNECTIONS } from '../settings.ts';
 import { LicetService } from '../workers.ts';
-import { bareContestant, hotContestant, measure, type Scenario, shopOf } from './scenario.ts';
+import { bareTarget, hotTarget, measure, type Scenario, shopOf } from './scenario.ts';
 
 /** Hot validation under v2: the token is looked up as well. */
 export const token: Scenario = (bench) => {
@@ -12,14 +12,16 @@ export const token: Scenario = (bench) => {
     bench,
     scenario: 'token',
     title: 'Hot validation under v2, with a token',
-    levels: [TARGET_CONNECTIONS],
+    levels: [THRESHOLD_CONNECTIONS],
     setUp: async () => {
-      const service = await LicetService.start(bench.script, { population: shopOf(licenses) });
+      const service = await LicetService.start(bench.scripts.service, {
+        population: shopOf(licenses),
+      });
       return {
-        contestants: [
-          bareContestant(bench, boundRequests(ids, TOKEN)),
-          hotContestant('v2', service, ids, TOKEN),
-          hotContestant('v1', service, ids),
+        targets: [
+          bareTarget(bench, boundRequests(ids, TOKEN)),
+          hotTarget('v2', service, ids, TOKEN),
+          hotTarget('v1', service, ids),
         ],
         services: [service],
       };

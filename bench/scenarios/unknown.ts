@@ -1,59 +1,60 @@
-import { sendTo, throughputRatio } from '../contest.ts';
 import { faultsOf } from '../faults.ts';
 import { spreadIds } from '../population.ts';
-import { atLeast, atMost } from '../report.ts';
+import { atLeast, atMost, exact } from '../report.ts';
 import {
   boundRequests,
   neverRepeatedRequests,
   type RequestAt,
-  UNKNOWN_ANSWER,
+  UNKNOWN_RESPONSE,
   unknownRequests,
 } from '../requests.ts';
-import { TARGET_CONNECTIONS } from '../settings.ts';
+import { sendTo, throughputRatio } from '../rounds.ts';
+import { THRESHOLD_CONNECTIONS } from '../settings.ts';
 import { LicetService } from '../workers.ts';
 import { startCold } from './cold.ts';
-import { bareContestant, hotContestant, measure, type Scenario, shopOf } from './scenario.ts';
+import { bareTarget, hotTarget, measure, type Scenario, shopOf } from './scenario.ts';
 
-/** What "no slower" leaves to chance. */
+/** Two loads of the same speed differ by less. */
 const NOISE = 0.05;
 
 /**
- * Keys that no license has: somebody tries keys out, or runs a copy whose license is gone. Like is
- * compared with like: keys that come again with known ones that do, and keys that never come again with
- * known ones that are asked for the first time.
+ * Keys that no license has: guessed ones, and those of removed licenses. Keys that come again are compared with
+ * known ones that come again; keys that never come again with known ones that are asked for the first time.
  */
 export const unknown: Scenario = (bench) => {
   const { licenses } = bench.settings;
   const ids = spreadIds(licenses, licenses);
-  const connections = TARGET_CONNECTIONS;
+  const connections = THRESHOLD_CONNECTIONS;
   return measure({
     bench,
     scenario: 'unknown',
-    title: `Unknown keys: ${licenses} over and over beside known ones, and such as never come again beside cold ones`,
+    title: `Unknown keys: ${licenses} over and over beside known ones, and keys that never come again beside cold ones`,
     levels: [connections],
     setUp: async () => {
-      const service = await LicetService.start(bench.script, { population: shopOf(licenses) });
-      const unknownContestant = (name: string, worker: LicetService, requestAt: RequestAt) => ({
+      const service = await LicetService.start(bench.scripts.service, {
+        population: shopOf(licenses),
+      });
+      const unknownTarget = (name: string, worker: LicetService, requestAt: RequestAt) => ({
         name,
         worker,
         requestAt,
-        expected: UNKNOWN_ANSWER,
+        expected: UNKNOWN_RESPONSE,
         records: { service: worker, areKnown: false },
       });
-      const known = hotContestant('known', service, ids);
-      // What is published for the known ones is published before.
+      const known = hotTarget('known', service, ids);
+      // All known licenses are published before.
       const asked = await sendTo(known, { connections, from: 0, until: { count: licenses } });
       const before = service.kvValues();
       const cold = await startCold(bench);
       return {
-        contestants: [
-          bareContestant(bench, boundRequests(ids)),
+        targets: [
+          bareTarget(bench, boundRequests(ids)),
           known,
-          unknownContestant('unknown', service, unknownRequests(licenses)),
-          cold.contestant,
+          unknownTarget('unknown', service, unknownRequests(licenses)),
+          cold.target,
           {
-            ...unknownContestant('never again', cold.service, neverRepeatedRequests),
-            turnRequests: bench.settings.countedRequests,
+            ...unknownTarget('never again', cold.service, neverRepeatedRequests),
+            roundRequests: bench.settings.countedRequests,
           },
         ],
         services: [service, cold.service],
@@ -64,18 +65,18 @@ export const unknown: Scenario = (bench) => {
           return {
             faults: [...faultsOf([{ ...asked, name: 'known', connections }], []), ...faults],
             notes,
-            targets: [atMost('values written to KV', written, 0)],
+            thresholds: [exact(atMost('values written to KV', written, 0))],
           };
         },
       };
     },
-    targets: (resultOf) =>
+    thresholds: (resultOf) =>
       [
         ['unknown', 'known'],
         ['never again', 'cold'],
       ].map(([name = '', other = '']) =>
         atLeast(
-          `throughput of keys that are ${name}, to that of ${other} ones`,
+          `throughput of keys: ${name}, in that of ${other} ones`,
           throughputRatio(resultOf(name), resultOf(other)),
           1 - NOISE,
         ),
