@@ -55,7 +55,7 @@ const RUN_BY: Record<string, readonly string[]> = {
   'test/node/client.test.ts': ['npm install', 'npm pack'],
   [HERE]: [
     "SIMULATION_RUNS=2000 SIMULATION_SEED=7 npx vitest run --project simulation -t 'keeps the invariants'",
-    "SIMULATION_SEED=7 npx vitest run --project simulation -t 'what is wrong'",
+    "SIMULATION_SEED=7 npx vitest run --project simulation -t 'its name'",
     'npm run format',
     'npm run migration',
     'npm run openapi',
