@@ -153,14 +153,16 @@ export class BatchWriter<Item> {
       this.#failures = 0;
       this.#remove(batch);
     } catch (error) {
-      const givenUpBefore = this.#now() - MAX_WAITING_MS;
-      this.#lastError = error;
-      this.#giveUp(this.#pending.filter(({ addedAt }) => addedAt < givenUpBefore));
       this.#pauseAfter(error);
+    } finally {
+      // Also after a success: their requests have to end.
+      const givenUpBefore = this.#now() - MAX_WAITING_MS;
+      this.#giveUp(this.#pending.filter(({ addedAt }) => addedAt < givenUpBefore));
     }
   }
 
   #pauseAfter(error: unknown): void {
+    this.#lastError = error;
     const now = this.#now();
     if (now - this.#loggedAt > FAILURE_LOG_INTERVAL_MS) {
       this.#loggedAt = now;
