@@ -1,7 +1,7 @@
 import { applyD1Migrations, reset } from 'cloudflare:test';
 import { waitForGlobalWaitUntil } from 'cloudflare:test-internal';
 import { env } from 'cloudflare:workers';
-import { afterAll, vi } from 'vitest';
+import { afterAll, afterEach, vi } from 'vitest';
 
 /**
  * The files that a worker runs share its process, because a new one costs a second. Each finds the
@@ -11,6 +11,11 @@ import { afterAll, vi } from 'vitest';
 vi.resetModules();
 await reset();
 await applyD1Migrations(env.DB, env.MIGRATIONS);
+
+// A test that set the clock would otherwise leave its time to all files after it.
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 // What a request left to be written after its answer must not reach the next file's database. Who
 // awaits a request's promise goes on in that request, and is cut off with it: the next file then waits
