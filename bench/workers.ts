@@ -26,6 +26,13 @@ const LIMITS = {
   FAILED_TOKEN_LIMITER: { namespace_id: '8703', simple: { limit: 60, period: 60 } },
 } as const;
 
+/** No limit that a load reaches: without a limiter the Worker would count for itself. */
+const UNLIMITED = {
+  VALIDATION_LIMITER: 1e9,
+  FAILED_LOOKUP_LIMITER: 1e9,
+  FAILED_TOKEN_LIMITER: 1e9,
+};
+
 /** Records that are not stored by then are lost. They should be stored within two seconds. */
 const STORING_TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 10;
@@ -34,7 +41,7 @@ interface Bindings {
   d1Databases?: Record<string, string>;
   kvNamespaces?: Record<string, string>;
   ratelimits?: Record<string, { namespace_id: string; simple: { limit: number; period: 60 } }>;
-  bindings?: Record<string, string>;
+  bindings?: Record<string, string | number>;
 }
 
 interface WorkerOptions {
@@ -160,7 +167,12 @@ export class LicetService implements RunningWorker, AsyncDisposable {
         kvNamespaces: { SNAPSHOTS: 'SNAPSHOTS' },
         ratelimits: this.#isLimited ? LIMITS : {},
         // No log of requests: here each line is printed before the next request, which takes 0.1 ms.
-        bindings: { ROOT_TOKEN: '', REQUIRE_HWID: 'false', REQUEST_RETENTION_DAYS: '0' },
+        bindings: {
+          ROOT_TOKEN: '',
+          REQUIRE_HWID: 'false',
+          REQUEST_RETENTION_DAYS: '0',
+          ...(!this.#isLimited && UNLIMITED),
+        },
       },
       isInspected: this.#isInspected,
       onLog: (message) => this.#logs.set(message, (this.#logs.get(message) ?? 0) + 1),

@@ -40,6 +40,12 @@ export function addLine(file: string, line: string): void {
   appendFileSync(file, `${separator}${line}\n`, { mode: 0o600 });
 }
 
+/** What is wrong with a root token that the service would not take; undefined for nothing. */
+export const rootTokenFault = (token: string): string | undefined =>
+  token.length < MIN_LENGTH
+    ? `has fewer than ${MIN_LENGTH} characters, which turns it off.`
+    : undefined;
+
 /**
  * Makes a random root token where the secrets file has none.
  *
@@ -49,10 +55,10 @@ export function addLine(file: string, line: string): void {
 export function ensureRootToken(file = SECRETS_FILE): boolean {
   const token = readRootToken(file);
   if (token !== undefined) {
-    if (token.length >= MIN_LENGTH) return false;
+    const fault = rootTokenFault(token);
+    if (fault === undefined) return false;
     throw new Failure(
-      `ROOT_TOKEN in ${file} has fewer than ${MIN_LENGTH} characters, which turns it off. ` +
-        'Remove the line and start again: a new one is made.',
+      `ROOT_TOKEN in ${file} ${fault} Remove the line and start again: a new one is made.`,
     );
   }
   addLine(file, `ROOT_TOKEN=${randomBytes(32).toString('hex')}`);

@@ -35,7 +35,11 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .notFound(notFoundOrWrongMethod)
   .onError(respondToError);
 
-export const app = validations.notFound((c) => management.fetch(c.req.raw, c.env, c.executionCtx));
+export const app = validations.notFound(async (c) => {
+  const isFile = !/^\/api(\/|$)/.test(c.req.path) && ['GET', 'HEAD'].includes(c.req.method);
+  const file = isFile ? await c.env.ASSETS.fetch(c.req.raw) : undefined;
+  return file && file.status !== 404 ? file : management.fetch(c.req.raw, c.env, c.executionCtx);
+});
 
 /** All routes, with the handlers that declare what they accept. */
 export const routes = [...validations.routes, ...management.routes];

@@ -5,6 +5,9 @@ import { removeExpiredRecords, SettingError } from './history/retention';
 import { type Bindings, isolateOf } from './isolate';
 import { logFailure } from './log';
 
+/** The cron by which `npm start` says that the process ends. */
+const STOP = 'stop';
+
 /** Runs a task of the scheduled handler. A failure does not stop the other tasks. */
 async function attempt(task: Promise<unknown>, failure: string): Promise<void> {
   await task.catch((error) =>
@@ -14,8 +17,13 @@ async function attempt(task: Promise<unknown>, failure: string): Promise<void> {
 
 export default {
   fetch: app.fetch,
-  async scheduled({ scheduledTime }, env) {
-    const { db, caches } = isolateOf(env);
+  async scheduled({ cron, scheduledTime }, env, context) {
+    const { db, caches, recorder } = isolateOf(env);
+    if (cron === STOP) {
+      // `npm start` waits for this line, and closes the sockets.
+      console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
+      return recorder.settle((work) => context.waitUntil(work));
+    }
     await attempt(caches.publishDue(scheduledTime), 'Changes were not published');
     await attempt(rollUp(db, scheduledTime), 'Records were not rolled up');
     await attempt(foldDays(db, scheduledTime), 'Records were not folded');

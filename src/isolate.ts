@@ -5,11 +5,33 @@ import { BoundedMap } from './lib/bounded-map';
 import { MonotonicClock } from './lib/clock';
 import { RateLimiter } from './lib/rate-limiter';
 import type { LicenseSnapshot } from './licenses/snapshot';
+import { parseNetworks } from './network';
 
 const MAX_COUNTED = 10_000;
 
-/** The bindings of the Worker, with the queue that wrangler.toml has in comments. */
-export type Bindings = Env & { RECORDS?: RecordQueue };
+type Limiters = 'VALIDATION_LIMITER' | 'FAILED_LOOKUP_LIMITER' | 'FAILED_TOKEN_LIMITER';
+
+/** Requests a minute that pass where no limiter is bound (1.7). */
+const LIMITS: Readonly<Record<Limiters, number>> = {
+  VALIDATION_LIMITER: 60,
+  FAILED_LOOKUP_LIMITER: 100,
+  FAILED_TOKEN_LIMITER: 60,
+};
+
+/**
+ * The bindings of the Worker. Beyond those of wrangler.toml:
+ *
+ * - `RECORDS`: the queue that wrangler.toml has in comments.
+ * - `SNAPSHOTS` is optional: on one machine D1 is as near as KV.
+ * - A limiter can be a number, the requests a minute that pass: one process counts them itself.
+ * - `TRUSTED_PROXIES`: see {@link Isolate.trustedProxies}.
+ */
+export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
+  Partial<Record<Limiters, RateLimit | number>> & {
+    RECORDS?: RecordQueue;
+    SNAPSHOTS?: KVNamespace | undefined;
+    TRUSTED_PROXIES?: string;
+  };
 
 /** State of an isolate between requests. */
 export class Isolate {
@@ -17,6 +39,11 @@ export class Isolate {
   readonly caches: Caches;
   readonly recorder: Recorder;
   readonly limits: Record<'validations' | 'failedLookups' | 'failedTokens', RateLimiter>;
+  /**
+   * The networks of proxies whose `CF-Connecting-IP` counts. Undefined at Cloudflare, where the platform
+   * sets that header and nobody else can.
+   */
+  readonly trustedProxies: readonly string[] | undefined;
   /** Requests of each license, by id. */
   readonly #totals = new BoundedMap<number, number>(MAX_COUNTED);
   /** When each token was last used, by id. */
@@ -27,11 +54,14 @@ export class Isolate {
     this.db = openDatabase(env.DB);
     this.caches = new Caches(this.db, env.SNAPSHOTS, clock);
     this.recorder = new Recorder(this.db, this.caches, clock, env.RECORDS);
+    const limiter = (name: Limiters) => new RateLimiter(env[name] ?? LIMITS[name]);
     this.limits = {
-      validations: new RateLimiter(env.VALIDATION_LIMITER),
-      failedLookups: new RateLimiter(env.FAILED_LOOKUP_LIMITER),
-      failedTokens: new RateLimiter(env.FAILED_TOKEN_LIMITER),
+      validations: limiter('VALIDATION_LIMITER'),
+      failedLookups: limiter('FAILED_LOOKUP_LIMITER'),
+      failedTokens: limiter('FAILED_TOKEN_LIMITER'),
     };
+    this.trustedProxies =
+      env.TRUSTED_PROXIES === undefined ? undefined : parseNetworks(env.TRUSTED_PROXIES);
   }
 
   /** Counts a request for a license. @returns its total, as far as this isolate knows (1.1) */

@@ -3,5 +3,8 @@
  * license keys and tokens.
  */
 export function logFailure(message: string, error: unknown): void {
-  console.error({ message, error: error instanceof Error ? error.name : typeof error });
+  // As text, which is JSON everywhere.
+  console.error(
+    JSON.stringify({ message, error: error instanceof Error ? error.name : typeof error }),
+  );
 }

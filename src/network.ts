@@ -94,11 +94,37 @@ export function networkBits(canonical: string): string | null {
   return prefixBits === undefined ? null : addressBits(address).slice(0, 1 + Number(prefixBits));
 }
 
+/** Canonical addresses and CIDR ranges in a list with blanks or commas; what is neither is left out. */
+export const parseNetworks = (list: string): string[] =>
+  list.split(/[\s,]+/).flatMap((text) => canonicalNetwork(text) ?? []);
+
+/** Whether a canonical address is one of some canonical networks, or in one. */
+const isIn = (networks: readonly string[], address: string): boolean =>
+  networks.some((network) => {
+    const bits = networkBits(network);
+    return bits === null ? network === address : addressBits(address).startsWith(bits);
+  });
+
+/** The address at the other end of the connection, as workerd tells it: `192.0.2.1:50000`, `[::1]:50000`. */
+function peerOf({ cf }: Request): string | null {
+  const clientIp: unknown = cf?.clientIp;
+  return typeof clientIp === 'string'
+    ? canonicalAddress(clientIp.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1'))
+    : null;
+}
+
 /**
- * The canonical address from which a request came, as Cloudflare tells it and never
- * `X-Forwarded-For`, which a client can write (1.2). Null where nobody tells it.
+ * The canonical address from which a request came (1.2): by `CF-Connecting-IP`, and never by
+ * `X-Forwarded-For`. Null where nobody tells it.
+ *
+ * @param trustedProxies the networks whose header counts; undefined where only the platform can set it
  */
-export function connectingAddressOf(request: Request): string | null {
+export function connectingAddressOf(
+  request: Request,
+  trustedProxies: readonly string[] | undefined,
+): string | null {
+  const peer = trustedProxies ? peerOf(request) : null;
+  if (trustedProxies && (peer === null || !isIn(trustedProxies, peer))) return peer;
   const address = request.headers.get('CF-Connecting-IP');
-  return address === null ? null : canonicalAddress(address);
+  return address === null ? peer : canonicalAddress(address);
 }

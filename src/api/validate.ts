@@ -135,7 +135,7 @@ async function validateLicense(
 ): Promise<Reply> {
   const isolate = isolateOf(c.env);
   const timings = c.get('timings');
-  const connectingAddress = connectingAddressOf(c.req.raw);
+  const connectingAddress = connectingAddressOf(c.req.raw, isolate.trustedProxies);
   const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES);
   const requestedAt = Date.now();
   let snapshots: Snapshots | undefined;

@@ -35,9 +35,9 @@ const NOT_LIVE = 'Token is missing, unknown, expired or revoked';
 const NOT_ALLOWED = 'Token lacks a required intent';
 
 async function rejectToken(c: AnyContext): Promise<never> {
-  const address = connectingAddressOf(c.req.raw);
-  const { failedTokens } = isolateOf(c.env).limits;
-  const isLimited = address !== null && (await failedTokens.count(address)).isLimited;
+  const { limits, trustedProxies } = isolateOf(c.env);
+  const address = connectingAddressOf(c.req.raw, trustedProxies);
+  const isLimited = address !== null && (await limits.failedTokens.count(address)).isLimited;
   if (!isLimited) throw new ApiError(401, NOT_LIVE);
   throw new ApiError(429, 'Too many requests without a live token', {
     'Retry-After': String(WINDOW_SECONDS),

@@ -33,10 +33,11 @@ export class Caches {
   readonly sync: Sync;
   readonly #db: Database;
   readonly #blacklist: SnapshotCache<Blacklist>;
-  readonly #publisher: Publisher;
+  readonly #publisher: Publisher | undefined;
   readonly #byName: ReadonlyMap<string, AnyCache>;
 
-  constructor(db: Database, kv: KVNamespace, clock: MonotonicClock) {
+  /** @param kv undefined where D1 is as near: then the caches have two tiers, memory and D1 */
+  constructor(db: Database, kv: KVNamespace | undefined, clock: MonotonicClock) {
     this.#db = db;
     this.sync = new Sync(
       clock,
@@ -47,7 +48,7 @@ export class Caches {
       this.sync.forgetTime();
       this.#clear();
     };
-    this.#publisher = new Publisher(db, kv, clock);
+    this.#publisher = kv && new Publisher(db, kv, clock);
     const context: CacheContext = { db, kv, clock, sync: this.sync, publisher: this.#publisher };
     const newCache = <Value extends Snapshot>(type: SnapshotType<Value>) =>
       new SnapshotCache(type, context);
@@ -95,6 +96,11 @@ export class Caches {
    * @param now milliseconds since 1970
    */
   async publishDue(now: number): Promise<void> {
+    if (this.#publisher) await this.#publishDue(this.#publisher);
+    await pruneChanges(this.#db, now, this.#publisher === undefined);
+  }
+
+  async #publishDue(publisher: Publisher): Promise<void> {
     const seqsBySubject = new Map<string, number[]>();
     for (const { subject, seq } of await findUnpublished(this.#db, MAX_PUBLISHED)) {
       seqsBySubject.set(subject, [...(seqsBySubject.get(subject) ?? []), seq]);
@@ -102,9 +108,8 @@ export class Caches {
     for (const [subject, seqs] of seqsBySubject) {
       const [cache, key] = this.#cacheOf(subject);
       await cache?.publish(key, { seqs, retries: 0 });
-      if (!this.#publisher.isWorking()) break;
+      if (!publisher.isWorking()) break;
     }
-    await pruneChanges(this.#db, now);
   }
 
   #clear(): void {

@@ -49,10 +49,11 @@ export interface Found<Value> {
 
 export interface CacheContext {
   db: Database;
-  kv: KVNamespace;
+  /** With `publisher`, undefined where the caches have no KV. */
+  kv: KVNamespace | undefined;
   clock: MonotonicClock;
   sync: Sync;
-  publisher: Publisher;
+  publisher: Publisher | undefined;
 }
 
 const revisionOf = (value: Snapshot | null): number => value?.revision ?? 0;
@@ -131,7 +132,7 @@ export class SnapshotCache<Value extends Snapshot> {
 
   /** Publishes the row as it is now; see {@link Publisher.publish}. Never rejects. */
   async publish(key: string, options?: PublishOptions<Value>): Promise<void> {
-    await this.#context.publisher.publish(this.#type, key, options);
+    await this.#context.publisher?.publish(this.#type, key, options);
   }
 
   /**
@@ -153,7 +154,7 @@ export class SnapshotCache<Value extends Snapshot> {
       if (floor > revision) return;
       this.#floors.delete(key);
       this.#entries.delete(key);
-      const published = await this.#context.publisher.publish(this.#type, key);
+      const published = await this.#context.publisher?.publish(this.#type, key);
       if (published) this.put(key, published);
       return;
     }
@@ -197,7 +198,7 @@ export class SnapshotCache<Value extends Snapshot> {
       if (value) this.#put(key, value, startedAt);
       else this.#putUnknown(key, startedAt);
       const isMissing = value !== null && published === null;
-      if (isMissing && this.#context.publisher.isWorking()) {
+      if (isMissing && this.#context.publisher?.isWorking()) {
         waitUntil(this.publish(key, { row: value }));
       }
       return this.#found(key, value, 'd1');
@@ -209,10 +210,12 @@ export class SnapshotCache<Value extends Snapshot> {
     }
   }
 
-  /** Undefined when KV could not be read. */
+  /** Undefined when there is no KV, or it could not be read. */
   async #readPublished(key: string): Promise<Value | null | undefined> {
+    const { kv } = this.#context;
+    if (!kv) return undefined;
     try {
-      return await withTimeout(readPublished(this.#type, this.#context.kv, key), KV_TIMEOUT_MS);
+      return await withTimeout(readPublished(this.#type, kv, key), KV_TIMEOUT_MS);
     } catch (error) {
       logFailure('A published snapshot could not be read', error);
       return undefined;

@@ -126,12 +126,20 @@ export const markPublished = (db: Database, seqs: readonly number[], condition: 
  * The first one that is unpublished or younger ends it: the log has no gaps.
  *
  * @param now milliseconds since 1970
+ * @param withUnpublished also those that are not published, where nothing ever is
  */
-export async function pruneChanges(db: Database, now: number): Promise<void> {
+export async function pruneChanges(
+  db: Database,
+  now: number,
+  withUnpublished: boolean,
+): Promise<void> {
+  const firstUnpublished = withUnpublished
+    ? sql`null`
+    : sql`(select min(seq) from changes where not is_published)`;
   const end = sql`min(
     (select min(seq) from changes) + ${MAX_PRUNED},
     (select max(seq) from changes),
-    ifnull((select min(seq) from changes where not is_published), ${Number.MAX_SAFE_INTEGER}))`;
+    ifnull(${firstUnpublished}, ${Number.MAX_SAFE_INTEGER}))`;
   const firstYoung = sql`(select seq from changes
     where seq < ${end} and changed_at > ${now - KEPT_MS} order by seq limit 1)`;
   await db.delete(changes).where(lt(changes.seq, sql`ifnull(${firstYoung}, ${end})`));

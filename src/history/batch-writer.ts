@@ -25,6 +25,8 @@ const MAX_GIVEN_UP = 100;
 /** Requests that stand by, and one more after each interval. */
 const STANDBYS = 3;
 const STANDBY_INTERVAL_MS = 500;
+/** Requests without a response may still add an item, and most have one by then. */
+const QUIET_MS = 250;
 const FAILURE_LOG_INTERVAL_MS = 60_000;
 
 interface Pending<Item> {
@@ -84,6 +86,16 @@ export class BatchWriter<Item> {
     if (!this.#hasFlusher() || this.#needsStandby(own.addedAt)) {
       waitUntil(this.#stay(own, waitUntil));
     }
+  }
+
+  /** Resolves when nothing is pending, and nothing has been added for a moment. */
+  async settle(waitUntil: WaitUntil): Promise<void> {
+    do {
+      const addedAt = this.#now();
+      if (!this.#hasFlusher()) await this.#flush(addedAt, waitUntil);
+      else await this.#standBy(addedAt);
+      await wait(QUIET_MS);
+    } while (this.#pending.length > 0);
   }
 
   /** Stays until nothing is pending, or enough others stand by. */

@@ -66,6 +66,11 @@ export class Recorder {
     this.#writer.add(recording, waitUntil);
   }
 
+  /** Resolves when all records are written, and no more have come for a moment. */
+  async settle(waitUntil: WaitUntil): Promise<void> {
+    await this.#writer.settle(waitUntil);
+  }
+
   /**
    * Writes records that the queue has delivered, perhaps not for the first time.
    *

@@ -23,21 +23,28 @@ export type LimitResult = { isLimited: false } | { isLimited: true; isFirst: boo
 
 const NOT_LIMITED: LimitResult = { isLimited: false };
 
-/** One of the platform's rate limiters, with the count that this isolate keeps in front of it (1.7). */
+function limited(count: Count): LimitResult {
+  count.limited++;
+  return { isLimited: true, isFirst: count.limited === 1 };
+}
+
+/** A rate limit (1.7): counted by the platform, behind a count of this isolate, or by this isolate alone. */
 export class RateLimiter {
-  readonly #limiter: RateLimit | undefined;
+  readonly #limiter: RateLimit | number;
   readonly #counts = new BoundedMap<string, Count>(MAX_KEYS);
 
-  /** @param limiter undefined for no limit */
-  constructor(limiter: RateLimit | undefined) {
+  /** @param limiter of the platform; or the requests a minute that pass, where all go through one isolate */
+  constructor(limiter: RateLimit | number) {
     this.#limiter = limiter;
   }
 
   /** Counts one request under a key. A failing limiter lets it through. */
   count(key: string): LimitResult | Promise<LimitResult> {
-    if (!this.#limiter) return NOT_LIMITED;
     const count = this.#countOf(key);
     count.requests++;
+    if (typeof this.#limiter === 'number') {
+      return count.requests <= this.#limiter ? NOT_LIMITED : limited(count);
+    }
     return count.requests <= UNCOUNTED ? NOT_LIMITED : this.#ask(this.#limiter, key, count);
   }
 
@@ -51,9 +58,7 @@ export class RateLimiter {
       }
     };
     const results = await Promise.all(Array.from({ length: calls }, ask));
-    if (results.at(-1)) return NOT_LIMITED;
-    count.limited++;
-    return { isLimited: true, isFirst: count.limited === 1 };
+    return results.at(-1) ? NOT_LIMITED : limited(count);
   }
 
   #countOf(key: string): Count {

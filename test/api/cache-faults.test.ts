@@ -1,6 +1,6 @@
 import { env, exports } from 'cloudflare:workers';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { settled, type ValidationOptions } from '../support/app';
+import { newIsolate, settled, type ValidationOptions } from '../support/app';
 import {
   createBlacklist,
   createToken,
@@ -232,6 +232,40 @@ describe('without KV', () => {
     const options = { version: 'v2', headers: { TOKEN: token } } as const;
     await expectResponse(askFor(license), 200, 'License is valid', options);
     await expectResponse(askForUnknown(), 400, 'License not found or invalid');
+  });
+});
+
+describe('a service that has no KV', () => {
+  const changes = () => env.DB.prepare('select count(*) n from changes').first<number>('n');
+
+  it('sees its own changes at once and those of others with the next record, and keeps no old ones in the change log', async () => {
+    const [one, other] = [
+      newIsolate({ SNAPSHOTS: undefined }),
+      newIsolate({ SNAPSHOTS: undefined }),
+    ];
+    const license = await newLicense();
+    const statusOf = async (who: typeof one) => {
+      const { status, recorded } = await who.validate(askFor(license));
+      await recorded;
+      return status;
+    };
+    const change = (licenseStatus: string) =>
+      one.call('PUT', `/api/v2/licenses/${license.id}`, { body: { licenseStatus } });
+
+    expect([await statusOf(one), await statusOf(other)]).toEqual([200, 200]);
+    await change('DEACTIVATED');
+    expect(await statusOf(one)).toBe(400);
+    // Its record brings the change.
+    await statusOf(other);
+    expect(await statusOf(other)).toBe(400);
+    clock.elapse(6 * MINUTE_MS);
+    expect([await statusOf(one), await statusOf(other)]).toEqual([400, 400]);
+
+    await change('ACTIVE');
+    clock.elapse(6 * MINUTE_MS);
+    await one.runScheduled();
+    expect(await changes()).toBe(1);
+    expect([await statusOf(one), await statusOf(other)]).toEqual([200, 200]);
   });
 });
 

@@ -74,7 +74,8 @@ describe('a complete list that fails in the middle', () => {
 
 it('the scheduled handler without the database throws nothing, tries all its tasks and logs no more than that', async () => {
   const controller = createScheduledController({ scheduledTime: Date.UTC(2030, 0, 1) });
-  await worker.scheduled(controller, { ...env, DB: unreachable(env.DB) });
+  const bindings = { ...env, DB: unreachable(env.DB) };
+  await worker.scheduled(controller, bindings, createExecutionContext());
   expectBareLines(
     'Changes were not published',
     'Records were not rolled up',

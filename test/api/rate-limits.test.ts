@@ -20,7 +20,7 @@ import {
 import { takeClock } from '../support/clock';
 import { ROOT_TOKEN } from '../support/root-token';
 
-/** The rate limits of decisions 1.7: by the real local limiters, and by such as the tests make. */
+/** The rate limits of decisions 1.7: by the real local limiters, by such as the tests make, and by none. */
 
 const WINDOW_MS = 60_000;
 const TOO_MANY = { valid: false, message: 'Too many requests' };
@@ -341,21 +341,44 @@ describe('without a limiter', () => {
     expect(await repeat(15, ping)).toEqual(Array(15).fill(401));
   });
 
-  it('in wrangler.toml there is no limit', async () => {
+  const send = (bindings: object, path: string, body: object) => async () => {
+    const request = requestTo('POST', path, { body, token: null, headers });
+    return readAnswer(request, await app.fetch(request, bindings, createExecutionContext()));
+  };
+  /** Only the Worker's database. */
+  const newBindings = () => ({ DB: env.DB, ROOT_TOKEN });
+  const filled = (count: number, status: number, rest: number) => [
+    ...Array(count).fill(status),
+    ...Array(rest).fill(429),
+  ];
+
+  it('that is bound, one isolate counts the same limits by itself', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
     const { asked } = await newLicense();
-    const bindings = {
-      ...env,
-      VALIDATION_LIMITER: undefined,
-      FAILED_LOOKUP_LIMITER: undefined,
-      FAILED_TOKEN_LIMITER: undefined,
-    };
-    const ask = (path: string, body: object) => async () => {
-      const request = requestTo('POST', path, { body, token: null, headers });
-      return readAnswer(request, await app.fetch(request, bindings, createExecutionContext()));
-    };
-    expect(await repeat(70, ask('/api/v1/validate', asked))).toEqual(Array(70).fill(200));
+    const bindings = newBindings();
     const unknown = { ...asked, licenseKey: 'unknown' };
-    expect(await repeat(110, ask('/api/v1/validate', unknown))).toEqual(Array(110).fill(400));
-    expect(await repeat(70, ask('/api/v2/validate', asked))).toEqual(Array(70).fill(401));
+    expect(await repeat(70, send(bindings, '/api/v1/validate', asked))).toEqual(
+      filled(60, 200, 10),
+    );
+    const keys = Array.from({ length: 110 }, (_, index) => ({
+      ...unknown,
+      licenseKey: `U-${index}`,
+    }));
+    const answers = keys.map((body) => send(bindings, '/api/v1/validate', body)());
+    expect((await Promise.all(answers)).map(({ status }) => status).sort()).toEqual(
+      filled(100, 400, 10),
+    );
+    expect(await repeat(70, send(bindings, '/api/v2/validate', asked))).toEqual(
+      filled(60, 401, 10),
+    );
+  });
+
+  it('but a number, that many requests a minute pass', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const { asked } = await newLicense();
+    const ask = send({ ...newBindings(), VALIDATION_LIMITER: 3 }, '/api/v1/validate', asked);
+    expect(await repeat(5, ask)).toEqual(filled(3, 200, 2));
+    vi.setSystemTime(Date.now() + WINDOW_MS);
+    expect(await repeat(5, ask)).toEqual(filled(3, 200, 2));
   });
 });

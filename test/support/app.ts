@@ -75,7 +75,7 @@ export function newIsolate(bindings: Partial<Bindings> = {}): Isolate {
     },
     async runScheduled() {
       const controller = createScheduledController({ scheduledTime: Date.now() });
-      await worker.scheduled(controller, isolateEnv);
+      await worker.scheduled(controller, isolateEnv, createExecutionContext());
     },
   };
 }

@@ -6,7 +6,7 @@ export function captureConsole(): string[] {
   const lines: string[] = [];
   for (const method of ['debug', 'info', 'log', 'warn', 'error'] as const) {
     vi.spyOn(console, method).mockImplementation((...values: unknown[]) => {
-      if (!takeEvent(values)) lines.push(values.map((value) => JSON.stringify(value)).join(' '));
+      if (!takeEvent(values)) lines.push(values.map(String).join(' '));
     });
   }
   return lines;

@@ -28,7 +28,7 @@ const events: RequestEvent[] = [];
 
 /** Takes an event in; false for another line of the log. */
 export function takeEvent([value]: readonly unknown[]): boolean {
-  const isEvent = typeof value === 'string' && value.startsWith('{"message":');
+  const isEvent = typeof value === 'string' && value.includes('"event":"request"');
   if (isEvent) events.push(requestEvent.parse(JSON.parse(value)));
   return isEvent;
 }

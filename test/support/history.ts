@@ -1,4 +1,4 @@
-import { createScheduledController } from 'cloudflare:test';
+import { createExecutionContext, createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import * as z from 'zod';
@@ -82,7 +82,11 @@ export async function write(...records: readonly HistoryRecord[]): Promise<void>
 
 /** Runs the scheduled handler. */
 export const runScheduled = (now: number, bindings: Partial<Bindings> = {}) =>
-  worker.scheduled(createScheduledController({ scheduledTime: now }), { ...env, ...bindings });
+  worker.scheduled(
+    createScheduledController({ scheduledTime: now }),
+    { ...env, ...bindings },
+    createExecutionContext(),
+  );
 
 /** Runs the scheduled handler until it leaves the history as it is. */
 export async function runToTheEnd(now: number, bindings: Partial<Bindings> = {}): Promise<void> {

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { migrate } from './local/database.ts';
+import { endLeftover } from './local/leftover.ts';
+import { absoluteFolder, checkPort, OPTIONS_HELP, readOptions } from './local/options.ts';
+import { ensureRootToken, SECRETS_FILE } from './root-token.ts';
+import { lockState } from './state-lock.ts';
+import { done, Failure, fail, guardOutput } from './terminal.ts';
+
+/** `npm run dev`: `wrangler dev` with reload, on the data of `npm start`. */
+
+const HELP = `Starts Licet with wrangler dev, which reloads it when its code changes. npm start is many times faster.
+
+  npm run dev [-- options]
+
+${OPTIONS_HELP}
+
+Any other option goes to wrangler dev. It runs no cron: open /cdn-cgi/handler/scheduled for that.`;
+
+process.umask(0o077);
+// wrangler would record every request, with keys and SQL, and let anyone on the port run SQL; and it
+// would ask the network for a description of this machine's place. Each request would be in a file in the
+// home folder too, which grows without end.
+Object.assign(process.env, {
+  X_LOCAL_OBSERVABILITY: 'false',
+  X_LOCAL_EXPLORER: 'false',
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+  WRANGLER_SEND_METRICS: 'false',
+  WRANGLER_WRITE_LOGS: 'false',
+});
+
+/** The options for wrangler: as they came, with a folder named from where npm was called. */
+const forWrangler = (args: readonly string[]): string[] =>
+  args.map((arg, index) => {
+    const [, folder] = /^--persist-to=(.*)$/.exec(arg) ?? [];
+    if (folder !== undefined) return `--persist-to=${absoluteFolder(folder)}`;
+    return args[index - 1] === '--persist-to' ? absoluteFolder(arg) : arg;
+  });
+
+async function dev(): Promise<void> {
+  const options = readOptions('npm run dev', HELP, true);
+  const { folder, port } = options;
+  if (!lockState(folder)) {
+    throw new Failure(
+      `The data in ${folder} is in use by another Licet. ` +
+        'Stop it, or start with another folder: npm run dev -- --persist-to DIR',
+    );
+  }
+  await endLeftover(folder);
+  await checkPort(options);
+  if (ensureRootToken()) done(`A root token was made, in ${SECRETS_FILE}`);
+  await migrate(folder);
+  const args = process.argv.slice(2);
+  const has = (name: string) => args.some((arg) => arg === name || arg.startsWith(`${name}=`));
+  const defaults = {
+    '--port': String(port),
+    '--persist-to': folder,
+    // wrangler's default is one port, over which two services that start together would fight.
+    '--inspector-port': '0',
+  };
+  const missing = Object.entries(defaults).filter(([name]) => !has(name));
+  const server = spawn('wrangler', ['dev', ...missing.flat(), ...forWrangler(args)], {
+    stdio: 'inherit',
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => server.kill('SIGTERM'));
+  }
+  const [code] = await once(server, 'exit');
+  process.exit(code ?? 0);
+}
+
+guardOutput('go on');
+await dev().catch((error) =>
+  fail(
+    error instanceof Error ? error.message : String(error),
+    error instanceof Failure ? error.status : 1,
+  ),
+);

@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+
+const PATIENCE_MS = 5_000;
+const POLL_MS = 20;
+
+/** Where the process of the runtime is written down. */
+export const pidFile = (folder: string): string => join(folder, 'workerd.pid');
+
+/** The name of a process's program; empty for none. */
+function programOf(pid: number): string {
+  const file = `/proc/${pid}/comm`;
+  if (existsSync('/proc/self/comm')) return existsSync(file) ? readFileSync(file, 'utf8') : '';
+  return spawnSync('ps', ['-p', String(pid), '-o', 'comm='], { encoding: 'utf8' }).stdout ?? '';
+}
+
+/**
+ * Ends the runtime of a service that was killed: it goes on by itself, and holds the port. Only who has the
+ * lock of the folder may do this.
+ */
+export async function endLeftover(folder: string): Promise<void> {
+  const file = pidFile(folder);
+  if (!existsSync(file)) return;
+  const pid = Number(readFileSync(file, 'utf8'));
+  const isRunning = (): boolean => pid > 0 && programOf(pid).includes('workerd');
+  const deadline = Date.now() + PATIENCE_MS;
+  if (isRunning()) process.kill(pid, 'SIGTERM');
+  while (isRunning()) {
+    if (Date.now() > deadline) process.kill(pid, 'SIGKILL');
+    await wait(POLL_MS);
+  }
+  rmSync(file, { force: true });
+}

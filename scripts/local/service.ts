@@ -1,0 +1,196 @@
+import { ChildProcess, fork } from 'node:child_process';
+import { subscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  CoreHeaders,
+  convertV4MiniflareOptions,
+  Miniflare,
+  type V4MiniflareOptions,
+  type WorkerdStructuredLog,
+} from 'miniflare';
+import type { BuiltWorker } from './build.ts';
+import { pidFile } from './leftover.ts';
+
+/** The service on this machine: the built Worker in workerd, on a socket with nothing in front of it. */
+
+const WORKER_NAME = 'licet';
+const FILES_NAME = 'files';
+/** The runtime ends after this, whatever still waits. */
+const MAX_STOPPING_MS = 8_000;
+const MAX_STARTING_MS = 30_000;
+const MAX_RUN_MS = 55_000;
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+
+// With this header a client could tell any address for its own. Without it the runtime tells the Worker
+// the address of the connection (`request.cf.clientIp`).
+Object.assign(CoreHeaders, { CF_BLOB: undefined });
+
+/** The Worker's bundle and its options, by a process that ends with it. */
+export async function buildWorker(): Promise<BuiltWorker> {
+  const builder = fork(join(import.meta.dirname, 'build.ts'), {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let errors = '';
+  builder.stderr?.on('data', (chunk) => (errors += chunk));
+  const ended = once(builder, 'close').then(() => undefined);
+  const [built] = (await Promise.race([once(builder, 'message'), ended])) ?? [];
+  if (built === undefined) throw new Error(`The Worker could not be built:\n${errors.trim()}`);
+  return built;
+}
+
+export interface ServiceOptions {
+  built: BuiltWorker;
+  /** Of the data. */
+  folder: string;
+  host: string;
+  port: number;
+  /** Variables and secrets, beyond those of wrangler.toml. */
+  variables: Record<string, string>;
+  log: Log;
+}
+
+/** One line of the log. */
+export type Log = (level: string, message: string, timeMs?: number) => void;
+
+export class LocalService {
+  readonly #options: ServiceOptions;
+  #miniflare: Miniflare | undefined;
+  #runtime: ChildProcess | undefined;
+  #isStopping = false;
+  #onStopping: () => void = () => undefined;
+
+  private constructor(options: ServiceOptions) {
+    this.#options = options;
+    subscribe('child_process', (message) => {
+      const child =
+        typeof message === 'object' && message !== null && 'process' in message && message.process;
+      if (child instanceof ChildProcess) child.once('spawn', () => this.#watch(child));
+    });
+  }
+
+  /** @throws when the runtime does not start */
+  static async start(options: ServiceOptions): Promise<LocalService> {
+    // Snapshots of `npm run dev`, which this service does not keep up to date.
+    rmSync(join(options.folder, 'v3', 'kv'), { recursive: true, force: true });
+    const service = new LocalService(options);
+    await service.#start();
+    return service;
+  }
+
+  /**
+   * Runs the scheduled handler.
+   *
+   * @throws when it fails or takes too long
+   */
+  async runScheduled(cron: string): Promise<void> {
+    const run = async () => (await this.#miniflare?.getWorker(WORKER_NAME))?.scheduled({ cron });
+    await within(MAX_RUN_MS, run());
+  }
+
+  /** Starts the runtime again, with a longer pause after each attempt that fails. */
+  async restart(): Promise<void> {
+    for (let pauseMs = FIRST_PAUSE_MS; !this.#isStopping; pauseMs *= 2) {
+      try {
+        await this.#miniflare?.dispose().catch(() => undefined);
+        return await this.#start();
+      } catch (error) {
+        this.#options.log('error', `The runtime did not start: ${String(error)}`);
+        await wait(Math.min(pauseMs, MAX_PAUSE_MS));
+      }
+    }
+  }
+
+  /** Accepts nothing more, waits until all records are stored, and ends the runtime. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const hasBegun = new Promise<void>((resolve) => {
+      this.#onStopping = resolve;
+    });
+    const stored = this.runScheduled('stop').catch(() => undefined);
+    await within(MAX_STOPPING_MS, Promise.race([hasBegun, stored])).catch(() => undefined);
+    // The runtime closes its sockets, and waits for that last run.
+    this.#runtime?.kill('SIGTERM');
+    await within(MAX_STOPPING_MS, stored).catch(() => undefined);
+    await this.#miniflare?.dispose();
+    rmSync(pidFile(this.#options.folder), { force: true });
+  }
+
+  async #start(): Promise<void> {
+    this.#miniflare = new Miniflare(convertV4MiniflareOptions(this.#miniflareOptions()));
+    await within(MAX_STARTING_MS, this.#miniflare.ready);
+  }
+
+  #miniflareOptions(): V4MiniflareOptions {
+    const { built, folder, host, port, variables } = this.#options;
+    const { script, compatibilityDate, limits, assets, others } = built;
+    return {
+      resourcePersistencePath: join(folder, 'v3'),
+      cf: false,
+      handleStructuredLogs: (log: WorkerdStructuredLog) => this.#log(log),
+      workers: [
+        {
+          ...others,
+          name: WORKER_NAME,
+          compatibilityDate,
+          modules: true,
+          script,
+          // Limits as numbers: one process counts for itself, and the simulated limiter would cost more
+          // than a validation.
+          bindings: { TRUSTED_PROXIES: '', ...limits, ...built.variables, ...variables },
+          // Not the Worker's own files: a router would stand in front of it.
+          serviceBindings: { ASSETS: FILES_NAME },
+          unsafeDirectSockets: [{ host, port }],
+        },
+        {
+          name: FILES_NAME,
+          compatibilityDate,
+          modules: true,
+          script: 'export default {}',
+          assets: {
+            directory: assets.directory,
+            ...(assets.assetConfig && { assetConfig: assets.assetConfig }),
+            routerConfig: { has_user_worker: false },
+          },
+        },
+      ],
+    };
+  }
+
+  #log({ level, message, timestamp }: WorkerdStructuredLog): void {
+    if (this.#isStopping && message.includes('"event":"stop"')) this.#onStopping();
+    this.#options.log(level === 'log' ? 'info' : level, message, timestamp);
+  }
+
+  /** miniflare starts a runtime that ends, once; what it cannot start again is started here. */
+  #watch(child: ChildProcess): void {
+    if (!basename(child.spawnfile).startsWith('workerd')) return;
+    this.#runtime = child;
+    writeFileSync(pidFile(this.#options.folder), String(child.pid));
+    child.once('exit', async (code, signal) => {
+      if (this.#isStopping || this.#runtime !== child) return;
+      this.#options.log('error', `The runtime ended by ${signal ?? code}, and is started again`);
+      const miniflare = this.#miniflare;
+      await miniflare?.ready.catch(async () => {
+        if (this.#miniflare === miniflare) await this.restart();
+      });
+    });
+  }
+}
+
+/** @throws when a promise takes longer */
+async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  const late = wait(milliseconds, undefined, { signal: timer.signal, ref: false }).then(() => {
+    throw new Error(`It took longer than ${milliseconds / 1000} seconds`);
+  });
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    timer.abort();
+  }
+}

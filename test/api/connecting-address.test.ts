@@ -1,0 +1,52 @@
+import { createExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { expect, it } from 'vitest';
+import { app } from '../../src/app';
+import { createLicense, createProduct, getLicense, requestTo } from '../support/client';
+
+/** The address that counts as the client's where proxies may stand in front of the service (1.2). */
+
+const PROXIES = '192.0.2.1, 10.0.0.0/8 2001:db8::/32';
+const HEADER = '203.0.113.9';
+
+it.each<[what: string, proxies: string | undefined, peer: string | null, bound: string[]]>([
+  ['a trusted proxy is believed', PROXIES, '192.0.2.1:50000', [HEADER]],
+  ['a proxy in a trusted range is believed', PROXIES, '10.200.0.7:50000', [HEADER]],
+  ['a trusted proxy of IPv6 is believed', PROXIES, '[2001:db8::5]:50000', [HEADER]],
+  ['anybody else is ignored', PROXIES, '192.0.2.2:50000', ['192.0.2.2']],
+  ['anybody else of IPv6 is ignored', PROXIES, '[2001:db9::5]:50000', ['2001:db9::5']],
+  ['an IPv4 address written as IPv6 is the same', PROXIES, '[::ffff:192.0.2.1]:50000', [HEADER]],
+  ['everybody is ignored where no proxy is trusted', '', '192.0.2.1:50000', ['192.0.2.1']],
+  ['everybody is ignored where no address is known', PROXIES, null, []],
+  ['the platform is believed', undefined, '192.0.2.2:50000', [HEADER]],
+])('the header CF-Connecting-IP of %s', async (_what, proxies, peer, bound) => {
+  const { id: productId } = await createProduct();
+  const license = await createLicense({ productId, maxIPs: 5 });
+  const request = requestTo('POST', '/api/v1/validate', {
+    body: { licenseKey: license.licenseKey, productId },
+    token: null,
+    headers: { 'CF-Connecting-IP': HEADER },
+  });
+  const cf = peer === null ? {} : { clientIp: peer };
+  const bindings = { ...env, ...(proxies !== undefined && { TRUSTED_PROXIES: proxies }) };
+  const { status } = await app.fetch(
+    new Request(request, { cf }),
+    bindings,
+    createExecutionContext(),
+  );
+  expect(status).toBe(200);
+  expect((await getLicense(license.id)).ips).toEqual(bound);
+});
+
+it('a trusted proxy that names no client counts itself', async () => {
+  const { id: productId } = await createProduct();
+  const license = await createLicense({ productId, maxIPs: 5 });
+  const body = { licenseKey: license.licenseKey, productId };
+  const request = requestTo('POST', '/api/v1/validate', { body, token: null });
+  await app.fetch(
+    new Request(request, { cf: { clientIp: '10.0.0.1:50000' } }),
+    { ...env, TRUSTED_PROXIES: PROXIES },
+    createExecutionContext(),
+  );
+  expect((await getLicense(license.id)).ips).toEqual(['10.0.0.1']);
+});
