@@ -11,6 +11,8 @@ export interface RunningService {
   address: string;
   /** What it printed until now. */
   output: () => string;
+  /** The part of it that went to stdout. */
+  log: () => string;
   /** Ends all of it. */
   stop: () => Promise<void>;
   /** Kills npm alone; resolves when nothing that it started can print any more. */
@@ -85,6 +87,8 @@ export const npmStart = (...args: string[]): ChildProcess =>
 export interface Watched {
   /** What it printed until now. */
   output: () => string;
+  /** The part of it that went to stdout. */
+  log: () => string;
   /** Resolves when it has printed a text; fails where it ends before. */
   printed: (text: string) => Promise<void>;
   /** The status with which it ends, and all that it printed. */
@@ -98,8 +102,11 @@ export function watch(child: ChildProcess): Watched {
     child.stderr?.on('data', listener);
   };
   onOutput((chunk) => (output += chunk));
+  let log = '';
+  child.stdout?.on('data', (chunk) => (log += chunk));
   return {
     output: () => output,
+    log: () => log,
     printed: (text) =>
       new Promise((resolve, reject) => {
         onOutput(() => output.includes(text) && resolve());
@@ -120,7 +127,7 @@ export async function startService(
 ): Promise<RunningService> {
   const port = givenPort ?? (await freePort());
   const child = npmStart('--port', String(port), '--persist-to', folder, ...options);
-  const { output, printed, ended } = watch(child);
+  const { output, log, printed, ended } = watch(child);
   let hasEnded = false;
   void ended.then(() => (hasEnded = true));
   await printed('Licet runs on');
@@ -130,6 +137,7 @@ export async function startService(
     port,
     address,
     output,
+    log,
     stop: async () => {
       if (child.pid !== undefined && !hasEnded) process.kill(-child.pid, 'SIGTERM');
       await ended;

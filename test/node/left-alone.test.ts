@@ -1,0 +1,223 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { readRootToken } from '../../scripts/root-token.ts';
+import { freePort, newFolder, type Watched, watch } from './service.ts';
+
+/** A service that nobody looks after: processes that end, a disk that is full, clients that lie. */
+
+const root = newFolder();
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let child: ChildProcess | undefined;
+let watched: Watched | undefined;
+afterEach(async () => {
+  child?.kill('SIGTERM');
+  await watched?.ended;
+});
+
+let address = '';
+/** Without npm: a signal is for the process itself. */
+async function start(folder: string, ...options: string[]): Promise<Watched> {
+  const port = address === '' ? await freePort() : Number(new URL(address).port);
+  address = `http://127.0.0.1:${port}`;
+  const args = ['scripts/start.ts', '--port', String(port), '--persist-to', folder, ...options];
+  child = spawn(process.execPath, args, { stdio: 'pipe' });
+  watched = watch(child);
+  await watched.printed('Licet runs on');
+  return watched;
+}
+
+const runtimeOf = (folder: string): number =>
+  Number(readFileSync(join(folder, 'workerd.pid'), 'utf8'));
+
+async function api<T>(path: string, body?: object): Promise<T> {
+  const answer = await fetch(`${address}/api/v2${path}`, {
+    headers: { TOKEN: readRootToken() ?? '' },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return answer.json() as Promise<T>;
+}
+
+interface License {
+  id: number;
+  licenseKey: string;
+  productId: number;
+  ips: string[];
+  totalRequests: number;
+}
+
+async function newLicense(fields: object = {}): Promise<License> {
+  const product = { name: 'Chunk Guard', productType: 'GAME_JAVA_PLUGIN', ...fields };
+  const { id: productId } = await api<{ id: number }>('/products', product);
+  return api('/licenses', { productId, licenseType: 'PERMANENT' });
+}
+
+/** The status of a validation; 0 for none. */
+async function validate(
+  { licenseKey, productId }: License,
+  ip?: string,
+  headers: Record<string, string> = {},
+): Promise<number> {
+  try {
+    const body = JSON.stringify({ licenseKey, productId, ip });
+    const answer = await fetch(`${address}/api/v1/validate`, { method: 'POST', body, headers });
+    await answer.text();
+    return answer.status;
+  } catch {
+    return 0;
+  }
+}
+
+const totalOf = async ({ id }: License) => (await api<License>(`/licenses/${id}`)).totalRequests;
+
+/** Validates without a pause until the service is gone. @returns how many it answered */
+async function validateUntilGone(license: License): Promise<number> {
+  let answered = 0;
+  const ask = async (): Promise<void> => {
+    while ((await validate(license)) === 200) answered++;
+  };
+  await Promise.all(Array.from({ length: 8 }, ask));
+  return answered;
+}
+
+const PATIENT = { timeout: 20_000 };
+const UNLIMITED = ['--var', 'VALIDATION_LIMITER:1000000'];
+
+describe('the processes', () => {
+  const folder = join(root, 'processes');
+
+  it('SIGTERM under load stores every record that was answered, and ends within 10 seconds with status 0', async () => {
+    const { ended } = await start(folder, ...UNLIMITED);
+    const license = await newLicense();
+    expect(await validate(license)).toBe(200);
+    const load = validateUntilGone(license);
+    await expect.poll(() => totalOf(license), PATIENT).toBeGreaterThan(50);
+    const stoppedAt = performance.now();
+    child?.kill('SIGTERM');
+    expect((await ended).code).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
+    const answered = 1 + (await load);
+
+    await start(folder, ...UNLIMITED);
+    expect(await totalOf(license)).toBe(answered);
+  });
+
+  it('kill -9 under load loses no record older than two seconds, and the next start takes over', async () => {
+    await start(folder, ...UNLIMITED);
+    const license = await newLicense();
+    let answered = 0;
+    let beforeKill = 0;
+    const load = (async () => {
+      while ((await validate(license)) === 200) answered++;
+    })();
+    await expect.poll(() => answered, PATIENT).toBeGreaterThan(100);
+    beforeKill = answered;
+    const at = performance.now();
+    await expect.poll(() => performance.now() - at, { timeout: 5_000 }).toBeGreaterThan(2_000);
+    const runtime = runtimeOf(folder);
+    child?.kill('SIGKILL');
+    await watched?.ended;
+    // The runtime goes on, and holds the port and the database.
+    expect(() => process.kill(runtime, 0)).not.toThrow();
+
+    const { output } = await start(folder);
+    await load;
+    expect(() => process.kill(runtime, 0)).toThrow();
+    expect(output()).not.toContain('✗');
+    expect(await totalOf(license)).toBeGreaterThanOrEqual(beforeKill);
+    expect(await validate(license)).toBe(200);
+  });
+
+  it('a runtime that dies is started again', async () => {
+    const { log } = await start(folder);
+    const license = await newLicense();
+    const runtime = runtimeOf(folder);
+    process.kill(runtime, 'SIGKILL');
+    await expect.poll(() => validate(license), PATIENT).toBe(200);
+    expect(runtimeOf(folder)).not.toBe(runtime);
+    expect(log()).toContain('"level":"error","message":"The runtime ended by SIGKILL');
+    // Everything in the log is JSON, with a time and a level.
+    const lines = log().trimEnd().split('\n');
+    expect(lines.map((line) => Object.keys(JSON.parse(line)).slice(0, 2))).toEqual(
+      lines.map(() => ['time', 'level']),
+    );
+  });
+
+  it('the scheduled tasks run, and their failures are in the log', async () => {
+    const { log } = await start(folder, '--var', 'REQUEST_RETENTION_DAYS:often');
+    await expect.poll(log, PATIENT).toMatch(/"level":"error","message":"REQUEST_RETENTION_DAYS .*/);
+  });
+});
+
+describe('the connecting address', () => {
+  const folder = join(root, 'addresses');
+  const lies = {
+    'CF-Connecting-IP': '203.0.113.9',
+    'X-Forwarded-For': '203.0.113.9',
+    'MF-CF-Blob': '{"clientIp":"203.0.113.9:1"}',
+    'CF-Blob': '{"clientIp":"203.0.113.9:1"}',
+    undefined: '{"clientIp":"203.0.113.9:1"}',
+  };
+
+  it('is that of the connection, whatever a client sends', async () => {
+    await start(folder);
+    const license = await newLicense({ defaultMaxIPs: 5 });
+    expect(await validate(license, undefined, lies)).toBe(200);
+    expect((await api<License>(`/licenses/${license.id}`)).ips).toEqual(['127.0.0.1']);
+  });
+
+  it('is that which a trusted proxy names', async () => {
+    await start(folder, '--var', 'TRUSTED_PROXIES:127.0.0.0/8');
+    const license = await newLicense({ defaultMaxIPs: 5 });
+    expect(await validate(license, undefined, lies)).toBe(200);
+    expect((await api<License>(`/licenses/${license.id}`)).ips).toEqual(['203.0.113.9']);
+  });
+});
+
+/** A disk of 4 MB; undefined where this machine lets nobody make one. */
+function smallDisk(): string | undefined {
+  const disk = join(root, 'disk');
+  mkdirSync(disk);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk], { stdio: 'ignore' });
+    return disk;
+  } catch {
+    console.warn('The full disk is not tried: no disk can be mounted here.');
+    return undefined;
+  }
+}
+
+describe('a full disk', () => {
+  const disk = smallDisk();
+  afterAll(async () => {
+    child?.kill('SIGTERM');
+    await watched?.ended;
+    if (disk) execFileSync('umount', [disk]);
+  });
+
+  it.skipIf(disk === undefined)(
+    'answers 503 to what has to be stored first, and recovers',
+    async () => {
+      const folder = disk ?? '';
+      await start(folder);
+      const license = await newLicense({ defaultMaxIPs: 5 });
+      expect(await validate(license, '192.0.2.1')).toBe(200);
+      const filler = join(folder, 'filler');
+      try {
+        writeFileSync(filler, Buffer.alloc(8 << 20));
+      } catch {
+        // Now it is full.
+      }
+      expect(await validate(license, '192.0.2.2')).toBe(503);
+      // Bound already.
+      expect(await validate(license, '192.0.2.1')).toBe(200);
+      rmSync(filler);
+      expect(await validate(license, '192.0.2.2')).toBe(200);
+      // None of the records was lost.
+      await expect.poll(() => totalOf(license), PATIENT).toBe(4);
+    },
+  );
+});
