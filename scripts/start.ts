@@ -1,11 +1,11 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { migrate } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';
 import { checkPort, DEFAULT_PORT, OPTIONS_HELP, readOptions } from './local/options.ts';
 import { buildWorker, LocalService } from './local/service.ts';
 import { ensureRootToken, rootTokenFault, SECRETS_FILE } from './root-token.ts';
 import { lockState } from './state-lock.ts';
-import { Failure, fail, guardOutput, note } from './terminal.ts';
+import { Failure, fail, guardOutput, misuse, note } from './terminal.ts';
 
 /** `npm start`: makes what is missing and runs the service on this machine. */
 
@@ -46,19 +46,17 @@ function flushLog(): void {
   lines = '';
 }
 
-/** What is wrong with TRUSTED_PROXIES: the service would leave that out in silence. */
+/** @throws Failure for a network in TRUSTED_PROXIES that the service would leave out in silence */
 function checkProxies(list: string): void {
   for (const network of list.split(/[\s,]+/).filter(Boolean)) {
-    const [address = '', prefix, ...rest] = network.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    try {
-      if (isIP(address) === 0 || rest.length > 0) throw new RangeError();
-      if (prefix !== undefined) new BlockList().addSubnet(address, Number(prefix), family);
-    } catch {
-      fail(
-        `TRUSTED_PROXIES holds "${network}", which is no IP address and no range such as 10.0.0.0/8.`,
-      );
-    }
+    const [address = '', prefix = '0', ...rest] = network.split('/');
+    const version = isIP(address);
+    const maxPrefix = version === 6 ? 128 : 32;
+    const isPrefix = /^\d{1,3}$/.test(prefix) && Number(prefix) <= maxPrefix;
+    if (version !== 0 && isPrefix && rest.length === 0) continue;
+    throw misuse(
+      `TRUSTED_PROXIES holds "${network}", which is no IP address and no range such as 10.0.0.0/8.`,
+    );
   }
 }
 
@@ -98,9 +96,6 @@ async function start(): Promise<void> {
   };
   checkProxies(String(variables.TRUSTED_PROXIES ?? built.variables.TRUSTED_PROXIES ?? ''));
   note(`✓ The database is ready, in ${folder}`);
-  const service = await LocalService.start({ ...options, built, variables, log });
-  welcome(address);
-
   let isStopping = false;
   const stop = async () => {
     if (isStopping) return;
@@ -109,7 +104,10 @@ async function start(): Promise<void> {
     flushLog();
     process.exit(0);
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  const onSignal = () => void stop();
+  const service = await LocalService.start({ ...options, built, variables, log, onSignal });
+  welcome(address);
+
   setInterval(() => {
     // npm was killed, and its service is nobody's.
     if (process.ppid !== parent) void stop();

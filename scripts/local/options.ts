@@ -45,13 +45,22 @@ export const absoluteFolder = (folder: string): string =>
  * @throws Failure for options that make no sense
  */
 export function readOptions(command: string, help: string, takesOthers: boolean): LocalOptions {
-  const { values, positionals } = parse(takesOthers);
+  const { values, positionals, tokens } = parseArgs({
+    options: OPTIONS,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
   if (values.help === true) {
     console.log(help);
     process.exit(0);
   }
   const taken = takenByNpm(Object.keys(OPTIONS));
   if (taken !== undefined) throw misuse(taken);
+  const unknown = tokens.find((token) => token.kind === 'option' && !(token.name in OPTIONS));
+  if (unknown?.kind === 'option' && !takesOthers) {
+    throw misuse(`${unknown.rawName} is no option of ${command}. Add --help to see what it takes.`);
+  }
   const [stray] = positionals;
   if (stray !== undefined && (!takesOthers || process.argv[2] === stray)) {
     throw misuse(
@@ -76,15 +85,6 @@ export function readOptions(command: string, help: string, takesOthers: boolean)
     folder: folder === undefined ? resolve(DEFAULT_FOLDER) : absoluteFolder(folder),
     variables: Object.fromEntries((values.var ?? []).map(readVariable)),
   };
-}
-
-function parse(takesOthers: boolean) {
-  try {
-    return parseArgs({ options: OPTIONS, strict: !takesOthers, allowPositionals: true });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.split('.')[0] : String(error);
-    throw misuse(`${reason}. Add --help to see what it takes.`);
-  }
 }
 
 function readPort(text: string): number {

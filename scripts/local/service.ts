@@ -16,6 +16,7 @@ import { pidFile } from './leftover.ts';
 
 /** The service on this machine: the built Worker in workerd, on a socket with nothing in front of it. */
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const WORKER_NAME = 'licet';
 const FILES_NAME = 'files';
 /** The runtime ends after this, whatever still waits. */
@@ -51,6 +52,8 @@ export interface ServiceOptions {
   /** Variables and secrets, beyond those of wrangler.toml. */
   variables: Record<string, string>;
   log: Log;
+  /** Called when somebody asks the process to end. */
+  onSignal: () => void;
 }
 
 /** One line of the log. */
@@ -121,6 +124,11 @@ export class LocalService {
 
   async #start(): Promise<void> {
     this.#miniflare = new Miniflare(convertV4MiniflareOptions(this.#miniflareOptions()));
+    // miniflare would end the process at once.
+    for (const signal of SIGNALS) {
+      process.removeAllListeners(signal);
+      process.on(signal, this.#options.onSignal);
+    }
     await within(MAX_STARTING_MS, this.#miniflare.ready);
   }
 
