@@ -1,3 +1,5 @@
+import { TimeoutError, withTimeout } from './lib/timeout';
+
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
 /** How much of an unwanted body is read before the answer, and for how long. */
@@ -35,8 +37,36 @@ export async function drainBody(request: Request): Promise<void> {
   if (!request.bodyUsed && request.body) await drain(request.body.getReader());
 }
 
-/** A request's body as text, as far as it arrived; null for one of more than `maxBytes`. */
-export async function readBody(request: Request, maxBytes: number): Promise<string | null> {
+/** A body must arrive within this time after its headers: the sender may lose its permission meanwhile. */
+const BODY_TIMEOUT_MS = 10_000;
+
+/** A body that is too large, or too late. */
+export class BodyError extends Error {
+  override name = 'BodyError';
+  readonly status: 408 | 413;
+
+  constructor(status: 408 | 413, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * A request's body as text, as far as it arrived.
+ *
+ * @throws BodyError for a body of more than `maxBytes`, or one that takes longer than 10 seconds
+ */
+export async function readBody(request: Request, maxBytes: number): Promise<string> {
+  const text = await withTimeout(read(request, maxBytes), BODY_TIMEOUT_MS).catch((error) => {
+    if (!(error instanceof TimeoutError)) throw error;
+    throw new BodyError(408, `Body must arrive within ${BODY_TIMEOUT_MS / 1000} seconds`);
+  });
+  if (text === null) throw new BodyError(413, `Body must be at most ${maxBytes} bytes`);
+  return text;
+}
+
+/** Null for a body of more than `maxBytes`. */
+async function read(request: Request, maxBytes: number): Promise<string | null> {
   // The common case, and by far the quickest way: the platform reads no more than was announced.
   const sizeText = request.headers.get('Content-Length');
   if (sizeText !== null && Number(sizeText) <= maxBytes) {

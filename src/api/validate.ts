@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { authorizeValidation } from '../auth/middleware';
-import { readBody } from '../body';
+import { BodyError, readBody } from '../body';
 import type { ApiIntent, RequestType, ResponseType } from '../enums';
 import type { RecordDetails } from '../history/record';
 import { type Isolate, isolateOf } from '../isolate';
@@ -123,6 +123,11 @@ async function reply(
   }
 }
 
+function keepBodyError(error: unknown): BodyError {
+  if (error instanceof BodyError) return error;
+  throw error;
+}
+
 /**
  * Validates a license [4.7] and records the request [2.4]. Checks without a look-up come first.
  *
@@ -136,7 +141,7 @@ async function validateLicense(
   const isolate = isolateOf(c.env);
   const timings = c.get('timings');
   const connectingAddress = connectingAddressOf(c.req.raw, isolate.trustedProxies);
-  const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES);
+  const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES).catch(keepBodyError);
   const requestedAt = Date.now();
   let snapshots: Snapshots | undefined;
   const record = (request: PartialRequest, outcome: ResponseType, details: RecordDetails) => {
@@ -146,11 +151,11 @@ async function validateLicense(
     isolate.recorder.record(recordingOf(answered), timings.waitUntil);
   };
 
-  if (bodyText === null) {
+  if (bodyText instanceof BodyError) {
     await authorized;
-    const remarks = `Body must be at most ${MAX_BODY_BYTES} bytes`;
+    const remarks = bodyText.message;
     record(unreadableRequest(connectingAddress), 'INVALID_REQUEST', { remarks });
-    return refuse(413, remarks);
+    return refuse(bodyText.status === 413 ? 413 : 400, remarks);
   }
   const parsed = parseRequest(bodyText, connectingAddress);
   if (!parsed.ok) {

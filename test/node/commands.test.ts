@@ -22,11 +22,10 @@ const HERE = 'test/node/commands.test.ts';
 const RUN_BY: Record<string, readonly string[]> = {
   '.github/workflows/ci.yml': ['npm ci', 'npm start', 'npm test'],
   'test/node/service.ts': ['npm start -- --port 9000 --persist-to DIR'],
-  'test/node/deploy-document.test.ts': ['npm start -- --persist-to DIR'],
+  'test/node/deploy-document.test.ts': ['npm run dev', 'npm start -- --persist-to DIR'],
   'test/node/start.test.ts': [
     'npm run demo',
     'npm start -- --help',
-    'npm start -- --log-level log',
     'npm start -- --var NAME:VALUE',
   ],
   'test/node/readme.test.ts': [

@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { unstable_readConfig } from 'wrangler';
 import { type License, type LicenseRequest, Licet } from '../../packages/client/src/index.ts';
 import { readRootToken } from '../../scripts/root-token.ts';
-import { newFolder, type RunningService, startService } from './service.ts';
-import { sharedService } from './shared-service.ts';
+import { newFolder, type RunningService, startDev, startService } from './service.ts';
 import { misunderstanding } from './wrangler-commands.ts';
 
 /** What docs/deploy.md tells people to type: the pinned wrangler knows it, and where it can be run, it is. */
@@ -59,6 +58,7 @@ describe('backup and restore', () => {
   /** A folder with the settings, and the data of the service that runs where wrangler looks for them. */
   const home = join(folder, 'home');
   const backup = join(home, 'backup.sql');
+  const source = join(folder, 'source');
   const restored = join(folder, 'restored');
   const local = inline.filter((command) => command.includes(' --local '));
   const [exportCommand = '', restoreCommand = ''] = local;
@@ -125,7 +125,9 @@ describe('backup and restore', () => {
   }
 
   beforeAll(async () => {
-    const url = await sharedService();
+    // It has a way to run the scheduled handler of another day.
+    service = await startDev(source);
+    const url = service.address;
     const client = new Licet({ url, token });
     ({ license } = await create(client));
     deleted = await create(client);
@@ -140,11 +142,12 @@ describe('backup and restore', () => {
     // The tables of the scheduled handler are filled when a day is over.
     const inTwoDays = Date.now() + 2 * 24 * 60 * 60 * 1000;
     await fetch(`${url}/cdn-cgi/handler/scheduled?time=${inTwoDays}`);
+    await service.stop();
 
     mkdirSync(join(home, '.wrangler'), { recursive: true });
     writeFileSync(join(home, 'wrangler.toml'), toml);
     symlinkSync(resolve('drizzle'), join(home, 'drizzle'));
-    exported = exportOf(inject('sharedFolder'));
+    exported = exportOf(source);
     wrangler(restoreCommand);
   });
   afterAll(() => service?.stop());

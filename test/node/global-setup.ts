@@ -9,7 +9,6 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   const starting = startService(folder, port);
   starting.catch(() => undefined);
   provide('sharedService', `http://localhost:${port}`);
-  provide('sharedFolder', folder);
   return async () => {
     await (await starting).stop();
     rmSync(folder, { recursive: true });

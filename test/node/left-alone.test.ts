@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../scripts/root-token.ts';
@@ -149,6 +150,31 @@ describe('the processes', () => {
   it('the scheduled tasks run, and their failures are in the log', async () => {
     const { log } = await start(folder, '--var', 'REQUEST_RETENTION_DAYS:often');
     await expect.poll(log, PATIENT).toMatch(/"level":"error","message":"REQUEST_RETENTION_DAYS .*/);
+  });
+});
+
+describe('slow clients', () => {
+  /** Sends the beginning of a request. @returns all that came back, once the service closes the connection */
+  const sendPart = (part: string): Promise<string> =>
+    new Promise((resolve) => {
+      const socket = connect(Number(new URL(address).port), '127.0.0.1', () => socket.write(part));
+      let received = '';
+      socket.on('data', (chunk) => (received += chunk));
+      socket.on('error', () => undefined);
+      socket.on('close', () => resolve(received));
+    });
+
+  it('lose their connection within 20 seconds', async () => {
+    await start(join(root, 'slow'));
+    const head = 'POST /api/v1/validate HTTP/1.1\r\nHost: licet\r\n';
+    const [nothing, half, body] = await Promise.all([
+      sendPart(''),
+      sendPart(head),
+      sendPart(`${head}Content-Length: 100\r\n\r\n{`),
+    ]);
+    expect([nothing, half]).toEqual(['', '']);
+    expect(body).toMatch(/^HTTP\/1.1 400 /);
+    expect(body).toContain('{"valid":false,"message":"Body must arrive within 10 seconds"}');
   });
 });
 

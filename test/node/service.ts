@@ -80,8 +80,10 @@ export function spawnGroup(
   return child;
 }
 
-export const npmStart = (...args: string[]): ChildProcess =>
-  spawnGroup('npm', ['start', '--', ...args]);
+const npmRun = (script: string, ...args: string[]): ChildProcess =>
+  spawnGroup('npm', ['run', script, '--', ...args]);
+
+export const npmStart = (...args: string[]): ChildProcess => npmRun('start', ...args);
 
 /** What a process prints, and how it ends. */
 export interface Watched {
@@ -120,17 +122,29 @@ export function watch(child: ChildProcess): Watched {
 export const startedServices = new Set<string>();
 
 /** Starts the service, on a free port unless given, and waits until it says that it runs. */
-export async function startService(
+export const startService = (
+  folder: string,
+  port?: number,
+  options: readonly string[] = [],
+): Promise<RunningService> => startScript('start', 'Licet runs on', folder, port, options);
+
+/** The same by `npm run dev`. */
+export const startDev = (folder: string): Promise<RunningService> =>
+  startScript('dev', 'Ready on', folder);
+
+async function startScript(
+  script: string,
+  ready: string,
   folder: string,
   givenPort?: number,
   options: readonly string[] = [],
 ): Promise<RunningService> {
   const port = givenPort ?? (await freePort());
-  const child = npmStart('--port', String(port), '--persist-to', folder, ...options);
+  const child = npmRun(script, '--port', String(port), '--persist-to', folder, ...options);
   const { output, log, printed, ended } = watch(child);
   let hasEnded = false;
   void ended.then(() => (hasEnded = true));
-  await printed('Licet runs on');
+  await printed(ready);
   const address = `http://localhost:${port}`;
   startedServices.add(address);
   return {

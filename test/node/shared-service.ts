@@ -3,8 +3,6 @@ import { inject, vi } from 'vitest';
 declare module 'vitest' {
   interface ProvidedContext {
     sharedService: string;
-    /** Where the data of that service is. */
-    sharedFolder: string;
   }
 }
 

@@ -1,10 +1,9 @@
 import { zValidator } from '@hono/zod-validator';
 import type { ValidationTargets } from 'hono';
 import type * as z from 'zod';
-import { readBody } from '../../body';
+import { BodyError, readBody } from '../../body';
 import { ApiError } from '../../errors';
 import { describeError } from '../../fields';
-import { TimeoutError, withTimeout } from '../../lib/timeout';
 
 /** Which part of a request a validator checks, and by which schema. */
 export interface Input {
@@ -36,22 +35,16 @@ export const declaredInput = (handler: object): Input | undefined =>
   isInput(handler) ? handler : undefined;
 
 const MAX_BODY_BYTES = 1024 * 1024;
-/** A body that is held back for longer may meet a world in which its sender has lost a permission. */
-const BODY_TIMEOUT_MS = 10_000;
 
-function rejectLateBody(error: unknown): never {
-  if (!(error instanceof TimeoutError)) throw error;
-  throw new ApiError(408, `Body must arrive within ${BODY_TIMEOUT_MS / 1000} seconds`);
+function rejectBody(error: unknown): never {
+  throw error instanceof BodyError ? new ApiError(error.status, error.message) : error;
 }
 
 /** The body as the schema has it; 413 over 1 MiB, 408 if it is late. Read only for who may send it. */
 export function body<Schema extends z.ZodType>(schema: Schema) {
   const validate = validator('json', schema);
   const readAndValidate: typeof validate = async function readAndValidate(c, next) {
-    const text = await withTimeout(readBody(c.req.raw, MAX_BODY_BYTES), BODY_TIMEOUT_MS).catch(
-      rejectLateBody,
-    );
-    if (text === null) throw new ApiError(413, `Body must be at most ${MAX_BODY_BYTES} bytes`);
+    const text = await readBody(c.req.raw, MAX_BODY_BYTES).catch(rejectBody);
     // JSON whatever the content type says: the validator takes a body of another type for `{}`.
     const headers = new Headers(c.req.raw.headers);
     headers.set('Content-Type', 'application/json');
