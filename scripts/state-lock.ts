@@ -1,14 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { isBusy } from './local/copy.ts';
 import { Failure, systemReason } from './terminal.ts';
 
 /** Kept for as long as the process runs: SQLite's lock is the one that ends with it, however it ends. */
 const held: DatabaseSync[] = [];
-
-const SQLITE_BUSY = 5;
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
 
 /**
  * Keeps a second service from a folder of data: two on one database get in each other's way.
@@ -27,7 +24,7 @@ export function lockState(folder: string): boolean {
     if (isBusy(error)) return false;
     throw new Failure(
       `The folder ${folder} cannot be used: ${systemReason(error)}. ` +
-        'Choose another: npm start -- --persist-to DIR',
+        'Choose another with --persist-to DIR.',
     );
   }
 }

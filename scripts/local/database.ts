@@ -1,30 +1,67 @@
+import { createHash, createHmac } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fail, run } from '../terminal.ts';
+import { Failure, fail, run } from '../terminal.ts';
 
 /** The local database: where it is, and its migrations. */
 
-const MIGRATIONS_FOLDER = 'drizzle';
+export const MIGRATIONS_FOLDER = 'drizzle';
 
-/** Where miniflare keeps databases. */
-const databaseFolder = (folder: string): string =>
-  join(folder, 'v3', 'd1', 'miniflare-D1DatabaseObject');
+/** The key of the names that miniflare gives to D1 databases, and of their folder. */
+const D1_KEY = 'miniflare-D1DatabaseObject';
+const folderOfDatabases = (folder: string): string => join(folder, 'v3', 'd1', D1_KEY);
+
+const hmac = (key: Buffer, data: string | Buffer): Buffer =>
+  createHmac('sha256', key).update(data).digest().subarray(0, 16);
+
+/** The name that workerd gives to the file of a Durable Object, which each local D1 database is. */
+function fileNameOf(databaseId: string): string {
+  const key = createHash('sha256').update(D1_KEY).digest();
+  const name = hmac(key, databaseId);
+  return `${Buffer.concat([name, hmac(key, name)]).toString('hex')}.sqlite`;
+}
+
+/**
+ * The file in which a service keeps the database, whether it exists or not. wrangler, which knows its id, takes
+ * 200 MB of memory.
+ *
+ * @param folder of the data
+ */
+export async function databaseFile(folder: string): Promise<string> {
+  // wrangler would report on the standard output that it reads the secrets.
+  process.env.WRANGLER_LOG ??= 'error';
+  const { unstable_getMiniflareWorkerOptions } = await import('wrangler');
+  const { d1Databases } = unstable_getMiniflareWorkerOptions('wrangler.toml').workerOptions;
+  const [, database] = Object.entries(d1Databases ?? {}).find(([name]) => name === 'DB') ?? [];
+  if (database === undefined) {
+    throw new Failure('wrangler.toml has no database with the binding DB. Add it again.');
+  }
+  const id = typeof database === 'string' ? database : database.id;
+  return join(folderOfDatabases(folder), fileNameOf(id));
+}
+
+/** The databases in a folder of data. There are several where wrangler.toml has had another id. */
+function databasesIn(folder: string): string[] {
+  const parent = folderOfDatabases(folder);
+  if (!existsSync(parent)) return [];
+  return readdirSync(parent)
+    .filter((name) => name.endsWith('.sqlite') && name !== 'metadata.sqlite')
+    .map((name) => join(parent, name));
+}
 
 /** The file of the database in a folder of data; undefined where there is none yet. */
-export function databaseFile(folder: string): string | undefined {
-  const parent = databaseFolder(folder);
-  if (!existsSync(parent)) return undefined;
-  const file = readdirSync(parent).find(
-    (name) => name.endsWith('.sqlite') && name !== 'metadata.sqlite',
-  );
-  return file && join(parent, file);
+export async function findDatabase(folder: string): Promise<string | undefined> {
+  const [file, ...others] = databasesIn(folder);
+  if (others.length === 0) return file;
+  const ofService = await databaseFile(folder);
+  return existsSync(ofService) ? ofService : undefined;
 }
 
 /** Whether the database has all migrations. wrangler would take two seconds to say so. */
 function isMigrated(folder: string): boolean {
-  const file = databaseFile(folder);
-  if (file === undefined) return false;
+  const [file, ...others] = databasesIn(folder);
+  if (file === undefined || others.length > 0) return false;
   try {
     const database = new DatabaseSync(file, { readOnly: true });
     const applied = database.prepare('select name from d1_migrations').all();

@@ -7,7 +7,7 @@ import { Failure, misuse } from '../terminal.ts';
 /** The options of `npm start`, which `npm run dev` takes as well. */
 
 export const DEFAULT_PORT = '8787';
-const DEFAULT_FOLDER = '.wrangler/state';
+export const DEFAULT_FOLDER = '.wrangler/state';
 
 export const OPTIONS_HELP = `\
   --port PORT        where to listen (${DEFAULT_PORT})
@@ -37,6 +37,10 @@ export interface LocalOptions {
 /** A folder as it was named where npm was called. */
 export const absoluteFolder = (folder: string): string =>
   resolve(process.env.INIT_CWD ?? '.', folder);
+
+/** The folder of the data that `--persist-to` names; without it that of the project. */
+export const dataFolder = (given: string | undefined): string =>
+  given === undefined ? resolve(DEFAULT_FOLDER) : absoluteFolder(given);
 
 /**
  * The options of the command. With --help it prints that, and ends.
@@ -82,7 +86,7 @@ export function readOptions(command: string, help: string, takesOthers: boolean)
     // The runtime takes the first address of a name.
     host: ip === undefined || ip === 'localhost' ? '127.0.0.1' : ip,
     address: `http://${shown}:${port}`,
-    folder: folder === undefined ? resolve(DEFAULT_FOLDER) : absoluteFolder(folder),
+    folder: dataFolder(folder),
     variables: Object.fromEntries((values.var ?? []).map(readVariable)),
   };
 }

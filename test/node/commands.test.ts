@@ -35,6 +35,7 @@ const RUN_BY: Record<string, readonly string[]> = {
     'npm run -s licet -- licenses find $KEY',
     'npm run -s licet -- licenses free $KEY --ips',
   ],
+  'test/node/backup.test.ts': ['npm run backup', 'npm run restore'],
   'test/node/licet.test.ts': ['npm run licet', 'npm run licet -- --help'],
   'test/node/transfer.test.ts': [
     'npm run export',

@@ -14,6 +14,8 @@ describe('an option that npm took', () => {
   it.each([
     ['import', 'dry-run', ['shop.jsonl']],
     ['export', 'from', ['shop.jsonl']],
+    ['backup', 'persist-to', ['shop.sqlite', 'DIR']],
+    ['restore', 'persist-to', ['shop.sqlite', 'DIR']],
     ['licet', 'ips', ['licenses', 'free', 'KEY']],
     ['deploy', 'dry-run', []],
     ['doctor', 'timeout', ['http://127.0.0.1:9']],

@@ -60,7 +60,7 @@ const FULL = '/dev/full';
 const LOST = '✗ The output cannot be written: no space left on device.\n';
 
 describe.skipIf(!existsSync(FULL))('output for which there is no room', () => {
-  it.each(['licet', 'import', 'export', 'doctor', 'demo', 'deploy', 'start'])(
+  it.each(['licet', 'import', 'export', 'backup', 'restore', 'doctor', 'demo', 'deploy', 'start'])(
     'is no success of %s',
     async (tool) => {
       expect(await run(FULL, tool, '--help')).toEqual({ code: 1, stderr: LOST });

@@ -136,7 +136,7 @@ describe('npm start', () => {
     const { code, output } = await start('--persist-to', given, '--port', String(await freePort()));
     expect(code).toBe(1);
     expect(output).toContain(
-      `✗ The folder ${given} cannot be used: ${reason}. Choose another: npm start -- --persist-to DIR\n`,
+      `✗ The folder ${given} cannot be used: ${reason}. Choose another with --persist-to DIR.\n`,
     );
   });
 

@@ -1,0 +1,147 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { Failure, Progress, systemReason } from '../terminal.ts';
+import { MIGRATIONS_FOLDER } from './database.ts';
+
+/** Copies of databases, and what can be wrong with these. */
+
+/** workerd locks the database for a moment when it opens it and when it closes it. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
+const SQLITE_NOTADB = 26;
+
+/** The primary result code of SQLite; undefined for other errors. */
+function sqliteCode(error: unknown): number | undefined {
+  const isSqlite = error instanceof Error && 'errcode' in error;
+  return isSqlite ? Number(error.errcode) & 0xff : undefined;
+}
+
+/** Whether another process has a lock that is in the way. */
+export const isBusy = (error: unknown): boolean => sqliteCode(error) === SQLITE_BUSY;
+
+/** What is wrong, for the end of a sentence. */
+function reasonOf(error: unknown): string {
+  const code = sqliteCode(error);
+  if (code === SQLITE_NOTADB) return 'it is not an SQLite database';
+  if (code === SQLITE_CORRUPT) return 'it is damaged';
+  return code === SQLITE_FULL ? 'no space is left on the device' : systemReason(error);
+}
+
+/** The tables that migrations create. */
+function tablesOf(migrations: readonly string[]): string[] {
+  const sql = migrations.map((name) => readFileSync(join(MIGRATIONS_FOLDER, name), 'utf8'));
+  return [...sql.join('\n').matchAll(/^CREATE TABLE `(\w+)`/gm)].map(([, name = '']) => name);
+}
+
+function misfitOf(database: DatabaseSync): string | undefined {
+  const names = (sql: string): string[] =>
+    database
+      .prepare(sql)
+      .all()
+      .map(({ name }) => String(name));
+  const tables = new Set(names("select name from sqlite_schema where type = 'table'"));
+  const applied = tables.has('d1_migrations') ? names('select name from d1_migrations') : [];
+  if (applied.length === 0) return 'it has no tables of Licet';
+  const known = new Set(readdirSync(MIGRATIONS_FOLDER));
+  const unknown = applied.find((name) => !known.has(name));
+  if (unknown !== undefined) return `its migration ${unknown} is not one of this version`;
+  const missing = tablesOf(applied).find((name) => !tables.has(name));
+  return missing && `its table ${missing} is missing`;
+}
+
+function damageOf(database: DatabaseSync): string | undefined {
+  const { quick_check: found } = database.prepare('pragma quick_check(1)').get() ?? {};
+  // The first line names the database, which is always main.
+  return found === 'ok' ? undefined : `it is damaged: ${String(found).split('\n').at(-1)}`;
+}
+
+/** Looks for a fault in a database, and changes nothing in it. */
+function inspect(
+  file: string,
+  faultOf: (database: DatabaseSync) => string | undefined,
+): string | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    return faultOf(database);
+  } catch (error) {
+    return reasonOf(error);
+  } finally {
+    database?.close();
+  }
+}
+
+/**
+ * Finds out why this version of Licet cannot serve a database. Missing migrations are no reason: `npm start`
+ * applies them. Damage is not looked for.
+ *
+ * @returns the reason, for the end of a sentence; undefined where there is none
+ */
+export const findMisfit = (file: string): string | undefined => inspect(file, misfitOf);
+
+const PAGES_PER_STEP = 1_000;
+
+/** Copies a database as it is at one moment. Other processes can write to it meanwhile. */
+async function copyPages(from: string, to: string): Promise<void> {
+  const source = new DatabaseSync(from, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  let progress: Progress | undefined;
+  let copied = 0;
+  try {
+    // One read transaction around all steps: without it each write of the service restarts the copy.
+    source.exec('begin; select count(*) from sqlite_schema');
+    await backup(source, to, {
+      rate: PAGES_PER_STEP,
+      progress({ totalPages, remainingPages }) {
+        progress ??= new Progress('pages', totalPages);
+        progress.add(totalPages - remainingPages - copied);
+        copied = totalPages - remainingPages;
+      },
+    });
+  } finally {
+    progress?.end();
+    source.close();
+  }
+  const target = new DatabaseSync(to);
+  // The copy is one file, and stays one when it is read.
+  target.exec('pragma journal_mode = delete');
+  target.close();
+}
+
+/**
+ * Makes a copy of a database beside the path where it belongs, and has it put there when it is whole and has
+ * been checked. However that ends, nothing else is left there.
+ *
+ * @param from a database that may be in use
+ * @param place moves the copy to its path
+ * @throws Failure where it cannot be copied
+ */
+export async function copyDatabase(
+  from: string,
+  path: string,
+  place: (copy: string) => void,
+): Promise<void> {
+  let folder: string | undefined;
+  const remove = () => folder && rmSync(folder, { recursive: true, force: true });
+  process.on('exit', remove);
+  let fault: string | undefined;
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    // A folder, because SQLite has files of its own beside one that it writes.
+    folder = mkdtempSync(`${path}.part-`);
+    const copy = join(folder, 'copy');
+    await copyPages(from, copy);
+    fault = inspect(copy, (database) => misfitOf(database) ?? damageOf(database));
+    if (fault === undefined) place(copy);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    fault = reasonOf(error);
+  } finally {
+    remove();
+    process.off('exit', remove);
+  }
+  if (fault !== undefined) throw new Failure(`${from} could not be copied to ${path}: ${fault}.`);
+}
