@@ -9,7 +9,6 @@ import {
   rmdirSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:https';
@@ -20,6 +19,7 @@ import { experimental_readRawConfig } from 'wrangler';
 import { deploy } from '../../scripts/deployment.ts';
 import { readRootToken } from '../../scripts/root-token.ts';
 import { Failure } from '../../scripts/terminal.ts';
+import { deployVariables, LINKED, linkProject, TLS } from './deploy-folder.ts';
 import { startFakeCloudflare } from './fake-cloudflare.ts';
 import { FakeWrangler } from './fake-wrangler.ts';
 import { newFolder } from './service.ts';
@@ -29,8 +29,6 @@ import { newFolder } from './service.ts';
 const root = newFolder();
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** What the folder of a deployment shares with the project. */
-const LINKED = ['docs', 'node_modules', 'package.json', 'public', 'scripts', 'src'];
 const TOML = readFileSync('wrangler.toml', 'utf8');
 const MIGRATIONS = readdirSync('drizzle').filter((name) => name.endsWith('.sql'));
 
@@ -490,12 +488,10 @@ it('finds the addresses among what the Worker is bound to', async () => {
 });
 
 describe('as a process of its own', () => {
-  const certificate = resolve('test/node/test-only-certificate.pem');
-  const tls = { key: readFileSync('test/node/test-only-key.pem'), cert: readFileSync(certificate) };
   let isWell = true;
   /** A name that is new answers after a while only. */
   let isNew = true;
-  const service = createServer(tls, ({ method, url }, answer) => {
+  const service = createServer(TLS, ({ method, url }, answer) => {
     const json = (status: number, body: object) =>
       answer.writeHead(status).end(JSON.stringify(isWell ? body : { ...body, more: true }));
     if (isNew) {
@@ -527,16 +523,8 @@ describe('as a process of its own', () => {
   ): Promise<{ code: number | null; output: string }> =>
     new Promise((done) => {
       const command = [resolve('scripts/deploy.ts'), ...args];
-      const env = {
-        ...process.env,
-        PATH: [programs, process.env.PATH].join(delimiter),
-        CLOUDFLARE_API_BASE_URL: cloudflare.url,
-        CLOUDFLARE_API_TOKEN: 'token',
-        NODE_EXTRA_CA_CERTS: certificate,
-        WRANGLER_LOG_PATH: join(folder, 'logs'),
-        // Nor does it look for a newer one.
-        WRANGLER_HIDE_BANNER: 'true',
-      };
+      const variables = deployVariables(folder, cloudflare);
+      const env = { ...variables, PATH: [programs, process.env.PATH].join(delimiter) };
       const child = execFile(process.execPath, command, { cwd: folder, env }, (_, out, err) =>
         done({ code: child.exitCode, output: out + err }),
       );
@@ -549,7 +537,7 @@ describe('as a process of its own', () => {
       [[queues.producers]]
       binding = "RECORDS"
       queue = "licet-records"`);
-    for (const name of LINKED) symlinkSync(resolve(name), join(folder, name));
+    linkProject(folder);
   });
 
   it('deploys with the real wrangler, at a fake Cloudflare', { timeout: 150_000 }, async () => {

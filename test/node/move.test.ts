@@ -1,0 +1,170 @@
+import { spawn } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { createServer } from 'node:https';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type License, Licet } from '../../packages/client/src/index.ts';
+import { readRootToken } from '../../scripts/root-token.ts';
+import { deployVariables, linkProject, TLS } from './deploy-folder.ts';
+import { type FakeCloudflare, startFakeCloudflare } from './fake-cloudflare.ts';
+import { newFolder, type RunningService, startService, type Watched, watch } from './service.ts';
+
+/**
+ * The way up, from one machine to Cloudflare: npm run export, npm run deploy, npm run import. A second service
+ * on this machine answers at the address that the deployment has at the fake Cloudflare.
+ */
+
+const root = newFolder();
+const at = (name: string): string => join(root, name);
+const home = at('deployed');
+const shop = at('shop.jsonl');
+
+let machine: RunningService;
+let deployed: RunningService;
+let cloudflare: FakeCloudflare;
+
+/** The edge: takes TLS off, and passes requests on. */
+const edge = createServer(TLS, (request, response) => {
+  const { method, url, headers } = request;
+  const passed = httpRequest(`${deployed.address}${url}`, { method, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  passed.on('error', () => response.destroy());
+  request.pipe(passed);
+});
+
+let address: string;
+beforeAll(async () => {
+  [machine, deployed, cloudflare] = await Promise.all([
+    startService(at('machine')),
+    startService(at('cloudflare')),
+    startFakeCloudflare(),
+  ]);
+  await new Promise<void>((done) => edge.listen(0, 'localhost', done));
+  const bound = edge.address();
+  address = `https://localhost:${typeof bound === 'object' ? bound?.port : ''}`;
+
+  mkdirSync(home);
+  cpSync('drizzle', join(home, 'drizzle'), { recursive: true });
+  linkProject(home);
+  const route = `routes = [{ pattern = "${address.replace('https://', '')}/*", zone_id = "zone" }]`;
+  writeFileSync(join(home, 'wrangler.toml'), `${route}\n${readFileSync('wrangler.toml', 'utf8')}`);
+  // The second service has the root token of this folder: the deployment gets the same.
+  writeFileSync(join(home, '.root-token.licet'), `ROOT_TOKEN=${readRootToken()}\n`, {
+    mode: 0o600,
+  });
+});
+afterAll(async () => {
+  edge.closeAllConnections();
+  edge.close();
+  await Promise.all([machine.stop(), deployed.stop(), cloudflare.stop()]);
+  rmSync(root, { recursive: true });
+});
+
+/** Runs a command of the project in the folder from which it is deployed. */
+function run(script: string, args: string[], env: NodeJS.ProcessEnv = {}): Watched['ended'] {
+  const child = spawn(process.execPath, [resolve(`scripts/${script}.ts`), ...args], {
+    cwd: home,
+    stdio: 'pipe',
+    env: { ...deployVariables(home, cloudflare), NO_COLOR: '1', LICET_URL: undefined, ...env },
+  });
+  return watch(child).ended;
+}
+
+const licetAt = ({ address: url }: RunningService): Licet =>
+  new Licet({ url, token: readRootToken() });
+
+/** A shop as it is after a while: with owners, bindings, requests, and licenses in every state. */
+async function sell(): Promise<License> {
+  const licet = licetAt(machine);
+  // Ids that do not begin with 1, and have gaps.
+  const { id: gone } = await licet.products.create({ name: 'Gone', productType: 'OTHER' });
+  await licet.products.delete(gone);
+  const { id: productId } = await licet.products.create({ name: 'Sold', productType: 'OTHER' });
+  const licenses: License[] = [];
+  for (const owner of ['1', '2', '3', '4']) {
+    licenses.push(
+      await licet.licenses.create({
+        productId,
+        licenseType: 'PERMANENT',
+        maxIPs: 2,
+        ownerChatId: `9007199254740993${owner}`,
+      }),
+    );
+  }
+  for (const { licenseKey } of licenses) {
+    for (const host of [1, 2, 3]) {
+      await licet.validate({ licenseKey, productId, ip: `192.0.2.${host}`, hwid: 'disk 1' });
+    }
+  }
+  const [, , third, fourth] = licenses;
+  if (!third || !fourth) throw new Error('no licenses');
+  await licet.licenses.update(third.id, { licenseStatus: 'DEACTIVATED' });
+  await licet.licenses.delete(fourth.id);
+  await licet.blacklists.create({
+    licenseDataType: 'IP',
+    data: '203.0.113.0/24',
+    isForAllProducts: true,
+  });
+  // Records are stored within two seconds.
+  const [license] = await vi.waitFor(
+    async () => {
+      const ids = licenses.map(({ id }) => id);
+      const stored = await Promise.all(ids.map((id) => licet.licenses.get(id)));
+      expect(stored.map(({ totalRequests }) => totalRequests)).toEqual([3, 3, 3, 3]);
+      return stored;
+    },
+    { timeout: 10_000 },
+  );
+  if (!license) throw new Error('no license');
+  return license;
+}
+
+describe('a shop that moves from one machine to Cloudflare', () => {
+  let license: License;
+  let exported: string;
+
+  it('is exported, deployed and imported by three commands', { timeout: 150_000 }, async () => {
+    license = await sell();
+    const one = await run('export', [shop, '--from', machine.address], {
+      LICET_TOKEN: readRootToken(),
+    });
+    expect(one.code, one.output).toBe(0);
+    exported = readFileSync(shop, 'utf8');
+
+    const two = await run('deploy', []);
+    expect(two.output).toContain(`Licet runs on ${address}`);
+    expect(two.output).toContain('All is well.');
+    expect(two.code).toBe(0);
+
+    const three = await run('import', [shop, '--to', address], {
+      LICET_TOKEN: readRootToken(join(home, '.root-token.licet')),
+    });
+    expect(three.output).toContain(`✓ All of it is there, in ${address}.\n`);
+    expect(three.code).toBe(0);
+  });
+
+  it('has the same ids, keys, bindings, owners, dates, states and totals there', async () => {
+    const again = await run('export', [at('again.jsonl'), '--from', deployed.address], {
+      LICET_TOKEN: readRootToken(),
+    });
+    expect(again.code, again.output).toBe(0);
+    expect(exported.match(/"license":/g)).toHaveLength(4);
+    expect(readFileSync(at('again.jsonl'), 'utf8')).toBe(exported);
+    expect(await licetAt(deployed).licenses.get(license.id)).toEqual(license);
+  });
+
+  it('goes on where it was: bound addresses get in, and no others', async () => {
+    const { licenseKey, productId } = license;
+    const validate = (ip: string) =>
+      licetAt(deployed).validate({ licenseKey, productId, ip, hwid: 'disk 1' });
+    expect(await validate('192.0.2.2')).toMatchObject({ valid: true, totalRequests: 4 });
+    expect(await validate('192.0.2.3')).toEqual({ valid: false, message: 'Max IPs reached' });
+    expect(await validate('203.0.113.9')).toEqual({
+      valid: false,
+      message: 'IP address is blacklisted',
+    });
+  });
+});
