@@ -15,7 +15,7 @@ try {
   // The sources import one another as a bundler has it, which Node does not follow.
   const outfile = join(folder, 'document.mjs');
   await build({
-    entryPoints: ['src/api/openapi/document.ts'],
+    entryPoints: ['openapi/document.ts'],
     outfile,
     bundle: true,
     platform: 'node',

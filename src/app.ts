@@ -1,14 +1,14 @@
 import { type Context, Hono } from 'hono';
 import { getPath } from 'hono/utils/url';
-import { errorResponse, respondToError } from './api/error-response';
-import { v1 } from './api/v1';
-import { v2 } from './api/v2';
-import { validation } from './api/validate';
 import { INTENTS } from './auth/intents';
 import { declaredIntents } from './auth/middleware';
-import { API_INTENTS } from './enums';
-import { ApiError } from './errors';
-import { type AppEnv, observe } from './observe';
+import { ApiError } from './http/errors';
+import { API_INTENTS } from './lib/enums';
+import { type AppEnv, observe } from './middleware/request-log';
+import { errorResponse, respondToError } from './routes/error-response';
+import { v1 } from './routes/v1';
+import { v2 } from './routes/v2';
+import { validation } from './routes/validate';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];
 

@@ -3,7 +3,7 @@ import { foldDays, rollUp } from './history/fold';
 import { receiveRecords } from './history/queue';
 import { removeExpiredRecords, SettingError } from './history/retention';
 import { type Bindings, isolateOf } from './isolate';
-import { logFailure } from './log';
+import { logFailure } from './lib/log';
 
 /** The cron by which `npm start` says that the process ends. */
 const STOP = 'stop';

@@ -3,9 +3,9 @@ import { type Database, openDatabase } from './db/client';
 import { Recorder, type RecordQueue } from './history/recorder';
 import { BoundedMap } from './lib/bounded-map';
 import { MonotonicClock } from './lib/clock';
+import { parseNetworks } from './lib/ip';
 import { RateLimiter } from './lib/rate-limiter';
-import type { LicenseSnapshot } from './licenses/snapshot';
-import { parseNetworks } from './network';
+import type { LicenseSnapshot } from './resources/licenses/snapshot';
 
 const MAX_COUNTED = 10_000;
 

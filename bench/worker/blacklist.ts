@@ -3,7 +3,7 @@ import {
   blacklistOf,
   decodeBlacklist,
   encodeBlacklist,
-} from '../../src/blacklists/blacklist';
+} from '../../src/resources/blacklists/blacklist';
 
 /** Encodes a blacklist, and decodes it as a cold isolate decodes the value of KV. */
 

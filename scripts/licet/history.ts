@@ -6,7 +6,7 @@ import {
   LicetError,
   type ListRequestsQuery,
 } from '../../packages/client/src/index.ts';
-import { toTimestamp } from '../../src/time.ts';
+import { toTimestamp } from '../../src/lib/time.ts';
 import { type Column, examples, statusStyle, timeText } from './output.ts';
 import { idArgument, integerFrom, momentOf, type OpenSession, type Session } from './session.ts';
 

@@ -1,6 +1,6 @@
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { License, Licet } from '../../packages/client/src/index.ts';
-import { LICENSE_PLATFORMS } from '../../src/enums.ts';
+import { LICENSE_PLATFORMS } from '../../src/lib/enums.ts';
 import { Failure } from '../terminal.ts';
 import {
   type Column,

@@ -1,6 +1,6 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { Product } from '../../packages/client/src/index.ts';
-import { PRODUCT_TYPES } from '../../src/enums.ts';
+import { PRODUCT_TYPES } from '../../src/lib/enums.ts';
 import { type Column, examples, limitText, timeText } from './output.ts';
 import { integerFrom, type OpenSession } from './session.ts';
 

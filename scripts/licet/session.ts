@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { Licet, LicetError } from '../../packages/client/src/index.ts';
-import { timestamp } from '../../src/time.ts';
+import { timestamp } from '../../src/lib/time.ts';
 import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { Failure, misuse } from '../terminal.ts';
 import { Output } from './output.ts';

@@ -1,6 +1,6 @@
 import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Token } from '../../packages/client/src/index.ts';
-import { API_INTENTS } from '../../src/enums.ts';
+import { API_INTENTS } from '../../src/lib/enums.ts';
 import { type Column, examples, timeText } from './output.ts';
 import { EXPIRES_OPTION, idArgument, type OpenSession } from './session.ts';
 

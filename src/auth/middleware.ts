@@ -1,16 +1,16 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { tokenSnapshot } from '../cache/snapshots';
-import type { Writer } from '../db/client';
-import type { ApiIntent } from '../enums';
-import { ApiError } from '../errors';
+import type { Writer } from '../db/writer';
+import { ApiError } from '../http/errors';
 import { isolateOf } from '../isolate';
+import type { ApiIntent } from '../lib/enums';
+import { connectingAddressOf } from '../lib/ip';
+import { logFailure } from '../lib/log';
 import { WINDOW_SECONDS } from '../lib/rate-limiter';
 import type { RequestTimings } from '../lib/request-timings';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
-import { logFailure } from '../log';
-import { connectingAddressOf } from '../network';
-import type { AppEnv } from '../observe';
+import type { AppEnv } from '../middleware/request-log';
 import {
   type Actor,
   authenticate,

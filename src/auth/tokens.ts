@@ -2,7 +2,7 @@ import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { TokenSnapshot } from '../cache/snapshots';
 import { type Database, databaseMessage } from '../db/client';
 import { tokens } from '../db/schema';
-import type { ApiIntent } from '../enums';
+import type { ApiIntent } from '../lib/enums';
 
 const PREFIX = 'licet_';
 const MIN_ROOT_TOKEN_LENGTH = 32;

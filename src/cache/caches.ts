@@ -1,9 +1,9 @@
-import type { Blacklist } from '../blacklists/blacklist';
 import { type Change, findUnpublished, NEW_LICENSES, pruneChanges } from '../db/change-log';
 import type { Database } from '../db/client';
 import type { MonotonicClock } from '../lib/clock';
 import type { RequestTimings } from '../lib/request-timings';
-import type { LicenseSnapshot } from '../licenses/snapshot';
+import type { Blacklist } from '../resources/blacklists/blacklist';
+import type { LicenseSnapshot } from '../resources/licenses/snapshot';
 import { Publisher } from './publisher';
 import type { Snapshot, SnapshotType } from './snapshot';
 import { type CacheContext, type Found, SnapshotCache } from './snapshot-cache';

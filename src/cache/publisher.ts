@@ -2,9 +2,9 @@ import { type SQL, sql } from 'drizzle-orm';
 import { markPublished } from '../db/change-log';
 import type { Database } from '../db/client';
 import type { MonotonicClock } from '../lib/clock';
+import { logFailure } from '../lib/log';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
 import { wait } from '../lib/wait';
-import { logFailure } from '../log';
 import { BatchLoader } from './batch-loader';
 import type { Snapshot, SnapshotName, SnapshotType } from './snapshot';
 

@@ -1,10 +1,10 @@
 import type { Database } from '../db/client';
 import { BoundedMap } from '../lib/bounded-map';
 import type { MonotonicClock } from '../lib/clock';
+import { logFailure } from '../lib/log';
 import type { RequestTimings, Tier } from '../lib/request-timings';
 import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, withTimeout } from '../lib/timeout';
 import type { WaitUntil } from '../lib/wait';
-import { logFailure } from '../log';
 import { BatchLoader, SingleFlight } from './batch-loader';
 import type { Publisher, PublishOptions } from './publisher';
 import { readPublished, type Snapshot, type SnapshotName, type SnapshotType } from './snapshot';

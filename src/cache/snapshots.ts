@@ -1,15 +1,15 @@
 import { eq, sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { isOneOf } from '../db/predicates';
+import { blacklists, counters, licenses, tokens } from '../db/schema';
+import { API_INTENTS, type ApiIntent, LICENSE_STATES } from '../lib/enums';
 import {
   type Blacklist,
   blacklistOf,
   decodeBlacklist,
   encodeBlacklist,
-} from '../blacklists/blacklist';
-import { blacklists, counters, licenses, tokens } from '../db/schema';
-import { isOneOf } from '../db/search';
-import { API_INTENTS, type ApiIntent, LICENSE_STATES } from '../enums';
-import { type LicenseSnapshot, snapshotColumns } from '../licenses/snapshot';
+} from '../resources/blacklists/blacklist';
+import { type LicenseSnapshot, snapshotColumns } from '../resources/licenses/snapshot';
 import type { SnapshotType } from './snapshot';
 
 /** The types of snapshots; docs/cache.md shows what KV holds. */

@@ -1,8 +1,8 @@
 import { and, asc, eq, lt, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Database } from './client';
+import { isOneOf } from './predicates';
 import { blacklists, changes, counters, licenses, tokens } from './schema';
-import { isOneOf } from './search';
 
 /**
  * The change log: writing it, in the transaction of the change, and reading it. `seq` has no gaps but

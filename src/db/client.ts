@@ -1,21 +1,6 @@
-import type { BatchItem } from 'drizzle-orm/batch';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
-import type { Change } from './change-log';
 
 export type Database = DrizzleD1Database;
-
-/** The context of a change by an administrator. */
-export interface Writer {
-  db: Database;
-  /** The first statement of the batch. It fails the batch if the sender may no longer do this. */
-  guard(): BatchItem<'sqlite'>;
-  /**
-   * Takes what the statements of the change log returned.
-   *
-   * @param unlogged further changes that this isolate must see at once
-   */
-  changed(changes: readonly Change[], unlogged?: readonly Omit<Change, 'seq'>[]): void;
-}
 
 /** Without a D1 session every query goes to the primary: strict, and as fresh as it gets. */
 export const openDatabase = (binding: D1Database): Database => drizzle(binding);

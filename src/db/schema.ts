@@ -19,7 +19,7 @@ import {
   PRODUCT_TYPES,
   REQUEST_TYPE_CODES,
   RESPONSE_TYPE_CODES,
-} from '../enums';
+} from '../lib/enums';
 
 /**
  * The tables in D1. The constraints reject what a faulty program could store: duplicate keys and

@@ -1,10 +1,10 @@
 import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { foldedBucketOf, productOf } from '../db/folded';
+import { isOneOf } from '../db/predicates';
 import { buckets, callers, counters, licenses, requests } from '../db/schema';
-import { isOneOf } from '../db/search';
-import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../enums';
 import { BoundedMap } from '../lib/bounded-map';
+import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../lib/enums';
 import {
   bucketAt,
   bucketOf,

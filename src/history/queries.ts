@@ -2,8 +2,8 @@ import { and, desc, eq, gt, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-
 import type { Database } from '../db/client';
 import { foldedBucketOf, productOf } from '../db/folded';
 import { buckets, callers, requests } from '../db/schema';
-import { RESPONSE_TYPE_CODES } from '../enums';
-import { normalizeLicenseKey } from '../licenses/key';
+import { RESPONSE_TYPE_CODES } from '../lib/enums';
+import { normalizeLicenseKey } from '../resources/licenses/key';
 import { mayHave } from './fold';
 import { bucketAt, bucketOf, bucketSql, firstRecordIdAt, timeOfRecordId } from './id';
 import type { CallerFields, RecordDetails } from './record';

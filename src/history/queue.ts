@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { REQUEST_TYPES, RESPONSE_TYPES } from '../enums';
+import { REQUEST_TYPES, RESPONSE_TYPES } from '../lib/enums';
+import { logFailure } from '../lib/log';
 import { withTimeout } from '../lib/timeout';
-import { logFailure } from '../log';
 import type { HistoryRecord } from './record';
 import type { Recorder } from './recorder';
 

@@ -1,4 +1,4 @@
-import type { RequestType, ResponseType } from '../enums';
+import type { RequestType, ResponseType } from '../lib/enums';
 import { newNonce, newRecordId } from './id';
 
 /** What a program says about itself. Together with its license this is a caller. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { requestType, responseType } from '../fields';
-import { toTimestamp, wireTimestamp } from '../time';
+import { requestType, responseType } from '../lib/fields';
+import { toTimestamp, wireTimestamp } from '../lib/time';
 import { timeOfRecordId } from './id';
 import type { RecordRow } from './queries';
 

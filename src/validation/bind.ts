@@ -4,7 +4,7 @@ import type { Database } from '../db/client';
 import { bindings, licenses } from '../db/schema';
 import { retry } from '../lib/retry';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
-import { type LicenseSnapshot, snapshotColumns } from '../licenses/snapshot';
+import { type LicenseSnapshot, snapshotColumns } from '../resources/licenses/snapshot';
 import type { ValidationRequest } from './request';
 
 /** A program waits for the response, so there are few retries. */

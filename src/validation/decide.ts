@@ -1,7 +1,7 @@
-import type { Blacklist } from '../blacklists/blacklist';
-import type { ResponseType } from '../enums';
-import type { LicenseSnapshot } from '../licenses/snapshot';
-import { statusAt } from '../licenses/status';
+import type { ResponseType } from '../lib/enums';
+import type { Blacklist } from '../resources/blacklists/blacklist';
+import type { LicenseSnapshot } from '../resources/licenses/snapshot';
+import { statusAt } from '../resources/licenses/status';
 import type { ValidationRequest } from './request';
 
 export interface Facts {

@@ -1,9 +1,9 @@
 import type { Snapshot } from '../cache/snapshot';
 import type { Found } from '../cache/snapshot-cache';
-import type { RequestType, ResponseType } from '../enums';
 import { newRecord, type RecordDetails } from '../history/record';
 import type { Recording } from '../history/recorder';
-import { normalizeLicenseKey } from '../licenses/key';
+import type { RequestType, ResponseType } from '../lib/enums';
+import { normalizeLicenseKey } from '../resources/licenses/key';
 import { cutLogged, type PartialRequest } from './request';
 import type { Snapshots } from './validate';
 

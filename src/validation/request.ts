@@ -1,6 +1,6 @@
-import { normalizeLicenseKey } from '../licenses/key';
-import { canonicalAddress } from '../network';
-import { detached, toStorable } from '../text';
+import { canonicalAddress } from '../lib/ip';
+import { detached, toStorable } from '../lib/text';
+import { normalizeLicenseKey } from '../resources/licenses/key';
 
 /** What a program asks: may this license key run here? [4.7] */
 export interface ValidationRequest {

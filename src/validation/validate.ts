@@ -1,8 +1,8 @@
-import type { Blacklist } from '../blacklists/blacklist';
 import type { Found } from '../cache/snapshot-cache';
 import type { Isolate } from '../isolate';
 import type { RequestTimings } from '../lib/request-timings';
-import type { LicenseSnapshot } from '../licenses/snapshot';
+import type { Blacklist } from '../resources/blacklists/blacklist';
+import type { LicenseSnapshot } from '../resources/licenses/snapshot';
 import { bind } from './bind';
 import { decide, type Facts, type Outcome } from './decide';
 import type { ValidationRequest } from './request';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { routes as appRoutes } from '../../src/app';
 import { declaredIntents } from '../../src/auth/middleware';
-import { API_INTENTS, type ApiIntent } from '../../src/enums';
+import { API_INTENTS, type ApiIntent } from '../../src/lib/enums';
 import {
   type Answer,
   call,

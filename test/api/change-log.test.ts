@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { routes } from '../../src/app';
-import { normalizeLicenseKey } from '../../src/licenses/key';
+import { normalizeLicenseKey } from '../../src/resources/licenses/key';
 import { callWith, newIsolate, settled } from '../support/app';
 import {
   type Blacklist,

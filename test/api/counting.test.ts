@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RESPONSE_TYPE_CODES, type ResponseType } from '../../src/enums';
 import type { HistoryRecord } from '../../src/history/record';
+import { RESPONSE_TYPE_CODES, type ResponseType } from '../../src/lib/enums';
 import {
   call,
   createProduct,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/app';
-import { API_INTENTS } from '../../src/enums';
+import { API_INTENTS } from '../../src/lib/enums';
 import {
   type Blacklist,
   call,

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import deploying from '../../docs/deploy.md?raw';
 import document from '../../docs/import.md?raw';
-import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '../../src/enums';
-import { blacklistItem, customerItem, licenseItem, productItem } from '../../src/transfer/items';
-import type { ImportKind } from '../../src/transfer/schema';
+import { blacklistItem, customerItem, licenseItem, productItem } from '../../src/import/items';
+import type { ImportKind } from '../../src/import/schema';
+import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '../../src/lib/enums';
 import { callWith, newIsolate, settled } from '../support/app';
 import {
   call,

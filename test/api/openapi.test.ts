@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import committed from '../../docs/openapi.json?raw';
-import { declaredRoutes, openApiDocument, templateOf } from '../../src/api/openapi/document';
-import { OPERATIONS } from '../../src/api/openapi/operations';
+import { declaredRoutes, openApiDocument, templateOf } from '../../openapi/document';
+import { OPERATIONS } from '../../openapi/operations';
 import { parseRequest } from '../../src/validation/request';
 import { ENDPOINTS } from '../support/endpoints';
 import { document, misfitsOf, resolved } from '../support/openapi';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import readme from '../../README.md?raw';
 import { routes } from '../../src/app';
 import { declaredIntents } from '../../src/auth/middleware';
-import { API_INTENTS } from '../../src/enums';
+import { API_INTENTS } from '../../src/lib/enums';
 
 it('lists every endpoint with its intents in the README', () => {
   const declared = new Map([

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { API_INTENTS, LICENSE_PLATFORMS, LICENSE_STATUSES, PRODUCT_TYPES } from '../../src/enums';
+import {
+  API_INTENTS,
+  LICENSE_PLATFORMS,
+  LICENSE_STATUSES,
+  PRODUCT_TYPES,
+} from '../../src/lib/enums';
 import {
   call,
   createBlacklist,

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../../src/enums';
 import { bucketOf } from '../../src/history/id';
+import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../../src/lib/enums';
 import {
   type Customer,
   call,

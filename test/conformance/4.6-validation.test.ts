@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { INTENTS } from '../../src/auth/intents';
-import { API_INTENTS } from '../../src/enums';
+import { API_INTENTS } from '../../src/lib/enums';
 import { validateWith } from '../support/app';
 import {
   call,

@@ -2,7 +2,7 @@ import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { app } from '../../src/app';
-import type { ApiIntent } from '../../src/enums';
+import type { ApiIntent } from '../../src/lib/enums';
 import { newIsolate } from '../support/app';
 import {
   call,

@@ -13,7 +13,7 @@ import { Output, Table } from '../../scripts/licet/output.ts';
 import { addProducts } from '../../scripts/licet/products.ts';
 import { addTokens } from '../../scripts/licet/tokens.ts';
 import { readRootToken } from '../../scripts/root-token.ts';
-import { timestamp } from '../../src/time.ts';
+import { timestamp } from '../../src/lib/time.ts';
 import { newFolder, type RunningService, startService } from './service.ts';
 
 /** The command line, as a process of its own, against the service as `npm start` runs it. */

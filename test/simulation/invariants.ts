@@ -1,4 +1,4 @@
-import { RESPONSE_TYPE_CODES } from '../../src/enums.ts';
+import { RESPONSE_TYPE_CODES } from '../../src/lib/enums.ts';
 import type { VirtualClock } from './clock.ts';
 import { blacklistCopy, type CopyType, licenseCopy, statesOfCopies, tokenCopy } from './copies.ts';
 import type { FakeD1 } from './fake-d1.ts';

@@ -382,7 +382,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/cache/snapshot-cache.ts',
-        from: 'if (isMissing && this.#context.publisher.isWorking()) {',
+        from: 'if (isMissing && this.#context.publisher?.isWorking()) {',
         to: 'if (value) {',
       },
       {
@@ -391,7 +391,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
         to: `waitUntil(
           this.#type
             .kvKey(key)
-            .then((kvKey) => this.#context.kv.put(kvKey, this.#type.encode(value)))
+            .then((kvKey) => this.#context.kv?.put(kvKey, this.#type.encode(value)))
             .catch(() => undefined),
         );`,
       },
@@ -491,7 +491,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ]),
     replacements: [
       {
-        file: 'src/licenses/queries.ts',
+        file: 'src/resources/licenses/queries.ts',
         from: 'and(eq(licenses.id, id), eq(licenses.revision, revision));',
         to: 'and(eq(licenses.id, id));',
       },

@@ -1,13 +1,13 @@
 import { exports } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import type * as z from 'zod';
-import { blacklist } from '../../src/blacklists/schema';
-import { customer } from '../../src/customers/schema';
-import type { ApiIntent } from '../../src/enums';
 import { request as historyRecord } from '../../src/history/schema';
-import { license } from '../../src/licenses/schema';
-import { product } from '../../src/products/schema';
-import { createdToken, token as tokenWire } from '../../src/tokens/schema';
+import type { ApiIntent } from '../../src/lib/enums';
+import { blacklist } from '../../src/resources/blacklists/schema';
+import { customer } from '../../src/resources/customers/schema';
+import { license } from '../../src/resources/licenses/schema';
+import { product } from '../../src/resources/products/schema';
+import { createdToken, token as tokenWire } from '../../src/resources/tokens/schema';
 import { checkAnswer } from './openapi';
 import { ROOT_TOKEN } from './root-token';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { routes } from '../../src/app';
-import { RESPONSE_TYPES } from '../../src/enums';
+import { RESPONSE_TYPES } from '../../src/lib/enums';
 import { TIERS } from '../../src/lib/request-timings';
 
 /**

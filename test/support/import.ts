@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { expect } from 'vitest';
 import type * as z from 'zod';
-import { type ImportKind, importAnswer, type importResult } from '../../src/transfer/schema';
+import { type ImportKind, importAnswer, type importResult } from '../../src/import/schema';
 import { type CallOptions, call } from './client';
 import type { Fields } from './resources';
 

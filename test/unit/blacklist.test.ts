@@ -6,7 +6,7 @@ import {
   blacklistOf,
   decodeBlacklist,
   encodeBlacklist,
-} from '../../src/blacklists/blacklist';
+} from '../../src/resources/blacklists/blacklist';
 import { networksHolding } from '../support/networks';
 
 /** The blacklist against a search that looks at every entry. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type BlacklistEntry, blacklistOf } from '../../src/blacklists/blacklist';
-import type { LicenseSnapshot } from '../../src/licenses/snapshot';
-import { statusAt } from '../../src/licenses/status';
+import { type BlacklistEntry, blacklistOf } from '../../src/resources/blacklists/blacklist';
+import type { LicenseSnapshot } from '../../src/resources/licenses/snapshot';
+import { statusAt } from '../../src/resources/licenses/status';
 import { decide, type Facts, type Outcome } from '../../src/validation/decide';
 import type { ValidationRequest } from '../../src/validation/request';
 import { networksHolding } from '../support/networks';

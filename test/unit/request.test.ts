@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { normalizeLicenseKey } from '../../src/licenses/key';
+import { normalizeLicenseKey } from '../../src/resources/licenses/key';
 import { cutLogged, parseRequest } from '../../src/validation/request';
 
 const parse = (body: unknown, connectingAddress: string | null = '192.0.2.1') =>

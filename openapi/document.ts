@@ -1,0 +1,241 @@
+import * as z from 'zod';
+import {
+  createDocument,
+  type oas32,
+  type ZodOpenApiObject,
+  type ZodOpenApiOperationObject,
+} from 'zod-openapi';
+import { version } from '../package.json';
+import { routes as appRoutes } from '../src/app';
+import { declaredIntents } from '../src/auth/middleware';
+import { declaredInput, type Input } from '../src/http/input';
+import type { ApiIntent } from '../src/lib/enums';
+import {
+  CHECKED,
+  GUARDED,
+  HEADERS,
+  headers,
+  json,
+  OPERATIONS,
+  type Operation,
+  REQUEST_HEADERS,
+  requestHeaders,
+  TAGS,
+  WITH_BODY,
+} from './operations';
+import { BODIES, BODY_NAMES, PARAMETER_EXAMPLES, PARAMETERS, registerMetadata } from './schemas';
+
+/**
+ * The OpenAPI document, made from the routes: their paths, the intents that open them and the schemas
+ * that check them are read off the app itself. The Worker does not import this: `npm run openapi`
+ * writes the document to a file, which is served as it is.
+ *
+ * It is public, and lists the paths of v2 to those who have no token (3.1). They learn what the sources
+ * tell as well, and nothing of this installation: which ids and keys it has, only a token opens.
+ */
+
+const DESCRIPTION = `Licet answers programs that ask "may this key run here?", and lets you manage products, licenses,
+customers and blacklists.
+
+All of v2 but the health check takes an API token in the header \`TOKEN\`; any one of an operation's
+\`x-intents\` opens it. Bodies are JSON, whatever the content type says. An unknown path answers 404, and
+a path with another method 405 with \`Allow\`, in the body of any other refusal.
+
+Numbers in brackets are sections of the interface (\`docs/interface.md\`).`;
+
+export type OpenApiDocument = ReturnType<typeof createDocument>;
+
+export interface Route {
+  method: string;
+  path: string;
+  /** Undefined where no token is needed. */
+  intents: readonly ApiIntent[] | undefined;
+  inputs: readonly Input[];
+}
+
+/** The routes of the service, each with what is declared beside its path. */
+export function declaredRoutes(): Route[] {
+  const routes = new Map<string, Route>();
+  for (const { method, path, handler } of appRoutes) {
+    if (method === 'ALL') continue;
+    const key = `${method} ${path}`;
+    const { intents, inputs } = routes.get(key) ?? { intents: undefined, inputs: [] };
+    routes.set(key, {
+      method,
+      path,
+      intents: intents ?? declaredIntents(handler),
+      inputs: [...inputs, declaredInput(handler) ?? []].flat(),
+    });
+  }
+  return [...routes.values()];
+}
+
+/** A path as OpenAPI writes it, with `{id}` for `:id`. */
+export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
+
+const inputOf = ({ inputs }: Route, part: Input['target']): z.ZodType | undefined =>
+  inputs.find(({ target }) => target === part)?.schema;
+
+function parametersOf(route: Route, part: 'param' | 'query'): Record<string, z.ZodType> {
+  const schema = inputOf(route, part);
+  return schema instanceof z.ZodObject ? schema.shape : {};
+}
+
+/** What of a path is not checked is any text. */
+function pathParametersOf(route: Route): Record<string, z.ZodType> {
+  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  const checked = parametersOf(route, 'param');
+  return Object.fromEntries(names.map((name) => [name, checked[name] ?? z.string()]));
+}
+
+function bodyOf(route: Route, { body }: Operation): ZodOpenApiOperationObject['requestBody'] {
+  const schema = inputOf(route, 'json');
+  const name = body ?? BODY_NAMES.find((known) => BODIES[known].schema === schema);
+  if (name !== undefined) return { required: true, content: json(name) };
+  if (schema !== undefined)
+    throw new Error(`${route.method} ${route.path} has a body without a name`);
+  return undefined;
+}
+
+function describeRoute(route: Route): ZodOpenApiOperationObject {
+  const { intents, inputs } = route;
+  const operation = OPERATIONS[`${route.method} ${route.path}`];
+  if (!operation) throw new Error(`${route.method} ${route.path} has no operation`);
+  const { operationId, tag, summary, description, isConditional, responses } = operation;
+  const requestBody = bodyOf(route, operation);
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description,
+    security: intents ? [{ TOKEN: [] }] : [],
+    'x-intents': [...(intents ?? [])],
+    requestParams: {
+      path: z.object(pathParametersOf(route)),
+      query: z.object(parametersOf(route, 'query')),
+    },
+    parameters: [
+      ...(isConditional ? requestHeaders('IfMatch') : []),
+      ...requestHeaders('RequestId'),
+      ...(intents ? requestHeaders('ServerTiming') : []),
+    ],
+    ...(requestBody && { requestBody }),
+    responses: {
+      ...(intents && GUARDED),
+      ...(inputs.length > 0 && CHECKED),
+      ...(inputOf(route, 'json') && WITH_BODY),
+      ...responses,
+    },
+  };
+}
+
+function meaningOf(name: string, meanings: Readonly<Record<string, string>>): string {
+  const meaning = meanings[name];
+  if (meaning === undefined) throw new Error(`${name} has no description`);
+  return meaning;
+}
+
+/** That a number is an integer, zod says by its range too. */
+function dropRangeOfIntegers(schema: { minimum?: number; maximum?: number }): void {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+}
+
+/**
+ * Says what a parameter looks like. The page `/docs` fills its forms with examples, but not with those of
+ * a schema: so these are for what need not be sent, except `limit`, because a complete list may be more
+ * than a person wants.
+ */
+function addExample(parameter: oas32.ParameterObject): void {
+  const { name, in: place, schema } = parameter;
+  const example = PARAMETER_EXAMPLES[name];
+  if (example === undefined) return;
+  if (place === 'path' || name === 'limit') parameter.example = example;
+  else if (typeof schema === 'object' && !('$ref' in schema)) schema.examples = [example];
+}
+
+const operationsOf = (item: oas32.PathItemObject): oas32.OperationObject[] =>
+  [item.get, item.post, item.put, item.delete, item.options].filter(
+    (operation) => operation !== undefined,
+  );
+
+/** Adds what fields and parameters mean, which one table says for all bodies that have them. */
+function describeParts({ components, paths = {} }: OpenApiDocument): void {
+  for (const name of BODY_NAMES) {
+    const schema = components?.schemas?.[name];
+    if (typeof schema !== 'object' || !('properties' in schema)) throw new Error(`No body ${name}`);
+    for (const [field, property] of Object.entries(schema.properties ?? {})) {
+      if (typeof property === 'object')
+        property.description ??= meaningOf(field, BODIES[name].fields);
+    }
+  }
+  for (const item of Object.values(paths)) {
+    for (const operation of operationsOf(item)) {
+      for (const parameter of operation.parameters ?? []) {
+        if (!('name' in parameter)) continue;
+        parameter.description = meaningOf(parameter.name, PARAMETERS);
+        addExample(parameter);
+      }
+    }
+  }
+}
+
+/** Adds the headers that every answer has, or may have. */
+function addCommonHeaders({ components, paths = {} }: OpenApiDocument): void {
+  for (const { responses = {}, security = [] } of Object.values(paths).flatMap(operationsOf)) {
+    for (const response of Object.values(responses)) {
+      if ('$ref' in response) continue;
+      const timing = security.length > 0 ? headers('Server-Timing') : {};
+      response.headers = { ...headers('X-Request-Id'), ...timing, ...response.headers };
+    }
+  }
+  for (const response of Object.values(components?.responses ?? {})) {
+    if ('$ref' in response) continue;
+    response.headers = { ...headers('X-Request-Id', 'Server-Timing'), ...response.headers };
+  }
+}
+
+/** @throws where a route has no operation, or an operation no route */
+export function openApiDocument(): OpenApiDocument {
+  registerMetadata();
+  const routes = declaredRoutes();
+  const paths = Map.groupBy(routes, ({ path }) => templateOf(path));
+  const description: ZodOpenApiObject = {
+    openapi: '3.1.1',
+    info: {
+      title: 'Licet',
+      version,
+      summary: 'A license service for sellers of plugins, mods, bots and software',
+      description: DESCRIPTION,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/', description: 'The service that this document comes from' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(
+      [...paths].map(([path, methods]) => [
+        path,
+        Object.fromEntries(
+          methods.map((route) => [route.method.toLowerCase(), describeRoute(route)]),
+        ),
+      ]),
+    ),
+    components: {
+      securitySchemes: {
+        TOKEN: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'TOKEN',
+          description: 'An API token. Which intents open an operation says its `x-intents` [5].',
+        },
+      },
+      parameters: REQUEST_HEADERS,
+      headers: HEADERS,
+    },
+  };
+  const document = createDocument(description, {
+    override: ({ jsonSchema }) => dropRangeOfIntegers(jsonSchema),
+  });
+  describeParts(document);
+  addCommonHeaders(document);
+  return document;
+}

@@ -1,0 +1,523 @@
+import * as z from 'zod';
+import type { ZodOpenApiParameterObject, ZodOpenApiResponseObject } from 'zod-openapi';
+import { INTENTS } from '../src/auth/intents';
+import { errorAnswer, refusal } from '../src/http/responses';
+import { BODIES, type BodyName } from './schemas';
+
+/** What the routes do not say of themselves: what each is for, and what it answers. */
+
+export interface Operation {
+  operationId: string;
+  tag: Tag;
+  summary: string;
+  description: string;
+  /** The answers that are of this operation; those of every guarded or checked route come by themselves. */
+  responses: Responses;
+  /** Of an operation whose route has no schema for it. */
+  body?: BodyName;
+  /** Whether it heeds `If-Match`. */
+  isConditional?: boolean;
+}
+
+type Responses = Readonly<Record<number, ZodOpenApiResponseObject>>;
+
+export const TAGS = {
+  Validation: 'What programs ask [4.6, 4.7].',
+  Service: 'Whether the service and a token work [4.1].',
+  Products: 'What licenses are for [4.2].',
+  Licenses: 'Who may run a product [4.3].',
+  Blacklists: 'Blocked addresses and hardware IDs [4.4].',
+  Requests: 'The history of validations [4.5].',
+  Customers: 'Who owns licenses [4.5].',
+  Tokens: 'API tokens and their intents; an extension [5].',
+  Import: 'Moving here from another service; an extension.',
+};
+export type Tag = keyof typeof TAGS;
+
+export const HEADERS = {
+  'X-Request-Id': {
+    description: 'The one that was sent, or a new one; the log has it too.',
+    required: true,
+    schema: { type: 'string' },
+    example: 'order-4711',
+  },
+  'Server-Timing': {
+    description: 'The places and the milliseconds of the answer, where they were asked for.',
+    schema: { type: 'string' },
+    example: 'memory;dur=0, total;dur=1',
+  },
+  ETag: {
+    description: 'The revision of the object, for `If-Match`.',
+    required: true,
+    schema: { type: 'string' },
+    example: '"3"',
+  },
+  Location: {
+    description: 'The path of the new object.',
+    required: true,
+    schema: { type: 'string' },
+    example: '/api/v2/products/602',
+  },
+  Link: {
+    description: 'The next page, where there is one; only with `limit`.',
+    schema: { type: 'string' },
+    example: '<https://licet.example/api/v2/products?limit=100&after=602>; rel="next"',
+  },
+  'X-Total-Count': {
+    description: 'How many there are on all pages; only with `limit`.',
+    schema: { type: 'integer' },
+    example: 128,
+  },
+  'Access-Control-Allow-Origin': {
+    description: 'Pages of any site may read the response.',
+    required: true,
+    schema: { type: 'string', const: '*' },
+    example: '*',
+  },
+  'Access-Control-Allow-Methods': {
+    description: 'The method that pages may send.',
+    required: true,
+    schema: { type: 'string' },
+    example: 'POST',
+  },
+  'Access-Control-Allow-Headers': {
+    description: 'The headers that pages may send: those that the preflight names.',
+    schema: { type: 'string' },
+    example: 'content-type',
+  },
+  'Access-Control-Max-Age': {
+    description: 'Seconds for which a browser may remember this.',
+    required: true,
+    schema: { type: 'integer' },
+    example: 86_400,
+  },
+  'Retry-After': {
+    description: 'Seconds to wait.',
+    required: true,
+    schema: { type: 'integer' },
+    example: 60,
+  },
+} as const;
+
+export const headers = (...names: (keyof typeof HEADERS)[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/**
+ * What the client may send with a request, whatever it is for. Their examples are of their schemas:
+ * with others the page `/docs` would fill its forms, and send them with every request.
+ */
+export const REQUEST_HEADERS = {
+  IfMatch: {
+    in: 'header',
+    name: 'If-Match',
+    description:
+      'The `ETag` of the object as it was read, such as `"3"`: 412 if it has changed since.',
+    schema: { type: 'string', examples: ['"3"'] },
+  },
+  RequestId: {
+    in: 'header',
+    name: 'X-Request-Id',
+    description:
+      'Up to 64 letters, digits, `-`, `_` and `=`, such as `order-4711`; else the answer has a new one.',
+    schema: { type: 'string', examples: ['order-4711'] },
+  },
+  ServerTiming: {
+    in: 'header',
+    name: 'X-Server-Timing',
+    description: '`1` asks for `Server-Timing` in the answer.',
+    schema: { type: 'string', const: '1' },
+  },
+} satisfies Record<string, ZodOpenApiParameterObject>;
+
+export const requestHeaders = (...names: (keyof typeof REQUEST_HEADERS)[]) =>
+  names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+
+/** A body with an example. */
+export const json = (name: BodyName, example = BODIES[name].example) => ({
+  'application/json': { schema: BODIES[name].schema, example },
+});
+
+const jsonList = (name: BodyName) => ({
+  'application/json': { schema: BODIES[name].schema.array(), example: [BODIES[name].example] },
+});
+
+const plainText = (text: string) => ({
+  'text/plain': { schema: { type: 'string', const: text }, example: text } as const,
+});
+
+const error = (id: string, description: string, message: string): ZodOpenApiResponseObject => ({
+  id,
+  description,
+  content: json('Error', { message, accepted_intents: INTENTS.writeProducts }),
+});
+
+/** The refusals of v2, which are the same wherever they occur [7]. */
+const ERRORS = {
+  400: error('BadRequest', 'Bad input; the message names the field.', 'name must not be empty'),
+  401: error('Unauthorized', 'No live token.', 'Token is missing, unknown, expired or revoked'),
+  403: error('Forbidden', 'The token lacks a required intent.', 'Token lacks a required intent'),
+  404: error('NotFound', 'There is no such object.', 'Product not found'),
+  409: error(
+    'Conflict',
+    'It is in the way of something else, or too many are changing it at once.',
+    'Product has licenses, cannot delete',
+  ),
+  412: error(
+    'PreconditionFailed',
+    '`If-Match` does not fit: the object has changed, and nothing was done.',
+    'The object has changed since it was read',
+  ),
+  408: error(
+    'BodyTimeout',
+    'The body did not arrive within 10 seconds.',
+    'Body must arrive within 10 seconds',
+  ),
+  413: error('TooLarge', 'The body is over 1 MiB.', 'Body must be at most 1048576 bytes'),
+  429: {
+    ...error(
+      'TooManyRequests',
+      'A flood without a live token.',
+      'Too many requests without a live token',
+    ),
+    headers: headers('Retry-After'),
+  },
+  500: error('InternalError', 'The service failed.', 'Internal server error'),
+};
+type ErrorStatus = keyof typeof ERRORS;
+
+const errors = (...statuses: ErrorStatus[]): Responses =>
+  Object.fromEntries(statuses.map((status) => [status, ERRORS[status]]));
+
+/** What every route with intents can answer. */
+export const GUARDED = errors(401, 403, 429);
+/** What every route can answer that checks a part of the request. */
+export const CHECKED = errors(400);
+/** What every route of v2 can answer that reads a body, except a validation. */
+export const WITH_BODY = errors(408, 413);
+
+interface Resource {
+  tag: Tag;
+  body: BodyName;
+  one: string;
+  many: string;
+  section: string;
+}
+
+const PRODUCTS: Resource = {
+  tag: 'Products',
+  body: 'Product',
+  one: 'a product',
+  many: 'products',
+  section: '[4.2]',
+};
+const LICENSES: Resource = {
+  tag: 'Licenses',
+  body: 'License',
+  one: 'a license',
+  many: 'licenses',
+  section: '[4.3]',
+};
+const BLACKLISTS: Resource = {
+  tag: 'Blacklists',
+  body: 'BlacklistEntry',
+  one: 'a blacklist entry',
+  many: 'blacklist entries',
+  section: '[4.4]',
+};
+const REQUESTS: Resource = {
+  tag: 'Requests',
+  body: 'LicenseRequest',
+  one: 'a license request',
+  many: 'license requests',
+  section: '[4.5]',
+};
+const CUSTOMERS: Resource = {
+  tag: 'Customers',
+  body: 'Customer',
+  one: 'a customer',
+  many: 'customers',
+  section: '[4.5]',
+};
+const TOKENS: Resource = {
+  tag: 'Tokens',
+  body: 'Token',
+  one: 'a token',
+  many: 'tokens',
+  section: '[5]',
+};
+
+const list = (
+  operationId: string,
+  { tag, body, many, section }: Resource,
+  whose = '',
+  description = 'All of them, sorted by id; with `limit` a page.',
+  pageHeaders = headers('Link', 'X-Total-Count'),
+): Operation => ({
+  operationId,
+  tag,
+  summary: `List ${many}${whose}`,
+  description: `${description} ${section}`,
+  responses: {
+    200: {
+      description: `The ${many}.`,
+      headers: pageHeaders,
+      content: jsonList(body),
+    },
+    ...errors(500),
+  },
+});
+
+const get = (operationId: string, { tag, body, one, section }: Resource, by = 'id'): Operation => ({
+  operationId,
+  tag,
+  summary: `Get ${one} by its ${by}`,
+  description: `Its \`ETag\` is for \`If-Match\`. ${section}`,
+  responses: {
+    200: { description: 'It is this.', headers: headers('ETag'), content: json(body) },
+    ...errors(404, 500),
+  },
+});
+
+const create = (
+  operationId: string,
+  { tag, body, one, section }: Resource,
+  description: string,
+  created: BodyName = body,
+  ...refusals: ErrorStatus[]
+): Operation => ({
+  operationId,
+  tag,
+  summary: `Create ${one}`,
+  description: `${description} ${section}`,
+  responses: {
+    201: {
+      description: 'It was made.',
+      headers: headers('ETag', 'Location'),
+      content: json(created),
+    },
+    ...errors(...refusals, 500),
+  },
+});
+
+const update = (operationId: string, { tag, body, one, section }: Resource): Operation => ({
+  operationId,
+  tag,
+  summary: `Change ${one}`,
+  description: `Takes what GET returns, or only the fields that change. ${section} [4.8]`,
+  isConditional: true,
+  responses: {
+    200: { description: 'It is this now.', headers: headers('ETag'), content: json(body) },
+    ...errors(404, 409, 412, 500),
+  },
+});
+
+const remove = (
+  operationId: string,
+  { tag, one, section }: Resource,
+  description: string,
+): Operation => ({
+  operationId,
+  tag,
+  summary: `Delete ${one}`,
+  description: `${description} ${section}`,
+  isConditional: true,
+  responses: {
+    204: { description: 'It is deleted.' },
+    ...errors(404, 409, 412, 500),
+  },
+});
+
+const refused = (description: string, message: string): ZodOpenApiResponseObject => ({
+  description,
+  content: json('Refusal', { valid: false, message }),
+});
+
+/** What a validation answers under v1 and v2 [4.7]. */
+const VALIDATION: Responses = {
+  200: { description: 'The license is valid.', content: json('ValidAnswer') },
+  400: refused('The license is not valid, or the request is not.', 'License has expired'),
+  413: refused('The body is over 16 KiB.', 'Body must be at most 16384 bytes'),
+  429: {
+    ...refused('Over a rate limit.', 'Too many requests'),
+    headers: headers('Retry-After'),
+  },
+  503: refused('The service failed.', 'Service temporarily unavailable'),
+};
+
+/** The same responses, which pages of any site may read. */
+const forPages = (responses: Responses): Responses =>
+  Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => [
+      status,
+      { ...response, headers: { ...response.headers, ...headers('Access-Control-Allow-Origin') } },
+    ]),
+  );
+
+const preflight = (operationId: string, method: 'GET' | 'POST'): Operation => ({
+  operationId,
+  tag: method === 'POST' ? 'Validation' : 'Service',
+  summary: 'Let a page in a browser ask',
+  description: 'The preflight of CORS. Pages of any site may ask, without credentials.',
+  responses: {
+    204: {
+      description: `Pages may send ${method}.`,
+      headers: headers(
+        'Access-Control-Allow-Origin',
+        'Access-Control-Allow-Methods',
+        'Access-Control-Allow-Headers',
+        'Access-Control-Max-Age',
+      ),
+    },
+  },
+});
+
+/** By method and path, as Hono has them. */
+export const OPERATIONS: Readonly<Record<string, Operation>> = {
+  'POST /api/v1/validate': {
+    operationId: 'validateLicense',
+    tag: 'Validation',
+    summary: 'Validate a license',
+    description:
+      'Exactly 200 is yes. Answered in place at `//api/v1/validate` and `/api/v1/validate/` too, whatever the content type says. [4.6]',
+    body: 'ValidationRequest',
+    responses: forPages(VALIDATION),
+  },
+  'OPTIONS /api/v1/validate': preflight('allowValidation', 'POST'),
+  'POST /api/v2/validate': {
+    operationId: 'validateLicenseWithToken',
+    tag: 'Validation',
+    summary: 'Validate a license, with a token',
+    description: 'With a good token the same as under v1. [4.6]',
+    body: 'ValidationRequest',
+    responses: {
+      ...VALIDATION,
+      429: {
+        description: 'Over a rate limit, or a flood without a live token.',
+        headers: headers('Retry-After'),
+        content: {
+          'application/json': {
+            schema: z.union([refusal, errorAnswer]),
+            example: { valid: false, message: 'Too many requests' },
+          },
+        },
+      },
+    },
+  },
+  'GET /api/v2/healthy': {
+    operationId: 'getHealth',
+    tag: 'Service',
+    summary: 'Check that the service answers',
+    description: 'Needs no token. [4.1]',
+    responses: forPages({ 200: { description: 'It does.', content: plainText('healthy') } }),
+  },
+  'OPTIONS /api/v2/healthy': preflight('allowHealth', 'GET'),
+  'GET /api/v2/ping': {
+    operationId: 'ping',
+    tag: 'Service',
+    summary: 'Check that a token is live',
+    description: 'Any intent will do. [4.1]',
+    responses: { 200: { description: 'It is.', content: plainText('pong') }, ...errors(500) },
+  },
+
+  'GET /api/v2/products': list('listProducts', PRODUCTS),
+  'GET /api/v2/products/:id': get('getProduct', PRODUCTS),
+  'POST /api/v2/products': create('createProduct', PRODUCTS, 'What is left out has a default.'),
+  'PUT /api/v2/products/:id': update('updateProduct', PRODUCTS),
+  'DELETE /api/v2/products/:id': remove(
+    'deleteProduct',
+    PRODUCTS,
+    'Only one whose licenses are all `DELETED`: they go with it.',
+  ),
+
+  'GET /api/v2/licenses': list('listLicenses', LICENSES),
+  'GET /api/v2/licenses/:id': get('getLicense', LICENSES),
+  'POST /api/v2/licenses': create(
+    'createLicense',
+    LICENSES,
+    'The service makes the key. Limits that are left out are those of the product.',
+  ),
+  'GET /api/v2/licenses/by-license-key/:licenseKey': get('getLicenseByKey', LICENSES, 'key'),
+  'GET /api/v2/licenses/by-customer-email/:email': list(
+    'findLicensesByCustomerEmail',
+    LICENSES,
+    ' of the customer with an e-mail',
+  ),
+  'GET /api/v2/licenses/by-platform/:platform/:platformId': list(
+    'findLicensesByPlatform',
+    LICENSES,
+    ' of an owner on a platform',
+  ),
+  'GET /api/v2/licenses/by-customer-id/:customerId': list(
+    'findLicensesByCustomerId',
+    LICENSES,
+    ' of a customer',
+  ),
+  'GET /api/v2/licenses/by-product-id/:productId': list(
+    'findLicensesByProductId',
+    LICENSES,
+    ' for a product',
+  ),
+  'GET /api/v2/licenses/by-chat-id/:chatId': list(
+    'findLicensesByChatId',
+    LICENSES,
+    ' of an owner on the chat service',
+  ),
+  'PUT /api/v2/licenses/:id': update('updateLicense', LICENSES),
+  'DELETE /api/v2/licenses/:id': remove(
+    'deleteLicense',
+    LICENSES,
+    'It is marked `DELETED`, and stays readable; a PUT with another status restores it.',
+  ),
+
+  'GET /api/v2/blacklists': list('listBlacklistEntries', BLACKLISTS),
+  'GET /api/v2/blacklists/:id': get('getBlacklistEntry', BLACKLISTS),
+  'POST /api/v2/blacklists': create(
+    'createBlacklistEntry',
+    BLACKLISTS,
+    'The same entry twice answers 409.',
+    'BlacklistEntry',
+    409,
+  ),
+  'PUT /api/v2/blacklists/:id': update('updateBlacklistEntry', BLACKLISTS),
+  'DELETE /api/v2/blacklists/:id': remove(
+    'deleteBlacklistEntry',
+    BLACKLISTS,
+    'What it blocked is let in again.',
+  ),
+
+  'GET /api/v2/requests': list(
+    'listRequests',
+    REQUESTS,
+    '',
+    'Newest first, at most 1,000 without `limit`. The total is not counted.',
+    headers('Link'),
+  ),
+  'GET /api/v2/requests/:id': get('getRequest', REQUESTS),
+
+  'GET /api/v2/customers': list('listCustomers', CUSTOMERS),
+  'GET /api/v2/customers/:id': get('getCustomer', CUSTOMERS),
+  'PUT /api/v2/customers/:id': update('updateCustomer', CUSTOMERS),
+
+  'GET /api/v2/tokens': list('listTokens', TOKENS),
+  'GET /api/v2/tokens/:id': get('getToken', TOKENS),
+  'POST /api/v2/tokens': create(
+    'createToken',
+    TOKENS,
+    'Only this answer shows the secret.',
+    'CreatedToken',
+  ),
+  'PUT /api/v2/tokens/:id': update('updateToken', TOKENS),
+  'DELETE /api/v2/tokens/:id': remove('deleteToken', TOKENS, 'It is revoked at once.'),
+
+  'POST /api/v2/import': {
+    operationId: 'importItems',
+    tag: 'Import',
+    summary: 'Import what another service has',
+    description:
+      'Products, customers, licenses or blacklist entries, as GET shows them here or in another service of this interface, with their ids, keys, bindings, dates and states. What is there already is not overwritten; so it can be repeated. Ids are kept where they are free; an id whose object was deleted here is used again only by an import. `docs/import.md` tells how to move.',
+    responses: {
+      200: { description: 'What became of each item.', content: json('ImportAnswer') },
+      ...errors(409, 500),
+    },
+  },
+};

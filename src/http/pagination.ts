@@ -1,0 +1,111 @@
+import type { Context } from 'hono';
+import * as z from 'zod';
+import type { Page } from '../db/page';
+import { idText } from '../lib/fields';
+import { logFailure } from '../lib/log';
+
+export const MAX_LIMIT = 1000;
+
+/** How many rows are held at a time while a complete list is sent. */
+const CHUNK_ROWS = 1_000;
+
+const pageLimit = z
+  .string()
+  .regex(/^[1-9]\d{0,3}$/, `must be an integer from 1 to ${MAX_LIMIT}`)
+  .transform(Number)
+  .refine((value) => value <= MAX_LIMIT, `must be an integer from 1 to ${MAX_LIMIT}`);
+
+/** The query parameters of every list. */
+export const pageQuery = {
+  limit: pageLimit.optional(),
+  after: z
+    .union([z.literal('0').transform(Number), idText], {
+      error: 'must be the id of the last object of the page before',
+    })
+    .optional(),
+};
+
+/** Free text to search for, without regard to case. */
+export const searchText = z.string().trim().min(1).max(100).optional();
+
+export interface PageQuery {
+  limit?: number | undefined;
+  after?: number | undefined;
+}
+
+interface List<Row> {
+  /** At most `limit` rows behind `after`, in the order of the list. */
+  read: (page: Page) => Promise<Row[]>;
+  count: () => Promise<number>;
+  id: (row: Row) => number;
+  toWire: (row: Row) => unknown;
+}
+
+/**
+ * Answers a list: complete and in constant memory without `limit`; with it one page, its total in
+ * `X-Total-Count` and the next page in `Link`.
+ */
+export async function listResponse<Row>(
+  c: Context,
+  page: PageQuery,
+  list: List<Row>,
+): Promise<Response> {
+  if (page.limit === undefined) return streamList(c, page.after, list);
+
+  const [rows, total] = await Promise.all([
+    list.read({ limit: page.limit + 1, after: page.after }),
+    list.count(),
+  ]);
+  const shown = rows.slice(0, page.limit);
+  const lastRow = shown.at(-1);
+  c.header('X-Total-Count', String(total));
+  if (rows.length > page.limit) linkNextPage(c, lastRow && list.id(lastRow));
+  return c.json(shown.map(list.toWire));
+}
+
+/** Adds the header `Link` to the page behind an object. */
+export function linkNextPage(c: Context, after: number | undefined): void {
+  if (after === undefined) return;
+  const next = new URL(c.req.url);
+  next.searchParams.set('after', String(after));
+  c.header('Link', `<${next.href}>; rel="next"`);
+}
+
+async function streamList<Row>(
+  c: Context,
+  start: number | undefined,
+  list: List<Row>,
+): Promise<Response> {
+  const readChunk = (after: number | undefined) => list.read({ limit: CHUNK_ROWS, after });
+  // The first chunk is read before the answer begins, so that its failure is still an error status.
+  let rows = await readChunk(start);
+
+  async function* jsonArray(): AsyncGenerator<string> {
+    yield '[';
+    for (let separator = ''; ; separator = ',') {
+      const lastRow = rows.at(-1);
+      if (lastRow === undefined) break;
+      yield separator + rows.map((row) => JSON.stringify(list.toWire(row))).join(',');
+      if (rows.length < CHUNK_ROWS) break;
+      rows = await readChunk(list.id(lastRow));
+    }
+    yield ']';
+  }
+  const parts = jsonArray();
+  const stream = new ReadableStream<string>({
+    async pull(controller) {
+      try {
+        const { done, value } = await parts.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        logFailure('A list broke off', error);
+        // The body ends short of its end, which no client can take for complete. Without the error
+        // itself, which the platform would log.
+        controller.error(new Error('The list broke off'));
+      }
+    },
+  });
+  const body = stream.pipeThrough(new TextEncoderStream());
+  return c.body(body, 200, { 'Content-Type': 'application/json' });
+}

@@ -1,0 +1,130 @@
+import * as z from 'zod';
+import { logNew, logNewEntries, NEW_LICENSES } from '../db/change-log';
+import { isForeignKeyViolation, isUniqueViolation } from '../db/client';
+import type { Writer } from '../db/writer';
+import { ApiError } from '../http/errors';
+import { wait } from '../lib/wait';
+import { planBlacklists } from './blacklists';
+import { planCustomers } from './customers';
+import {
+  blacklistItem,
+  collectIgnored,
+  customerItem,
+  licenseItem,
+  productItem,
+  readItem,
+} from './items';
+import { planLicenses } from './licenses';
+import { type Context, type Plan, type Planner, refused } from './plan';
+import { planProducts } from './products';
+import type { ImportAnswer, ImportKind, ImportRequest, ImportResult } from './schema';
+
+/** Together they stay below the 50 queries that the Free plan has for a request. */
+const MAX_ATTEMPTS = 4;
+const MAX_PAUSE_MS = 50;
+/** How many names of fields that it does not take an answer tells. */
+const MAX_IGNORED = 50;
+
+type Reader = (context: Context, sent: readonly unknown[]) => Promise<Plan>;
+
+/** A plan for items as they were sent: those that cannot be read are refused. */
+const planning =
+  <Schema extends z.ZodObject>(schema: Schema, plan: Planner<z.infer<Schema>>): Reader =>
+  async (context, sent) => {
+    const items = sent.map((item) => readItem(schema, item));
+    const good = items.filter((item) => typeof item !== 'string');
+    const planned: Plan =
+      good.length > 0 ? await plan(context, good) : { results: [], statements: [] };
+    const { results } = planned;
+    return {
+      ...planned,
+      results: items.flatMap((item) =>
+        typeof item === 'string' ? refused(item) : (results.shift() ?? []),
+      ),
+    };
+  };
+
+const KINDS: Record<ImportKind, { schema: z.ZodObject; plan: Reader }> = {
+  products: { schema: productItem, plan: planning(productItem, planProducts) },
+  customers: { schema: customerItem, plan: planning(customerItem, planCustomers) },
+  licenses: { schema: licenseItem, plan: planning(licenseItem, planLicenses) },
+  blacklists: { schema: blacklistItem, plan: planning(blacklistItem, planBlacklists) },
+};
+
+const ownerOfLicense = z.object({ customer: z.unknown() });
+
+function ignoredFieldsOf({ kind, items }: ImportRequest): string[] {
+  const names = new Set<string>();
+  const owners = new Set<string>();
+  for (const item of items) {
+    collectIgnored(names, KINDS[kind].schema, item);
+    if (kind === 'licenses') {
+      collectIgnored(owners, customerItem, ownerOfLicense.safeParse(item).data?.customer);
+    }
+  }
+  return [...names, ...[...owners].map((name) => `customer.${name}`)].slice(0, MAX_IGNORED);
+}
+
+/**
+ * Stores items of another service as they are: with their ids, keys, bindings, dates and states. What
+ * is there already is not overwritten, so that an import can be repeated.
+ *
+ * All of them are checked before anything is written, and all that is written is one transaction. It
+ * fails where somebody else has stored the same meanwhile; then it begins again with what is there.
+ *
+ * @param now milliseconds since 1970
+ * @throws 409 where others keep being in the way
+ */
+export async function importItems(
+  writer: Writer,
+  request: ImportRequest,
+  now: number,
+): Promise<ImportAnswer> {
+  const { kind, items, dryRun, assumedProductIds } = request;
+  const context = { db: writer.db, now, assumedProductIds: dryRun ? assumedProductIds : [] };
+  const makePlan = () => KINDS[kind].plan(context, items);
+  const answer = (results: ImportResult[]): ImportAnswer => ({
+    results,
+    ignoredFields: ignoredFieldsOf(request),
+  });
+
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const plan = await makePlan();
+    const { results } = plan;
+    if (dryRun || plan.statements.length === 0) return answer(results);
+    try {
+      await store(writer, kind, plan, now);
+    } catch (error) {
+      if (!isUniqueViolation(error) && !isForeignKeyViolation(error)) throw error;
+      await wait(Math.random() * MAX_PAUSE_MS);
+      continue;
+    }
+    const isComplete = results.every(({ outcome, id }) => outcome !== 'created' || id !== null);
+    return answer(isComplete ? results : withIds(results, (await makePlan()).results));
+  }
+  throw new ApiError(409, 'Others are importing the same, try again');
+}
+
+/** Stores items of one kind, in one transaction. */
+async function store(
+  { db, guard, changed }: Writer,
+  kind: ImportKind,
+  { statements, newKeys = [] }: Plan,
+  now: number,
+): Promise<void> {
+  if (kind === 'licenses') {
+    const [, changes] = await db.batch([guard(), logNew(db, NEW_LICENSES, now), ...statements]);
+    // A license can come back under its old key, of which this isolate may hold a snapshot.
+    const unlogged = newKeys.map((key) => ({ subject: `license:${key}`, revision: now }));
+    changed(changes, unlogged);
+  } else if (kind === 'blacklists') {
+    const [, , changes] = await db.batch([guard(), ...logNewEntries(db, now), ...statements]);
+    changed(changes);
+  } else {
+    await db.batch([guard(), ...statements]);
+  }
+}
+
+/** The results with the ids that the database gave out, as a second look finds them. */
+const withIds = (results: readonly ImportResult[], stored: readonly ImportResult[]) =>
+  results.map((result, index) => ({ ...result, id: stored[index]?.id ?? result.id }));

@@ -1,0 +1,88 @@
+import { sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { isOneOf } from '../db/predicates';
+import { blacklists, products } from '../db/schema';
+import { entryOf } from '../resources/blacklists/rules';
+import { type BlacklistRow, toBlacklist } from '../resources/blacklists/schema';
+import { Ids, selectUsedIds } from './ids';
+import { type blacklistItem, refusalOf } from './items';
+import {
+  created,
+  differencesOf,
+  found,
+  type NewRow,
+  type Planner,
+  refused,
+  selectRows,
+} from './plan';
+
+type BlacklistItem = z.infer<typeof blacklistItem>;
+type NewEntry = NewRow<BlacklistRow>;
+
+function toRow(values: BlacklistItem, now: number): NewEntry {
+  const { isForAllProducts = values.productId === null, createdAt, updatedAt } = values;
+  return {
+    id: null,
+    ...entryOf({ ...values, isForAllProducts }),
+    createdAt: createdAt ?? now,
+    updatedAt: updatedAt ?? createdAt ?? now,
+    revision: 1,
+  };
+}
+
+const identityOf = ({ licenseDataType, data, productId }: NewEntry): string =>
+  JSON.stringify([licenseDataType, data, productId]);
+
+const toWire = (row: NewEntry) => toBlacklist({ ...row, id: row.id ?? 0 });
+
+/** Entries are known by what they block. */
+export const planBlacklists: Planner<BlacklistItem> = async (
+  { db, now, assumedProductIds },
+  items,
+) => {
+  const rows = items.map(({ values }) => {
+    try {
+      return toRow(values, now);
+    } catch (error) {
+      return refusalOf(error);
+    }
+  });
+  const blocked = rows.flatMap((row) =>
+    typeof row === 'string' ? [] : [[row.licenseDataType, row.data]],
+  );
+  const ids = items.flatMap(({ values }) => values.id ?? []);
+  const productIds = items.flatMap(({ values }) => values.productId ?? []);
+  const [stored, used, existing] = await db.batch([
+    db
+      .select()
+      .from(blacklists)
+      .where(
+        sql`(${blacklists.licenseDataType}, ${blacklists.data}) in
+          (select value ->> 0, value ->> 1 from json_each(${JSON.stringify(blocked)}))`,
+      ),
+    selectUsedIds(db, 'blacklists', ids),
+    db.select({ id: products.id }).from(products).where(isOneOf(products.id, productIds)),
+  ]);
+  const known = new Map<string, NewEntry>(stored.map((row) => [identityOf(row), row]));
+  const freeIds = new Ids(used);
+  const knownProducts = new Set([...existing.map(({ id }) => id), ...assumedProductIds]);
+  const news: NewEntry[] = [];
+  const results = items.map(({ values, sent }, index) => {
+    const row = rows[index] ?? '';
+    if (typeof row === 'string') return refused(row);
+    const twin = known.get(identityOf(row));
+    if (twin) return found(twin.id, differencesOf(sent, toWire(row), toWire(twin), ['id']));
+    if (row.productId !== null && !knownProducts.has(row.productId)) {
+      return refused('productId is not a product');
+    }
+    row.id = freeIds.take(values.id, row.createdAt);
+    known.set(identityOf(row), row);
+    news.push(row);
+    const hasNewId = row.id === null && values.id !== undefined;
+    const isWidened = row.productId === null && values.productId !== null;
+    return created(row.id, [...(hasNewId ? ['id'] : []), ...(isWidened ? ['productId'] : [])]);
+  });
+  const statements =
+    news.length > 0 ? [db.insert(blacklists).select(selectRows(blacklists, news))] : [];
+  return { results, statements };
+};

@@ -1,0 +1,253 @@
+import { and, eq, or, type SQL, sql } from 'drizzle-orm';
+import type { BatchItem } from 'drizzle-orm/batch';
+import type { z } from 'zod';
+import type { Database } from '../db/client';
+import { isOneOf } from '../db/predicates';
+import { customers } from '../db/schema';
+import { type CustomerRow, normalizeEmail, toCustomer } from '../resources/customers/schema';
+import type { customerItem } from './items';
+import {
+  created,
+  differencesOf,
+  found,
+  type NewRow,
+  type Planner,
+  refused,
+  selectRows,
+} from './plan';
+
+export type CustomerItem = z.infer<typeof customerItem>;
+
+/** What a customer is known by, what tells most first; each belongs to one customer only. */
+const IDENTITIES = [
+  'chatId',
+  'platformAId',
+  'platformBId',
+  'platformCId',
+  'marketAId',
+  'marketBId',
+  'emailNormalized',
+  'otherAccountId',
+] as const;
+export type Identity = (typeof IDENTITIES)[number];
+
+/** What links to a customer who has no id yet. */
+export const identitiesOf = (customer: NewCustomer): Partial<NewCustomer> =>
+  Object.fromEntries(IDENTITIES.map((identity) => [identity, customer[identity]]));
+
+export type NewCustomer = NewRow<CustomerRow>;
+
+/** A customer as an import names them. */
+export interface NamedCustomer extends Omit<NewCustomer, 'id' | 'createdAt' | 'revision'> {
+  id: number | undefined;
+  createdAt: number | undefined;
+}
+
+/** Nobody yet. */
+export const NOBODY: NamedCustomer = {
+  id: undefined,
+  firstName: null,
+  lastName: null,
+  username: null,
+  email: null,
+  emailNormalized: null,
+  phoneNumber: null,
+  profilePictureUrl: null,
+  role: null,
+  status: null,
+  chatId: null,
+  chatUsername: null,
+  chatAvatarUrl: null,
+  platformAId: null,
+  platformAUsername: null,
+  platformBId: null,
+  platformBUsername: null,
+  platformCId: null,
+  platformCUsername: null,
+  marketAId: null,
+  marketAUsername: null,
+  marketBId: null,
+  marketBUsername: null,
+  otherAccountId: null,
+  createdAt: undefined,
+};
+
+export const namedBy = (item: CustomerItem, otherAccountId: string | null): NamedCustomer => ({
+  ...item,
+  id: item.id,
+  createdAt: item.createdAt,
+  emailNormalized: item.email && normalizeEmail(item.email),
+  otherAccountId,
+});
+
+/** Whether a customer, once stored, would be found again. */
+export const isKnowable = (named: NamedCustomer): boolean =>
+  IDENTITIES.some((identity) => named[identity] !== null) ||
+  (named.id !== undefined && named.createdAt !== undefined);
+
+const keyOf = (identity: Identity, value: string): string => `${identity} ${value}`;
+
+/** The customers that an import has to do with: those that are stored, and those that it adds. */
+export class Customers {
+  readonly #byIdentity = new Map<string, NewCustomer>();
+  readonly #byId = new Map<number, NewCustomer>();
+  readonly #new = new Set<NewCustomer>();
+  readonly #changed = new Set<NewCustomer>();
+  readonly #now: number;
+
+  private constructor(rows: readonly CustomerRow[], now: number) {
+    for (const row of rows) this.#remember(row);
+    this.#now = now;
+  }
+
+  /** Those that may be the named ones, or have what belongs to them. */
+  static async read(
+    db: Database,
+    named: readonly NamedCustomer[],
+    now: number,
+  ): Promise<Customers> {
+    const ids = named.flatMap(({ id }) => id ?? []);
+    const searches = IDENTITIES.flatMap((identity) => {
+      const values = named.flatMap((customer) => customer[identity] ?? []);
+      return values.length > 0 ? isOneOf(customers[identity], values) : [];
+    });
+    const rows = await db
+      .select()
+      .from(customers)
+      .where(or(isOneOf(customers.id, ids), ...searches));
+    return new Customers(rows, now);
+  }
+
+  #remember(customer: NewCustomer): void {
+    if (customer.id !== null) this.#byId.set(customer.id, customer);
+    for (const identity of IDENTITIES) {
+      const value = customer[identity];
+      if (value !== null) this.#byIdentity.set(keyOf(identity, value), customer);
+    }
+  }
+
+  #ownerOf(named: NamedCustomer, identity: Identity): NewCustomer | undefined {
+    const value = named[identity];
+    return value === null ? undefined : this.#byIdentity.get(keyOf(identity, value));
+  }
+
+  /**
+   * The customer who is meant: the one with the same id that was created at the same moment, else the
+   * one with the same accounts or e-mail. Who is known by another chat id is somebody else (3).
+   */
+  find(named: NamedCustomer): NewCustomer | undefined {
+    const namesake = named.id === undefined ? undefined : this.#byId.get(named.id);
+    if (namesake && namesake.createdAt === named.createdAt) return namesake;
+    for (const identity of IDENTITIES) {
+      const owner = this.#ownerOf(named, identity);
+      const isSomebodyElse =
+        owner && owner.chatId !== null && named.chatId !== null && owner.chatId !== named.chatId;
+      if (owner && !isSomebodyElse) return owner;
+    }
+    return undefined;
+  }
+
+  /**
+   * Adds who is not there yet, without what somebody else has: it is not taken from them.
+   *
+   * @returns undefined for who could not be told from others any more
+   */
+  add(named: NamedCustomer): NewCustomer | undefined {
+    const id = named.id === undefined || this.#byId.has(named.id) ? null : named.id;
+    const customer: NewCustomer = {
+      ...named,
+      id,
+      createdAt: named.createdAt ?? this.#now,
+      revision: 1,
+    };
+    for (const identity of IDENTITIES) {
+      if (this.#ownerOf(named, identity)) customer[identity] = null;
+    }
+    if (customer.emailNormalized === null) customer.email = null;
+    if (!isKnowable({ ...customer, id: id ?? undefined })) return undefined;
+    this.#remember(customer);
+    this.#new.add(customer);
+    return customer;
+  }
+
+  /** A customer who is known by one of their accounts learns others, unless somebody has them (3). */
+  learn(customer: NewCustomer, named: NamedCustomer, identities: readonly Identity[]): void {
+    for (const identity of identities) {
+      const value = named[identity];
+      if (value === null || customer[identity] !== null || this.#ownerOf(named, identity)) continue;
+      customer[identity] = value;
+      if (identity === 'chatId' && named.chatUsername !== null) {
+        customer.chatUsername = named.chatUsername;
+      }
+      this.#remember(customer);
+      this.#changed.add(customer);
+    }
+  }
+
+  /** What stores it all. */
+  statements(db: Database): BatchItem<'sqlite'>[] {
+    const learned = [...this.#changed].filter((customer) => !this.#new.has(customer));
+    return [
+      ...(this.#new.size > 0
+        ? [db.insert(customers).select(selectRows(customers, [...this.#new]))]
+        : []),
+      ...(learned.length > 0 ? [updateLearned(db, learned)] : []),
+    ];
+  }
+}
+
+/** Writes what customers have learned; not where they were changed since they were read. */
+function updateLearned(db: Database, learned: readonly NewCustomer[]): BatchItem<'sqlite'> {
+  const field = (name: keyof NewCustomer) => sql.raw(`l.value ->> '${name}'`);
+  const values = [...IDENTITIES, 'chatUsername' as const].map((name) => [
+    name,
+    sql`${field(name)}`,
+  ]);
+  return db
+    .update(customers)
+    .set({ ...Object.fromEntries(values), revision: sql`${customers.revision} + 1` })
+    .from(sql`json_each(${JSON.stringify(learned)}) l`)
+    .where(
+      and(eq(customers.id, sql`${field('id')}`), eq(customers.revision, sql`${field('revision')}`)),
+    );
+}
+
+/** The id of a customer in SQL, from JSON: the id itself, or what a customer who has none is known by. */
+export const linkTo = (customer: SQL): SQL => {
+  const isKnownBy = IDENTITIES.map(
+    (identity) => sql`${customers[identity]} = ${customer} ->> ${sql.raw(`'${identity}'`)}`,
+  );
+  return sql`case json_type(${customer}) when 'object'
+    then (select ${customers.id} from ${customers} where ${sql.join(isKnownBy, sql` or `)})
+    else ${customer} ->> '$' end`;
+};
+
+const toWire = (row: NewCustomer) => toCustomer({ ...row, id: row.id ?? 0 });
+
+/** Customers are known by their accounts and their e-mail, or by their id and when they were created. */
+export const planCustomers: Planner<CustomerItem> = async ({ db, now }, items) => {
+  const named = items.map(({ values }) => namedBy(values, null));
+  const known = await Customers.read(db, named, now);
+  const results = items.map(({ values, sent }, index) => {
+    const customer = named[index] ?? NOBODY;
+    if (!isKnowable(customer)) {
+      return refused('an account, an e-mail, or id and createdAt are required to know it again');
+    }
+    const stored = known.find(customer);
+    const wanted = toWire({
+      ...customer,
+      id: null,
+      createdAt: values.createdAt ?? now,
+      revision: 1,
+    });
+    if (stored) {
+      return found(stored.id, differencesOf(sent, wanted, toWire(stored), ['id']));
+    }
+    const added = known.add(customer);
+    if (!added) return refused('id is that of another customer, and it has no account or e-mail');
+    const differences = differencesOf(sent, wanted, toWire(added), ['id']);
+    const hasNewId = added.id === null && values.id !== undefined;
+    return created(added.id, [...(hasNewId ? ['id'] : []), ...differences]);
+  });
+  return { results, statements: known.statements(db) };
+};

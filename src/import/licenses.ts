@@ -1,0 +1,258 @@
+import { getTableColumns, sql } from 'drizzle-orm';
+import type { BatchItem } from 'drizzle-orm/batch';
+import type { z } from 'zod';
+import type { Database } from '../db/client';
+import { isOneOf } from '../db/predicates';
+import { bindings, licenses, products } from '../db/schema';
+import { ApiError } from '../http/errors';
+import type { LicenseDataType } from '../lib/enums';
+import { hardwareId } from '../lib/fields';
+import { canonicalAddress } from '../lib/ip';
+import { ownerOf } from '../resources/customers/owner';
+import { normalizeLicenseKey } from '../resources/licenses/key';
+import { expiryOf, stateOf } from '../resources/licenses/rules';
+import { type LicenseRow, toLicense } from '../resources/licenses/schema';
+import { boundValues, requestsOfCallers } from '../resources/licenses/snapshot';
+import type { ProductRow } from '../resources/products/schema';
+import {
+  Customers,
+  type Identity,
+  identitiesOf,
+  isKnowable,
+  linkTo,
+  type NamedCustomer,
+  type NewCustomer,
+  NOBODY,
+  namedBy,
+} from './customers';
+import { Ids, selectUsedIds } from './ids';
+import { type Item, type licenseItem, refusalOf } from './items';
+import {
+  created,
+  differencesOf,
+  found,
+  type NewRow,
+  type Planner,
+  refused,
+  selectRows,
+} from './plan';
+
+type LicenseItem = z.infer<typeof licenseItem>;
+
+interface NewLicense extends Omit<NewRow<LicenseRow>, 'customer' | 'customerId' | 'totalRequests'> {
+  /** Who has no id yet is found by what they are known by. */
+  customerId: number | Partial<NewCustomer> | null;
+}
+
+/** What GET shows of a license and an import does not compare. */
+const NOT_COMPARED = ['id', 'productIdString', 'totalRequests', 'customer'];
+
+const toWire = (row: NewLicense, now: number) =>
+  toLicense({ ...row, id: row.id ?? 0, customerId: null, customer: null, totalRequests: 0 }, now);
+
+const NORMALIZED = 'compared without regard to case';
+
+/** What licenses of a product have that name no limits. */
+type Limits = Pick<ProductRow, 'defaultMaxIPs' | 'defaultMaxHWIDs'>;
+
+const UNLIMITED: Limits = { defaultMaxIPs: -1, defaultMaxHWIDs: -1 };
+
+const distinct = (values: readonly string[]): string[] => [...new Set(values)];
+
+const isBindable = (value: string): boolean => hardwareId.safeParse(value).success;
+
+/** What no validation can have sent is left out: "Unknown" is no address (1.2). */
+const bindable = ({ ips, hwids }: LicenseItem) => ({
+  ips: distinct(ips.flatMap((ip) => canonicalAddress(ip) ?? [])),
+  hwids: distinct(hwids.filter(isBindable).map((hwid) => hwid.trim())),
+});
+
+/** The fields of which something is left out. */
+const leftOut = ({ licenseType, expiryDate, ips, hwids }: LicenseItem): string[] => [
+  ...(licenseType === 'PERMANENT' && expiryDate !== null ? ['expiryDate'] : []),
+  ...(ips.every((ip) => canonicalAddress(ip) !== null) ? [] : ['ips']),
+  ...(hwids.every(isBindable) ? [] : ['hwids']),
+];
+
+/**
+ * More may be bound than the limits allow: so it is where a limit was lowered (1.4).
+ *
+ * @throws 400 where the fields contradict one another
+ */
+function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
+  const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
+  const expiresAt = expiryOf(licenseType, expiryDate);
+  if (licenseStatus === 'EXPIRED' && (expiresAt === null || expiresAt > now)) {
+    throw new ApiError(400, 'licenseStatus is EXPIRED, and expiryDate says otherwise');
+  }
+  return {
+    id: null,
+    licenseKey: item.licenseKey,
+    licenseKeyNormalized: normalizeLicenseKey(item.licenseKey),
+    productId: item.productId,
+    licenseType,
+    licensePlatform: item.licensePlatform,
+    licensePlatformOther: item.licensePlatformOther,
+    ownerPlatformId: item.ownerPlatformId,
+    ownerChatId: item.ownerChatId,
+    ownerChatUsername: item.ownerChatUsername,
+    expiresAt,
+    maxIPs: item.maxIPs ?? defaults.defaultMaxIPs,
+    maxHWIDs: item.maxHWIDs ?? defaults.defaultMaxHWIDs,
+    pastRequests: item.totalRequests,
+    state: stateOf(licenseStatus),
+    notes: item.notes,
+    ...bindable(item),
+    customerId: null,
+    createdAt: createdDate ?? now,
+    updatedAt: updatedDate ?? createdDate ?? now,
+    revision: now,
+  };
+}
+
+interface Owner {
+  named: NamedCustomer;
+  /** What the license tells of them that they may not be known by yet. */
+  learns: readonly Identity[];
+}
+
+/** The owners that a license names, to be tried in turn: its customer, and the owner of its fields. */
+function ownersOf(item: LicenseItem): Owner[] {
+  const { chatId, platform } = ownerOf(item);
+  const otherAccountId = platform?.field === 'otherAccountId' ? platform.accountId : null;
+  const byFields: NamedCustomer = {
+    ...NOBODY,
+    chatId,
+    chatUsername: chatId === null ? null : item.ownerChatUsername || null,
+    ...(platform && { [platform.field]: platform.accountId }),
+  };
+  const owners: Owner[] = [
+    { named: byFields, learns: ['chatId', ...(platform ? [platform.field] : [])] },
+  ];
+  if (item.customer) {
+    // The one account that GET does not show of a customer.
+    const customer = namedBy(item.customer, otherAccountId);
+    owners.unshift({ named: customer, learns: ['otherAccountId'] });
+  }
+  return owners.filter(({ named }) => isKnowable(named));
+}
+
+/** Links a license to the first owner who is there or can be added. */
+function link(customers: Customers, item: LicenseItem): NewCustomer | undefined {
+  for (const { named, learns } of ownersOf(item)) {
+    const customer = customers.find(named) ?? customers.add(named);
+    if (!customer) continue;
+    customers.learn(customer, named, learns);
+    return customer;
+  }
+  return undefined;
+}
+
+const bindAll = (
+  db: Database,
+  type: LicenseDataType,
+  bound: readonly (readonly [key: string, values: readonly string[]])[],
+) =>
+  db.insert(bindings).select(
+    sql`select ${licenses.id}, ${type}, v.value, v.key + 1
+        from json_each(${JSON.stringify(bound)}) l, json_each(l.value -> 1) v
+        join ${licenses} on ${licenses.licenseKeyNormalized} = l.value ->> 0`,
+  );
+
+/** A license that comes back brings a total in which its requests here are counted already. */
+const subtractRequestsHere = (db: Database, ids: readonly number[]) =>
+  db
+    .update(licenses)
+    .set({ pastRequests: sql`max(0, ${licenses.pastRequests} - ${requestsOfCallers})` })
+    .where(isOneOf(licenses.id, ids));
+
+/** @param deletedIds ids of licenses that were deleted here */
+function storeLicenses(
+  db: Database,
+  news: readonly NewLicense[],
+  deletedIds: ReadonlySet<number>,
+): BatchItem<'sqlite'>[] {
+  const returning = news.flatMap(({ id }) => (id !== null && deletedIds.has(id) ? id : []));
+  const boundTo = (values: 'ips' | 'hwids') =>
+    news
+      .filter((license) => license[values].length > 0)
+      .map((license) => [license.licenseKeyNormalized, license[values]] as const);
+  const [ips, hwids] = [boundTo('ips'), boundTo('hwids')];
+  return [
+    db.insert(licenses).select(selectRows(licenses, news, { customerId: linkTo })),
+    ...(ips.length > 0 ? [bindAll(db, 'IP', ips)] : []),
+    ...(hwids.length > 0 ? [bindAll(db, 'HWID', hwids)] : []),
+    ...(returning.length > 0 ? [subtractRequestsHere(db, returning)] : []),
+  ];
+}
+
+/** Licenses are known by their keys, with which programs in the field ask. */
+export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProductIds }, items) => {
+  const keys = items.map(({ values }) => normalizeLicenseKey(values.licenseKey));
+  const ids = items.flatMap(({ values }) => values.id ?? []);
+  const productIds = items.map(({ values }) => values.productId);
+  const owners = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
+  const [[stored, used, existing], customers] = await Promise.all([
+    db.batch([
+      db
+        .select({ ...getTableColumns(licenses), ...boundValues })
+        .from(licenses)
+        .where(isOneOf(licenses.licenseKeyNormalized, keys)),
+      selectUsedIds(db, 'licenses', ids),
+      db.select().from(products).where(isOneOf(products.id, productIds)),
+    ]),
+    Customers.read(db, owners, now),
+  ]);
+  const known = new Map<string, NewLicense>(stored.map((row) => [row.licenseKeyNormalized, row]));
+  const freeIds = new Ids(used);
+  const deletedIds = new Set(used.flatMap(({ id, deleted }) => (deleted === null ? [] : id)));
+  const limits = new Map<number, Limits>(assumedProductIds.map((id) => [id, UNLIMITED]));
+  for (const product of existing) limits.set(product.id, product);
+  const news: NewLicense[] = [];
+  const firstOfKey = new Map<string, NewLicense>();
+
+  function planOne({ values, sent }: Item<LicenseItem>) {
+    const defaults = limits.get(values.productId);
+    if (!defaults) return refused('productId is not a product');
+    const row = toRow(values, defaults, now);
+    const twin = known.get(row.licenseKeyNormalized);
+    if (twin && twin.productId !== row.productId) {
+      return refused(`licenseKey is that of a license of product ${twin.productId}`);
+    }
+    const differencesFrom = (other: NewLicense): string[] =>
+      differencesOf(sent, toWire(row, now), toWire(other, now), NOT_COMPARED);
+    const first = firstOfKey.get(row.licenseKeyNormalized) ?? row;
+    firstOfKey.set(row.licenseKeyNormalized, first);
+    if (differencesFrom(first).length > 0) {
+      return refused(`licenseKey is that of another license of this import, ${NORMALIZED}`);
+    }
+    if (twin) {
+      const differences = differencesFrom(twin);
+      // What was imported before is sent again with the same text.
+      const isAnother = twin.licenseKey !== row.licenseKey && twin.id !== (values.id ?? null);
+      if (isAnother && differences.some((name) => name !== 'licenseKey')) {
+        return refused(`licenseKey is that of license ${twin.id}, ${NORMALIZED}`);
+      }
+      return found(twin.id, differences);
+    }
+    row.id = freeIds.take(values.id, row.createdAt);
+    const customer = link(customers, values);
+    if (customer) row.customerId = customer.id ?? identitiesOf(customer);
+    known.set(row.licenseKeyNormalized, row);
+    news.push(row);
+    const hasNewId = row.id === null && values.id !== undefined;
+    return created(row.id, [...(hasNewId ? ['id'] : []), ...leftOut(values)]);
+  }
+
+  const results = items.map((item) => {
+    try {
+      return planOne(item);
+    } catch (error) {
+      return refused(refusalOf(error));
+    }
+  });
+  const statements =
+    news.length > 0 ? [...customers.statements(db), ...storeLicenses(db, news, deletedIds)] : [];
+  const newKeys = news.map(({ licenseKeyNormalized }) => licenseKeyNormalized);
+  return { results, statements, newKeys };
+};

@@ -1,0 +1,63 @@
+import type { z } from 'zod';
+import { isOneOf } from '../db/predicates';
+import { products } from '../db/schema';
+import { toTimestamp } from '../lib/time';
+import { DEFAULT_LIMIT, type ProductRow, toProduct } from '../resources/products/schema';
+import { Ids, selectUsedIds } from './ids';
+import type { Item, productItem } from './items';
+import { created, differencesOf, found, type Planner, refused, selectRows } from './plan';
+
+type ProductItem = z.infer<typeof productItem>;
+
+const toRow = (
+  { createdDate, updatedDate, defaultMaxIPs, defaultMaxHWIDs, ...values }: ProductItem,
+  now: number,
+): ProductRow => ({
+  ...values,
+  defaultMaxIPs: defaultMaxIPs ?? DEFAULT_LIMIT,
+  defaultMaxHWIDs: defaultMaxHWIDs ?? DEFAULT_LIMIT,
+  createdAt: createdDate ?? now,
+  updatedAt: updatedDate ?? createdDate ?? now,
+  revision: 1,
+});
+
+/** Renamed since, it is still the product that was created at that moment, and no other is. */
+const isSame = ({ values }: Item<ProductItem>, stored: ProductRow): boolean =>
+  values.createdDate === undefined
+    ? values.name === stored.name && values.productType === stored.productType
+    : values.createdDate === stored.createdAt;
+
+/**
+ * Products keep their ids, with which programs are compiled: where another product has it, this one
+ * is refused.
+ */
+export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => {
+  const ids = items.map(({ values }) => values.id);
+  const [rows, used] = await db.batch([
+    db.select().from(products).where(isOneOf(products.id, ids)),
+    selectUsedIds(db, 'products', ids),
+  ]);
+  const freeIds = new Ids(used);
+  const known = new Map(rows.map((row) => [row.id, row]));
+  const news: ProductRow[] = [];
+  const results = items.map((item) => {
+    const stored = known.get(item.values.id);
+    const row = toRow(item.values, now);
+    if (!stored) {
+      if (freeIds.take(row.id, row.createdAt) === null) {
+        return refused('id was that of a product that was deleted here: no other one ever has it');
+      }
+      known.set(row.id, row);
+      news.push(row);
+      return created(row.id, []);
+    }
+    if (!isSame(item, stored)) {
+      const createdDate = toTimestamp(stored.createdAt);
+      return refused(`id is that of another product, "${stored.name}", created ${createdDate}`);
+    }
+    return found(row.id, differencesOf(item.sent, toProduct(row), toProduct(stored), []));
+  });
+  const statements =
+    news.length > 0 ? [db.insert(products).select(selectRows(products, news))] : [];
+  return { results, statements };
+};

@@ -1,0 +1,134 @@
+import * as z from 'zod';
+import {
+  API_INTENTS,
+  LICENSE_DATA_TYPES,
+  LICENSE_PLATFORMS,
+  LICENSE_STATUSES,
+  LICENSE_TYPES,
+  PRODUCT_TYPES,
+  REQUEST_TYPES,
+  RESPONSE_TYPES,
+} from './enums';
+import { canonicalAddress } from './ip';
+import { isStorable } from './text';
+
+/** The kinds of field that the resources are made of. Messages follow the name of the field. */
+
+// For all of zod, as soon as this file is imported.
+z.config({ customError: describe });
+
+/** What is wrong with a value, in words that follow the field's name. */
+function describe(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is required';
+      return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      if (issue.input === undefined) return 'is required';
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      if (issue.origin === 'string') return 'must not be empty';
+      return `must be at least ${issue.minimum}${issue.origin === 'array' ? ' in number' : ''}`;
+    case 'too_big':
+      if (issue.origin === 'string') return `must be at most ${issue.maximum} characters`;
+      return `must be at most ${issue.maximum}`;
+    default:
+      return undefined;
+  }
+}
+
+const MAX_MESSAGES = 50;
+
+function fieldName(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`,
+    )
+    .join('');
+}
+
+/** All that is wrong with an input, each with the name of its field [7]. */
+export function describeError(error: z.core.$ZodError, unknownKind = 'field'): string {
+  const messages = error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => `${key.slice(0, 100)} is not a known ${unknownKind}`);
+    }
+    return `${fieldName(issue.path) || 'Body'} ${issue.message}`;
+  });
+  return messages.slice(0, MAX_MESSAGES).join('; ');
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  string: 'a string',
+  number: 'an integer',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  null: 'null',
+};
+
+const MAX_INTEGER = 2_147_483_647;
+
+/** Text that SQLite and UTF-8 keep as it is. */
+export const text = (maxLength: number) =>
+  z.string().max(maxLength).refine(isStorable, {
+    error: 'must not contain NUL or unpaired surrogates',
+  });
+
+/** Text that the interface never shows as null: null clears it. */
+export const clearableText = (maxLength: number) =>
+  text(maxLength)
+    .nullable()
+    .transform((value) => value ?? '');
+
+const ACCOUNT_ID_MESSAGE = 'must be a string, or a number that is an integer below 2^53';
+
+/** The id of an account elsewhere: longer than a JSON number can be exact, so text in and out. */
+export const accountId = z
+  .union(
+    [text(255).trim(), z.number().refine(Number.isSafeInteger, { error: ACCOUNT_ID_MESSAGE })],
+    { error: ACCOUNT_ID_MESSAGE },
+  )
+  .transform(String);
+
+/** A limit of distinct values: -1 is unlimited, 0 is none. */
+export const limit = z.int().min(-1).max(MAX_INTEGER);
+
+/** An id that the service gave out. */
+export const id = z.int().min(1);
+
+/** The same in a path or a query, where it is text. */
+export const idText = z
+  .string()
+  .regex(/^[1-9]\d{0,15}$/, 'must be a positive integer')
+  .transform(Number)
+  .refine(Number.isSafeInteger, 'must be a positive integer');
+
+/** A boolean in a query, where it is text. */
+export const booleanText = z.enum(['true', 'false']).transform((value) => value === 'true');
+
+export const address = z.string().transform((value, context) => {
+  const canonical = canonicalAddress(value);
+  if (canonical !== null) return canonical;
+  context.addIssue({ code: 'custom', message: 'must be an IP address' });
+  return z.NEVER;
+});
+
+export const hardwareId = text(512).trim().min(1);
+
+/** The enumerations [2.6]. */
+export const productType = z.enum(PRODUCT_TYPES);
+export const licenseType = z.enum(LICENSE_TYPES);
+export const licenseStatus = z.enum(LICENSE_STATUSES);
+export const licensePlatform = z.enum(LICENSE_PLATFORMS);
+export const licenseDataType = z.enum(LICENSE_DATA_TYPES);
+export const apiIntent = z.enum(API_INTENTS);
+export const requestType = z.enum(REQUEST_TYPES);
+export const responseType = z.enum(RESPONSE_TYPES);
+
+/** A field that belongs to the service; null counts as absent. */
+export const mustNotBeSent = z.exactOptional(z.null({ error: 'must not be sent' }));
+
+/** A field that the service keeps: taken, so that PUT takes what GET gave, and not changed. */
+export const ignored = z.exactOptional(z.unknown());

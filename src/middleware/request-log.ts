@@ -1,0 +1,95 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import { routePath } from 'hono/route';
+import type { Found } from '../cache/snapshot-cache';
+import type { TokenSnapshot } from '../cache/snapshots';
+import { drainBody } from '../http/body';
+import type { ResponseType } from '../lib/enums';
+import { RequestTimings } from '../lib/request-timings';
+
+/** What is known of a request while it is handled, beside the request itself. */
+export interface AppEnv {
+  Bindings: Env;
+  Variables: {
+    requestId: string;
+    timings: RequestTimings;
+    /** Whether the request came with a live token. */
+    isTrusted?: boolean;
+    /** The token that a validation came with. */
+    token?: Found<TokenSnapshot>;
+    /** The outcome of a validation. */
+    outcome?: ResponseType;
+  };
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];
+
+/** Any other id that a client sends is replaced by one of ours. */
+const REQUEST_ID = /^[\w=-]{1,64}$/;
+
+/** Takes the client's `X-Request-Id`, or makes one, and starts the request's timings. */
+export function beginRequest(c: Context<AppEnv>): void {
+  const sentId = c.req.raw.headers.get('X-Request-Id');
+  const isGood = sentId !== null && REQUEST_ID.test(sentId);
+  c.set('requestId', isGood ? sentId : crypto.randomUUID());
+  c.set('timings', new RequestTimings((work) => c.executionCtx.waitUntil(work)));
+}
+
+/** The headers of every response. */
+export const commonHeaders = (c: Context<AppEnv>): Record<string, string> => ({
+  'X-Request-Id': c.get('requestId'),
+  'Cache-Control': 'no-store',
+});
+
+/**
+ * Logs the request in one event, by the pattern of its route: a path can hold license keys. A request with
+ * a live token and `X-Server-Timing: 1` also gets the times, in the header `Server-Timing`.
+ */
+export function endRequest(c: Context<AppEnv>, { status, headers }: Response): void {
+  const timings = c.get('timings');
+  const durationMs = timings.stop();
+  if (c.env.LOG_REQUESTS === 'true') logRequest(c, status, durationMs);
+  if (c.get('isTrusted') && c.req.header('X-Server-Timing') === '1') {
+    headers.set('Server-Timing', serverTiming(timings, durationMs));
+  }
+}
+
+/** All of this for routes that are no validations, which do it themselves. */
+export const observe = (): MiddlewareHandler<AppEnv> =>
+  async function observe(c, next) {
+    beginRequest(c);
+    await next();
+    // Not by c.header(), which would make the response once more.
+    const { headers } = c.res;
+    for (const [name, value] of Object.entries(commonHeaders(c))) headers.set(name, value);
+    endRequest(c, c.res);
+    await drainBody(c.req.raw);
+  };
+
+function logRequest(c: Context<AppEnv>, status: number, durationMs: number): void {
+  const method = METHODS.includes(c.req.method) ? c.req.method : 'OTHER';
+  const route = routePath(c);
+  const event = {
+    message: `${method} ${route} ${status}`,
+    event: 'request',
+    requestId: c.get('requestId'),
+    method,
+    route,
+    status,
+    outcome: c.get('outcome') ?? outcomeOf(status),
+    tier: c.get('timings').tier,
+    durationMs: Math.round(durationMs),
+    colo: c.req.raw.cf?.colo ?? null,
+  };
+  // As text: an object costs the runtime more to print than the rest of a response.
+  console.log(JSON.stringify(event));
+}
+
+function outcomeOf(status: number): 'OK' | 'REFUSED' | 'FAILED' {
+  if (status >= 500) return 'FAILED';
+  return status >= 400 ? 'REFUSED' : 'OK';
+}
+
+const serverTiming = ({ spentMs }: RequestTimings, durationMs: number): string =>
+  [...spentMs, ['total', durationMs] as const]
+    .map(([name, milliseconds]) => `${name};dur=${Math.round(milliseconds)}`)
+    .join(', ');

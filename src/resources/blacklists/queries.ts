@@ -1,0 +1,109 @@
+import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
+import { logBlacklist, logNewEntries } from '../../db/change-log';
+import type { Database } from '../../db/client';
+import { keepIds } from '../../db/deleted-ids';
+import type { Page } from '../../db/page';
+import { containsText, equalsUnindexed } from '../../db/predicates';
+import { blacklists } from '../../db/schema';
+import type { Writer } from '../../db/writer';
+import type { BlacklistRow, BlacklistValues } from './schema';
+
+export interface BlacklistFilter {
+  licenseDataType?: BlacklistRow['licenseDataType'] | undefined;
+  productId?: number | undefined;
+  q?: string | undefined;
+}
+
+const matching = (filter: BlacklistFilter): SQL | undefined =>
+  and(
+    // Half of the entries are of a kind: its index would have them all sorted by id for each page.
+    equalsUnindexed(blacklists.licenseDataType, filter.licenseDataType),
+    filter.productId === undefined ? undefined : eq(blacklists.productId, filter.productId),
+    containsText(filter.q, [blacklists.data, blacklists.reason]),
+  );
+
+/** A page of the blacklist entries that match, sorted by id. */
+export const listBlacklists = (
+  db: Database,
+  filter: BlacklistFilter,
+  page: Page,
+): Promise<BlacklistRow[]> =>
+  db
+    .select()
+    .from(blacklists)
+    .where(and(matching(filter), gt(blacklists.id, page.after ?? 0)))
+    .orderBy(asc(blacklists.id))
+    .limit(page.limit);
+
+/** How many blacklist entries match. */
+export async function countBlacklists(db: Database, filter: BlacklistFilter): Promise<number> {
+  const [row] = await db.select({ total: count() }).from(blacklists).where(matching(filter));
+  return row?.total ?? 0;
+}
+
+/** The blacklist entry with an id. */
+export async function findBlacklist(db: Database, id: number): Promise<BlacklistRow | undefined> {
+  const [row] = await db.select().from(blacklists).where(eq(blacklists.id, id));
+  return row;
+}
+
+/** Fails with a unique violation for an entry that exists, a foreign key's for an unknown product. */
+export async function insertBlacklist(
+  { db, guard, changed }: Writer,
+  values: BlacklistValues,
+  now: number,
+): Promise<BlacklistRow> {
+  const [, , changes, [row]] = await db.batch([
+    guard(),
+    ...logNewEntries(db, now),
+    db
+      .insert(blacklists)
+      .values({ ...values, createdAt: now, updatedAt: now })
+      .returning(),
+  ]);
+  changed(changes);
+  if (!row) throw new Error('The blacklist entry was not stored');
+  return row;
+}
+
+const isUnchanged = (row: BlacklistRow): SQL | undefined =>
+  and(eq(blacklists.id, row.id), eq(blacklists.revision, row.revision));
+
+/**
+ * The entry as changed; undefined when somebody else has changed it since it was read. Fails like
+ * {@link insertBlacklist}.
+ */
+export async function updateBlacklist(
+  { db, guard, changed }: Writer,
+  row: BlacklistRow,
+  values: BlacklistValues,
+  now: number,
+): Promise<BlacklistRow | undefined> {
+  const [, , changes, [updated]] = await db.batch([
+    guard(),
+    ...logBlacklist(db, isUnchanged(row), now),
+    db
+      .update(blacklists)
+      .set({ ...values, updatedAt: now, revision: row.revision + 1 })
+      .where(isUnchanged(row))
+      .returning(),
+  ]);
+  changed(changes);
+  return updated;
+}
+
+/** Undefined when somebody else has changed the entry since it was read. */
+export async function deleteBlacklist(
+  { db, guard, changed }: Writer,
+  row: BlacklistRow,
+  now: number,
+): Promise<{ id: number } | undefined> {
+  const [, , changes, , [deleted]] = await db.batch([
+    guard(),
+    ...logBlacklist(db, isUnchanged(row), now),
+    keepIds(db, 'blacklists', blacklists, isUnchanged(row)),
+    db.delete(blacklists).where(isUnchanged(row)).returning({ id: blacklists.id }),
+  ]);
+  changed(changes);
+  return deleted;
+}

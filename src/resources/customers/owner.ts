@@ -1,0 +1,136 @@
+import { and, eq, getTableColumns, isNull, notExists, type SQL, sql } from 'drizzle-orm';
+import type { Database } from '../../db/client';
+import { customers } from '../../db/schema';
+import type { LicensePlatform } from '../../lib/enums';
+import type { CustomerRow } from './schema';
+
+/** What a license says of its owner. */
+export interface OwnerFields {
+  licensePlatform: LicensePlatform | null;
+  licensePlatformOther: string;
+  ownerPlatformId: string;
+  ownerChatId: string;
+  ownerChatUsername: string;
+}
+
+type AccountField =
+  | 'platformAId'
+  | 'platformBId'
+  | 'platformCId'
+  | 'marketAId'
+  | 'marketBId'
+  | 'otherAccountId';
+
+const ACCOUNT_FIELDS = {
+  PLATFORM_A: 'platformAId',
+  PLATFORM_B: 'platformBId',
+  PLATFORM_C: 'platformCId',
+  MARKET_A: 'marketAId',
+  MARKET_B: 'marketBId',
+  OTHER: 'otherAccountId',
+} as const satisfies Record<Exclude<LicensePlatform, 'CHAT'>, AccountField>;
+
+/** The accounts that name an owner; either may be missing. */
+interface Owner {
+  chatId: string | null;
+  platform: { field: AccountField; accountId: string } | null;
+}
+
+/** The accounts by which a license names its owner (3). */
+export function ownerOf(license: OwnerFields): Owner {
+  const { licensePlatform, licensePlatformOther, ownerPlatformId, ownerChatId } = license;
+  if (licensePlatform === 'CHAT') {
+    return { chatId: ownerChatId || ownerPlatformId || null, platform: null };
+  }
+  const chatId = ownerChatId || null;
+  if (licensePlatform === null || ownerPlatformId === '') return { chatId, platform: null };
+  const accountId =
+    licensePlatform === 'OTHER'
+      ? JSON.stringify([licensePlatformOther, ownerPlatformId])
+      : ownerPlatformId;
+  return { chatId, platform: { field: ACCOUNT_FIELDS[licensePlatform], accountId } };
+}
+
+/** Whether two versions of a license name the same owner. */
+export const hasSameOwner = (one: OwnerFields, other: OwnerFields): boolean =>
+  one.licensePlatform === other.licensePlatform &&
+  one.licensePlatformOther === other.licensePlatformOther &&
+  one.ownerPlatformId === other.ownerPlatformId &&
+  one.ownerChatId === other.ownerChatId;
+
+/**
+ * Links a license to the customer with its `ownerChatId`, else with its platform and
+ * `ownerPlatformId`, who is created when there is none (3).
+ *
+ * A license that names both tells that they are one person: a customer known by one of them learns
+ * the other, unless it belongs to somebody else. Who is known by another chat id is somebody else.
+ *
+ * @param now milliseconds since 1970
+ * @param condition the statements change nothing where it does not hold
+ * @returns what to run before the license is written, in the same batch, and the customer's id
+ */
+export function linkCustomer(db: Database, license: OwnerFields, now: number, condition: SQL) {
+  const { chatId, platform } = ownerOf(license);
+  const hasChatId = chatId === null ? undefined : eq(customers.chatId, chatId);
+  const hasAccount = platform ? eq(customers[platform.field], platform.accountId) : undefined;
+  const isOwner = hasChatId ?? hasAccount;
+  if (isOwner === undefined) return { statements: [], customerId: sql<number | null>`null` };
+
+  const find = (where: SQL) => db.select({ id: customers.id }).from(customers).where(where);
+  const chat = {
+    chatId,
+    ...(chatId !== null &&
+      license.ownerChatUsername !== '' && { chatUsername: license.ownerChatUsername }),
+  };
+  const account = platform ? { [platform.field]: platform.accountId } : {};
+  const revision = sql`${customers.revision} + 1`;
+
+  const learn =
+    hasChatId && hasAccount && platform
+      ? [
+          db
+            .update(customers)
+            .set({ ...chat, revision })
+            .where(
+              and(hasAccount, isNull(customers.chatId), notExists(find(hasChatId)), condition),
+            ),
+          db
+            .update(customers)
+            .set({ ...account, revision })
+            .where(
+              and(
+                hasChatId,
+                isNull(customers[platform.field]),
+                notExists(find(hasAccount)),
+                condition,
+              ),
+            ),
+        ]
+      : [];
+  // An account that somebody else has is not taken from them.
+  const freeAccount =
+    platform && hasAccount
+      ? {
+          [platform.field]: sql`case when not exists ${find(hasAccount)} then ${platform.accountId} end`,
+        }
+      : {};
+  const create = insertWhere(
+    db,
+    { ...chat, ...freeAccount, createdAt: now, revision: 1 },
+    and(notExists(find(isOwner)), condition),
+  );
+  return { statements: [...learn, create], customerId: sql<number | null>`${find(isOwner)}` };
+}
+
+/** Inserts a customer where a condition holds: drizzle's insert has no `where`, a select has. */
+function insertWhere(
+  db: Database,
+  values: { [Column in keyof CustomerRow]?: CustomerRow[Column] | SQL },
+  condition: SQL | undefined,
+) {
+  const row = new Map<string, unknown>(Object.entries(values));
+  const columns = Object.keys(getTableColumns(customers)).map(
+    (name) => sql`${row.get(name) ?? null}`,
+  );
+  return db.insert(customers).select(sql`select ${sql.join(columns, sql`, `)} where ${condition}`);
+}

@@ -1,0 +1,79 @@
+import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
+import type { Database } from '../../db/client';
+import type { Page } from '../../db/page';
+import { containsText } from '../../db/predicates';
+import { customers } from '../../db/schema';
+import type { Writer } from '../../db/writer';
+import { type CustomerRow, type CustomerValues, normalizeEmail } from './schema';
+
+export interface CustomerFilter {
+  q?: string | undefined;
+}
+
+const matching = (filter: CustomerFilter): SQL | undefined =>
+  containsText(filter.q, [
+    customers.firstName,
+    customers.lastName,
+    customers.username,
+    customers.email,
+    customers.phoneNumber,
+    customers.chatId,
+    customers.chatUsername,
+    customers.platformAId,
+    customers.platformAUsername,
+    customers.platformBId,
+    customers.platformBUsername,
+    customers.platformCId,
+    customers.platformCUsername,
+    customers.marketAId,
+    customers.marketAUsername,
+    customers.marketBId,
+    customers.marketBUsername,
+  ]);
+
+/** A page of the customers that match, sorted by id. */
+export const listCustomers = (
+  db: Database,
+  filter: CustomerFilter,
+  page: Page,
+): Promise<CustomerRow[]> =>
+  db
+    .select()
+    .from(customers)
+    .where(and(matching(filter), gt(customers.id, page.after ?? 0)))
+    .orderBy(asc(customers.id))
+    .limit(page.limit);
+
+/** How many customers match. */
+export async function countCustomers(db: Database, filter: CustomerFilter): Promise<number> {
+  const [row] = await db.select({ total: count() }).from(customers).where(matching(filter));
+  return row?.total ?? 0;
+}
+
+/** The customer with an id. */
+export async function findCustomer(db: Database, id: number): Promise<CustomerRow | undefined> {
+  const [row] = await db.select().from(customers).where(eq(customers.id, id));
+  return row;
+}
+
+/**
+ * The customer as changed; undefined when somebody else has changed it since it was read. Fails
+ * with a unique violation where the e-mail or an account belongs to another customer.
+ */
+export async function updateCustomer(
+  { db, guard }: Writer,
+  row: CustomerRow,
+  changes: Partial<CustomerValues>,
+): Promise<CustomerRow | undefined> {
+  const { email } = changes;
+  const normalized = email === undefined ? {} : { emailNormalized: email && normalizeEmail(email) };
+  const [, [updated]] = await db.batch([
+    guard(),
+    db
+      .update(customers)
+      .set({ ...changes, ...normalized, revision: row.revision + 1 })
+      .where(and(eq(customers.id, row.id), eq(customers.revision, row.revision)))
+      .returning(),
+  ]);
+  return updated;
+}

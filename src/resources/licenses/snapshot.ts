@@ -1,0 +1,76 @@
+import { sql } from 'drizzle-orm';
+import { foldedBucketOf, productOf } from '../../db/folded';
+import { licenses } from '../../db/schema';
+import { type LicenseDataType, type LicenseState, RESPONSE_TYPE_CODES } from '../../lib/enums';
+
+/** The part of a license that a decision needs. */
+export interface LicenseSnapshot {
+  id: number;
+  revision: number;
+  productId: number;
+  state: LicenseState;
+  /** Null for a license that never expires. */
+  expiresAt: number | null;
+  /** -1 is unlimited, 0 is none. */
+  maxIPs: number;
+  maxHWIDs: number;
+  /** The bound values, in the order in which they were bound. */
+  ips: readonly string[];
+  hwids: readonly string[];
+  /** At least so many: today's requests are counted by {@link totalRequests} only. */
+  totalRequests: number;
+}
+
+function parseTexts(json: string): string[] {
+  const texts: string[] = JSON.parse(json);
+  return texts;
+}
+
+/**
+ * The values bound to the license of the row.
+ * The outer column is spelled out: drizzle drops the table's name where it sees only one table.
+ */
+const bound = (type: LicenseDataType) =>
+  sql`(select json_group_array(value order by position) from bindings
+       where license_id = licenses.id and type = ${sql.raw(`'${type}'`)})`.mapWith(parseTexts);
+
+/** The columns `ips` and `hwids` of a select from the licenses. */
+export const boundValues = { ips: bound('IP').as('ips'), hwids: bound('HWID').as('hwids') };
+
+const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
+
+const callersOfLicense = sql.raw(`callers c where c.license_key_normalized =
+  licenses.license_key_normalized and c.license_id = licenses.id`);
+
+/** The requests of the callers of a license: folded, and the records since (see `history/fold.ts`). */
+export const requestsOfCallers = sql`(
+  select ifnull(sum(c.requests + (
+    select count(*) from buckets b cross join requests r
+      on r.bucket = b.bucket and r.product_id = ${productOf('c')} and r.caller_id = c.id
+    where b.bucket > ${foldedBucketOf('c')} and r.outcome <> ${RATE_LIMITED})), 0)
+  from ${callersOfLicense})`;
+
+/** The column `totalRequests` of a select from the licenses, exact, with what was counted elsewhere [2.2]. */
+export const totalRequests = sql`licenses.past_requests + ${requestsOfCallers}`
+  .mapWith(Number)
+  .as('totalRequests');
+
+/** Callers whose requests a snapshot adds up: made-up callers must not make a look-up slow. */
+const MAX_ADDED = 1_000;
+
+/** The columns of a license's snapshot. Its total is a lower bound that takes few rows. */
+export const snapshotColumns = {
+  id: licenses.id,
+  revision: licenses.revision,
+  productId: licenses.productId,
+  state: licenses.state,
+  expiresAt: licenses.expiresAt,
+  maxIPs: licenses.maxIPs,
+  maxHWIDs: licenses.maxHWIDs,
+  totalRequests: sql`licenses.past_requests + (
+    select ifnull(sum(requests), 0) from (
+      select c.requests from ${callersOfLicense} limit ${sql.raw(String(MAX_ADDED))}))`
+    .mapWith(Number)
+    .as('totalRequests'),
+  ...boundValues,
+};

@@ -1,0 +1,126 @@
+import { and, asc, count, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
+import { logBlacklist, logLicenses } from '../../db/change-log';
+import type { Database } from '../../db/client';
+import { keepIds } from '../../db/deleted-ids';
+import type { Page } from '../../db/page';
+import { containsText } from '../../db/predicates';
+import { bindings, blacklists, licenses, products } from '../../db/schema';
+import type { Writer } from '../../db/writer';
+import type { ProductRow, ProductValues } from './schema';
+
+export interface ProductFilter {
+  productType?: ProductRow['productType'] | undefined;
+  q?: string | undefined;
+}
+
+const matching = (filter: ProductFilter): SQL | undefined =>
+  and(
+    filter.productType && eq(products.productType, filter.productType),
+    containsText(filter.q, [products.name, products.description, products.productTypeOther]),
+  );
+
+/** A page of the products that match, sorted by id. */
+export const listProducts = (
+  db: Database,
+  filter: ProductFilter,
+  page: Page,
+): Promise<ProductRow[]> =>
+  db
+    .select()
+    .from(products)
+    .where(and(matching(filter), gt(products.id, page.after ?? 0)))
+    .orderBy(asc(products.id))
+    .limit(page.limit);
+
+/** How many products match. */
+export async function countProducts(db: Database, filter: ProductFilter): Promise<number> {
+  const [row] = await db.select({ total: count() }).from(products).where(matching(filter));
+  return row?.total ?? 0;
+}
+
+/** The product with an id. */
+export async function findProduct(db: Database, id: number): Promise<ProductRow | undefined> {
+  const [row] = await db.select().from(products).where(eq(products.id, id));
+  return row;
+}
+
+/** Stores a new product; `now` in milliseconds since 1970. */
+export async function insertProduct(
+  { db, guard }: Writer,
+  values: ProductValues,
+  now: number,
+): Promise<ProductRow> {
+  const [, [row]] = await db.batch([
+    guard(),
+    db
+      .insert(products)
+      .values({ ...values, createdAt: now, updatedAt: now })
+      .returning(),
+  ]);
+  if (!row) throw new Error('The product was not stored');
+  return row;
+}
+
+const isUnchanged = (row: ProductRow): SQL | undefined =>
+  and(eq(products.id, row.id), eq(products.revision, row.revision));
+
+/** The product as changed; undefined when somebody else has changed it since it was read. */
+export async function updateProduct(
+  { db, guard }: Writer,
+  row: ProductRow,
+  changes: Partial<ProductValues>,
+  now: number,
+): Promise<ProductRow | undefined> {
+  const [, [changed]] = await db.batch([
+    guard(),
+    db
+      .update(products)
+      .set({ ...changes, updatedAt: now, revision: row.revision + 1 })
+      .where(isUnchanged(row))
+      .returning(),
+  ]);
+  return changed;
+}
+
+/**
+ * Deletes a product with its DELETED licenses and the blacklist entries that are for it alone;
+ * history stays.
+ *
+ * @param now milliseconds since 1970
+ * @returns `in use` where a license is not DELETED, `changed` where the product is not as it was read
+ */
+export async function deleteProduct(
+  { db, guard, changed }: Writer,
+  row: ProductRow,
+  now: number,
+): Promise<'deleted' | 'in use' | 'changed'> {
+  const inUse = db
+    .select({ one: sql`1` })
+    .from(licenses)
+    .where(and(eq(licenses.productId, row.id), ne(licenses.state, 'DELETED')));
+  // The product's id while it may be deleted, else null: all statements apply or none, and none
+  // reads on where it does not.
+  const deletable = db
+    .select({ id: products.id })
+    .from(products)
+    .where(and(isUnchanged(row), notExists(inUse)));
+  const isOfProduct = sql`${licenses.productId} = ${deletable}`;
+  const isEntryOfProduct = sql`${blacklists.productId} = ${deletable}`;
+  const licenseIds = db.select({ id: licenses.id }).from(licenses).where(isOfProduct);
+  const [, used, removedLicenses, , removedEntries, , , , , , , deleted] = await db.batch([
+    guard(),
+    inUse.limit(1),
+    logLicenses(db, isOfProduct, now),
+    ...logBlacklist(db, isEntryOfProduct, now),
+    db.delete(bindings).where(inArray(bindings.licenseId, licenseIds)),
+    keepIds(db, 'licenses', licenses, isOfProduct),
+    db.delete(licenses).where(isOfProduct),
+    keepIds(db, 'blacklists', blacklists, isEntryOfProduct),
+    db.delete(blacklists).where(isEntryOfProduct),
+    keepIds(db, 'products', products, sql`${products.id} = ${deletable}`),
+    db.delete(products).where(sql`${products.id} = ${deletable}`).returning({ id: products.id }),
+  ]);
+  changed([...removedLicenses, ...removedEntries]);
+  if (deleted.length > 0) return 'deleted';
+  return used.length > 0 ? 'in use' : 'changed';
+}

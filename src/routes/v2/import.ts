@@ -1,0 +1,14 @@
+import { Hono } from 'hono';
+import { INTENTS } from '../../auth/intents';
+import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
+import { body } from '../../http/input';
+import { importItems } from '../../import/batch';
+import { importRequest } from '../../import/schema';
+
+/** Takes what another service has, an extension; docs/import.md tells how it is used. */
+export const importRoute = new Hono<AuthEnv>().post(
+  '/',
+  requireIntents(INTENTS.everything),
+  body(importRequest),
+  async (c) => c.json(await importItems(writerOf(c), c.req.valid('json'), Date.now())),
+);

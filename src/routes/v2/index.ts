@@ -1,0 +1,25 @@
+import { Hono } from 'hono';
+import { INTENTS } from '../../auth/intents';
+import { type AuthEnv, requireIntents, requireToken } from '../../auth/middleware';
+import { allowPages } from '../../middleware/cors';
+import { blacklistRoutes } from './blacklists';
+import { customerRoutes } from './customers';
+import { importRoute } from './import';
+import { licenseRoutes } from './licenses';
+import { productRoutes } from './products';
+import { requestRoutes } from './requests';
+import { tokenRoutes } from './tokens';
+
+/** The interface for administrators [4.1 to 4.5]; all but `healthy` needs a token. */
+export const v2 = new Hono<AuthEnv>()
+  .get('/healthy', allowPages('GET'), (c) => c.text('healthy'))
+  .options('/healthy', allowPages('GET'))
+  .use(requireToken())
+  .get('/ping', requireIntents(INTENTS.any), (c) => c.text('pong'))
+  .route('/products', productRoutes)
+  .route('/licenses', licenseRoutes)
+  .route('/blacklists', blacklistRoutes)
+  .route('/requests', requestRoutes)
+  .route('/customers', customerRoutes)
+  .route('/tokens', tokenRoutes)
+  .route('/import', importRoute);

@@ -1,0 +1,174 @@
+import { type Context, Hono } from 'hono';
+import * as z from 'zod';
+import { INTENTS } from '../../auth/intents';
+import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
+import { ApiError, notFound } from '../../http/errors';
+import { setETag } from '../../http/etag';
+import { body, path, query } from '../../http/input';
+import { change, checkSameId } from '../../http/optimistic-update';
+import { listResponse, type PageQuery, pageQuery, searchText } from '../../http/pagination';
+import { idText, licensePlatform, licenseStatus, licenseType, text } from '../../lib/fields';
+import { normalizeLicenseKey } from '../../resources/licenses/key';
+import {
+  countLicenses,
+  findLicense,
+  findLicenseByKey,
+  insertLicense,
+  type LicenseFilter,
+  listLicenses,
+  markLicenseDeleted,
+  updateLicense,
+} from '../../resources/licenses/queries';
+import { checkLimits, expiryOf, stateOf } from '../../resources/licenses/rules';
+import {
+  type LicenseRow,
+  licenseCreate,
+  licenseUpdate,
+  toLicense,
+  valuesOf,
+} from '../../resources/licenses/schema';
+import { findProduct } from '../../resources/products/queries';
+import { refuseUnknownProduct, unknownProduct } from '../../resources/products/rules';
+import { databaseOf } from './database';
+
+const licensePath = z.object({ id: idText });
+const licenseQuery = z.strictObject({
+  ...pageQuery,
+  licenseStatus: licenseStatus.optional(),
+  licenseType: licenseType.optional(),
+  productId: idText.optional(),
+  q: searchText,
+});
+
+function oneLicense(c: Context, row: LicenseRow) {
+  setETag(c, row);
+  return toLicense(row, Date.now());
+}
+
+function licenseList(c: Context<AuthEnv>, filter: LicenseFilter, page: PageQuery) {
+  const db = databaseOf(c);
+  const now = Date.now();
+  return listResponse(c, page, {
+    read: (part) => listLicenses(db, filter, part, now),
+    count: () => countLicenses(db, filter, now),
+    id: (row) => row.id,
+    toWire: (row) => toLicense(row, now),
+  });
+}
+
+const canRead = requireIntents(INTENTS.readLicenses);
+const canWrite = requireIntents(INTENTS.writeLicenses);
+
+/** [4.3] */
+export const licenseRoutes = new Hono<AuthEnv>()
+  .get('/', canRead, query(licenseQuery), (c) => {
+    const filter = c.req.valid('query');
+    return licenseList(c, filter, filter);
+  })
+  .get('/:id', canRead, path(licensePath), async (c) => {
+    const row = await findLicense(databaseOf(c), c.req.valid('param').id);
+    if (!row) throw notFound('License');
+    return c.json(oneLicense(c, row));
+  })
+  .post('/', canWrite, body(licenseCreate), async (c) => {
+    const db = databaseOf(c);
+    const { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest } = c.req.valid('json');
+    const product = await findProduct(db, rest.productId);
+    if (!product) throw unknownProduct();
+    const values = {
+      ...rest,
+      expiresAt: expiryOf(rest.licenseType, expiryDate),
+      state: stateOf(licenseStatus),
+      maxIPs: maxIPs ?? product.defaultMaxIPs,
+      maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,
+    };
+    checkLimits(values, { ips: [], hwids: [] });
+    const row = await insertLicense(writerOf(c), values, Date.now()).catch(refuseUnknownProduct);
+    const location = `/api/v2/licenses/${row.id}`;
+    return c.json(oneLicense(c, row), 201, { Location: location });
+  })
+  .get('/by-license-key/:licenseKey', canRead, async (c) => {
+    const row = await findLicenseByKey(databaseOf(c), c.req.param('licenseKey'));
+    if (!row) throw notFound('License');
+    return c.json(oneLicense(c, row));
+  })
+  .get('/by-customer-email/:email', canRead, query(licenseQuery), (c) => {
+    const filter = c.req.valid('query');
+    const customerEmail = c.req.param('email');
+    return licenseList(c, { ...filter, customerEmail }, filter);
+  })
+  .get(
+    '/by-platform/:platform/:platformId',
+    canRead,
+    path(z.object({ platform: licensePlatform, platformId: text(255) })),
+    query(licenseQuery),
+    (c) => {
+      const filter = c.req.valid('query');
+      const owner = c.req.valid('param');
+      return licenseList(c, { ...filter, owner }, filter);
+    },
+  )
+  .get(
+    '/by-customer-id/:customerId',
+    canRead,
+    path(z.object({ customerId: idText })),
+    query(licenseQuery),
+    (c) => {
+      const filter = c.req.valid('query');
+      return licenseList(c, { ...filter, ...c.req.valid('param') }, filter);
+    },
+  )
+  .get(
+    '/by-product-id/:productId',
+    canRead,
+    path(z.object({ productId: idText })),
+    query(licenseQuery.omit({ productId: true })),
+    (c) => {
+      const filter = c.req.valid('query');
+      return licenseList(c, { ...filter, ...c.req.valid('param') }, filter);
+    },
+  )
+  .get('/by-chat-id/:chatId', canRead, query(licenseQuery), (c) => {
+    const filter = c.req.valid('query');
+    return licenseList(c, { ...filter, chatId: c.req.param('chatId') }, filter);
+  })
+  .put('/:id', canWrite, path(licensePath), body(licenseUpdate), async (c) => {
+    const db = databaseOf(c);
+    const { id } = c.req.valid('param');
+    const { id: bodyId, licenseKey, expiryDate, licenseStatus, ...changes } = c.req.valid('json');
+    checkSameId(id, bodyId);
+    const row = await change(c, {
+      what: 'License',
+      read: () => findLicense(db, id),
+      write: (current) => {
+        if (
+          licenseKey !== undefined &&
+          normalizeLicenseKey(licenseKey) !== current.licenseKeyNormalized
+        ) {
+          throw new ApiError(400, 'licenseKey cannot be changed');
+        }
+        const licenseType = changes.licenseType ?? current.licenseType;
+        const values = {
+          ...valuesOf(current),
+          ...changes,
+          expiresAt: expiryOf(
+            licenseType,
+            expiryDate === undefined ? current.expiresAt : expiryDate,
+          ),
+          state: licenseStatus === undefined ? current.state : stateOf(licenseStatus),
+        };
+        checkLimits(values, current);
+        return updateLicense(writerOf(c), current, values, Date.now()).catch(refuseUnknownProduct);
+      },
+    });
+    return c.json(oneLicense(c, row));
+  })
+  .delete('/:id', canWrite, path(licensePath), async (c) => {
+    const db = databaseOf(c);
+    await change(c, {
+      what: 'License',
+      read: () => findLicense(db, c.req.valid('param').id),
+      write: (current) => markLicenseDeleted(writerOf(c), current, Date.now()),
+    });
+    return c.body(null, 204);
+  });

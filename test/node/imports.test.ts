@@ -1,0 +1,63 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, it } from 'vitest';
+
+/** The imports of `src` point one way: from what a request meets first to what all share. */
+
+const MODULES = [
+  'index.ts',
+  'app.ts',
+  'routes',
+  'auth',
+  'middleware',
+  'validation',
+  'isolate.ts',
+  'history',
+  'import',
+  'cache',
+  'resources',
+  'http',
+  'db',
+  'lib',
+];
+
+const files = globSync('src/**/*.ts').sort();
+
+const importsOf = (file: string): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)].map(
+    ([, path = '']) => {
+      const target = join(dirname(file), path);
+      return [`${target}.ts`, `${target}/index.ts`].find((name) => files.includes(name)) ?? target;
+    },
+  );
+
+const imports = new Map(files.map((file) => [file, importsOf(file)]));
+
+const moduleOf = (file: string): string => relative('src', file).split('/')[0] ?? '';
+
+it('every file belongs to a module, and there are at most 14', () => {
+  expect([...new Set(files.map(moduleOf))].sort()).toEqual([...MODULES].sort());
+  expect(MODULES).toHaveLength(14);
+});
+
+it('no import points up', () => {
+  const up = [...imports].flatMap(([file, targets]) =>
+    targets
+      .filter((target) => MODULES.indexOf(moduleOf(target)) < MODULES.indexOf(moduleOf(file)))
+      .map((target) => `${file} → ${target}`),
+  );
+  expect(up).toEqual([]);
+});
+
+it('no file imports itself in a circle', () => {
+  const circles: string[][] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file]);
+    if (done.has(file)) return;
+    for (const target of imports.get(file) ?? []) visit(target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of files) visit(file, []);
+  expect(circles).toEqual([]);
+});
