@@ -96,16 +96,17 @@ async function start(): Promise<void> {
   };
   checkProxies(String(variables.TRUSTED_PROXIES ?? built.variables.TRUSTED_PROXIES ?? ''));
   note(`✓ The database is ready, in ${folder}`);
+  let service: LocalService | undefined;
   let isStopping = false;
   const stop = async () => {
     if (isStopping) return;
     isStopping = true;
-    await service.stop();
+    await service?.stop();
     flushLog();
     process.exit(0);
   };
   const onSignal = () => void stop();
-  const service = await LocalService.start({ ...options, built, variables, log, onSignal });
+  service = await LocalService.start({ ...options, built, variables, log, onSignal });
   welcome(address);
 
   setInterval(() => {
@@ -116,12 +117,12 @@ async function start(): Promise<void> {
   let failedRuns = 0;
   const runScheduled = async () => {
     try {
-      for (const cron of built.crons) await service.runScheduled(cron);
+      for (const cron of built.crons) await service?.runScheduled(cron);
       failedRuns = 0;
     } catch (error) {
       if (isStopping) return;
       log('error', `The scheduled tasks failed: ${String(error)}`);
-      if (++failedRuns % MAX_FAILED_RUNS === 0) await service.restart();
+      if (++failedRuns % MAX_FAILED_RUNS === 0) await service?.restart();
     }
   };
   setInterval(runScheduled, MINUTE_MS);

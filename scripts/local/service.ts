@@ -19,7 +19,8 @@ import { pidFile } from './leftover.ts';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const WORKER_NAME = 'licet';
 const FILES_NAME = 'files';
-/** The runtime ends after this, whatever still waits. */
+/** The runtime ends after the sum of these, whatever still waits. */
+const MAX_BEGINNING_MS = 1_000;
 const MAX_STOPPING_MS = 8_000;
 const MAX_STARTING_MS = 30_000;
 const MAX_RUN_MS = 55_000;
@@ -64,6 +65,7 @@ export class LocalService {
   #miniflare: Miniflare | undefined;
   #runtime: ChildProcess | undefined;
   #isStopping = false;
+  #restarting: Promise<void> | undefined;
   #onStopping: () => void = () => undefined;
 
   private constructor(options: ServiceOptions) {
@@ -95,7 +97,16 @@ export class LocalService {
   }
 
   /** Starts the runtime again, with a longer pause after each attempt that fails. */
-  async restart(): Promise<void> {
+  restart(): Promise<void> {
+    this.#restarting ??= this.#restart().finally(() => {
+      this.#restarting = undefined;
+    });
+    return this.#restarting;
+  }
+
+  async #restart(): Promise<void> {
+    // Its end is no news.
+    this.#runtime = undefined;
     for (let pauseMs = FIRST_PAUSE_MS; !this.#isStopping; pauseMs *= 2) {
       try {
         await this.#miniflare?.dispose().catch(() => undefined);
@@ -114,7 +125,7 @@ export class LocalService {
       this.#onStopping = resolve;
     });
     const stored = this.runScheduled('stop').catch(() => undefined);
-    await within(MAX_STOPPING_MS, Promise.race([hasBegun, stored])).catch(() => undefined);
+    await within(MAX_BEGINNING_MS, Promise.race([hasBegun, stored])).catch(() => undefined);
     // The runtime closes its sockets, and waits for that last run.
     this.#runtime?.kill('SIGTERM');
     await within(MAX_STOPPING_MS, stored).catch(() => undefined);
@@ -177,7 +188,12 @@ export class LocalService {
   #watch(child: ChildProcess): void {
     if (!basename(child.spawnfile).startsWith('workerd')) return;
     this.#runtime = child;
-    writeFileSync(pidFile(this.#options.folder), String(child.pid));
+    try {
+      writeFileSync(pidFile(this.#options.folder), String(child.pid));
+    } catch (error) {
+      // A full disk, for example. It matters only if this process is killed.
+      this.#options.log('warn', `The process id was not written: ${String(error)}`);
+    }
     child.once('exit', async (code, signal) => {
       if (this.#isStopping || this.#runtime !== child) return;
       this.#options.log('error', `The runtime ended by ${signal ?? code}, and is started again`);
