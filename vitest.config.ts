@@ -45,7 +45,7 @@ export default defineConfig({
           // Tests are fast, but for a machine that does much else.
           testTimeout: 20_000,
           include: ['test/**/*.test.ts'],
-          exclude: ['test/node/**', 'test/simulation/**'],
+          exclude: ['test/{cli,docs,node,simulation}/**'],
           // One Worker runs many files, and is as good as new for each: the set-up sees to it.
           isolate: false,
           setupFiles: ['./test/support/each-file.ts', './test/support/events.ts'],
@@ -78,7 +78,7 @@ export default defineConfig({
         // Runs in Node: what is started, packed or read from outside.
         test: {
           name: 'node',
-          include: ['test/node/**/*.test.ts'],
+          include: ['test/{cli,docs,node}/**/*.test.ts'],
           globalSetup: ['./test/node/global-setup.ts'],
           setupFiles: ['./test/node/checked-fetch.ts'],
           // What is started, wrangler above all, is compiled once and not by each process.

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { fail } from '../scripts/terminal.ts';
+import { fail } from '../packages/cli/src/terminal.ts';
 import { SCENARIOS, type ScenarioName } from './scenarios/index.ts';
 import { FULL, QUICK, type Settings } from './settings.ts';
 

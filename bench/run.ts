@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
-import { fail } from '../scripts/terminal.ts';
+import { fail } from '../packages/cli/src/terminal.ts';
 import { bundle } from './bundle.ts';
 import { readOptions } from './options.ts';
 import { type Finding, printFinding, progress, round } from './report.ts';

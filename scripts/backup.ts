@@ -1,13 +1,20 @@
 import { existsSync, renameSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
-import { readCommandLine } from './command-line.ts';
+import { readCommandLine } from '../packages/cli/src/command-line.ts';
+import { findOutputFile } from '../packages/cli/src/import/output-file.ts';
+import { SECRETS_FILE } from '../packages/cli/src/root-token.ts';
+import {
+  CliError,
+  done,
+  fail,
+  guardOutput,
+  onStopSignal,
+  usageError,
+} from '../packages/cli/src/terminal.ts';
 import { copyDatabase } from './local/copy.ts';
 import { findDatabase } from './local/database.ts';
 import { DEFAULT_FOLDER, dataFolder } from './local/options.ts';
-import { SECRETS_FILE } from './root-token.ts';
-import { done, Failure, fail, guardOutput, misuse, whenStopped } from './terminal.ts';
-import { findOutputFile } from './transfer/output-file.ts';
 
 /** `npm run backup`: copies the database of a service on this machine into a file. */
 
@@ -33,17 +40,19 @@ async function run(): Promise<void> {
   await readCommandLine(program);
   const [name, ...others] = program.args;
   if (name === undefined || others.length > 0) {
-    throw misuse('Give one FILE, such as licet-2026-11-20.sqlite.');
+    throw usageError('Give one FILE, such as licet-2026-11-20.sqlite.');
   }
   const { persistTo } = program.opts();
   const folder = dataFolder(persistTo);
   const { path } = findOutputFile(resolve(process.env.INIT_CWD ?? '.', name));
   if (existsSync(path)) {
-    throw new Failure(`${path} exists, and no backup is overwritten. Give the name of a new file.`);
+    throw new CliError(
+      `${path} exists, and no backup is overwritten. Give the name of a new file.`,
+    );
   }
   const source = await findDatabase(folder);
   if (source === undefined) {
-    throw new Failure(
+    throw new CliError(
       `There is no database in ${folder}. Name the data folder of the service: --persist-to DIR`,
     );
   }
@@ -58,10 +67,10 @@ async function run(): Promise<void> {
 // The file, and what SQLite has beside it meanwhile, are for their owner alone.
 process.umask(0o077);
 guardOutput('go on');
-whenStopped(() => 'Stopped: no backup was written.');
+onStopSignal(() => 'Stopped: no backup was written.');
 try {
   await run();
 } catch (error) {
-  if (!(error instanceof Failure)) throw error;
+  if (!(error instanceof CliError)) throw error;
   fail(error.message, error.status);
 }

@@ -1,4 +1,9 @@
 import { Command } from '@commander-js/extra-typings';
+import { readCommandLine } from '../packages/cli/src/command-line.ts';
+import { checkToken, serviceUrl } from '../packages/cli/src/import/service.ts';
+import { type Access, explain } from '../packages/cli/src/licet/session.ts';
+import { isLocal, readRootToken, SECRETS_FILE } from '../packages/cli/src/root-token.ts';
+import { CliError, done, fail, guardOutput, usageError } from '../packages/cli/src/terminal.ts';
 import {
   type BlacklistEntryCreate,
   type License,
@@ -8,11 +13,6 @@ import {
   type Product,
   type ProductCreate,
 } from '../packages/client/src/index.ts';
-import { readCommandLine } from './command-line.ts';
-import { type Access, explain } from './licet/session.ts';
-import { isLocal, readRootToken, SECRETS_FILE } from './root-token.ts';
-import { done, Failure, fail, guardOutput, misuse } from './terminal.ts';
-import { checkToken, serviceUrl } from './transfer/service.ts';
 
 /** `npm run demo`: fills a running service with a believable shop and plays a game server. */
 
@@ -31,13 +31,13 @@ const program = new Command('npm run demo --')
     `a token with ALL_READ_WRITE; for a service on this machine else ROOT_TOKEN in ${SECRETS_FILE}`,
   );
 
-/** @throws Failure where there is no token, or it or the address cannot be one */
+/** @throws CliError where there is no token, or it or the address cannot be one */
 function findAccess(): Access & { token: string } {
   const { url: text, token: given } = program.opts();
   const url = serviceUrl(text.includes('://') ? text : `http://${text}`, '--url');
   const token = given ?? (isLocal(url) ? readRootToken() : undefined);
   if (token === undefined) {
-    throw misuse(
+    throw usageError(
       'There is no token: give --token. For a service on this machine npm start makes one.',
     );
   }
@@ -255,7 +255,7 @@ async function run(): Promise<void> {
     const product = await fill(licet);
     if (product) await play(licet, product, access);
   } catch (error) {
-    throw error instanceof LicetError ? new Failure(explain(error, access)) : error;
+    throw error instanceof LicetError ? new CliError(explain(error, access)) : error;
   }
 }
 
@@ -263,6 +263,6 @@ guardOutput('go on');
 try {
   await run();
 } catch (error) {
-  if (!(error instanceof Failure)) throw error;
+  if (!(error instanceof CliError)) throw error;
   fail(error.message, error.status);
 }

@@ -1,8 +1,15 @@
 import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
-import { readCommandLine } from './command-line.ts';
+import { readCommandLine } from '../packages/cli/src/command-line.ts';
+import {
+  CliError,
+  fail,
+  guardOutput,
+  onStopSignal,
+  run,
+  runShown,
+} from '../packages/cli/src/terminal.ts';
 import { type Deployed, deploy } from './deployment.ts';
-import { Failure, fail, guardOutput, run, runShown, whenStopped } from './terminal.ts';
 
 /** `npm run deploy`: brings the service into a Cloudflare account, or up to date there. */
 
@@ -37,7 +44,10 @@ async function examine(address: string): Promise<boolean> {
   while (!(await answers(address)) && Date.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS));
   }
-  return runShown(process.execPath, [join(import.meta.dirname, 'doctor.ts'), address]);
+  return runShown(process.execPath, [
+    join(import.meta.dirname, '../packages/cli/src/doctor.ts'),
+    address,
+  ]);
 }
 
 function welcome({ addresses, tokenFile }: Deployed): void {
@@ -61,7 +71,7 @@ const tools = {
     runShown('wrangler', args, variables),
   examine,
 };
-whenStopped(() => `Stopped.${dryRun ? '' : ' Run it again: it does the rest.'}`);
+onStopSignal(() => `Stopped.${dryRun ? '' : ' Run it again: it does the rest.'}`);
 try {
   const deployed = await deploy('.', tools, dryRun);
   if (deployed) welcome(deployed);
@@ -72,6 +82,6 @@ try {
     );
   }
 } catch (error) {
-  if (error instanceof Failure) fail(error.message, error.status);
+  if (error instanceof CliError) fail(error.message, error.status);
   throw error;
 }

@@ -3,8 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import * as z from 'zod';
-import { addLine, ensureRootToken, readRootToken, readSecrets } from './root-token.ts';
-import { done, type Ended, Failure } from './terminal.ts';
+import {
+  addLine,
+  ensureRootToken,
+  readRootToken,
+  readSecrets,
+} from '../packages/cli/src/root-token.ts';
+import { CliError, done, type Ended } from '../packages/cli/src/terminal.ts';
 
 /** The steps of `npm run deploy`, each of which does what is missing and says so. */
 
@@ -80,7 +85,7 @@ function parseJson<Printed>(
     const printed = text.trim();
     const quoted =
       printed.length > MAX_QUOTED ? `${printed.slice(0, MAX_QUOTED)}…` : printed || 'nothing';
-    throw new Failure(
+    throw new CliError(
       `wrangler ${command} has not answered as it should. ${state} Is it the right version? npm ci ` +
         `brings it. It answered:\n\n${quoted}`,
     );
@@ -89,7 +94,7 @@ function parseJson<Printed>(
 
 async function must(wrangler: Wrangler, failure: string, ...args: string[]) {
   const ended = await wrangler(args);
-  if (!ended.ok) throw new Failure(`${failure}\n\n${ended.output.trim()}`);
+  if (!ended.ok) throw new CliError(`${failure}\n\n${ended.output.trim()}`);
   return ended.stdout;
 }
 
@@ -99,7 +104,7 @@ async function readToml(folder: string): Promise<unknown> {
   try {
     return experimental_readRawConfig({ config: join(folder, SETTINGS) }).rawConfig;
   } catch (error) {
-    throw new Failure(`${SETTINGS} cannot be read: ${messageOf(error)}`);
+    throw new CliError(`${SETTINGS} cannot be read: ${messageOf(error)}`);
   }
 }
 
@@ -107,7 +112,7 @@ async function readSettings(folder: string): Promise<Settings> {
   const { data, error } = settingsRead.safeParse(await readToml(folder));
   if (data) return data;
   const wrong = error.issues.map(({ path, message }) => `${path.join('.')} must be ${message}`);
-  throw new Failure(`${SETTINGS}: ${wrong.join(', ')}.`);
+  throw new CliError(`${SETTINGS}: ${wrong.join(', ')}.`);
 }
 
 const account = z.object({ id: z.string(), name: z.string() });
@@ -119,24 +124,24 @@ async function findAccount(wrangler: Wrangler, named: string | undefined): Promi
   if (named && process.env.CLOUDFLARE_API_TOKEN) return { id: named, name: named };
   const { ok, output, stdout } = await wrangler(['whoami', '--json']);
   if (stdout.includes('"loggedIn":false')) {
-    throw new Failure(
+    throw new CliError(
       'You are not logged in to Cloudflare: npx wrangler login\n' +
         '  Where there is no browser, set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.',
     );
   }
   if (!ok) {
     const message = 'Cloudflare does not say who you are. Nothing was changed.';
-    throw new Failure(`${message}\n\n${output.trim()}`);
+    throw new CliError(`${message}\n\n${output.trim()}`);
   }
   const { accounts } = parseJson('whoami', stdout, z.object({ accounts: z.array(account) }));
   if (named) return accounts.find(({ id }) => id === named) ?? { id: named, name: named };
   const [only, ...others] = accounts;
   if (only === undefined) {
-    throw new Failure('Your login has no account: set CLOUDFLARE_ACCOUNT_ID.');
+    throw new CliError('Your login has no account: set CLOUDFLARE_ACCOUNT_ID.');
   }
   if (others.length > 0) {
     const list = accounts.map(({ id, name }) => `  ${id}  ${name}`).join('\n');
-    throw new Failure(
+    throw new CliError(
       `You have several accounts. Name one, as account_id = "…" at the top of ${SETTINGS}, or in ` +
         `CLOUDFLARE_ACCOUNT_ID:\n${list}`,
     );
@@ -149,7 +154,7 @@ async function findSecrets(wrangler: Wrangler, worker: string) {
   const { ok, output, stdout } = await wrangler(['secret', 'list', '--name', worker]);
   if (!ok && /Worker ".*" not found/.test(output)) return undefined;
   if (!ok)
-    throw new Failure(`The secrets cannot be listed. Nothing was changed.\n\n${output.trim()}`);
+    throw new CliError(`The secrets cannot be listed. Nothing was changed.\n\n${output.trim()}`);
   const secrets = parseJson('secret list', stdout, z.array(z.object({ name: z.string() })));
   return secrets.map(({ name }) => name);
 }
@@ -235,7 +240,7 @@ async function provideQueues(
   for (const name of names) {
     const { ok, output } = await wrangler(['queues', 'info', name]);
     if (!ok && !output.includes('does not exist')) {
-      throw new Failure(
+      throw new CliError(
         `Queue ${name} cannot be looked up. Nothing was deployed.\n\n${output.trim()}`,
       );
     }
@@ -324,7 +329,7 @@ async function upload(
   // There is no version where the person has answered one of its questions with no.
   const deployed = entries.find(({ type, version_id }) => type === 'deploy' && version_id);
   if (!deployed) {
-    throw new Failure(
+    throw new CliError(
       'It could not be deployed, or not wholly: the reason is above. Where nothing was uploaded, ' +
         'what ran before runs on, and can use the new schema. See to the reason and run it again.',
     );
@@ -424,7 +429,7 @@ function begin(tokenPath: string, accountId: string): void {
  *
  * @param folder the one with `wrangler.toml`
  * @returns undefined where it was only asked what would be done
- * @throws Failure, which says how far it came
+ * @throws CliError, which says how far it came
  */
 export async function deploy(
   folder: string,
@@ -436,7 +441,7 @@ export async function deploy(
   } catch (error) {
     // A file that cannot be read or written.
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw new Failure(`${error.message}. See to it and run it again: it does the rest.`);
+    throw new CliError(`${error.message}. See to it and run it again: it does the rest.`);
   }
 }
 
@@ -449,7 +454,7 @@ async function bring(
   const { name: worker, d1_databases = [] } = settings;
   const database = d1_databases.find(({ binding }) => binding === 'DB');
   if (database === undefined)
-    throw new Failure(`${SETTINGS} needs a database with the binding DB.`);
+    throw new CliError(`${SETTINGS} needs a database with the binding DB.`);
   const migrations = migrationNames(folder, database);
   const account = await findAccount(run, settings.account_id ?? process.env.CLOUDFLARE_ACCOUNT_ID);
   done(`Account ${account.name}`);
@@ -462,7 +467,7 @@ async function bring(
   ]);
   const name = databaseName(worker, database);
   if (secrets !== undefined && !database.database_id && !databases.has(name)) {
-    throw new Failure(
+    throw new CliError(
       `There is a Worker ${worker} and no database ${name}. Is the Worker another project's? Choose ` +
         `another name in ${SETTINGS}. Is it yours? Make the database: npx wrangler d1 create ${name}`,
     );
@@ -474,7 +479,7 @@ async function bring(
   const isBegun = hasBegun(tokenPath, account.id);
   const foundId = database.database_id ? undefined : databases.get(name);
   if (secrets === undefined && foundId !== undefined && !isBegun) {
-    throw new Failure(
+    throw new CliError(
       `There is a database ${name} and no Worker ${worker}. Nothing was changed. Is the database ` +
         `another service's? Choose another database_name in ${SETTINGS}. Is it meant for this one? ` +
         `Say so there, beside its name: database_id = "${foundId}"`,

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { ensureRootToken, SECRETS_FILE } from '../packages/cli/src/root-token.ts';
+import { CliError, done, fail, guardOutput } from '../packages/cli/src/terminal.ts';
 import { migrate } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';
 import { absoluteFolder, checkPort, OPTIONS_HELP, readOptions } from './local/options.ts';
-import { ensureRootToken, SECRETS_FILE } from './root-token.ts';
 import { lockState } from './state-lock.ts';
-import { done, Failure, fail, guardOutput } from './terminal.ts';
 
 /** `npm run dev`: `wrangler dev` with reload, on the data of `npm start`. */
 
@@ -41,7 +41,7 @@ async function dev(): Promise<void> {
   const options = readOptions('npm run dev', HELP, true);
   const { folder, port } = options;
   if (!lockState(folder)) {
-    throw new Failure(
+    throw new CliError(
       `The data in ${folder} is in use by another Licet. ` +
         'Stop it, or start with another folder: npm run dev -- --persist-to DIR',
     );
@@ -73,6 +73,6 @@ guardOutput('go on');
 await dev().catch((error) =>
   fail(
     error instanceof Error ? error.message : String(error),
-    error instanceof Failure ? error.status : 1,
+    error instanceof CliError ? error.status : 1,
   ),
 );

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { done } from '../packages/cli/src/terminal.ts';
 import { clientTypes } from './client-types.ts';
-import { done } from './terminal.ts';
 
 /** `npm run openapi`: writes the OpenAPI document of the routes as they are, and the client's types. */
 

@@ -2,14 +2,21 @@ import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Command } from '@commander-js/extra-typings';
-import { readCommandLine } from './command-line.ts';
+import { readCommandLine } from '../packages/cli/src/command-line.ts';
+import { SECRETS_FILE } from '../packages/cli/src/root-token.ts';
+import {
+  CliError,
+  done,
+  fail,
+  guardOutput,
+  onStopSignal,
+  usageError,
+} from '../packages/cli/src/terminal.ts';
 import { copyDatabase, findMisfit, isBusy } from './local/copy.ts';
 import { databaseFile } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';
 import { DEFAULT_FOLDER, dataFolder } from './local/options.ts';
-import { SECRETS_FILE } from './root-token.ts';
 import { lockState } from './state-lock.ts';
-import { done, Failure, fail, guardOutput, misuse, whenStopped } from './terminal.ts';
 
 /** `npm run restore`: puts a backup in the place of the database of a service on this machine. */
 
@@ -42,7 +49,7 @@ function checkpoint(file: string): void {
     }
   } catch (error) {
     if (!isBusy(error)) return;
-    throw new Failure(
+    throw new CliError(
       `${file} is in use by another program, such as npm run backup. Wait until it ends, and try again.`,
     );
   }
@@ -67,24 +74,24 @@ async function run(): Promise<void> {
   await readCommandLine(program);
   const [name, ...others] = program.args;
   if (name === undefined || others.length > 0) {
-    throw misuse('Give one FILE, which npm run backup has written.');
+    throw usageError('Give one FILE, which npm run backup has written.');
   }
   const { persistTo } = program.opts();
   const folder = dataFolder(persistTo);
   const file = resolve(process.env.INIT_CWD ?? '.', name);
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
-    throw misuse(`There is no file ${file}.`);
+    throw usageError(`There is no file ${file}.`);
   }
   unchanged = ` The data in ${folder} is unchanged.`;
   const misfit = findMisfit(file);
   if (misfit !== undefined) {
-    throw new Failure(
+    throw new CliError(
       `${file} cannot be restored: ${misfit}. Give a file that npm run backup of this version, or of an ` +
         'earlier one, has written.',
     );
   }
   if (!lockState(folder)) {
-    throw new Failure(`A service runs on ${folder}. Stop it, and try again.`);
+    throw new CliError(`A service runs on ${folder}. Stop it, and try again.`);
   }
   await endLeftover(folder);
   const database = await databaseFile(folder);
@@ -109,10 +116,10 @@ async function run(): Promise<void> {
 // The database is for its owner alone.
 process.umask(0o077);
 guardOutput('go on');
-whenStopped(() => `Stopped.${unchanged}`);
+onStopSignal(() => `Stopped.${unchanged}`);
 try {
   await run();
 } catch (error) {
-  if (!(error instanceof Failure)) throw error;
+  if (!(error instanceof CliError)) throw error;
   fail(error.message + unchanged, error.status);
 }

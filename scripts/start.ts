@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
+import { ensureRootToken, rootTokenFault, SECRETS_FILE } from '../packages/cli/src/root-token.ts';
+import { CliError, fail, guardOutput, note, usageError } from '../packages/cli/src/terminal.ts';
 import { migrate } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';
 import { checkPort, DEFAULT_PORT, OPTIONS_HELP, readOptions } from './local/options.ts';
 import { buildWorker, LocalService } from './local/service.ts';
-import { ensureRootToken, rootTokenFault, SECRETS_FILE } from './root-token.ts';
 import { lockState } from './state-lock.ts';
-import { Failure, fail, guardOutput, misuse, note } from './terminal.ts';
 
 /** `npm start`: makes what is missing and runs the service on this machine. */
 
@@ -46,7 +46,7 @@ function flushLog(): void {
   lines = '';
 }
 
-/** @throws Failure for a network in TRUSTED_PROXIES that the service would leave out in silence */
+/** @throws CliError for a network in TRUSTED_PROXIES that the service would leave out in silence */
 function checkProxies(list: string): void {
   for (const network of list.split(/[\s,]+/).filter(Boolean)) {
     const [address = '', prefix = '0', ...rest] = network.split('/');
@@ -54,7 +54,7 @@ function checkProxies(list: string): void {
     const maxPrefix = version === 6 ? 128 : 32;
     const isPrefix = /^\d{1,3}$/.test(prefix) && Number(prefix) <= maxPrefix;
     if (version !== 0 && isPrefix && rest.length === 0) continue;
-    throw misuse(
+    throw usageError(
       `TRUSTED_PROXIES holds "${network}", which is no IP address and no range such as 10.0.0.0/8.`,
     );
   }
@@ -78,7 +78,7 @@ async function start(): Promise<void> {
   const options = readOptions('npm start', HELP, false);
   const { folder, address } = options;
   if (!lockState(folder)) {
-    throw new Failure(
+    throw new CliError(
       `The data in ${folder} is in use by another Licet. ` +
         'Stop it, or start with another folder: npm start -- --persist-to DIR',
     );
@@ -87,7 +87,7 @@ async function start(): Promise<void> {
   await checkPort(options);
   const { ROOT_TOKEN } = process.env;
   const fault = ROOT_TOKEN && rootTokenFault(ROOT_TOKEN);
-  if (fault) throw new Failure(`ROOT_TOKEN in the environment ${fault}`);
+  if (fault) throw new CliError(`ROOT_TOKEN in the environment ${fault}`);
   if (!ROOT_TOKEN && ensureRootToken()) note(`✓ A root token was made, in ${SECRETS_FILE}`);
   const [built] = await Promise.all([buildWorker(), migrate(folder)]);
   const variables: Record<string, string> = {
@@ -133,6 +133,6 @@ guardOutput('go on');
 await start().catch((error) =>
   fail(
     error instanceof Error ? error.message : String(error),
-    error instanceof Failure ? error.status : 1,
+    error instanceof CliError ? error.status : 1,
   ),
 );

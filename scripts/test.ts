@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { done, run } from './terminal.ts';
+import { done, run } from '../packages/cli/src/terminal.ts';
 
 /** `npm test`: every check of the project, then its tests, and a line that counts them. */
 

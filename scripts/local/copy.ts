@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { Failure, Progress, systemReason } from '../terminal.ts';
+import { CliError, Progress, systemReason } from '../../packages/cli/src/terminal.ts';
 import { MIGRATIONS_FOLDER } from './database.ts';
 
 /** Copies of databases, and what can be wrong with these. */
@@ -117,7 +117,7 @@ async function copyPages(from: string, to: string): Promise<void> {
  *
  * @param from a database that may be in use
  * @param place moves the copy to its path
- * @throws Failure where it cannot be copied
+ * @throws CliError where it cannot be copied
  */
 export async function copyDatabase(
   from: string,
@@ -137,11 +137,11 @@ export async function copyDatabase(
     fault = inspect(copy, (database) => misfitOf(database) ?? damageOf(database));
     if (fault === undefined) place(copy);
   } catch (error) {
-    if (error instanceof Failure) throw error;
+    if (error instanceof CliError) throw error;
     fault = reasonOf(error);
   } finally {
     remove();
     process.off('exit', remove);
   }
-  if (fault !== undefined) throw new Failure(`${from} could not be copied to ${path}: ${fault}.`);
+  if (fault !== undefined) throw new CliError(`${from} could not be copied to ${path}: ${fault}.`);
 }

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Failure, fail, run } from '../terminal.ts';
+import { CliError, fail, run } from '../../packages/cli/src/terminal.ts';
 
 /** The local database: where it is, and its migrations. */
 
@@ -35,7 +35,7 @@ export async function databaseFile(folder: string): Promise<string> {
   const { d1Databases } = unstable_getMiniflareWorkerOptions('wrangler.toml').workerOptions;
   const [, database] = Object.entries(d1Databases ?? {}).find(([name]) => name === 'DB') ?? [];
   if (database === undefined) {
-    throw new Failure('wrangler.toml has no database with the binding DB. Add it again.');
+    throw new CliError('wrangler.toml has no database with the binding DB. Add it again.');
   }
   const id = typeof database === 'string' ? database : database.id;
   return join(folderOfDatabases(folder), fileNameOf(id));

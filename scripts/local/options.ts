@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { takenByNpm } from '../npm-options.ts';
-import { Failure, misuse } from '../terminal.ts';
+import { takenByNpm } from '../../packages/cli/src/npm-options.ts';
+import { CliError, usageError } from '../../packages/cli/src/terminal.ts';
 
 /** The options of `npm start`, which `npm run dev` takes as well. */
 
@@ -46,7 +46,7 @@ export const dataFolder = (given: string | undefined): string =>
  * The options of the command. With --help it prints that, and ends.
  *
  * @param takesOthers whether there may be more, for another program
- * @throws Failure for options that make no sense
+ * @throws CliError for options that make no sense
  */
 export function readOptions(command: string, help: string, takesOthers: boolean): LocalOptions {
   const { values, positionals, tokens } = parseArgs({
@@ -60,20 +60,22 @@ export function readOptions(command: string, help: string, takesOthers: boolean)
     process.exit(0);
   }
   const taken = takenByNpm(Object.keys(OPTIONS));
-  if (taken !== undefined) throw misuse(taken);
+  if (taken !== undefined) throw usageError(taken);
   const unknown = tokens.find((token) => token.kind === 'option' && !(token.name in OPTIONS));
   if (unknown?.kind === 'option' && !takesOthers) {
-    throw misuse(`${unknown.rawName} is no option of ${command}. Add --help to see what it takes.`);
+    throw usageError(
+      `${unknown.rawName} is no option of ${command}. Add --help to see what it takes.`,
+    );
   }
   const [stray] = positionals;
   if (stray !== undefined && (!takesOthers || process.argv[2] === stray)) {
-    throw misuse(
+    throw usageError(
       `"${stray}" is no option. Options go behind two dashes: ${command} -- --port 9000`,
     );
   }
   const textOf = (name: 'port' | 'ip' | 'persist-to'): string | undefined => {
     const value = values[name];
-    if (value === true || value === '') throw misuse(`--${name} needs a value.`);
+    if (value === true || value === '') throw usageError(`--${name} needs a value.`);
     return typeof value === 'string' ? value : undefined;
   };
   const ip = textOf('ip');
@@ -94,19 +96,19 @@ export function readOptions(command: string, help: string, takesOthers: boolean)
 function readPort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
-  throw misuse(`--port must be a number from 1 to 65535, not "${text}".`);
+  throw usageError(`--port must be a number from 1 to 65535, not "${text}".`);
 }
 
 function readVariable(text: string | boolean): [string, string] {
   const [, name, value] = /^([A-Za-z_]\w*):(.*)$/s.exec(String(text)) ?? [];
   if (name !== undefined && value !== undefined) return [name, value];
-  throw misuse(`--var takes NAME:VALUE, not "${text}".`);
+  throw usageError(`--var takes NAME:VALUE, not "${text}".`);
 }
 
-/** @throws Failure where something else listens there */
+/** @throws CliError where something else listens there */
 export async function checkPort({ port, host }: LocalOptions): Promise<void> {
   if (await isFree(port, host)) return;
-  throw new Failure(
+  throw new CliError(
     `Port ${port} is taken: is Licet running already? ` +
       `Stop what listens there, or choose another: npm start -- --port ${port + 1}`,
   );

@@ -14,8 +14,8 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, type LicenseRequest, Licet } from '../../packages/client/src/index.ts';
-import { readRootToken } from '../../scripts/root-token.ts';
 import {
   newFolder,
   type RunningService,

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { delimiter, join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import {
   type LicenseCreate,
   Licet,
@@ -13,7 +14,6 @@ import {
   type Product,
 } from '../../packages/client/src/index.ts';
 import { clientTypes, type Document } from '../../scripts/client-types.ts';
-import { readRootToken } from '../../scripts/root-token.ts';
 import { newFolder } from './service.ts';
 import { sharedService } from './shared-service.ts';
 

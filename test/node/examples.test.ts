@@ -13,7 +13,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readRootToken } from '../../scripts/root-token.ts';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { freePort, newFolder } from './service.ts';
 import { sharedService } from './shared-service.ts';
 

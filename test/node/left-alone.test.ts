@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { readRootToken } from '../../scripts/root-token.ts';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { freePort, newFolder, type Watched, watch } from './service.ts';
 
 /** A service that nobody looks after: processes that end, a disk that is full, clients that lie. */

@@ -2,13 +2,20 @@ import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { createServer } from 'node:https';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, Licet } from '../../packages/client/src/index.ts';
-import { readRootToken } from '../../scripts/root-token.ts';
-import { deployVariables, linkProject, TLS } from './deploy-folder.ts';
-import { type FakeCloudflare, startFakeCloudflare } from './fake-cloudflare.ts';
-import { newFolder, type RunningService, startService, type Watched, watch } from './service.ts';
+import { deployVariables, linkProject, TLS } from '../cli/deploy-folder.ts';
+import { type FakeCloudflare, startFakeCloudflare } from '../cli/fake-cloudflare.ts';
+import {
+  fileOfScript,
+  newFolder,
+  type RunningService,
+  startService,
+  type Watched,
+  watch,
+} from './service.ts';
 
 /**
  * The way up, from one machine to Cloudflare: npm run export, npm run deploy, npm run import. A second service
@@ -65,7 +72,7 @@ afterAll(async () => {
 
 /** Runs a command of the project in the folder from which it is deployed. */
 function run(script: string, args: string[], env: NodeJS.ProcessEnv = {}): Watched['ended'] {
-  const child = spawn(process.execPath, [resolve(`scripts/${script}.ts`), ...args], {
+  const child = spawn(process.execPath, [fileOfScript(script), ...args], {
     cwd: home,
     stdio: 'pipe',
     env: { ...deployVariables(home, cloudflare), NO_COLOR: '1', LICET_URL: undefined, ...env },

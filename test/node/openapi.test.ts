@@ -3,7 +3,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { build } from 'esbuild';
 import { type Browser, chromium, type Locator, type Page, type Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readRootToken } from '../../scripts/root-token.ts';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { sharedService } from './shared-service.ts';
 
 /** The OpenAPI document as a linter sees it, and as a browser shows it. */

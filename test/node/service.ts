@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 /** The service as `npm start` runs it, on a free port and with a database in a folder of its own. */
 export interface RunningService {
@@ -78,6 +78,15 @@ export function spawnGroup(
     child.on('close', () => groups.delete(pid));
   }
   return child;
+}
+
+const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+/** The file of one of the npm scripts, such as `import`, to run it without npm. */
+export function fileOfScript(name: string): string {
+  const [file] = /\S+\.ts/.exec(scripts[name]) ?? [];
+  if (file === undefined) throw new Error(`The npm script ${name} runs no file`);
+  return resolve(file);
 }
 
 const npmRun = (script: string, ...args: string[]): ChildProcess =>

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { createServer, type ServerResponse } from 'node:http';
 import { delimiter, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../scripts/root-token.ts';
+import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
 import { lockState } from '../../scripts/state-lock.ts';
 import {
   freePort,

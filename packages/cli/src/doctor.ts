@@ -1,0 +1,375 @@
+import http from 'node:http';
+import https from 'node:https';
+import { styleText } from 'node:util';
+import { Command } from '@commander-js/extra-typings';
+import { exitWithUsageError, readCommandLine } from './command-line.ts';
+import { done, fail, guardOutput } from './terminal.ts';
+
+/** `npm run doctor`: sends what shipped programs send, and says what would break for whom. */
+
+const program = new Command('npm run doctor --')
+  .usage('URL [options]')
+  .description('Sends a service what shipped programs send, and says what would break for whom.')
+  .argument(
+    '<url>',
+    'where the service runs, such as https://license.example.com, with its path if it has one; where it ' +
+      'names no port, both http and https are tried',
+  )
+  .option('--timeout <seconds>', 'how long to wait for each answer', '10')
+  .addHelpText(
+    'after',
+    `
+It asks for the license key LICET-DOCTOR, which no license has: of each address the history gets three
+refused requests. Exit status: 0 all is well, 1 something would break, 2 nothing answers there,
+or it was called wrongly.`,
+  );
+
+const MAX_TEXT_LENGTH = 64 * 1024;
+const MAX_SHOWN_LENGTH = 100;
+
+interface Answer {
+  status: number;
+  headers: http.IncomingHttpHeaders;
+  text: string;
+}
+
+interface Probe {
+  what: string;
+  /** Whom it concerns when the answer is not right. */
+  who: string;
+  method: 'GET' | 'POST';
+  path: string;
+  headers?: Record<string, string>;
+  body?: string;
+  /** For https alone. */
+  tls?: https.RequestOptions;
+  isRight: (answer: Answer) => boolean;
+  /** What to change, where the answer does not tell it. */
+  change: string;
+  /** Told, but no reason to fail. */
+  isMinor?: true;
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** A refusal of v1: two fields and no other [4.7]. */
+const isRefusal =
+  (status: number) =>
+  (answer: Answer): boolean => {
+    const { valid, message, ...others } = parse(answer.text);
+    return (
+      answer.status === status &&
+      valid === false &&
+      typeof message === 'string' &&
+      Object.keys(others).length === 0
+    );
+  };
+
+/** An error of v2: two fields and no other [7]. */
+function isUnauthorised({ status, text }: Answer): boolean {
+  const { message, accepted_intents: intents, ...others } = parse(text);
+  return (
+    status === 401 &&
+    typeof message === 'string' &&
+    Array.isArray(intents) &&
+    Object.keys(others).length === 0
+  );
+}
+
+const isHealthy = ({ status, text }: Answer): boolean => status === 200 && text === 'healthy';
+
+const JAVA_8 = { 'User-Agent': 'Java/1.8.0_202' };
+const UNKNOWN_LICENSE = JSON.stringify({
+  licenseKey: 'LICET-DOCTOR',
+  productId: 0,
+  productVersion: '1.0',
+  operatingSystemVersion: '6.1',
+  javaVersion: '1.8.0_202',
+});
+const IS_IT_LICET = 'See whether it is Licet that answers there, in its latest version.';
+const MINIMUM_TLS = 'SSL/TLS, Edge Certificates, "Minimum TLS Version"';
+
+const PROBES: readonly Probe[] = [
+  {
+    what: 'The health check',
+    who: 'everybody',
+    method: 'GET',
+    path: '/api/v2/healthy',
+    isRight: isHealthy,
+    change: IS_IT_LICET,
+  },
+  {
+    what: 'A validation as Java 8 sends it',
+    who: 'plugins and mods on game servers',
+    method: 'POST',
+    path: '/api/v1/validate',
+    headers: { ...JAVA_8, 'Content-Type': 'application/json; utf-8' },
+    body: UNKNOWN_LICENSE,
+    isRight: isRefusal(400),
+    change: IS_IT_LICET,
+  },
+  {
+    what: 'A validation at a doubled slash, sent as a form',
+    who: 'programs whose address for the service ends with a slash, or that send a form type',
+    method: 'POST',
+    path: '//api/v1/validate',
+    headers: { ...JAVA_8, 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: UNKNOWN_LICENSE,
+    isRight: isRefusal(400),
+    change:
+      'Give the Worker a custom domain, or a route for the whole host: license.example.com/*.',
+  },
+  {
+    what: 'A validation without user agent and content type, with a byte-order mark, at a closing slash',
+    who: 'programs in other languages, and those that read their key from a file of Windows',
+    method: 'POST',
+    path: '/api/v1/validate/',
+    body: `\uFEFF${UNKNOWN_LICENSE}`,
+    isRight: isRefusal(400),
+    change: 'Security, "Custom rules": none may refuse what has no user agent or content type.',
+  },
+  {
+    what: 'A GET in place of a POST',
+    who: 'programs that take any page for a yes',
+    method: 'GET',
+    path: '/api/v1/validate',
+    headers: JAVA_8,
+    isRight: isRefusal(405),
+    change: IS_IT_LICET,
+  },
+  {
+    what: 'A request of v2 without a token',
+    who: 'shops and tools that use v2',
+    method: 'GET',
+    path: '/api/v2/ping',
+    isRight: isUnauthorised,
+    change: IS_IT_LICET,
+  },
+  {
+    what: 'A connection by TLS 1.2',
+    who: 'Java 8',
+    method: 'GET',
+    path: '/api/v2/healthy',
+    tls: { maxVersion: 'TLSv1.2' },
+    isRight: isHealthy,
+    change: `${MINIMUM_TLS}: 1.2 or lower.`,
+  },
+  {
+    what: 'A connection by TLS 1.0',
+    who: 'Java 7 and older',
+    method: 'GET',
+    path: '/api/v2/healthy',
+    tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' },
+    isRight: isHealthy,
+    change: `Only if you have such customers. ${MINIMUM_TLS}: 1.0.`,
+    isMinor: true,
+  },
+];
+
+const IP_ACCESS =
+  'Security, "IP Access Rules": let the address and country in from which this was sent.';
+/** What to change, by the code on an error page of Cloudflare. */
+const CLOUDFLARE_ERRORS: Readonly<Record<string, string>> = {
+  1006: IP_ACCESS,
+  1007: IP_ACCESS,
+  1008: IP_ACCESS,
+  1009: IP_ACCESS,
+  1010: 'Security, "Browser Integrity Check": off, or off for this host by a Configuration Rule.',
+  1015: 'Security, "Rate limiting rules": leave out /api/; Licet has limits of its own.',
+  1020: 'Security, "Custom rules": leave out /api/.',
+  1027: "Today's requests of the Free plan are used up: take the paid plan of Workers.",
+  1101: 'The Worker failed. Its log tells why: npx wrangler tail',
+  1102: 'The Worker needed more CPU time than its plan gives: take the paid plan of Workers.',
+};
+
+function changeByAnswer({ status, headers, text }: Answer, address: URL): string | undefined {
+  const location = headers.location ?? '';
+  if (address.protocol === 'http:' && location.startsWith(`https://${address.hostname}`)) {
+    return 'SSL/TLS, Edge Certificates, "Always Use HTTPS": off; and no Redirect Rule to https.';
+  }
+  if (location.includes('.cloudflareaccess.com/')) return 'Zero Trust, "Access": leave out /api/.';
+  if (status >= 300 && status < 400) {
+    return 'Rules, "Redirect Rules" and "Page Rules": leave out /api/. Programs follow with a GET.';
+  }
+  if (headers['cf-mitigated'] !== undefined) {
+    return (
+      'Security, "Bot Fight Mode": off; "I\'m Under Attack": off; "Custom rules": no challenge for ' +
+      '/api/. No program can solve one.'
+    );
+  }
+  const [, code = ''] = /(?:error code: |Error |cf-error-code">)(\d{4})\b/.exec(text) ?? [];
+  const byCode = CLOUDFLARE_ERRORS[code];
+  if (byCode !== undefined) return byCode;
+  if (status >= 520) return 'No Worker is at this address: give it a custom domain, and deploy it.';
+  if (status === 429) return 'Too many requests came from here: wait a minute and try again.';
+  if (status === 500 || status === 503) {
+    return 'The service failed. Its log tells why: npx wrangler tail. Are the migrations applied?';
+  }
+  if (text.trimStart().startsWith('<')) {
+    return 'A page is here and not Licet: nothing else, no Pages and no log-in, may answer /api/.';
+  }
+  return undefined;
+}
+
+/** Nothing could be asked: no connection, or none that can be trusted. */
+class NoAnswer extends Error {
+  readonly isCertificate: boolean;
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(cause.message || cause.code);
+    this.isCertificate = /CERT|SELF_SIGNED|UNABLE_TO/.test(cause.code ?? '');
+  }
+}
+
+/** The path under which the service is, without a slash at its end. */
+const baseOf = ({ pathname }: URL): string => pathname.replace(/\/+$/, '');
+
+const nameOf = (address: URL): string => address.origin + baseOf(address);
+
+function send(address: URL, probe: Probe): Promise<Answer> {
+  const { method, headers = {}, body, tls } = probe;
+  const path = baseOf(address) + probe.path;
+  const { request } = address.protocol === 'https:' ? https : http;
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const fail = (error: Error) => reject(new NoAnswer(signal.aborted ? signal.reason : error));
+    const options = { method, path, headers, agent: false, signal };
+    request(address, { ...options, ...tls }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part) => {
+        text = (text + part).slice(0, MAX_TEXT_LENGTH);
+      });
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+      );
+      response.on('error', fail);
+    })
+      .on('error', fail)
+      .end(body);
+  });
+}
+
+/** What a server says may not tell the terminal what to do. */
+const startOf = (text: string): string =>
+  text
+    .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_SHOWN_LENGTH);
+
+/** An answer in one line. */
+function describe({ status, headers, text }: Answer): string {
+  const names = ['location', 'cf-mitigated', 'content-type'];
+  const shown = names.flatMap((name) =>
+    headers[name] ? [startOf(`${name}: ${headers[name]}`)] : [],
+  );
+  return [status, ...shown, startOf(text)].join(', ');
+}
+
+const CERTIFICATE =
+  'SSL/TLS, "Edge Certificates": one that is valid, for this name, of a known authority.';
+
+interface Finding {
+  probe: Probe;
+  /** Whether anything is there, be it a wrong one. */
+  isSomething: boolean;
+  came: string;
+  /** Undefined where all is well. */
+  change: string | undefined;
+}
+
+async function examine(address: URL, probe: Probe): Promise<Finding> {
+  try {
+    const answer = await send(address, probe);
+    const change = changeByAnswer(answer, address) ?? probe.change;
+    const isRight = probe.isRight(answer);
+    return {
+      probe,
+      isSomething: true,
+      came: describe(answer),
+      change: isRight ? undefined : change,
+    };
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    const { isCertificate, message } = error;
+    const change = isCertificate ? CERTIFICATE : probe.change;
+    return { probe, isSomething: isCertificate, came: `no answer: ${startOf(message)}`, change };
+  }
+}
+
+function print(address: URL, { probe, came, change }: Finding): void {
+  const { what, who, method, path, headers = {}, isMinor } = probe;
+  if (change === undefined) {
+    done(what);
+    return;
+  }
+  const sent = [
+    `${method} ${baseOf(address)}${path}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  console.log(`${isMinor ? styleText('yellow', '•') : styleText('red', '✗')} ${what}
+    sent    ${sent.join(', ')}
+    came    ${came}
+    breaks  ${who}
+    change  ${change}`);
+}
+
+/** The address itself, and that of the other protocol where both can have their usual ports. */
+function addressesOf(text: string): URL[] {
+  const protocol = /^(localhost|127\.)/.test(text) ? 'http' : 'https';
+  const withProtocol = text.includes('://') ? text : `${protocol}://${text}`;
+  const address = URL.canParse(withProtocol) ? new URL(withProtocol) : undefined;
+  if (!address || !/^https?:$/.test(address.protocol))
+    return exitWithUsageError(`"${text}" is no URL.`);
+  if (address.username + address.password + address.search + address.hash !== '') {
+    return exitWithUsageError(`"${text}" has more than a host, a port and a path.`);
+  }
+  if (address.port !== '' || address.hostname === 'localhost') return [address];
+  return ['https', 'http'].map(
+    (protocol) => new URL(`${protocol}://${address.host}${address.pathname}`),
+  );
+}
+
+guardOutput('go on');
+await readCommandLine(program);
+const { timeout } = program.opts();
+const [text] = program.processedArgs;
+const timeoutMs = Number(timeout) * 1000;
+if (!(timeoutMs > 0 && timeoutMs <= 600_000)) {
+  exitWithUsageError(`"${timeout}" is no time-out: a number of seconds, up to 600.`);
+}
+
+const addresses = addressesOf(text);
+const checked = await Promise.all(
+  addresses.map(async (address) => {
+    const probes = PROBES.filter(({ tls }) => address.protocol === 'https:' || !tls);
+    const findings = await Promise.all(probes.map((probe) => examine(address, probe)));
+    return { address, findings, isThere: findings.some(({ isSomething }) => isSomething) };
+  }),
+);
+if (!checked.some(({ isThere }) => isThere)) {
+  fail(`Nothing answers at ${addresses.map(nameOf).join(' or ')}.`, 2);
+}
+let failed = 0;
+for (const { address, findings, isThere } of checked) {
+  console.log(`\n${nameOf(address)}`);
+  if (isThere) for (const finding of findings) print(address, finding);
+  else {
+    console.log(`${styleText('red', '✗')} Nothing answers
+    breaks  programs with this address
+    change  DNS: the record of the name must be "Proxied"; then Cloudflare answers http and https.`);
+  }
+  failed += isThere
+    ? findings.filter(({ probe, change }) => change !== undefined && !probe.isMinor).length
+    : 1;
+}
+if (addresses.length === 1) console.log('\nThe other one of http and https was not tried.');
+console.log(failed === 0 ? '\nAll is well.' : `\n${failed} would break something.`);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,56 @@
+import { resolve } from 'node:path';
+import { Command } from '@commander-js/extra-typings';
+import { readCommandLine, serviceOption } from './command-line.ts';
+import { exportToFile, exportToOutput } from './import/export-file.ts';
+import { KINDS } from './import/kinds.ts';
+import { findOutputFile } from './import/output-file.ts';
+import { checkToken, ownToken, Service, serviceSource, serviceUrl } from './import/service.ts';
+import { SECRETS_FILE } from './root-token.ts';
+import { CliError, fail, guardOutput, onStopSignal, usageError } from './terminal.ts';
+
+/** `npm run export`: writes all that a service has into a file, of which npm run import takes it. */
+
+const program = new Command('npm run export --')
+  .usage('FILE [options]')
+  .description(
+    'Writes all products, customers, licenses (DELETED ones too) and blacklist entries of a service into ' +
+      'a file, as they are. npm run import takes it.',
+  )
+  .argument('[file...]', 'such as shop.jsonl; - is the standard output')
+  .addOption(serviceOption('--from <url>', 'the service'))
+  .option(
+    '--token <token>',
+    'its token, with ALL_READ; better given in LICET_TOKEN. For a service on this machine else ' +
+      `ROOT_TOKEN in ${SECRETS_FILE}`,
+  )
+  .addHelpText('after', '\nExit status: 0 all is well, 1 it failed, 2 the command is wrong.');
+
+async function run(): Promise<void> {
+  await readCommandLine(program);
+  const [file, ...others] = program.args;
+  const { from, token } = program.opts();
+  if (file === undefined || others.length > 0)
+    throw usageError('Give one FILE, such as shop.jsonl.');
+  const url = serviceUrl(from, '--from, or LICET_URL,');
+  const service = new Service(url, token ? checkToken(token, '--token') : ownToken(url));
+  const name = file === '-' ? undefined : resolve(process.env.INIT_CWD ?? '.', file);
+  const output = name === undefined ? undefined : findOutputFile(name);
+  const fromTo = `from ${service.address} to ${name ?? 'the standard output'}`;
+  // The standard output may be the export.
+  console.error(`Exporting ${fromTo}`);
+  await service.check();
+  const source = await serviceSource(service);
+  const counts =
+    output === undefined ? await exportToOutput(source) : await exportToFile(source, output);
+  const counted = KINDS.map((kind) => `${(counts[kind] ?? 0).toLocaleString('en')} ${kind}`);
+  console.error(`✓ ${counted.join(', ')}, ${fromTo}`);
+}
+
+guardOutput('go on');
+onStopSignal(() => 'Stopped: nothing was exported.');
+try {
+  await run();
+} catch (error) {
+  if (!(error instanceof CliError)) throw error;
+  fail(error.message, error.status);
+}

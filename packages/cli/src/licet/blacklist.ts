@@ -1,0 +1,112 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { BlacklistEntry, Licet } from '../../../client/src/index.ts';
+import { CliError } from '../terminal.ts';
+import { type Column, examples, timeText } from './output.ts';
+import { findOne, idArgument, type OpenSession } from './session.ts';
+
+const COLUMNS: Column<BlacklistEntry>[] = [
+  { title: 'ID', text: ({ id }) => String(id) },
+  { title: 'KIND', text: ({ licenseDataType }) => licenseDataType },
+  { title: 'BLOCKED', text: ({ data }) => data },
+  { title: 'PRODUCT', text: ({ productId }) => (productId === null ? 'all' : String(productId)) },
+  { title: 'REASON', text: ({ reason }) => reason, isFlexible: true },
+  { title: 'SINCE (UTC)', text: ({ createdAt }) => timeText(createdAt) },
+];
+
+const scopeOf = ({ productId }: BlacklistEntry): string =>
+  productId === null ? 'all products' : `product ${productId}`;
+
+/** The entries that block a value, for one product or for any. */
+async function entriesOf(
+  licet: Licet,
+  value: string,
+  productId: number | undefined,
+): Promise<BlacklistEntry[]> {
+  const found: BlacklistEntry[] = [];
+  for await (const entry of licet.blacklists.iterate({ q: value, productId })) {
+    if (entry.data === value || entry.data === value.toLowerCase()) found.push(entry);
+  }
+  return found;
+}
+
+/** The one entry that blocks a value, or has an id. @throws CliError unless there is one */
+async function findEntry(
+  licet: Licet,
+  text: string,
+  productId: number | undefined,
+): Promise<BlacklistEntry> {
+  const entry = await findOne(text, {
+    what: 'entry',
+    nameIs: 'value',
+    async byName(value) {
+      const entries = await entriesOf(licet, value, productId);
+      if (entries.length < 2) return entries[0];
+      const ids = entries.map(({ id }) => `id:${id}`).join(', ');
+      throw new CliError(`The entries ${ids} are all ${value}: give a --product, or one of these.`);
+    },
+    byId: (id) => licet.blacklists.get(id),
+  });
+  if (!entry) throw new CliError(`Nothing on the blacklist is ${text}.`);
+  return entry;
+}
+
+/** `licet blacklist`: what is blocked, whatever license it has. */
+export function addBlacklist(parent: CommandUnknownOpts, open: OpenSession): void {
+  const blacklist = parent
+    .command('blacklist')
+    .description('addresses, ranges and hardware IDs that are blocked');
+
+  blacklist
+    .command('add')
+    .description('block an address, a range or a hardware ID')
+    .argument('<value>', 'an address, or a range such as 192.0.2.0/24; with --hwid a hardware ID')
+    .option('--hwid', 'the value is a hardware ID')
+    .option('--product <id>', 'only for this product; without, for all', idArgument)
+    .option('--reason <text>', 'for you: it is in the history, and never told to programs', '')
+    .addHelpText(
+      'after',
+      examples(
+        'blacklist add 192.0.2.0/24 --reason "Leaked keys"',
+        'blacklist add --hwid 4c4c4544-0051 --product 1',
+      ),
+    )
+    .action(async (value, { hwid, product, reason }) => {
+      const { licet, output } = open();
+      const entry = await licet.blacklists.create({
+        licenseDataType: hwid ? 'HWID' : 'IP',
+        data: value,
+        isForAllProducts: product === undefined,
+        productId: product,
+        reason,
+      });
+      output.done(`Blocked ${entry.data} for ${scopeOf(entry)}, entry ${entry.id}.`, entry);
+    });
+
+  blacklist
+    .command('list')
+    .description('list what is blocked')
+    .argument('[text]', 'only entries with this text in the value or the reason')
+    .option('--product <id>', 'only entries for this product alone', idArgument)
+    .addHelpText('after', examples('blacklist list', 'blacklist list 192.0.2.'))
+    .action(async (q, { product }) => {
+      const { licet, output } = open();
+      const entries = await licet.blacklists.list({ q, productId: product });
+      output.list(entries, COLUMNS, 'Nothing is blocked.');
+    });
+
+  blacklist
+    .command('remove')
+    .description('let in again what is blocked')
+    .argument(
+      '<value>',
+      'the value as blacklist list shows it, or the id of its entry, such as id:5',
+    )
+    .option('--product <id>', 'the entry for this product', idArgument)
+    .addHelpText('after', examples('blacklist remove 192.0.2.0/24', 'blacklist remove id:5'))
+    .action(async (value, { product }) => {
+      const { licet, output } = open();
+      const entry = await findEntry(licet, value, product);
+      await licet.blacklists.delete(entry.id);
+      output.done(`${entry.data} is no longer blocked for ${scopeOf(entry)}.`, entry);
+    });
+}

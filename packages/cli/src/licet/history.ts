@@ -1,0 +1,227 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
+import { toTimestamp } from '../../../../src/lib/time.ts';
+import {
+  type LicenseRequest,
+  type Licet,
+  LicetError,
+  type ListRequestsQuery,
+} from '../../../client/src/index.ts';
+import { type Column, examples, statusStyle, timeText } from './output.ts';
+import { idArgument, integerFrom, momentOf, type OpenSession, type Session } from './session.ts';
+
+const DEFAULT_SHOWN = 20;
+const DEFAULT_SHOWN_SINCE = 1_000;
+
+const POLL_MS = 1_000;
+/** What the service returns at most without a limit. */
+const PAGE_RECORDS = 1_000;
+/**
+ * A record has the time of its request and is written later: within two seconds, and while the
+ * database fails up to half a minute. So each look goes back a little behind the newest record, and
+ * one in ten so far that nothing is lost.
+ */
+const OVERLAP_MS = 5_000;
+const LONG_OVERLAP_MS = 60_000;
+const LOOKS_PER_LONG_ONE = 10;
+
+const COLUMNS: Column<LicenseRequest>[] = [
+  { title: 'TIME (UTC)', text: ({ requestDate }) => timeText(requestDate).slice(5), minWidth: 14 },
+  {
+    title: 'RESULT',
+    text: ({ responseType }) => responseType,
+    style: ({ responseType }) => statusStyle(responseType),
+    minWidth: 17,
+  },
+  { title: 'KEY', text: ({ licenseKey }) => licenseKey ?? '', minWidth: 24 },
+  { title: 'IP', text: ({ ip }) => ip ?? '', minWidth: 15 },
+  { title: 'PRODUCT', text: ({ productId }) => String(productId ?? '') },
+  { title: 'HWID', text: ({ hwid }) => hwid ?? '', minWidth: 16, isFlexible: true },
+  {
+    title: 'WHY',
+    text: ({ blockReason, remarks }) => blockReason ?? remarks ?? '',
+    isFlexible: true,
+  },
+];
+
+const UNITS_MS: Record<string, number> = {
+  s: 1_000,
+  m: 60_000,
+  h: 60 * 60_000,
+  d: 24 * 60 * 60_000,
+};
+
+/** A timestamp, from one or from how long ago it was. */
+function sinceArgument(text: string): string {
+  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  const agoMs = Number(count) * (UNITS_MS[unit] ?? 0);
+  // No record is older than 1970.
+  const moment = count === undefined ? momentOf(text) : Math.max(0, Date.now() - agoMs);
+  if (moment === undefined) {
+    throw new InvalidArgumentError(
+      'It must be a time ago such as 90s, 30m, 2h or 7d, or a date such as 2030-01-31.',
+    );
+  }
+  return toTimestamp(moment);
+}
+
+interface Filter extends ListRequestsQuery {
+  limit?: never;
+  after?: never;
+}
+
+/** Records newest first, a page at a time. */
+async function* newestFirst(
+  licet: Licet,
+  filter: Filter,
+  signal: AbortSignal,
+): AsyncGenerator<LicenseRequest> {
+  let after: number | undefined;
+  for (;;) {
+    const page = await licet.requests.list({ ...filter, after }, { signal });
+    yield* page;
+    if (page.length < PAGE_RECORDS) return;
+    after = page.at(-1)?.id;
+  }
+}
+
+const byTime = (one: LicenseRequest, other: LicenseRequest): number => one.id - other.id;
+
+const timeOf = ({ requestDate }: LicenseRequest): number => Date.parse(requestDate);
+
+/** Tells records that were not there before from those that were. */
+export class Follower {
+  readonly #licet: Licet;
+  readonly #filter: Filter;
+  /** The times of the records that a look can meet again, by their ids. */
+  readonly #seen = new Map<number, number>();
+  #newest = -Infinity;
+  #looks = 0;
+
+  constructor(licet: Licet, filter: Filter) {
+    this.#licet = licet;
+    this.#filter = filter;
+  }
+
+  /** Marks records as known. @returns those that were not, oldest first */
+  take(records: readonly LicenseRequest[]): LicenseRequest[] {
+    const fresh = records.filter(({ id }) => !this.#seen.has(id));
+    for (const record of fresh) {
+      this.#seen.set(record.id, timeOf(record));
+      this.#newest = Math.max(this.#newest, timeOf(record));
+    }
+    for (const [id, time] of this.#seen) {
+      if (time < this.#newest - LONG_OVERLAP_MS) this.#seen.delete(id);
+    }
+    return fresh.toSorted(byTime);
+  }
+
+  /** Looks again, and returns what is new, oldest first. */
+  async look(signal: AbortSignal): Promise<LicenseRequest[]> {
+    const isLong = this.#looks++ % LOOKS_PER_LONG_ONE === 0;
+    const start = this.#newest - (isLong ? LONG_OVERLAP_MS : OVERLAP_MS);
+    const later = Math.max(start, momentOf(this.#filter.from ?? '') ?? start);
+    const filter = Number.isFinite(later)
+      ? { ...this.#filter, from: new Date(later).toISOString() }
+      : this.#filter;
+    return this.take(await Array.fromAsync(newestFirst(this.#licet, filter, signal)));
+  }
+}
+
+/** What may be over in a moment: no answer, a flood, a failure of the service. */
+const isPassing = (error: unknown): error is LicetError =>
+  error instanceof LicetError &&
+  (error.status === 0 || error.status === 429 || error.status >= 500);
+
+/** Prints the newest `count` records and then what comes, until the signal. @throws LicetError */
+async function follow(
+  { licet, output }: Session,
+  filter: Filter,
+  newest: readonly LicenseRequest[],
+  count: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const follower = new Follower(licet, filter);
+  follower.take(newest);
+  // What came meanwhile, and what is a little older than the newest: that is known now, and not new.
+  const known = [...(await follower.look(signal)), ...newest].toSorted(byTime);
+  const print = output.lines(known.slice(-count), COLUMNS);
+  let isFailing = false;
+  for (;;) {
+    await pause(POLL_MS, undefined, { signal });
+    try {
+      print(await follower.look(signal));
+      isFailing = false;
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      if (!isFailing) output.note(`${error.message}: trying again.`);
+      isFailing = true;
+      await pause((error.retryAfterSeconds ?? 0) * 1_000, undefined, { signal });
+    }
+  }
+}
+
+/** `licet history`: what was validated. */
+export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void {
+  parent
+    .command('history')
+    .description('what was validated, newest last')
+    .option('--key <key>', 'only this license key')
+    .option('--ip <address>', 'only this address')
+    .option('--hwid <hwid>', 'only this hardware ID')
+    .option('--product <id>', 'only this product', idArgument)
+    .option('--refused', 'only what was refused')
+    .option('--since <when>', 'only since then: 90s, 30m, 2h or 7d ago, or a date', sinceArgument)
+    .option(
+      '--limit <n>',
+      `the newest n (${DEFAULT_SHOWN}; with --since ${DEFAULT_SHOWN_SINCE})`,
+      integerFrom(1),
+    )
+    .option('-f, --follow', 'go on with what comes, until Ctrl-C')
+    .addHelpText(
+      'after',
+      examples(
+        'history --key 7K2M-9QX4-B3TD-WJ8R-5HVN',
+        'history --refused --since 1h',
+        'history --refused --follow',
+      ),
+    )
+    .action(async (options) => {
+      const session = open();
+      const { licet, output } = session;
+      const filter: Filter = {
+        licenseKey: options.key,
+        ip: options.ip,
+        hwid: options.hwid,
+        productId: options.product,
+        valid: options.refused ? false : undefined,
+        from: options.since,
+      };
+      const shown = options.limit ?? (options.since ? DEFAULT_SHOWN_SINCE : DEFAULT_SHOWN);
+      const newest: LicenseRequest[] = [];
+      const pages = licet.requests.iterate({ ...filter, limit: Math.min(shown + 1, PAGE_RECORDS) });
+      let hasMore = false;
+      for await (const record of pages) {
+        hasMore = newest.length === shown;
+        if (hasMore) break;
+        newest.push(record);
+      }
+      newest.reverse();
+      if (options.since && hasMore) {
+        output.note(`There are more than these ${shown}: the oldest are left out, see --limit.`);
+      }
+      if (!options.follow) {
+        output.list(newest, COLUMNS, 'Nothing in the history.');
+        return;
+      }
+
+      const interrupted = new AbortController();
+      const { signal } = interrupted;
+      for (const name of ['SIGINT', 'SIGTERM'] as const) {
+        process.once(name, () => interrupted.abort());
+      }
+      await follow(session, filter, newest, shown, signal).catch((error) => {
+        if (!signal.aborted) throw error;
+      });
+    });
+}

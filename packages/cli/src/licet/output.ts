@@ -1,0 +1,191 @@
+import { styleText } from 'node:util';
+import { stripControlCharacters } from '../text.ts';
+
+/** What the command line prints: results to stdout, all that explains them to stderr. */
+
+type Style = 'green' | 'yellow' | 'red' | 'dim';
+
+export interface Column<Item> {
+  title: string;
+  text: (item: Item) => string;
+  style?: (item: Item) => Style;
+  /** So wide at least, where more rows follow later. */
+  minWidth?: number;
+  /** Whether it may be cut where the terminal is narrow: the beginning tells enough. */
+  isFlexible?: true;
+}
+
+const GAP = '  ';
+/** On a terminal no column is wider, and a flexible one no narrower than that. */
+const MAX_WIDTH = 40;
+const MIN_FLEXIBLE_WIDTH = 8;
+
+const WIDE =
+  /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}\uFF01-\uFF60]/u;
+
+const widthOfCharacter = (character: string): number =>
+  /\p{M}/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+
+const widthOf = (text: string): number =>
+  [...text].reduce((width, character) => width + widthOfCharacter(character), 0);
+
+/** The text in so many columns, cut where it has more. */
+function fitted(text: string, width: number): string {
+  const surplus = width - widthOf(text);
+  if (surplus >= 0) return text + ' '.repeat(surplus);
+  let cut = '';
+  for (const character of text) {
+    if (widthOf(cut + character) > width - 1) break;
+    cut += character;
+  }
+  return fitted(`${cut}…`, width);
+}
+
+interface FittedColumn<Item> extends Column<Item> {
+  width: number;
+}
+
+const total = (widths: readonly number[]): number =>
+  widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
+
+/** The columns that the terminal has room for: flexible ones give way, then the last ones go. */
+function fitToTerminal<Item>(columns: readonly FittedColumn<Item>[]): FittedColumn<Item>[] {
+  const available = process.stdout.columns;
+  // None where it is no terminal, 0 where one does not know.
+  if (!available) return [...columns];
+  const capped = columns.map((column) => ({ ...column, width: Math.min(column.width, MAX_WIDTH) }));
+  const narrowest = ({ width, isFlexible }: FittedColumn<Item>) =>
+    isFlexible ? Math.min(width, MIN_FLEXIBLE_WIDTH) : width;
+  while (capped.length > 1 && total(capped.map(narrowest)) > available) capped.pop();
+  const giving = capped.filter(({ isFlexible }) => isFlexible);
+  while (total(capped.map(({ width }) => width)) > available) {
+    const [widest] = giving.toSorted((one, other) => other.width - one.width);
+    if (!widest) break;
+    widest.width--;
+  }
+  return capped;
+}
+
+/** Lays out rows in columns. */
+export class Table<Item> {
+  readonly #columns: readonly FittedColumn<Item>[];
+
+  constructor(columns: readonly Column<Item>[], items: readonly Item[]) {
+    const fitted = columns.map((column) => ({
+      ...column,
+      width: items.reduce(
+        (width, item) => Math.max(width, widthOf(stripControlCharacters(column.text(item)))),
+        Math.max(column.title.length, column.minWidth ?? 0),
+      ),
+    }));
+    this.#columns = fitToTerminal(fitted);
+  }
+
+  header(): string {
+    const titles = this.#columns.map(({ title, width }) => fitted(title, width));
+    return styleText('dim', titles.join(GAP).trimEnd());
+  }
+
+  line(item: Item): string {
+    const cells = this.#columns.map(({ text, style, width }) => {
+      const cell = stripControlCharacters(text(item));
+      // Nobody reads a pipe to its edge: what is wider than its column stays whole.
+      const padded = fitted(cell, process.stdout.isTTY ? width : Math.max(width, widthOf(cell)));
+      return style ? styleText(style(item), padded) : padded;
+    });
+    return cells.join(GAP).trimEnd();
+  }
+}
+
+/** Green for good, yellow for what time did, red for the rest. */
+export function statusStyle(status: string): Style {
+  if (status === 'VALID' || status === 'ACTIVE') return 'green';
+  return status === 'EXPIRED' ? 'yellow' : 'red';
+}
+
+/** As one line; what JSON leaves as it is, and a terminal would obey, is written as its number. */
+const jsonLine = (value: object): string =>
+  JSON.stringify(value).replaceAll(
+    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+export class Output {
+  readonly #isJson: boolean;
+
+  /** @param isJson whether a program reads it: then each object is a line of JSON */
+  constructor(isJson: boolean) {
+    this.#isJson = isJson;
+  }
+
+  /** A list, and what is said where it is empty. */
+  list<Item extends object>(
+    items: readonly Item[],
+    columns: readonly Column<Item>[],
+    nothing: string,
+  ): void {
+    if (items.length === 0) this.note(nothing);
+    else this.lines(items, columns);
+  }
+
+  /** Rows under their titles; what it returns prints more of them, in the same columns. */
+  lines<Item extends object>(
+    items: readonly Item[],
+    columns: readonly Column<Item>[],
+  ): (items: readonly Item[]) => void {
+    const table = this.#isJson ? undefined : new Table(columns, items);
+    const print = (more: readonly Item[]) => {
+      for (const item of more) console.log(table ? table.line(item) : jsonLine(item));
+    };
+    if (table) console.log(table.header());
+    print(items);
+    return print;
+  }
+
+  /** One object, field by field; those that are empty are left out. */
+  object(item: object, fields: Readonly<Record<string, string>>): void {
+    if (this.#isJson) {
+      console.log(jsonLine(item));
+      return;
+    }
+    const width = Math.max(...Object.keys(fields).map((name) => name.length));
+    for (const [name, text] of Object.entries(fields)) {
+      if (text)
+        console.log(styleText('dim', name.padEnd(width)) + GAP + stripControlCharacters(text));
+    }
+  }
+
+  /** What was done; `result` is what a script needs of it, the object as a whole for a program. */
+  done(message: string, item: object, result?: string): void {
+    if (this.#isJson) {
+      console.log(jsonLine(item));
+      return;
+    }
+    const mark = styleText('green', '✓', { stream: process.stderr });
+    console.error(`${mark} ${stripControlCharacters(message)}`);
+    if (result !== undefined) console.log(stripControlCharacters(result));
+  }
+
+  /** Something beside the result. */
+  note(message: string): void {
+    console.error(stripControlCharacters(message));
+  }
+}
+
+/** A timestamp of the service to the second, in UTC: `2026-11-20 17:31:22`. */
+export const timeText = (timestamp: string): string =>
+  new Date(timestamp).toISOString().slice(0, 19).replace('T', ' ');
+
+/** The day alone, where the moment matters less. */
+export const dayText = (timestamp: string): string => timeText(timestamp).slice(0, 10);
+
+/** A limit as people read it. */
+export const limitText = (limit: number): string => (limit === -1 ? '∞' : String(limit));
+
+/** `1 address`, `2 addresses` */
+export const counted = (count: number, one: string, many: string): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+/** The end of a command's help. */
+export const examples = (...commands: readonly string[]): string =>
+  `\nExamples:\n${commands.map((command) => `  npm run licet -- ${command}`).join('\n')}`;

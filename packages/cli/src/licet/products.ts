@@ -1,0 +1,55 @@
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { PRODUCT_TYPES } from '../../../../src/lib/enums.ts';
+import type { Product } from '../../../client/src/index.ts';
+import { type Column, examples, limitText, timeText } from './output.ts';
+import { integerFrom, type OpenSession } from './session.ts';
+
+const COLUMNS: Column<Product>[] = [
+  { title: 'ID', text: ({ id }) => String(id) },
+  { title: 'NAME', text: ({ name }) => name, isFlexible: true },
+  { title: 'TYPE', text: ({ productType }) => productType },
+  { title: 'MAX IPS', text: ({ defaultMaxIPs }) => limitText(defaultMaxIPs) },
+  { title: 'MAX HWIDS', text: ({ defaultMaxHWIDs }) => limitText(defaultMaxHWIDs) },
+  { title: 'CHANGED (UTC)', text: ({ updatedDate }) => timeText(updatedDate) },
+];
+
+/** `licet products`: what licenses are for. */
+export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void {
+  const products = parent.command('products').description('what licenses are for');
+
+  products
+    .command('list')
+    .description('list all products')
+    .argument('[text]', 'only those with this text in their name or description')
+    .addHelpText('after', examples('products list', 'products list guard'))
+    .action(async (q) => {
+      const { licet, output } = open();
+      output.list(await licet.products.list({ q }), COLUMNS, 'No product.');
+    });
+
+  products
+    .command('create')
+    .description('create a product; prints its id, which your program is compiled with')
+    .argument('<name>', 'its name')
+    .addOption(
+      new Option('--type <type>', 'what kind of program it is')
+        .choices(PRODUCT_TYPES)
+        .makeOptionMandatory(),
+    )
+    .option('--max-ips <n>', 'addresses per license, -1 is unlimited (5)', integerFrom(-1))
+    .option('--max-hwids <n>', 'hardware IDs per license, -1 is unlimited (5)', integerFrom(-1))
+    .addHelpText(
+      'after',
+      examples('products create "Chunk Guard" --type GAME_JAVA_PLUGIN --max-ips 1'),
+    )
+    .action(async (name, { type, maxIps, maxHwids }) => {
+      const { licet, output } = open();
+      const product = await licet.products.create({
+        name,
+        productType: type,
+        defaultMaxIPs: maxIps,
+        defaultMaxHWIDs: maxHwids,
+      });
+      output.done(`Product "${product.name}" is made. Its id:`, product, String(product.id));
+    });
+}

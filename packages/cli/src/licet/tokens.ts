@@ -1,0 +1,69 @@
+import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { API_INTENTS } from '../../../../src/lib/enums.ts';
+import type { Token } from '../../../client/src/index.ts';
+import { type Column, examples, timeText } from './output.ts';
+import { EXPIRES_OPTION, idArgument, type OpenSession } from './session.ts';
+
+const timeOr = (timestamp: string | null, otherwise: string): string =>
+  timestamp === null ? otherwise : timeText(timestamp);
+
+const isOver = (expiresAt: string | null): boolean =>
+  expiresAt !== null && Date.parse(expiresAt) <= Date.now();
+
+const COLUMNS: Column<Token>[] = [
+  { title: 'ID', text: ({ id }) => String(id) },
+  { title: 'NAME', text: ({ name }) => name, isFlexible: true },
+  { title: 'INTENTS', text: ({ intents }) => intents.join(' '), isFlexible: true },
+  {
+    title: 'EXPIRES (UTC)',
+    text: ({ expiresAt }) => `${timeOr(expiresAt, 'never')}${isOver(expiresAt) ? ': over' : ''}`,
+    style: ({ expiresAt }) => (isOver(expiresAt) ? 'red' : 'green'),
+  },
+  { title: 'LAST USED (UTC)', text: ({ lastUsedAt }) => timeOr(lastUsedAt, 'not yet') },
+];
+
+/** `licet tokens`: who may use the interface. */
+export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
+  const tokens = parent.command('tokens').description('who may use the interface, and for what');
+
+  tokens
+    .command('create')
+    .description('create a token; prints its secret, which is shown this once')
+    .argument('<name>', 'whose it is')
+    .addArgument(new Argument('<intents...>', 'what it may do').choices(API_INTENTS))
+    .option(...EXPIRES_OPTION)
+    .addHelpText(
+      'after',
+      examples(
+        'tokens create Shop LICENSES_READ_WRITE',
+        'tokens create Support LICENSES_READ_WRITE REQUESTS_READ --expires 2030-01-31',
+      ),
+    )
+    .action(async (name, intents, { expires }) => {
+      const { licet, output } = open();
+      const token = await licet.tokens.create({ name, intents, expiresAt: expires });
+      const message = `Token ${token.id} "${token.name}" is made. Its secret, shown this once:`;
+      output.done(message, token, token.token);
+    });
+
+  tokens
+    .command('list')
+    .description('list the tokens that are not revoked')
+    .addHelpText('after', examples('tokens list'))
+    .action(async () => {
+      const { licet, output } = open();
+      output.list(await licet.tokens.list(), COLUMNS, 'No token but the root token.');
+    });
+
+  tokens
+    .command('revoke')
+    .description('revoke a token: it is refused from now on')
+    .argument('<id>', 'its id, as tokens list shows it', idArgument)
+    .addHelpText('after', examples('tokens revoke 3'))
+    .action(async (id) => {
+      const { licet, output } = open();
+      const token = await licet.tokens.get(id);
+      await licet.tokens.delete(id);
+      output.done(`Token ${id} "${token.name}" is revoked.`, token);
+    });
+}

@@ -1,0 +1,30 @@
+import { readFileSync, symlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { FakeCloudflare } from './fake-cloudflare.ts';
+
+/** The folder from which tests deploy: the project with settings and secrets of its own. */
+
+/** The parts of the project that such a folder shares with it. */
+export const LINKED = ['docs', 'node_modules', 'package.json', 'public', 'scripts', 'src'];
+
+export function linkProject(folder: string): void {
+  for (const name of LINKED) symlinkSync(resolve(name), join(folder, name));
+}
+
+/** The certificate, for localhost, of the server that answers in the place of the deployed service. */
+const CERTIFICATE = resolve('test/cli/test-only-certificate.pem');
+export const TLS = {
+  key: readFileSync('test/cli/test-only-key.pem'),
+  cert: readFileSync(CERTIFICATE),
+};
+
+/** The variables with which the real wrangler deploys at a fake Cloudflare. */
+export const deployVariables = (folder: string, { url }: FakeCloudflare): NodeJS.ProcessEnv => ({
+  ...process.env,
+  CLOUDFLARE_API_BASE_URL: url,
+  CLOUDFLARE_API_TOKEN: 'token',
+  NODE_EXTRA_CA_CERTS: CERTIFICATE,
+  WRANGLER_LOG_PATH: join(folder, 'logs'),
+  // Nor does it look for a newer one.
+  WRANGLER_HIDE_BANNER: 'true',
+});

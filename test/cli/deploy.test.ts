@@ -1,0 +1,696 @@
+import { type ChildProcess, execFile } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:https';
+import { delimiter, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { experimental_readRawConfig } from 'wrangler';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { CliError } from '../../packages/cli/src/terminal.ts';
+import { deploy } from '../../scripts/deployment.ts';
+import { newFolder } from '../node/service.ts';
+import { deployVariables, LINKED, linkProject, TLS } from './deploy-folder.ts';
+import { startFakeCloudflare } from './fake-cloudflare.ts';
+import { FakeWrangler } from './fake-wrangler.ts';
+
+/** `npm run deploy`, without an account: with a fake wrangler, and with the real one at a fake Cloudflare. */
+
+const root = newFolder();
+afterAll(() => rmSync(root, { recursive: true }));
+
+const TOML = readFileSync('wrangler.toml', 'utf8');
+const MIGRATIONS = readdirSync('drizzle').filter((name) => name.endsWith('.sql'));
+
+let folder: string;
+let account: FakeWrangler;
+let lines: string[];
+beforeEach(() => {
+  folder = join(root, crypto.randomUUID());
+  mkdirSync(folder);
+  cpSync('drizzle', join(folder, 'drizzle'), { recursive: true });
+  configure(TOML);
+  account = new FakeWrangler();
+  lines = [];
+  vi.spyOn(console, 'log').mockImplementation((line) => lines.push(String(line)));
+  for (const name of ['ACCOUNT_ID', 'API_TOKEN']) vi.stubEnv(`CLOUDFLARE_${name}`, undefined);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+/** The files in a folder and below it. */
+const filesIn = (path: string): string[] =>
+  readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+
+const configure = (toml: string): void => writeFileSync(join(folder, 'wrangler.toml'), toml);
+const tokenFile = (): string => join(folder, '.root-token.licet');
+
+let examined: string[];
+async function run({ isDryRun = false, isWell = true } = {}) {
+  examined = [];
+  account.calls = [];
+  const tools = account.tools(async (address) => {
+    examined.push(address);
+    return isWell;
+  });
+  return deploy(folder, tools, isDryRun);
+}
+
+/** What the person is told where it fails. */
+async function failureOf(running: Promise<unknown>): Promise<string> {
+  const error = await running.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof CliError)) throw new Error(`no CliError: ${error}`);
+  return error.message;
+}
+
+const LOOKS = ['whoami', 'secret list', 'd1 list', 'kv namespace list'];
+const FIRST_TIME = [
+  ...LOOKS,
+  'd1 create licet',
+  'kv namespace create licet-snapshots',
+  'd1 migrations apply DB',
+  'deploy',
+];
+
+it('makes what is missing, then applies the migrations, then deploys with the root token', async () => {
+  const deployed = await run();
+  expect(account.calls).toEqual(FIRST_TIME);
+  expect(account.migrations).toEqual({ licet: MIGRATIONS });
+  expect(account.worker?.settings).toMatchObject({
+    d1_databases: [{ binding: 'DB', database_id: 'id-of-licet' }],
+    kv_namespaces: [{ binding: 'SNAPSHOTS', id: 'id-of-licet-snapshots' }],
+  });
+  expect(account.worker?.secrets).toEqual({ ROOT_TOKEN: readRootToken(tokenFile()) });
+  expect(examined).toEqual(['https://licet.shop.workers.dev']);
+  expect(deployed).toEqual({
+    addresses: examined,
+    tokenFile: '.root-token.licet',
+    isWell: true,
+  });
+});
+
+it('tells the root token to a file for its owner alone, and to nobody else', async () => {
+  await run();
+  const token = account.worker?.secrets.ROOT_TOKEN ?? '';
+  expect(token).toMatch(/^[0-9a-f]{64}$/);
+  expect(statSync(tokenFile()).mode & 0o077).toBe(0);
+  expect(JSON.stringify([lines, account.argv, account.worker?.settings])).not.toContain(token);
+});
+
+it('changes nothing but the code when it is run again', async () => {
+  await run();
+  const before = structuredClone(account.worker);
+  expect(await run()).toMatchObject({ isWell: true });
+  expect(account.calls).toEqual([...LOOKS, 'd1 migrations apply DB', 'deploy']);
+  expect(account.argv.filter((arg) => arg === '--secrets-file')).toHaveLength(1);
+  expect(account.worker).toEqual(before);
+});
+
+it('applies what is new in the schema, and before the code that needs it', async () => {
+  await run();
+  writeFileSync(join(folder, 'drizzle', '9998_more.sql'), 'create table more (id integer);');
+  writeFileSync(
+    join(folder, 'drizzle', '9999_yet_more.sql'),
+    'create table yet_more (id integer);',
+  );
+  await run();
+  expect(account.calls.slice(-2)).toEqual(['d1 migrations apply DB', 'deploy']);
+  expect(account.migrations).toEqual({
+    licet: [...MIGRATIONS, '9998_more.sql', '9999_yet_more.sql'],
+  });
+  expect(lines).toContainEqual(expect.stringMatching(/applied: 9998_more.sql, 9999_yet_more.sql$/));
+});
+
+it('names the file with the root token as long as it is there', async () => {
+  await run();
+  expect(await run()).toMatchObject({ tokenFile: '.root-token.licet' });
+  rmSync(tokenFile());
+  expect(await run()).toMatchObject({ tokenFile: undefined });
+  writeFileSync(tokenFile(), `ROOT_TOKEN=${'f'.repeat(64)}\n`);
+  expect(await run()).toMatchObject({ tokenFile: undefined });
+});
+
+it('leaves a root token alone that is set, whatever its file says', async () => {
+  await run();
+  writeFileSync(tokenFile(), `ROOT_TOKEN=${'f'.repeat(64)}\n`);
+  const before = account.worker?.secrets;
+  await run();
+  expect(account.worker?.secrets).toEqual(before);
+});
+
+it('takes the root token that a person has put into its file, if it is long enough', async () => {
+  writeFileSync(tokenFile(), 'ROOT_TOKEN=short\n');
+  expect(await failureOf(run())).toContain('fewer than 32 characters');
+  expect(account.calls).not.toContain('deploy');
+  writeFileSync(tokenFile(), `ROOT_TOKEN=${'e'.repeat(40)}`);
+  account.failure = { command: 'kv namespace create', isLate: false };
+  await failureOf(run());
+  account.failure = undefined;
+  await run();
+  expect(account.worker?.secrets).toEqual({ ROOT_TOKEN: 'e'.repeat(40) });
+});
+
+describe('where a step fails', () => {
+  const QUEUE = '\n[[queues.producers]]\nbinding = "RECORDS"\nqueue = "licet-records"\n';
+  const steps = [
+    ...FIRST_TIME.slice(0, -2),
+    'queues info licet-records',
+    'queues create licet-records',
+    ...FIRST_TIME.slice(-2),
+  ];
+  const isChange = (command: string): boolean => /create|apply|deploy/.test(command);
+  const cases = steps.flatMap((command) =>
+    (isChange(command) ? [false, true] : [false]).map((isLate) => ({ command, isLate })),
+  );
+  const state = ({ databases, namespaces, queues, migrations, worker }: FakeWrangler) => {
+    return { databases, namespaces, queues, migrations, settings: worker?.settings };
+  };
+  let undisturbed: ReturnType<typeof state>;
+  beforeEach(async () => {
+    configure(TOML + QUEUE);
+    await run();
+    expect(account.calls).toEqual(steps);
+    undisturbed = state(account);
+    account = new FakeWrangler();
+    rmSync(tokenFile());
+  });
+
+  it.each(cases)(
+    '$command (when it was done: $isLate), it goes no further, and the next run completes it',
+    async ({ command, isLate }) => {
+      account.failure = { command, isLate };
+      const message = await failureOf(run());
+      expect(message).toMatch(
+        command === 'deploy'
+          ? /could not be deployed, or not wholly.* above\. Where nothing was uploaded, what ran before/
+          : /Nothing was (changed|deployed)[\s\S]*The API failed/,
+      );
+      const notAfter = LOOKS.includes(command)
+        ? 'd1 create licet'
+        : steps[steps.indexOf(command) + 1];
+      expect(account.calls).not.toContain(notAfter);
+      expect(examined).toEqual([]);
+      expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
+      const tokenBefore = readRootToken(tokenFile());
+
+      account.failure = undefined;
+      expect(await run()).toMatchObject({ isWell: true });
+      expect(state(account)).toEqual(undisturbed);
+      expect(account.worker?.secrets).toEqual({ ROOT_TOKEN: readRootToken(tokenFile()) });
+      if (tokenBefore !== undefined) expect(readRootToken(tokenFile())).toBe(tokenBefore);
+    },
+  );
+
+  it('because the person declined what wrangler asked, it does not call that deployed', async () => {
+    account.isDeclined = true;
+    expect(await failureOf(run())).toContain('could not be deployed');
+    expect(examined).toEqual([]);
+  });
+
+  it('or the doctor finds something, it tells so, and where', async () => {
+    account.targets = ['license.example.com (custom domain)', 'https://licet.shop.workers.dev'];
+    expect(await run({ isWell: false })).toMatchObject({ isWell: false });
+    expect(examined).toEqual(['https://license.example.com', 'https://licet.shop.workers.dev']);
+  });
+});
+
+describe('where wrangler does not answer as it should', () => {
+  it.each([...LOOKS, 'deploy'])('%s, it quotes what it said', async (command) => {
+    await run();
+    for (const printed of ['▲ [WARNING] An old version', '{"error":"no list"}', '']) {
+      account.garble = (answering, text) => (answering === command ? printed : text);
+      const message = await failureOf(run());
+      expect(message).toContain(`wrangler ${command} has not answered as it should`);
+      expect(message).toContain(printed || 'nothing');
+      expect(message).toContain(
+        command === 'deploy' ? 'may be live: run it again' : 'Nothing was changed',
+      );
+    }
+    account.garble = (answering, text) => (answering === command ? `- ${text}` : text);
+    account.accounts[0] = { id: 'a1', name: 'x'.repeat(2_000) };
+    expect((await failureOf(run())).length).toBeLessThan(400);
+    account.garble = (_, text) => text;
+    expect(await run()).toMatchObject({ isWell: true });
+  });
+});
+
+describe('where a file cannot be used', () => {
+  const at = (name: string): string => join(folder, name);
+  const move = (from: string, to: string) => (): void => renameSync(at(from), at(to));
+  const cases = ['.root-token.licet', 'wrangler.deploy.json'].map((name) => ({
+    name,
+    spoil: () => mkdirSync(at(name)),
+    mend: () => rmdirSync(at(name)),
+  }));
+  cases.push(
+    ...['temporary', 'drizzle'].map((name) => ({
+      name,
+      spoil: move(name, 'elsewhere'),
+      mend: move('elsewhere', name),
+    })),
+  );
+
+  it.each(cases)('$name, it says which, before anything is made', async ({ name, spoil, mend }) => {
+    mkdirSync(at('temporary'));
+    vi.stubEnv('TMPDIR', at('temporary'));
+    spoil();
+    expect(await failureOf(run())).toContain(at(name));
+    expect(account.calls.filter((call) => !LOOKS.includes(call))).toEqual([]);
+    mend();
+    expect(await run()).toMatchObject({ isWell: true });
+    expect(readdirSync(at('temporary'))).toEqual([]);
+    expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
+  });
+});
+
+describe('the settings', () => {
+  it('hold as they are in wrangler.toml, with the ids that it leaves out', async () => {
+    configure(
+      TOML.replace('name = "licet"', 'name = "shop"\naccount_id = "a1"\nworkers_dev = false')
+        .replace('REQUIRE_HWID = "false"', 'REQUIRE_HWID = "true"')
+        .replace('database_name = "licet"', 'database_name = "licenses"')
+        .concat(`
+          [[kv_namespaces]]
+          binding = "MY_OWN"
+          id = "0123456789abcdef"
+
+          [[queues.consumers]]
+          queue = "shop-records"
+          dead_letter_queue = "shop-dead"
+        `),
+    );
+    await run();
+    const { rawConfig } = experimental_readRawConfig({ config: join(folder, 'wrangler.toml') });
+    expect(account.worker?.settings).toEqual({
+      ...rawConfig,
+      d1_databases: [
+        {
+          binding: 'DB',
+          database_name: 'licenses',
+          migrations_dir: 'drizzle',
+          database_id: 'id-of-licenses',
+        },
+      ],
+      kv_namespaces: [
+        { binding: 'SNAPSHOTS', id: 'id-of-shop-snapshots' },
+        { binding: 'MY_OWN', id: '0123456789abcdef' },
+      ],
+    });
+    expect(account.worker?.settings.vars).toMatchObject({ REQUIRE_HWID: 'true' });
+    expect(account.namespaces).toEqual(['shop-snapshots']);
+    expect(account.queues).toEqual(['shop-records', 'shop-dead']);
+    expect(readRootToken(join(folder, '.root-token.shop'))).toHaveLength(64);
+  });
+
+  it('may name databases and namespaces that are there already', async () => {
+    configure(TOML.replace('migrations_dir', 'database_id = "id-of-mine"\nmigrations_dir'));
+    await run();
+    expect(account.databases).toEqual([]);
+    expect(account.migrations).toEqual({ mine: MIGRATIONS });
+  });
+
+  it('are refused where they cannot be read, or have no database', async () => {
+    configure('name = ');
+    expect(await failureOf(run())).toContain('wrangler.toml cannot be read');
+    configure('name = "licet"');
+    expect(await failureOf(run())).toContain('a database with the binding DB');
+    expect(account.calls).toEqual([]);
+  });
+
+  it.each([
+    ['name must be a text', 'name = "licet"', 'name = 5'],
+    ['name must be a text', 'name = "licet"', ''],
+    ['d1_databases must be a list: [[…]]', '[[d1_databases]]', '[d1_databases]'],
+    [
+      'd1_databases.0.database_name must be a text that is not empty',
+      '_name = "licet"',
+      '_name = ""',
+    ],
+    ['kv_namespaces must be a list: [[…]]', '[[kv_namespaces]]', '[kv_namespaces]'],
+    ['kv_namespaces.0.binding must be a text', 'binding = "SNAPSHOTS"', ''],
+    ['queues must be a table', '[vars]', '[[queues]]\n[vars]'],
+    ['queues.producers must be a list: [[…]]', '[vars]', '[queues]\nproducers = "x"\n[vars]'],
+    ['queues.consumers.0.queue must be a text', '[vars]', '[[queues.consumers]]\n[vars]'],
+  ])('are refused where %s', async (message, right, wrong) => {
+    configure(TOML.replace(right, wrong));
+    expect(await failureOf(run())).toBe(`wrangler.toml: ${message}.`);
+    expect(account.calls).toEqual([]);
+  });
+});
+
+describe('the account', () => {
+  it('must be logged in', async () => {
+    account.isLoggedIn = false;
+    const message = await failureOf(run());
+    expect(message).toContain('npx wrangler login');
+    expect(message).toContain('CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID');
+  });
+
+  it('is named where there are several', async () => {
+    account.accounts.push({ id: 'a2', name: 'Other' });
+    const message = await failureOf(run());
+    expect(message).toContain('  a1  Shop\n  a2  Other');
+    expect(account.calls).toEqual(['whoami']);
+
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'a2');
+    await run();
+    expect(lines).toContainEqual(expect.stringContaining('Account Other'));
+    expect([...account.accountIds]).toEqual(['a2']);
+
+    configure(`account_id = "a1"\n${TOML}`);
+    await run();
+    expect([...account.accountIds]).toEqual(['a2', 'a1']);
+  });
+
+  it('is named where the token may not list it', async () => {
+    account.accounts = [];
+    expect(await failureOf(run())).toContain('set CLOUDFLARE_ACCOUNT_ID');
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'a3');
+    await run();
+    expect([...account.accountIds]).toEqual(['a3']);
+  });
+
+  it('is not asked about where CI names it and has a token', async () => {
+    account.isLoggedIn = false;
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'a4');
+    vi.stubEnv('CLOUDFLARE_API_TOKEN', 'token');
+    await run();
+    expect(account.calls).toEqual(FIRST_TIME.slice(1));
+    expect([...account.accountIds]).toEqual(['a4']);
+  });
+
+  it("may have a Worker of that name, which is another project's", async () => {
+    account.worker = { secrets: {}, settings: {} };
+    const message = await failureOf(run());
+    expect(message).toContain('There is a Worker licet and no database licet');
+    expect(account.calls).toEqual(LOOKS);
+    account.databases.push('licet');
+    expect(await run()).toMatchObject({ isWell: true });
+  });
+});
+
+describe('a database of that name, and no such Worker', () => {
+  beforeEach(async () => {
+    await run();
+    configure(TOML.replace('name = "licet"', 'name = "shop"'));
+    account.worker = undefined;
+  });
+
+  it("is another service's, as long as nobody says otherwise", async () => {
+    for (const isDryRun of [true, false]) {
+      const message = await failureOf(run({ isDryRun }));
+      expect(message).toContain(
+        'There is a database licet and no Worker shop. Nothing was changed.',
+      );
+      expect(message).toContain('another database_name');
+      expect(message).toContain('database_id = "id-of-licet"');
+      expect(account.calls).toEqual(LOOKS);
+    }
+    expect(readdirSync(folder)).not.toContain('.root-token.shop');
+  });
+
+  it("is another service's, where a deployment to another account failed half-way", async () => {
+    account.failure = { command: 'd1 create', isLate: false };
+    account.databases = [];
+    await failureOf(run());
+    account = new FakeWrangler();
+    account.accounts = [{ id: 'a2', name: 'Other' }];
+    account.databases = ['licet'];
+    expect(await failureOf(run())).toContain('There is a database licet and no Worker shop.');
+    expect(account.calls).toEqual(LOOKS);
+
+    account.databases = [];
+    account.failure = { command: 'kv namespace create', isLate: false };
+    await failureOf(run());
+    account.failure = undefined;
+    expect(await run()).toMatchObject({ isWell: true });
+    const secrets = { ROOT_TOKEN: readRootToken(join(folder, '.root-token.shop')) };
+    expect(account.worker?.secrets).toEqual(secrets);
+  });
+
+  it('is taken where it is named by its id', async () => {
+    const settings = readFileSync(join(folder, 'wrangler.toml'), 'utf8');
+    configure(settings.replace('migrations_dir', 'database_id = "id-of-licet"\nmigrations_dir'));
+    expect(await run()).toMatchObject({ isWell: true });
+    expect(account.databases).toEqual(['licet']);
+  });
+});
+
+it('only says what it would do with --dry-run', async () => {
+  expect(await run({ isDryRun: true })).toBeUndefined();
+  expect(account.calls).toEqual(LOOKS);
+  expect(lines.join('\n')).toMatch(
+    /Database licet would be made[\s\S]*KV namespace licet-snapshots would[\s\S]*Migrations[\s\S]*root token[\s\S]*deployed/,
+  );
+  expect(readdirSync(folder).toSorted()).toEqual(['drizzle', 'wrangler.toml']);
+  await run();
+  lines.length = 0;
+  await run({ isDryRun: true });
+  expect(lines.join('\n')).toContain('Database licet is there');
+  expect(lines.join('\n')).not.toContain('root token');
+});
+
+it('finds the addresses among what the Worker is bound to', async () => {
+  account.targets = [
+    'https://licet.shop.workers.dev',
+    'license.example.com (custom domain - zone name: example.com)',
+    'old.example.com/*',
+    'old.example.com/api/* (zone id: 12)',
+    '*.example.com/*',
+    'schedule: * * * * *',
+    'Producer for licet-records',
+    'Consumer for licet-records',
+  ];
+  expect(await run()).toMatchObject({
+    addresses: [
+      'https://licet.shop.workers.dev',
+      'https://license.example.com',
+      'https://old.example.com',
+    ],
+  });
+});
+
+describe('as a process of its own', () => {
+  let isWell = true;
+  /** A name that is new answers after a while only. */
+  let isNew = true;
+  const service = createServer(TLS, ({ method, url }, answer) => {
+    const json = (status: number, body: object) =>
+      answer.writeHead(status).end(JSON.stringify(isWell ? body : { ...body, more: true }));
+    if (isNew) {
+      isNew = false;
+      answer.writeHead(404).end();
+    } else if (url === '/api/v2/healthy') answer.end('healthy');
+    else if (url === '/api/v2/ping') json(401, { message: 'No token', accepted_intents: [] });
+    else json(method === 'POST' ? 400 : 405, { valid: false, message: 'No' });
+  });
+  let port: number | undefined;
+  let cloudflare: Awaited<ReturnType<typeof startFakeCloudflare>>;
+  beforeAll(async () => {
+    await new Promise<void>((done) => service.listen(0, 'localhost', done));
+    const address = service.address();
+    port = typeof address === 'object' ? address?.port : undefined;
+    cloudflare = await startFakeCloudflare();
+  });
+  afterAll(async () => {
+    service.closeAllConnections();
+    service.close();
+    await cloudflare.stop();
+  });
+
+  const realWrangler = resolve('node_modules/.bin');
+  const npmRunDeploy = (
+    args: readonly string[] = [],
+    programs = realWrangler,
+    onStart = (_child: ChildProcess) => {},
+  ): Promise<{ code: number | null; output: string }> =>
+    new Promise((done) => {
+      const command = [resolve('scripts/deploy.ts'), ...args];
+      const variables = deployVariables(folder, cloudflare);
+      const env = { ...variables, PATH: [programs, process.env.PATH].join(delimiter) };
+      const child = execFile(process.execPath, command, { cwd: folder, env }, (_, out, err) =>
+        done({ code: child.exitCode, output: out + err }),
+      );
+      onStart(child);
+    });
+
+  beforeEach(() => {
+    isWell = true;
+    configure(`routes = [{ pattern = "localhost:${port}/*", zone_id = "zone" }]\n${TOML}
+      [[queues.producers]]
+      binding = "RECORDS"
+      queue = "licet-records"`);
+    linkProject(folder);
+  });
+
+  it('deploys with the real wrangler, at a fake Cloudflare', { timeout: 150_000 }, async () => {
+    cloudflare.databases.set('other', { id: 'x', sqlite: new DatabaseSync(':memory:') });
+    cloudflare.namespaces.set('other', 'x');
+
+    const first = await npmRunDeploy();
+    expect(first.output).toContain(`Licet runs on https://localhost:${port}`);
+    expect(first.output).toContain('All is well.');
+    expect(first.code).toBe(0);
+    const { databases, namespaces, queues, changes } = cloudflare;
+    const database = databases.get('licet');
+    // The SQL was not only sent: it made the tables and their first rows.
+    const counters = database?.sqlite.prepare('select name from counters order by name').all();
+    expect(counters?.map(({ name }) => name)).toEqual([
+      'blacklist_revision',
+      'folded_bucket',
+      'rolled_up_bucket',
+    ]);
+    const applied = database?.sqlite.prepare('select name from d1_migrations order by id').all();
+    expect(applied?.map(({ name }) => name)).toEqual(MIGRATIONS);
+    expect([...queues]).toEqual(['licet-records']);
+    const token = readRootToken(tokenFile());
+    const bound = [
+      { type: 'd1', name: 'DB', id: database?.id },
+      { type: 'kv_namespace', name: 'SNAPSHOTS', namespace_id: namespaces.get('licet-snapshots') },
+      { type: 'queue', name: 'RECORDS', queue_name: 'licet-records' },
+      { type: 'plain_text', name: 'REQUEST_RETENTION_DAYS', text: '90' },
+      { type: 'secret_text', name: 'ROOT_TOKEN', text: token },
+    ].map((binding) => expect.objectContaining(binding));
+    expect(cloudflare.worker?.bindings).toEqual(expect.arrayContaining(bound));
+    const secrets = cloudflare.worker?.bindings.filter(({ type }) => type === 'secret_text');
+    expect(secrets).toHaveLength(1);
+    expect(changes.findLastIndex((change) => change.endsWith('/query'))).toBeLessThan(
+      changes.indexOf('PUT /workers/scripts/licet'),
+    );
+    // Neither what it prints nor what wrangler writes down has the token.
+    if (token === undefined) throw new Error('no token');
+    expect(first.output).not.toContain(token);
+    const own = readdirSync(folder).filter((name) => !LINKED.includes(name));
+    const written = own
+      .map((name) => join(folder, name))
+      .flatMap((path) => (statSync(path).isFile() ? [path] : filesIn(path)));
+    expect(written.filter((file) => readFileSync(file, 'utf8').includes(token))).toEqual([
+      tokenFile(),
+    ]);
+  });
+
+  /** A wrangler for an account that has all already, as the real one prints it, but for some commands. */
+  function wranglerThat(does: Record<string, string>): string {
+    const programs = join(folder, 'bin');
+    mkdirSync(programs);
+    const cases = Object.entries(does).map(([command, script]) => `'${command}'*) ${script} ;;`);
+    writeFileSync(
+      join(programs, 'wrangler'),
+      `#!/bin/sh
+      case "$*" in
+        ${cases.join('\n')}
+        whoami*) echo '{"loggedIn":true,"accounts":[{"id":"a1","name":"Shop"}]}' ;;
+        secret*) echo '[{"name":"ROOT_TOKEN"}]' ;;
+        'd1 list'*) echo '[{"name":"licet","uuid":"x"}]' ;;
+        'kv namespace list') echo '[{"title":"licet-snapshots","id":"x"}]' ;;
+      esac`,
+      { mode: 0o755 },
+    );
+    return programs;
+  }
+
+  it('ends with 1 where programs would not get in', async () => {
+    isWell = false;
+    const report = `{"type":"deploy","version_id":"v","targets":["localhost:${port}/*"]}`;
+    const programs = wranglerThat({
+      deploy: `echo '${report}' > "$WRANGLER_OUTPUT_FILE_PATH"`,
+    });
+    const { code, output } = await npmRunDeploy([], programs);
+    expect(output).toContain('It is deployed, but some programs would not get in');
+    expect(code).toBe(1);
+  });
+
+  it('goes on to its end where nobody reads what it prints', async () => {
+    const report = `{"type":"deploy","version_id":"v","targets":["localhost:${port}/*"]}`;
+    const programs = wranglerThat({
+      deploy: `echo '${report}' > "$WRANGLER_OUTPUT_FILE_PATH"`,
+    });
+    const { code, output } = await npmRunDeploy([], programs, (child) =>
+      child.stdout?.once('data', () => child.stdout?.destroy()),
+    );
+    expect(output).toBe('✓ Account Shop\n');
+    expect(code).toBe(0);
+    expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
+  });
+
+  it.each([
+    ['SIGINT', 130, 'deploy'],
+    ['SIGTERM', 143, 'd1 migrations apply'],
+    ['SIGHUP', 129, 'deploy'],
+  ] as const)(
+    'stops at %s with wrangler, and leaves no file behind',
+    async (signal, status, at) => {
+      mkdirSync(join(folder, 'temporary'));
+      vi.stubEnv('TMPDIR', join(folder, 'temporary'));
+      const has = (file: string) => () => existsSync(join(folder, file));
+      const waits = "trap 'kill $!; touch ended; exit' TERM; sleep 20 & touch begun; wait";
+      const programs = wranglerThat({ [at]: waits });
+      const { code, output } = await npmRunDeploy([], programs, async (child) => {
+        await expect.poll(has('begun'), { timeout: 10_000 }).toBe(true);
+        expect(readdirSync(folder)).toContain('wrangler.deploy.json');
+        child.kill(signal);
+      });
+      await expect.poll(has('ended'), { timeout: 2_000 }).toBe(true);
+      expect(output).toContain('✗ Stopped. Run it again: it does the rest.\n');
+      expect(code).toBe(status);
+      expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
+      expect(readdirSync(join(folder, 'temporary'))).toEqual([]);
+    },
+  );
+
+  it('says where the root token is, also where the run that has set it was stopped', async () => {
+    configure(TOML.replace('migrations_dir', 'database_id = "x"\nmigrations_dir'));
+    const reports = (host: string): void => {
+      const report = { type: 'deploy', version_id: 'v', targets: [`${host}/*`] };
+      writeFileSync(join(folder, 'report'), JSON.stringify(report));
+    };
+    const programs = wranglerThat({
+      secret: `[ -e token-set ] && echo '[{"name":"ROOT_TOKEN"}]' || { echo 'Worker "licet" not found'; exit 1; }`,
+      deploy: 'touch token-set; cp report "$WRANGLER_OUTPUT_FILE_PATH"',
+    });
+    reports('localhost:1');
+    const stopped = await npmRunDeploy([], programs, (child) =>
+      child.stdout?.on('data', (text) => {
+        if (String(text).includes('Deployed')) child.kill('SIGINT');
+      }),
+    );
+    expect(stopped.output).toContain('Run it again');
+    reports(`localhost:${port}`);
+    const { code, output } = await npmRunDeploy([], programs);
+    expect(output).toMatch(/Root token +in \.root-token\.licet[\s\S]*delete the file/);
+    expect(code).toBe(0);
+  });
+
+  it('ends with a sentence where wrangler has reported nothing', async () => {
+    const { code, output } = await npmRunDeploy([], wranglerThat({}));
+    expect(output).toMatch(/✗ wrangler deploy has not answered.*\n\nnothing\n$/);
+    expect(code).toBe(1);
+  });
+
+  it('explains itself with --help, and refuses what it does not know', async () => {
+    const [help, refused] = await Promise.all([
+      npmRunDeploy(['--help']),
+      npmRunDeploy(['--force']),
+    ]);
+    expect(help).toMatchObject({ code: 0, output: expect.stringContaining('npx wrangler login') });
+    const unknown = 'Unknown option --force. Add --help to see what it takes.';
+    expect(refused).toMatchObject({ code: 2, output: expect.stringContaining(unknown) });
+  });
+});

@@ -1,0 +1,1296 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { FIELDS } from '../../packages/cli/src/import/fields.ts';
+import { fileSource } from '../../packages/cli/src/import/files.ts';
+import { Import } from '../../packages/cli/src/import/importer.ts';
+import { KINDS, type Kind, type Source } from '../../packages/cli/src/import/kinds.ts';
+import { Report } from '../../packages/cli/src/import/report.ts';
+import { Service } from '../../packages/cli/src/import/service.ts';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import {
+  fileOfScript,
+  freePort,
+  newFolder,
+  type RunningService,
+  startService,
+} from '../node/service.ts';
+import { sharedService } from '../node/shared-service.ts';
+
+/** npm run import and npm run export, from a file and a service to a service and a file. */
+
+/** `TRANSFER_LICENSES=100000` is a whole shop; that takes minutes. */
+const LICENSES = Number(process.env.TRANSFER_LICENSES ?? 2_000);
+const IS_FULL = LICENSES > 2_000;
+const LONG_MS = 60_000 + LICENSES * 10;
+
+/** All that is held of what is under way; the whole shop would not fit. */
+const HEAP_MEGABYTES = 24;
+const MAX_RSS_MEGABYTES = 160;
+
+const folder = newFolder();
+const at = (name: string): string => join(folder, name);
+let service: RunningService;
+beforeAll(async () => {
+  service = await startService(at('service'));
+});
+afterAll(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** Something in the place of a service. */
+async function listen(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<string> {
+  const server = createServer(answer);
+  servers.push(server);
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${port}`;
+}
+
+interface Ending {
+  code: number | null;
+  output: string;
+  rssMegabytes: number;
+}
+
+interface RunOptions {
+  env?: Record<string, string>;
+  /** To be asked to stop. */
+  onStart?: (stop: (signal?: NodeJS.Signals) => void) => void;
+}
+
+/** Tells, when the process ends, how much memory it has had at most. */
+const MEMORY_HOOK = `data:text/javascript,process.on("exit",()=>console.error("\\nmaxRSS "+process.resourceUsage().maxRSS))`;
+
+const environment = { ...process.env, NO_COLOR: '1', LICET_TOKEN: '', LICET_URL: undefined };
+
+function run(
+  tool: 'import' | 'export',
+  args: readonly string[],
+  { env = {}, onStart }: RunOptions = {},
+): Promise<Ending> {
+  const child = spawn(
+    process.execPath,
+    [
+      `--max-old-space-size=${HEAP_MEGABYTES}`,
+      // Where garbage begins, V8 takes what it likes; this way the process has what it holds.
+      '--max-semi-space-size=2',
+      '--import',
+      MEMORY_HOOK,
+      fileOfScript(tool),
+      ...args,
+    ],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...environment, ...env },
+    },
+  );
+  let output = '';
+  child.stdout.on('data', (chunk) => (output += chunk));
+  child.stderr.on('data', (chunk) => (output += chunk));
+  onStart?.((signal = 'SIGINT') => child.kill(signal));
+  return new Promise((resolve) =>
+    child.on('close', (code) => {
+      const rssMegabytes = Number(/maxRSS (\d+)/.exec(output)?.[1]) / 1024;
+      resolve({ code, output: output.replace(/\nmaxRSS \d+\n$/, ''), rssMegabytes });
+    }),
+  );
+}
+
+const imports = (args: readonly string[], options?: RunOptions) =>
+  run('import', ['--to', service.address, ...args], options);
+const exports = (file: string, options?: RunOptions) =>
+  run('export', [at(file), '--from', service.address], options);
+
+/** What the table at the end says of a kind: created, unchanged, kept, refused. */
+const countsIn = (output: string, kind: string): number[] =>
+  (new RegExp(`^${kind} +(.*)$`, 'm').exec(output)?.[1] ?? '')
+    .split(/ +/)
+    .map((count) => Number(count.replaceAll(',', '')));
+
+async function api(path: string, body?: object): Promise<Response> {
+  return fetch(`${service.address}/api${path}`, {
+    method: body ? 'POST' : 'GET',
+    headers: { TOKEN: readRootToken() ?? '' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+}
+
+type Fields = Record<string, unknown>;
+
+async function licenseWith(key: string): Promise<Fields> {
+  const answer = await api(`/v2/licenses/by-license-key/${encodeURIComponent(key)}`);
+  const license: Fields = JSON.parse(await answer.text());
+  return license;
+}
+
+async function totals(): Promise<Record<string, string | null>> {
+  const kinds = ['products', 'customers', 'licenses', 'blacklists'];
+  const answers = await Promise.all(kinds.map((kind) => api(`/v2/${kind}?limit=1`)));
+  return Object.fromEntries(
+    kinds.map((kind, index) => [kind, answers[index]?.headers.get('X-Total-Count') ?? null]),
+  );
+}
+
+const write = (name: string, text: string): string => {
+  writeFileSync(at(name), text);
+  return at(name);
+};
+
+const lines = (items: readonly object[]): string =>
+  items.map((item) => `${JSON.stringify(item)}\n`).join('');
+
+const timeOf = (n: number): string =>
+  `2019-05-06T07:08:09.${String(n % 1000).padStart(3, '0')}+00:00`;
+
+const productOf = (id: number, fields: Fields = {}): Fields => ({
+  id,
+  name: `Product ${id}`,
+  description: '',
+  productType: 'OTHER',
+  productTypeOther: '',
+  createdDate: timeOf(id),
+  updatedDate: timeOf(id + 1),
+  defaultMaxIPs: 5,
+  defaultMaxHWIDs: 5,
+  roleId: null,
+  purchaseRoleId: null,
+  url: null,
+  imageUrl: null,
+  ...fields,
+});
+
+const customerOf = (id: number): Fields => ({
+  id,
+  firstName: `Ada ${id}`,
+  lastName: null,
+  username: null,
+  email: `ada.${id}@shop.example`,
+  phoneNumber: null,
+  profilePictureUrl: null,
+  passwordHash: null,
+  role: null,
+  status: null,
+  createdAt: timeOf(id),
+  lastLoginAt: null,
+  chatId: `28049724271493${id}`,
+  chatUsername: `ada${id}`,
+  chatAvatarUrl: null,
+  chatAccessToken: null,
+  chatRefreshToken: null,
+  chatTokenExpiry: null,
+  platformAId: String(id),
+  platformAUsername: null,
+  platformBId: null,
+  platformBUsername: null,
+  platformCId: null,
+  platformCUsername: null,
+  marketAId: null,
+  marketAUsername: null,
+  marketBId: null,
+  marketBUsername: null,
+});
+
+const STATES = ['ACTIVE', 'DEACTIVATED', 'ACTIVE', 'EXPIRED', 'ACTIVE', 'DELETED', 'ACTIVE'];
+const PRODUCTS = 7;
+const FIRST_PRODUCT = 600;
+const CUSTOMERS = Math.ceil(LICENSES / 3);
+const NOTES = 'Bought in the summer sale. '.repeat(IS_FULL ? 2 : 300);
+
+function licenseOf(id: number): Fields {
+  const owner = 1 + (id % CUSTOMERS);
+  const productId = FIRST_PRODUCT + (id % PRODUCTS);
+  const licenseStatus = STATES[id % STATES.length];
+  const isExpired = licenseStatus === 'EXPIRED';
+  const isTemporary = isExpired || id % 4 === 0;
+  return {
+    id,
+    licenseKey: `Key-${id}`,
+    productId,
+    productIdString: String(productId),
+    licenseType: isTemporary ? 'TEMPORARY' : 'PERMANENT',
+    licensePlatform: 'PLATFORM_A',
+    licensePlatformOther: '',
+    ownerPlatformId: String(owner),
+    createdDate: timeOf(id),
+    updatedDate: timeOf(id * 7),
+    expiryDate: isTemporary ? `20${isExpired ? 20 : 99}-01-01T00:00:00.000+00:00` : null,
+    maxIPs: (id % 4) - 1,
+    maxHWIDs: 1,
+    totalRequests: id,
+    ownerChatId: `28049724271493${owner}`,
+    ownerChatUsername: `ada${owner}`,
+    licenseStatus,
+    hwids: [`hw ${id}`],
+    ips:
+      id % 3 === 0
+        ? []
+        : [
+            `10.${id >> 16}.${(id >> 8) & 255}.${id & 255}`,
+            `2001:db8::${(1 + (id % 60_000)).toString(16)}`,
+          ],
+    notes: NOTES,
+    customer: customerOf(owner),
+  };
+}
+
+const blacklistOf = (id: number): Fields => ({
+  id,
+  licenseDataType: 'HWID',
+  data: `cracked ${id}`,
+  isForAllProducts: id % 2 === 0,
+  productId: id % 2 === 0 ? null : FIRST_PRODUCT,
+  reason: 'Leaked',
+  createdAt: timeOf(id),
+  updatedAt: timeOf(id),
+});
+
+const BLACKLISTS = 150;
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+
+/** A shop as an export has it, a line after the other. */
+function* shopLines(): Generator<string> {
+  const isDeleted = (id: number) => STATES[id % STATES.length] === 'DELETED';
+  for (let n = 0; n < PRODUCTS; n++) yield lines([{ product: productOf(FIRST_PRODUCT + n) }]);
+  for (const id of numbers(CUSTOMERS)) yield lines([{ customer: customerOf(id) }]);
+  for (const deleted of [false, true]) {
+    for (const id of numbers(LICENSES)) {
+      if (isDeleted(id) === deleted) yield lines([{ license: licenseOf(id) }]);
+    }
+  }
+  for (const id of numbers(BLACKLISTS)) yield lines([{ blacklist: blacklistOf(id) }]);
+  const end = { products: PRODUCTS, customers: CUSTOMERS, licenses: LICENSES };
+  yield lines([{ end: { ...end, blacklists: BLACKLISTS } }]);
+}
+
+/** The service behind something that may keep a request or its answer from it. */
+const disturbed = (
+  disturb: (request: IncomingMessage, nth: number) => 'none' | 'busy' | 'lost' | 'cut',
+): Promise<string> => {
+  let requests = 0;
+  return listen(async (request, response) => {
+    const fault = disturb(request, ++requests);
+    const body: Buffer[] = [];
+    for await (const chunk of request) body.push(chunk);
+    if (fault === 'busy') {
+      response.writeHead(503).end('<html>Busy</html>');
+      return;
+    }
+    const answer = await fetch(`${service.address}${request.url}`, {
+      method: request.method ?? 'GET',
+      headers: { TOKEN: String(request.headers.token) },
+      ...(request.method === 'POST' && { body: Buffer.concat(body) }),
+    });
+    const text = await answer.text();
+    if (fault === 'lost') {
+      request.socket.destroy();
+      return;
+    }
+    response.writeHead(answer.status, { 'Content-Length': Buffer.byteLength(text) });
+    response.write(text.slice(0, fault === 'cut' ? text.length * 0.6 : undefined));
+    if (fault === 'cut') setTimeout(() => request.socket.destroy(), 50);
+    else response.end();
+  });
+};
+
+describe('a shop', () => {
+  it(
+    'is as it was after an import and an export, and each holds little of it',
+    async () => {
+      const shop = at('shop.jsonl');
+      const file: string[] = [];
+      writeFileSync(shop, '');
+      for (const line of shopLines()) {
+        file.push(line);
+        if (file.length === 1_000) writeFileSync(shop, file.splice(0).join(''), { flag: 'a' });
+      }
+      writeFileSync(shop, file.join(''), { flag: 'a' });
+
+      // Cut off in the middle: the first half comes through.
+      let stop = () => undefined as unknown;
+      const half = Math.ceil(LICENSES / 200);
+      const behind = await disturbed((request, nth) => {
+        if (request.method === 'POST' && nth > half) stop();
+        return 'none';
+      });
+      const cut = await run('import', [shop, '--to', behind], {
+        onStart: (kill) => {
+          stop = kill;
+        },
+      });
+      expect(cut.output).toContain('Run the same command again: it does the rest.');
+      expect(cut.code).toBe(130);
+      expect(Number((await totals()).customers)).toBeGreaterThan(0);
+      expect(Number((await totals()).licenses)).toBeLessThan(LICENSES * 0.8);
+
+      const startedAt = performance.now();
+      const first = await imports([shop]);
+      const importedAt = performance.now();
+      expect(first.output).toContain(`✓ All of it is there, in ${service.address}.`);
+      expect(first.code).toBe(0);
+      const [created = 0, unchanged = 0, ...others] = countsIn(first.output, 'licenses');
+      expect([created + unchanged, ...others]).toEqual([LICENSES, 0, 0]);
+
+      const second = await exports('again.jsonl');
+      const exportedAt = performance.now();
+      expect(second.code, second.output).toBe(0);
+      expect(second.output).toContain(`${LICENSES.toLocaleString('en')} licenses`);
+      expect(readFileSync(at('again.jsonl')).equals(readFileSync(shop))).toBe(true);
+      expect(statSync(at('again.jsonl')).mode & 0o077).toBe(0);
+
+      for (const { rssMegabytes } of [first, second]) {
+        expect(rssMegabytes).toBeLessThan(MAX_RSS_MEGABYTES);
+      }
+      if (IS_FULL) {
+        const seconds = (ms: number) => `${(ms / 1000).toFixed(0)} s`;
+        console.log(
+          `${LICENSES} licenses, ${(statSync(shop).size / 1e6).toFixed(0)} MB:`,
+          `import ${seconds(importedAt - startedAt)}, ${first.rssMegabytes.toFixed(0)} MB;`,
+          `export ${seconds(exportedAt - importedAt)}, ${second.rssMegabytes.toFixed(0)} MB`,
+        );
+      }
+    },
+    LONG_MS,
+  );
+
+  it('validates with what was bound, right away', async () => {
+    const ask = { licenseKey: 'key-4', productId: FIRST_PRODUCT + 4, hwid: 'hw 4' };
+    const answer = await api('/v1/validate', ask);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      200,
+      { valid: true, totalRequests: 5, maxHWIDs: 1 },
+    ]);
+    expect((await api('/v1/validate', { ...ask, hwid: 'hw 5' })).status).toBe(400);
+  });
+
+  it(
+    'is unchanged by an import from the service itself',
+    async () => {
+      const token = readRootToken() ?? '';
+      const { code, output } = await imports(['--from', service.address], {
+        env: { LICET_FROM_TOKEN: token },
+      });
+      expect(code, output).toBe(0);
+      expect(countsIn(output, 'licenses')).toEqual([0, LICENSES, 0, 0]);
+      expect(countsIn(output, 'customers')).toEqual([0, CUSTOMERS, 0, 0]);
+      expect(output).not.toContain(token);
+    },
+    LONG_MS,
+  );
+});
+
+describe('a faulty network', () => {
+  const product = productOf(9_000);
+  const licenses = numbers(450).map((n) => ({
+    license: { ...licenseOf(n), id: null, licenseKey: `net ${n}`, productId: 9_000 },
+  }));
+
+  it('delays an import, and doubles nothing', async () => {
+    const file = write(
+      'net.jsonl',
+      lines([{ product }, ...licenses, { end: { products: 1, licenses: 450 } }]),
+    );
+    const faults = ['none', 'none', 'busy', 'lost', 'none', 'none', 'busy', 'lost'] as const;
+    const behind = await disturbed((_, nth) => faults[nth] ?? 'none');
+    const { code, output } = await run('import', [file, '--to', behind]);
+    expect(code, output).toBe(0);
+    const [created = 0, unchanged = 0, ...others] = countsIn(output, 'licenses');
+    expect([created + unchanged, ...others]).toEqual([450, 0, 0]);
+    expect(unchanged).toBeGreaterThan(0);
+    const stored = await Promise.all(
+      ['', '?licenseStatus=DELETED'].map((query) => api(`/v2/licenses/by-product-id/9000${query}`)),
+    );
+    const lists = await Promise.all(stored.map((list) => list.text()));
+    expect(lists.map((list) => list.match(/"licenseKey"/g)?.length ?? 0)).toEqual([450 - 64, 64]);
+  });
+
+  it('is told while it is waited for', async () => {
+    const file = write(
+      'told.jsonl',
+      lines([{ product: productOf(9_001) }, { end: { products: 1 } }]),
+    );
+    // The first is the ping.
+    const behind = await disturbed(
+      (_, nth) => (['none', 'busy', 'lost'] as const)[nth - 1] ?? 'none',
+    );
+    const { code, output } = await run('import', [file, '--to', behind]);
+    expect(code, output).toBe(0);
+    const url = `${behind}/api/v2/import`;
+    expect(output).toContain(`${url}: status 503; trying again in 0.5 s (try 2 of 8)\n`);
+    expect(output).toContain(`${url}: no answer; trying again in 1 s (try 3 of 8)\n`);
+  });
+
+  it(
+    'delays an export, which reads on where a list broke off',
+    async () => {
+      const whole = await exports('whole.jsonl');
+      expect(whole.code).toBe(0);
+      const cut = new Set<string>();
+      const behind = await disturbed(({ url = '' }) => {
+        const isWhole = !url.includes('limit=1') && !url.includes('after=');
+        if (!isWhole || cut.has(url) || !url.includes('/licenses')) return 'none';
+        cut.add(url);
+        return 'cut';
+      });
+      const { code, output } = await run('export', [at('cut.jsonl'), '--from', behind]);
+      expect(code, output).toBe(0);
+      expect(cut.size).toBe(2);
+      expect(output).toContain('GET /licenses broke off; trying again in 0.5 s (try 2 of 8)\n');
+      expect(readFileSync(at('cut.jsonl')).equals(readFileSync(at('whole.jsonl')))).toBe(true);
+    },
+    LONG_MS,
+  );
+
+  it('ends an export that cannot go on without a file, and keeps the one that was there', async () => {
+    write('kept.jsonl', 'yesterday');
+    const behind = await listen(({ url = '' }, response) => {
+      if (url.endsWith('/ping')) response.end('pong');
+      else if (url.includes('limit=1')) response.end('[]');
+      else if (url.includes('after=')) response.end('[{"id":1},{"id":2}]');
+      else response.writeHead(200, { 'Content-Length': 100 }).write('[{"id":1},');
+      setTimeout(() => response.destroy(), 50);
+    });
+    const { code, output } = await run('export', [at('kept.jsonl'), '--from', behind]);
+    expect(output).toContain('broke off, and does not go on behind a given id');
+    expect(code).toBe(1);
+    expect(readFileSync(at('kept.jsonl'), 'utf8')).toBe('yesterday');
+    expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+});
+
+it.each(['{}', ' {"licenses":[]}', 'null', '<p>Welcome</p>'])(
+  'An answer that is no list is not taken for an empty one: %s',
+  async (text) => {
+    const from = await listen(({ url = '' }, response) => {
+      response.end(url.endsWith('/ping') ? 'pong' : text);
+    });
+    const { code, output } = await run('export', [at('nothing.jsonl'), '--from', from], {
+      env: { LICET_TOKEN: 'a-token' },
+    });
+    expect(output).toContain('✗ GET /products answers no list.\n');
+    expect(code).toBe(1);
+    expect(existsSync(at('nothing.jsonl'))).toBe(false);
+  },
+);
+
+it.each([
+  ['SIGHUP', 129],
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s leaves nothing of an export', async (signal, status) => {
+  let stop: (signal: NodeJS.Signals) => void = () => undefined;
+  const from = await listen(({ url = '' }, response) => {
+    if (url.endsWith('/ping')) response.end('pong');
+    else if (url.includes('limit=1')) response.end('[]');
+    else {
+      response.write('[{"id":1},');
+      const begun = setInterval(() => {
+        if (!readdirSync(folder).some((name) => name.endsWith('.part'))) return;
+        clearInterval(begun);
+        stop(signal);
+      }, 5);
+    }
+  });
+  const { code, output } = await run('export', [at('stopped.jsonl'), '--from', from], {
+    env: { LICET_TOKEN: 'a-token' },
+    onStart: (kill) => {
+      stop = kill;
+    },
+  });
+  expect(output).toContain('✗ Stopped: nothing was exported.\n');
+  expect(code).toBe(status);
+  expect(readdirSync(folder).filter((name) => name.startsWith('stopped.jsonl'))).toEqual([]);
+});
+
+describe('pages that do not go on', () => {
+  it.each(['[{"id":1},{"id":2}]', '[{"name":"A"}]', '[]'])('end an export: %s', async (page) => {
+    const from = await listen(({ url = '' }, response) => {
+      const [path] = url.split('?');
+      const isPage = !url.endsWith('/ping') && !url.includes('limit=1');
+      if (isPage) response.setHeader('Link', `<${path}?after=2>; rel="next"`);
+      response.end(url.endsWith('/ping') ? 'pong' : page);
+    });
+    const { code, output } = await run('export', [at('endless.jsonl'), '--from', from], {
+      env: { LICET_TOKEN: 'a-token' },
+    });
+    expect(output).toContain(
+      '✗ GET /products: its next page does not go on behind the last one.\n',
+    );
+    expect(code).toBe(1);
+    expect(existsSync(at('endless.jsonl'))).toBe(false);
+  });
+});
+
+describe('another service of the interface', () => {
+  /** It knows no pages and no filters, shows DELETED licenses, and has fields of its own. */
+  const lists: Record<string, object[]> = {
+    products: [{ ...productOf(9_100), defaultMaxIPs: '3', internalId: 'p-1', roleId: null }],
+    customers: [
+      { id: 900_100, email: 'eve@shop.example', passwordHash: '$2b$10$secret', coins: 5 },
+    ],
+    licenses: [
+      {
+        ...{ id: 900_101, licenseKey: 'abc-OLD-1', productId: '9100', licenseType: 'PERMANENT' },
+        ...{ maxIPs: '2', maxHWIDs: null, licenseStatus: 'ACTIVE', totalRequests: null },
+        ...{ ips: ['192.0.2.1', 'Unknown'], hwids: null, notes: null, ownerChatId: 4711 },
+        ...{ createdDate: '2018-01-02T03:04:05Z', updatedDate: null, expiryDate: null },
+        customer: { id: 900_100, email: 'eve@shop.example' },
+      },
+      {
+        ...{ id: 900_102, licenseKey: 'abc-OLD-2', productId: 9_100, licenseType: 'TEMPORARY' },
+        ...{ expiryDate: '2020-01-01T00:00:00', licenseStatus: 'DELETED', seats: 5 },
+      },
+    ],
+    blacklists: [{ id: 1, licenseDataType: 'IP', data: '203.0.113.7', isForAllProducts: true }],
+  };
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const [, kind = ''] = /\/api\/v2\/(\w+)/.exec(request.url ?? '') ?? [];
+    if (request.headers.token !== 'the-old-token') response.writeHead(401).end();
+    else response.end(kind === 'ping' ? 'pong' : JSON.stringify(lists[kind]));
+  };
+  const env = { LICET_FROM_TOKEN: 'the-old-token' };
+
+  it('is brought here, with what is not taken told', async () => {
+    const from = await listen(answer);
+    const { code, output } = await imports(['--from', `${from}/`, '--report', at('other.report')], {
+      env,
+    });
+    expect(code, output).toBe(0);
+    expect(countsIn(output, 'products')).toEqual([1, 0, 0, 0]);
+    expect(countsIn(output, 'licenses')).toEqual([2, 0, 0, 0]);
+    expect(countsIn(output, 'blacklists')).toEqual([1, 0, 0, 0]);
+    expect(output).toContain(
+      'Fields that were not taken: products internalId, customers passwordHash, customers coins, licenses seats',
+    );
+    expect(output).toContain('Created, but not as they were sent: licenses ips (1)');
+    expect(await licenseWith('ABC-old-1')).toMatchObject({
+      ...{ id: 900_101, licenseKey: 'abc-OLD-1', productId: 9_100, maxIPs: 2, maxHWIDs: 5 },
+      ...{ ips: ['192.0.2.1'], ownerChatId: '4711', totalRequests: 0 },
+      createdDate: '2018-01-02T03:04:05.000+00:00',
+      customer: { id: 900_100, email: 'eve@shop.example' },
+    });
+    expect(await licenseWith('abc-OLD-2')).toMatchObject({ licenseStatus: 'DELETED' });
+    const report = readFileSync(at('other.report'), 'utf8').trim().split('\n');
+    expect(report.map((line): unknown => JSON.parse(line))).toContainEqual({
+      ...{ kind: 'licenses', where: 'id 900101', id: 900_101, licenseKey: 'abc-OLD-1' },
+      ...{ outcome: 'created', reason: null, differences: ['ips'], storedId: 900_101 },
+    });
+    expect(statSync(at('other.report')).mode & 0o077).toBe(0);
+  });
+
+  it('is refused with a wrong token, which is not shown', async () => {
+    const from = await listen(answer);
+    for (const token of ['wrong-token', 'wrong token']) {
+      const { code, output } = await imports(['--from', from, '--token', token]);
+      expect(code).not.toBe(0);
+      expect(output).toMatch(/refuses the token|holds what no token has/);
+      expect(output).not.toContain(token);
+    }
+  });
+});
+
+describe('CSV', () => {
+  it('brings licenses with their owners, and is the same the next time', async () => {
+    await api('/v2/import', { kind: 'products', items: [productOf(9_200)] });
+    const file = write(
+      'licenses.csv',
+      [
+        '\uFEFFlicenseKey,productId,licenseType,expiryDate,maxIPs,ips,hwids,notes, customer.email ,customer.firstName,seats',
+        'CSV-1,9200,TEMPORARY,2031-01-31,2,192.0.2.1; 2001:db8::1,disk 7;disk 8,"Two\nlines, ""quoted""",Bob@shop.example,Bob,',
+        'CSV-2,9200,PERMANENT,,,,,,,,3',
+        '',
+      ].join('\r\n'),
+    );
+    for (const expected of [
+      [2, 0, 0, 0],
+      [0, 2, 0, 0],
+    ]) {
+      const { code, output } = await imports([file, '--kind', 'licenses']);
+      expect(code, output).toBe(0);
+      expect(countsIn(output, 'licenses')).toEqual(expected);
+      expect(output).toContain('licenses seats');
+    }
+    expect(await licenseWith('csv-1')).toMatchObject({
+      expiryDate: '2031-01-31T00:00:00.000+00:00',
+      maxIPs: 2,
+      maxHWIDs: 5,
+      ips: ['192.0.2.1', '2001:db8::1'],
+      hwids: ['disk 7', 'disk 8'],
+      notes: 'Two\nlines, "quoted"',
+      customer: { firstName: 'Bob', email: 'Bob@shop.example' },
+    });
+  });
+});
+
+describe('fields that are not taken', () => {
+  const columns =
+    'licenseKey,productId,licenseType,Notes,max_ips,Owner Chat-ID,Customer.E-Mail,seats';
+  const row = '9250,PERMANENT,A note,3,4711,ada@shop.example,5';
+
+  it('are in the report, with the ones that are meant', async () => {
+    await api('/v2/import', { kind: 'products', items: [productOf(9_250)] });
+    const file = write('misspelt.csv', `${columns}\nmeant-1,${row}\nmeant-2,${row}\n`);
+    const { code, output } = await imports([file, '--kind', 'licenses']);
+    expect(code, output).toBe(0);
+    const asked = {
+      Notes: 'did you mean notes?',
+      max_ips: 'did you mean maxIPs?',
+      'Owner Chat-ID': 'did you mean ownerChatId?',
+      'Customer.E-Mail': 'did you mean customer.email?',
+    };
+    const shown = Object.entries(asked).map(([field, reason]) => `licenses ${field} (${reason})`);
+    expect(output).toContain(`Fields that were not taken: ${shown.join(', ')}, licenses seats\n`);
+    expect(output).toContain('With --report FILE all of them are written down');
+
+    const report = at('misspelt.report');
+    const again = await imports([file, '--kind', 'licenses', '--report', report]);
+    expect(again.code).toBe(0);
+    expect(again.output).toContain(
+      `✓ ${report} has all that was refused, kept, stored otherwise or`,
+    );
+    const told = readFileSync(report, 'utf8').trim().split('\n');
+    expect(told.map((line): unknown => JSON.parse(line))).toEqual(
+      Object.entries({ ...asked, seats: 'not known, or a secret' }).map(([field, reason]) => ({
+        ...{ kind: 'licenses', field, outcome: 'ignored', reason },
+      })),
+    );
+  });
+
+  it('are not there where all is taken: the report says that it is empty', async () => {
+    const file = write('taken.csv', 'licenseKey,productId,licenseType\nmeant-3,9250,PERMANENT\n');
+    const report = at('taken.report');
+    const { code, output } = await imports([file, '--kind', 'licenses', '--report', report]);
+    expect(code, output).toBe(0);
+    expect(output).toContain(`✓ There was nothing to report: ${report} is empty.`);
+    expect(readFileSync(report, 'utf8')).toBe('');
+  });
+
+  it('are found among those that docs/import.md names', () => {
+    const document = readFileSync('docs/import.md', 'utf8');
+    for (const kind of KINDS) {
+      const [, cells = ''] = new RegExp(`^\\| ${kind} \\| (.*) \\|$`, 'm').exec(document) ?? [];
+      const named = [...cells.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+      const known = FIELDS[kind].filter((name) => !name.startsWith('customer'));
+      expect(known.toSorted()).toEqual(named.toSorted());
+    }
+  });
+});
+
+describe('JSON', () => {
+  it('brings all kinds, in any order', async () => {
+    const file = write(
+      'shop.json',
+      JSON.stringify({
+        about: { nested: [1] },
+        blacklists: [{ licenseDataType: 'HWID', data: 'json', isForAllProducts: true }],
+        licenses: [{ licenseKey: 'json-1', productId: 9_300, licenseType: 'PERMANENT' }],
+        products: [productOf(9_300)],
+      }),
+    );
+    const { code, output } = await imports([file]);
+    expect(code, output).toBe(0);
+    expect(countsIn(output, 'licenses')).toEqual([1, 0, 0, 0]);
+    const list = write(
+      'list.json',
+      '[{"licenseKey":"json-2","productId":9300,"licenseType":"PERMANENT"}]',
+    );
+    expect((await imports([list, '--kind', 'licenses'])).code).toBe(0);
+    expect(await licenseWith('json-2')).toMatchObject({ productId: 9_300 });
+  });
+});
+
+describe('what is refused', () => {
+  it('is told with its line, and with the reason; the others are imported', async () => {
+    const key = 'SECRET-KEY-1';
+    await api('/v2/import', { kind: 'products', items: [productOf(9_400), productOf(9_401)] });
+    const bad = numbers(30).map((n) => ({
+      license: { licenseKey: `SECRET-${n}`, productId: 9_401, licenseType: 'FOREVER' },
+    }));
+    const items = [
+      { product: { ...productOf(9_400), name: 'Mine', createdDate: timeOf(1) } },
+      { license: { licenseKey: key, productId: 9_400, licenseType: 'PERMANENT' } },
+      { blacklist: { licenseDataType: 'HWID', data: 'x', productId: '9400' } },
+      { license: { licenseKey: 'fine', productId: 9_401, licenseType: 'PERMANENT' } },
+      { license: { licenseKey: 'long', productId: 9_401, notes: 'x'.repeat(1_000_000) } },
+      ...bad,
+    ];
+    const file = write(
+      'bad.jsonl',
+      lines([...items, { end: { products: 1, licenses: 33, blacklists: 1 } }]),
+    );
+    const report = at('bad.report');
+    const { code, output } = await imports([file, '--report', report]);
+    expect(code).toBe(1);
+    expect(output).toContain('✗ products, line 1: id is that of another product, "Product 9400"');
+    expect(output).toContain('✗ licenses, line 2, license SEC…Y-1: product 9400 was refused');
+    expect(output).toContain('✗ licenses, line 5, license l…g: it is over 1 MB');
+    expect(output).toContain('licenseType must be one of TEMPORARY, PERMANENT');
+    expect(output).toContain(`✗ 34 refused for ${service.address}; the reasons are above.`);
+    expect(output.match(/^✗ .*line \d+/gm)).toHaveLength(20);
+    expect(output).not.toContain('SECRET');
+    expect(countsIn(output, 'licenses')).toEqual([1, 0, 0, 32]);
+
+    const reported = readFileSync(report, 'utf8').trim().split('\n');
+    expect(reported).toHaveLength(34);
+    expect(reported.map((line): unknown => JSON.parse(line))).toContainEqual({
+      ...{ kind: 'licenses', where: 'line 2', licenseKey: key, outcome: 'refused' },
+      ...{ reason: 'product 9400 was refused', differences: [], storedId: null },
+    });
+    expect(await licenseWith(key)).toMatchObject({ message: 'License not found' });
+    expect(await licenseWith('fine')).toMatchObject({ productId: 9_401 });
+  });
+});
+
+describe('a key that comes twice', () => {
+  const license = (licenseKey: string, productId: number, notes = '') => ({
+    ...{ licenseKey, productId, licenseType: 'PERMANENT', notes },
+  });
+  const products = [productOf(9_450), productOf(9_451), productOf(9_450, { name: 'Another' })];
+
+  it('is that of the first one, which the refusal names, in a batch and in the next one', async () => {
+    const twice = 'BK00-FIRST-OF-TWO-7KXQ';
+    const near = 'BK00-FIRST-OF-TWO-NEAR';
+    const licenses = [
+      ...[license(twice, 9_450), license(near, 9_450), license(near.toLowerCase(), 9_451)],
+      ...numbers(97).map((n) => license(`twice ${n}`, 9_450)),
+      ...[license(twice, 9_451), license('twice 1', 9_450, 'Other'), license('twice 2', 9_450)],
+    ];
+    // What is not the first batch would overtake it.
+    const behind = await disturbed((_, nth) => (nth === 3 ? 'busy' : 'none'));
+    const file = write('twice.json', JSON.stringify({ products, licenses }));
+    const report = at('twice.report');
+    const { code, output } = await run('import', [file, '--to', behind, '--report', report]);
+    expect(code).toBe(1);
+    const product = 'is that of a license of product 9450';
+    expect(output).toContain(
+      `licenses[2], license bk00…near: licenseKey ${product} (licenses[1] has the same key)\n`,
+    );
+    expect(output).toContain(
+      `licenses[100], license BK00…7KXQ: licenseKey ${product} (licenses[0] has the same key)\n`,
+    );
+    expect(output).not.toContain(twice);
+    expect(await licenseWith(twice)).toMatchObject({ productId: 9_450 });
+    expect(await licenseWith('twice 1')).toMatchObject({ notes: '' });
+    const reported = readFileSync(report, 'utf8').trim().split('\n');
+    expect(reported.map((line): unknown => JSON.parse(line))).toMatchObject([
+      { where: 'products[2]', outcome: 'kept', reason: 'products[0] has the same id' },
+      { where: 'licenses[2]', outcome: 'refused' },
+      { where: 'licenses[100]', outcome: 'refused' },
+      { where: 'licenses[101]', outcome: 'kept', reason: 'licenses[3] has the same key' },
+    ]);
+    expect(countsIn(output, 'licenses')).toEqual([99, 1, 1, 2]);
+  });
+});
+
+describe('a command that is wrong, or has nothing good to import', () => {
+  const good = lines([{ product: productOf(9_500) }]);
+  const product = JSON.stringify(productOf(9_500));
+  const files: Record<string, string> = {
+    'cut.jsonl': good,
+    'count.jsonl': `${good}{"end":{"products":2}}\n`,
+    'behind.jsonl': `{"end":{}}\n${good}`,
+    'half.jsonl': `${good}{"licen`,
+    'middle.jsonl': `${good}{"licen\n${good}{"end":{"products":2}}\n`,
+    'last.jsonl': `${good}{"licen\n`,
+    'misnamed.jsonl': `${good}{"licence":{}}`,
+    'other.jsonl': `${product}\n{"end":{}}\n`,
+    'long.jsonl': `{"product":"${'x'.repeat(2_000_000)}"}`,
+    'cut.json': `{"products":[${product}`,
+    'broken.json': `{"products":[\n${product},\noops,${product}]}`,
+    'none.json': '{"shop":[]}',
+    'misspelt.json': `{"products":[${product}],"licences":[{}]}`,
+    'twice.csv': 'licenseKey,licenseKey,productId\na,b,1\n',
+    'semicolon.csv': 'licenseKey;productId\na;1\n',
+    'list.json': `[${product}]`,
+    'object.json': `{"products":${product}}`,
+    'bad.csv': 'licenseKey,productId\na,1\nb\n',
+    'quote.csv': 'licenseKey,productId\n"a,1\n',
+    'shop.xml': '<shop/>',
+    'fine.jsonl': `${good}{"end":{"products":1}}\n`,
+  };
+
+  const cases: [file: string, kind: Kind | undefined, isPartial: boolean, problem: string][] = [
+    ['cut.jsonl', undefined, false, 'cut.jsonl has no last line that counts'],
+    ['count.jsonl', undefined, false, 'has 1 products, and its last line says 2'],
+    ['behind.jsonl', undefined, false, 'something comes behind its last line'],
+    ['half.jsonl', undefined, false, 'line 2 is not like {"license":{…}}'],
+    ['middle.jsonl', undefined, true, 'line 2 is not like'],
+    ['last.jsonl', undefined, true, 'line 2 is not like {"license":{…}}. Nothing was imported.'],
+    [
+      'misnamed.jsonl',
+      undefined,
+      true,
+      'line 2 is not like {"license":{…}}. Nothing was imported.',
+    ],
+    ['other.jsonl', undefined, false, 'line 1 is not like'],
+    ['long.jsonl', undefined, false, 'a line is over 1 MiB'],
+    ['half.jsonl', undefined, false, 'Nothing was imported. --partial takes what is there.'],
+    ['cut.json', undefined, false, 'it ends too early. Nothing was imported. --partial takes what'],
+    ['broken.json', undefined, false, 'line 3 is no JSON. Nothing was imported.'],
+    ['broken.json', undefined, true, 'line 3 is no JSON. Nothing was imported.'],
+    ['none.json', undefined, false, 'none.json has nothing to import'],
+    ['misspelt.json', undefined, false, 'licences is none of products, customers, licenses'],
+    ['twice.csv', 'licenses', false, 'it has the column licenseKey twice'],
+    ['semicolon.csv', 'licenses', false, 'its columns are not separated by commas'],
+    ['list.json', undefined, false, 'does not say what it has: say it with --kind'],
+    ['object.json', undefined, false, 'products is no list'],
+    ['object.json', 'products', false, 'it is no list'],
+    ['bad.csv', 'licenses', false, 'Invalid Record Length'],
+    ['quote.csv', 'licenses', false, 'Quote Not Closed'],
+    ['bad.csv', undefined, false, 'does not say what it has: say it with --kind'],
+    ['cut.jsonl', 'products', false, '--kind is not for'],
+    ['bad.csv', 'licenses', true, '--partial is not for'],
+    ['shop.xml', undefined, false, 'shop.xml must end with .jsonl, .ndjson, .json, .csv'],
+    ['nowhere.jsonl', undefined, false, 'There is no file'],
+  ];
+  it.each([
+    ['more.json', `{"products":[${product},${product}]}`, 'has changed since it was checked'],
+    ['less.json', `{"products":[${product}`, 'It was not so when it was checked'],
+  ])('that changes while it is imported is told: %s', async (name, changed, problem) => {
+    const file = write(name, `{"products":[${product}]}`);
+    const source = await fileSource({ file, kind: undefined, isPartial: false });
+    write(name, changed);
+    await expect(Array.fromAsync(source.read('products'))).rejects.toThrow(problem);
+  });
+
+  it.each(cases)('%s, kind %s, partial %s, is refused before it is imported', async (...args) => {
+    const [name, kind, isPartial, problem] = args;
+    if (files[name] !== undefined) write(name, files[name]);
+    await expect(fileSource({ file: at(name), kind, isPartial })).rejects.toThrow(problem);
+  });
+
+  const bytes = (text: string) => Buffer.from(text, 'latin1');
+  const long = 'x'.repeat(70_000);
+  it.each([
+    ['latin.csv', bytes('licenseKey,productId\nL1-M\xfc,1\n'), 2],
+    ['end.csv', bytes('licenseKey,productId\na,1\nL1-M\xe9'), 3],
+    ['later.csv', bytes(`licenseKey,productId\n${long},1\nL1-M\xe9\n`), 3],
+    ['utf-16.csv', Buffer.from('\ufefflicenseKey,productId\na,1\n', 'utf16le'), 1],
+    ['unmarked.csv', Buffer.from('licenseKey,productId\na,1\n', 'utf16le'), 1],
+    ['latin.jsonl', bytes(`${good}{"license":{"notes":"M\xfcller"}}\n{"end":{}}\n`), 2],
+    ['latin.json', bytes(`{"products":[${product},\n{"name":"M\xfc"}]}`), 2],
+  ])('%s, which is not UTF-8, is refused before it is imported', async (name, data, line) => {
+    writeFileSync(at(name), data);
+    const kind = name.endsWith('.csv') ? 'licenses' : undefined;
+    const isPartial = kind === undefined;
+    await expect(fileSource({ file: at(name), kind, isPartial })).rejects.toThrow(
+      `${name}: line ${line} is not UTF-8: save it as UTF-8, in Excel as "CSV UTF-8". Nothing was`,
+    );
+  });
+
+  it('but a byte order mark, and what is cut off within a character, are taken', async () => {
+    const name = 'M\u00fcller';
+    const marked = write('marked.csv', `\ufeffid,name\n1,${name}\n`);
+    const source = await fileSource({ file: marked, kind: 'products', isPartial: false });
+    const items = await Array.fromAsync(source.read('products'), ({ item }) => item);
+    expect(items).toEqual([{ id: '1', name }]);
+    for (const start of [good, `{"products":[${product}`]) {
+      const file = at(start === good ? 'cut-character.jsonl' : 'cut-character.json');
+      writeFileSync(file, bytes(`${start}${start === good ? '' : ','}{"x":"M\xc3`));
+      const { counts } = await fileSource({ file, kind: undefined, isPartial: true });
+      expect(counts).toEqual({ products: 1 });
+    }
+  });
+
+  it.each([
+    [['half.jsonl'], 1, 'half.jsonl: line 2 is not like {"license":{…}}. Nothing was imported.'],
+    [['nowhere.jsonl'], 2, 'There is no file'],
+    [['cut.jsonl', '--kind', 'keys'], 2, 'Allowed choices are products, customers'],
+    [['cut.jsonl', 'half.jsonl'], 2, 'Give one FILE, or --from URL'],
+    [['fine.jsonl', '--report', 'fine.jsonl'], 2, '--report would write over the FILE'],
+    [['cut.jsonl', '--form', 'x'], 2, 'Unknown option --form. Did you mean --from?'],
+    [['cut.jsonl', '--dryrun'], 2, 'Unknown option --dryrun. Did you mean --dry-run?'],
+    [['cut.jsonl', '--report'], 2, 'Option --report <file> argument missing.'],
+    [['cut.jsonl', '--token', 'x'], 2, '--token is for --from'],
+    [['--from', 'localhost:8787', '--token', 'x'], 2, '--from must be an address such as'],
+    [['--from', 'http://localhost:1'], 2, 'There is no token: give it in LICET_FROM_TOKEN'],
+    [['--from', 'http://localhost:1', '--token', 'x'], 1, 'Nothing answers at http://localhost:1'],
+    [['fine.jsonl', '--to', 'https://license.example'], 2, 'There is no token: give it in LICET_T'],
+    [['fine.jsonl', '--to', 'http://localhost:1'], 1, 'Nothing answers at http://localhost:1.'],
+  ] as [string[], number, string][])('%j ends with %i', async (args, code, message) => {
+    const named = args.map((arg) => {
+      if (files[arg] !== undefined) write(arg, files[arg]);
+      return arg.endsWith('.jsonl') ? at(arg) : arg;
+    });
+    const before = await totals();
+    const ending = await imports(named);
+    expect(ending.output).toContain(message);
+    expect(ending.code).toBe(code);
+    expect(ending.output.trim().split('\n').length).toBeLessThanOrEqual(code === 2 ? 2 : 3);
+    expect(await totals()).toEqual(before);
+  });
+
+  it.each([
+    ['wild.csv', '\u001b[2Jname,\u001b[2Jname\na,b\n', 'it has the column \ufffd[2Jname twice.'],
+    [
+      'wild.json',
+      '{"\\u001b]0;owned\\u0007\\u202e":[{}]}',
+      ': \ufffd]0;owned\ufffd\ufffd is none of',
+    ],
+  ])('%s does not reach the terminal as it is', async (name, text, shown) => {
+    const kind = name === 'wild.csv' ? ['--kind', 'products'] : [];
+    const { code, output } = await imports([write(name, text), ...kind]);
+    expect(output).toContain(shown);
+    expect(output).not.toMatch(/[^\P{C}\n]/u);
+    expect(code).toBe(1);
+  });
+
+  it('ends with a failure also while it waits for its source', async () => {
+    let batches = 0;
+    const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
+    const to = await listen((request, response) => {
+      request.resume();
+      if (++batches === 1) {
+        response.writeHead(403).end('{"message":"Why not"}', fail);
+        return;
+      }
+      const results = Array(100).fill({ outcome: 'created', id: 1, differences: [], reason: null });
+      response.end(JSON.stringify({ results, ignoredFields: [] }));
+    });
+    const source: Source = {
+      counts: {},
+      async *read(kind) {
+        if (kind !== 'products') return;
+        for (let n = 1; n <= 201; n++) {
+          // The failure comes when nobody but this is waited for.
+          if (n === 102) await failed.then(() => expect.poll(() => batches).toBe(1));
+          yield { item: productOf(n), where: `line ${n}` };
+        }
+      },
+    };
+    const target = new Service(new URL(to), 'a-token');
+    const failing = new Import(source, target, new Report(undefined), false).run();
+    await expect(failing).rejects.toThrow('403: Why not');
+  });
+
+  it('to a service that does not take it', async () => {
+    const file = write('fine.jsonl', files['fine.jsonl'] ?? '');
+    for (const status of [401, 403, 302]) {
+      const to = await listen(({ url = '' }, response) => {
+        if (url.endsWith('/ping') && status !== 401) response.end('pong');
+        else response.writeHead(status, { Location: '/elsewhere' }).end('{"message":"Why not"}');
+      });
+      const { code, output } = await run('import', [file, '--to', to], {
+        env: { LICET_TOKEN: 'a-token' },
+      });
+      expect(output).toMatch(
+        status === 401
+          ? /refuses the token/
+          : new RegExp(`${status}: Why not\\. What was imported until now stays\\.`),
+      );
+      expect(output).not.toContain('a-token');
+      expect(output).not.toContain('Run the same command again');
+      expect(code).toBe(1);
+    }
+  });
+
+  it.each([
+    '{"hello":1}',
+    '<html>Welcome</html>',
+    '{"results":[{"outcome":"created"}],"ignoredFields":[]}',
+    '{"results":[],"ignoredFields":[1]}',
+  ])('to something that answers %s', async (text) => {
+    const file = write('fine.jsonl', files['fine.jsonl'] ?? '');
+    const to = await listen(({ url = '' }, response) => {
+      response.end(url.endsWith('/ping') ? 'pong' : text);
+    });
+    const { code, output } = await run('import', [file, '--to', to], {
+      env: { LICET_TOKEN: 'a-token' },
+    });
+    expect(output.trim().split('\n').slice(1)).toEqual([
+      `✗ ${to} does not answer like Licet. What was imported until now stays.`,
+    ]);
+    expect(code).toBe(1);
+  });
+
+  it('with a token that may not do it', async () => {
+    const file = write('fine.jsonl', files['fine.jsonl'] ?? '');
+    const answer = await api('/v2/tokens', { name: 'reader', intents: ['PRODUCTS_READ'] });
+    const { token = '' }: { token?: string } = JSON.parse(await answer.text());
+    const env = { LICET_TOKEN: token };
+    const imported = await imports([file], { env });
+    expect(imported.output).toMatch(
+      /\/import: status 403: .*\. The token needs ALL_READ_WRITE\. What was imported until now stays\.\n/,
+    );
+    const exported = await exports('forbidden.jsonl', { env });
+    expect(exported.output).toContain(
+      'The token needs one of CUSTOMERS_READ, ALL_READ, ALL_READ_WRITE.',
+    );
+    expect([imported.code, exported.code]).toEqual([1, 1]);
+  });
+
+  it('says of a CSV file that its last row may be cut off', async () => {
+    const csv = 'licenseKey,productId\nAAAA-11';
+    const imported = async (text: string) => {
+      const file = write('rows.csv', text);
+      return (await imports([file, '--kind', 'licenses', '--dry-run'])).output;
+    };
+    const note =
+      'rows.csv does not end with a line end: if it was cut off, its last row is not whole.';
+    expect(await imported(`${csv},1`)).toContain(note);
+    expect(await imported(`${csv},1\n`)).not.toContain(note);
+  });
+
+  it('takes of a file that is cut off what is there, with --partial', async () => {
+    const before = await totals();
+    write('half.jsonl', files['half.jsonl'] ?? '');
+    const tried = await imports([at('half.jsonl'), '--partial', '--dry-run']);
+    expect(tried.code).toBe(0);
+    expect(tried.output).toContain(
+      'half.jsonl has no last line that counts: it is cut off, or no export. What is there is taken.\n',
+    );
+    expect(await totals()).toEqual(before);
+    expect((await imports([at('half.jsonl'), '--partial'])).code).toBe(0);
+    expect(Number((await totals()).products)).toBe(Number(before.products) + 1);
+    write('cut.json', files['cut.json'] ?? '');
+    const { output } = await imports([at('cut.json'), '--partial']);
+    expect(output).toContain(`✓ What FILE has of it is there, in ${service.address}.\n`);
+    expect(countsIn(output, 'products')).toEqual([0, 1, 0, 0]);
+  });
+
+  it.each([
+    [['a', 'b'], 2, 'Give one FILE'],
+    [['/nowhere/a.jsonl'], 2, '✗ There is no folder /nowhere.\n'],
+    [[folder], 2, `✗ ${folder} is a folder: give the name of a file.\n`],
+    [['a.jsonl', '--all'], 2, 'Unknown option --all. Add --help'],
+  ] as [string[], number, string][])(
+    'of an export: %j ends with %i',
+    async (args, code, message) => {
+      const ending = await run('export', [...args, '--from', service.address]);
+      expect(ending.output).toContain(message);
+      expect(ending.code).toBe(code);
+      expect(existsSync('a.jsonl')).toBe(false);
+    },
+  );
+});
+
+describe('what is written', () => {
+  /** Has not the whole shop, of which the content is no matter here. */
+  let small: string;
+  beforeAll(async () => {
+    small = await sharedService();
+  });
+
+  const pipe = (name: string): string => {
+    spawnSync('mkfifo', ['-m', '644', at(name)]);
+    return at(name);
+  };
+
+  it('goes to what a link leads to, and the link stays', async () => {
+    write('there.jsonl', 'yesterday');
+    for (const target of ['there.jsonl', 'not-there-yet.jsonl']) {
+      const link = at(`link-to-${target}`);
+      symlinkSync(target, link);
+      const { code, output } = await run('export', [link, '--from', small]);
+      expect(code, output).toBe(0);
+      expect(readlinkSync(link)).toBe(target);
+      expect(readFileSync(at(target), 'utf8')).toMatch(/\{"end":.*\}\n$/);
+      expect(statSync(at(target)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('goes behind what a report has: the next import does not tell again what was left out', async () => {
+    const license = { licenseKey: 'left-out', productId: 9_700, licenseType: 'PERMANENT' };
+    const ips = ['192.0.2.1', 'Unknown'];
+    const items = { products: [productOf(9_700)], licenses: [{ ...license, ips }] };
+    const args = [write('left-out.json', JSON.stringify(items)), '--report', at('left-out.report')];
+    expect((await imports(args)).code).toBe(0);
+    const first = readFileSync(at('left-out.report'), 'utf8');
+    expect(first).toContain('"differences":["ips"]');
+    const { output } = await imports(args);
+    expect(output).toContain(`nothing to report: ${at('left-out.report')} is as it was.`);
+    expect(readFileSync(at('left-out.report'), 'utf8')).toBe(first);
+    write('left-out.json', '{"products":[{}]}');
+    expect((await imports([...args, '--dry-run'])).output).toContain(
+      'and why, behind what it had.',
+    );
+    const last = readFileSync(at('left-out.report'), 'utf8');
+    expect(last.startsWith(first)).toBe(true);
+    expect(last.slice(first.length)).toMatch(/^\{.*"outcome":"refused".*"dryRun":true\}\n$/);
+  });
+
+  it('is no report where that leads to the file that is imported', async () => {
+    const file = write('own.json', '{"products":[{}]}');
+    symlinkSync('own.json', at('link-to-own.report'));
+    const { code, output } = await imports([file, '--report', at('link-to-own.report')]);
+    expect(output).toContain('--report would write over the FILE');
+    expect(code).toBe(2);
+    expect(readFileSync(file, 'utf8')).toBe('{"products":[{}]}');
+  });
+
+  it('goes through a pipe, which stays one as it was', async () => {
+    const file = pipe('pipe.jsonl');
+    const report = pipe('pipe.report');
+    const reading = [file, report].map((name) => readFile(name, 'utf8'));
+    const exported = await run('export', [file, '--from', small]);
+    expect(exported.code, exported.output).toBe(0);
+    expect(await reading[0]).toMatch(/\{"end":.*\}\n$/);
+    const source = write('misfit.json', '{"products":[{}]}');
+    expect((await imports([source, '--report', report])).output).toContain('1 refused');
+    expect(await reading[1]).toContain('"outcome":"refused"');
+    for (const name of [file, report]) {
+      expect(statSync(name).isFIFO()).toBe(true);
+      expect(statSync(name).mode & 0o777).toBe(0o644);
+    }
+  });
+
+  it('and is a standard output that nobody reads any more, is told in a sentence', async () => {
+    const output = pipe('closed.jsonl');
+    const reader = openSync(output, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writer = openSync(output, constants.O_WRONLY);
+    closeSync(reader);
+    const args = ['packages/cli/src/export.ts', '-', '--from', service.address];
+    const { status, stderr } = spawnSync(process.execPath, args, {
+      stdio: ['ignore', writer, 'pipe'],
+      encoding: 'utf8',
+      env: environment,
+    });
+    closeSync(writer);
+    expect(stderr).toContain('✗ The standard output cannot be written: broken pipe.\n');
+    expect(status).toBe(1);
+  });
+
+  it('and cannot be written to its end, is told in a sentence', async () => {
+    const report = pipe('closed.report');
+    const reader = openSync(report, constants.O_RDONLY | constants.O_NONBLOCK);
+    const to = await listen(({ url = '' }, response) => {
+      if (url.endsWith('/ping')) {
+        response.end('pong');
+        return;
+      }
+      closeSync(reader);
+      const result = { outcome: 'refused', id: null, differences: [], reason: 'no' };
+      response.end(JSON.stringify({ results: [result], ignoredFields: [] }));
+    });
+    const source = write('misfit.json', '{"products":[{}]}');
+    const { code, output } = await run('import', [source, '--to', to, '--report', report], {
+      env: { LICET_TOKEN: 'a-token' },
+    });
+    expect(output).toContain(`✗ ${report} cannot be written: broken pipe.`);
+    expect(output).not.toMatch(/^ +at /m);
+    expect(code).toBe(1);
+  });
+});
+
+describe('the service that is meant', () => {
+  it('is that of LICET_URL, unless an option names another one', async () => {
+    const file = write(
+      'meant.jsonl',
+      lines([{ product: productOf(9_600) }, { end: { products: 1 } }]),
+    );
+    const nobody = 'http://127.0.0.1:1';
+    // An export of the whole shop would show no more.
+    const small = await sharedService();
+    const cases: ['import' | 'export', string[], string][] = [
+      ['import', [file], service.address],
+      ['import', [file, '--to', service.address], nobody],
+      ['export', [at('meant.out.jsonl')], small],
+      ['export', [at('meant.out.jsonl'), '--from', small], nobody],
+    ];
+    for (const [tool, args, url] of cases) {
+      const meant = tool === 'import' ? service.address : small;
+      const { code, output } = await run(tool, args, { env: { LICET_URL: url } });
+      expect(code, output).toBe(0);
+      const [first, ...others] = output.trim().split('\n');
+      expect(first).toBe(
+        tool === 'import'
+          ? `Importing from ${file} into ${meant}`
+          : `Exporting from ${meant} to ${at('meant.out.jsonl')}`,
+      );
+      expect(others.at(-1)).toContain(meant);
+    }
+  });
+
+  it('gets no token where LICET_URL is no address', async () => {
+    const { code, output } = await run('export', [at('none.jsonl')], {
+      env: { LICET_URL: 'licet' },
+    });
+    expect(output).toContain('--from, or LICET_URL, must be an address such as');
+    expect(code).toBe(2);
+  });
+
+  it('is named by a dry run', async () => {
+    const file = write(
+      'dry.jsonl',
+      lines([{ product: productOf(9_601) }, { end: { products: 1 } }]),
+    );
+    const { output } = await imports([file, '--dry-run']);
+    expect(output).toMatch(`Trying an import from ${file} into ${service.address}\n`);
+    expect(output).toContain(
+      `✓ All of it can be imported into ${service.address}. Nothing was changed: it was a dry run.`,
+    );
+  });
+});
+
+describe('docs/import.md', () => {
+  const document = readFileSync('docs/import.md', 'utf8');
+  const blocks = (kind: string): string[] =>
+    [...document.matchAll(new RegExp(`^ *\`\`\`${kind}\\n(.*?)\`\`\``, 'gms'))].map(
+      ([, text = '']) => text,
+    );
+
+  it('has commands that work', async () => {
+    await api('/v2/import', { kind: 'products', items: [productOf(602)] });
+    const old = await listen((request, response) => {
+      const isKnown = request.headers.token === 'the-token-of-the-old-service';
+      if (!isKnown) response.writeHead(401).end();
+      else response.end(request.url?.endsWith('/ping') ? 'pong' : '[]');
+    });
+    const [csv = ''] = blocks('csv');
+    write('licenses.csv', csv);
+    const commands = blocks('sh').join('\n');
+    expect(commands.match(/npm run/g)).toHaveLength(5);
+    const script = commands
+      .replaceAll('https://old.example', old)
+      .replaceAll('npm run import --', `npm run import -- --to ${service.address}`)
+      .replaceAll('npm run', `npm --prefix ${process.cwd()} run`);
+    const child = spawn('bash', ['-e', '-c', script], { cwd: folder, stdio: 'pipe' });
+    let output = '';
+    child.stdout.on('data', (chunk) => (output += chunk));
+    child.stderr.on('data', (chunk) => (output += chunk));
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    expect(code, output).toBe(0);
+    expect(existsSync(at('import-report.jsonl'))).toBe(true);
+    expect(await licenseWith('aaaa-1111')).toMatchObject({
+      ips: ['192.0.2.1', '192.0.2.2'],
+      hwids: ['disk 7', 'disk 8'],
+      customer: { email: 'ada@shop.example' },
+    });
+  });
+});
+
+it('explain themselves with --help', async () => {
+  for (const tool of ['import', 'export'] as const) {
+    const { code, output } = await run(tool, ['--help']);
+    expect(code).toBe(0);
+    expect(output).toContain(`npm run ${tool} -- FILE [options]`);
+    if (tool === 'import') expect(output).toMatch(/behind\s+what\s+FILE\s+has/);
+    expect(output).toMatch(/\(default: "http:\/\/localhost:8787", env:\s+LICET_URL\)/);
+  }
+});

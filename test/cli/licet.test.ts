@@ -1,0 +1,811 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { addBlacklist } from '../../packages/cli/src/licet/blacklist.ts';
+import { addHistory, Follower } from '../../packages/cli/src/licet/history.ts';
+import { addLicenses } from '../../packages/cli/src/licet/licenses.ts';
+import { Output, Table } from '../../packages/cli/src/licet/output.ts';
+import { addProducts } from '../../packages/cli/src/licet/products.ts';
+import { addTokens } from '../../packages/cli/src/licet/tokens.ts';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { Licet } from '../../packages/client/src/index.ts';
+import { timestamp } from '../../src/lib/time.ts';
+import { fileOfScript, newFolder, type RunningService, startService } from '../node/service.ts';
+
+/** The command line, as a process of its own, against the service as `npm start` runs it. */
+
+const folder = newFolder();
+let service: RunningService;
+let licet: Licet;
+let productId: number;
+beforeAll(async () => {
+  service = await startService(folder);
+  licet = new Licet({ url: service.address, token: readRootToken() });
+  productId = Number((await run('products', 'create', 'Guard', '--type', 'OTHER')).stdout);
+});
+afterAll(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true });
+});
+
+interface Ending {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const environment = {
+  ...process.env,
+  LICET_TOKEN: undefined,
+  LICET_URL: undefined,
+  FORCE_COLOR: undefined,
+  NO_COLOR: undefined,
+  // Node takes a terminal of a CI that it does not know for one without colours.
+  CI: undefined,
+};
+
+const children: ChildProcess[] = [];
+// One that follows the history would outlive a test that fails.
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+function start(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+  const child = spawn(process.execPath, [fileOfScript('licet'), ...args], {
+    env: { ...environment, LICET_URL: service.address, ...env },
+  });
+  children.push(child);
+  return child;
+}
+
+/** What a process prints, and how it ends. */
+async function endingOf(child: ChildProcess): Promise<Ending> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.on('data', (chunk) => (stdout += chunk));
+  child.stderr?.on('data', (chunk) => (stderr += chunk));
+  const [code] = await once(child, 'close');
+  return { code, stdout, stderr };
+}
+
+const runWith = (env: Record<string, string>, ...args: string[]): Promise<Ending> =>
+  endingOf(start(args, env));
+
+/** Runs a command that must succeed. */
+async function run(...args: string[]): Promise<Ending> {
+  const end = await runWith({}, ...args);
+  expect(end.code, end.stderr).toBe(0);
+  return end;
+}
+
+/** The objects of a command's JSON lines. */
+async function objects(...args: string[]): Promise<Record<string, unknown>[]> {
+  const { stdout } = await run('--json', ...args);
+  return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+}
+
+const createLicense = (notes = '') =>
+  licet.licenses.create({ productId, licenseType: 'PERMANENT', maxIPs: 1, notes });
+
+const validate = (licenseKey: string, ip: string, others = {}) =>
+  licet.validate({ licenseKey, productId, ip, ...others });
+
+describe('products', () => {
+  it('are created and listed', async () => {
+    const created = await run('products', 'create', 'Shop', '--type', 'OTHER', '--max-ips', '-1');
+    expect(created.stdout).toMatch(/^\d+\n$/);
+    expect(created.stderr).toContain('Product "Shop" is made');
+    expect(await objects('products', 'list', 'shop')).toMatchObject([
+      { id: Number(created.stdout), defaultMaxIPs: -1, defaultMaxHWIDs: 5 },
+    ]);
+    const { stdout } = await run('products', 'list');
+    expect(stdout).toMatch(/^ID +NAME +TYPE .*\n\d+ +Guard +OTHER +5 .*\n\d+ +Shop +OTHER +∞ /);
+  });
+});
+
+describe('licenses', () => {
+  it('are created, with the key alone as the result', async () => {
+    const options = [
+      '--expires',
+      '2030-01-31',
+      '--max-ips',
+      '2',
+      '--chat-id',
+      '280497242714931202',
+    ];
+    const platform = ['--platform', 'MARKET_A', '--platform-id', '48213', '--notes', 'Summer sale'];
+    const product = ['--product', String(productId)];
+    const created = await run('licenses', 'create', ...product, ...options, ...platform);
+    const license = await licet.licenses.findByKey(created.stdout.trim());
+    expect(created.stdout).toBe(`${license.licenseKey}\n`);
+    expect(license).toMatchObject({
+      licenseType: 'TEMPORARY',
+      expiryDate: '2030-01-31T00:00:00.000+00:00',
+      maxIPs: 2,
+      maxHWIDs: 5,
+      ownerChatId: '280497242714931202',
+      licensePlatform: 'MARKET_A',
+      ownerPlatformId: '48213',
+      notes: 'Summer sale',
+    });
+    const permanent = await objects('licenses', 'create', ...product);
+    expect(permanent).toMatchObject([{ licenseType: 'PERMANENT', expiryDate: null }]);
+  });
+
+  it('are found by key, e-mail, chat id and text, each once', async () => {
+    const { licenseKey, id, customer } = await licet.licenses.create({
+      productId,
+      licenseType: 'PERMANENT',
+      ownerChatId: '280497242714931999',
+      notes: 'Found by ada@shop.example',
+    });
+    await licet.customers.update(customer?.id ?? 0, { email: 'ada@shop.example' });
+    const parts = ['280497242714931999', 'ADA@shop.example', 'found BY'];
+    const texts = [licenseKey.toLowerCase(), ...parts];
+    const found = await Promise.all(texts.map((text) => objects('licenses', 'find', text)));
+    expect(found).toMatchObject(texts.map(() => [{ id }]));
+    const { stdout } = await run('licenses', 'find', licenseKey);
+    expect(stdout).toMatch(/^ID +KEY +STATUS .*NOTES\n/);
+    expect(stdout.split('\n')[1]).toBe(
+      `${String(id).padEnd(2)}  ${licenseKey}  ACTIVE  never    0/5  0/5    ada@shop.example  1        Found by ada@shop.example`,
+    );
+    await licet.licenses.delete(id);
+    expect(await objects('licenses', 'find', licenseKey)).toMatchObject([{ id }]);
+    const nothing = await run('licenses', 'find', 'nothing of the kind');
+    expect(nothing).toMatchObject({ stdout: '', stderr: 'No license found.\n' });
+  });
+
+  it('are found only up to a limit, and it says so', async () => {
+    for (const note of ['one', 'two', 'three']) await createLicense(`Limited ${note}`);
+    const two = await run('licenses', 'find', 'Limited', '--limit', '2', '--json');
+    expect(two.stdout.trim().split('\n')).toHaveLength(2);
+    expect(two.stderr).toContain('There are more than these 2');
+    const three = await run('licenses', 'find', 'Limited', '--limit', '3', '--json');
+    expect(three.stderr).toBe('');
+  });
+
+  it('are shown whole, by key and by id', async () => {
+    const license = await createLicense('To be shown');
+    await validate(license.licenseKey, '192.0.2.1', { hwid: 'board-1' });
+    const { stdout } = await run('licenses', 'show', license.licenseKey);
+    expect(stdout).toMatch(/^Addresses +1 of 1: 192\.0\.2\.1$/m);
+    expect(stdout).toMatch(/^Hardware IDs +1 of 5: board-1$/m);
+    expect(stdout).toMatch(/^Notes +To be shown$/m);
+    expect(stdout).not.toContain('Owner');
+    expect(await objects('licenses', 'show', String(license.id))).toMatchObject([
+      { licenseKey: license.licenseKey, ips: ['192.0.2.1'] },
+    ]);
+  });
+
+  it('are freed: all slots, or those of one kind', async () => {
+    const { licenseKey, id } = await createLicense();
+    await validate(licenseKey, '192.0.2.1', { hwid: 'board-1' });
+    const ips = await run('licenses', 'free', licenseKey, '--ips');
+    expect(ips.stderr).toContain(`Freed 1 address of ${licenseKey}.`);
+    expect(await licet.licenses.get(id)).toMatchObject({ ips: [], hwids: ['board-1'] });
+    await validate(licenseKey, '192.0.2.2', { hwid: 'board-2' });
+    const all = await run('licenses', 'free', String(id));
+    expect(all.stderr).toContain(`Freed 1 address and 2 hardware IDs of ${licenseKey}.`);
+    expect(await licet.licenses.get(id)).toMatchObject({ ips: [], hwids: [] });
+  });
+
+  it('are deactivated, activated and extended', async () => {
+    const { licenseKey, id } = await createLicense();
+    expect(await objects('licenses', 'deactivate', licenseKey)).toMatchObject([
+      { licenseStatus: 'DEACTIVATED' },
+    ]);
+    expect((await run('licenses', 'activate', licenseKey)).stderr).toContain('is ACTIVE');
+    const permanent = await runWith({}, 'licenses', 'extend', licenseKey, '2030-01-31');
+    expect(permanent).toMatchObject({ code: 1, stderr: `✗ ${licenseKey} never expires.\n` });
+
+    await licet.licenses.update(id, { licenseType: 'TEMPORARY', expiryDate: '2020-01-31' });
+    const extended = await run('licenses', 'extend', licenseKey, '2099-01-31');
+    expect(extended.stderr).toContain('is ACTIVE and expires 2099-01-31 00:00:00 (UTC).');
+    const wrong = await runWith({}, 'licenses', 'extend', licenseKey, 'tomorrow');
+    expect(wrong).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^✗ expiryDate must be/),
+    });
+
+    await licet.licenses.delete(id);
+    const deleted = await runWith({}, 'licenses', 'deactivate', licenseKey);
+    expect(deleted).toMatchObject({ code: 1, stderr: `✗ ${licenseKey} is deleted already.\n` });
+    expect(await licet.licenses.get(id)).toMatchObject({ licenseStatus: 'DELETED' });
+  });
+
+  it('that are not there are named', async () => {
+    for (const text of ['NO-SUCH-KEY', '4711']) {
+      const end = await runWith({}, 'licenses', 'show', text);
+      expect(end).toMatchObject({ code: 1, stdout: '' });
+      expect(end.stderr).toBe(`✗ No license has the key or the id ${text}.\n`);
+    }
+  });
+});
+
+describe('a number', () => {
+  it('which is the key of one license and the id of another means neither, id:… the id', async () => {
+    const other = await createLicense();
+    // Keys of another service have any format.
+    const id = other.id + 1;
+    await licet.importItems({
+      kind: 'licenses',
+      items: [{ ...other, id, licenseKey: String(other.id) }],
+    });
+    const refused = await runWith({}, 'licenses', 'deactivate', String(other.id));
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr:
+        `✗ ${other.id} is the key of license ${id} and the id of license ${other.id}: ` +
+        `say id:${id} or id:${other.id}.\n`,
+    });
+    await run('licenses', 'deactivate', `id:${other.id}`);
+    expect(await licet.licenses.get(other.id)).toMatchObject({ licenseStatus: 'DEACTIVATED' });
+    expect(await licet.licenses.get(id)).toMatchObject({ licenseStatus: 'ACTIVE' });
+    const none = await runWith({}, 'licenses', 'show', 'id:4711');
+    expect(none.stderr).toBe('✗ No license has the key or the id id:4711.\n');
+  });
+
+  it('which is the value of one entry and the id of another likewise', async () => {
+    const { id } = await licet.blacklists.create({
+      licenseDataType: 'HWID',
+      data: 'board-6',
+      isForAllProducts: true,
+    });
+    const numbered = await licet.blacklists.create({
+      licenseDataType: 'HWID',
+      data: String(id),
+      isForAllProducts: true,
+    });
+    const refused = await runWith({}, 'blacklist', 'remove', String(id));
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        `${id} is the value of entry ${numbered.id} and the id of entry ${id}: say`,
+      ),
+    });
+    const removed = await run('blacklist', 'remove', `id:${id}`);
+    expect(removed.stderr).toContain('board-6 is no longer blocked');
+    await run('blacklist', 'remove', String(id));
+    expect(await licet.blacklists.list()).toEqual([]);
+  });
+});
+
+describe('what expires', () => {
+  it.each([
+    ['2020-01-31'],
+    [new Date().toISOString().slice(0, 10)],
+    ['2020-01-31T10:00:00'],
+    ['2020-01-31T10:00:00+02:00'],
+    ['2020-01-31T10:00:00+02'],
+  ])('does not do so before it is made: %s', async (date) => {
+    for (const create of [
+      ['tokens', 'create', 'Late', 'PRODUCTS_READ'],
+      ['licenses', 'create', '--product', String(productId)],
+    ]) {
+      const { code, stderr } = await runWith({}, ...create, '--expires', date);
+      expect(stderr).toContain('It is over: a date alone is its first moment, in UTC.');
+      expect(code).toBe(2);
+    }
+  });
+
+  it.each(['x', '2099-02-31', '2099-01-31 10:00'])('is no moment: %s', async (date) => {
+    const create = ['tokens', 'create', 'A', 'PRODUCTS_READ', '--expires', date];
+    const { code, stderr } = await runWith({}, ...create);
+    expect(stderr).toContain('--expires');
+    expect(stderr).toContain('It must be a date such as 2030-01-31, or a time such as');
+    expect(code).toBe(2);
+  });
+});
+
+describe('tokens', () => {
+  it('that are over are shown to be', async () => {
+    const expiresAt = new Date(Date.now() + 1_000).toISOString();
+    const { id } = await licet.tokens.create({ name: 'Brief', intents: ['ALL_READ'], expiresAt });
+    const line = new RegExp(`^${id} +Brief +ALL_READ .*: over +not yet$`, 'm');
+    await expect.poll(async () => (await run('tokens', 'list')).stdout).toMatch(line);
+    await licet.tokens.delete(id);
+  });
+
+  it('are created with the secret alone as the result, used, listed and revoked', async () => {
+    const create = ['tokens', 'create', 'Shop', 'PRODUCTS_READ', '--expires', '2099-01-31'];
+    const { stdout, stderr } = await run(...create);
+    const [, id = ''] = /^✓ Token (\d+) "Shop" is made/.exec(stderr) ?? [];
+    expect(stdout).toMatch(/^licet_[\w-]{43}\n$/);
+
+    const env = { LICET_TOKEN: stdout.trim() };
+    expect((await runWith(env, 'products', 'list')).code).toBe(0);
+    expect(await runWith(env, 'licenses', 'find', 'x')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        '✗ The token lacks an intent: needs one of LICENSES_READ, LICENSES_READ_WRITE, ALL_READ, ALL_READ_WRITE\n',
+    });
+    // A file counts before the environment, and is looked for where npm was called.
+    writeFileSync(join(folder, 'token'), stdout);
+    const fromFile = await runWith(
+      { LICET_TOKEN: 'wrong', INIT_CWD: folder },
+      ...['products', 'list', '--token-file', 'token'],
+    );
+    expect(fromFile.code).toBe(0);
+
+    expect((await run('tokens', 'list')).stdout).toMatch(
+      new RegExp(`^${id} +Shop +PRODUCTS_READ +2099-01-31 00:00:00 +20`, 'm'),
+    );
+    await run('tokens', 'revoke', id);
+    expect((await run('tokens', 'list')).stdout).toBe('');
+    expect(await runWith(env, 'products', 'list')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: '✗ The token is unknown, expired or revoked. It came from LICET_TOKEN.\n',
+    });
+    expect((await runWith({}, 'tokens', 'revoke', id)).code).toBe(1);
+  });
+});
+
+describe('blacklist', () => {
+  it('blocks addresses, ranges and hardware IDs, and lets them in again', async () => {
+    const product = ['--product', String(productId)];
+    await run('blacklist', 'add', '2001:DB8::7', '--reason', 'Leaked keys');
+    await run('blacklist', 'add', '198.51.100.0/24', ...product);
+    await run('blacklist', 'add', '--hwid', 'board-9');
+    expect((await run('blacklist', 'list')).stdout).toMatch(
+      /^ID .*\n\d+ +IP +2001:db8::7 +all +Leaked keys .*\n\d+ +IP +198\.51\.100\.0\/24 +1 .*\n\d+ +HWID +board-9 +all /,
+    );
+    expect(await objects('blacklist', 'list', 'leaked')).toMatchObject([{ data: '2001:db8::7' }]);
+    const removed = await run('blacklist', 'remove', '2001:DB8::7');
+    expect(removed.stderr).toContain('2001:db8::7 is no longer blocked for all products.');
+    const [range] = await objects('blacklist', 'list', ...product);
+    await run('blacklist', 'remove', String(range?.id));
+    await run('blacklist', 'remove', 'board-9');
+    expect(await run('blacklist', 'list')).toMatchObject({ stderr: 'Nothing is blocked.\n' });
+  });
+
+  it('removes nothing where it is not told which', async () => {
+    await run('blacklist', 'add', '--hwid', 'board-8');
+    await run('blacklist', 'add', '--hwid', 'board-8', '--product', String(productId));
+    const both = await runWith({}, 'blacklist', 'remove', 'board-8');
+    expect(both.code).toBe(1);
+    expect(both.stderr).toMatch(/^✗ The entries id:\d+, id:\d+ are all board-8: give a --product/);
+    // Part of a value is no value.
+    const part = await runWith({}, 'blacklist', 'remove', 'board');
+    expect(part).toMatchObject({ code: 1, stderr: '✗ Nothing on the blacklist is board.\n' });
+    const one = await run('blacklist', 'remove', 'board-8', '--product', String(productId));
+    expect(one.stderr).toContain(`for product ${productId}.`);
+    await run('blacklist', 'remove', 'board-8');
+    const address = await runWith({}, 'blacklist', 'add', '192.0.2.300');
+    expect(address).toMatchObject({
+      code: 1,
+      stderr: '✗ data must be an IP address or a CIDR range\n',
+    });
+  });
+});
+
+/** Waits until the history has so many records of a key. */
+const recorded = (licenseKey: string, count: number) =>
+  expect.poll(() => licet.requests.list({ licenseKey }), { timeout: 5_000 }).toHaveLength(count);
+
+describe('history', () => {
+  it('shows what was validated, newest last, as far as it is asked for', async () => {
+    const { licenseKey } = await createLicense();
+    const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
+    for (const ip of addresses) await validate(licenseKey, ip);
+    await recorded(licenseKey, 3);
+    const expected = [
+      { args: [], ips: addresses },
+      { args: ['--limit', '2'], ips: ['192.0.2.2', '192.0.2.3'] },
+      { args: ['--refused', '--since', '1h'], ips: ['192.0.2.2', '192.0.2.3'] },
+      { args: ['--ip', '192.0.2.2', '--product', String(productId)], ips: ['192.0.2.2'] },
+      { args: ['--since', '2025-01-31'], ips: addresses },
+      { args: ['--since', '2025-01-31T02:00+02'], ips: addresses },
+      { args: ['--since', '999999d'], ips: addresses },
+      { args: ['--since', '2099-01-31T12:00'], ips: [] },
+    ];
+    const shown = await Promise.all(
+      expected.map(({ args }) => objects('history', '--key', licenseKey, ...args)),
+    );
+    expect(shown.map((records) => records.map(({ ip }) => ip))).toEqual(
+      expected.map(({ ips }) => ips),
+    );
+    const { stdout } = await run('history', '--key', licenseKey);
+    expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(1, 4))).toEqual([
+      ['RESULT', 'KEY', 'IP'],
+      ['VALID', licenseKey, '192.0.2.1'],
+      ['MAX_IPS_REACHED', licenseKey, '192.0.2.2'],
+      ['MAX_IPS_REACHED', licenseKey, '192.0.2.3'],
+      [],
+    ]);
+    const cut = await run('history', '--key', licenseKey, '--since', '1h', '--limit', '1');
+    expect(cut.stderr).toContain('There are more than these 1');
+  });
+
+  it.each([['2026-02-31'], ['2026-02-31', '--follow'], ['2026-01-31T25:00'], ['2026-01-31 10:00']])(
+    'begins at no day that there is none of: --since %s',
+    async (...since) => {
+      // Nothing answers there: it is told before anything is sent.
+      const env = { LICET_URL: 'http://localhost:1' };
+      const { code, stdout, stderr } = await runWith(env, 'history', '--since', ...since);
+      expect(stderr).toMatch(/--since.* It must be a time ago such as 90s,/);
+      expect(stdout).toBe('');
+      expect(code).toBe(2);
+    },
+  );
+
+  it('lets nobody who is validated write on the terminal', async () => {
+    const hwid = 'red\u001b[31m\u009b1m\u202eback';
+    await validate('HOSTILE-KEY', '192.0.2.1', { hwid });
+    await recorded('HOSTILE-KEY', 1);
+    const { stdout } = await run('history', '--key', 'HOSTILE-KEY');
+    expect(stdout).toContain('red\ufffd[31m\ufffd1m\ufffdback');
+    const json = await run('history', '--key', 'HOSTILE-KEY', '--json');
+    expect(json.stdout.trim()).not.toMatch(/\p{C}/u);
+    expect(JSON.parse(json.stdout)).toMatchObject({ hwid });
+  });
+
+  describe('--follow', () => {
+    /** Between the command line and the service, so that it can fail. */
+    let between: Server;
+    let address: string;
+    let isFailing = false;
+    beforeAll(async () => {
+      between = createServer(async (request, answer) => {
+        if (isFailing) {
+          answer.destroy();
+          return;
+        }
+        const headers = { TOKEN: readRootToken() ?? '' };
+        const original = await fetch(service.address + request.url, { headers });
+        answer.writeHead(original.status).end(await original.text());
+      }).listen(0, '127.0.0.1');
+      await once(between, 'listening');
+      const bound = between.address();
+      if (typeof bound === 'object') address = `http://127.0.0.1:${bound?.port}`;
+    });
+    afterAll(() => {
+      between.closeAllConnections();
+      between.close();
+    });
+
+    it('goes on with what comes, each once, through a failure of the service, until Ctrl-C', async () => {
+      const { licenseKey } = await createLicense();
+      await validate(licenseKey, '192.0.2.1');
+      await validate(licenseKey, '192.0.2.2');
+      await recorded(licenseKey, 2);
+      const options = ['--follow', '--refused', '--key', licenseKey, '--json'];
+      const child = start(['history', ...options], { LICET_URL: address });
+      let stdout = '';
+      let stderr = '';
+      child.stdout?.on('data', (chunk) => (stdout += chunk));
+      child.stderr?.on('data', (chunk) => (stderr += chunk));
+      const shown = () =>
+        stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).ip]));
+      const untilShown = (...ips: string[]) =>
+        expect.poll(shown, { timeout: 10_000, interval: 20 }).toEqual(ips);
+      await untilShown('192.0.2.2');
+
+      await validate(licenseKey, '192.0.2.3');
+      await untilShown('192.0.2.2', '192.0.2.3');
+
+      isFailing = true;
+      await validate(licenseKey, '192.0.2.4');
+      await vi.waitFor(() => expect(stderr).toContain('trying again'), { timeout: 5_000 });
+      isFailing = false;
+      await untilShown('192.0.2.2', '192.0.2.3', '192.0.2.4');
+      expect(stderr).toBe(`No answer from ${address}: trying again.\n`);
+
+      child.kill('SIGINT');
+      expect(await once(child, 'close')).toEqual([0, null]);
+      expect(shown()).toHaveLength(3);
+    });
+
+    it('is quiet when nobody reads any more', async () => {
+      const { licenseKey } = await createLicense();
+      await validate(licenseKey, '192.0.2.1');
+      await recorded(licenseKey, 1);
+      const child = start(['history', '--follow', '--key', licenseKey, '--json']);
+      let stderr = '';
+      child.stderr?.on('data', (chunk) => (stderr += chunk));
+      await once(child.stdout ?? child, 'data');
+      child.stdout?.destroy();
+      await validate(licenseKey, '192.0.2.2');
+      expect(await once(child, 'exit')).toEqual([0, null]);
+      expect(stderr).toBe('');
+    });
+
+    it('ends where it is refused', async () => {
+      const { token, id } = await licet.tokens.create({ name: 'A', intents: ['REQUESTS_READ'] });
+      const child = start(['history', '--follow'], { LICET_TOKEN: token });
+      const ended = endingOf(child);
+      await once(child.stdout ?? child, 'data');
+      await licet.tokens.delete(id);
+      expect(await ended).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('The token is unknown, expired or revoked'),
+      });
+    });
+  });
+
+  it.each(['2026-11-20T00:01:38', '2026-11-20T02:01:38+02:00', '2026-11-20T02:01:38+02'])(
+    'is followed from %s on, wherever one is, each record once',
+    async (from) => {
+      vi.stubEnv('TZ', 'America/New_York');
+      // So far apart that the first is not remembered any more.
+      const records = [
+        { id: 2, requestDate: '2026-11-20T00:10:00.000+00:00' },
+        { id: 1, requestDate: '2026-11-20T00:01:40.000+00:00' },
+      ];
+      const stub = new Licet({
+        url: 'http://licet.test',
+        fetch: async ({ url }) => {
+          const asked = timestamp.parse(new URL(url).searchParams.get('from'));
+          return Response.json(
+            records.filter(({ requestDate }) => Date.parse(requestDate) >= asked),
+          );
+        },
+      });
+      const follower = new Follower(stub, { from });
+      const look = async () =>
+        (await follower.look(AbortSignal.timeout(1_000))).map(({ id }) => id);
+      const looks = [await look(), await look(), await look()];
+      vi.unstubAllEnvs();
+      expect(looks).toEqual([[1, 2], [], []]);
+    },
+  );
+
+  it('is followed without doubles, and without losing what is written late', async () => {
+    const at = (second: number) => new Date(Date.UTC(2026, 10, 20) + second * 1_000).toISOString();
+    const written: { id: number; requestDate: string }[] = [];
+    const write = (second: number) => written.push({ id: second, requestDate: at(second) });
+    const asked: (string | null)[] = [];
+    const stub = new Licet({
+      url: 'http://licet.test',
+      fetch: async ({ url }) => {
+        const from = new URL(url).searchParams.get('from');
+        asked.push(from);
+        const found = written.filter(({ requestDate }) => from === null || requestDate >= from);
+        return Response.json(found.toSorted((one, other) => other.id - one.id));
+      },
+    });
+    const follower = new Follower(stub, {});
+    const { signal } = new AbortController();
+    const look = async () => (await follower.look(signal)).map(({ id }) => id);
+    expect(await look()).toEqual([]);
+    write(100);
+    write(101);
+    expect(await look()).toEqual([100, 101]);
+    write(98);
+    expect(await look()).toEqual([98]);
+    write(60);
+    write(102);
+    expect(await look()).toEqual([102]);
+    const later: number[] = [];
+    for (let times = 0; times < 10; times++) later.push(...(await look()));
+    expect(later).toEqual([60]);
+    // Few looks go back that far.
+    expect(asked.filter((from) => from === at(42))).toHaveLength(1);
+    expect(asked.filter((from) => from === at(97))).toHaveLength(9);
+  });
+});
+
+describe('what goes wrong is told in plain words', () => {
+  it.concurrent.each<[string, Record<string, string>, string[], number, string]>([
+    [
+      'no service',
+      { LICET_URL: 'http://localhost:1' },
+      ['tokens', 'list'],
+      1,
+      '✗ No answer from http://localhost:1. Is it started? npm start',
+    ],
+    [
+      'no service elsewhere',
+      { LICET_URL: 'http://licet.invalid', LICET_TOKEN: 'a' },
+      ['tokens', 'list'],
+      1,
+      '✗ No answer from http://licet.invalid. Is the address right?',
+    ],
+    [
+      'no token for a service elsewhere, which gets none of this machine',
+      { LICET_URL: 'https://licet.invalid' },
+      ['tokens', 'list'],
+      2,
+      '✗ There is no token: set LICET_TOKEN, or name a file with --token-file.',
+    ],
+    [
+      'a token that can be none',
+      { LICET_TOKEN: 'two words' },
+      ['tokens', 'list'],
+      2,
+      '✗ token is empty, or has blanks',
+    ],
+    ['no file', {}, ['--token-file', 'none', 'tokens', 'list'], 2, '✗ The token file cannot be'],
+    ['no URL', {}, ['--url', 'shop', 'tokens', 'list'], 2, '✗ "shop" is no URL: give one such as'],
+    ['a text that is no key', {}, ['licenses', 'find', '..'], 0, 'No license found.'],
+    ['half a command', {}, ['licenses'], 2, 'Usage: npm run licet -- licenses'],
+    ['no command', {}, [], 2, 'Usage: npm run licet -- [options] [command]'],
+  ])('%s', async (_what, env, args, code, message) => {
+    const end = await runWith(env, ...args);
+    expect(end).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
+    expect(end.stderr).not.toMatch(/^ +at |two words|outputHelp/m);
+  });
+
+  it.concurrent.each([
+    [['licenses', 'show', '..'], 'It must be a key or an id.'],
+    [['licenses', 'free', ''], 'It must be a key or an id.'],
+    [['license'], "Unknown command 'license'. Did you mean licenses?"],
+    [['licenses', 'create'], 'Required option --product <id> not specified.'],
+    [['tokens', 'revoke', 'x'], 'It must be an integer from 1 on.'],
+    [['tokens', 'create', 'A', 'READ'], 'Allowed choices are PRODUCTS_READ,'],
+    [['history', '--since', 'yesterday'], "Option --since <when> argument 'yesterday' is invalid."],
+    [['history', '--refuse'], 'Unknown option --refuse. Did you mean --refused?'],
+    [['tokens', 'list', 'all'], 'Too many arguments'],
+  ])('is called wrongly, as the other commands tell it: %j', async (args, message) => {
+    const { code, stdout, stderr } = await runWith({}, ...args);
+    expect(stderr).toContain(message);
+    expect(stderr).toMatch(/^✗ [A-Z].*[.?] Add --help to see what it takes\.\n$/);
+    expect(stdout).toBe('');
+    expect(code).toBe(2);
+  });
+});
+
+describe('what is not Licet', () => {
+  let other: Server;
+  let address: string;
+  let status = 200;
+  let text = '{"status":"ok"}';
+  beforeAll(async () => {
+    other = createServer((_request, answer) => answer.writeHead(status).end(text));
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    const bound = other.address();
+    if (typeof bound === 'object') address = `http://127.0.0.1:${bound?.port}`;
+  });
+  afterAll(() => {
+    other.close();
+  });
+
+  it.each([
+    'products create A --type OTHER',
+    'products list',
+    'licenses create --product 1',
+    'licenses deactivate A',
+    'licenses find A',
+    'tokens create A ALL_READ',
+    'tokens list',
+    'tokens revoke 3',
+    'blacklist add 192.0.2.1',
+    'history',
+  ])('has done nothing: %s', async (command) => {
+    expect(await runWith({ LICET_URL: address }, ...command.split(' '))).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `✗ ${address} answered 200, and not as Licet does\n`,
+    });
+  });
+
+  it.each([
+    [401, '<html>Log in</html>', ' answered 401, and not as Licet does'],
+    [403, '{"message":"no","accepted_intents":"no"}', ' answered 403, and not as Licet does'],
+    [403, '{"message":"Forbidden"}', '✗ Forbidden'],
+  ])('is not told to be Licet where it refuses: %i %s', async (refusal, body, message) => {
+    status = refusal;
+    text = body;
+    const { code, stderr } = await runWith({ LICET_URL: address }, 'tokens', 'list');
+    expect(stderr).toContain(`${message}\n`);
+    expect(code).toBe(1);
+  });
+});
+
+describe('help', () => {
+  const program = new Command('npm run licet --').exitOverride();
+  let shown = '';
+  program.configureOutput({ writeOut: (text) => (shown += text) });
+  const never = () => {
+    throw new Error('opened');
+  };
+  for (const add of [addProducts, addLicenses, addTokens, addBlacklist, addHistory]) {
+    add(program, never);
+  }
+  const leavesOf = (command: CommandUnknownOpts): CommandUnknownOpts[] =>
+    command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+
+  it('has examples for each command, and they are called rightly', async () => {
+    const leaves = leavesOf(program);
+    expect(leaves.length).toBeGreaterThan(15);
+    for (const leaf of leaves) {
+      shown = '';
+      leaf.outputHelp();
+      const [, text = ''] = shown.split('Examples:\n');
+      const examples = text.split('\n').filter((line) => line.startsWith('  npm run licet -- '));
+      expect(examples, leaf.name()).not.toHaveLength(0);
+      for (const example of examples) {
+        const words = example.replace('  npm run licet -- ', '').match(/"[^"]*"|\S+/g) ?? [];
+        const args = words.map((word) => word.replaceAll('"', ''));
+        expect(args.join(' '), example).toContain(leaf.name());
+        // As far as the action, which would open a session: the arguments are as they must be.
+        await expect(program.parseAsync(args, { from: 'user' }), example).rejects.toThrow('opened');
+      }
+    }
+  });
+
+  it('is shown by npm run licet', async () => {
+    const child = spawn('npm', ['run', 'licet', '--', '--help'], { env: environment });
+    const { code, stdout } = await endingOf(child);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Usage: npm run licet -- [options] [command]');
+    expect(stdout).toContain('history --refused --follow');
+  });
+});
+
+describe('tables', () => {
+  const { columns, isTTY } = process.stdout;
+  const setTerminal = (width: number | undefined, isTerminal: boolean) =>
+    Object.assign(process.stdout, { columns: width, isTTY: isTerminal });
+  afterAll(() => {
+    Object.assign(process.stdout, { columns, isTTY });
+  });
+
+  const items = [
+    { key: 'AAAA-BBBB', name: 'ada@shop.example', notes: 'Summer sale' },
+    { key: 'CCCC', name: '漢字かな', notes: 'a\nb' },
+  ];
+  const linesAt = (width: number | undefined) => {
+    setTerminal(width, width !== undefined);
+    const table = new Table<(typeof items)[number]>(
+      [
+        { title: 'KEY', text: ({ key }) => key },
+        { title: 'NAME', text: ({ name }) => name, isFlexible: true },
+        { title: 'NOTES', text: ({ notes }) => notes, isFlexible: true },
+      ],
+      items,
+    );
+    return items.map((item) => table.line(item));
+  };
+
+  it('are as wide as they are in a pipe, and fit a terminal', () => {
+    expect(linesAt(undefined)).toEqual([
+      'AAAA-BBBB  ada@shop.example  Summer sale',
+      'CCCC       漢字かな          a b',
+    ]);
+    expect(linesAt(36)).toEqual([
+      'AAAA-BBBB  ada@shop.ex…  Summer sale',
+      'CCCC       漢字かな      a b',
+    ]);
+    expect(linesAt(29)).toEqual(['AAAA-BBBB  ada@sho…  Summer …', 'CCCC       漢字かな  a b']);
+    expect(linesAt(20)).toEqual(['AAAA-BBBB  ada@shop…', 'CCCC       漢字かな']);
+    expect(linesAt(8)).toEqual(['AAAA-BBBB', 'CCCC']);
+  });
+
+  it('have any number of rows, and are made only for people', () => {
+    setTerminal(undefined, false);
+    const many = Array.from({ length: 200_000 }, () => ({ key: 'A' }));
+    const table = new Table<{ key: string }>([{ title: 'KEY', text: ({ key }) => key }], many);
+    expect(table.line({ key: 'AAAA' })).toBe('AAAA');
+
+    const lines: string[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((line) => lines.push(line));
+    const text = () => {
+      throw new Error('no table is asked for');
+    };
+    new Output(true).list([{ key: 'A' }], [{ title: 'KEY', text }], 'Nothing.');
+    log.mockRestore();
+    expect(lines).toEqual(['{"key":"A"}']);
+  });
+
+  const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+  it.skipIf(!hasScript)('have colours on a terminal, but for those who want none', async () => {
+    await createLicense('Coloured');
+    const onTerminal = async (env: Record<string, string>) => {
+      const command = `${process.execPath} ${fileOfScript('licet')} licenses find Coloured`;
+      const child = spawn('script', ['-qec', command, '/dev/null'], {
+        env: { ...environment, TERM: 'xterm', LICET_URL: service.address, ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      return (await endingOf(child)).stdout;
+    };
+    expect(await onTerminal({})).toContain('\u001b[32mACTIVE');
+    expect(await onTerminal({ NO_COLOR: '1' })).not.toContain('\u001b');
+    expect((await run('licenses', 'find', 'Coloured')).stdout).not.toContain('\u001b');
+  });
+});

@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { Licet } from '../../packages/client/src/index.ts';
+import { fileOfScript, newFolder } from '../node/service.ts';
+import { sharedService } from '../node/shared-service.ts';
+
+/** What the commands do where nobody takes what they print. */
+
+const folder = newFolder();
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let url: string;
+let licet: Licet;
+beforeAll(async () => {
+  url = await sharedService();
+  licet = new Licet({ url, token: readRootToken() });
+});
+
+/** A file to import, with a product that no other has. */
+function newProduct(): { file: string; id: number } {
+  const id = 900_000 + Math.floor(Math.random() * 100_000);
+  const file = join(folder, `${id}.json`);
+  writeFileSync(
+    file,
+    JSON.stringify({ products: [{ id, name: `Unread ${id}`, productType: 'OTHER' }] }),
+  );
+  return { file, id };
+}
+
+interface Ending {
+  code: number | null;
+  stderr: string;
+}
+
+/** Runs a command whose standard output is a file, or one that nobody reads: undefined. */
+async function run(
+  stdout: string | undefined,
+  tool: string,
+  ...args: readonly string[]
+): Promise<Ending> {
+  const output = stdout === undefined ? 'pipe' : openSync(stdout, 'w');
+  const child = spawn(process.execPath, [fileOfScript(tool), ...args], {
+    env: { ...process.env, NO_COLOR: '1', LICET_URL: url, LICET_TOKEN: readRootToken() },
+    stdio: ['ignore', output, 'pipe'],
+  });
+  child.stdout?.destroy();
+  if (typeof output === 'number') closeSync(output);
+  let stderr = '';
+  child.stderr?.on('data', (chunk) => (stderr += chunk));
+  const [code] = await once(child, 'close');
+  return { code, stderr };
+}
+
+const FULL = '/dev/full';
+const LOST = '✗ The output cannot be written: no space left on device.\n';
+
+describe.skipIf(!existsSync(FULL))('output for which there is no room', () => {
+  it.each(['licet', 'import', 'export', 'backup', 'restore', 'doctor', 'demo', 'deploy', 'start'])(
+    'is no success of %s',
+    async (tool) => {
+      expect(await run(FULL, tool, '--help')).toEqual({ code: 1, stderr: LOST });
+    },
+  );
+
+  it('is told once, and does not keep a command from its end', async () => {
+    const { file, id } = newProduct();
+    const imported = await run(FULL, 'import', file);
+    expect(imported.stderr).toMatch(new RegExp(`^Importing from .*\n(.*\n)*${LOST}$`));
+    expect(imported.code).toBe(1);
+    expect(await licet.products.get(id)).toMatchObject({ id });
+
+    expect(await run(FULL, 'licet', 'products', 'list')).toEqual({ code: 1, stderr: LOST });
+    expect(await run(FULL, 'doctor', url)).toEqual({ code: 1, stderr: LOST });
+  });
+
+  it('of an export is told by the export', async () => {
+    const { code, stderr } = await run(FULL, 'export', '-');
+    expect(stderr).toMatch(
+      /^Exporting .*\n✗ The standard output cannot be written: no space left on device\.\n$/,
+    );
+    expect(code).toBe(1);
+  });
+});
+
+describe('output that nobody reads', () => {
+  it('quietly ends what only shows it', async () => {
+    expect(await run(undefined, 'licet', '--help')).toEqual({ code: 0, stderr: '' });
+  });
+
+  it('keeps no import from its end', async () => {
+    const { file, id } = newProduct();
+    const { code, stderr } = await run(undefined, 'import', file);
+    expect(stderr).not.toContain('✗');
+    expect(code).toBe(0);
+    expect(await licet.products.get(id)).toMatchObject({ id });
+  });
+
+  it('keeps the doctor from no finding: its status tells them too', async () => {
+    expect(await run(undefined, 'doctor', url)).toEqual({ code: 0, stderr: '' });
+    const other = createServer((_request, answer) => answer.end('ok'));
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    const bound = other.address();
+    const port = typeof bound === 'object' ? bound?.port : undefined;
+    const ended = await run(undefined, 'doctor', `http://127.0.0.1:${port}`);
+    other.close();
+    expect(ended).toEqual({ code: 1, stderr: '' });
+  });
+});

@@ -1,0 +1,204 @@
+import { execFileSync } from 'node:child_process';
+import { globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { unstable_readConfig } from 'wrangler';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { type License, type LicenseRequest, Licet } from '../../packages/client/src/index.ts';
+import { newFolder, type RunningService, startDev, startService } from '../node/service.ts';
+import { misunderstanding } from './wrangler-commands.ts';
+
+/** What docs/deploy.md tells people to type: the pinned wrangler knows it, and where it can be run, it is. */
+
+const folder = newFolder();
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const document = readFileSync('docs/deploy.md', 'utf8');
+const toml = readFileSync('wrangler.toml', 'utf8');
+const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+const blocks = (kind: string): string[] =>
+  [...document.matchAll(new RegExp(`\`\`\`${kind}\\n(.*?)\`\`\``, 'gs'))].map(
+    ([, text = '']) => text,
+  );
+const inline = [...document.matchAll(/`((?:npx|npm|openssl) [^`]+)`/g)].map(
+  ([, text = '']) => text,
+);
+const commands = [...blocks('sh').flatMap((block) => block.trim().split('\n')), ...inline].flatMap(
+  (line) => line.split(' && '),
+);
+
+describe('docs/deploy.md', () => {
+  it.each([...new Set(commands)])('%s', (command) => {
+    const [program, ...args] = command.split(' ');
+    if (program === 'npx') {
+      expect(args.shift()).toBe('wrangler');
+      expect(misunderstanding(args)).toBeUndefined();
+    } else if (program === 'npm' && args[0] === 'run') {
+      expect(Object.keys(scripts)).toContain(args[1]);
+    } else {
+      const others = ['git pull', 'npm ci', 'npm start', 'npm start -- --persist-to DIR'];
+      expect([...others, 'openssl rand -hex 32']).toContain(command);
+    }
+  });
+
+  it('has settings for a domain that wrangler reads as they are meant', () => {
+    const [snippet = ''] = blocks('toml');
+    writeFileSync(join(folder, 'wrangler.toml'), snippet + toml);
+    const read = unstable_readConfig({ config: join(folder, 'wrangler.toml') });
+    expect(read).toMatchObject({
+      name: 'licet',
+      workers_dev: true,
+      routes: [{ pattern: 'license.example.com', custom_domain: true }],
+    });
+  });
+});
+
+describe('backup and restore', () => {
+  /** A folder with the settings, and the data of the service that runs where wrangler looks for them. */
+  const home = join(folder, 'home');
+  const backup = join(home, 'backup.sql');
+  const source = join(folder, 'source');
+  const restored = join(folder, 'restored');
+  const local = inline.filter((command) => command.includes(' --local '));
+  const [exportCommand = '', restoreCommand = ''] = local;
+
+  const wrangler = (command: string): string =>
+    execFileSync('bash', ['-c', command.replace('npx ', '').replace('DIR', restored)], {
+      cwd: home,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+
+  function exportOf(stateFolder: string): string {
+    rmSync(join(home, '.wrangler', 'state'), { force: true });
+    symlinkSync(stateFolder, join(home, '.wrangler', 'state'));
+    wrangler(exportCommand);
+    return readFileSync(backup, 'utf8');
+  }
+
+  const token = readRootToken();
+  const NOTES = "two\n);\nlines; it's -- no comment /*";
+  const REFUSED = 'NO-SUCH-KEY; it\'s "quoted"';
+  let license: License;
+  let deleted: Awaited<ReturnType<typeof create>>;
+  let history: LicenseRequest[];
+  let secret: string;
+  let exported: string;
+  let service: RunningService | undefined;
+
+  const validate = (client: Licet, licenseKey: string, ip: string) =>
+    client.validate({ licenseKey, productId: license.productId, ip, hwid: 'server-1' });
+
+  /** The records of the license and of the unknown key, as soon as there are so many. */
+  async function historyOf(client: Licet, count: number): Promise<LicenseRequest[]> {
+    const keys = [license.licenseKey, REFUSED];
+    return vi.waitFor(
+      async () => {
+        const lists = keys.map((licenseKey) => client.requests.list({ licenseKey }));
+        const records = (await Promise.all(lists)).flat();
+        expect(records).toHaveLength(count);
+        return records;
+      },
+      { timeout: 10_000 },
+    );
+  }
+
+  /** Creates a product, with a license and a blacklist entry. */
+  async function create(client: Licet) {
+    const product = await client.products.create({ name: 'Restored', productType: 'OTHER' });
+    const { id: productId } = product;
+    const owned = await client.licenses.create({
+      productId,
+      licenseType: 'PERMANENT',
+      maxIPs: 1,
+      ownerChatId: '90071992547409931',
+      notes: NOTES,
+    });
+    const entry = await client.blacklists.create({
+      licenseDataType: 'IP',
+      data: '203.0.113.7',
+      isForAllProducts: false,
+      productId,
+    });
+    return { product, license: owned, entry };
+  }
+
+  beforeAll(async () => {
+    // It has a way to run the scheduled handler of another day.
+    service = await startDev(source);
+    const url = service.address;
+    const client = new Licet({ url, token });
+    ({ license } = await create(client));
+    deleted = await create(client);
+    await client.blacklists.delete(deleted.entry.id);
+    await client.licenses.delete(deleted.license.id);
+    await client.products.delete(deleted.product.id);
+    secret = (await client.tokens.create({ name: 'Restored', intents: ['LICENSES_READ'] })).token;
+    await validate(client, license.licenseKey, '198.51.100.1');
+    await validate(client, REFUSED, '198.51.100.1');
+    history = await historyOf(client, 2);
+    license = await client.licenses.get(license.id);
+    // The tables of the scheduled handler are filled when a day is over.
+    const inTwoDays = Date.now() + 2 * 24 * 60 * 60 * 1000;
+    await fetch(`${url}/cdn-cgi/handler/scheduled?time=${inTwoDays}`);
+    await service.stop();
+
+    mkdirSync(join(home, '.wrangler'), { recursive: true });
+    writeFileSync(join(home, 'wrangler.toml'), toml);
+    symlinkSync(resolve('drizzle'), join(home, 'drizzle'));
+    exported = exportOf(source);
+    wrangler(restoreCommand);
+  });
+  afterAll(() => service?.stop());
+
+  it('an export is made and restored on D1 by the commands that work on this machine', () => {
+    expect(local).toHaveLength(2);
+    expect(commands).toContain(exportCommand.replace('--local', '--remote'));
+    expect(commands).toContain(
+      restoreCommand.replace('licet --local --persist-to DIR', 'licet-restored --remote'),
+    );
+  });
+
+  it('an export has rows of every table', () => {
+    const made = globSync('drizzle/*.sql').map((file) => readFileSync(file, 'utf8'));
+    const tables = [...made.join().matchAll(/^CREATE TABLE `(\w+)`/gm)].map(([, name]) => name);
+    expect(tables).toContain('requests');
+    const rows = [...exported.matchAll(/^INSERT INTO "(\w+)"/gm)].map(([, name]) => name);
+    expect(new Set(rows)).toEqual(new Set([...tables, 'd1_migrations', 'sqlite_sequence']));
+  });
+
+  it('an export of the restored database equals the export that it was restored from', () => {
+    expect(exportOf(restored) === exported).toBe(true);
+  });
+
+  it('wrangler finds no migration to apply to a restored database', () => {
+    const apply = 'wrangler d1 migrations apply licet --local --persist-to DIR';
+    expect(wrangler(apply)).toContain('No migrations to apply');
+  });
+
+  it('a service on a restored database validates, lists the history and gives out no id again', async () => {
+    service = await startService(restored);
+    const licet = new Licet({ url: service.address, token });
+    expect(await licet.licenses.get(license.id)).toEqual(license);
+    expect(license).toMatchObject({ notes: NOTES, ips: ['198.51.100.1'], totalRequests: 1 });
+    expect(await historyOf(licet, 2)).toEqual(history);
+    const [found] = await new Licet({ url: service.address, token: secret }).licenses.list({
+      q: license.licenseKey,
+    });
+    expect(found).toEqual(license);
+
+    expect(await validate(licet, license.licenseKey, '198.51.100.1')).toMatchObject({
+      valid: true,
+      totalRequests: 2,
+    });
+    const refusal = { valid: false, message: 'Max IPs reached' };
+    expect(await validate(licet, license.licenseKey, '198.51.100.2')).toEqual(refusal);
+    expect(await historyOf(licet, 4)).toEqual(expect.arrayContaining(history));
+
+    const created = await create(licet);
+    expect(created.product.id).toBeGreaterThan(deleted.product.id);
+    expect(created.license.id).toBeGreaterThan(deleted.license.id);
+    expect(created.entry.id).toBeGreaterThan(deleted.entry.id);
+  });
+});

@@ -1,0 +1,116 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newFolder, type RunningService, startService } from '../node/service.ts';
+
+/** The README's tour, and the command line behind it, are run as they are printed. */
+
+const readme = readFileSync('README.md', 'utf8');
+
+const folder = newFolder();
+let service: RunningService;
+beforeAll(async () => {
+  service = await startService(folder);
+});
+afterAll(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true });
+});
+
+/** What differs from run to run, replaced by its kind. */
+const masked = (text: string): string =>
+  text
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00/g, 'TIMESTAMP')
+    .replaceAll(/\b([0-9A-HJKMNP-TV-Z]{4}-){4}[0-9A-HJKMNP-TV-Z]{4}\b/g, 'LICENSE-KEY')
+    .replaceAll(/^\d\d-\d\d \d\d:\d\d:\d\d/gm, 'MM-DD hh:mm:ss')
+    .replaceAll(/licet_[\w-]{43}/g, 'TOKEN')
+    .trim();
+
+const blocks = [
+  ...readme
+    .slice(readme.indexOf('## Five-minute tour'), readme.indexOf('## Endpoints'))
+    .matchAll(/```(sh|json|text)\n(.*?)```/gs),
+].map(([, kind, text = '']) => ({ kind, text }));
+const printed = blocks.filter(({ kind }) => kind !== 'sh').map(({ text }) => masked(text));
+
+/** Runs the tour's commands in one shell; what each block of them answered. */
+function runTour(): string[] {
+  const commands = blocks.filter(({ kind }) => kind === 'sh').map(({ text }) => text);
+  const script = commands.join('echo -----\n').replaceAll(':8787', `:${service.port}`);
+  // A record is written after the answer: a person's pace is slow enough, a test has to wait.
+  const history = 'curl -sS "$LICET/api/v2/requests?licenseKey=$KEY';
+  const settled = script.replace(
+    history,
+    () =>
+      `until ${history}&limit=1" -H "TOKEN: $TOKEN" | grep -q BLACKLISTED; do :; done\n${history}`,
+  );
+  const output = execFileSync('bash', ['-e', '-c', `exec 2>&1\n${settled}`], {
+    encoding: 'utf8',
+    timeout: 30_000,
+    env: { ...process.env, LICET_URL: service.address },
+  });
+  return output.split('-----\n').slice(1).map(masked);
+}
+
+it('runs the tour as it is printed, with the answers that are printed', () => {
+  expect(printed.length).toBeGreaterThan(8);
+  expect(runTour()).toEqual(printed);
+});
+
+it('runs the tour again, behind the demo, with the same answers but for the ids', () => {
+  execFileSync('npm', ['run', 'demo', '--', '--url', service.address]);
+  const withoutIds = (answers: string[]) =>
+    answers.map((answer) =>
+      answer
+        .replaceAll(/"(id|productId)":\d+/g, '"$1":0')
+        // And in tables.
+        .replaceAll(/ +/g, ' ')
+        .replaceAll(/(?<=^| )\d+(?= |$)/gm, '0'),
+    );
+  expect(withoutIds(runTour())).toEqual(withoutIds(printed));
+});
+
+const programs = [...readme.matchAll(/```bash\n(.*?)```/gs)].map(([, program = '']) => program);
+
+/** Runs a program behind what the tour sets and makes: `LICET`, `TOKEN`, `PRODUCT` and `KEY`. */
+function runAfterTour(program = ''): string {
+  const [settings, product, license] = blocks.filter(({ kind }) => kind === 'sh');
+  const script = [settings, product, license].map((block) => block?.text).join('') + program;
+  const inFolder = script.replaceAll(':8787', `:${service.port}`).replaceAll('/tmp', folder);
+  return execFileSync('bash', ['-e', '-c', inFolder], { encoding: 'utf8' });
+}
+
+const hasJava = spawnSync('javac', ['-version']).status === 0;
+if (!hasJava) console.warn('SKIPPED: the Java program of the README, for there is no javac');
+
+it.skipIf(!hasJava)('runs the Java program with a license as the tour makes one', () => {
+  const [program] = programs;
+  expect(runAfterTour(program).trim().split('\n').at(-1)).toBe('License is valid');
+});
+
+it('imports what it says, and exports it', () => {
+  const [, moving = ''] = programs;
+  const toService = moving
+    .replace('import --', `import -- --to ${service.address}`)
+    .replace('export --', `export -- --from ${service.address}`);
+  expect(runAfterTour(toService)).toMatch(/^licenses +1,000 +0 +0 +0$/m);
+  const exported = readFileSync(join(folder, 'shop.jsonl'), 'utf8');
+  expect(exported.match(/"licenseKey":"OLD-/g)).toHaveLength(1_000);
+});
+
+it('runs the command of docs/operations.md', () => {
+  const [, command = ''] =
+    readFileSync('docs/operations.md', 'utf8').match(/```sh\n(.*?)```/s) ?? [];
+  const settings = blocks[0]?.text.replaceAll(':8787', `:${service.port}`) ?? '';
+  const output = execFileSync('bash', ['-e', '-c', settings + command], { encoding: 'utf8' });
+  expect(output).toMatch(/^server-timing: (\w+;dur=\d+, )*total;dur=\d+/i);
+});
+
+it('says why each dependency is there', () => {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const table = readme.slice(readme.indexOf('### Dependencies'));
+  for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
+    expect(table, name).toContain(name);
+  }
+});

@@ -1,0 +1,110 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { load } from 'js-yaml';
+import { describe, expect, it } from 'vitest';
+
+/** What the repository says of itself: its workflow, its settings and its documents agree. */
+
+const read = (file: string): string => readFileSync(file, 'utf8');
+const NOT_OURS = ['node_modules', '.wrangler', 'dist'];
+const documents = globSync('**/*.md', { exclude: (name) => NOT_OURS.includes(name) });
+const { engines, scripts } = JSON.parse(read('package.json'));
+
+interface Step {
+  uses?: string;
+  run?: string;
+  env?: Record<string, string>;
+}
+interface Workflow {
+  on: { schedule: { cron: string }[] };
+  permissions: object;
+  jobs: Record<
+    string,
+    { 'timeout-minutes'?: number; strategy: { matrix: { node: number[] } }; steps: Step[] }
+  >;
+}
+
+/** YAML goes through JSON, which has no types of its own either. */
+function readYaml<Settings>(file: string): Settings {
+  const settings: Settings = JSON.parse(JSON.stringify(load(read(file))));
+  return settings;
+}
+
+describe('the workflow of GitHub Actions', () => {
+  const { on, permissions, jobs } = readYaml<Workflow>('.github/workflows/ci.yml');
+  const steps = Object.values(jobs).flatMap((job) => job.steps);
+  const commands = steps.flatMap(({ run = '' }) => run.trim().split('\n'));
+
+  it('runs the two commands of the README, and that of our own CI', () => {
+    const [start, test] = [...read('README.md').matchAll(/```sh\n(npm ci && .*)\n```/g)].map(
+      ([, command = '']) => command,
+    );
+    expect(commands).toContain(`${start} &`);
+    expect(commands).toContain(test);
+    expect(read('.ci/run').trim().split('\n').at(-1)).toBe(test);
+    expect(commands.at(-1)).toMatch(/^curl .*:8787\/api\/v2\/healthy$/);
+  });
+
+  it('runs them on the Node from which the project and its README say it works', () => {
+    const node = Object.values(jobs).flatMap(({ strategy }) => strategy.matrix.node);
+    expect(engines.node).toBe(`>=${Math.min(...node)}`);
+    expect(read('README.md')).toContain(`Any Node from ${Math.min(...node)} up`);
+    expect(node).toEqual([20, 22, 24]);
+  });
+
+  it('moves a whole shop once a week', () => {
+    expect(on.schedule.map(({ cron }) => cron)).toEqual([
+      expect.stringMatching(/^\d+ \d+ \* \* \d$/),
+    ]);
+    const prove = steps.find(({ run }) => run === 'npm ci && npm test');
+    expect(prove?.env?.TRANSFER_LICENSES).toContain("'schedule' && 100000 ||");
+    expect(read('test/cli/import.test.ts')).toContain('process.env.TRANSFER_LICENSES');
+  });
+
+  it('may read only, ends in time, and takes actions by what they are, not by a name', () => {
+    expect(permissions).toEqual({ contents: 'read' });
+    for (const job of Object.values(jobs)) expect(job['timeout-minutes']).toBeLessThanOrEqual(20);
+    const actions = steps.flatMap(({ uses }) => uses ?? []);
+    expect(actions).toHaveLength(2);
+    for (const action of actions) expect(action).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40}$/);
+  });
+});
+
+it('updates of dependencies are looked for where there are some', () => {
+  const { version, updates } = readYaml<{
+    version: number;
+    updates: { 'package-ecosystem': string; directory: string }[];
+  }>('.github/dependabot.yml');
+  expect(version).toBe(2);
+  expect(updates.map((update) => [update['package-ecosystem'], update.directory])).toEqual([
+    ['npm', '/'],
+    ['github-actions', '/'],
+  ]);
+});
+
+describe.each(documents)('%s', (document) => {
+  const text = read(document);
+
+  it('links to files that are there', () => {
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link);
+    expect(links.filter((link) => !existsSync(join(dirname(document), link)))).toEqual([]);
+  });
+
+  it('names npm scripts that are there', () => {
+    const names = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);
+    expect(names.filter((name) => !(name in scripts))).toEqual([]);
+  });
+});
+
+it('the changelog has the form of Keep a Changelog', () => {
+  const [title, ...headings] = read('CHANGELOG.md')
+    .split('\n')
+    .filter((line) => line.startsWith('#'));
+  expect(title).toBe('# Changelog');
+  expect(headings[0]).toBe('## [Unreleased]');
+  for (const heading of headings) {
+    expect(heading).toMatch(
+      /^## \[(Unreleased|\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d)|^### (Added|Changed|Deprecated|Removed|Fixed|Security)$/,
+    );
+  }
+});
