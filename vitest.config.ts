@@ -63,7 +63,7 @@ export default defineConfig({
                   'fast-check',
                   'ipaddr.js',
                   '@cfworker/json-schema',
-                  '@hono/zod-validator',
+                  'hono/validator',
                   'hono/cors',
                   'hono/route',
                   'hono/http-exception',

@@ -3,6 +3,7 @@ import type { TokenSnapshot } from '../cache/snapshots';
 import { type Database, databaseMessage } from '../db/client';
 import { tokens } from '../db/schema';
 import type { ApiIntent } from '../lib/enums';
+import { sha256, sha256Hex } from '../lib/sha256';
 
 const PREFIX = 'licet_';
 const MIN_ROOT_TOKEN_LENGTH = 32;
@@ -23,13 +24,6 @@ export function newToken(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return `${PREFIX}${bytes.toBase64({ alphabet: 'base64url', omitPadding: true })}`;
 }
-
-const sha256 = (text: string): Promise<ArrayBuffer> =>
-  crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-
-/** What is stored of a token. A fast hash is right: 256 random bits cannot be guessed. */
-export const hashToken = async (token: string): Promise<string> =>
-  new Uint8Array(await sha256(token)).toHex();
 
 async function isRootToken(token: string, rootToken: string | undefined): Promise<boolean> {
   if (rootToken === undefined || rootToken.length < MIN_ROOT_TOKEN_LENGTH) return false;
@@ -52,7 +46,7 @@ export async function authenticate(
   const token = header?.trim() ?? '';
   if (token === '') return null;
   if (await isRootToken(token, rootToken)) return ROOT;
-  const found = await find(await hashToken(token));
+  const found = await find(await sha256Hex(token));
   if (!found || found.revokedAt !== null) return null;
   if (found.expiresAt !== null && found.expiresAt <= now) return null;
   return { tokenId: found.id, intents: found.intents, lastUsedAt: found.lastUsedAt };

@@ -3,6 +3,8 @@ import * as z from 'zod';
 import { isOneOf } from '../db/predicates';
 import { blacklists, counters, licenses, tokens } from '../db/schema';
 import { API_INTENTS, type ApiIntent, LICENSE_STATES } from '../lib/enums';
+import { parseJson } from '../lib/json';
+import { sha256Hex } from '../lib/sha256';
 import {
   type Blacklist,
   blacklistOf,
@@ -18,16 +20,8 @@ import type { SnapshotType } from './snapshot';
 const FORMAT = z.literal(2);
 const revision = z.int().positive();
 
-const sha256Hex = async (text: string): Promise<string> =>
-  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toHex();
-
-function decode<Value>(schema: z.ZodType<Value>, text: string): Value | null {
-  try {
-    return schema.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    return null;
-  }
-}
+const decode = <Value>(schema: z.ZodType<Value>, text: string): Value | null =>
+  schema.safeParse(parseJson(text)).data ?? null;
 
 const publishedLicense = z.object({
   format: FORMAT,

@@ -2,30 +2,30 @@ import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 
 export type Database = DrizzleD1Database;
 
-/** Without a D1 session every query goes to the primary: strict, and as fresh as it gets. */
+/** Opens D1 without a session: every query goes to the primary. */
 export const openDatabase = (binding: D1Database): Database => drizzle(binding);
 
 /**
- * The message of the database about a failed write. Drizzle's own message around it holds the SQL and its
- * values: what a client sent could pass for an error, and nobody may log it.
+ * The message of SQLite in an error. Drizzle's message around it has the SQL and its values: a value could
+ * look like an error, and must not be logged.
  */
 export function databaseMessage(error: unknown): string {
   if (!(error instanceof Error)) return '';
   return error.cause instanceof Error ? databaseMessage(error.cause) : error.message;
 }
 
-/** Whether a write failed because it would have stored a second row with the same unique value. */
+/** Whether a write failed on a unique value that another row has. */
 export const isUniqueViolation = (error: unknown): boolean =>
   databaseMessage(error).includes('UNIQUE constraint failed');
 
-/** Whether a write failed because it named a row that does not exist, or deleted one in use. */
+/** Whether a write failed because it referred to a missing row, or deleted one in use. */
 export const isForeignKeyViolation = (error: unknown): boolean =>
   databaseMessage(error).includes('FOREIGN KEY constraint failed');
 
-/** Whether a write failed because a value was null that must not be. */
+/** Whether a write failed on a null in a required column. */
 export const isMissingValue = (error: unknown): boolean =>
   databaseMessage(error).includes('NOT NULL constraint failed');
 
-/** Whether a write failed because of the values that it would have stored, and would fail again. */
+/** Whether a write failed because of its values, and would fail again. */
 export const isRejectedValue = (error: unknown): boolean =>
   /constraint failed|too big|datatype mismatch/.test(databaseMessage(error));

@@ -1,10 +1,15 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
+/** A part of a list: at most `limit` rows, after the row with the id `after`. */
+export interface Page {
+  limit: number;
+  after?: number | undefined;
+}
+
 /**
- * Rows of which one of the columns holds the text, without regard to the case of A to Z, which is
- * what SQLite knows. It reads every row that other conditions leave: the price of a free search.
- * `instr` and not `like`, whose patterns D1 limits to 50 bytes.
+ * Rows with the text in one of the columns. The case of A to Z is ignored; SQLite knows no other letters.
+ * No index helps. `instr` and not `like`, because D1 limits the patterns of `like` to 50 bytes.
  */
 export function containsText(
   searched: string | undefined,
@@ -22,16 +27,15 @@ export function containsText(
 type Value = string | number | SQL;
 
 /**
- * Rows in which a column has a value, found without the column's index: a unary plus keeps SQLite
- * from it. For columns that select little: without statistics SQLite cannot tell them from those that
- * select much. Undefined asks for nothing.
+ * Rows with a value in a column, found without the column's index, which a unary plus disables. For columns
+ * with few values: without statistics SQLite could prefer their index. Undefined adds no condition.
  */
 export const equalsUnindexed = (column: SQLiteColumn, value: Value | undefined): SQL | undefined =>
   value === undefined ? undefined : sql`+${column} = ${value}`;
 
 /**
- * Rows in which columns have values, the most selective column first: its index finds the rows, and
- * the other columns only sort them out. Undefined asks for nothing.
+ * Rows with values in columns, the most selective column first, whose index finds the rows. Undefined adds no
+ * condition.
  */
 export function equalsAll(
   ...columns: readonly (readonly [SQLiteColumn, Value | undefined])[]
@@ -40,6 +44,6 @@ export function equalsAll(
   return and(first && eq(...first), ...others.map((other) => equalsUnindexed(...other)));
 }
 
-/** Rows in which a column has one of the values, as one parameter: a statement takes a hundred. */
+/** Rows with one of the values in a column. One parameter, because a statement has at most a hundred. */
 export const isOneOf = (column: SQLiteColumn, values: readonly (string | number)[]): SQL =>
   sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;

@@ -1,16 +1,30 @@
+import { type SQL, sql } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
 import type { Change } from './change-log';
 import type { Database } from './client';
+import { type blacklists, deletedIds, type licenses, type products } from './schema';
 
 /** The context of a change by an administrator. */
 export interface Writer {
   db: Database;
-  /** The first statement of the batch. It fails the batch if the sender may no longer do this. */
+  /** The first statement of the batch. It fails the batch unless the sender still has the permission. */
   guard(): BatchItem<'sqlite'>;
   /**
-   * Takes what the statements of the change log returned.
+   * Takes the changes that the statements of the change log returned.
    *
    * @param unlogged further changes that this isolate must see at once
    */
   changed(changes: readonly Change[], unlogged?: readonly Omit<Change, 'seq'>[]): void;
 }
+
+/** Reserves the ids of the rows that match, in the batch that deletes them and before the deletion. */
+export const reserveIds = (
+  db: Database,
+  type: (typeof deletedIds)['type']['enumValues'][number],
+  table: typeof products | typeof licenses | typeof blacklists,
+  where: SQL | undefined,
+) =>
+  db
+    .insert(deletedIds)
+    .select(sql`select ${type}, ${table.id}, ${table.createdAt} from ${table} where ${where}`)
+    .onConflictDoNothing();

@@ -5,6 +5,7 @@ import { isOneOf } from '../db/predicates';
 import { buckets, callers, counters, licenses, requests } from '../db/schema';
 import { BoundedMap } from '../lib/bounded-map';
 import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../lib/enums';
+import { sha256 } from '../lib/sha256';
 import {
   bucketAt,
   bucketOf,
@@ -62,8 +63,7 @@ function identityOf(licenseId: number, caller: CallerFields): string {
 }
 
 async function fingerprintOf(identity: string): Promise<string> {
-  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(identity));
-  const bytes = new Uint8Array(hash).subarray(0, FINGERPRINT_BYTES);
+  const bytes = (await sha256(identity)).subarray(0, FINGERPRINT_BYTES);
   return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 }
 

@@ -1,7 +1,7 @@
-import { zValidator } from '@hono/zod-validator';
 import type { ValidationTargets } from 'hono';
+import { validator } from 'hono/validator';
 import type * as z from 'zod';
-import { describeError } from '../lib/fields';
+import { describeError, parseFields } from '../lib/fields';
 import { BodyError, readBody } from './body';
 import { ApiError } from './errors';
 
@@ -11,22 +11,22 @@ export interface Input {
   readonly schema: z.ZodType;
 }
 
-/** Checks a part of the request; what does not fit answers 400 and names the field [7]. */
-const validator = <Target extends keyof ValidationTargets, Schema extends z.ZodType>(
+/** Parses a part of the request. A value that does not fit answers 400 and names its field [7]. */
+const parser = <Target extends keyof ValidationTargets, Schema extends z.ZodType>(
   target: Target,
   schema: Schema,
 ) =>
-  zValidator(target, schema, (result) => {
-    if (result.success) return;
-    const unknownKind = target === 'query' ? 'query parameter' : 'field';
-    throw new ApiError(400, describeError(result.error, unknownKind));
+  validator(target, (value): z.output<Schema> => {
+    const { data, error } = parseFields(schema, value);
+    if (!error) return data;
+    throw new ApiError(400, describeError(error, target === 'query' ? 'query parameter' : 'field'));
   });
 
 /** A validator that tells what it checks, for the OpenAPI document. */
 const input = <Target extends keyof ValidationTargets, Schema extends z.ZodType>(
   target: Target,
   schema: Schema,
-) => Object.assign(validator(target, schema), { target, schema });
+) => Object.assign(parser(target, schema), { target, schema });
 
 const isInput = (handler: object): handler is Input => 'target' in handler && 'schema' in handler;
 
@@ -42,16 +42,16 @@ function rejectBody(error: unknown): never {
 
 /** The body as the schema has it; 413 over 1 MiB, 408 if it is late. Read only for who may send it. */
 export function body<Schema extends z.ZodType>(schema: Schema) {
-  const validate = validator('json', schema);
-  const readAndValidate: typeof validate = async function readAndValidate(c, next) {
+  const parse = parser('json', schema);
+  const readAndParse: typeof parse = async function readAndParse(c, next) {
     const text = await readBody(c.req.raw, MAX_BODY_BYTES).catch(rejectBody);
     // JSON whatever the content type says: the validator takes a body of another type for `{}`.
     const headers = new Headers(c.req.raw.headers);
     headers.set('Content-Type', 'application/json');
     c.req.raw = new Request(c.req.raw, { headers, body: text });
-    return validate(c, next);
+    return parse(c, next);
   };
-  return Object.assign(readAndValidate, { target: 'json', schema });
+  return Object.assign(readAndParse, { target: 'json', schema });
 }
 
 /** The path's parameters as the schema has them. */

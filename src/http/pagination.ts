@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
-import type { Page } from '../db/page';
+import type { Page } from '../db/predicates';
 import { idText } from '../lib/fields';
 import { logFailure } from '../lib/log';
 

@@ -10,9 +10,11 @@ import {
   licenseStatus,
   licenseType,
   limit,
+  parseFields,
   productType,
   text,
 } from '../lib/fields';
+import { isObject, type JsonObject } from '../lib/json';
 import { timestamp } from '../lib/time';
 import { email } from '../resources/customers/schema';
 import { normalizeLicenseKey } from '../resources/licenses/key';
@@ -24,13 +26,8 @@ import { normalizeLicenseKey } from '../resources/licenses/key';
  * ignored. The values are held to the same rules.
  */
 
-export type Fields = Readonly<Record<string, unknown>>;
-
 export const isBlank = (value: unknown): boolean =>
   value === undefined || value === null || value === '';
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const withoutBlanks = (value: unknown): unknown =>
   isObject(value)
@@ -137,7 +134,7 @@ export const blacklistItem = z.object({
 /** An item that can be stored, with what was sent: a field that was not sent differs from nothing. */
 export interface Item<Values> {
   values: Values;
-  sent: Fields;
+  sent: JsonObject;
 }
 
 /**
@@ -150,7 +147,7 @@ export function readItem<Schema extends z.ZodObject>(
   sent: unknown,
 ): Item<z.infer<Schema>> | string {
   if (!isObject(sent)) return 'must be an object';
-  const { data, error } = schema.safeParse(withoutBlanks(sent));
+  const { data, error } = parseFields(schema, withoutBlanks(sent));
   return error ? describeError(error) : { values: data, sent };
 }
 

@@ -2,7 +2,8 @@ import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Database } from '../db/client';
-import { type Fields, type Item, isBlank } from './items';
+import type { JsonObject } from '../lib/json';
+import { type Item, isBlank } from './items';
 import type { ImportResult } from './schema';
 
 /** What an import would do: what becomes of each item, and what is to be written for that. */
@@ -57,7 +58,7 @@ export const found = (id: number | null, differences: readonly string[]): Import
  * @param others fields that are not compared
  */
 export const differencesOf = <Wire extends object>(
-  sent: Fields,
+  sent: JsonObject,
   wanted: Wire,
   stored: Wire,
   others: readonly string[],

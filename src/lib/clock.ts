@@ -1,9 +1,9 @@
-/** Smaller steps back are corrections of the clock: they extend no bound by more than this. */
+/** A smaller step back is a correction of the clock. It extends each bound by at most this. */
 const STEP_TOLERANCE_MS = 1_000;
 
 /**
  * Milliseconds that never run backwards. On Workers `performance.now()` is the wall clock and can step
- * back. Nobody knows then how much time has passed, so `onStepBack` must drop what depends on it.
+ * back. The time that has passed is unknown then: `onStepBack` must drop all that depends on it.
  */
 export class MonotonicClock {
   onStepBack: () => void = () => undefined;

@@ -17,7 +17,7 @@ export const LICENSE_TYPES = ['TEMPORARY', 'PERMANENT'] as const;
 export const LICENSE_STATUSES = ['ACTIVE', 'EXPIRED', 'DEACTIVATED', 'DELETED'] as const;
 export type LicenseStatus = (typeof LICENSE_STATUSES)[number];
 
-/** What is stored of a status: EXPIRED never is, it follows from the clock (2). */
+/** The statuses that are stored. EXPIRED is not: it follows from the clock (2). */
 export const LICENSE_STATES = ['ACTIVE', 'DEACTIVATED', 'DELETED'] as const;
 export type LicenseState = (typeof LICENSE_STATES)[number];
 
@@ -51,19 +51,19 @@ export const API_INTENTS = [
 ] as const;
 export type ApiIntent = (typeof API_INTENTS)[number];
 
-/** Which endpoint a validation came through; the `requestType` of its record [2.4]. */
+/** The endpoints of a validation; the `requestType` of its record [2.4]. */
 export const REQUEST_TYPES = ['V1_VALIDATE', 'V2_VALIDATE'] as const;
 export type RequestType = (typeof REQUEST_TYPES)[number];
 
-/** How request types are stored: a code stays as it is for ever. */
+/** Request types as they are stored. A code never changes. */
 export const REQUEST_TYPE_CODES = {
   V1_VALIDATE: 0,
   V2_VALIDATE: 1,
 } as const satisfies Record<RequestType, number>;
 
 /**
- * What a validation came to, in the order of the decision; the `responseType` of its record.
- * ERROR is our own failure: nothing was decided.
+ * The outcomes of a validation, in the order of the decision; the `responseType` of its record.
+ * ERROR is a failure of the service: nothing was decided.
  */
 export const RESPONSE_TYPES = [
   'INVALID_REQUEST',
@@ -82,7 +82,7 @@ export const RESPONSE_TYPES = [
 ] as const;
 export type ResponseType = (typeof RESPONSE_TYPES)[number];
 
-/** How response types are stored: a code stays as it is for ever. SQLite stores 0 and 1 in no bytes. */
+/** Response types as they are stored. A code never changes. SQLite stores 0 and 1 in no bytes. */
 export const RESPONSE_TYPE_CODES = {
   VALID: 0,
   INVALID_REQUEST: 2,

@@ -12,13 +12,13 @@ import {
 import { canonicalAddress } from './ip';
 import { isStorable } from './text';
 
-/** The kinds of field that the resources are made of. Messages follow the name of the field. */
+/** The types of field of which the resources consist, and the messages about them. */
 
-// For all of zod, as soon as this file is imported.
-z.config({ customError: describe });
+/** Parses a value. The message of an issue reads on from the name of its field: `id is required`. */
+export const parseFields = <Schema extends z.ZodType>(schema: Schema, value: unknown) =>
+  schema.safeParse(value, { error: messageOf });
 
-/** What is wrong with a value, in words that follow the field's name. */
-function describe(issue: z.core.$ZodRawIssue): string | undefined {
+function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
@@ -47,7 +47,7 @@ function fieldName(path: readonly PropertyKey[]): string {
     .join('');
 }
 
-/** All that is wrong with an input, each with the name of its field [7]. */
+/** The messages of all issues of an input, each after the name of its field [7]. */
 export function describeError(error: z.core.$ZodError, unknownKind = 'field'): string {
   const messages = error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
@@ -84,7 +84,7 @@ export const clearableText = (maxLength: number) =>
 
 const ACCOUNT_ID_MESSAGE = 'must be a string, or a number that is an integer below 2^53';
 
-/** The id of an account elsewhere: longer than a JSON number can be exact, so text in and out. */
+/** The id of an account elsewhere. Text, for it can be longer than a JSON number is exact. */
 export const accountId = z
   .union(
     [text(255).trim(), z.number().refine(Number.isSafeInteger, { error: ACCOUNT_ID_MESSAGE })],
@@ -92,20 +92,20 @@ export const accountId = z
   )
   .transform(String);
 
-/** A limit of distinct values: -1 is unlimited, 0 is none. */
+/** A limit of distinct values. -1 is unlimited. */
 export const limit = z.int().min(-1).max(MAX_INTEGER);
 
-/** An id that the service gave out. */
+/** An id of this service. */
 export const id = z.int().min(1);
 
-/** The same in a path or a query, where it is text. */
+/** An {@link id} in a path or a query. */
 export const idText = z
   .string()
   .regex(/^[1-9]\d{0,15}$/, 'must be a positive integer')
   .transform(Number)
   .refine(Number.isSafeInteger, 'must be a positive integer');
 
-/** A boolean in a query, where it is text. */
+/** A boolean in a query. */
 export const booleanText = z.enum(['true', 'false']).transform((value) => value === 'true');
 
 export const address = z.string().transform((value, context) => {
@@ -127,8 +127,8 @@ export const apiIntent = z.enum(API_INTENTS);
 export const requestType = z.enum(REQUEST_TYPES);
 export const responseType = z.enum(RESPONSE_TYPES);
 
-/** A field that belongs to the service; null counts as absent. */
+/** A field that only the service sets. Null counts as absent. */
 export const mustNotBeSent = z.exactOptional(z.null({ error: 'must not be sent' }));
 
-/** A field that the service keeps: taken, so that PUT takes what GET gave, and not changed. */
+/** A field that is accepted and not changed, because PUT accepts the body of a GET. */
 export const ignored = z.exactOptional(z.unknown());

@@ -2,13 +2,13 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Four decimal parts: no octal, hexadecimal or short forms. So each address has but one form. */
+/** Four decimal parts. Octal, hexadecimal and short forms would give an address several forms. */
 const isIPv4 = (text: string): boolean =>
   /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(text);
 
 /** IPv6 without a zone, and IPv4. */
 function parse(text: string): Address | null {
-  // The library would throw, catch and try again: a hundred times slower on what most requests hold.
+  // The library throws, catches and tries again, which is a hundred times slower for IPv4.
   if (!text.includes(':')) return isIPv4(text) ? ipaddr.IPv4.parse(text) : null;
   const groups = writeEmbeddedIPv4AsGroups(text);
   if (/[.%]/.test(groups) || !ipaddr.IPv6.isValid(groups)) return null;
@@ -17,8 +17,8 @@ function parse(text: string): Address | null {
 }
 
 /**
- * IPv6 may end in the four parts of an IPv4 address. The library would take octal and hexadecimal
- * there, and `::1.2.3.4` for `::ffff:1.2.3.4`, which is another address.
+ * IPv6 may end in the four parts of an IPv4 address. The library accepts octal and hexadecimal there, and
+ * reads `::1.2.3.4` as `::ffff:1.2.3.4`, which is another address.
  */
 function writeEmbeddedIPv4AsGroups(text: string): string {
   const start = text.lastIndexOf(':') + 1;
@@ -31,7 +31,7 @@ function writeEmbeddedIPv4AsGroups(text: string): string {
 const format = (address: Address): string =>
   address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
 
-/** The address with all but its first `prefixBits` bits cleared. */
+/** Clears all bits of an address behind the first `prefixBits`. */
 function networkOf(address: Address, prefixBits: number): Address {
   const bytes = address.toByteArray().map((byte, index) => {
     const bits = Math.min(8, Math.max(0, prefixBits - index * 8));
@@ -42,10 +42,7 @@ function networkOf(address: Address, prefixBits: number): Address {
 
 const lengthBits = (address: Address): number => address.toByteArray().length * 8;
 
-/**
- * The canonical form of an IP address: RFC 5952 for IPv6, and `::ffff:1.2.3.4` is `1.2.3.4`.
- * Null for text that is no address.
- */
+/** The canonical form of an IP address: RFC 5952, and `1.2.3.4` for `::ffff:1.2.3.4`. Null for other text. */
 export function canonicalAddress(text: string): string | null {
   const trimmed = text.trim();
   if (isIPv4(trimmed)) return trimmed;
@@ -54,8 +51,8 @@ export function canonicalAddress(text: string): string | null {
 }
 
 /**
- * The canonical form of an address or a CIDR range: the bits behind the prefix are cleared, and a
- * range of one address is that address. Null for text that is neither.
+ * The canonical form of an address or a CIDR range. The bits behind the prefix are cleared; a range of one
+ * address is that address. Null for other text.
  */
 export function canonicalNetwork(text: string): string | null {
   const [addressText = '', prefixText, ...rest] = text.trim().split('/');
@@ -78,8 +75,8 @@ function formatNetwork(address: Address, prefixBits: number): string {
 const FAMILY = { ipv4: '4', ipv6: '6' };
 
 /**
- * A canonical address as text of its bits, behind the number of its family: what two addresses of a
- * network have in common is a common beginning. Empty for what is no address.
+ * The bits of a canonical address as text, after the number of its family. The addresses of a network begin
+ * alike. Empty for other text.
  */
 export function addressBits(canonical: string): string {
   const address = parse(canonical);
@@ -88,24 +85,24 @@ export function addressBits(canonical: string): string {
   return FAMILY[address.kind()] + bits.join('');
 }
 
-/** How {@link addressBits} of every address in a canonical CIDR range begins; null for an address. */
+/** The common beginning of {@link addressBits} in a canonical CIDR range; null for an address. */
 export function networkBits(canonical: string): string | null {
   const [address = '', prefixBits] = canonical.split('/');
   return prefixBits === undefined ? null : addressBits(address).slice(0, 1 + Number(prefixBits));
 }
 
-/** Canonical addresses and CIDR ranges in a list with blanks or commas; what is neither is left out. */
+/** The addresses and CIDR ranges in a list with blanks or commas, canonical. Other text is left out. */
 export const parseNetworks = (list: string): string[] =>
   list.split(/[\s,]+/).flatMap((text) => canonicalNetwork(text) ?? []);
 
-/** Whether a canonical address is one of some canonical networks, or in one. */
+/** Whether a canonical address is in one of some canonical networks. */
 const isIn = (networks: readonly string[], address: string): boolean =>
   networks.some((network) => {
     const bits = networkBits(network);
     return bits === null ? network === address : addressBits(address).startsWith(bits);
   });
 
-/** The address at the other end of the connection, as workerd tells it: `192.0.2.1:50000`, `[::1]:50000`. */
+/** The other end of the connection, which workerd gives as `192.0.2.1:50000` or `[::1]:50000`. */
 function peerOf({ cf }: Request): string | null {
   const clientIp: unknown = cf?.clientIp;
   return typeof clientIp === 'string'
@@ -114,8 +111,8 @@ function peerOf({ cf }: Request): string | null {
 }
 
 /**
- * The canonical address from which a request came (1.2): by `CF-Connecting-IP`, and never by
- * `X-Forwarded-For`. Null where nobody tells it.
+ * The canonical address from which a request came (1.2): that of `CF-Connecting-IP`, never that of
+ * `X-Forwarded-For`. Null if it is unknown.
  *
  * @param trustedProxies the networks whose header counts; undefined where only the platform can set it
  */

@@ -5,8 +5,8 @@ import { withTimeout } from './timeout';
 export const WINDOW_SECONDS = 60;
 
 /**
- * Requests a minute that pass without asking the platform: ordinary programs never wait for the
- * limiter. Beyond that the platform counts them from the first one on.
+ * Requests a minute that pass without asking the platform, because ordinary programs shall not wait for it.
+ * After them the platform counts them all, from the first one on.
  */
 const UNCOUNTED = 10;
 const MAX_KEYS = 10_000;
@@ -28,17 +28,17 @@ function limited(count: Count): LimitResult {
   return { isLimited: true, isFirst: count.limited === 1 };
 }
 
-/** A rate limit (1.7): counted by the platform, behind a count of this isolate, or by this isolate alone. */
+/** A rate limit (1.7), counted by this isolate, and above a number also by the platform if it has a limiter. */
 export class RateLimiter {
   readonly #limiter: RateLimit | number;
   readonly #counts = new BoundedMap<string, Count>(MAX_KEYS);
 
-  /** @param limiter of the platform; or the requests a minute that pass, where all go through one isolate */
+  /** @param limiter of the platform; or the requests a minute that pass, where there is only one isolate */
   constructor(limiter: RateLimit | number) {
     this.#limiter = limiter;
   }
 
-  /** Counts one request under a key. A failing limiter lets it through. */
+  /** Counts a request under a key. A limiter that fails lets it pass. */
   count(key: string): LimitResult | Promise<LimitResult> {
     const count = this.#countOf(key);
     count.requests++;

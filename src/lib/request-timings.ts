@@ -1,11 +1,11 @@
 import type { WaitUntil } from './wait';
 
-/** Where a request finds data, the nearest tier first. */
+/** The places of data, the nearest first. */
 export const TIERS = ['memory', 'kv', 'd1'] as const;
 
 export type Tier = (typeof TIERS)[number];
 
-/** Where one request spent its time, and how it keeps work alive after its response. */
+/** Where a request spent its time, and its `waitUntil`. */
 export class RequestTimings {
   readonly waitUntil: WaitUntil;
   readonly #startedAt = performance.now();
@@ -21,19 +21,19 @@ export class RequestTimings {
     this.#spentMs.set(tier, (this.#spentMs.get(tier) ?? 0) + milliseconds);
   }
 
-  /** From here on the request only waits for the database. */
+  /** From now on the request waits for the database alone. */
   startDatabase(): void {
     this.#databaseSince ??= performance.now();
   }
 
-  /** The request is handled. @returns the milliseconds since its start */
+  /** Ends the request. @returns the milliseconds since its start */
   stop(): number {
     const now = performance.now();
     if (this.#databaseSince !== undefined) this.record('d1', now - this.#databaseSince);
     return now - this.#startedAt;
   }
 
-  /** The farthest tier; null for a request that needed none. */
+  /** The farthest tier that was used; null for none. */
   get tier(): Tier | null {
     return TIERS.findLast((tier) => this.#spentMs.has(tier)) ?? null;
   }

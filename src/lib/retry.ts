@@ -1,9 +1,9 @@
 import { wait } from './wait';
 
 /**
- * Repeats a write until it succeeds, after each of the delays (milliseconds, shortened at random by up
- * to half). The platform repeats reads, never writes. The write must change nothing if it has already
- * succeeded: its response may have been lost.
+ * Repeats a write until it succeeds, after each of the delays, which are shortened by up to half at random.
+ * The platform repeats reads only. A write may be repeated after it succeeded, because a response can get
+ * lost: then it must change nothing.
  *
  * @throws the error of the last attempt
  */

@@ -7,11 +7,11 @@ export const wireTimestamp = z.string();
 export const toTimestamp = (milliseconds: number): string =>
   new Date(milliseconds).toISOString().replace('Z', '+00:00');
 
-/** The same for a time that may be missing. */
+/** {@link toTimestamp}; null for none. */
 export const toOptionalTimestamp = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : toTimestamp(milliseconds);
 
-/** A validation's `expiryDate`: `2025-12-31T23:59:59`, in UTC without an offset [4.7]. */
+/** The `expiryDate` of a validation: `2025-12-31T23:59:59`, in UTC without an offset [4.7]. */
 export const toTimestampWithoutOffset = (milliseconds: number): string =>
   new Date(milliseconds).toISOString().slice(0, 19);
 
@@ -23,7 +23,7 @@ const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1;
 
 function parseTimestamp(text: string): number {
   if (isoDate.safeParse(text).success) return Date.parse(text);
-  // ISO 8601 lets seconds and the minutes of an offset be left out; the check below does not.
+  // Seconds and the minutes of an offset are optional in ISO 8601, and required by zod.
   const full = text
     .replace(/(T\d\d:\d\d)(?=Z$|[+-]|$)/, '$1:00')
     .replace(/([+-]\d\d):?(\d\d)?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`);
@@ -33,8 +33,8 @@ function parseTimestamp(text: string): number {
 }
 
 /**
- * ISO 8601 to milliseconds since 1970: with `Z`, an offset or none (then UTC), or a date alone
- * (then its first millisecond). Years 0 to 9999, which is what {@link toTimestamp} can write.
+ * ISO 8601 to milliseconds since 1970. Without an offset it is UTC; a date alone is its first millisecond.
+ * Years 0 to 9999, because {@link toTimestamp} writes no others.
  */
 export const timestamp = z.string({ error: MESSAGE }).transform((text, context) => {
   const milliseconds = parseTimestamp(text);

@@ -1,11 +1,11 @@
-/** Work took longer than it may. It may still complete. */
+/** Work that took too long. It may still complete. */
 export class TimeoutError extends Error {
   override name = 'TimeoutError';
 }
 
 /**
- * Rejects with a {@link TimeoutError} when work takes too long. Programs in the field set no timeouts
- * of their own, so a hanging service must become a failing one.
+ * Rejects with a {@link TimeoutError} when work takes too long. Programs in the field have no timeouts: a
+ * service that hangs must fail instead.
  */
 export async function withTimeout<Result>(
   work: Promise<Result>,

@@ -1,5 +1,6 @@
 import { canonicalAddress } from '../lib/ip';
-import { detached, toStorable } from '../lib/text';
+import { isObject, type JsonObject, parseJson } from '../lib/json';
+import { copyText, toStorable } from '../lib/text';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 
 /** What a program asks: may this license key run here? [4.7] */
@@ -56,36 +57,28 @@ function readProductId(value: unknown): number | null {
 export const cutLogged = (text: string | null): string | null =>
   text === null || text.length <= MAX_LOGGED_LENGTH
     ? text
-    : detached(text.slice(0, MAX_LOGGED_LENGTH).toWellFormed());
+    : copyText(text.slice(0, MAX_LOGGED_LENGTH).toWellFormed());
 
 /** Without the blanks around it. */
 function trimmed(text: string): string {
   const inner = toStorable(text).trim();
-  return inner.length === text.length ? inner : detached(inner);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return inner.length === text.length ? inner : copyText(inner);
 }
 
 /** A number where text is expected becomes its text as it was written: 1.10 is no 1.1. */
 const numberAsWritten = (key: string, value: unknown, context?: { source?: string }): unknown =>
   typeof value === 'number' && key !== 'productId' ? (context?.source ?? String(value)) : value;
 
-function parseObject(bodyText: string): Record<string, unknown> | null {
-  try {
-    const json = bodyText.replace(/^\uFEFF/, '');
-    let body: unknown = JSON.parse(json);
-    if (!isRecord(body)) return null;
-    for (const name in body) {
-      if (typeof body[name] !== 'number' || name === 'productId') continue;
-      body = JSON.parse(json, numberAsWritten);
-      break;
+function parseObject(bodyText: string): JsonObject | null {
+  const json = bodyText.replace(/^\uFEFF/, '');
+  const body = parseJson(json);
+  if (!isObject(body)) return null;
+  for (const name in body) {
+    if (typeof body[name] === 'number' && name !== 'productId') {
+      return JSON.parse(json, numberAsWritten);
     }
-    return isRecord(body) ? body : null;
-  } catch {
-    return null;
   }
+  return body;
 }
 
 /** What is recorded of a request whose body could not be read. */
@@ -98,7 +91,7 @@ export const unreadableRequest = (connectingAddress: string | null): PartialRequ
   logged: readLoggedFields({}),
 });
 
-function readLoggedFields(body: Record<string, unknown>): LoggedFields {
+function readLoggedFields(body: JsonObject): LoggedFields {
   const read = (...names: string[]): string | null =>
     cutLogged(names.map((name) => readText(body[name])).find((text) => text !== null) ?? null);
   return {

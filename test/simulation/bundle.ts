@@ -43,7 +43,7 @@ export const GLOBALS = [
  * Modules that all instances of the service share, like its libraries, because a new one costs
  * milliseconds: the zod schemas and what they are made of. They keep nothing and call nothing.
  */
-const SHARED = /^src\/(.*\/schema|enums|fields|text|time)\.ts$/;
+const SHARED = /^src\/(.*\/schema|lib\/(enums|fields|json|text|time))\.ts$/;
 const HAS_STATE =
   /^(export )?(let |const \w+ = new (Weak)?(Map|Set)\b)|\b(Date\.now|Math\.random|crypto\.)/m;
 

@@ -1,5 +1,6 @@
 import type { LicenseDataType } from '../../lib/enums';
 import { addressBits, networkBits } from '../../lib/ip';
+import { isObject, parseJson } from '../../lib/json';
 
 export interface BlacklistEntry {
   licenseDataType: LicenseDataType;
@@ -125,10 +126,6 @@ export function blacklistOf(revision: number, entries: readonly BlacklistEntry[]
 export const encodeBlacklist = (format: number, { revision, tables }: Blacklist): string =>
   JSON.stringify({ format, revision, ...tables });
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
-
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
@@ -152,12 +149,7 @@ function toTable(value: unknown): Table | undefined {
  * longer for ten thousand entries than a request may compute.
  */
 export function decodeBlacklist(format: number, text: string): Blacklist | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
   if (!isObject(value) || value.format !== format || !isTexts(value.reasons)) return null;
   const { revision, reasons } = value;
   const [hwids, addresses, networks] = [value.hwids, value.addresses, value.networks].map(toTable);

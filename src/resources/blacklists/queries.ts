@@ -1,11 +1,11 @@
 import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
 import { logBlacklist, logNewEntries } from '../../db/change-log';
 import type { Database } from '../../db/client';
-import { keepIds } from '../../db/deleted-ids';
-import type { Page } from '../../db/page';
+
+import type { Page } from '../../db/predicates';
 import { containsText, equalsUnindexed } from '../../db/predicates';
 import { blacklists } from '../../db/schema';
-import type { Writer } from '../../db/writer';
+import { reserveIds, type Writer } from '../../db/writer';
 import type { BlacklistRow, BlacklistValues } from './schema';
 
 export interface BlacklistFilter {
@@ -101,7 +101,7 @@ export async function deleteBlacklist(
   const [, , changes, , [deleted]] = await db.batch([
     guard(),
     ...logBlacklist(db, isUnchanged(row), now),
-    keepIds(db, 'blacklists', blacklists, isUnchanged(row)),
+    reserveIds(db, 'blacklists', blacklists, isUnchanged(row)),
     db.delete(blacklists).where(isUnchanged(row)).returning({ id: blacklists.id }),
   ]);
   changed(changes);

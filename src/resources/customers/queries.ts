@@ -1,6 +1,6 @@
 import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
 import type { Database } from '../../db/client';
-import type { Page } from '../../db/page';
+import type { Page } from '../../db/predicates';
 import { containsText } from '../../db/predicates';
 import { customers } from '../../db/schema';
 import type { Writer } from '../../db/writer';

@@ -17,7 +17,7 @@ import {
 } from 'drizzle-orm';
 import { logLicenses, logNew, nextRevision } from '../../db/change-log';
 import type { Database } from '../../db/client';
-import type { Page } from '../../db/page';
+import type { Page } from '../../db/predicates';
 import { containsText, equalsAll, isOneOf } from '../../db/predicates';
 import { bindings, customers, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';

@@ -1,11 +1,11 @@
 import { and, asc, count, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
 import { logBlacklist, logLicenses } from '../../db/change-log';
 import type { Database } from '../../db/client';
-import { keepIds } from '../../db/deleted-ids';
-import type { Page } from '../../db/page';
+
+import type { Page } from '../../db/predicates';
 import { containsText } from '../../db/predicates';
 import { bindings, blacklists, licenses, products } from '../../db/schema';
-import type { Writer } from '../../db/writer';
+import { reserveIds, type Writer } from '../../db/writer';
 import type { ProductRow, ProductValues } from './schema';
 
 export interface ProductFilter {
@@ -113,11 +113,11 @@ export async function deleteProduct(
     logLicenses(db, isOfProduct, now),
     ...logBlacklist(db, isEntryOfProduct, now),
     db.delete(bindings).where(inArray(bindings.licenseId, licenseIds)),
-    keepIds(db, 'licenses', licenses, isOfProduct),
+    reserveIds(db, 'licenses', licenses, isOfProduct),
     db.delete(licenses).where(isOfProduct),
-    keepIds(db, 'blacklists', blacklists, isEntryOfProduct),
+    reserveIds(db, 'blacklists', blacklists, isEntryOfProduct),
     db.delete(blacklists).where(isEntryOfProduct),
-    keepIds(db, 'products', products, sql`${products.id} = ${deletable}`),
+    reserveIds(db, 'products', products, sql`${products.id} = ${deletable}`),
     db.delete(products).where(sql`${products.id} = ${deletable}`).returning({ id: products.id }),
   ]);
   changed([...removedLicenses, ...removedEntries]);

@@ -1,7 +1,7 @@
 import { and, asc, count, eq, gt, isNull, type SQL } from 'drizzle-orm';
 import { logNew, logTokens, nextRevision } from '../../db/change-log';
 import type { Database } from '../../db/client';
-import type { Page } from '../../db/page';
+import type { Page } from '../../db/predicates';
 import { tokens } from '../../db/schema';
 import type { Writer } from '../../db/writer';
 import type { TokenRow, TokenValues } from './schema';

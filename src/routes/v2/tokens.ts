@@ -2,13 +2,14 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
-import { hashToken, newToken } from '../../auth/tokens';
+import { newToken } from '../../auth/tokens';
 import { notFound } from '../../http/errors';
 import { setETag } from '../../http/etag';
 import { body, path, query } from '../../http/input';
 import { change, checkSameId } from '../../http/optimistic-update';
 import { listResponse, pageQuery } from '../../http/pagination';
 import { idText } from '../../lib/fields';
+import { sha256Hex } from '../../lib/sha256';
 import {
   countTokens,
   findToken,
@@ -46,7 +47,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
   })
   .post('/', all, body(tokenCreate), async (c) => {
     const token = newToken();
-    const tokenHash = await hashToken(token);
+    const tokenHash = await sha256Hex(token);
     const values = { ...c.req.valid('json'), tokenHash };
     const row = await insertToken(writerOf(c), values, Date.now());
     setETag(c, row);
