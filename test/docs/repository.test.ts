@@ -20,7 +20,7 @@ interface Workflow {
   permissions: object;
   jobs: Record<
     string,
-    { 'timeout-minutes'?: number; strategy: { matrix: { node: number[] } }; steps: Step[] }
+    { 'timeout-minutes'?: number; strategy?: { matrix: { node: number[] } }; steps: Step[] }
   >;
 }
 
@@ -42,14 +42,24 @@ describe('the workflow of GitHub Actions', () => {
     expect(commands).toContain(`${start} &`);
     expect(commands).toContain(test);
     expect(read('.ci/run').trim().split('\n').at(-1)).toBe(test);
-    expect(commands.at(-1)).toMatch(/^curl .*:8787\/api\/v2\/healthy$/);
+    expect(commands.join('\n')).toMatch(/^curl .*:8787\/api\/v2\/healthy$/m);
   });
 
   it('runs them on the Node from which the project and its README say it works', () => {
-    const node = Object.values(jobs).flatMap(({ strategy }) => strategy.matrix.node);
+    const node = Object.values(jobs).flatMap(({ strategy }) => strategy?.matrix.node ?? []);
     expect(engines.node).toBe(`>=${Math.min(...node)}`);
     expect(read('README.md')).toContain(`Any Node from ${Math.min(...node)} up`);
     expect(node).toEqual([20, 22, 24]);
+  });
+
+  it('builds, starts and stops the container by the commands of docs/one-machine.md', () => {
+    const document = read('docs/one-machine.md');
+    const starting = commands.filter((command) => command.startsWith('docker compose up'));
+    expect(starting).toHaveLength(1);
+    for (const command of [...starting, 'docker compose stop']) {
+      expect(commands).toContain(command);
+      expect(document).toContain(`\n${command}\n`);
+    }
   });
 
   it('moves a whole shop once a week', () => {
@@ -65,7 +75,7 @@ describe('the workflow of GitHub Actions', () => {
     expect(permissions).toEqual({ contents: 'read' });
     for (const job of Object.values(jobs)) expect(job['timeout-minutes']).toBeLessThanOrEqual(20);
     const actions = steps.flatMap(({ uses }) => uses ?? []);
-    expect(actions).toHaveLength(2);
+    expect(actions).toHaveLength(3);
     for (const action of actions) expect(action).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40}$/);
   });
 });
@@ -79,6 +89,7 @@ it('updates of dependencies are looked for where there are some', () => {
   expect(updates.map((update) => [update['package-ecosystem'], update.directory])).toEqual([
     ['npm', '/'],
     ['github-actions', '/'],
+    ['docker', '/'],
   ]);
 });
 

@@ -1,0 +1,477 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import { load } from 'js-yaml';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { type License, Licet } from '../../packages/client/src/index.ts';
+import { freePort, newFolder, type Watched, watch } from '../node/service.ts';
+
+/** The image and the systemd unit of docs/one-machine.md, by the commands that build and start them. */
+
+/** For installations, and several starts, on a machine that does much else. */
+const SLOW_MS = 180_000;
+
+const folder = newFolder();
+// For the users that the image and the unit name.
+chmodSync(folder, 0o755);
+// What is started again is not compiled again.
+const compileCache = { NODE_COMPILE_CACHE: join(folder, 'compiled') };
+mkdirSync(compileCache.NODE_COMPILE_CACHE);
+chmodSync(compileCache.NODE_COMPILE_CACHE, 0o777);
+const running = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true });
+});
+
+const document = readFileSync('docs/one-machine.md', 'utf8');
+const section = (heading: string): string =>
+  document.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+const blocksOf = (text: string, kind: string): string[] =>
+  [...text.matchAll(new RegExp(`\`\`\`${kind}\\n(.*?)\`\`\``, 'gs'))].map(
+    ([, block = '']) => block,
+  );
+
+const compose = JSON.parse(JSON.stringify(load(readFileSync('compose.yaml', 'utf8'))));
+
+interface User {
+  uid?: number;
+  gid?: number;
+}
+/** Only root can start a process as somebody else. */
+const SERVICE_USER: User = process.getuid?.() === 0 ? { uid: 1000, gid: 1000 } : {};
+
+interface Place {
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  user?: User;
+}
+
+/** Runs a line of shell; its standard output. */
+const shell = (line: string, { cwd, env, user }: Place, input?: Buffer): string =>
+  execFileSync('sh', ['-ec', line], { cwd, env, ...user, input, encoding: 'utf8', stdio: 'pipe' });
+
+type Handler = [command: RegExp, handle: (match: RegExpExecArray) => unknown];
+
+/** Runs a block of the document by its lines; what no handler takes is run as it is printed. */
+async function follow(block: string, place: Place, handlers: readonly Handler[]): Promise<void> {
+  const at = { ...place };
+  const own: Handler[] = [
+    [/^cd (\S+)$/, ([, cwd = '']) => (at.cwd = cwd)],
+    [/^()()(.+)$/, ([line]) => shell(line, at)],
+  ];
+  for (const line of block.trim().split('\n')) {
+    const [command, handle] = [...handlers, ...own].find(([known]) => known.test(line)) ?? [];
+    const match = command?.exec(line);
+    if (match) await handle?.(match);
+  }
+}
+
+interface Running {
+  child: ChildProcess;
+  watched: Watched;
+  address: string;
+  stop: () => Promise<number | null>;
+}
+
+/** Starts a command as its supervisor does, and waits until the service says that it runs. */
+async function run([program = '', ...args]: string[], place: Place): Promise<Running> {
+  const { cwd, env, user } = place;
+  const port = String(await freePort());
+  const child = spawn(program, [...args, '--port', port], { cwd, env, ...user, stdio: 'pipe' });
+  running.add(child);
+  child.on('close', () => running.delete(child));
+  const watched = watch(child);
+  await watched.printed('Licet runs on');
+  const stop = async () => {
+    child.kill('SIGTERM');
+    return (await watched.ended).code;
+  };
+  return { child, watched, address: `http://127.0.0.1:${port}`, stop };
+}
+
+async function newLicense(licet: Licet): Promise<License> {
+  const { id } = await licet.products.create({ name: 'One machine', productType: 'OTHER' });
+  return licet.licenses.create({ productId: id, licenseType: 'PERMANENT' });
+}
+
+const keysOf = async (licet: Licet): Promise<string[]> =>
+  (await licet.licenses.list()).map(({ licenseKey }) => licenseKey);
+
+const isPrivate = (path: string): boolean => (statSync(path).mode & 0o077) === 0;
+
+/** What .dockerignore lets into the image: the only files that a service needs. */
+const [everything, ...exceptions] = readFileSync('.dockerignore', 'utf8')
+  .replaceAll(/^#.*\n/gm, '')
+  .trim()
+  .split('\n');
+const contextFiles = exceptions.map((exception) => exception.slice(1));
+/** What the project's folder has when it was cloned, and not yet used. */
+const isCloned = (path: string): boolean => !/^public\/(openapi\.json|docs\/swagger-ui)/.test(path);
+
+function copyContext(target: string): void {
+  for (const path of contextFiles) {
+    cpSync(path, join(target, path), { recursive: true, filter: isCloned });
+  }
+}
+
+interface Step {
+  instruction: string;
+  text: string;
+}
+
+/** The steps of the Dockerfile, a stage each. */
+const stages: Step[][] = [];
+for (const line of readFileSync('Dockerfile', 'utf8')
+  .replaceAll(/^#.*\n/gm, '')
+  .replaceAll(/\\\n\s*/g, '')
+  .split('\n')
+  .filter(Boolean)) {
+  const [, instruction = '', text = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
+  if (instruction === 'FROM') stages.push([]);
+  stages.at(-1)?.push({ instruction, text });
+}
+
+/** What an image is when it is started. */
+interface Image {
+  /** Stands in for the root of its file system. */
+  root: string;
+  home: string;
+  user: string;
+  env: NodeJS.ProcessEnv;
+  volume: string;
+  entrypoint: string[];
+  healthcheck: string[];
+}
+
+/** Names a folder below another root wherever a command names it. */
+const below = (root: string, text: string): string =>
+  text.replaceAll(/(?<![\w.}-])\/(?=(app|data|opt|var|etc)\b)/g, `${root}/`);
+
+/** Runs the steps of the Dockerfile as plain commands, in a folder in place of the root. */
+function buildImage(): Image {
+  const roots = new Map<string, string>();
+  const images = stages.map((stage, index) => {
+    const root = join(folder, `stage-${index}`);
+    const env: NodeJS.ProcessEnv = { ...process.env, npm_config_prefer_offline: 'true' };
+    const image: Image = {
+      root,
+      home: root,
+      user: '0:0',
+      env,
+      volume: '',
+      entrypoint: [],
+      healthcheck: [],
+    };
+    const instructions: Record<string, (text: string) => void> = {
+      FROM: (text) => {
+        mkdirSync(root);
+        roots.set(/ AS (\w+)$/.exec(text)?.[1] ?? '', root);
+      },
+      WORKDIR: (text) => {
+        image.home = below(root, text);
+        mkdirSync(image.home);
+      },
+      ENV: (text) => {
+        const [, name = '', value = ''] = /^(\w+)=(.*)$/.exec(below(root, text)) ?? [];
+        env[name] = value.replaceAll(/\$(\w+)/g, (_, other: string) => env[other] ?? '');
+      },
+      COPY: (text) => {
+        const [, stageName = '', from = ''] = /^--from=(\w+) (\S+) \2$/.exec(text) ?? [];
+        const source = roots.get(stageName);
+        if (source !== undefined) {
+          // As links, which is quicker.
+          shell(`cp -al ${source}${from}/. ${root}${from}`, { cwd: root, env });
+        } else if (text === '. .') copyContext(image.home);
+        else for (const file of text.split(' ').slice(0, -1)) cpSync(file, join(image.home, file));
+      },
+      RUN: (text) => {
+        const { uid = process.getuid?.(), gid = process.getgid?.() } = SERVICE_USER;
+        const command = below(root, text).replace('-o 1000 -g 1000', `-o ${uid} -g ${gid}`);
+        shell(command, { cwd: image.home, env });
+      },
+      USER: (text) => {
+        image.user = text;
+      },
+      VOLUME: (text) => {
+        image.volume = text;
+      },
+      EXPOSE: (text) => expect(text).toBe('8787'),
+      HEALTHCHECK: (text) => {
+        image.healthcheck = JSON.parse(text.slice(text.indexOf('[')));
+      },
+      ENTRYPOINT: (text) => {
+        image.entrypoint = JSON.parse(below(root, text));
+      },
+    };
+    for (const { instruction, text } of stage) {
+      expect(instructions).toHaveProperty(instruction);
+      instructions[instruction]?.(text);
+    }
+    return image;
+  });
+  const last = images.at(-1);
+  if (last === undefined) throw new Error('The Dockerfile has no stage');
+  return last;
+}
+
+describe('the image', () => {
+  let image: Image;
+  let service: Running;
+  let place: Place;
+  let licet: Licet;
+  const inImage = (path: string) => join(image.root, path);
+
+  async function start(): Promise<void> {
+    service = await run([...image.entrypoint, ...compose.services.licet.command], place);
+    licet = new Licet({ url: service.address, token: readRootToken(inImage('data/.dev.vars')) });
+  }
+
+  beforeAll(async () => {
+    image = buildImage();
+    // As compose.yaml has it: nothing can be written but the volume, and /tmp.
+    const temporary = inImage('tmp');
+    mkdirSync(temporary);
+    chmodSync(temporary, 0o777);
+    const env = { ...image.env, ...compileCache, TMPDIR: temporary, HOME: '/nonexistent' };
+    place = { cwd: image.home, env, user: SERVICE_USER };
+    await start();
+  }, SLOW_MS);
+
+  it('is based on the Node that the project brings', () => {
+    const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+    const base = new RegExp(`^node:${devDependencies.node}-bookworm-slim( AS|$)`);
+    for (const [from] of stages) expect(from?.text).toMatch(base);
+  });
+
+  it('holds no secret, no data and nothing that only development needs', () => {
+    expect(everything).toBe('*');
+    for (const exception of exceptions) expect(exception).toMatch(/^![\w.\-/]+$/);
+    const names = readdirSync(image.home).filter((name) => name !== 'node_modules');
+    const copied = contextFiles.map((path) => path.split('/')[0]);
+    expect(names.sort()).toEqual([...copied, '.dev.vars'].sort());
+    expect(existsSync(join(image.home, 'node_modules', 'vitest'))).toBe(false);
+  });
+
+  it('starts as npm start does', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(`exec ${image.entrypoint.join(' ')}`).toMatch(new RegExp(`^${scripts.start} --ip `));
+  });
+
+  it('starts without root, validates and is healthy', async () => {
+    expect(image.user).toBe('1000:1000');
+    const { licenseKey, productId } = await newLicense(licet);
+    expect(await licet.validate({ licenseKey, productId })).toMatchObject({ valid: true });
+    expect(checkHealth()).toBe(0);
+  });
+
+  it('keeps database and root token in the volume, for its user alone', () => {
+    expect(compose.services.licet.volumes).toEqual([`data:${image.volume}`]);
+    expect(readdirSync(inImage(image.volume))).toEqual(expect.arrayContaining(['.dev.vars', 'v3']));
+    expect(isPrivate(inImage(image.volume))).toBe(true);
+    expect(isPrivate(inImage(`${image.volume}/.dev.vars`))).toBe(true);
+  });
+
+  it('is backed up and restored by the commands of the document', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const host = join(folder, 'host');
+    mkdirSync(host);
+    const handlers: Handler[] = [
+      [
+        /^docker compose exec licet (.+)$/,
+        ([, line = '']) => shell(below(image.root, line), place),
+      ],
+      [
+        /^docker compose run --rm(?: -T)? --entrypoint (\w+) licet (.+?)(?: < (\S+))?$/,
+        ([, program, args = '', input]) =>
+          shell(
+            `${program} ${below(image.root, args)}`,
+            place,
+            input === undefined ? undefined : readFileSync(join(host, input)),
+          ),
+      ],
+      [
+        /^docker compose cp licet:(\S+) \.$/,
+        ([, path = '']) => copyFileSync(inImage(path), join(host, 'backup.sqlite')),
+      ],
+      [/^docker compose stop$/, async () => expect(await service.stop()).toBe(0)],
+      [/^docker compose start$/, start],
+    ];
+    const [, , backup = '', restore = ''] = blocksOf(section('Backup and restore'), 'sh');
+    const before = await keysOf(licet);
+    await follow(backup, place, handlers);
+    await newLicense(licet);
+    await follow(restore, place, handlers);
+    expect(before).not.toEqual([]);
+    expect(await keysOf(licet)).toEqual(before);
+  });
+
+  /** The status of the health check. */
+  function checkHealth(): number | null {
+    const [program = '', ...args] = image.healthcheck.map((argument) =>
+      argument.replace('http://127.0.0.1:8787', service.address),
+    );
+    return spawnSync(program, args, { env: place.env }).status;
+  }
+
+  it('ends with status 0 when it is asked to, and is not healthy then', async () => {
+    expect(await service.stop()).toBe(0);
+    expect(checkHealth()).toBe(1);
+  });
+});
+
+describe('the systemd unit', () => {
+  const root = join(folder, 'machine');
+  const onMachine = (text: string): string => below(root, text);
+  const state = onMachine('/var/lib/licet');
+  const unitFile = onMachine('/etc/systemd/system/licet.service');
+  const host: Place = { cwd: folder, env: { ...process.env } };
+  const noticed: string[] = [];
+  let place: Place;
+  let service: Running;
+  let licet: Licet;
+
+  /** All values of a setting of the unit. */
+  const settings = (name: string): string[] => {
+    const unit = readFileSync(unitFile, 'utf8').replaceAll(/\\\n\s*/g, '');
+    return [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
+  };
+  const [restore = ''] = blocksOf(section('Backup and restore'), 'sh').slice(1);
+
+  /** What only root of a real machine can do, and what takes longer than a test. */
+  const handlers: Handler[] = [
+    [
+      /^npm ci$/,
+      () => symlinkSync(resolve('node_modules'), join(onMachine('/opt/licet'), 'node_modules')),
+    ],
+    [/^useradd .* licet$/, ([line]) => noticed.push(line)],
+    [/^install -d -m 700 -o licet -g licet (\S+)$/, ([, path = '']) => makePrivate(path)],
+    [/^curl -sS .* http:\/\/localhost:8787\/api\/v2\/healthy$/, ([line]) => noticed.push(line)],
+    [/^systemctl enable --now licet$/, start],
+    [/^systemctl start licet$/, start],
+    [/^systemctl stop licet$/, async () => expect(await service.stop()).toBe(0)],
+    [/^(cd \S+ && )?sudo -u licet (.+)$/, ([, , line = '']) => shell(line, place)],
+    [/^git pull && npm ci$/, ([line]) => noticed.push(line)],
+    [
+      /^cp (\S+) (\S+) && systemctl daemon-reload$/,
+      ([, from = '', to = '']) => copyFileSync(join(onMachine('/opt/licet'), from), join(to, from)),
+    ],
+    [/^systemctl restart licet$/, ([line]) => noticed.push(line)],
+  ];
+  const followHere = (block: string) => follow(onMachine(block), host, handlers);
+
+  function makePrivate(path: string): void {
+    shell(`install -d -m 700 ${path}`, host);
+    const { uid, gid } = SERVICE_USER;
+    if (uid !== undefined) shell(`chown ${uid}:${gid} ${path}`, host);
+  }
+
+  /** As systemd starts it, without the sandbox. */
+  async function start(): Promise<void> {
+    if (!existsSync(state)) makePrivate(state);
+    const env: NodeJS.ProcessEnv = { ...compileCache, HOME: state };
+    const assigned = settings('Environment').flatMap((line) => onMachine(line).split(' '));
+    const variables = settings('EnvironmentFile').flatMap((file) =>
+      readFileSync(onMachine(file.replace(/^-/, '')), 'utf8')
+        .trim()
+        .split('\n'),
+    );
+    for (const assignment of [...assigned, ...variables]) {
+      const [, name = '', value = ''] = /^(\w+)=(.*)$/.exec(assignment) ?? [];
+      env[name] = value;
+    }
+    const cwd = onMachine(settings('WorkingDirectory')[0] ?? '');
+    place = { cwd, env, user: SERVICE_USER };
+    for (const command of settings('ExecStartPre')) {
+      expect(command).toMatch(/^\+/);
+      shell(onMachine(command.slice(1)), { cwd, env });
+    }
+    const [command = ''] = settings('ExecStart');
+    const words = onMachine(command).replaceAll(/\$(\w+)/g, (_, name: string) => env[name] ?? '');
+    service = await run(words.split(' ').filter(Boolean), place);
+    licet = new Licet({ url: service.address, token: readRootToken(join(state, '.dev.vars')) });
+  }
+
+  beforeAll(async () => {
+    copyContext(onMachine('/opt/licet'));
+    copyFileSync('licet.service', join(onMachine('/opt/licet'), 'licet.service'));
+    for (const path of ['/etc/systemd/system', '/var/lib', '/var/backups']) {
+      mkdirSync(onMachine(path), { recursive: true });
+    }
+    const [variables = ''] = blocksOf(section('As a service'), 'ini');
+    writeFileSync(onMachine('/etc/licet.env'), variables);
+    const [install = ''] = blocksOf(section('As a service'), 'sh');
+    await followHere(install);
+  }, SLOW_MS);
+
+  const hasAnalyzer = spawnSync('systemd-analyze', ['--version']).status === 0;
+  if (!hasAnalyzer) console.warn('SKIPPED: licet.service is not verified: no systemd-analyze');
+
+  it.skipIf(!hasAnalyzer)('has no mistake that systemd finds', () => {
+    const verified = join(folder, 'licet.service');
+    writeFileSync(verified, onMachine(readFileSync(unitFile, 'utf8')));
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', verified]);
+    expect(String(stderr)).not.toContain('licet.service');
+    expect(status).toBe(0);
+  });
+
+  it('starts as the user licet with the variables of /etc/licet.env', async () => {
+    expect(settings('User')).toEqual(['licet']);
+    expect(noticed[0]).toContain('useradd --system');
+    const { licenseKey, productId } = await newLicense(licet);
+    const validate = (hwid?: string) =>
+      licet.validate({ licenseKey, productId, ...(hwid && { hwid }) });
+    expect(await validate('server-1')).toMatchObject({ valid: true });
+    expect(await validate()).toEqual({ valid: false, message: 'hwid is required' });
+  });
+
+  it('keeps database and root token in its state folder, for its user alone', () => {
+    expect(settings('StateDirectory')).toEqual(['licet']);
+    expect(settings('StateDirectoryMode')).toEqual(['0700']);
+    expect(isPrivate(join(state, '.dev.vars'))).toBe(true);
+    expect(isPrivate(join(state, 'v3'))).toBe(true);
+  });
+
+  it('is backed up by the line for cron, restored and updated by the commands of the document', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const [makeFolder = ''] = blocksOf(section('Backup and restore'), 'sh');
+    await followHere(makeFolder);
+    const [line = ''] = blocksOf(section('Backup and restore'), 'cron');
+    const [, job = ''] = /^15 3 \* \* \* licet (.+)$/m.exec(line) ?? [];
+    const before = await keysOf(licet);
+    // cron takes a bare % for a line end.
+    shell(onMachine(job.replaceAll('\\%', '%')), place);
+    const [backup = '', ...others] = readdirSync(onMachine('/var/backups/licet'));
+    expect(others).toEqual([]);
+    expect(isPrivate(join(onMachine('/var/backups/licet'), backup))).toBe(true);
+
+    await newLicense(licet);
+    await followHere(restore.replace('2026-11-20.sqlite', backup));
+    expect(before).not.toEqual([]);
+    expect(await keysOf(licet)).toEqual(before);
+
+    const [update = ''] = blocksOf(section('Updating'), 'sh');
+    await followHere(update);
+    expect(readdirSync(onMachine('/var/backups/licet'))).toHaveLength(2);
+    expect(noticed.at(-1)).toBe('systemctl restart licet');
+  });
+
+  it('ends with status 0 on SIGTERM', async () => {
+    expect(await service.stop()).toBe(0);
+  });
+});
