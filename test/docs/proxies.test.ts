@@ -1,0 +1,474 @@
+import { type ChildProcess, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type Agent, type IncomingHttpHeaders, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { connect, createServer, type Socket } from 'node:net';
+import { delimiter, join, resolve } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { type License, Licet } from '../../packages/client/src/index.ts';
+import {
+  freePort,
+  newFolder,
+  type RunningService,
+  spawnGroup,
+  startService,
+  type Watched,
+  watch,
+} from '../node/service.ts';
+
+/** The proxies of docs/one-machine.md, with the configurations that are printed there. */
+
+const document = readFileSync('docs/one-machine.md', 'utf8');
+const certificate = resolve('test/cli/test-only-certificate.pem');
+const certificateKey = resolve('test/cli/test-only-key.pem');
+const ca = readFileSync(certificate);
+
+const folder = newFolder();
+// Where Debian has nginx, and no user but root looks.
+process.env.PATH += `${delimiter}/usr/sbin`;
+
+/** Between a proxy and the service: what a proxy opens, and how, is seen here. */
+interface Relay {
+  port: number;
+  /** Connections until now. */
+  count: () => number;
+  receivedBytes: () => number;
+  openSockets: ReadonlySet<Socket>;
+  /** Which side ended the last connection that is closed. */
+  endedBy: () => 'proxy' | 'service' | undefined;
+  /** What becomes of a new connection. `drop` ends the others too; with `forward`, held ones go on. */
+  set: (mode: 'forward' | 'hold' | 'drop') => void;
+  close: () => Promise<void>;
+}
+
+async function startRelay(servicePort: number): Promise<Relay> {
+  const openSockets = new Set<Socket>();
+  const held = new Set<Socket>();
+  let mode: 'forward' | 'hold' | 'drop' = 'forward';
+  let count = 0;
+  let closedBytes = 0;
+  let endedBy: 'proxy' | 'service' | undefined;
+
+  function forward(socket: Socket): void {
+    const upstream = connect(servicePort, '127.0.0.1');
+    let isEnded = false;
+    for (const [from, to, side] of [
+      [socket, upstream, 'proxy'],
+      [upstream, socket, 'service'],
+    ] as const) {
+      from.once('end', () => {
+        if (!isEnded) endedBy = side;
+        isEnded = true;
+      });
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+      from.pipe(to);
+    }
+  }
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    count++;
+    openSockets.add(socket);
+    socket.on('close', () => {
+      openSockets.delete(socket);
+      closedBytes += socket.bytesRead;
+      held.delete(socket);
+    });
+    socket.on('error', () => socket.destroy());
+    if (mode === 'forward') forward(socket);
+    else if (mode === 'drop') socket.destroy();
+    else held.add(socket);
+  });
+  const port = await freePort();
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  return {
+    port,
+    count: () => count,
+    receivedBytes: () =>
+      [...openSockets].reduce((bytes, { bytesRead }) => bytes + bytesRead, closedBytes),
+    openSockets,
+    endedBy: () => endedBy,
+    set: (next) => {
+      mode = next;
+      if (next === 'drop') for (const socket of openSockets) socket.destroy();
+      if (next !== 'forward') return;
+      for (const socket of held) forward(socket);
+      held.clear();
+    },
+    close: async () => {
+      for (const socket of openSockets) socket.destroy();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+interface Ports {
+  http: number;
+  https: number;
+  service: number;
+  /** Of a site of Caddy's without a service. */
+  failing: number;
+}
+
+interface Proxy {
+  name: 'caddy' | 'nginx';
+  start: (ports: Ports) => ChildProcess;
+}
+
+const block = (kind: string): string =>
+  new RegExp(`\`\`\`${kind}\\n(.*?)\`\`\``, 's').exec(document)?.[1] ?? '';
+
+/** Replaces what is another in a test; each text must be there. */
+function adapt(text: string, replacements: Record<string, string>): string {
+  let adapted = text;
+  for (const [from, to] of Object.entries(replacements)) {
+    expect(adapted).toContain(from);
+    adapted = adapted.replaceAll(from, to);
+  }
+  return adapted;
+}
+
+const proxies: Proxy[] = [
+  {
+    name: 'caddy',
+    start: ({ http, https, service, failing }) => {
+      const place = join(folder, 'caddy');
+      mkdirSync(place);
+      const file = join(place, 'Caddyfile');
+      const settings = adapt(block('caddyfile'), {
+        '\nlicense.example.com {\n': `\nlocalhost {\n\ttls ${certificate} ${certificateKey}\n`,
+        'http://license.example.com': 'http://localhost',
+        '127.0.0.1:8787': `127.0.0.1:${service}`,
+      });
+      const own = `{\n\tadmin off\n\thttp_port ${http}\n\thttps_port ${https}\n`;
+      // An error that the site's own handler responds to is not logged by each version.
+      const other = `http://localhost:${failing} {\n\treverse_proxy 127.0.0.1:1\n}\n`;
+      writeFileSync(file, settings.replace('{\n', own) + other);
+      const env = { ...process.env, XDG_DATA_HOME: place, XDG_CONFIG_HOME: place };
+      const command = ['run', '--config', file, '--adapter', 'caddyfile'];
+      return spawnGroup('caddy', command, env);
+    },
+  },
+  {
+    name: 'nginx',
+    start: ({ http, https, service }) => {
+      const place = join(folder, 'nginx');
+      mkdirSync(place);
+      const log = join(place, 'licet.log');
+      const settings = adapt(block('nginx'), {
+        ' 80;': ` ${http};`,
+        ':80;': `:${http};`,
+        ' 443 ssl;': ` ${https} ssl;`,
+        ':443 ssl;': `:${https} ssl;`,
+        '/etc/letsencrypt/live/license.example.com/fullchain.pem': certificate,
+        '/etc/letsencrypt/live/license.example.com/privkey.pem': certificateKey,
+        '/var/log/nginx/licet.log': log,
+        '127.0.0.1:8787': `127.0.0.1:${service}`,
+      });
+      const [connections = ''] = /worker_connections \d+;/.exec(document) ?? [];
+      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+      const main = [
+        process.getuid?.() === 0 ? 'user root;' : '',
+        `daemon off; pid ${join(place, 'pid')};`,
+        `events { ${connections} }`,
+        'http {',
+        ...temporary.map((kind) => `${kind}_temp_path ${join(place, kind)};`),
+        settings,
+        '}',
+      ];
+      const file = join(place, 'nginx.conf');
+      writeFileSync(file, main.join('\n'));
+      return spawnGroup('nginx', ['-p', place, '-c', file, '-e', log]);
+    },
+  },
+];
+
+const isInstalled = ({ name }: Proxy): boolean =>
+  spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
+
+const token = readRootToken();
+let service: RunningService;
+let client: Licet;
+beforeAll(async () => {
+  const options = ['--ip', '127.0.0.1', '--var', 'TRUSTED_PROXIES:127.0.0.1'];
+  service = await startService(join(folder, 'state'), undefined, options);
+  client = new Licet({ url: service.address, token });
+});
+afterAll(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true });
+});
+
+interface Sent {
+  port: number;
+  isPlain?: boolean;
+  method?: string;
+  path?: string;
+  headers?: Record<string, string>;
+  body?: string;
+  /** The address from which it comes. */
+  from?: string;
+  agent?: Agent;
+}
+
+interface Response {
+  status: number | undefined;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+function open({ isPlain, method = 'POST', path = '/api/v1/validate', from, ...sent }: Sent) {
+  const options = {
+    host: '127.0.0.1',
+    port: sent.port,
+    method,
+    path,
+    headers: { Host: 'localhost', ...sent.headers },
+    agent: sent.agent ?? false,
+    ...(from === undefined ? {} : { localAddress: from }),
+  };
+  return isPlain ? requestHttp(options) : requestHttps({ ...options, ca, servername: 'localhost' });
+}
+
+function send(sent: Sent): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const request = open(sent);
+    request.on('error', reject);
+    request.on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk) => (text += chunk));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({ status: response.statusCode, headers: response.headers, text }),
+      );
+    });
+    request.end(sent.body);
+  });
+}
+
+async function newLicense(): Promise<License> {
+  const product = await client.products.create({ name: 'Behind a proxy', productType: 'OTHER' });
+  return client.licenses.create({ productId: product.id, licenseType: 'PERMANENT', maxIPs: -1 });
+}
+
+const bodyOf = ({ licenseKey, productId }: License): string =>
+  JSON.stringify({ licenseKey, productId });
+
+/** The addresses of the license's newest records, as soon as there are so many. */
+const recordedAddresses = ({ licenseKey }: License, count: number): Promise<unknown[]> =>
+  vi.waitFor(
+    async () => {
+      const records = await client.requests.list({ licenseKey });
+      expect(records).toHaveLength(count);
+      return records.map(({ ip }) => ip);
+    },
+    { timeout: 10_000, interval: 100 },
+  );
+
+it('the service ignores CF-Connecting-IP from addresses that are not in TRUSTED_PROXIES', async () => {
+  const license = await newLicense();
+  const { status } = await send({
+    port: service.port,
+    isPlain: true,
+    from: '127.0.0.9',
+    headers: { 'CF-Connecting-IP': '192.0.2.66' },
+    body: bodyOf(license),
+  });
+  expect(status).toBe(200);
+  expect(await recordedAddresses(license, 1)).toEqual(['127.0.0.9']);
+});
+
+describe.each(proxies)('$name', (proxy) => {
+  const isMissing = !isInstalled(proxy);
+  if (isMissing) console.warn(`SKIPPED: ${proxy.name} is not installed`);
+
+  describe.skipIf(isMissing)('with the configuration of docs/one-machine.md', () => {
+    let ports: Ports;
+    let relay: Relay;
+    let watched: Watched;
+    let child: ChildProcess;
+    let license: License;
+    let body: string;
+
+    beforeAll(async () => {
+      relay = await startRelay(service.port);
+      ports = {
+        http: await freePort(),
+        https: await freePort(),
+        service: relay.port,
+        failing: await freePort(),
+      };
+      child = proxy.start(ports);
+      watched = watch(child);
+      license = await newLicense();
+      body = bodyOf(license);
+      const { https: port } = ports;
+      await vi.waitFor(() => send({ port, method: 'GET', path: '/api/v2/healthy' }), 10_000);
+    });
+    afterEach(() => relay.set('forward'));
+    afterAll(async () => {
+      child.kill('SIGTERM');
+      await watched.ended;
+      await relay.close();
+    });
+
+    it('sends on the address of the client, whatever the client sends as CF-Connecting-IP', async () => {
+      const spoofed = await newLicense();
+      const headers = { 'CF-Connecting-IP': '192.0.2.66', 'X-Forwarded-For': '192.0.2.67' };
+      const sent = { headers, body: bodyOf(spoofed) };
+      const overTls = await send({ ...sent, port: ports.https, from: '127.0.0.5' });
+      expect(overTls).toMatchObject({ status: 200, text: expect.stringContaining('"valid":true') });
+      expect(await recordedAddresses(spoofed, 1)).toEqual(['127.0.0.5']);
+      const plain = await send({ ...sent, port: ports.http, isPlain: true, from: '127.0.0.6' });
+      expect(plain).toMatchObject({ status: 200, text: expect.stringContaining('"valid":true') });
+      expect(await recordedAddresses(spoofed, 2)).toEqual(['127.0.0.6', '127.0.0.5']);
+    });
+
+    it.each(['/api/v1/validate', '//api/v1/validate', '/api/v1/validate/'])(
+      'forwards plain http to %s without a redirect',
+      async (path) => {
+        const response = await send({ port: ports.http, isPlain: true, path, body });
+        expect(response.status).toBe(200);
+        expect(JSON.parse(response.text)).toMatchObject({ valid: true });
+      },
+    );
+
+    it.each(['/api/v2/licenses', '/api/v2/validate', '/docs', '/'])(
+      'rejects plain http to %s without a redirect, and without asking the service',
+      async (path) => {
+        const before = relay.count();
+        const headers = { TOKEN: token ?? '' };
+        const response = await send({
+          port: ports.http,
+          isPlain: true,
+          method: 'GET',
+          path,
+          headers,
+        });
+        expect(response.status).toBe(403);
+        expect(response.headers.location).toBeUndefined();
+        expect(response.headers['content-type']).toBe('application/json');
+        expect(JSON.parse(response.text)).toEqual({ message: 'Use https', accepted_intents: [] });
+        expect(relay.count()).toBe(before);
+      },
+    );
+
+    it('rejects an oversized body with the two fields of a rejected validation', async () => {
+      const mebibyte = 1024 * 1024;
+      const oversized = `${body}${'x'.repeat(4 * mebibyte)}`;
+      const before = relay.receivedBytes();
+      for (const headers of [{ 'Content-Length': String(oversized.length) }, {}]) {
+        const response = await send({ port: ports.https, headers, body: oversized });
+        // The Caddy of Debian 12 says 502, later ones say 413.
+        expect(proxy.name === 'caddy' ? [413, 502] : [413]).toContain(response.status);
+        expect(JSON.parse(response.text)).toEqual({ valid: false, message: expect.any(String) });
+      }
+      expect(relay.receivedBytes() - before).toBeLessThan(3 * mebibyte);
+    });
+
+    it('keeps connections to the service open, and ends them itself when they are idle', async () => {
+      const before = relay.count();
+      const agent = new HttpsAgent({ keepAlive: true, maxSockets: 1 });
+      for (let sent = 0; sent < 20; sent++) {
+        const from = '127.0.0.8';
+        const response = await send({ port: ports.https, body, agent, from });
+        expect(response.status).toBe(200);
+        expect(response.headers.connection).not.toBe('close');
+      }
+      // A proxy that is slow to take a connection back opens another one.
+      expect(relay.count() - before).toBeLessThan(10);
+      agent.destroy();
+      await expect.poll(() => relay.openSockets.size, { timeout: 10_000 }).toBe(0);
+      expect(relay.endedBy()).toBe('proxy');
+    });
+
+    it('goes on after 400 aborted connections', async () => {
+      await Promise.all(
+        Array.from({ length: 400 }, async (_, index) => {
+          const headers = { 'Content-Length': String(body.length) };
+          const request = open({ port: ports.https, headers, from: '127.0.0.10' });
+          request.on('error', () => undefined);
+          // Half of them in the middle of the body, half while the service responds.
+          const part = index % 2 === 0 ? body : body.slice(0, body.length / 2);
+          await new Promise<void>((done) => request.write(part, () => done()));
+          request.destroy();
+        }),
+      );
+      for (let sent = 0; sent < 20; sent++) {
+        const response = await send({ port: ports.https, body, from: '127.0.0.11' });
+        expect(JSON.parse(response.text)).toMatchObject({ valid: true });
+      }
+    });
+
+    it('responds with JSON if the service fails', async () => {
+      relay.set('drop');
+      const response = await send({ port: ports.https, body });
+      relay.set('forward');
+      expect(response.status).toBeGreaterThanOrEqual(502);
+      expect(JSON.parse(response.text)).toEqual({ valid: false, message: expect.any(String) });
+    });
+
+    it('logs neither tokens nor license keys of requests that fail', async () => {
+      const path = '/api/v2/licenses/by-license-key/A-LICENSE-KEY';
+      const secret = { method: 'GET', path, headers: { TOKEN: 'a-secret-token' } };
+      relay.set('drop');
+      await send({ ...secret, port: ports.https });
+      relay.set('forward');
+      const files = [join(folder, 'nginx', 'licet.log')].filter(existsSync);
+      if (proxy.name === 'caddy') {
+        await send({ ...secret, port: ports.failing, isPlain: true });
+        await expect.poll(watched.output).toContain('http.log.error');
+      } else expect(files).toHaveLength(1);
+      const logged = [watched.output(), ...files.map((file) => readFileSync(file, 'utf8'))].join();
+      expect(logged).not.toMatch(/A-LICENSE-KEY|a-secret-token/);
+    });
+
+    it.runIf(proxy.name === 'nginx')(
+      'rejects more than 128 requests at once from one address',
+      async () => {
+        relay.set('hold');
+        let rejected = 0;
+        const sending = Array.from({ length: 130 }, async () => {
+          const sent = { port: ports.https, method: 'GET', path: '/api/v2/healthy' };
+          const response = await send({ ...sent, from: '127.0.0.13' });
+          if (response.status === 429) rejected++;
+          return response;
+        });
+        await expect.poll(() => rejected, { timeout: 10_000 }).toBe(2);
+        const other = { port: ports.https, method: 'GET', path: '/api/v2/healthy' };
+        const elsewhere = send({ ...other, from: '127.0.0.14' });
+        relay.set('forward');
+        const responses = await Promise.all(sending);
+        expect(responses.filter(({ text }) => text === 'healthy')).toHaveLength(128);
+        expect(responses.filter(({ text }) => text.includes('"valid":false'))).toHaveLength(2);
+        expect((await elsewhere).text).toBe('healthy');
+      },
+    );
+
+    it.runIf(proxy.name === 'caddy')('opens at most 256 connections to the service', async () => {
+      relay.set('hold');
+      const sending = Array.from({ length: 300 }, () =>
+        send({ port: ports.https, method: 'GET', path: '/api/v2/healthy' }),
+      );
+      await expect.poll(() => relay.openSockets.size, { timeout: 10_000 }).toBe(256);
+      const before = relay.count();
+      relay.set('forward');
+      const responses = await Promise.all(sending);
+      expect(responses.filter(({ text }) => text === 'healthy')).toHaveLength(300);
+      expect(relay.count()).toBe(before);
+    });
+
+    it('passes every check of the doctor', async () => {
+      const [command = ''] = /npm run doctor -- https:\S+(?=`)/.exec(document) ?? [];
+      const [program = '', ...args] = command
+        .replace('license.example.com', `localhost:${ports.https}`)
+        .split(' ');
+      const env = { ...process.env, NODE_EXTRA_CA_CERTS: certificate };
+      const { code, output } = await watch(spawnGroup(program, args, env)).ended;
+      expect(output).not.toContain('✗');
+      expect(code).toBe(0);
+    });
+  });
+});
