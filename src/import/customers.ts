@@ -5,7 +5,7 @@ import type { Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
 import { customers } from '../db/schema';
 import { type CustomerRow, normalizeEmail, toCustomer } from '../resources/customers/schema';
-import { customerItem } from './items';
+import type { customerItem } from './items';
 import {
   created,
   differencesOf,
@@ -43,13 +43,33 @@ export interface NamedCustomer extends Omit<NewCustomer, 'id' | 'createdAt' | 'r
   createdAt: number | undefined;
 }
 
-/** A customer of whom nothing is known. */
+/** Nobody yet. */
 export const NOBODY: NamedCustomer = {
-  ...customerItem.parse({}),
   id: undefined,
-  createdAt: undefined,
+  firstName: null,
+  lastName: null,
+  username: null,
+  email: null,
   emailNormalized: null,
+  phoneNumber: null,
+  profilePictureUrl: null,
+  role: null,
+  status: null,
+  chatId: null,
+  chatUsername: null,
+  chatAvatarUrl: null,
+  platformAId: null,
+  platformAUsername: null,
+  platformBId: null,
+  platformBUsername: null,
+  platformCId: null,
+  platformCUsername: null,
+  marketAId: null,
+  marketAUsername: null,
+  marketBId: null,
+  marketBUsername: null,
   otherAccountId: null,
+  createdAt: undefined,
 };
 
 export const namedBy = (item: CustomerItem, otherAccountId: string | null): NamedCustomer => ({

@@ -52,6 +52,10 @@ const RUN_BY: Record<string, readonly string[]> = {
     'npm run doctor -- https://license.example.com',
   ],
   'test/cli/deploy.test.ts': ['npm run deploy', 'npm run deploy -- --dry-run'],
+  'test/node/move.test.ts': [
+    'npm run export -- shop.jsonl',
+    'npm run import -- shop.jsonl --to https://license.example.com',
+  ],
   'test/node/client.test.ts': ['npm install', 'npm pack'],
   [HERE]: [
     "SIMULATION_RUNS=2000 SIMULATION_SEED=7 npx vitest run --project simulation -t 'keeps the invariants'",

@@ -129,24 +129,42 @@ async function sell(): Promise<License> {
   return license;
 }
 
+/** The npm scripts that docs/one-machine.md names for it, with their arguments. */
+const commandsFor = (url: string): { script: string; args: string[] }[] =>
+  [
+    ...readFileSync('docs/one-machine.md', 'utf8').matchAll(
+      /^npm run (export|deploy|import)(?: -- (.+))?$/gm,
+    ),
+  ].map(([, script = '', args = '']) => ({
+    script,
+    args: args
+      .replace('shop.jsonl', shop)
+      .replace('https://license.example.com', url)
+      .split(' ')
+      .filter(Boolean),
+  }));
+
 describe('a shop that moves from one machine to Cloudflare', () => {
   let license: License;
   let exported: string;
 
   it('is exported, deployed and imported by three commands', { timeout: 150_000 }, async () => {
     license = await sell();
-    const one = await run('export', [shop, '--from', machine.address], {
+    const [exporting, deploying, importing, ...others] = commandsFor(address);
+    if (!exporting || !deploying || !importing) throw new Error('The document lacks a command');
+    expect(others).toEqual([]);
+    const one = await run(exporting.script, [...exporting.args, '--from', machine.address], {
       LICET_TOKEN: readRootToken(),
     });
     expect(one.code, one.output).toBe(0);
     exported = readFileSync(shop, 'utf8');
 
-    const two = await run('deploy', []);
+    const two = await run(deploying.script, deploying.args);
     expect(two.output).toContain(`Licet runs on ${address}`);
     expect(two.output).toContain('All is well.');
     expect(two.code).toBe(0);
 
-    const three = await run('import', [shop, '--to', address], {
+    const three = await run(importing.script, importing.args, {
       LICET_TOKEN: readRootToken(join(home, '.root-token.licet')),
     });
     expect(three.output).toContain(`✓ All of it is there, in ${address}.\n`);

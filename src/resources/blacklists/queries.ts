@@ -1,19 +1,20 @@
 import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
 import { logBlacklist, logNewEntries } from '../../db/change-log';
 import type { Database } from '../../db/client';
+
 import type { Page } from '../../db/predicates';
 import { containsText, equalsUnindexed } from '../../db/predicates';
 import { blacklists } from '../../db/schema';
 import { reserveIds, type Writer } from '../../db/writer';
-import type { EntryRow, EntryValues } from './schema';
+import type { BlacklistRow, BlacklistValues } from './schema';
 
-export interface EntryFilter {
-  licenseDataType?: EntryRow['licenseDataType'] | undefined;
+export interface BlacklistFilter {
+  licenseDataType?: BlacklistRow['licenseDataType'] | undefined;
   productId?: number | undefined;
   q?: string | undefined;
 }
 
-const matching = (filter: EntryFilter): SQL | undefined =>
+const matching = (filter: BlacklistFilter): SQL | undefined =>
   and(
     // Half of the entries are of a kind: its index would have them all sorted by id for each page.
     equalsUnindexed(blacklists.licenseDataType, filter.licenseDataType),
@@ -22,7 +23,11 @@ const matching = (filter: EntryFilter): SQL | undefined =>
   );
 
 /** A page of the blacklist entries that match, sorted by id. */
-export const listEntries = (db: Database, filter: EntryFilter, page: Page): Promise<EntryRow[]> =>
+export const listBlacklists = (
+  db: Database,
+  filter: BlacklistFilter,
+  page: Page,
+): Promise<BlacklistRow[]> =>
   db
     .select()
     .from(blacklists)
@@ -31,23 +36,23 @@ export const listEntries = (db: Database, filter: EntryFilter, page: Page): Prom
     .limit(page.limit);
 
 /** How many blacklist entries match. */
-export async function countEntries(db: Database, filter: EntryFilter): Promise<number> {
+export async function countBlacklists(db: Database, filter: BlacklistFilter): Promise<number> {
   const [row] = await db.select({ total: count() }).from(blacklists).where(matching(filter));
   return row?.total ?? 0;
 }
 
 /** The blacklist entry with an id. */
-export async function findEntry(db: Database, id: number): Promise<EntryRow | undefined> {
+export async function findBlacklist(db: Database, id: number): Promise<BlacklistRow | undefined> {
   const [row] = await db.select().from(blacklists).where(eq(blacklists.id, id));
   return row;
 }
 
 /** Fails with a unique violation for an entry that exists, a foreign key's for an unknown product. */
-export async function insertEntry(
+export async function insertBlacklist(
   { db, guard, changed }: Writer,
-  values: EntryValues,
+  values: BlacklistValues,
   now: number,
-): Promise<EntryRow> {
+): Promise<BlacklistRow> {
   const [, , changes, [row]] = await db.batch([
     guard(),
     ...logNewEntries(db, now),
@@ -61,19 +66,19 @@ export async function insertEntry(
   return row;
 }
 
-const isUnchanged = (row: EntryRow): SQL | undefined =>
+const isUnchanged = (row: BlacklistRow): SQL | undefined =>
   and(eq(blacklists.id, row.id), eq(blacklists.revision, row.revision));
 
 /**
  * The entry as changed; undefined when somebody else has changed it since it was read. Fails like
- * {@link insertEntry}.
+ * {@link insertBlacklist}.
  */
-export async function updateEntry(
+export async function updateBlacklist(
   { db, guard, changed }: Writer,
-  row: EntryRow,
-  values: EntryValues,
+  row: BlacklistRow,
+  values: BlacklistValues,
   now: number,
-): Promise<EntryRow | undefined> {
+): Promise<BlacklistRow | undefined> {
   const [, , changes, [updated]] = await db.batch([
     guard(),
     ...logBlacklist(db, isUnchanged(row), now),
@@ -88,9 +93,9 @@ export async function updateEntry(
 }
 
 /** Undefined when somebody else has changed the entry since it was read. */
-export async function deleteEntry(
+export async function deleteBlacklist(
   { db, guard, changed }: Writer,
-  row: EntryRow,
+  row: BlacklistRow,
   now: number,
 ): Promise<{ id: number } | undefined> {
   const [, , changes, , [deleted]] = await db.batch([
