@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { request } from '../src/history/schema';
 import { MAX_LIMIT, pageQuery } from '../src/http/pagination';
 import { errorAnswer, refusal, validAnswer, validationRequest } from '../src/http/responses';
+import { customerItem } from '../src/import/items';
 import { importAnswer, importRequest, importResult } from '../src/import/schema';
 import {
   apiIntent,
@@ -18,79 +19,52 @@ import {
   responseType,
 } from '../src/lib/fields';
 import { wireTimestamp } from '../src/lib/time';
-import { blacklist, blacklistCreate, blacklistUpdate } from '../src/resources/blacklists/schema';
-import { customer, customerUpdate } from '../src/resources/customers/schema';
-import { license, licenseCreate, licenseUpdate } from '../src/resources/licenses/schema';
-import { product, productCreate, productUpdate } from '../src/resources/products/schema';
-import { createdToken, token, tokenCreate, tokenUpdate } from '../src/resources/tokens/schema';
+import {
+  entry,
+  entryCreate,
+  entryFields,
+  entryUpdate,
+  toEntry,
+} from '../src/resources/blacklists/schema';
+import {
+  customer,
+  customerFields,
+  customerUpdate,
+  toCustomer,
+} from '../src/resources/customers/schema';
+import type { Fields } from '../src/resources/fields';
+import {
+  license,
+  licenseCreate,
+  licenseFields,
+  licenseUpdate,
+} from '../src/resources/licenses/schema';
+import {
+  product,
+  productCreate,
+  productFields,
+  productUpdate,
+  toProduct,
+} from '../src/resources/products/schema';
+import {
+  createdToken,
+  createdTokenFields,
+  token,
+  tokenCreate,
+  tokenUpdate,
+} from '../src/resources/tokens/schema';
 
 /**
- * What the zod schemas do not say of themselves: a name, a description, what the fields mean, and an
- * example. It stands here and not in the schemas, because the Worker has no use for it.
+ * The bodies of the OpenAPI document: their names, descriptions and examples. The fields of a resource have
+ * their descriptions in `src/resources`; those of all other bodies are here.
  */
 
-/** A field without a description does not compile. */
-type Fields<Schema extends z.ZodType> = Record<keyof z.input<Schema>, string>;
+/** The description of each field; a field without one does not compile. */
+type Descriptions<Schema extends z.ZodType> = Record<keyof z.input<Schema>, string>;
 
-const MADE_BY_SERVICE = 'Set by the service.';
-const ACCOUNT = 'Account on the platform or market: its id.';
-const ACCOUNT_NAME = 'Account on the platform or market: its name.';
-const ALWAYS_NULL = 'Always null.';
+/** The fields of the bodies that belong to no resource. */
 
-/** What the fields mean, once for all bodies that have them. */
-
-const PRODUCT: Fields<typeof product> = {
-  id: 'Set by the service, and never used again. Programs are compiled with it.',
-  name: 'Need not be unique.',
-  description: 'Free text.',
-  productType: 'What kind of program it is.',
-  productTypeOther: 'Free text, for the product type `OTHER`.',
-  createdDate: MADE_BY_SERVICE,
-  updatedDate: MADE_BY_SERVICE,
-  defaultMaxIPs: '`maxIPs` of licenses that name none; 5 unless set.',
-  defaultMaxHWIDs: '`maxHWIDs` of licenses that name none; 5 unless set.',
-  roleId: 'A role on the chat service.',
-  purchaseRoleId: 'A role on the chat service, for buyers.',
-  url: 'The page of the product.',
-  imageUrl: 'The image of the product.',
-};
-
-const LICENSE: Fields<typeof license> = {
-  id: MADE_BY_SERVICE,
-  licenseKey: 'Made by the service, and compared without regard to case. It cannot be changed.',
-  productId: 'The product that it is for.',
-  productIdString: 'The same as text.',
-  licenseType: '`TEMPORARY` needs an `expiryDate`, `PERMANENT` has none.',
-  licensePlatform: 'Where it was bought.',
-  licensePlatformOther: 'Free text, for the platform `OTHER`.',
-  ownerPlatformId: 'The id of the owner there.',
-  createdDate: MADE_BY_SERVICE,
-  updatedDate: MADE_BY_SERVICE,
-  expiryDate: 'From this millisecond on it is `EXPIRED`. Taken as ISO 8601, or as a date alone.',
-  maxIPs: 'How many addresses may use it: -1 is unlimited, 0 none.',
-  maxHWIDs: 'How many hardware IDs may use it: -1 is unlimited, 0 none.',
-  totalRequests: 'How many validations were recorded.',
-  ownerChatId: 'The id of the owner on the chat service.',
-  ownerChatUsername: 'The name of the owner on the chat service.',
-  licenseStatus: '`EXPIRED` follows from `expiryDate`; to write it is to write `ACTIVE`.',
-  hwids: 'The bound hardware IDs, in the order in which they were bound. `[]` frees all.',
-  ips: 'The bound addresses, in the order in which they were bound. `[]` frees all.',
-  notes: 'For administrators.',
-  customer: 'Who owns it, as the owner fields tell; set by the service.',
-};
-
-const BLACKLIST: Fields<typeof blacklist> = {
-  id: MADE_BY_SERVICE,
-  licenseDataType: 'What is blocked.',
-  data: 'An address, a CIDR range, or a hardware ID. Addresses are kept in canonical form.',
-  isForAllProducts: 'Whether it blocks all products, or only `productId`.',
-  productId: 'The product that it is for; null where it is for all.',
-  reason: 'For administrators: in the history, never in the answer to a program.',
-  createdAt: MADE_BY_SERVICE,
-  updatedAt: MADE_BY_SERVICE,
-};
-
-const REQUEST: Fields<typeof request> = {
+const REQUEST: Descriptions<typeof request> = {
   id: 'Grows with time.',
   licenseId: 'Null for a key that no license has.',
   licenseKey: 'As it was sent.',
@@ -107,7 +81,7 @@ const REQUEST: Fields<typeof request> = {
   requestType: 'Through which interface it came.',
   responseType: 'What it came to.',
   blockReason: 'The reason of the blacklist entry that blocked it.',
-  notes: ALWAYS_NULL,
+  notes: 'Always null.',
   remarks: 'What was wrong with the request, and the like.',
   valid: 'Whether the license was valid.',
   successful: 'False where the service itself failed.',
@@ -116,49 +90,7 @@ const REQUEST: Fields<typeof request> = {
   spam: 'Whether its address asked for too many unknown keys.',
 };
 
-const CUSTOMER: Fields<typeof customer> = {
-  id: MADE_BY_SERVICE,
-  firstName: 'First name.',
-  lastName: 'Last name.',
-  username: 'Name of the account.',
-  email: 'Unique without regard to case.',
-  phoneNumber: 'Free text.',
-  profilePictureUrl: 'Address of a picture.',
-  passwordHash: ALWAYS_NULL,
-  role: 'Free text.',
-  status: 'Free text.',
-  createdAt: MADE_BY_SERVICE,
-  lastLoginAt: ALWAYS_NULL,
-  chatId: 'Account on the chat service: its id.',
-  chatUsername: 'Account on the chat service: its name.',
-  chatAvatarUrl: 'Account on the chat service: its picture.',
-  chatAccessToken: ALWAYS_NULL,
-  chatRefreshToken: ALWAYS_NULL,
-  chatTokenExpiry: ALWAYS_NULL,
-  platformAId: ACCOUNT,
-  platformAUsername: ACCOUNT_NAME,
-  platformBId: ACCOUNT,
-  platformBUsername: ACCOUNT_NAME,
-  platformCId: ACCOUNT,
-  platformCUsername: ACCOUNT_NAME,
-  marketAId: ACCOUNT,
-  marketAUsername: ACCOUNT_NAME,
-  marketBId: ACCOUNT,
-  marketBUsername: ACCOUNT_NAME,
-};
-
-const TOKEN: Fields<typeof createdToken> = {
-  id: MADE_BY_SERVICE,
-  name: 'Whose it is.',
-  intents: 'What it may do.',
-  expiresAt: 'From this millisecond on it is refused; null for never.',
-  lastUsedAt: 'To within five minutes.',
-  createdAt: MADE_BY_SERVICE,
-  updatedAt: MADE_BY_SERVICE,
-  token: 'The secret, shown this once.',
-};
-
-const VALIDATION_REQUEST: Fields<typeof validationRequest> = {
+const VALIDATION_REQUEST: Descriptions<typeof validationRequest> = {
   licenseKey: 'The key, compared without regard to case.',
   productId: 'The product that the program is.',
   productVersion: 'For the history.',
@@ -173,7 +105,7 @@ const VALIDATION_REQUEST: Fields<typeof validationRequest> = {
   operatingSystemArchitecture: 'Another name of `osArchitecture`; it wins where both are sent.',
 };
 
-const ANSWER: Fields<typeof validAnswer> & Fields<typeof refusal> = {
+const ANSWER: Descriptions<typeof validAnswer> & Descriptions<typeof refusal> = {
   valid: 'Whether the license is valid. So says the status: 200 and nothing else is yes.',
   message: 'Why.',
   hardwareLocked: 'Whether the license limits hardware IDs.',
@@ -184,19 +116,19 @@ const ANSWER: Fields<typeof validAnswer> & Fields<typeof refusal> = {
   totalRequests: 'Validations of this license with this one, as far as this location knows.',
 };
 
-const IMPORT_REQUEST: Fields<typeof importRequest> = {
+const IMPORT_REQUEST: Descriptions<typeof importRequest> = {
   kind: 'What the items are. Products come before customers, licenses and blacklist entries.',
   items: 'At most 200, as GET shows them. A field that is left out, null or empty has its default.',
   dryRun: 'Checks everything and writes nothing.',
   assumedProductIds: 'Products that a dry run takes for existing, besides those that are there.',
 };
 
-const IMPORT_ANSWER: Fields<typeof importAnswer> = {
+const IMPORT_ANSWER: Descriptions<typeof importAnswer> = {
   results: 'In the order of the items.',
   ignoredFields: 'The fields of items that hold something and are not taken, each once.',
 };
 
-const IMPORT_RESULT: Fields<typeof importResult> = {
+const IMPORT_RESULT: Descriptions<typeof importResult> = {
   outcome:
     '`created`; `unchanged` where it was there; `kept` where it was there with other values, which stay; or `refused`.',
   id: 'Its id here; null where it was refused, or would get a new one.',
@@ -205,7 +137,7 @@ const IMPORT_RESULT: Fields<typeof importResult> = {
   reason: 'Why it was refused.',
 };
 
-const ERROR: Fields<typeof errorAnswer> = {
+const ERROR: Descriptions<typeof errorAnswer> = {
   message: 'What is wrong; for bad input it names the field.',
   accepted_intents: 'The intents that open the endpoint; any one of them does.',
 };
@@ -221,7 +153,7 @@ const productExample = {
   purchaseRoleId: null,
   url: 'https://shop.example/chunk-guard',
   imageUrl: null,
-} as const satisfies z.input<typeof productCreate>;
+} satisfies z.input<typeof productCreate>;
 
 const licenseExample = {
   productId: 602,
@@ -236,48 +168,37 @@ const licenseExample = {
   notes: 'Bought in the summer sale',
 } as const satisfies z.input<typeof licenseCreate>;
 
-const blacklistExample = {
+const entryExample = {
   licenseDataType: 'IP',
   data: '192.0.2.0/24',
   isForAllProducts: true,
   productId: null,
   reason: 'Leaked keys',
-} as const satisfies z.input<typeof blacklistCreate>;
+} as const satisfies z.input<typeof entryCreate>;
 
 const CREATED = '2025-01-27T19:01:25.710+00:00';
 const UPDATED = '2025-02-03T08:15:00.042+00:00';
 const KEY = '7K2M-9QX4-B3TD-WJ8R-5HVN';
 
-const customerExample: z.infer<typeof customer> = {
-  id: 17,
-  firstName: 'Ada',
-  lastName: null,
-  username: null,
-  email: 'ada@shop.example',
-  phoneNumber: null,
-  profilePictureUrl: null,
-  passwordHash: null,
-  role: null,
-  status: null,
-  createdAt: CREATED,
-  lastLoginAt: null,
-  chatId: '280497242714931202',
-  chatUsername: 'ada',
-  chatAvatarUrl: null,
-  chatAccessToken: null,
-  chatRefreshToken: null,
-  chatTokenExpiry: null,
-  platformAId: null,
-  platformAUsername: null,
-  platformBId: null,
-  platformBUsername: null,
-  platformCId: null,
-  platformCUsername: null,
-  marketAId: '48213',
-  marketAUsername: null,
-  marketBId: null,
-  marketBUsername: null,
+const STORED = {
+  createdAt: Date.parse(CREATED),
+  updatedAt: Date.parse(UPDATED),
+  revision: 1,
 };
+
+const customerExample = toCustomer({
+  ...customerItem.parse({
+    firstName: 'Ada',
+    email: 'ada@shop.example',
+    chatId: '280497242714931202',
+    chatUsername: 'ada',
+    marketAId: '48213',
+  }),
+  ...STORED,
+  id: 17,
+  emailNormalized: null,
+  otherAccountId: null,
+});
 
 const tokenExample: z.infer<typeof token> = {
   id: 3,
@@ -303,29 +224,44 @@ export interface Described {
   example: unknown;
 }
 
+/** A body of a resource, whose fields describe themselves. */
+const ofResource = <Schema extends z.ZodType>(
+  fields: Fields,
+  schema: Schema,
+  description: string,
+  example: z.input<NoInfer<Schema>>,
+): Described => ({
+  schema,
+  description,
+  fields: Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, field.description]),
+  ),
+  example,
+});
+
 const described = <Schema extends z.ZodType>(
   schema: Schema,
   description: string,
-  fields: Fields<NoInfer<Schema>>,
+  fields: Descriptions<NoInfer<Schema>>,
   example: z.input<NoInfer<Schema>>,
 ): Described => ({ schema, description, fields, example });
 
 /** The bodies, by their names in the document. */
 export const BODIES = {
-  Product: described(product, 'A product [2.1].', PRODUCT, {
-    id: 602,
-    ...productExample,
-    createdDate: CREATED,
-    updatedDate: UPDATED,
-  }),
-  ProductCreate: described(productCreate, 'A new product [4.2].', PRODUCT, productExample),
-  ProductUpdate: described(
+  Product: ofResource(
+    productFields,
+    product,
+    'A product [2.1].',
+    toProduct({ ...productCreate.parse(productExample), ...STORED, id: 602 }),
+  ),
+  ProductCreate: ofResource(productFields, productCreate, 'A new product [4.2].', productExample),
+  ProductUpdate: ofResource(
+    productFields,
     productUpdate,
     'What is to change of a product: a field left out keeps its value [4.8].',
-    PRODUCT,
     { name: 'Chunk Guard 2', defaultMaxIPs: 3 },
   ),
-  License: described(license, 'A license [2.2].', LICENSE, {
+  License: ofResource(licenseFields, license, 'A license [2.2].', {
     id: 7341,
     licenseKey: KEY,
     ...licenseExample,
@@ -339,32 +275,32 @@ export const BODIES = {
     ips: ['192.0.2.10'],
     customer: customerExample,
   }),
-  LicenseCreate: described(licenseCreate, 'A new license [4.3].', LICENSE, {
+  LicenseCreate: ofResource(licenseFields, licenseCreate, 'A new license [4.3].', {
     ...licenseExample,
     expiryDate: '2025-12-31T23:59:59Z',
   }),
-  LicenseUpdate: described(
+  LicenseUpdate: ofResource(
+    licenseFields,
     licenseUpdate,
     'What is to change of a license: a field left out keeps its value [4.8].',
-    LICENSE,
     { expiryDate: '2026-12-31', ips: [] },
   ),
-  BlacklistEntry: described(blacklist, 'What is blocked [2.3].', BLACKLIST, {
-    id: 5,
-    ...blacklistExample,
-    createdAt: CREATED,
-    updatedAt: UPDATED,
-  }),
-  BlacklistEntryCreate: described(
-    blacklistCreate,
-    'What is to be blocked [4.4].',
-    BLACKLIST,
-    blacklistExample,
+  BlacklistEntry: ofResource(
+    entryFields,
+    entry,
+    'What is blocked [2.3].',
+    toEntry({ ...entryCreate.parse(entryExample), ...STORED, id: 5 }),
   ),
-  BlacklistEntryUpdate: described(
-    blacklistUpdate,
+  BlacklistEntryCreate: ofResource(
+    entryFields,
+    entryCreate,
+    'What is to be blocked [4.4].',
+    entryExample,
+  ),
+  BlacklistEntryUpdate: ofResource(
+    entryFields,
+    entryUpdate,
     'What is to change of an entry: a field left out keeps its value [4.8].',
-    BLACKLIST,
     { reason: 'Charged back', isForAllProducts: false, productId: 602 },
   ),
   LicenseRequest: described(request, 'A validation in the history [2.4].', REQUEST, {
@@ -392,26 +328,36 @@ export const BODIES = {
     blocked: false,
     spam: false,
   }),
-  Customer: described(customer, 'Somebody who owns licenses [2.5].', CUSTOMER, customerExample),
-  CustomerUpdate: described(
+  Customer: ofResource(
+    customerFields,
+    customer,
+    'Somebody who owns licenses [2.5].',
+    customerExample,
+  ),
+  CustomerUpdate: ofResource(
+    customerFields,
     customerUpdate,
     'What is to change of a customer: a field left out keeps its value [4.8].',
-    CUSTOMER,
     { firstName: 'Ada', email: 'ada@shop.example' },
   ),
-  Token: described(token, 'An API token, without its secret [5].', TOKEN, tokenExample),
-  TokenCreate: described(tokenCreate, 'A new API token [5].', TOKEN, {
+  Token: ofResource(
+    createdTokenFields,
+    token,
+    'An API token, without its secret [5].',
+    tokenExample,
+  ),
+  TokenCreate: ofResource(createdTokenFields, tokenCreate, 'A new API token [5].', {
     name: 'Shop',
     intents: ['LICENSES_READ_WRITE'],
     expiresAt: null,
   }),
-  TokenUpdate: described(
+  TokenUpdate: ofResource(
+    createdTokenFields,
     tokenUpdate,
     'What is to change of a token: a field left out keeps its value [4.8].',
-    TOKEN,
     { intents: ['LICENSES_READ'] },
   ),
-  CreatedToken: described(createdToken, 'An API token, with its secret [5].', TOKEN, {
+  CreatedToken: ofResource(createdTokenFields, createdToken, 'An API token, with its secret [5].', {
     ...tokenExample,
     lastUsedAt: null,
     token: 'licet_3q2-7wAAC1f4dKZkq0s8yX9pLmNvBcRtYuIoPaSdFgH',
@@ -448,7 +394,7 @@ export const BODIES = {
     IMPORT_REQUEST,
     {
       kind: 'blacklists',
-      items: [{ id: 5, ...blacklistExample, createdAt: CREATED, updatedAt: UPDATED }],
+      items: [{ id: 5, ...entryExample, createdAt: CREATED, updatedAt: UPDATED }],
       dryRun: true,
       assumedProductIds: [],
     },

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { isOneOf } from '../db/predicates';
 import { blacklists, products } from '../db/schema';
 import { entryOf } from '../resources/blacklists/rules';
-import { type BlacklistRow, toBlacklist } from '../resources/blacklists/schema';
+import { type EntryRow, toEntry } from '../resources/blacklists/schema';
 import { Ids, selectUsedIds } from './ids';
 import { type blacklistItem, refusalOf } from './items';
 import {
@@ -17,7 +17,7 @@ import {
 } from './plan';
 
 type BlacklistItem = z.infer<typeof blacklistItem>;
-type NewEntry = NewRow<BlacklistRow>;
+type NewEntry = NewRow<EntryRow>;
 
 function toRow(values: BlacklistItem, now: number): NewEntry {
   const { isForAllProducts = values.productId === null, createdAt, updatedAt } = values;
@@ -33,7 +33,7 @@ function toRow(values: BlacklistItem, now: number): NewEntry {
 const identityOf = ({ licenseDataType, data, productId }: NewEntry): string =>
   JSON.stringify([licenseDataType, data, productId]);
 
-const toWire = (row: NewEntry) => toBlacklist({ ...row, id: row.id ?? 0 });
+const toWire = (row: NewEntry) => toEntry({ ...row, id: row.id ?? 0 });
 
 /** Entries are known by what they block. */
 export const planBlacklists: Planner<BlacklistItem> = async (

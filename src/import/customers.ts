@@ -5,7 +5,7 @@ import type { Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
 import { customers } from '../db/schema';
 import { type CustomerRow, normalizeEmail, toCustomer } from '../resources/customers/schema';
-import type { customerItem } from './items';
+import { customerItem } from './items';
 import {
   created,
   differencesOf,
@@ -43,33 +43,13 @@ export interface NamedCustomer extends Omit<NewCustomer, 'id' | 'createdAt' | 'r
   createdAt: number | undefined;
 }
 
-/** Nobody yet. */
+/** A customer of whom nothing is known. */
 export const NOBODY: NamedCustomer = {
+  ...customerItem.parse({}),
   id: undefined,
-  firstName: null,
-  lastName: null,
-  username: null,
-  email: null,
-  emailNormalized: null,
-  phoneNumber: null,
-  profilePictureUrl: null,
-  role: null,
-  status: null,
-  chatId: null,
-  chatUsername: null,
-  chatAvatarUrl: null,
-  platformAId: null,
-  platformAUsername: null,
-  platformBId: null,
-  platformBUsername: null,
-  platformCId: null,
-  platformCUsername: null,
-  marketAId: null,
-  marketAUsername: null,
-  marketBId: null,
-  marketBUsername: null,
-  otherAccountId: null,
   createdAt: undefined,
+  emailNormalized: null,
+  otherAccountId: null,
 };
 
 export const namedBy = (item: CustomerItem, otherAccountId: string | null): NamedCustomer => ({

@@ -1,23 +1,14 @@
 import * as z from 'zod';
 import { ApiError } from '../http/errors';
-import {
-  accountId,
-  booleanText,
-  describeError,
-  id,
-  licenseDataType,
-  licensePlatform,
-  licenseStatus,
-  licenseType,
-  limit,
-  parseFields,
-  productType,
-  text,
-} from '../lib/fields';
+import { booleanText, describeError, id, parseFields, text } from '../lib/fields';
 import { isObject, type JsonObject } from '../lib/json';
 import { timestamp } from '../lib/time';
-import { email } from '../resources/customers/schema';
+import { entryFields } from '../resources/blacklists/schema';
+import { customerFields } from '../resources/customers/schema';
+import { type Fields, settable } from '../resources/fields';
 import { normalizeLicenseKey } from '../resources/licenses/key';
+import { licenseFields } from '../resources/licenses/schema';
+import { productFields } from '../resources/products/schema';
 
 /**
  * The items of an import: what GET answers for a resource, here or from another service of this
@@ -39,94 +30,59 @@ const readNumber = (value: unknown): unknown =>
 
 const number = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(readNumber, schema);
 
-const textOrEmpty = (maxLength: number) => text(maxLength).default('');
-const textOrNull = (maxLength: number) => text(maxLength).nullable().default(null);
-const account = accountId
-  .transform((value) => value || null)
-  .nullable()
-  .default(null);
+const isNumber = (wire: z.core.$ZodType): boolean =>
+  wire instanceof z.ZodNumber || (wire instanceof z.ZodNullable && isNumber(wire.unwrap()));
+
+type Shape<F extends Fields> = { [Name in keyof F]: z.ZodType<z.output<F[Name]['create']>> };
+
+/** The fields of a resource that an import checks as POST does. */
+function shapeOf<F extends Fields>(fields: F): Shape<F>;
+function shapeOf(fields: Fields): z.ZodRawShape {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, { create, wire }]) => [
+      name,
+      isNumber(wire) ? number(create) : create,
+    ]),
+  );
+}
 
 const MAX_ID = 2 ** 48;
 /** An id to be kept: the next one that the database gives out is above it, and must be exact as well. */
-const importId = id.max(MAX_ID);
+const importId = number(id.max(MAX_ID));
 
 export const productItem = z.object({
-  id: number(importId),
-  name: text(255).trim().min(1),
-  description: textOrEmpty(10_000),
-  productType,
-  productTypeOther: textOrEmpty(255),
+  ...shapeOf(settable(productFields)),
+  id: importId,
   createdDate: timestamp.optional(),
   updatedDate: timestamp.optional(),
-  defaultMaxIPs: number(limit).optional(),
-  defaultMaxHWIDs: number(limit).optional(),
-  roleId: account,
-  purchaseRoleId: account,
-  url: textOrNull(2048),
-  imageUrl: textOrNull(2048),
 });
 
 /** Secrets, and what belongs to a login, are not among the fields: they are ignored (3). */
 export const customerItem = z.object({
-  id: number(importId).optional(),
-  firstName: textOrNull(255),
-  lastName: textOrNull(255),
-  username: textOrNull(255),
-  email: email.nullable().default(null),
-  phoneNumber: textOrNull(255),
-  profilePictureUrl: textOrNull(2048),
-  role: textOrNull(255),
-  status: textOrNull(255),
+  ...shapeOf(settable(customerFields)),
+  id: importId.optional(),
   createdAt: timestamp.optional(),
-  chatId: account,
-  chatUsername: textOrNull(255),
-  chatAvatarUrl: textOrNull(2048),
-  platformAId: account,
-  platformAUsername: textOrNull(255),
-  platformBId: account,
-  platformBUsername: textOrNull(255),
-  platformCId: account,
-  platformCUsername: textOrNull(255),
-  marketAId: account,
-  marketAUsername: textOrNull(255),
-  marketBId: account,
-  marketBUsername: textOrNull(255),
 });
-export type CustomerItem = z.infer<typeof customerItem>;
 
 export const licenseItem = z.object({
-  id: number(importId).optional(),
+  ...shapeOf(settable(licenseFields)),
+  id: importId.optional(),
   licenseKey: text(255).refine((key) => normalizeLicenseKey(key) !== '', 'must not be empty'),
-  productId: number(id),
   productIdString: z.unknown().optional(),
-  licenseType,
-  licensePlatform: licensePlatform.nullable().default(null),
-  licensePlatformOther: textOrEmpty(255),
-  ownerPlatformId: accountId.default(''),
   createdDate: timestamp.optional(),
   updatedDate: timestamp.optional(),
-  expiryDate: timestamp.nullable().default(null),
-  maxIPs: number(limit).optional(),
-  maxHWIDs: number(limit).optional(),
   totalRequests: number(z.int().min(0)).default(0),
-  ownerChatId: accountId.default(''),
-  ownerChatUsername: textOrEmpty(255),
-  licenseStatus: licenseStatus.default('ACTIVE'),
   hwids: z.array(z.string()).default([]),
   ips: z.array(z.string()).default([]),
-  notes: textOrEmpty(10_000),
   customer: z.preprocess(withoutBlanks, customerItem).optional(),
 });
 
 export const blacklistItem = z.object({
-  id: number(importId).optional(),
-  licenseDataType,
-  data: text(512).trim().min(1),
+  ...shapeOf(settable(entryFields)),
+  id: importId.optional(),
   isForAllProducts: z
     .union([z.boolean(), booleanText], { error: 'must be true or false' })
     .optional(),
-  productId: number(id).nullable().default(null),
-  reason: textOrEmpty(1000),
   createdAt: timestamp.optional(),
   updatedAt: timestamp.optional(),
 });

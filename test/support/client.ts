@@ -3,7 +3,7 @@ import { expect, vi } from 'vitest';
 import type * as z from 'zod';
 import { request as historyRecord } from '../../src/history/schema';
 import type { ApiIntent } from '../../src/lib/enums';
-import { blacklist } from '../../src/resources/blacklists/schema';
+import { entry } from '../../src/resources/blacklists/schema';
 import { customer } from '../../src/resources/customers/schema';
 import { license } from '../../src/resources/licenses/schema';
 import { product } from '../../src/resources/products/schema';
@@ -15,7 +15,7 @@ import { ROOT_TOKEN } from './root-token';
 
 export type Product = z.infer<typeof product>;
 export type License = z.infer<typeof license>;
-export type Blacklist = z.infer<typeof blacklist>;
+export type Blacklist = z.infer<typeof entry>;
 export type HistoryRecord = z.infer<typeof historyRecord>;
 export type Customer = z.infer<typeof customer>;
 export type Token = z.infer<typeof createdToken>;
@@ -91,7 +91,7 @@ async function expectWire<Schema extends z.ZodType>(
 
 export const getProduct = (id: number) => expectWire(product, 200, 'GET', `/products/${id}`);
 export const getLicense = (id: number) => expectWire(license, 200, 'GET', `/licenses/${id}`);
-export const getBlacklist = (id: number) => expectWire(blacklist, 200, 'GET', `/blacklists/${id}`);
+export const getBlacklist = (id: number) => expectWire(entry, 200, 'GET', `/blacklists/${id}`);
 export const getCustomer = (id: number) => expectWire(customer, 200, 'GET', `/customers/${id}`);
 export const getToken = (id: number) => expectWire(tokenWire, 200, 'GET', `/tokens/${id}`);
 
@@ -108,7 +108,7 @@ export const updateLicense = (id: number, body: object) =>
   expectWire(license, 200, 'PUT', `/licenses/${id}`, { body });
 
 export const createBlacklist = (body: object) =>
-  expectWire(blacklist, 201, 'POST', '/blacklists', {
+  expectWire(entry, 201, 'POST', '/blacklists', {
     body: { licenseDataType: 'IP', isForAllProducts: true, reason: '', ...body },
   });
 

@@ -35,10 +35,6 @@ export type ProductType = 'GAME_JAVA_PLUGIN' | 'GAME_JAVA_MOD' | 'GAME_BEDROCK_P
 export interface ProductCreate {
   /** Set by the service: must not be sent. */
   id?: null | undefined;
-  /** Set by the service: must not be sent. */
-  createdDate?: null | undefined;
-  /** Set by the service: must not be sent. */
-  updatedDate?: null | undefined;
   /** Need not be unique. */
   name: string;
   /** Free text. */
@@ -47,6 +43,10 @@ export interface ProductCreate {
   productType: ProductType;
   /** Free text, for the product type `OTHER`. */
   productTypeOther?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  createdDate?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedDate?: null | undefined;
   /** `maxIPs` of licenses that name none; 5 unless set. */
   defaultMaxIPs?: number | null | undefined;
   /** `maxHWIDs` of licenses that name none; 5 unless set. */
@@ -65,10 +65,6 @@ export interface ProductCreate {
 export interface ProductUpdate {
   /** Set by the service, and never used again. Programs are compiled with it. */
   id?: number | undefined;
-  /** Set by the service: taken, and not changed. */
-  createdDate?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
-  updatedDate?: unknown | undefined;
   /** Need not be unique. */
   name?: string | undefined;
   /** Free text. */
@@ -77,6 +73,10 @@ export interface ProductUpdate {
   productType?: ProductType | undefined;
   /** Free text, for the product type `OTHER`. */
   productTypeOther?: string | null | undefined;
+  /** Set by the service: taken, and not changed. */
+  createdDate?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  updatedDate?: unknown | undefined;
   /** `maxIPs` of licenses that name none; 5 unless set. */
   defaultMaxIPs?: number | undefined;
   /** `maxHWIDs` of licenses that name none; 5 unless set. */
@@ -103,18 +103,10 @@ export interface LicenseCreate {
   id?: null | undefined;
   /** Set by the service: must not be sent. */
   licenseKey?: null | undefined;
-  /** Set by the service: must not be sent. */
-  createdDate?: null | undefined;
-  /** Set by the service: must not be sent. */
-  updatedDate?: null | undefined;
-  /** Set by the service: must not be sent. */
-  customer?: null | undefined;
-  /** Set by the service: taken, and not changed. */
-  productIdString?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
-  totalRequests?: unknown | undefined;
   /** The product that it is for. */
   productId: number;
+  /** Set by the service: taken, and not changed. */
+  productIdString?: unknown | undefined;
   /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
   licenseType: LicenseType;
   /** Where it was bought. */
@@ -123,24 +115,32 @@ export interface LicenseCreate {
   licensePlatformOther?: string | null | undefined;
   /** The id of the owner there. */
   ownerPlatformId?: string | number | null | undefined;
+  /** Set by the service: must not be sent. */
+  createdDate?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedDate?: null | undefined;
   /** From this millisecond on it is `EXPIRED`. Taken as ISO 8601, or as a date alone. */
   expiryDate?: string | null | undefined;
   /** How many addresses may use it: -1 is unlimited, 0 none. */
   maxIPs?: number | null | undefined;
   /** How many hardware IDs may use it: -1 is unlimited, 0 none. */
   maxHWIDs?: number | null | undefined;
+  /** Set by the service: taken, and not changed. */
+  totalRequests?: unknown | undefined;
   /** The id of the owner on the chat service. */
   ownerChatId?: string | number | null | undefined;
   /** The name of the owner on the chat service. */
   ownerChatUsername?: string | null | undefined;
   /** `EXPIRED` follows from `expiryDate`; to write it is to write `ACTIVE`. */
   licenseStatus?: LicenseStatus | undefined;
-  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
-  ips?: string[] | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  customer?: null | undefined;
 }
 
 /** Where a license was bought. */
@@ -152,18 +152,10 @@ export interface LicenseUpdate {
   id?: number | undefined;
   /** Made by the service, and compared without regard to case. It cannot be changed. */
   licenseKey?: string | undefined;
-  /** Set by the service: taken, and not changed. */
-  createdDate?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
-  updatedDate?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
-  customer?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
-  productIdString?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
-  totalRequests?: unknown | undefined;
   /** The product that it is for. */
   productId?: number | undefined;
+  /** Set by the service: taken, and not changed. */
+  productIdString?: unknown | undefined;
   /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
   licenseType?: LicenseType | undefined;
   /** Where it was bought. */
@@ -172,24 +164,32 @@ export interface LicenseUpdate {
   licensePlatformOther?: string | null | undefined;
   /** The id of the owner there. */
   ownerPlatformId?: string | number | null | undefined;
+  /** Set by the service: taken, and not changed. */
+  createdDate?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  updatedDate?: unknown | undefined;
   /** From this millisecond on it is `EXPIRED`. Taken as ISO 8601, or as a date alone. */
   expiryDate?: string | null | undefined;
   /** How many addresses may use it: -1 is unlimited, 0 none. */
   maxIPs?: number | undefined;
   /** How many hardware IDs may use it: -1 is unlimited, 0 none. */
   maxHWIDs?: number | undefined;
+  /** Set by the service: taken, and not changed. */
+  totalRequests?: unknown | undefined;
   /** The id of the owner on the chat service. */
   ownerChatId?: string | number | null | undefined;
   /** The name of the owner on the chat service. */
   ownerChatUsername?: string | null | undefined;
   /** `EXPIRED` follows from `expiryDate`; to write it is to write `ACTIVE`. */
   licenseStatus?: LicenseStatus | undefined;
-  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
-  ips?: string[] | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
+  /** Set by the service: taken, and not changed. */
+  customer?: unknown | undefined;
 }
 
 /** What a blacklist entry blocks. */
@@ -199,10 +199,6 @@ export type LicenseDataType = 'IP' | 'HWID';
 export interface BlacklistEntryCreate {
   /** Set by the service: must not be sent. */
   id?: null | undefined;
-  /** Set by the service: must not be sent. */
-  createdAt?: null | undefined;
-  /** Set by the service: must not be sent. */
-  updatedAt?: null | undefined;
   /** What is blocked. */
   licenseDataType: LicenseDataType;
   /** An address, a CIDR range, or a hardware ID. Addresses are kept in canonical form. */
@@ -213,16 +209,16 @@ export interface BlacklistEntryCreate {
   productId?: number | null | undefined;
   /** For administrators: in the history, never in the answer to a program. */
   reason?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  createdAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedAt?: null | undefined;
 }
 
 /** What is to change of an entry: a field left out keeps its value [4.8]. */
 export interface BlacklistEntryUpdate {
   /** Set by the service. */
   id?: number | undefined;
-  /** Set by the service: taken, and not changed. */
-  createdAt?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
-  updatedAt?: unknown | undefined;
   /** What is blocked. */
   licenseDataType?: LicenseDataType | undefined;
   /** An address, a CIDR range, or a hardware ID. Addresses are kept in canonical form. */
@@ -233,6 +229,10 @@ export interface BlacklistEntryUpdate {
   productId?: number | null | undefined;
   /** For administrators: in the history, never in the answer to a program. */
   reason?: string | null | undefined;
+  /** Set by the service: taken, and not changed. */
+  createdAt?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  updatedAt?: unknown | undefined;
 }
 
 /** What is to change of a customer: a field left out keeps its value [4.8]. */
@@ -299,20 +299,20 @@ export interface CustomerUpdate {
 export interface TokenCreate {
   /** Set by the service: must not be sent. */
   id?: null | undefined;
-  /** Set by the service: must not be sent. */
-  token?: null | undefined;
-  /** Set by the service: must not be sent. */
-  lastUsedAt?: null | undefined;
-  /** Set by the service: must not be sent. */
-  createdAt?: null | undefined;
-  /** Set by the service: must not be sent. */
-  updatedAt?: null | undefined;
   /** Whose it is. */
   name: string;
   /** What it may do. */
   intents: ApiIntent[];
   /** From this millisecond on it is refused; null for never. */
   expiresAt?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  lastUsedAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  createdAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  token?: null | undefined;
 }
 
 /** A permission that a token can hold [5]. */
@@ -322,20 +322,20 @@ export type ApiIntent = 'PRODUCTS_READ' | 'PRODUCTS_READ_WRITE' | 'LICENSE_VALID
 export interface TokenUpdate {
   /** Set by the service. */
   id?: number | undefined;
-  /** Set by the service: must not be sent. */
-  token?: null | undefined;
-  /** Set by the service: taken, and not changed. */
-  lastUsedAt?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
-  createdAt?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
-  updatedAt?: unknown | undefined;
   /** Whose it is. */
   name?: string | undefined;
   /** What it may do. */
   intents?: ApiIntent[] | undefined;
   /** From this millisecond on it is refused; null for never. */
   expiresAt?: string | null | undefined;
+  /** Set by the service: taken, and not changed. */
+  lastUsedAt?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  createdAt?: unknown | undefined;
+  /** Set by the service: taken, and not changed. */
+  updatedAt?: unknown | undefined;
+  /** Set by the service: must not be sent. */
+  token?: null | undefined;
 }
 
 /** What another service has, of one kind. */

@@ -1,20 +1,19 @@
 import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
 import { logBlacklist, logNewEntries } from '../../db/change-log';
 import type { Database } from '../../db/client';
-
 import type { Page } from '../../db/predicates';
 import { containsText, equalsUnindexed } from '../../db/predicates';
 import { blacklists } from '../../db/schema';
 import { reserveIds, type Writer } from '../../db/writer';
-import type { BlacklistRow, BlacklistValues } from './schema';
+import type { EntryRow, EntryValues } from './schema';
 
-export interface BlacklistFilter {
-  licenseDataType?: BlacklistRow['licenseDataType'] | undefined;
+export interface EntryFilter {
+  licenseDataType?: EntryRow['licenseDataType'] | undefined;
   productId?: number | undefined;
   q?: string | undefined;
 }
 
-const matching = (filter: BlacklistFilter): SQL | undefined =>
+const matching = (filter: EntryFilter): SQL | undefined =>
   and(
     // Half of the entries are of a kind: its index would have them all sorted by id for each page.
     equalsUnindexed(blacklists.licenseDataType, filter.licenseDataType),
@@ -23,11 +22,7 @@ const matching = (filter: BlacklistFilter): SQL | undefined =>
   );
 
 /** A page of the blacklist entries that match, sorted by id. */
-export const listBlacklists = (
-  db: Database,
-  filter: BlacklistFilter,
-  page: Page,
-): Promise<BlacklistRow[]> =>
+export const listEntries = (db: Database, filter: EntryFilter, page: Page): Promise<EntryRow[]> =>
   db
     .select()
     .from(blacklists)
@@ -36,23 +31,23 @@ export const listBlacklists = (
     .limit(page.limit);
 
 /** How many blacklist entries match. */
-export async function countBlacklists(db: Database, filter: BlacklistFilter): Promise<number> {
+export async function countEntries(db: Database, filter: EntryFilter): Promise<number> {
   const [row] = await db.select({ total: count() }).from(blacklists).where(matching(filter));
   return row?.total ?? 0;
 }
 
 /** The blacklist entry with an id. */
-export async function findBlacklist(db: Database, id: number): Promise<BlacklistRow | undefined> {
+export async function findEntry(db: Database, id: number): Promise<EntryRow | undefined> {
   const [row] = await db.select().from(blacklists).where(eq(blacklists.id, id));
   return row;
 }
 
 /** Fails with a unique violation for an entry that exists, a foreign key's for an unknown product. */
-export async function insertBlacklist(
+export async function insertEntry(
   { db, guard, changed }: Writer,
-  values: BlacklistValues,
+  values: EntryValues,
   now: number,
-): Promise<BlacklistRow> {
+): Promise<EntryRow> {
   const [, , changes, [row]] = await db.batch([
     guard(),
     ...logNewEntries(db, now),
@@ -66,19 +61,19 @@ export async function insertBlacklist(
   return row;
 }
 
-const isUnchanged = (row: BlacklistRow): SQL | undefined =>
+const isUnchanged = (row: EntryRow): SQL | undefined =>
   and(eq(blacklists.id, row.id), eq(blacklists.revision, row.revision));
 
 /**
  * The entry as changed; undefined when somebody else has changed it since it was read. Fails like
- * {@link insertBlacklist}.
+ * {@link insertEntry}.
  */
-export async function updateBlacklist(
+export async function updateEntry(
   { db, guard, changed }: Writer,
-  row: BlacklistRow,
-  values: BlacklistValues,
+  row: EntryRow,
+  values: EntryValues,
   now: number,
-): Promise<BlacklistRow | undefined> {
+): Promise<EntryRow | undefined> {
   const [, , changes, [updated]] = await db.batch([
     guard(),
     ...logBlacklist(db, isUnchanged(row), now),
@@ -93,9 +88,9 @@ export async function updateBlacklist(
 }
 
 /** Undefined when somebody else has changed the entry since it was read. */
-export async function deleteBlacklist(
+export async function deleteEntry(
   { db, guard, changed }: Writer,
-  row: BlacklistRow,
+  row: EntryRow,
   now: number,
 ): Promise<{ id: number } | undefined> {
   const [, , changes, , [deleted]] = await db.batch([

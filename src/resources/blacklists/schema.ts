@@ -1,70 +1,62 @@
 import * as z from 'zod';
 import type { blacklists } from '../../db/schema';
-import { clearableText, id, ignored, licenseDataType, mustNotBeSent, text } from '../../lib/fields';
-import { toTimestamp, wireTimestamp } from '../../lib/time';
+import { id, licenseDataType, text } from '../../lib/fields';
+import { toTimestamp } from '../../lib/time';
+import {
+  createBody,
+  objectId,
+  optional,
+  required,
+  systemTime,
+  textOrEmpty,
+  updateBody,
+  wireBody,
+  wireMapper,
+} from '../fields';
 
-export type BlacklistRow = typeof blacklists.$inferSelect;
-/** What a client can set of an entry. */
-export type BlacklistValues = Pick<
-  BlacklistRow,
-  'licenseDataType' | 'data' | 'productId' | 'reason'
->;
+export type EntryRow = typeof blacklists.$inferSelect;
+/** The columns that a client sets. */
+export type EntryValues = Omit<EntryRow, 'id' | 'createdAt' | 'updatedAt' | 'revision'>;
 
-const fields = {
-  licenseDataType,
-  data: text(512).trim().min(1),
-  isForAllProducts: z.boolean(),
-  productId: id.nullable(),
-  reason: clearableText(1000),
+/** [2.3] */
+export const entryFields = {
+  id: objectId(),
+  licenseDataType: required(licenseDataType, licenseDataType, 'What is blocked.'),
+  data: required(
+    text(512).trim().min(1),
+    z.string(),
+    'An address, a CIDR range, or a hardware ID. Addresses are kept in canonical form.',
+  ),
+  isForAllProducts: required(
+    z.boolean(),
+    z.boolean(),
+    'Whether it blocks all products, or only `productId`.',
+  ),
+  productId: optional(
+    id.nullable().default(null),
+    id.nullable(),
+    z.int().nullable(),
+    'The product that it is for; null where it is for all.',
+  ),
+  reason: textOrEmpty(
+    1000,
+    'For administrators: in the history, never in the answer to a program.',
+  ),
+  createdAt: systemTime,
+  updatedAt: systemTime,
 };
 
-/** The body of POST /api/v2/blacklists [4.4]. */
-export const blacklistCreate = z
-  .strictObject({
-    id: mustNotBeSent,
-    createdAt: mustNotBeSent,
-    updatedAt: mustNotBeSent,
-    ...fields,
-    productId: fields.productId.default(null),
-    reason: fields.reason.default(''),
-  })
-  .transform(({ id, createdAt, updatedAt, ...values }) => values);
+export const entryCreate = createBody(entryFields);
+export const entryUpdate = updateBody(entryFields);
+export const entry = wireBody(entryFields);
 
-/** The body of PUT /api/v2/blacklists/{id}: a field left out keeps its value [4.8]. */
-export const blacklistUpdate = z
-  .strictObject({
-    id: z.exactOptional(id),
-    createdAt: ignored,
-    updatedAt: ignored,
-    licenseDataType: z.exactOptional(fields.licenseDataType),
-    data: z.exactOptional(fields.data),
-    isForAllProducts: z.exactOptional(fields.isForAllProducts),
-    productId: z.exactOptional(fields.productId),
-    reason: z.exactOptional(fields.reason),
-  })
-  .transform(({ createdAt, updatedAt, ...changes }) => changes);
+const toWire = wireMapper(entryFields);
 
-/** An entry on the wire [2.3]. */
-export const blacklist = z.strictObject({
-  id: z.int(),
-  licenseDataType,
-  data: z.string(),
-  isForAllProducts: z.boolean(),
-  productId: z.int().nullable(),
-  reason: z.string(),
-  createdAt: wireTimestamp,
-  updatedAt: wireTimestamp,
-});
-
-export function toBlacklist(row: BlacklistRow): z.infer<typeof blacklist> {
-  return {
-    id: row.id,
-    licenseDataType: row.licenseDataType,
-    data: row.data,
+/** A blacklist entry as responses show it. */
+export const toEntry = (row: EntryRow) =>
+  toWire({
+    ...row,
     isForAllProducts: row.productId === null,
-    productId: row.productId,
-    reason: row.reason,
     createdAt: toTimestamp(row.createdAt),
     updatedAt: toTimestamp(row.updatedAt),
-  };
-}
+  });

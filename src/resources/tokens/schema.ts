@@ -1,72 +1,70 @@
 import * as z from 'zod';
 import type { tokens } from '../../db/schema';
 import { API_INTENTS } from '../../lib/enums';
-import { apiIntent, id, ignored, mustNotBeSent, text } from '../../lib/fields';
+import { apiIntent, mustNotBeSent, text } from '../../lib/fields';
 import { timestamp, toOptionalTimestamp, toTimestamp, wireTimestamp } from '../../lib/time';
+import {
+  createBody,
+  objectId,
+  optional,
+  required,
+  setByService,
+  systemTime,
+  updateBody,
+  wireBody,
+  wireMapper,
+} from '../fields';
 
 export type TokenRow = typeof tokens.$inferSelect;
-/** What a client can set of a token. */
+/** The columns that a client sets. */
 export type TokenValues = Pick<TokenRow, 'name' | 'intents' | 'expiresAt'>;
 
-const fields = {
-  name: text(255).trim().min(1),
-  intents: z
-    .array(apiIntent)
-    .min(1)
-    // Stored in the order of the interface, each once.
-    .transform((intents) => API_INTENTS.filter((intent) => intents.includes(intent))),
-  expiresAt: timestamp.nullable(),
+const intents = z
+  .array(apiIntent)
+  .min(1)
+  // Stored in the order of the interface, each once.
+  .transform((sent) => API_INTENTS.filter((intent) => sent.includes(intent)));
+
+export const tokenFields = {
+  id: objectId(),
+  name: required(text(255).trim().min(1), z.string(), 'Whose it is.'),
+  intents: required(intents, z.array(apiIntent), 'What it may do.'),
+  expiresAt: optional(
+    timestamp.nullable().default(null),
+    timestamp.nullable(),
+    wireTimestamp.nullable(),
+    'From this millisecond on it is refused; null for never.',
+  ),
+  lastUsedAt: setByService(wireTimestamp.nullable(), 'To within five minutes.'),
+  createdAt: systemTime,
+  updatedAt: systemTime,
 };
 
-/** The body of POST /api/v2/tokens. */
-export const tokenCreate = z
-  .strictObject({
-    id: mustNotBeSent,
-    token: mustNotBeSent,
-    lastUsedAt: mustNotBeSent,
-    createdAt: mustNotBeSent,
-    updatedAt: mustNotBeSent,
-    ...fields,
-    expiresAt: fields.expiresAt.default(null),
-  })
-  .transform(({ id, token, lastUsedAt, createdAt, updatedAt, ...values }) => values);
+/** A token in the response to its creation, the only one that shows the secret. */
+export const createdTokenFields = {
+  ...tokenFields,
+  token: {
+    create: mustNotBeSent,
+    update: mustNotBeSent,
+    wire: z.string(),
+    description: 'The secret, shown this once.',
+  },
+};
 
-/** The body of PUT /api/v2/tokens/{id}: a field left out keeps its value [4.8]. */
-export const tokenUpdate = z
-  .strictObject({
-    id: z.exactOptional(id),
-    token: mustNotBeSent,
-    lastUsedAt: ignored,
-    createdAt: ignored,
-    updatedAt: ignored,
-    name: z.exactOptional(fields.name),
-    intents: z.exactOptional(fields.intents),
-    expiresAt: z.exactOptional(fields.expiresAt),
-  })
-  .transform(({ token, lastUsedAt, createdAt, updatedAt, ...changes }) => changes);
+export const tokenCreate = createBody(createdTokenFields);
+export const tokenUpdate = updateBody(createdTokenFields);
+export const token = wireBody(tokenFields);
+export const createdToken = wireBody(createdTokenFields);
 
-/** A token on the wire, without its secret. */
-export const token = z.strictObject({
-  id: z.int(),
-  name: z.string(),
-  intents: z.array(apiIntent),
-  expiresAt: wireTimestamp.nullable(),
-  lastUsedAt: wireTimestamp.nullable(),
-  createdAt: wireTimestamp,
-  updatedAt: wireTimestamp,
-});
+const toWire = wireMapper(tokenFields);
 
-/** A token as it is answered once, when it is made. */
-export const createdToken = token.extend({ token: z.string() });
-
-export function toToken(row: TokenRow): z.infer<typeof token> {
-  return {
-    id: row.id,
-    name: row.name,
+/** A token as responses show it, without its secret. */
+export const toToken = (row: TokenRow) =>
+  toWire({
+    ...row,
     intents: [...row.intents],
     expiresAt: toOptionalTimestamp(row.expiresAt),
     lastUsedAt: toOptionalTimestamp(row.lastUsedAt),
     createdAt: toTimestamp(row.createdAt),
     updatedAt: toTimestamp(row.updatedAt),
-  };
-}
+  });

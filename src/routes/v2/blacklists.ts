@@ -10,15 +10,15 @@ import { change, checkSameId } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { idText, licenseDataType } from '../../lib/fields';
 import {
-  countBlacklists,
-  deleteBlacklist,
-  findBlacklist,
-  insertBlacklist,
-  listBlacklists,
-  updateBlacklist,
+  countEntries,
+  deleteEntry,
+  findEntry,
+  insertEntry,
+  listEntries,
+  updateEntry,
 } from '../../resources/blacklists/queries';
 import { entryOf } from '../../resources/blacklists/rules';
-import { blacklistCreate, blacklistUpdate, toBlacklist } from '../../resources/blacklists/schema';
+import { entryCreate, entryUpdate, toEntry } from '../../resources/blacklists/schema';
 import { refuseUnknownProduct } from '../../resources/products/rules';
 import { databaseOf } from './database';
 
@@ -40,31 +40,31 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     const db = databaseOf(c);
     const filter = c.req.valid('query');
     return listResponse(c, filter, {
-      read: (page) => listBlacklists(db, filter, page),
-      count: () => countBlacklists(db, filter),
+      read: (page) => listEntries(db, filter, page),
+      count: () => countEntries(db, filter),
       id: (row) => row.id,
-      toWire: toBlacklist,
+      toWire: toEntry,
     });
   })
   .get('/:id', requireIntents(INTENTS.readBlacklists), path(blacklistPath), async (c) => {
-    const row = await findBlacklist(databaseOf(c), c.req.valid('param').id);
+    const row = await findEntry(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Blacklist entry');
     setETag(c, row);
-    return c.json(toBlacklist(row));
+    return c.json(toEntry(row));
   })
-  .post('/', requireIntents(INTENTS.writeBlacklists), body(blacklistCreate), async (c) => {
+  .post('/', requireIntents(INTENTS.writeBlacklists), body(entryCreate), async (c) => {
     const values = entryOf(c.req.valid('json'));
-    const row = await insertBlacklist(writerOf(c), values, Date.now())
+    const row = await insertEntry(writerOf(c), values, Date.now())
       .catch(refuseDoubles)
       .catch(refuseUnknownProduct);
     setETag(c, row);
-    return c.json(toBlacklist(row), 201, { Location: `/api/v2/blacklists/${row.id}` });
+    return c.json(toEntry(row), 201, { Location: `/api/v2/blacklists/${row.id}` });
   })
   .put(
     '/:id',
     requireIntents(INTENTS.writeBlacklists),
     path(blacklistPath),
-    body(blacklistUpdate),
+    body(entryUpdate),
     async (c) => {
       const db = databaseOf(c);
       const { id } = c.req.valid('param');
@@ -72,26 +72,26 @@ export const blacklistRoutes = new Hono<AuthEnv>()
       checkSameId(id, changes.id);
       const row = await change(c, {
         what: 'Blacklist entry',
-        read: () => findBlacklist(db, id),
+        read: () => findEntry(db, id),
         write: (current) => {
           // A product alone says that the entry is for it.
           const isForAllProducts = current.productId === null && changes.productId == null;
           const values = entryOf({ isForAllProducts, ...current, ...changes });
-          return updateBlacklist(writerOf(c), current, values, Date.now())
+          return updateEntry(writerOf(c), current, values, Date.now())
             .catch(refuseDoubles)
             .catch(refuseUnknownProduct);
         },
       });
       setETag(c, row);
-      return c.json(toBlacklist(row));
+      return c.json(toEntry(row));
     },
   )
   .delete('/:id', requireIntents(INTENTS.writeBlacklists), path(blacklistPath), async (c) => {
     const db = databaseOf(c);
     await change(c, {
       what: 'Blacklist entry',
-      read: () => findBlacklist(db, c.req.valid('param').id),
-      write: (current) => deleteBlacklist(writerOf(c), current, Date.now()),
+      read: () => findEntry(db, c.req.valid('param').id),
+      write: (current) => deleteEntry(writerOf(c), current, Date.now()),
     });
     return c.body(null, 204);
   });
