@@ -1,6 +1,7 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -60,9 +61,16 @@ interface Place {
   user?: User;
 }
 
-/** Runs a line of shell; its standard output. */
-const shell = (line: string, { cwd, env, user }: Place, input?: Buffer): string =>
-  execFileSync('sh', ['-ec', line], { cwd, env, ...user, input, encoding: 'utf8', stdio: 'pipe' });
+/**
+ * Runs a line of shell; fails where it does. Not synchronously: the service closes connections that nobody
+ * uses, and a process that waits does not notice.
+ */
+async function shell(line: string, { cwd, env, user }: Place, input?: Buffer): Promise<void> {
+  const child = spawn('sh', ['-ec', line], { cwd, env, ...user, stdio: 'pipe' });
+  child.stdin.end(input);
+  const { code, output } = await watch(child).ended;
+  if (code !== 0) throw new Error(`${line}\n${output}`);
+}
 
 type Handler = [command: RegExp, handle: (match: RegExpExecArray) => unknown];
 
@@ -162,9 +170,10 @@ const below = (root: string, text: string): string =>
   text.replaceAll(/(?<![\w.}-])\/(?=(app|data|opt|var|etc)\b)/g, `${root}/`);
 
 /** Runs the steps of the Dockerfile as plain commands, in a folder in place of the root. */
-function buildImage(): Image {
+async function buildImage(): Promise<Image> {
   const roots = new Map<string, string>();
-  const images = stages.map((stage, index) => {
+  let last: Image | undefined;
+  for (const [index, stage] of stages.entries()) {
     const root = join(folder, `stage-${index}`);
     const env: NodeJS.ProcessEnv = { ...process.env, npm_config_prefer_offline: 'true' };
     const image: Image = {
@@ -176,7 +185,7 @@ function buildImage(): Image {
       entrypoint: [],
       healthcheck: [],
     };
-    const instructions: Record<string, (text: string) => void> = {
+    const instructions: Record<string, (text: string) => unknown> = {
       FROM: (text) => {
         mkdirSync(root);
         roots.set(/ AS (\w+)$/.exec(text)?.[1] ?? '', root);
@@ -189,19 +198,19 @@ function buildImage(): Image {
         const [, name = '', value = ''] = /^(\w+)=(.*)$/.exec(below(root, text)) ?? [];
         env[name] = value.replaceAll(/\$(\w+)/g, (_, other: string) => env[other] ?? '');
       },
-      COPY: (text) => {
+      COPY: async (text) => {
         const [, stageName = '', from = ''] = /^--from=(\w+) (\S+) \2$/.exec(text) ?? [];
         const source = roots.get(stageName);
         if (source !== undefined) {
           // As links, which is quicker.
-          shell(`cp -al ${source}${from}/. ${root}${from}`, { cwd: root, env });
+          await shell(`cp -al ${source}${from}/. ${root}${from}`, { cwd: root, env });
         } else if (text === '. .') copyContext(image.home);
         else for (const file of text.split(' ').slice(0, -1)) cpSync(file, join(image.home, file));
       },
       RUN: (text) => {
         const { uid = process.getuid?.(), gid = process.getgid?.() } = SERVICE_USER;
         const command = below(root, text).replace('-o 1000 -g 1000', `-o ${uid} -g ${gid}`);
-        shell(command, { cwd: image.home, env });
+        return shell(command, { cwd: image.home, env });
       },
       USER: (text) => {
         image.user = text;
@@ -219,11 +228,10 @@ function buildImage(): Image {
     };
     for (const { instruction, text } of stage) {
       expect(instructions).toHaveProperty(instruction);
-      instructions[instruction]?.(text);
+      await instructions[instruction]?.(text);
     }
-    return image;
-  });
-  const last = images.at(-1);
+    last = image;
+  }
   if (last === undefined) throw new Error('The Dockerfile has no stage');
   return last;
 }
@@ -241,7 +249,7 @@ describe('the image', () => {
   }
 
   beforeAll(async () => {
-    image = buildImage();
+    image = await buildImage();
     // As compose.yaml has it: nothing can be written but the volume, and /tmp.
     const temporary = inImage('tmp');
     mkdirSync(temporary);
@@ -275,7 +283,7 @@ describe('the image', () => {
     expect(image.user).toBe('1000:1000');
     const { licenseKey, productId } = await newLicense(licet);
     expect(await licet.validate({ licenseKey, productId })).toMatchObject({ valid: true });
-    expect(checkHealth()).toBe(0);
+    expect(await checkHealth()).toBe(0);
   });
 
   it('keeps database and root token in the volume, for its user alone', () => {
@@ -321,16 +329,16 @@ describe('the image', () => {
   });
 
   /** The status of the health check. */
-  function checkHealth(): number | null {
+  async function checkHealth(): Promise<number | null> {
     const [program = '', ...args] = image.healthcheck.map((argument) =>
       argument.replace('http://127.0.0.1:8787', service.address),
     );
-    return spawnSync(program, args, { env: place.env }).status;
+    return (await watch(spawn(program, args, { env: place.env })).ended).code;
   }
 
   it('ends with status 0 when it is asked to, and is not healthy then', async () => {
     expect(await service.stop()).toBe(0);
-    expect(checkHealth()).toBe(1);
+    expect(await checkHealth()).toBe(1);
   });
 });
 
@@ -375,9 +383,9 @@ describe('the systemd unit', () => {
   const followHere = (block: string) => follow(onMachine(block), host, handlers);
 
   function makePrivate(path: string): void {
-    shell(`install -d -m 700 ${path}`, host);
+    mkdirSync(path, { mode: 0o700 });
     const { uid, gid } = SERVICE_USER;
-    if (uid !== undefined) shell(`chown ${uid}:${gid} ${path}`, host);
+    if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
   }
 
   /** As systemd starts it, without the sandbox. */
@@ -398,7 +406,7 @@ describe('the systemd unit', () => {
     place = { cwd, env, user: SERVICE_USER };
     for (const command of settings('ExecStartPre')) {
       expect(command).toMatch(/^\+/);
-      shell(onMachine(command.slice(1)), { cwd, env });
+      await shell(onMachine(command.slice(1)), { cwd, env });
     }
     const [command = ''] = settings('ExecStart');
     const words = onMachine(command).replaceAll(/\$(\w+)/g, (_, name: string) => env[name] ?? '');
@@ -455,7 +463,7 @@ describe('the systemd unit', () => {
     const [, job = ''] = /^15 3 \* \* \* licet (.+)$/m.exec(line) ?? [];
     const before = await keysOf(licet);
     // cron takes a bare % for a line end.
-    shell(onMachine(job.replaceAll('\\%', '%')), place);
+    await shell(onMachine(job.replaceAll('\\%', '%')), place);
     const [backup = '', ...others] = readdirSync(onMachine('/var/backups/licet'));
     expect(others).toEqual([]);
     expect(isPrivate(join(onMachine('/var/backups/licet'), backup))).toBe(true);
