@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ZodOpenApiParameterObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { INTENTS } from '../src/auth/intents';
-import { errorAnswer, refusal } from '../src/http/responses';
+import { errorResponse, invalidResponse } from '../src/http/responses';
 import { BODIES, type BodyName } from './schemas';
 
 /** What the routes do not say of themselves: what each is for, and what it answers. */
@@ -329,12 +329,12 @@ const remove = (
 
 const refused = (description: string, message: string): ZodOpenApiResponseObject => ({
   description,
-  content: json('Refusal', { valid: false, message }),
+  content: json('InvalidResponse', { valid: false, message }),
 });
 
 /** What a validation answers under v1 and v2 [4.7]. */
 const VALIDATION: Responses = {
-  200: { description: 'The license is valid.', content: json('ValidAnswer') },
+  200: { description: 'The license is valid.', content: json('ValidResponse') },
   400: refused('The license is not valid, or the request is not.', 'License has expired'),
   413: refused('The body is over 16 KiB.', 'Body must be at most 16384 bytes'),
   429: {
@@ -396,7 +396,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
         headers: headers('Retry-After'),
         content: {
           'application/json': {
-            schema: z.union([refusal, errorAnswer]),
+            schema: z.union([invalidResponse, errorResponse]),
             example: { valid: false, message: 'Too many requests' },
           },
         },
@@ -516,7 +516,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description:
       'Products, customers, licenses or blacklist entries, as GET shows them here or in another service of this interface, with their ids, keys, bindings, dates and states. What is there already is not overwritten; so it can be repeated. Ids are kept where they are free; an id whose object was deleted here is used again only by an import. `docs/import.md` tells how to move.',
     responses: {
-      200: { description: 'What became of each item.', content: json('ImportAnswer') },
+      200: { description: 'What became of each item.', content: json('ImportResponse') },
       ...errors(409, 500),
     },
   },

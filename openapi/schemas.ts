@@ -1,9 +1,14 @@
 import * as z from 'zod';
 import { request } from '../src/history/schema';
 import { MAX_LIMIT, pageQuery } from '../src/http/pagination';
-import { errorAnswer, refusal, validAnswer, validationRequest } from '../src/http/responses';
+import {
+  errorResponse,
+  invalidResponse,
+  validationRequest,
+  validResponse,
+} from '../src/http/responses';
 import { customerItem } from '../src/import/items';
-import { importAnswer, importRequest, importResult } from '../src/import/schema';
+import { importRequest, importResponse, importResult } from '../src/import/schema';
 import {
   apiIntent,
   booleanText,
@@ -105,7 +110,7 @@ const VALIDATION_REQUEST: Descriptions<typeof validationRequest> = {
   operatingSystemArchitecture: 'Another name of `osArchitecture`; it wins where both are sent.',
 };
 
-const ANSWER: Descriptions<typeof validAnswer> & Descriptions<typeof refusal> = {
+const RESPONSE: Descriptions<typeof validResponse> & Descriptions<typeof invalidResponse> = {
   valid: 'Whether the license is valid. So says the status: 200 and nothing else is yes.',
   message: 'Why.',
   hardwareLocked: 'Whether the license limits hardware IDs.',
@@ -123,7 +128,7 @@ const IMPORT_REQUEST: Descriptions<typeof importRequest> = {
   assumedProductIds: 'Products that a dry run takes for existing, besides those that are there.',
 };
 
-const IMPORT_ANSWER: Descriptions<typeof importAnswer> = {
+const IMPORT_RESPONSE: Descriptions<typeof importResponse> = {
   results: 'In the order of the items.',
   ignoredFields: 'The fields of items that hold something and are not taken, each once.',
 };
@@ -137,7 +142,7 @@ const IMPORT_RESULT: Descriptions<typeof importResult> = {
   reason: 'Why it was refused.',
 };
 
-const ERROR: Descriptions<typeof errorAnswer> = {
+const ERROR: Descriptions<typeof errorResponse> = {
   message: 'What is wrong; for bad input it names the field.',
   accepted_intents: 'The intents that open the endpoint; any one of them does.',
 };
@@ -374,7 +379,7 @@ export const BODIES = {
       ip: '192.0.2.10',
     },
   ),
-  ValidAnswer: described(validAnswer, 'The license may run [4.7].', ANSWER, {
+  ValidResponse: described(validResponse, 'The license is valid [4.7].', RESPONSE, {
     valid: true,
     message: 'License is valid',
     hardwareLocked: true,
@@ -384,10 +389,15 @@ export const BODIES = {
     maxHWIDs: 5,
     totalRequests: 128,
   }),
-  Refusal: described(refusal, 'It may not, and nothing but that is told [4.7].', ANSWER, {
-    valid: false,
-    message: 'Max IPs reached',
-  }),
+  InvalidResponse: described(
+    invalidResponse,
+    'The license is not valid, or the request was rejected [4.7].',
+    RESPONSE,
+    {
+      valid: false,
+      message: 'Max IPs reached',
+    },
+  ),
   ImportRequest: described(
     importRequest,
     'What another service has, of one kind.',
@@ -399,12 +409,12 @@ export const BODIES = {
       assumedProductIds: [],
     },
   ),
-  ImportAnswer: described(importAnswer, 'What became of the items.', IMPORT_ANSWER, {
+  ImportResponse: described(importResponse, 'What became of the items.', IMPORT_RESPONSE, {
     results: [importExample],
     ignoredFields: [],
   }),
   ImportResult: described(importResult, 'What became of an item.', IMPORT_RESULT, importExample),
-  Error: described(errorAnswer, 'Why v2 refuses [7].', ERROR, {
+  Error: described(errorResponse, 'Why v2 refuses [7].', ERROR, {
     message: 'maxIPs must be at least -1',
     accepted_intents: ['LICENSES_READ_WRITE', 'ALL_READ_WRITE'],
   }),
@@ -429,7 +439,7 @@ const ENUMERATIONS: Readonly<Record<string, readonly [schema: z.ZodType, descrip
 /** What the parameters of paths and queries mean. */
 export const PARAMETERS: Readonly<Record<string, string>> = {
   id: 'The id of the object.',
-  limit: 'How many to answer at most.',
+  limit: 'Maximum number of objects.',
   after: 'The id of the last object of the page before.',
   q: 'Text to find, such as `guard`, without regard to the case of A to Z.',
   productType: 'Only products of this type.',

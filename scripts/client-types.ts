@@ -165,11 +165,11 @@ export function clientTypes({ paths, components }: Document): string {
         `${comment(summary, '  ')}  '${method.toUpperCase()} ${path}': {
     query: ${filters.length > 0 ? query : 'undefined'};
     body: ${bodyType(requestBody)};
-    answer: ${bodyType(responses[200] ?? responses[201])};
+    response: ${bodyType(responses[200] ?? responses[201])};
   };\n`,
       );
     }
   }
-  const table = `/** What each operation takes and answers. */\nexport interface Operations {\n${operations.join('')}}\n`;
+  const table = `/** The query, the body and the response of each operation. */\nexport interface Operations {\n${operations.join('')}}\n`;
   return [HEADER, ...declarations, table].join('\n');
 }

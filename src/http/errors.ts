@@ -1,6 +1,6 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-/** An answer that refuses; the message is for the client and holds nothing secret [7]. */
+/** An error response. The message is for the client and contains no secrets [7]. */
 export class ApiError extends Error {
   constructor(
     readonly status: ContentfulStatusCode,
@@ -12,4 +12,4 @@ export class ApiError extends Error {
 }
 
 /** 404 for an object that does not exist. */
-export const notFound = (what: string): ApiError => new ApiError(404, `${what} not found`);
+export const notFound = (name: string): ApiError => new ApiError(404, `${name} not found`);

@@ -2,16 +2,18 @@ import type { Context } from 'hono';
 import { ApiError } from './errors';
 
 /**
- * The ETag of an object is its revision: what an administrator or a binding changed. What moves by
- * itself is left out, or hardly an `If-Match` would hold: a license's `totalRequests`, its status as
- * the clock has it, and its customer, who has a revision of their own.
+ * Sets the ETag of an object: its revision, which grows with each change by an administrator or a binding.
+ * A license's `totalRequests`, expiry and customer do not change it. Otherwise an `If-Match` would hardly
+ * ever match.
  */
 export const setETag = (c: Context, row: { revision: number }): void =>
   c.header('ETag', `"${row.revision}"`);
 
 /**
- * Answers 412 unless the request's `If-Match`, where it has one, fits the revision. A weak tag
- * fits too: Cloudflare weakens the tags of answers that it compresses.
+ * Checks the request's `If-Match`, if it has one. A weak tag matches too: Cloudflare weakens the tags of
+ * responses that it compresses.
+ *
+ * @throws ApiError 412 if no tag matches the revision
  */
 export function checkIfMatch(c: Context, row: { revision: number }): void {
   const header = c.req.header('If-Match');

@@ -6,32 +6,34 @@ import { checkIfMatch } from './etag';
 const MAX_ATTEMPTS = 10;
 const MAX_PAUSE_MS = 100;
 
-interface Change<Row, Result> {
-  /** What the object is called in an error. */
-  what: string;
+interface Update<Row, Result> {
+  /** The name of the object in an error. */
+  name: string;
   read: () => Promise<Row | undefined>;
-  /** Undefined when somebody else has changed the row since it was read. */
+  /** Returns undefined if the row has changed since it was read. */
   write: (row: Row) => Promise<Result | undefined>;
 }
 
 /**
- * Changes or deletes an object so that no other change is lost: reads it, checks `If-Match`, and
- * writes only where it is still as it was read, else begins again. 404, 412, 409.
+ * Changes or deletes an object without losing a concurrent change: reads it, checks `If-Match`, and writes it
+ * if it is unchanged. If it has changed, all of this is repeated.
+ *
+ * @throws ApiError 404, 412, or 409 after too many attempts
  */
-export async function change<Row extends { revision: number }, Result>(
+export async function optimisticUpdate<Row extends { revision: number }, Result>(
   c: Context,
-  { what, read, write }: Change<Row, Result>,
+  { name, read, write }: Update<Row, Result>,
 ): Promise<Result> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const row = await read();
-    if (row === undefined) throw notFound(what);
+    if (row === undefined) throw notFound(name);
     checkIfMatch(c, row);
     const result = await write(row);
     if (result !== undefined) return result;
-    // At random, so that those who meet here do not meet again.
+    // Random, so that two concurrent updates do not collide again.
     await wait(Math.random() * MAX_PAUSE_MS);
   }
-  throw new ApiError(409, `${what} is being changed by others, try again`);
+  throw new ApiError(409, `${name} is being changed by others, try again`);
 }
 
 /** A PUT cannot move an object to another id. */

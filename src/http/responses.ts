@@ -2,18 +2,18 @@ import * as z from 'zod';
 import { apiIntent } from '../lib/fields';
 
 /**
- * The bodies that belong to no resource. Only their types are in the Worker: of the two that a
- * validation costs time, its request is read by `validation/request.ts`, and its answer written.
+ * Bodies that belong to no resource. The Worker imports only their types. For speed, validation requests are
+ * parsed by `validation/request.ts` and validation responses are built by hand.
  */
 
-/** Every refusal of v2 [7]. */
-export const errorAnswer = z.strictObject({
+/** The response of v2 to a request that failed or was rejected [7]. */
+export const errorResponse = z.strictObject({
   message: z.string(),
   accepted_intents: z.array(apiIntent),
 });
-export type ErrorAnswer = z.infer<typeof errorAnswer>;
+export type ErrorResponse = z.infer<typeof errorResponse>;
 
-/** The body of a validation, as documented; what is taken beyond it decides 1.2 [4.7]. */
+/** The documented body of a validation [4.7]. Decision 1.2 has the values that are accepted beyond it. */
 export const validationRequest = z.object({
   licenseKey: z.string().min(1),
   productId: z.int(),
@@ -29,8 +29,8 @@ export const validationRequest = z.object({
   operatingSystemArchitecture: z.string().nullish(),
 });
 
-/** The license may run [4.7]. */
-export const validAnswer = z.strictObject({
+/** The license is valid [4.7]. */
+export const validResponse = z.strictObject({
   valid: z.literal(true),
   message: z.string(),
   hardwareLocked: z.boolean(),
@@ -40,8 +40,8 @@ export const validAnswer = z.strictObject({
   maxHWIDs: z.int(),
   totalRequests: z.int(),
 });
-export type ValidAnswer = z.infer<typeof validAnswer>;
+export type ValidResponse = z.infer<typeof validResponse>;
 
-/** It may not [4.7]. */
-export const refusal = z.strictObject({ valid: z.literal(false), message: z.string() });
-export type Refusal = z.infer<typeof refusal>;
+/** The license is not valid, or the request was rejected [4.7]. */
+export const invalidResponse = z.strictObject({ valid: z.literal(false), message: z.string() });
+export type InvalidResponse = z.infer<typeof invalidResponse>;

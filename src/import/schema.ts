@@ -27,8 +27,8 @@ export const importResult = z.strictObject({
 export type ImportResult = z.infer<typeof importResult>;
 
 /** The answer to POST /api/v2/import: the results in the order of the items. */
-export const importAnswer = z.strictObject({
+export const importResponse = z.strictObject({
   results: z.array(importResult),
   ignoredFields: z.array(z.string()),
 });
-export type ImportAnswer = z.infer<typeof importAnswer>;
+export type ImportResponse = z.infer<typeof importResponse>;

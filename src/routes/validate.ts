@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { authorizeValidation } from '../auth/middleware';
 import type { RecordDetails } from '../history/record';
 import { BodyError, readBody } from '../http/body';
-import type { ErrorAnswer, Refusal, ValidAnswer } from '../http/responses';
+import type { ErrorResponse, InvalidResponse, ValidResponse } from '../http/responses';
 import { type Isolate, isolateOf } from '../isolate';
 import type { ApiIntent, RequestType, ResponseType } from '../lib/enums';
 import { connectingAddressOf } from '../lib/ip';
@@ -22,7 +22,7 @@ import {
 import { findSnapshots, type Snapshots, validate } from '../validation/validate';
 import { clientError } from './error-response';
 
-/** The validation over HTTP, the same under v1 and v2 [4.6, 4.7]. */
+/** Validation over HTTP, the same under v1 and v2 [4.6, 4.7]. */
 
 const MAX_BODY_BYTES = 16 * 1024;
 
@@ -48,7 +48,7 @@ const validBody = (
   message: string,
   license: LicenseSnapshot,
   totalRequests: number,
-): ValidAnswer => ({
+): ValidResponse => ({
   valid: true,
   message,
   hardwareLocked: license.maxHWIDs !== -1,
@@ -59,29 +59,28 @@ const validBody = (
   totalRequests,
 });
 
-/** A response to be sent. */
 interface Reply {
   status: number;
-  body: ValidAnswer | Refusal | ErrorAnswer;
+  body: ValidResponse | InvalidResponse | ErrorResponse;
   headers?: Readonly<Record<string, string>>;
 }
 
-/** A refusal in the two fields that programs expect: many take exactly 200 for yes, all else for no. */
-const refuse = (
+/** A rejection. Programs expect exactly these two fields; many check only for status 200. */
+const reject = (
   status: 400 | 413 | 429 | 503,
   message: string,
   headers?: Readonly<Record<string, string>>,
 ): Reply => ({ status, body: { valid: false, message }, ...(headers && { headers }) });
 
-const UNAVAILABLE = refuse(503, 'Service temporarily unavailable');
+const UNAVAILABLE = reject(503, 'Service temporarily unavailable');
 
-/** Pages in a browser may ask v1. */
+/** Any page in a browser may call v1. */
 const V1_HEADERS = { 'Access-Control-Allow-Origin': '*' };
 
 /**
- * The handler of a validation, complete without any middleware, and the intents that open it.
+ * The handler of a validation, which needs no middleware, with the intents that it accepts.
  *
- * @param intents undefined where no token is needed
+ * @param intents undefined if no token is needed
  */
 export function validation(requestType: RequestType, intents?: readonly ApiIntent[]) {
   async function validation(c: ValidationContext): Promise<Response> {
@@ -108,7 +107,7 @@ async function reply(
   intents: readonly ApiIntent[] | undefined,
 ): Promise<Reply> {
   try {
-    // The look-up of a token goes on beside the others.
+    // The token is looked up in parallel with the other snapshots.
     const authorized = intents && authorizeValidation(c, intents);
     authorized?.catch(() => undefined);
     return await validateLicense(c, requestType, authorized);
@@ -131,7 +130,7 @@ function keepBodyError(error: unknown): BodyError {
 /**
  * Validates a license [4.7] and records the request [2.4]. Checks without a look-up come first.
  *
- * @param authorized rejects a bad token. No reply goes out before it is settled
+ * @param authorized rejects if the token may not validate. It settles before any response is sent
  */
 async function validateLicense(
   c: ValidationContext,
@@ -155,29 +154,29 @@ async function validateLicense(
     await authorized;
     const remarks = bodyText.message;
     record(unreadableRequest(connectingAddress), 'INVALID_REQUEST', { remarks });
-    return refuse(bodyText.status === 413 ? 413 : 400, remarks);
+    return reject(bodyText.status === 413 ? 413 : 400, remarks);
   }
   const parsed = parseRequest(bodyText, connectingAddress);
   if (!parsed.ok) {
     await authorized;
     record(parsed.partial, 'INVALID_REQUEST', { remarks: parsed.message });
-    return refuse(400, parsed.message);
+    return reject(400, parsed.message);
   }
   const { request } = parsed;
-  const refuseFlood = (isFirst: boolean, spam: boolean): Reply => {
+  const rejectFlood = (isFirst: boolean, spam: boolean): Reply => {
     // A flood of requests must not become a flood of writes (1.6).
     c.set('outcome', 'RATE_LIMITED');
     if (isFirst) record(request, 'RATE_LIMITED', { spam });
-    return refuse(429, 'Too many requests', { 'Retry-After': String(WINDOW_SECONDS) });
+    return reject(429, 'Too many requests', { 'Retry-After': String(WINDOW_SECONDS) });
   };
   const limit = await countRequest(isolate, request);
   if (limit.isLimited) {
     await authorized;
-    return refuseFlood(limit.isFirst, false);
+    return rejectFlood(limit.isFirst, false);
   }
   const finding = findSnapshots(isolate, request, timings);
   if (authorized) {
-    // The token is judged before anything else can fail.
+    // An invalid token is reported before any other failure.
     finding.catch(() => undefined);
     await authorized;
   }
@@ -189,14 +188,14 @@ async function validateLicense(
     snapshots = { ...snapshots, license };
     if (outcome.responseType === 'LICENSE_NOT_FOUND') {
       const failed = await countFailedLookup(isolate, connectingAddress ?? request.ip);
-      if (failed.isLimited) return refuseFlood(failed.isFirst, true);
+      if (failed.isLimited) return rejectFlood(failed.isFirst, true);
     }
     const totalRequests = license.value ? isolate.countRequest(license.value) : 0;
     record(request, outcome.responseType, detailsOf(outcome, request, connectingAddress));
     const message = messageOf(outcome);
     return outcome.responseType === 'VALID'
       ? { status: 200, body: validBody(message, outcome.license, totalRequests) }
-      : refuse(400, message);
+      : reject(400, message);
   } catch (error) {
     logFailure('A validation failed', error);
     record(request, 'ERROR', {});
@@ -206,7 +205,7 @@ async function validateLicense(
 
 const NOT_LIMITED: LimitResult = { isLimited: false };
 
-/** Counts by key and by the address to be bound: servers behind one network share a connecting address. */
+/** Counts by key and by the address to bind, because the servers of one network share a connecting address. */
 const countRequest = ({ limits }: Isolate, { ip, key }: ValidationRequest) =>
   ip === null ? NOT_LIMITED : limits.validations.count(`${ip} ${key.slice(0, 255)}`);
 
@@ -225,7 +224,7 @@ function detailsOf(
     case 'INVALID_REQUEST':
       return { remarks: outcome.message };
     case 'IP_BLACKLISTED': {
-      // Says why an address is refused that is on no list.
+      // Explains the rejection of an address that is not on the blacklist itself.
       const isOther = connectingAddress !== null && connectingAddress !== request.ip;
       const remarks = isOther ? `Connecting address ${connectingAddress}` : null;
       return { blockReason: outcome.blockReason, remarks };

@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:workers';
 import { expect } from 'vitest';
 import type * as z from 'zod';
-import { type ImportKind, importAnswer, type importResult } from '../../src/import/schema';
+import { type ImportKind, importResponse, type importResult } from '../../src/import/schema';
 import { type CallOptions, call } from './client';
 import type { Fields } from './resources';
 
 /** Imports by the interface, and what a service has to show for it. */
 
-export type ImportAnswer = z.infer<typeof importAnswer>;
+export type ImportResponse = z.infer<typeof importResponse>;
 export type ImportResult = z.infer<typeof importResult>;
 
 export const postImport = (body: unknown, options: CallOptions = {}) =>
@@ -18,10 +18,10 @@ export async function importItems(
   kind: ImportKind,
   items: readonly unknown[],
   options: object = {},
-): Promise<ImportAnswer> {
+): Promise<ImportResponse> {
   const answer = await postImport({ kind, items, ...options });
   expect(answer.status, answer.text).toBe(200);
-  return importAnswer.parse(answer.json);
+  return importResponse.parse(answer.json);
 }
 
 /** Imports one item. */
@@ -32,7 +32,7 @@ export async function importOne(
 ): Promise<ImportResult> {
   const { results } = await importItems(kind, [item], options);
   expect(results).toHaveLength(1);
-  return importAnswer.shape.results.element.parse(results[0]);
+  return importResponse.shape.results.element.parse(results[0]);
 }
 
 const LISTS: Record<ImportKind, readonly string[]> = {

@@ -89,7 +89,7 @@ function responsesTo({ method, url }: Sent): Record<string, Response | undefined
   }
   // What no operation is for: an unknown path, or another method.
   const isLegacy = /^\/api\/v1(\/|$)/.test(path);
-  const $ref = `#/components/schemas/${isLegacy ? 'Refusal' : 'Error'}`;
+  const $ref = `#/components/schemas/${isLegacy ? 'InvalidResponse' : 'Error'}`;
   const refused = { headers: {}, content: { 'application/json': { schema: { $ref } } } };
   const statuses = [operations ? 405 : 404, ...(isLegacy ? [] : [401, 429, 500])];
   return Object.fromEntries(statuses.map((status) => [status, refused]));

@@ -2,8 +2,8 @@ import type {
   ApiIntent,
   LicensePlatform,
   Operations,
-  Refusal,
-  ValidAnswer,
+  InvalidResponse,
+  ValidResponse,
   ValidationRequest,
 } from './types.js';
 
@@ -191,7 +191,7 @@ type Part<
   Name extends keyof Operations[keyof Operations],
 > = Key extends keyof Operations ? Operations[Key][Name] : never;
 
-type ItemOf<Key extends string> = Part<Key, 'answer'> extends (infer Item)[] ? Item : never;
+type ItemOf<Key extends string> = Part<Key, 'response'> extends (infer Item)[] ? Item : never;
 
 /** The `after` of the next page. Only that is read of the link: behind a proxy its host may be wrong. */
 function nextAfter(link: string | null): number | undefined {
@@ -249,7 +249,7 @@ function segmentOf(value: string | number): string {
 
 /** What has ids. */
 class Collection<Path extends string> extends List<`GET ${Path}`> {
-  get(id: number, { signal }: CallOptions = {}): Promise<Part<`GET ${Path}/{id}`, 'answer'>> {
+  get(id: number, { signal }: CallOptions = {}): Promise<Part<`GET ${Path}/{id}`, 'response'>> {
     return this.connection.read('GET', `${this.path}/${segmentOf(id)}`, { signal });
   }
 }
@@ -261,7 +261,7 @@ class Changeable<Path extends string> extends Collection<Path> {
     id: number,
     changes: Part<`PUT ${Path}/{id}`, 'body'>,
     { signal }: CallOptions = {},
-  ): Promise<Part<`PUT ${Path}/{id}`, 'answer'>> {
+  ): Promise<Part<`PUT ${Path}/{id}`, 'response'>> {
     return this.connection.read('PUT', `${this.path}/${segmentOf(id)}`, { body: changes, signal });
   }
 
@@ -274,10 +274,10 @@ class Changeable<Path extends string> extends Collection<Path> {
   async change(
     id: number,
     changesOf: (
-      current: Part<`GET ${Path}/{id}`, 'answer'>,
+      current: Part<`GET ${Path}/{id}`, 'response'>,
     ) => Part<`PUT ${Path}/{id}`, 'body'> | Promise<Part<`PUT ${Path}/{id}`, 'body'>>,
     { signal }: CallOptions = {},
-  ): Promise<Part<`PUT ${Path}/{id}`, 'answer'>> {
+  ): Promise<Part<`PUT ${Path}/{id}`, 'response'>> {
     const path = `${this.path}/${segmentOf(id)}`;
     for (let attempt = 1; ; attempt++) {
       const answer = await this.connection.send('GET', path, { signal });
@@ -298,7 +298,7 @@ class Managed<Path extends string> extends Changeable<Path> {
   create(
     body: Part<`POST ${Path}`, 'body'>,
     { signal }: CallOptions = {},
-  ): Promise<Part<`POST ${Path}`, 'answer'>> {
+  ): Promise<Part<`POST ${Path}`, 'response'>> {
     return this.connection.read('POST', this.path, { body, signal });
   }
 
@@ -316,7 +316,7 @@ class Licenses extends Managed<typeof LICENSES> {
   findByKey(
     licenseKey: string,
     { signal }: CallOptions = {},
-  ): Promise<Part<`GET ${typeof LICENSES}/by-license-key/{licenseKey}`, 'answer'>> {
+  ): Promise<Part<`GET ${typeof LICENSES}/by-license-key/{licenseKey}`, 'response'>> {
     return this.connection.read('GET', this.#pathOf('by-license-key', licenseKey), { signal });
   }
 
@@ -391,7 +391,7 @@ export class Licet {
   validate(
     request: ValidationRequest,
     { signal }: CallOptions = {},
-  ): Promise<ValidAnswer | Refusal> {
+  ): Promise<ValidResponse | InvalidResponse> {
     return this.#validate('/api/v1/validate', { body: request, isGuarded: false, signal });
   }
 
@@ -399,24 +399,24 @@ export class Licet {
   validateWithToken(
     request: ValidationRequest,
     { signal }: CallOptions = {},
-  ): Promise<ValidAnswer | Refusal> {
+  ): Promise<ValidResponse | InvalidResponse> {
     return this.#validate('/api/v2/validate', { body: request, signal });
   }
 
-  async #validate(path: string, call: Call): Promise<ValidAnswer | Refusal> {
+  async #validate(path: string, call: Call): Promise<ValidResponse | InvalidResponse> {
     const answer = await this.#connection.exchange('POST', path, call);
     if (![200, 400, 413].includes(answer.status)) this.#connection.fail(answer);
     const isValid = answer.status === 200;
     // Something else that answers in its place must not open a program.
     const isDue: Check = (body) => isObject(body) && 'valid' in body && body.valid === isValid;
-    return this.#connection.parse<ValidAnswer | Refusal>(answer, isDue);
+    return this.#connection.parse<ValidResponse | InvalidResponse>(answer, isDue);
   }
 
   /** Takes up to 200 things of another service as they are; what is there already is not overwritten. */
   importItems(
     request: Part<'POST /api/v2/import', 'body'>,
     { signal }: CallOptions = {},
-  ): Promise<Part<'POST /api/v2/import', 'answer'>> {
+  ): Promise<Part<'POST /api/v2/import', 'response'>> {
     const call = { body: request, signal };
     return this.#connection.read('POST', '/api/v2/import', call, hasResults);
   }

@@ -350,8 +350,8 @@ export interface ImportRequest {
   assumedProductIds?: number[] | undefined;
 }
 
-/** The license may run [4.7]. */
-export interface ValidAnswer {
+/** The license is valid [4.7]. */
+export interface ValidResponse {
   /** Whether the license is valid. So says the status: 200 and nothing else is yes. */
   valid: true;
   /** Why. */
@@ -370,8 +370,8 @@ export interface ValidAnswer {
   totalRequests: number;
 }
 
-/** It may not, and nothing but that is told [4.7]. */
-export interface Refusal {
+/** The license is not valid, or the request was rejected [4.7]. */
+export interface InvalidResponse {
   /** Whether the license is valid. So says the status: 200 and nothing else is yes. */
   valid: false;
   /** Why. */
@@ -637,7 +637,7 @@ export interface CreatedToken {
 }
 
 /** What became of the items. */
-export interface ImportAnswer {
+export interface ImportResponse {
   /** In the order of the items. */
   results: ImportResult[];
   /** The fields of items that hold something and are not taken, each once. */
@@ -658,7 +658,7 @@ export interface ImportResult {
 
 /** Filters: List products */
 export interface ListProductsQuery {
-  /** How many to answer at most. */
+  /** Maximum number of objects. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -670,7 +670,7 @@ export interface ListProductsQuery {
 
 /** Filters: List licenses */
 export interface ListLicensesQuery {
-  /** How many to answer at most. */
+  /** Maximum number of objects. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -686,7 +686,7 @@ export interface ListLicensesQuery {
 
 /** Filters: List licenses of the customer with an e-mail */
 export interface FindLicensesByCustomerEmailQuery {
-  /** How many to answer at most. */
+  /** Maximum number of objects. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -702,7 +702,7 @@ export interface FindLicensesByCustomerEmailQuery {
 
 /** Filters: List licenses of an owner on a platform */
 export interface FindLicensesByPlatformQuery {
-  /** How many to answer at most. */
+  /** Maximum number of objects. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -718,7 +718,7 @@ export interface FindLicensesByPlatformQuery {
 
 /** Filters: List licenses of a customer */
 export interface FindLicensesByCustomerIdQuery {
-  /** How many to answer at most. */
+  /** Maximum number of objects. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -734,7 +734,7 @@ export interface FindLicensesByCustomerIdQuery {
 
 /** Filters: List licenses for a product */
 export interface FindLicensesByProductIdQuery {
-  /** How many to answer at most. */
+  /** Maximum number of objects. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -748,7 +748,7 @@ export interface FindLicensesByProductIdQuery {
 
 /** Filters: List licenses of an owner on the chat service */
 export interface FindLicensesByChatIdQuery {
-  /** How many to answer at most. */
+  /** Maximum number of objects. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -764,7 +764,7 @@ export interface FindLicensesByChatIdQuery {
 
 /** Filters: List blacklist entries */
 export interface ListBlacklistEntriesQuery {
-  /** How many to answer at most. */
+  /** Maximum number of objects. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -778,7 +778,7 @@ export interface ListBlacklistEntriesQuery {
 
 /** Filters: List license requests */
 export interface ListRequestsQuery {
-  /** How many to answer at most. */
+  /** Maximum number of objects. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -800,7 +800,7 @@ export interface ListRequestsQuery {
 
 /** Filters: List customers */
 export interface ListCustomersQuery {
-  /** How many to answer at most. */
+  /** Maximum number of objects. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
@@ -810,228 +810,228 @@ export interface ListCustomersQuery {
 
 /** Filters: List tokens */
 export interface ListTokensQuery {
-  /** How many to answer at most. */
+  /** Maximum number of objects. */
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
 }
 
-/** What each operation takes and answers. */
+/** The query, the body and the response of each operation. */
 export interface Operations {
   /** Validate a license */
   'POST /api/v1/validate': {
     query: undefined;
     body: ValidationRequest;
-    answer: ValidAnswer;
+    response: ValidResponse;
   };
   /** Validate a license, with a token */
   'POST /api/v2/validate': {
     query: undefined;
     body: ValidationRequest;
-    answer: ValidAnswer;
+    response: ValidResponse;
   };
   /** Check that the service answers */
   'GET /api/v2/healthy': {
     query: undefined;
     body: undefined;
-    answer: undefined;
+    response: undefined;
   };
   /** Check that a token is live */
   'GET /api/v2/ping': {
     query: undefined;
     body: undefined;
-    answer: undefined;
+    response: undefined;
   };
   /** List products */
   'GET /api/v2/products': {
     query: ListProductsQuery;
     body: undefined;
-    answer: Product[];
+    response: Product[];
   };
   /** Create a product */
   'POST /api/v2/products': {
     query: undefined;
     body: ProductCreate;
-    answer: Product;
+    response: Product;
   };
   /** Get a product by its id */
   'GET /api/v2/products/{id}': {
     query: undefined;
     body: undefined;
-    answer: Product;
+    response: Product;
   };
   /** Change a product */
   'PUT /api/v2/products/{id}': {
     query: undefined;
     body: ProductUpdate;
-    answer: Product;
+    response: Product;
   };
   /** Delete a product */
   'DELETE /api/v2/products/{id}': {
     query: undefined;
     body: undefined;
-    answer: undefined;
+    response: undefined;
   };
   /** List licenses */
   'GET /api/v2/licenses': {
     query: ListLicensesQuery;
     body: undefined;
-    answer: License[];
+    response: License[];
   };
   /** Create a license */
   'POST /api/v2/licenses': {
     query: undefined;
     body: LicenseCreate;
-    answer: License;
+    response: License;
   };
   /** Get a license by its id */
   'GET /api/v2/licenses/{id}': {
     query: undefined;
     body: undefined;
-    answer: License;
+    response: License;
   };
   /** Change a license */
   'PUT /api/v2/licenses/{id}': {
     query: undefined;
     body: LicenseUpdate;
-    answer: License;
+    response: License;
   };
   /** Delete a license */
   'DELETE /api/v2/licenses/{id}': {
     query: undefined;
     body: undefined;
-    answer: undefined;
+    response: undefined;
   };
   /** Get a license by its key */
   'GET /api/v2/licenses/by-license-key/{licenseKey}': {
     query: undefined;
     body: undefined;
-    answer: License;
+    response: License;
   };
   /** List licenses of the customer with an e-mail */
   'GET /api/v2/licenses/by-customer-email/{email}': {
     query: FindLicensesByCustomerEmailQuery;
     body: undefined;
-    answer: License[];
+    response: License[];
   };
   /** List licenses of an owner on a platform */
   'GET /api/v2/licenses/by-platform/{platform}/{platformId}': {
     query: FindLicensesByPlatformQuery;
     body: undefined;
-    answer: License[];
+    response: License[];
   };
   /** List licenses of a customer */
   'GET /api/v2/licenses/by-customer-id/{customerId}': {
     query: FindLicensesByCustomerIdQuery;
     body: undefined;
-    answer: License[];
+    response: License[];
   };
   /** List licenses for a product */
   'GET /api/v2/licenses/by-product-id/{productId}': {
     query: FindLicensesByProductIdQuery;
     body: undefined;
-    answer: License[];
+    response: License[];
   };
   /** List licenses of an owner on the chat service */
   'GET /api/v2/licenses/by-chat-id/{chatId}': {
     query: FindLicensesByChatIdQuery;
     body: undefined;
-    answer: License[];
+    response: License[];
   };
   /** List blacklist entries */
   'GET /api/v2/blacklists': {
     query: ListBlacklistEntriesQuery;
     body: undefined;
-    answer: BlacklistEntry[];
+    response: BlacklistEntry[];
   };
   /** Create a blacklist entry */
   'POST /api/v2/blacklists': {
     query: undefined;
     body: BlacklistEntryCreate;
-    answer: BlacklistEntry;
+    response: BlacklistEntry;
   };
   /** Get a blacklist entry by its id */
   'GET /api/v2/blacklists/{id}': {
     query: undefined;
     body: undefined;
-    answer: BlacklistEntry;
+    response: BlacklistEntry;
   };
   /** Change a blacklist entry */
   'PUT /api/v2/blacklists/{id}': {
     query: undefined;
     body: BlacklistEntryUpdate;
-    answer: BlacklistEntry;
+    response: BlacklistEntry;
   };
   /** Delete a blacklist entry */
   'DELETE /api/v2/blacklists/{id}': {
     query: undefined;
     body: undefined;
-    answer: undefined;
+    response: undefined;
   };
   /** List license requests */
   'GET /api/v2/requests': {
     query: ListRequestsQuery;
     body: undefined;
-    answer: LicenseRequest[];
+    response: LicenseRequest[];
   };
   /** Get a license request by its id */
   'GET /api/v2/requests/{id}': {
     query: undefined;
     body: undefined;
-    answer: LicenseRequest;
+    response: LicenseRequest;
   };
   /** List customers */
   'GET /api/v2/customers': {
     query: ListCustomersQuery;
     body: undefined;
-    answer: Customer[];
+    response: Customer[];
   };
   /** Get a customer by its id */
   'GET /api/v2/customers/{id}': {
     query: undefined;
     body: undefined;
-    answer: Customer;
+    response: Customer;
   };
   /** Change a customer */
   'PUT /api/v2/customers/{id}': {
     query: undefined;
     body: CustomerUpdate;
-    answer: Customer;
+    response: Customer;
   };
   /** List tokens */
   'GET /api/v2/tokens': {
     query: ListTokensQuery;
     body: undefined;
-    answer: Token[];
+    response: Token[];
   };
   /** Create a token */
   'POST /api/v2/tokens': {
     query: undefined;
     body: TokenCreate;
-    answer: CreatedToken;
+    response: CreatedToken;
   };
   /** Get a token by its id */
   'GET /api/v2/tokens/{id}': {
     query: undefined;
     body: undefined;
-    answer: Token;
+    response: Token;
   };
   /** Change a token */
   'PUT /api/v2/tokens/{id}': {
     query: undefined;
     body: TokenUpdate;
-    answer: Token;
+    response: Token;
   };
   /** Delete a token */
   'DELETE /api/v2/tokens/{id}': {
     query: undefined;
     body: undefined;
-    answer: undefined;
+    response: undefined;
   };
   /** Import what another service has */
   'POST /api/v2/import': {
     query: undefined;
     body: ImportRequest;
-    answer: ImportAnswer;
+    response: ImportResponse;
   };
 }

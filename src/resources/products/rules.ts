@@ -5,6 +5,6 @@ import { ApiError } from '../../http/errors';
 export const unknownProduct = (): ApiError => new ApiError(400, 'productId is not a product');
 
 /** For the `catch` of a write that names a product. */
-export function refuseUnknownProduct(error: unknown): never {
+export function rejectUnknownProduct(error: unknown): never {
   throw isForeignKeyViolation(error) ? unknownProduct() : error;
 }

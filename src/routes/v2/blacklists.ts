@@ -6,7 +6,7 @@ import { isUniqueViolation } from '../../db/client';
 import { ApiError, notFound } from '../../http/errors';
 import { setETag } from '../../http/etag';
 import { body, path, query } from '../../http/input';
-import { change, checkSameId } from '../../http/optimistic-update';
+import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { idText, licenseDataType } from '../../lib/fields';
 import {
@@ -19,7 +19,7 @@ import {
 } from '../../resources/blacklists/queries';
 import { entryOf } from '../../resources/blacklists/rules';
 import { entryCreate, entryUpdate, toEntry } from '../../resources/blacklists/schema';
-import { refuseUnknownProduct } from '../../resources/products/rules';
+import { rejectUnknownProduct } from '../../resources/products/rules';
 import { databaseOf } from './database';
 
 const blacklistPath = z.object({ id: idText });
@@ -30,7 +30,7 @@ const blacklistQuery = z.strictObject({
   q: searchText,
 });
 
-function refuseDoubles(error: unknown): never {
+function rejectDuplicate(error: unknown): never {
   throw isUniqueViolation(error) ? new ApiError(409, 'The same entry exists already') : error;
 }
 
@@ -55,8 +55,8 @@ export const blacklistRoutes = new Hono<AuthEnv>()
   .post('/', requireIntents(INTENTS.writeBlacklists), body(entryCreate), async (c) => {
     const values = entryOf(c.req.valid('json'));
     const row = await insertEntry(writerOf(c), values, Date.now())
-      .catch(refuseDoubles)
-      .catch(refuseUnknownProduct);
+      .catch(rejectDuplicate)
+      .catch(rejectUnknownProduct);
     setETag(c, row);
     return c.json(toEntry(row), 201, { Location: `/api/v2/blacklists/${row.id}` });
   })
@@ -70,16 +70,16 @@ export const blacklistRoutes = new Hono<AuthEnv>()
       const { id } = c.req.valid('param');
       const changes = c.req.valid('json');
       checkSameId(id, changes.id);
-      const row = await change(c, {
-        what: 'Blacklist entry',
+      const row = await optimisticUpdate(c, {
+        name: 'Blacklist entry',
         read: () => findEntry(db, id),
         write: (current) => {
           // A product alone says that the entry is for it.
           const isForAllProducts = current.productId === null && changes.productId == null;
           const values = entryOf({ isForAllProducts, ...current, ...changes });
           return updateEntry(writerOf(c), current, values, Date.now())
-            .catch(refuseDoubles)
-            .catch(refuseUnknownProduct);
+            .catch(rejectDuplicate)
+            .catch(rejectUnknownProduct);
         },
       });
       setETag(c, row);
@@ -88,8 +88,8 @@ export const blacklistRoutes = new Hono<AuthEnv>()
   )
   .delete('/:id', requireIntents(INTENTS.writeBlacklists), path(blacklistPath), async (c) => {
     const db = databaseOf(c);
-    await change(c, {
-      what: 'Blacklist entry',
+    await optimisticUpdate(c, {
+      name: 'Blacklist entry',
       read: () => findEntry(db, c.req.valid('param').id),
       write: (current) => deleteEntry(writerOf(c), current, Date.now()),
     });

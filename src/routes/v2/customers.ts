@@ -6,7 +6,7 @@ import { isUniqueViolation } from '../../db/client';
 import { ApiError, notFound } from '../../http/errors';
 import { setETag } from '../../http/etag';
 import { body, path, query } from '../../http/input';
-import { change, checkSameId } from '../../http/optimistic-update';
+import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { idText } from '../../lib/fields';
 import {
@@ -53,8 +53,8 @@ export const customerRoutes = new Hono<AuthEnv>()
       const { id } = c.req.valid('param');
       const { id: bodyId, ...changes } = c.req.valid('json');
       checkSameId(id, bodyId);
-      const row = await change(c, {
-        what: 'Customer',
+      const row = await optimisticUpdate(c, {
+        name: 'Customer',
         read: () => findCustomer(db, id),
         write: async (current) => {
           try {

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { body } from '../../http/input';
-import { importItems } from '../../import/batch';
+import { importItems } from '../../import/import';
 import { importRequest } from '../../import/schema';
 
 /** Takes what another service has, an extension; docs/import.md tells how it is used. */

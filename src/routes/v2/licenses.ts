@@ -5,7 +5,7 @@ import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { ApiError, notFound } from '../../http/errors';
 import { setETag } from '../../http/etag';
 import { body, path, query } from '../../http/input';
-import { change, checkSameId } from '../../http/optimistic-update';
+import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, type PageQuery, pageQuery, searchText } from '../../http/pagination';
 import { idText, licensePlatform, licenseStatus, licenseType, text } from '../../lib/fields';
 import { normalizeLicenseKey } from '../../resources/licenses/key';
@@ -28,7 +28,7 @@ import {
   valuesOf,
 } from '../../resources/licenses/schema';
 import { findProduct } from '../../resources/products/queries';
-import { refuseUnknownProduct, unknownProduct } from '../../resources/products/rules';
+import { rejectUnknownProduct, unknownProduct } from '../../resources/products/rules';
 import { databaseOf } from './database';
 
 const licensePath = z.object({ id: idText });
@@ -83,7 +83,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
       maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,
     };
     checkLimits(values, { ips: [], hwids: [] });
-    const row = await insertLicense(writerOf(c), values, Date.now()).catch(refuseUnknownProduct);
+    const row = await insertLicense(writerOf(c), values, Date.now()).catch(rejectUnknownProduct);
     const location = `/api/v2/licenses/${row.id}`;
     return c.json(oneLicense(c, row), 201, { Location: location });
   })
@@ -137,8 +137,8 @@ export const licenseRoutes = new Hono<AuthEnv>()
     const { id } = c.req.valid('param');
     const { id: bodyId, licenseKey, expiryDate, licenseStatus, ...changes } = c.req.valid('json');
     checkSameId(id, bodyId);
-    const row = await change(c, {
-      what: 'License',
+    const row = await optimisticUpdate(c, {
+      name: 'License',
       read: () => findLicense(db, id),
       write: (current) => {
         if (
@@ -158,15 +158,15 @@ export const licenseRoutes = new Hono<AuthEnv>()
           state: licenseStatus === undefined ? current.state : stateOf(licenseStatus),
         };
         checkLimits(values, current);
-        return updateLicense(writerOf(c), current, values, Date.now()).catch(refuseUnknownProduct);
+        return updateLicense(writerOf(c), current, values, Date.now()).catch(rejectUnknownProduct);
       },
     });
     return c.json(oneLicense(c, row));
   })
   .delete('/:id', canWrite, path(licensePath), async (c) => {
     const db = databaseOf(c);
-    await change(c, {
-      what: 'License',
+    await optimisticUpdate(c, {
+      name: 'License',
       read: () => findLicense(db, c.req.valid('param').id),
       write: (current) => markLicenseDeleted(writerOf(c), current, Date.now()),
     });

@@ -5,7 +5,7 @@ import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { ApiError, notFound } from '../../http/errors';
 import { setETag } from '../../http/etag';
 import { body, path, query } from '../../http/input';
-import { change, checkSameId } from '../../http/optimistic-update';
+import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { idText, productType } from '../../lib/fields';
 import {
@@ -59,8 +59,8 @@ export const productRoutes = new Hono<AuthEnv>()
       const { id } = c.req.valid('param');
       const { id: bodyId, ...changes } = c.req.valid('json');
       checkSameId(id, bodyId);
-      const row = await change(c, {
-        what: 'Product',
+      const row = await optimisticUpdate(c, {
+        name: 'Product',
         read: () => findProduct(db, id),
         write: (current) => updateProduct(writerOf(c), current, changes, Date.now()),
       });
@@ -70,8 +70,8 @@ export const productRoutes = new Hono<AuthEnv>()
   )
   .delete('/:id', requireIntents(INTENTS.writeProducts), path(productPath), async (c) => {
     const db = databaseOf(c);
-    await change(c, {
-      what: 'Product',
+    await optimisticUpdate(c, {
+      name: 'Product',
       read: () => findProduct(db, c.req.valid('param').id),
       write: async (current) => {
         const result = await deleteProduct(writerOf(c), current, Date.now());

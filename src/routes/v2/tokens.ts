@@ -6,7 +6,7 @@ import { newToken } from '../../auth/tokens';
 import { notFound } from '../../http/errors';
 import { setETag } from '../../http/etag';
 import { body, path, query } from '../../http/input';
-import { change, checkSameId } from '../../http/optimistic-update';
+import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery } from '../../http/pagination';
 import { idText } from '../../lib/fields';
 import { sha256Hex } from '../../lib/sha256';
@@ -60,8 +60,8 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const { id } = c.req.valid('param');
     const { id: bodyId, ...changes } = c.req.valid('json');
     checkSameId(id, bodyId);
-    const row = await change(c, {
-      what: 'Token',
+    const row = await optimisticUpdate(c, {
+      name: 'Token',
       read: () => findToken(db, id),
       write: (current) => updateToken(writerOf(c), current, changes, Date.now()),
     });
@@ -70,8 +70,8 @@ export const tokenRoutes = new Hono<AuthEnv>()
   })
   .delete('/:id', all, path(tokenPath), async (c) => {
     const db = databaseOf(c);
-    await change(c, {
-      what: 'Token',
+    await optimisticUpdate(c, {
+      name: 'Token',
       read: () => findToken(db, c.req.valid('param').id),
       write: (current) => updateToken(writerOf(c), current, { revokedAt: Date.now() }, Date.now()),
     });

@@ -9,7 +9,7 @@ import { cannotWrite } from './output-file.ts';
 
 /** What became of what was imported, for a person and for a file. */
 
-export type Result = Operations['POST /api/v2/import']['answer']['results'][number];
+export type Result = Operations['POST /api/v2/import']['response']['results'][number];
 
 /** By what a person finds an item in its source. */
 export interface Named {

@@ -11,7 +11,7 @@ import { OUTCOMES, type Result } from './report.ts';
 
 /** A service that speaks v2: Licet, or another one of the same interface. */
 
-type ImportAnswer = Operations['POST /api/v2/import']['answer'];
+type ImportResponse = Operations['POST /api/v2/import']['response'];
 
 /** A failure that may have passed when the same is tried again later. */
 export class Interruption extends CliError {}
@@ -78,7 +78,7 @@ function isResult(value: unknown): value is Result {
   return isKnown && isStrings(differences) && hasId && hasReason;
 }
 
-function parseImportAnswer(text: string): ImportAnswer | undefined {
+function parseImportResponse(text: string): ImportResponse | undefined {
   const { results, ignoredFields } = fieldsOf(parseJson(text));
   const isAnswer = Array.isArray(results) && results.every(isResult) && isStrings(ignoredFields);
   return isAnswer ? { results, ignoredFields } : undefined;
@@ -147,11 +147,11 @@ export class Service {
   }
 
   /** Imports up to 200 items. Sent again where no answer came: what is there stays as it is. */
-  import(body: string): Promise<ImportAnswer> {
+  import(body: string): Promise<ImportResponse> {
     return this.#request(
       '/import',
       async (response) => {
-        const answer = parseImportAnswer(await textOf(response));
+        const answer = parseImportResponse(await textOf(response));
         if (!answer) throw new CliError(`${this.address} does not answer like Licet.`);
         return answer;
       },

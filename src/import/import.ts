@@ -17,7 +17,7 @@ import {
 import { planLicenses } from './licenses';
 import { type Context, type Plan, type Planner, refused } from './plan';
 import { planProducts } from './products';
-import type { ImportAnswer, ImportKind, ImportRequest, ImportResult } from './schema';
+import type { ImportKind, ImportRequest, ImportResponse, ImportResult } from './schema';
 
 /** Together they stay below the 50 queries that the Free plan has for a request. */
 const MAX_ATTEMPTS = 4;
@@ -79,11 +79,11 @@ export async function importItems(
   writer: Writer,
   request: ImportRequest,
   now: number,
-): Promise<ImportAnswer> {
+): Promise<ImportResponse> {
   const { kind, items, dryRun, assumedProductIds } = request;
   const context = { db: writer.db, now, assumedProductIds: dryRun ? assumedProductIds : [] };
   const makePlan = () => KINDS[kind].plan(context, items);
-  const answer = (results: ImportResult[]): ImportAnswer => ({
+  const answer = (results: ImportResult[]): ImportResponse => ({
     results,
     ignoredFields: ignoredFieldsOf(request),
   });
