@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import {
   createServer,
@@ -7,10 +7,18 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { fileOfScript, freePort } from '../node/service.ts';
+import { freePort } from '../node/service.ts';
 import { sharedService } from '../node/shared-service.ts';
+import {
+  type Ending,
+  type Environment,
+  endingOf,
+  killCommands,
+  runHere,
+  startCommand,
+} from './run-command.ts';
 
 /** `npm run doctor`, against the service and against servers that do to requests what may be done to them. */
 
@@ -23,19 +31,11 @@ const tlsOptions = () => ({
 
 const trusting = { NODE_EXTRA_CA_CERTS: certificate };
 
-interface Ending {
-  code: number | null;
-  output: string;
-}
+afterAll(killCommands);
 
-const doctor = (args: string[], variables: NodeJS.ProcessEnv = {}): Promise<Ending> =>
-  new Promise((resolve) => {
-    const env = { ...process.env, ...variables };
-    const command = [fileOfScript('doctor'), ...args];
-    const child = execFile(process.execPath, command, { env }, (_, out, err) =>
-      resolve({ code: child.exitCode, output: out + err }),
-    );
-  });
+/** Runs the doctor, as a process of its own where it needs variables. */
+const doctor = (args: string[], variables?: Environment): Promise<Ending> =>
+  variables ? endingOf(startCommand('doctor', args, variables)) : runHere('doctor', args);
 
 function json(answer: ServerResponse, status: number, body: object): void {
   answer.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
@@ -59,7 +59,7 @@ interface Fault {
 interface Place {
   /** With it, the server speaks https. */
   tls?: ServerOptions;
-  variables?: NodeJS.ProcessEnv;
+  variables?: Environment;
   /** What follows the port. */
   path?: string;
   args?: string[];
@@ -211,7 +211,7 @@ const faults: [string, Fault, number, RegExp][] = [
   ],
 ];
 
-describe.concurrent('npm run doctor', () => {
+describe('npm run doctor', () => {
   it('finds nothing wrong with the service, and leaves three requests in its history', async () => {
     const address = await sharedService();
     const { code, output } = await doctor([address]);
@@ -241,7 +241,7 @@ describe.concurrent('npm run doctor', () => {
       meets: ({ method, url }) => method === 'GET' && url === '/api/v1/validate',
       answer: () => {},
     };
-    const { code, output } = await examine(silent, { args: ['--timeout', '3'] });
+    const { code, output } = await examine(silent, { args: ['--timeout', '2'] });
     expect(output).toMatch(/✗ A GET in place of a POST\n.*\n {4}came {4}no answer: .*timeout/);
     expect(output).toContain('1 would break something.');
     expect(code).toBe(1);

@@ -14,9 +14,17 @@ import { addTokens } from '../../packages/cli/src/licet/tokens.ts';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { Licet } from '../../packages/client/src/index.ts';
 import { timestamp } from '../../src/lib/time.ts';
-import { fileOfScript, newFolder, type RunningService, startService } from '../node/service.ts';
+import { argsOfScript, newFolder, type RunningService, startService } from '../node/service.ts';
+import {
+  type Ending,
+  type Environment,
+  endingOf,
+  killCommands,
+  runHere,
+  startCommand,
+} from './run-command.ts';
 
-/** The command line, as a process of its own, against the service as `npm start` runs it. */
+/** `licet` against the service as `npm start` runs it. */
 
 const folder = newFolder();
 let service: RunningService;
@@ -32,48 +40,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-interface Ending {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+afterAll(killCommands);
 
-const environment = {
-  ...process.env,
-  LICET_TOKEN: undefined,
-  LICET_URL: undefined,
-  FORCE_COLOR: undefined,
-  NO_COLOR: undefined,
-  // Node takes a terminal of a CI that it does not know for one without colours.
-  CI: undefined,
-};
+const start = (args: readonly string[], env: Environment = {}): ChildProcess =>
+  startCommand('licet', args, { LICET_URL: service.address, ...env });
 
-const children: ChildProcess[] = [];
-// One that follows the history would outlive a test that fails.
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
-
-function start(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
-  const child = spawn(process.execPath, [fileOfScript('licet'), ...args], {
-    env: { ...environment, LICET_URL: service.address, ...env },
-  });
-  children.push(child);
-  return child;
-}
-
-/** What a process prints, and how it ends. */
-async function endingOf(child: ChildProcess): Promise<Ending> {
-  let stdout = '';
-  let stderr = '';
-  child.stdout?.on('data', (chunk) => (stdout += chunk));
-  child.stderr?.on('data', (chunk) => (stderr += chunk));
-  const [code] = await once(child, 'close');
-  return { code, stdout, stderr };
-}
-
-const runWith = (env: Record<string, string>, ...args: string[]): Promise<Ending> =>
-  endingOf(start(args, env));
+const runWith = (env: Environment, ...args: string[]): Promise<Ending> =>
+  runHere('licet', args, { LICET_URL: service.address, ...env });
 
 /** Runs a command that must succeed. */
 async function run(...args: string[]): Promise<Ending> {
@@ -146,8 +119,9 @@ describe('licenses', () => {
     await licet.customers.update(customer?.id ?? 0, { email: 'ada@shop.example' });
     const parts = ['280497242714931999', 'ADA@shop.example', 'found BY'];
     const texts = [licenseKey.toLowerCase(), ...parts];
-    const found = await Promise.all(texts.map((text) => objects('licenses', 'find', text)));
-    expect(found).toMatchObject(texts.map(() => [{ id }]));
+    for (const text of texts) {
+      expect(await objects('licenses', 'find', text), text).toMatchObject([{ id }]);
+    }
     const { stdout } = await run('licenses', 'find', licenseKey);
     expect(stdout).toMatch(/^ID +KEY +STATUS .*NOTES\n/);
     expect(stdout.split('\n')[1]).toBe(
@@ -318,7 +292,7 @@ describe('tokens', () => {
 
     const env = { LICET_TOKEN: stdout.trim() };
     expect((await runWith(env, 'products', 'list')).code).toBe(0);
-    expect(await runWith(env, 'licenses', 'find', 'x')).toEqual({
+    expect(await runWith(env, 'licenses', 'find', 'x')).toMatchObject({
       code: 1,
       stdout: '',
       stderr:
@@ -337,7 +311,7 @@ describe('tokens', () => {
     );
     await run('tokens', 'revoke', id);
     expect((await run('tokens', 'list')).stdout).toBe('');
-    expect(await runWith(env, 'products', 'list')).toEqual({
+    expect(await runWith(env, 'products', 'list')).toMatchObject({
       code: 1,
       stdout: '',
       stderr: '✗ The token is unknown, expired or revoked. It came from LICET_TOKEN.\n',
@@ -404,12 +378,13 @@ describe('history', () => {
       { args: ['--since', '999999d'], ips: addresses },
       { args: ['--since', '2099-01-31T12:00'], ips: [] },
     ];
-    const shown = await Promise.all(
-      expected.map(({ args }) => objects('history', '--key', licenseKey, ...args)),
-    );
-    expect(shown.map((records) => records.map(({ ip }) => ip))).toEqual(
-      expected.map(({ ips }) => ips),
-    );
+    for (const { args, ips } of expected) {
+      const records = await objects('history', '--key', licenseKey, ...args);
+      expect(
+        records.map(({ ip }) => ip),
+        args.join(' '),
+      ).toEqual(ips);
+    }
     const { stdout } = await run('history', '--key', licenseKey);
     expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(1, 4))).toEqual([
       ['RESULT', 'KEY', 'IP'],
@@ -591,7 +566,7 @@ describe('history', () => {
 });
 
 describe('what goes wrong is told in plain words', () => {
-  it.concurrent.each<[string, Record<string, string>, string[], number, string]>([
+  it.each<[string, Record<string, string>, string[], number, string]>([
     [
       'no service',
       { LICET_URL: 'http://localhost:1' },
@@ -631,7 +606,7 @@ describe('what goes wrong is told in plain words', () => {
     expect(end.stderr).not.toMatch(/^ +at |two words|outputHelp/m);
   });
 
-  it.concurrent.each([
+  it.each([
     [['licenses', 'show', '..'], 'It must be a key or an id.'],
     [['licenses', 'free', ''], 'It must be a key or an id.'],
     [['license'], "Unknown command 'license'. Did you mean licenses?"],
@@ -677,7 +652,7 @@ describe('what is not Licet', () => {
     'blacklist add 192.0.2.1',
     'history',
   ])('has done nothing: %s', async (command) => {
-    expect(await runWith({ LICET_URL: address }, ...command.split(' '))).toEqual({
+    expect(await runWith({ LICET_URL: address }, ...command.split(' '))).toMatchObject({
       code: 1,
       stdout: '',
       stderr: `✗ ${address} answered 200, and not as Licet does\n`,
@@ -730,7 +705,7 @@ describe('help', () => {
   });
 
   it('is shown by npm run licet', async () => {
-    const child = spawn('npm', ['run', 'licet', '--', '--help'], { env: environment });
+    const child = spawn('npm', ['run', 'licet', '--', '--help']);
     const { code, stdout } = await endingOf(child);
     expect(code).toBe(0);
     expect(stdout).toContain('Usage: npm run licet -- [options] [command]');
@@ -796,10 +771,19 @@ describe('tables', () => {
   const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
   it.skipIf(!hasScript)('have colours on a terminal, but for those who want none', async () => {
     await createLicense('Coloured');
-    const onTerminal = async (env: Record<string, string>) => {
-      const command = `${process.execPath} ${fileOfScript('licet')} licenses find Coloured`;
+    const onTerminal = async (env: Environment) => {
+      const command = `${process.execPath} ${argsOfScript('licet').join(' ')} licenses find Coloured`;
       const child = spawn('script', ['-qec', command, '/dev/null'], {
-        env: { ...environment, TERM: 'xterm', LICET_URL: service.address, ...env },
+        env: {
+          ...process.env,
+          TERM: 'xterm',
+          CI: undefined,
+          FORCE_COLOR: undefined,
+          NO_COLOR: undefined,
+          LICET_URL: service.address,
+          LICET_TOKEN: undefined,
+          ...env,
+        },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       return (await endingOf(child)).stdout;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { Licet } from '../../packages/client/src/index.ts';
-import { fileOfScript, newFolder } from '../node/service.ts';
+import { argsOfScript, newFolder } from '../node/service.ts';
 import { sharedService } from '../node/shared-service.ts';
 
 /** What the commands do where nobody takes what they print. */
@@ -44,7 +44,7 @@ async function run(
   ...args: readonly string[]
 ): Promise<Ending> {
   const output = stdout === undefined ? 'pipe' : openSync(stdout, 'w');
-  const child = spawn(process.execPath, [fileOfScript(tool), ...args], {
+  const child = spawn(process.execPath, [...argsOfScript(tool), ...args], {
     env: { ...process.env, NO_COLOR: '1', LICET_URL: url, LICET_TOKEN: readRootToken() },
     stdio: ['ignore', output, 'pipe'],
   });

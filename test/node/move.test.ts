@@ -9,7 +9,7 @@ import { type License, Licet } from '../../packages/client/src/index.ts';
 import { deployVariables, linkProject, TLS } from '../cli/deploy-folder.ts';
 import { type FakeCloudflare, startFakeCloudflare } from '../cli/fake-cloudflare.ts';
 import {
-  fileOfScript,
+  argsOfScript,
   newFolder,
   type RunningService,
   startService,
@@ -72,7 +72,7 @@ afterAll(async () => {
 
 /** Runs a command of the project in the folder from which it is deployed. */
 function run(script: string, args: string[], env: NodeJS.ProcessEnv = {}): Watched['ended'] {
-  const child = spawn(process.execPath, [fileOfScript(script), ...args], {
+  const child = spawn(process.execPath, [...argsOfScript(script), ...args], {
     cwd: home,
     stdio: 'pipe',
     env: { ...deployVariables(home, cloudflare), NO_COLOR: '1', LICET_URL: undefined, ...env },

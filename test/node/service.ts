@@ -82,11 +82,11 @@ export function spawnGroup(
 
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
 
-/** The file of one of the npm scripts, such as `import`, to run it without npm. */
-export function fileOfScript(name: string): string {
-  const [file] = /\S+\.ts/.exec(scripts[name]) ?? [];
+/** The arguments with which node runs an npm script, such as `import`, without npm. */
+export function argsOfScript(name: string): string[] {
+  const [, file, args = ''] = /(\S+\.ts)(.*)/.exec(scripts[name]) ?? [];
   if (file === undefined) throw new Error(`The npm script ${name} runs no file`);
-  return resolve(file);
+  return [resolve(file), ...args.split(' ').filter(Boolean)];
 }
 
 const npmRun = (script: string, ...args: string[]): ChildProcess =>

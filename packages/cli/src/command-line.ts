@@ -1,6 +1,6 @@
 import { type CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { takenByNpm } from './npm-options.ts';
-import { fail, USAGE_ERROR_STATUS } from './terminal.ts';
+import { CliError, report, usageError } from './terminal.ts';
 
 /** What commands have in common: how they are called. */
 
@@ -23,31 +23,69 @@ function sentenceOf(message: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? '' : '.'}`;
 }
 
-const ADVICE = 'Add --help to see what it takes.';
+/** An error for arguments that commander accepts and the command does not. */
+export const argumentError = (message: string): CliError =>
+  usageError(`${message} Add --help to see what it takes.`);
 
-/** Ends a command that was called wrongly, and says in a sentence why. */
-export function exitWithUsageError(message: string): never {
-  return fail(`${message} ${ADVICE}`, USAGE_ERROR_STATUS);
-}
-
-function end({ exitCode, code, message }: CommanderError): never {
-  if (exitCode === 0) process.exit();
-  // Where a command is missing, help is shown in the place of a message.
-  if (code === 'commander.help') process.exit(USAGE_ERROR_STATUS);
-  return exitWithUsageError(sentenceOf(message));
+function toCliError({ exitCode, code, message }: CommanderError): CliError {
+  if (exitCode === 0) return new CliError('', 0);
+  // Without a subcommand, commander shows the help.
+  if (code === 'commander.help') return usageError('');
+  return argumentError(sentenceOf(message));
 }
 
 /**
- * Reads the command line into a command, and does what it asks for; where that cannot be, or help is
- * asked for, it is all that happens.
+ * Parses arguments and runs the action of the command that they name, if it has one.
+ *
+ * @throws CliError for wrong arguments; after `--help` one with status 0 and no message
  */
-export async function readCommandLine(command: CommandUnknownOpts): Promise<void> {
+export async function parseArguments(
+  command: CommandUnknownOpts,
+  args: readonly string[],
+): Promise<void> {
   const commands = allOf(command);
   const options = commands.flatMap(({ options }) => options);
   const taken = takenByNpm(options.flatMap(({ long }) => long?.slice(2) ?? []));
-  if (taken !== undefined) fail(taken, USAGE_ERROR_STATUS);
+  if (taken !== undefined) throw usageError(taken);
   for (const each of commands) {
-    each.configureOutput({ outputError: () => undefined }).exitOverride(end);
+    each.configureOutput({ outputError: () => undefined }).exitOverride((error) => {
+      throw toCliError(error);
+    });
   }
-  await command.parseAsync();
+  await command.parseAsync(args, { from: 'user' });
+}
+
+/** Parses the arguments of this process. Exits after wrong arguments and after `--help`. */
+export async function readCommandLine(command: CommandUnknownOpts): Promise<void> {
+  try {
+    await parseArguments(command, process.argv.slice(2));
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    report(error);
+    process.exit(error.status);
+  }
+}
+
+/** A command of `main.ts`. */
+export interface CliCommand {
+  /** What becomes of the command when nobody reads its output. */
+  onUnreadOutput: 'end' | 'go on';
+  /** The message when a signal stops the command. */
+  stopMessage?: () => string;
+  /**
+   * @returns the exit status
+   * @throws CliError
+   */
+  run: (args: readonly string[]) => Promise<number>;
+}
+
+/** Runs a command and prints its error. @returns the exit status */
+export async function runCommand(command: CliCommand, args: readonly string[]): Promise<number> {
+  try {
+    return await command.run(args);
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    report(error);
+    return error.status;
+  }
 }

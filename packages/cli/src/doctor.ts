@@ -2,27 +2,28 @@ import http from 'node:http';
 import https from 'node:https';
 import { styleText } from 'node:util';
 import { Command } from '@commander-js/extra-typings';
-import { exitWithUsageError, readCommandLine } from './command-line.ts';
-import { done, fail, guardOutput } from './terminal.ts';
+import { argumentError, type CliCommand, parseArguments } from './command-line.ts';
+import { CliError, done } from './terminal.ts';
 
 /** `npm run doctor`: sends what shipped programs send, and says what would break for whom. */
 
-const program = new Command('npm run doctor --')
-  .usage('URL [options]')
-  .description('Sends a service what shipped programs send, and says what would break for whom.')
-  .argument(
-    '<url>',
-    'where the service runs, such as https://license.example.com, with its path if it has one; where it ' +
-      'names no port, both http and https are tried',
-  )
-  .option('--timeout <seconds>', 'how long to wait for each answer', '10')
-  .addHelpText(
-    'after',
-    `
+const newProgram = () =>
+  new Command('npm run doctor --')
+    .usage('URL [options]')
+    .description('Sends a service what shipped programs send, and says what would break for whom.')
+    .argument(
+      '<url>',
+      'where the service runs, such as https://license.example.com, with its path if it has one; where it ' +
+        'names no port, both http and https are tried',
+    )
+    .option('--timeout <seconds>', 'how long to wait for each answer', '10')
+    .addHelpText(
+      'after',
+      `
 It asks for the license key LICET-DOCTOR, which no license has: of each address the history gets three
 refused requests. Exit status: 0 all is well, 1 something would break, 2 nothing answers there,
 or it was called wrongly.`,
-  );
+    );
 
 const MAX_TEXT_LENGTH = 64 * 1024;
 const MAX_SHOWN_LENGTH = 100;
@@ -233,7 +234,7 @@ const baseOf = ({ pathname }: URL): string => pathname.replace(/\/+$/, '');
 
 const nameOf = (address: URL): string => address.origin + baseOf(address);
 
-function send(address: URL, probe: Probe): Promise<Answer> {
+function send(address: URL, probe: Probe, timeoutMs: number): Promise<Answer> {
   const { method, headers = {}, body, tls } = probe;
   const path = baseOf(address) + probe.path;
   const { request } = address.protocol === 'https:' ? https : http;
@@ -285,9 +286,9 @@ interface Finding {
   change: string | undefined;
 }
 
-async function examine(address: URL, probe: Probe): Promise<Finding> {
+async function examine(address: URL, probe: Probe, timeoutMs: number): Promise<Finding> {
   try {
-    const answer = await send(address, probe);
+    const answer = await send(address, probe, timeoutMs);
     const change = changeByAnswer(answer, address) ?? probe.change;
     const isRight = probe.isRight(answer);
     return {
@@ -326,10 +327,9 @@ function addressesOf(text: string): URL[] {
   const protocol = /^(localhost|127\.)/.test(text) ? 'http' : 'https';
   const withProtocol = text.includes('://') ? text : `${protocol}://${text}`;
   const address = URL.canParse(withProtocol) ? new URL(withProtocol) : undefined;
-  if (!address || !/^https?:$/.test(address.protocol))
-    return exitWithUsageError(`"${text}" is no URL.`);
+  if (!address || !/^https?:$/.test(address.protocol)) throw argumentError(`"${text}" is no URL.`);
   if (address.username + address.password + address.search + address.hash !== '') {
-    return exitWithUsageError(`"${text}" has more than a host, a port and a path.`);
+    throw argumentError(`"${text}" has more than a host, a port and a path.`);
   }
   if (address.port !== '' || address.hostname === 'localhost') return [address];
   return ['https', 'http'].map(
@@ -337,39 +337,43 @@ function addressesOf(text: string): URL[] {
   );
 }
 
-guardOutput('go on');
-await readCommandLine(program);
-const { timeout } = program.opts();
-const [text] = program.processedArgs;
-const timeoutMs = Number(timeout) * 1000;
-if (!(timeoutMs > 0 && timeoutMs <= 600_000)) {
-  exitWithUsageError(`"${timeout}" is no time-out: a number of seconds, up to 600.`);
-}
+async function run(args: readonly string[]): Promise<number> {
+  const program = newProgram();
+  await parseArguments(program, args);
+  const { timeout } = program.opts();
+  const [text] = program.processedArgs;
+  const timeoutMs = Number(timeout) * 1000;
+  if (!(timeoutMs > 0 && timeoutMs <= 600_000)) {
+    throw argumentError(`"${timeout}" is no time-out: a number of seconds, up to 600.`);
+  }
 
-const addresses = addressesOf(text);
-const checked = await Promise.all(
-  addresses.map(async (address) => {
-    const probes = PROBES.filter(({ tls }) => address.protocol === 'https:' || !tls);
-    const findings = await Promise.all(probes.map((probe) => examine(address, probe)));
-    return { address, findings, isThere: findings.some(({ isSomething }) => isSomething) };
-  }),
-);
-if (!checked.some(({ isThere }) => isThere)) {
-  fail(`Nothing answers at ${addresses.map(nameOf).join(' or ')}.`, 2);
-}
-let failed = 0;
-for (const { address, findings, isThere } of checked) {
-  console.log(`\n${nameOf(address)}`);
-  if (isThere) for (const finding of findings) print(address, finding);
-  else {
-    console.log(`${styleText('red', '✗')} Nothing answers
+  const addresses = addressesOf(text);
+  const checked = await Promise.all(
+    addresses.map(async (address) => {
+      const probes = PROBES.filter(({ tls }) => address.protocol === 'https:' || !tls);
+      const findings = await Promise.all(probes.map((probe) => examine(address, probe, timeoutMs)));
+      return { address, findings, isThere: findings.some(({ isSomething }) => isSomething) };
+    }),
+  );
+  if (!checked.some(({ isThere }) => isThere)) {
+    throw new CliError(`Nothing answers at ${addresses.map(nameOf).join(' or ')}.`, 2);
+  }
+  let failed = 0;
+  for (const { address, findings, isThere } of checked) {
+    console.log(`\n${nameOf(address)}`);
+    if (isThere) for (const finding of findings) print(address, finding);
+    else {
+      console.log(`${styleText('red', '✗')} Nothing answers
     breaks  programs with this address
     change  DNS: the record of the name must be "Proxied"; then Cloudflare answers http and https.`);
+    }
+    failed += isThere
+      ? findings.filter(({ probe, change }) => change !== undefined && !probe.isMinor).length
+      : 1;
   }
-  failed += isThere
-    ? findings.filter(({ probe, change }) => change !== undefined && !probe.isMinor).length
-    : 1;
+  if (addresses.length === 1) console.log('\nThe other one of http and https was not tried.');
+  console.log(failed === 0 ? '\nAll is well.' : `\n${failed} would break something.`);
+  return failed === 0 ? 0 : 1;
 }
-if (addresses.length === 1) console.log('\nThe other one of http and https was not tried.');
-console.log(failed === 0 ? '\nAll is well.' : `\n${failed} would break something.`);
-process.exit(failed === 0 ? 0 : 1);
+
+export const command: CliCommand = { onUnreadOutput: 'go on', run };

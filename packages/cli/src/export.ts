@@ -1,32 +1,34 @@
 import { resolve } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
-import { readCommandLine, serviceOption } from './command-line.ts';
+import { type CliCommand, parseArguments, serviceOption } from './command-line.ts';
 import { exportToFile, exportToOutput } from './import/export-file.ts';
 import { KINDS } from './import/kinds.ts';
 import { findOutputFile } from './import/output-file.ts';
 import { checkToken, ownToken, Service, serviceSource, serviceUrl } from './import/service.ts';
 import { SECRETS_FILE } from './root-token.ts';
-import { CliError, fail, guardOutput, onStopSignal, usageError } from './terminal.ts';
+import { usageError } from './terminal.ts';
 
 /** `npm run export`: writes all that a service has into a file, of which npm run import takes it. */
 
-const program = new Command('npm run export --')
-  .usage('FILE [options]')
-  .description(
-    'Writes all products, customers, licenses (DELETED ones too) and blacklist entries of a service into ' +
-      'a file, as they are. npm run import takes it.',
-  )
-  .argument('[file...]', 'such as shop.jsonl; - is the standard output')
-  .addOption(serviceOption('--from <url>', 'the service'))
-  .option(
-    '--token <token>',
-    'its token, with ALL_READ; better given in LICET_TOKEN. For a service on this machine else ' +
-      `ROOT_TOKEN in ${SECRETS_FILE}`,
-  )
-  .addHelpText('after', '\nExit status: 0 all is well, 1 it failed, 2 the command is wrong.');
+const newProgram = () =>
+  new Command('npm run export --')
+    .usage('FILE [options]')
+    .description(
+      'Writes all products, customers, licenses (DELETED ones too) and blacklist entries of a service into ' +
+        'a file, as they are. npm run import takes it.',
+    )
+    .argument('[file...]', 'such as shop.jsonl; - is the standard output')
+    .addOption(serviceOption('--from <url>', 'the service'))
+    .option(
+      '--token <token>',
+      'its token, with ALL_READ; better given in LICET_TOKEN. For a service on this machine else ' +
+        `ROOT_TOKEN in ${SECRETS_FILE}`,
+    )
+    .addHelpText('after', '\nExit status: 0 all is well, 1 it failed, 2 the command is wrong.');
 
-async function run(): Promise<void> {
-  await readCommandLine(program);
+async function run(args: readonly string[]): Promise<number> {
+  const program = newProgram();
+  await parseArguments(program, args);
   const [file, ...others] = program.args;
   const { from, token } = program.opts();
   if (file === undefined || others.length > 0)
@@ -44,13 +46,11 @@ async function run(): Promise<void> {
     output === undefined ? await exportToOutput(source) : await exportToFile(source, output);
   const counted = KINDS.map((kind) => `${(counts[kind] ?? 0).toLocaleString('en')} ${kind}`);
   console.error(`✓ ${counted.join(', ')}, ${fromTo}`);
+  return 0;
 }
 
-guardOutput('go on');
-onStopSignal(() => 'Stopped: nothing was exported.');
-try {
-  await run();
-} catch (error) {
-  if (!(error instanceof CliError)) throw error;
-  fail(error.message, error.status);
-}
+export const command: CliCommand = {
+  onUnreadOutput: 'go on',
+  stopMessage: () => 'Stopped: nothing was exported.',
+  run,
+};

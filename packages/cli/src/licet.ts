@@ -1,19 +1,16 @@
-import { styleText } from 'node:util';
 import { Command } from '@commander-js/extra-typings';
 import { LicetError } from '../../client/src/index.ts';
-import { readCommandLine, serviceOption } from './command-line.ts';
+import { type CliCommand, parseArguments, serviceOption } from './command-line.ts';
 import { addBlacklist } from './licet/blacklist.ts';
 import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
 import { addProducts } from './licet/products.ts';
 import { explain, openSession, type Session } from './licet/session.ts';
 import { addTokens } from './licet/tokens.ts';
-import { CliError, guardOutput } from './terminal.ts';
-import { stripControlCharacters } from './text.ts';
+import { CliError } from './terminal.ts';
 
 /** `npm run licet`: what administrators do every day, without curl. */
 
-const FAILED = 1;
 const HELP = `
 The token comes from LICET_TOKEN or --token-file, and for a service on this machine else from .dev.vars.
 It is no argument: those are in the history of your shell, and for others to see.
@@ -31,44 +28,34 @@ Examples:
   npm run licet -- history --refused --follow
   npm run -s licet -- --url https://licet.example --json tokens list`;
 
-const program = new Command('npm run licet --')
-  .description(
-    'Manages a Licet service: products, licenses, tokens, the blacklist and the history.',
-  )
-  .addOption(serviceOption('--url <url>', 'where the service runs'))
-  .option('--token-file <file>', 'a file with an API token and nothing else')
-  .option('--json', 'for programs: each object is a line of JSON')
-  .addHelpText('after', HELP)
-  .configureHelp({ showGlobalOptions: true });
+const newProgram = () =>
+  new Command('npm run licet --')
+    .description(
+      'Manages a Licet service: products, licenses, tokens, the blacklist and the history.',
+    )
+    .addOption(serviceOption('--url <url>', 'where the service runs'))
+    .option('--token-file <file>', 'a file with an API token and nothing else')
+    .option('--json', 'for programs: each object is a line of JSON')
+    .addHelpText('after', HELP)
+    .configureHelp({ showGlobalOptions: true });
 
-let session: Session | undefined;
-function open(): Session {
-  session ??= openSession(program.opts());
-  return session;
-}
-
-addProducts(program, open);
-addLicenses(program, open);
-addTokens(program, open);
-addBlacklist(program, open);
-addHistory(program, open);
-
-function tell(message: string, status: number): void {
-  console.error(
-    styleText('red', `✗ ${stripControlCharacters(message)}`, { stream: process.stderr }),
-  );
-  process.exitCode = status;
-}
-
-guardOutput('end');
-try {
-  await readCommandLine(program);
-} catch (error) {
-  if (error instanceof CliError) {
-    tell(error.message, error.status);
-  } else if (error instanceof LicetError && session) {
-    tell(explain(error, session), FAILED);
-  } else {
+async function run(args: readonly string[]): Promise<number> {
+  const program = newProgram();
+  let session: Session | undefined;
+  const open = (): Session => {
+    session ??= openSession(program.opts());
+    return session;
+  };
+  for (const add of [addProducts, addLicenses, addTokens, addBlacklist, addHistory]) {
+    add(program, open);
+  }
+  try {
+    await parseArguments(program, args);
+    return 0;
+  } catch (error) {
+    if (error instanceof LicetError && session) throw new CliError(explain(error, session));
     throw error;
   }
 }
+
+export const command: CliCommand = { onUnreadOutput: 'end', run };

@@ -5,9 +5,16 @@ import { stripControlCharactersInLines } from './text.ts';
 /** The status with which every command ends that was called wrongly. */
 export const USAGE_ERROR_STATUS = 2;
 
-/** Tells a person what went wrong and what to do, and ends, with status 1 unless said otherwise. */
+/** Prints an error, unless it has no message. */
+export function report({ message }: Error): void {
+  if (message === '') return;
+  const line = `✗ ${stripControlCharactersInLines(message)}`;
+  console.error(styleText('red', line, { stream: process.stderr }));
+}
+
+/** Prints an error and exits, with status 1 unless given. */
 export function fail(message: string, status = 1): never {
-  console.error(styleText('red', `✗ ${stripControlCharactersInLines(message)}`));
+  report(new Error(message));
   process.exit(status);
 }
 

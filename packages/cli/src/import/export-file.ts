@@ -33,10 +33,10 @@ export async function exportToOutput(source: Source): Promise<Counts> {
 }
 
 /**
- * Writes an export into a file, which has its name only when it is whole; into a device or a pipe as it
- * comes.
+ * Writes an export into a file, which gets its name when it is complete. A device or a pipe is written
+ * directly.
  *
- * @returns how many there are of each kind
+ * @returns the number of items of each kind
  */
 export async function exportToFile(
   source: Source,
@@ -47,14 +47,17 @@ export async function exportToFile(
   const remove = () => {
     if (isReplaceable) rmSync(written, { force: true });
   };
+  // A signal ends the process.
   process.on('exit', remove);
   try {
-    // It has license keys and people's addresses: it is for its owner alone.
+    // The file holds license keys and addresses of people: only its owner may read it.
     await pipeline(linesOf(source, counts), createWriteStream(written, { mode: 0o600 }));
     if (isReplaceable) renameSync(written, path);
   } catch (error) {
+    remove();
     throw error instanceof CliError ? error : cannotWrite(path, error);
+  } finally {
+    process.off('exit', remove);
   }
-  process.off('exit', remove);
   return counts;
 }
