@@ -1,16 +1,21 @@
-import { type Change, findUnpublished, NEW_LICENSES, pruneChanges } from '../db/change-log';
+import {
+  type Change,
+  findUnpublished,
+  type Invalidation,
+  NEW_LICENSES,
+  pruneChanges,
+} from '../db/change-log';
 import type { Database } from '../db/client';
 import type { MonotonicClock } from '../lib/clock';
 import type { RequestTimings } from '../lib/request-timings';
 import type { Blacklist } from '../resources/blacklists/blacklist';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
-import { Publisher } from './publisher';
-import type { Snapshot, SnapshotType } from './snapshot';
 import { type CacheContext, type Found, SnapshotCache } from './snapshot-cache';
 import {
   BLACKLIST_KEY,
   blacklistSnapshot,
   licenseSnapshot,
+  type Snapshot,
   type TokenSnapshot,
   tokenSnapshot,
 } from './snapshots';
@@ -21,7 +26,7 @@ const MAX_PUBLISHED = 5;
 
 type AnyCache = Pick<
   SnapshotCache<Snapshot>,
-  'invalidate' | 'invalidateUnknown' | 'publish' | 'repair'
+  'invalidate' | 'publish' | 'canPublish' | 'repair' | 'clear'
 >;
 
 /** The caches of an isolate, and how they stay fresh (1.5). docs/cache.md explains it. */
@@ -33,11 +38,11 @@ export class Caches {
   readonly sync: Sync;
   readonly #db: Database;
   readonly #blacklist: SnapshotCache<Blacklist>;
-  readonly #publisher: Publisher | undefined;
+  readonly #hasKv: boolean;
   readonly #byName: ReadonlyMap<string, AnyCache>;
 
-  /** @param kv undefined where D1 is as near: then the caches have two tiers, memory and D1 */
-  constructor(db: Database, kv: KVNamespace | undefined, clock: MonotonicClock) {
+  /** @param namespace undefined where D1 is as near. The tiers are then memory and D1 */
+  constructor(db: Database, namespace: KVNamespace | undefined, clock: MonotonicClock) {
     this.#db = db;
     this.sync = new Sync(
       clock,
@@ -48,13 +53,12 @@ export class Caches {
       this.sync.forgetTime();
       this.#clear();
     };
-    this.#publisher = kv && new Publisher(db, kv, clock);
-    const context: CacheContext = { db, kv, clock, sync: this.sync, publisher: this.#publisher };
-    const newCache = <Value extends Snapshot>(type: SnapshotType<Value>) =>
-      new SnapshotCache(type, context);
-    this.licenses = newCache(licenseSnapshot);
-    this.tokens = newCache(tokenSnapshot);
-    this.#blacklist = newCache(blacklistSnapshot);
+    this.#hasKv = namespace !== undefined;
+    const kv = namespace && { namespace, failedAt: Number.NEGATIVE_INFINITY };
+    const context: CacheContext = { db, kv, clock, sync: this.sync };
+    this.licenses = new SnapshotCache(licenseSnapshot, context);
+    this.tokens = new SnapshotCache(tokenSnapshot, context);
+    this.#blacklist = new SnapshotCache(blacklistSnapshot, context);
     this.#byName = new Map<string, AnyCache>([
       [licenseSnapshot.name, this.licenses],
       [tokenSnapshot.name, this.tokens],
@@ -70,8 +74,8 @@ export class Caches {
     return { ...found, value };
   }
 
-  /** A write of this isolate has made these changes: the next request must see them. */
-  invalidate(changes: readonly Omit<Change, 'seq'>[]): void {
+  /** Evicts the snapshots that a write of this isolate has changed. The next request sees the change. */
+  invalidate(changes: readonly Invalidation[]): void {
     for (const change of changes) this.#invalidate(change);
   }
 
@@ -90,17 +94,17 @@ export class Caches {
   }
 
   /**
-   * Publishes what a crash or KV left unpublished, the oldest change first, up to the first put that KV
-   * rejects; and prunes the change log. Part of the scheduled handler. Safe to run twice at once.
+   * Publishes the changes that no isolate has published, the oldest first, up to the first put that KV
+   * rejects. Prunes the change log. Part of the scheduled handler. Safe to run twice at once.
    *
    * @param now milliseconds since 1970
    */
   async publishDue(now: number): Promise<void> {
-    if (this.#publisher) await this.#publishDue(this.#publisher);
-    await pruneChanges(this.#db, now, this.#publisher === undefined);
+    if (this.#hasKv) await this.#publishUnpublished();
+    await pruneChanges(this.#db, now, !this.#hasKv);
   }
 
-  async #publishDue(publisher: Publisher): Promise<void> {
+  async #publishUnpublished(): Promise<void> {
     const seqsBySubject = new Map<string, number[]>();
     for (const { subject, seq } of await findUnpublished(this.#db, MAX_PUBLISHED)) {
       seqsBySubject.set(subject, [...(seqsBySubject.get(subject) ?? []), seq]);
@@ -108,21 +112,21 @@ export class Caches {
     for (const [subject, seqs] of seqsBySubject) {
       const [cache, key] = this.#cacheOf(subject);
       await cache?.publish(key, { seqs, retries: 0 });
-      if (!publisher.isWorking()) break;
+      if (cache && !cache.canPublish()) break;
     }
   }
 
   #clear(): void {
-    for (const cache of [this.licenses, this.tokens, this.#blacklist]) cache.clear();
+    for (const cache of this.#byName.values()) cache.clear();
   }
 
-  #invalidate({ subject, revision }: Omit<Change, 'seq'>): void {
+  #invalidate({ subject, revision }: Invalidation): void {
     if (subject === NEW_LICENSES) this.licenses.invalidateUnknown();
     const [cache, key] = this.#cacheOf(subject);
     cache?.invalidate(key, revision);
   }
 
-  /** Undefined for a type that another version of the service caches. */
+  /** The cache and the key of a subject; undefined for a type of another version of the service. */
   #cacheOf(subject: string): [AnyCache | undefined, string] {
     const [name = ''] = subject.split(':', 1);
     return [this.#byName.get(name), subject.slice(name.length + 1)];

@@ -1,13 +1,14 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { markPublished } from '../db/change-log';
 import type { Database } from '../db/client';
 import type { MonotonicClock } from '../lib/clock';
 import { logFailure } from '../lib/log';
-import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
+import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, withTimeout } from '../lib/timeout';
 import { wait } from '../lib/wait';
-import { BatchLoader } from './batch-loader';
-import type { Snapshot, SnapshotName, SnapshotType } from './snapshot';
+import type { Snapshot, SnapshotType } from './snapshots';
 
+/** `cacheTtl` of KV reads. 30 is the minimum that KV allows. */
+const KV_CACHE_SECONDS = 30;
 /** KV takes one write a second for a key. */
 const PUT_INTERVAL_MS = 1_100;
 /** A round that fails is repeated after each of these delays. */
@@ -24,7 +25,7 @@ const FAILING_MS = 60_000;
 export interface PublishOptions<Value> {
   /** Changes that are published with it. */
   seqs?: readonly number[];
-  /** The row as the primary has just returned it: it need not be read again. */
+  /** The row as the primary has just returned it. It is not read again. */
   row?: Value;
   /** How often a round that fails is repeated. */
   retries?: number;
@@ -37,61 +38,77 @@ interface Publication {
   isAskedAgain: boolean;
 }
 
-/** The only writer of KV. */
-export class Publisher {
-  readonly #db: Database;
-  readonly #kv: KVNamespace;
-  readonly #clock: MonotonicClock;
-  /** Those under way in this isolate, by type and key. */
-  readonly #publications = new Map<string, Publication>();
-  /** By type. */
-  readonly #revisions = new Map<SnapshotName, BatchLoader<number>>();
-  #failedAt = Number.NEGATIVE_INFINITY;
+/** The namespace of all types of snapshots. */
+export interface Kv {
+  namespace: KVNamespace;
+  /** When it last rejected a put; minus infinity while it works. */
+  failedAt: number;
+}
 
-  constructor(db: Database, kv: KVNamespace, clock: MonotonicClock) {
+/** The published snapshots of one type, in KV. Nothing else writes KV. */
+export class Publisher<Value extends Snapshot> {
+  readonly #type: SnapshotType<Value>;
+  readonly #db: Database;
+  readonly #kv: Kv;
+  readonly #clock: MonotonicClock;
+  /** Publications under way in this isolate. */
+  readonly #publications = new Map<string, Publication>();
+
+  constructor(type: SnapshotType<Value>, db: Database, kv: Kv, clock: MonotonicClock) {
+    this.#type = type;
     this.#db = db;
     this.#kv = kv;
     this.#clock = clock;
   }
 
-  /** Whether KV took the last put, or a while has passed since it did not. */
+  /** False for a minute after KV rejected a put. */
   isWorking(): boolean {
-    return this.#clock.now() - this.#failedAt > FAILING_MS;
+    return this.#clock.now() - this.#kv.failedAt > FAILING_MS;
+  }
+
+  /** The published snapshot of a key. Null for none or a corrupt one, undefined if KV cannot be read. */
+  async find(key: string): Promise<Value | null | undefined> {
+    try {
+      const kvKey = await this.#type.kvKey(key);
+      const reading = this.#kv.namespace.get(kvKey, { cacheTtl: KV_CACHE_SECONDS });
+      const text = await withTimeout(reading, KV_TIMEOUT_MS);
+      return text === null ? null : this.#type.decode(text);
+    } catch (error) {
+      logFailure('A published snapshot could not be read', error);
+      return undefined;
+    }
   }
 
   /**
-   * Reads a row from the primary, puts its snapshot, and looks whether the row is still the same; else
-   * does it again. Whichever publisher comes last, the newest row wins. A change that is not published
-   * here stays in the change log for the scheduled handler. Never rejects.
+   * Reads a row from the primary, puts its snapshot, and checks that the row is still the same; else starts
+   * again. The newest row wins, whichever publisher ends last. The scheduled handler publishes the changes
+   * that are not published here. Never rejects.
    *
    * @returns the snapshot in KV now; null for none, undefined where it is not known
    */
-  async publish<Value extends Snapshot>(
-    type: SnapshotType<Value>,
+  async publish(
     key: string,
     { seqs = [], row, retries = RETRY_DELAYS_MS.length }: PublishOptions<Value> = {},
   ): Promise<Value | null | undefined> {
-    const name = `${type.name}:${key}`;
-    const other = this.#publications.get(name);
+    const other = this.#publications.get(key);
     if (other && this.#clock.now() - other.startedAt < MAX_LIFE_MS) {
       other.seqs.push(...seqs);
       other.isAskedAgain = true;
       return undefined;
     }
     const own = { startedAt: this.#clock.now(), seqs: [...seqs], isAskedAgain: false };
-    this.#publications.set(name, own);
+    this.#publications.set(key, own);
     try {
-      return await this.#publish(type, key, own, row, RETRY_DELAYS_MS.slice(0, retries));
+      return await this.#publish(key, own, row, RETRY_DELAYS_MS.slice(0, retries));
     } catch (error) {
       logFailure('A snapshot was not published yet', error);
       return undefined;
     } finally {
-      if (this.#publications.get(name) === own) this.#publications.delete(name);
+      if (this.#publications.get(key) === own) this.#publications.delete(key);
     }
   }
 
-  async #publish<Value extends Snapshot>(
-    type: SnapshotType<Value>,
+  async #publish(
     key: string,
     own: Publication,
     row: Value | undefined,
@@ -102,9 +119,9 @@ export class Publisher {
       own.isAskedAgain = false;
       const seqs = [...own.seqs];
       try {
-        const value = (round === 0 && row) || (await this.#read(type, key));
-        await this.#put(type, key, value);
-        const isCurrent = await this.#mark(type, key, seqs, value?.revision ?? 0);
+        const value = (round === 0 && row) || (await this.#read(key));
+        await this.#put(key, value);
+        const isCurrent = await this.#confirm(key, seqs, value?.revision ?? 0);
         if (isCurrent && !own.isAskedAgain) return value;
         await wait(PUT_INTERVAL_MS);
       } catch (error) {
@@ -116,74 +133,34 @@ export class Publisher {
     return undefined;
   }
 
-  async #read<Value extends Snapshot>(
-    type: SnapshotType<Value>,
-    key: string,
-  ): Promise<Value | null> {
-    const rows = await withTimeout(type.load(this.#db, [key]), DATABASE_TIMEOUT_MS);
+  async #read(key: string): Promise<Value | null> {
+    const rows = await withTimeout(this.#type.load(this.#db, [key]), DATABASE_TIMEOUT_MS);
     return rows.get(key) ?? null;
   }
 
-  async #put<Value extends Snapshot>(
-    type: SnapshotType<Value>,
-    key: string,
-    value: Value | null,
-  ): Promise<void> {
-    const kvKey = await type.kvKey(key);
+  async #put(key: string, value: Value | null): Promise<void> {
+    const { namespace } = this.#kv;
+    const kvKey = await this.#type.kvKey(key);
     try {
-      const put = value ? this.#kv.put(kvKey, type.encode(value)) : this.#kv.delete(kvKey);
+      const put = value ? namespace.put(kvKey, this.#type.encode(value)) : namespace.delete(kvKey);
       await withTimeout(put, PUT_TIMEOUT_MS);
-      this.#failedAt = Number.NEGATIVE_INFINITY;
+      this.#kv.failedAt = Number.NEGATIVE_INFINITY;
     } catch (error) {
-      this.#failedAt = this.#clock.now();
+      this.#kv.failedAt = this.#clock.now();
       throw error;
     }
   }
 
   /** Marks changes as published if the row is still at a revision. @returns whether it is */
-  async #mark<Value extends Snapshot>(
-    type: SnapshotType<Value>,
-    key: string,
-    seqs: readonly number[],
-    revision: number,
-  ): Promise<boolean> {
-    if (seqs.length === 0) return (await this.#currentRevision(type, key)) === revision;
-    const isCurrent = sql`ifnull(${type.currentRevision(sql`${key}`)}, 0) = ${revision}`;
-    const marked = this.#db.batch([
-      this.#db.select({ isCurrent: sql`${isCurrent}`.mapWith(Boolean) }).from(sql`(select 1)`),
-      markPublished(this.#db, seqs, isCurrent),
+  async #confirm(key: string, seqs: readonly number[], revision: number): Promise<boolean> {
+    const isCurrent = sql`ifnull(${this.#type.currentRevision(key)}, 0) = ${revision}`;
+    const confirmed = this.#db.batch([
+      this.#db
+        .select({ isCurrent: sql`${isCurrent}`.mapWith(Boolean).as('isCurrent') })
+        .from(sql`(select 1)`),
+      ...(seqs.length > 0 ? [markPublished(this.#db, seqs, isCurrent)] : []),
     ]);
-    const [[row]] = await withTimeout(marked, DATABASE_TIMEOUT_MS);
+    const [[row]] = await withTimeout(confirmed, DATABASE_TIMEOUT_MS);
     return row?.isCurrent ?? false;
   }
-
-  /** The revision of the row, 0 for none. Publishers that ask at the same moment share a query. */
-  async #currentRevision<Value extends Snapshot>(
-    type: SnapshotType<Value>,
-    key: string,
-  ): Promise<number> {
-    const loader =
-      this.#revisions.get(type.name) ??
-      new BatchLoader((keys) =>
-        withTimeout(readRevisions(this.#db, type.currentRevision, keys), DATABASE_TIMEOUT_MS),
-      );
-    this.#revisions.set(type.name, loader);
-    // What keeps the publisher alive keeps this alive.
-    return (await loader.load(key, () => undefined)) ?? 0;
-  }
-}
-
-/** The revisions of the keys that have a row. */
-async function readRevisions(
-  db: Database,
-  currentRevision: (key: SQL) => SQL,
-  keys: readonly string[],
-): Promise<Map<string, number>> {
-  const rows = await db
-    .select({
-      key: sql<string>`k.value`.as('key'),
-      revision: sql<number | null>`${currentRevision(sql`k.value`)}`.as('revision'),
-    })
-    .from(sql`json_each(${JSON.stringify(keys)}) k`);
-  return new Map(rows.map(({ key, revision }) => [key, revision ?? 0]));
 }

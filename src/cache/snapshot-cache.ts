@@ -1,13 +1,12 @@
 import type { Database } from '../db/client';
 import { BoundedMap } from '../lib/bounded-map';
 import type { MonotonicClock } from '../lib/clock';
-import { logFailure } from '../lib/log';
 import type { RequestTimings, Tier } from '../lib/request-timings';
-import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, withTimeout } from '../lib/timeout';
+import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
 import type { WaitUntil } from '../lib/wait';
 import { BatchLoader, SingleFlight } from './batch-loader';
-import type { Publisher, PublishOptions } from './publisher';
-import { readPublished, type Snapshot, type SnapshotName, type SnapshotType } from './snapshot';
+import { type Kv, Publisher, type PublishOptions } from './publisher';
+import type { Snapshot, SnapshotType } from './snapshots';
 import type { Sync } from './sync';
 
 /** How long a snapshot is fresh after it was loaded, or after a sync did not name it (1.5). */
@@ -40,7 +39,7 @@ interface Floor {
 
 /** The result of a look-up. */
 export interface Found<Value> {
-  type: SnapshotName;
+  type: SnapshotType<Snapshot>['name'];
   key: string;
   /** Null for an unknown key. */
   value: Value | null;
@@ -49,39 +48,37 @@ export interface Found<Value> {
 
 export interface CacheContext {
   db: Database;
-  /** With `publisher`, undefined where the caches have no KV. */
-  kv: KVNamespace | undefined;
+  /** Undefined where D1 is as near. The tiers are then memory and D1. */
+  kv: Kv | undefined;
   clock: MonotonicClock;
   sync: Sync;
-  publisher: Publisher | undefined;
 }
 
 const revisionOf = (value: Snapshot | null): number => value?.revision ?? 0;
 
-/**
- * The snapshots of one type: memory, then KV, then D1. It never returns a snapshot below the floor of its
- * key, and it never writes KV itself (see `publisher.ts`).
- */
+/** The snapshots of one type: memory, then KV, then D1. No result is below the floor of its key. */
 export class SnapshotCache<Value extends Snapshot> {
   readonly #type: SnapshotType<Value>;
-  readonly #context: CacheContext;
+  readonly #clock: MonotonicClock;
+  readonly #sync: Sync;
+  readonly #publisher: Publisher<Value> | undefined;
   readonly #entries = new BoundedMap<string, Entry<Value>>(MAX_ENTRIES);
-  /** Separate, so that guessed keys evict no known ones. */
+  /** Separate, for guessed keys to evict no known ones. */
   readonly #unknown = new BoundedMap<string, Entry<Value>>(MAX_ENTRIES);
   readonly #floors = new BoundedMap<string, Floor>(MAX_FLOORS);
   readonly #flights = new SingleFlight<Found<Value>>();
   readonly #rows: BatchLoader<Value>;
-  /** Counts events, so that they have an order while the clock stands still. */
+  /** Counts events: the clock stands still while code runs. */
   #order = 0;
-  /** Look-ups that began before this missed the keys that were added then. */
+  /** A look-up that began before this may have missed a new key. */
   #newKeysOrder = 0;
 
-  constructor(type: SnapshotType<Value>, context: CacheContext) {
+  constructor(type: SnapshotType<Value>, { db, kv, clock, sync }: CacheContext) {
     this.#type = type;
-    this.#context = context;
-    this.#rows = new BatchLoader((keys) =>
-      withTimeout(type.load(context.db, keys), DATABASE_TIMEOUT_MS),
-    );
+    this.#clock = clock;
+    this.#sync = sync;
+    this.#publisher = kv && new Publisher(type, db, kv, clock);
+    this.#rows = new BatchLoader((keys) => withTimeout(type.load(db, keys), DATABASE_TIMEOUT_MS));
   }
 
   /**
@@ -106,7 +103,7 @@ export class SnapshotCache<Value extends Snapshot> {
   /** Keeps a snapshot that D1 has just returned. */
   put(key: string, value: Value): void {
     this.invalidate(key, value.revision);
-    this.#put(key, value, this.#context.clock.now());
+    this.#put(key, value, this.#clock.now());
   }
 
   /** The row has this revision now: older snapshots are evicted, and rejected from every tier. */
@@ -118,7 +115,7 @@ export class SnapshotCache<Value extends Snapshot> {
     this.#floors.set(key, { revision, order: ++this.#order });
   }
 
-  /** Rows were added under new keys: no key is unknown any more. */
+  /** Rows were added under new keys: any key may be known now. */
   invalidateUnknown(): void {
     this.#unknown.clear();
     this.#newKeysOrder = ++this.#order;
@@ -132,12 +129,17 @@ export class SnapshotCache<Value extends Snapshot> {
 
   /** Publishes the row as it is now; see {@link Publisher.publish}. Never rejects. */
   async publish(key: string, options?: PublishOptions<Value>): Promise<void> {
-    await this.#context.publisher?.publish(this.#type, key, options);
+    await this.#publisher?.publish(key, options);
+  }
+
+  /** Whether KV has not rejected a put within the last minute. */
+  canPublish(): boolean {
+    return this.#publisher?.isWorking() ?? false;
   }
 
   /**
-   * Read repair: a response was based on a snapshot, and then D1 had another revision. Evicts the
-   * snapshot. Publishes the right one, unless KV may still be spreading it.
+   * Read repair: a response was based on a snapshot, and D1 has another revision. Evicts the snapshot.
+   * Publishes the current one, unless KV may still be spreading it.
    *
    * @param current undefined for no row
    * @param usedAt milliseconds since 1970
@@ -150,15 +152,15 @@ export class SnapshotCache<Value extends Snapshot> {
     const revision = revisionOf(value);
     const floor = this.#floorOf(key);
     if (current !== undefined && current < revision) {
-      // The database was set back, unless something newer is known by now.
+      // The database was set back, unless a newer revision is known by now.
       if (floor > revision) return;
       this.#floors.delete(key);
       this.#entries.delete(key);
-      const published = await this.#context.publisher?.publish(this.#type, key);
+      const published = await this.#publisher?.publish(key);
       if (published) this.put(key, published);
       return;
     }
-    // A row that is gone counts as one more revision.
+    // A removed row counts as one more revision.
     const lowest = current ?? revision + 1;
     if (floor >= lowest) return;
     this.invalidate(key, lowest);
@@ -167,12 +169,11 @@ export class SnapshotCache<Value extends Snapshot> {
   }
 
   #freshEntry(key: string): Entry<Value> | undefined {
-    const { clock, sync } = this.#context;
-    // First, for a clock that has stepped back clears memory.
-    const now = clock.now();
+    // First, because a clock that has stepped back clears memory.
+    const now = this.#clock.now();
     const entry = this.#entries.get(key) ?? this.#unknown.get(key);
     if (!entry) return undefined;
-    const isFresh = now - Math.max(entry.loadedAt, sync.syncedAt) < FRESH_MS;
+    const isFresh = now - Math.max(entry.loadedAt, this.#sync.syncedAt) < FRESH_MS;
     return isFresh && now < entry.expiresAt ? entry : undefined;
   }
 
@@ -187,8 +188,8 @@ export class SnapshotCache<Value extends Snapshot> {
   }
 
   async #load(key: string, waitUntil: WaitUntil): Promise<Found<Value>> {
-    const startedAt = this.#context.clock.now();
-    const published = await this.#readPublished(key);
+    const startedAt = this.#clock.now();
+    const published = await this.#publisher?.find(key);
     if (published && this.#isAcceptable(key, published)) {
       this.#put(key, published, startedAt);
       return this.#found(key, published, 'kv');
@@ -198,7 +199,7 @@ export class SnapshotCache<Value extends Snapshot> {
       if (value) this.#put(key, value, startedAt);
       else this.#putUnknown(key, startedAt);
       const isMissing = value !== null && published === null;
-      if (isMissing && this.#context.publisher?.isWorking()) {
+      if (isMissing && this.canPublish()) {
         waitUntil(this.publish(key, { row: value }));
       }
       return this.#found(key, value, 'd1');
@@ -210,19 +211,7 @@ export class SnapshotCache<Value extends Snapshot> {
     }
   }
 
-  /** Undefined when there is no KV, or it could not be read. */
-  async #readPublished(key: string): Promise<Value | null | undefined> {
-    const { kv } = this.#context;
-    if (!kv) return undefined;
-    try {
-      return await withTimeout(readPublished(this.#type, kv, key), KV_TIMEOUT_MS);
-    } catch (error) {
-      logFailure('A published snapshot could not be read', error);
-      return undefined;
-    }
-  }
-
-  /** Asks the primary again while a change overtakes the read. */
+  /** Reads the row; again while a change overtakes the read. */
   async #loadRow(key: string, waitUntil: WaitUntil): Promise<Value | null> {
     for (;;) {
       const order = ++this.#order;
@@ -231,7 +220,7 @@ export class SnapshotCache<Value extends Snapshot> {
       const floor = this.#floors.get(key);
       if (!floor || revisionOf(value) >= floor.revision) return value;
       if (order < floor.order) continue;
-      // The row is gone, or the database was set back: the primary is right.
+      // The row was removed, or the database was set back: the primary is right.
       if (value) this.#floors.delete(key);
       return value;
     }

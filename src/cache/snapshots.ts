@@ -1,5 +1,6 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
+import type { Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
 import { blacklists, counters, licenses, tokens } from '../db/schema';
 import { API_INTENTS, type ApiIntent, LICENSE_STATES } from '../lib/enums';
@@ -12,11 +13,32 @@ import {
   encodeBlacklist,
 } from '../resources/blacklists/blacklist';
 import { type LicenseSnapshot, snapshotColumns } from '../resources/licenses/snapshot';
-import type { SnapshotType } from './snapshot';
 
-/** The types of snapshots; docs/cache.md shows what KV holds. */
+/** The part of a row that a validation needs, held outside D1. */
+export interface Snapshot {
+  /** The id of the row; 0 for the one blacklist. */
+  readonly id: number;
+  /** Greater is newer: the time of the last change, in milliseconds since 1970. */
+  readonly revision: number;
+}
 
-/** Grows when the form of a snapshot changes. Another format is not read, and published again. */
+/** A type of snapshot: its form in KV, and its row in D1. */
+export interface SnapshotType<Value extends Snapshot> {
+  /** Before the colon in the subjects of the change log and in the keys of KV. */
+  readonly name: 'license' | 'token' | 'blacklist';
+  /** The key in KV: at most 512 bytes, without a secret. */
+  kvKey(key: string): Promise<string>;
+  /** The value in KV. */
+  encode(value: Value): string;
+  /** The snapshot in a value of KV; null if it is corrupt or in another format. */
+  decode(text: string): Value | null;
+  /** The snapshots of some keys, as the primary has them now. */
+  load(db: Database, keys: readonly string[]): Promise<ReadonlyMap<string, Value>>;
+  /** The revision of a key as the primary has it now, in SQL; null for none. */
+  currentRevision(key: string): SQL;
+}
+
+/** Grows when the form of a snapshot changes. A snapshot in another format is ignored, and published again. */
 const FORMAT = z.literal(2);
 const revision = z.int().positive();
 
@@ -37,7 +59,7 @@ const publishedLicense = z.object({
   totalRequests: z.int(),
 });
 
-/** By the normalized license key. KV sees its hash only: keys are secrets, and of any length. */
+/** By the normalized license key. KV has its hash only: keys are secrets, and of any length. */
 export const licenseSnapshot: SnapshotType<LicenseSnapshot> = {
   name: 'license',
   kvKey: async (key) => `license:${await sha256Hex(key)}`,
@@ -101,15 +123,13 @@ export const tokenSnapshot: SnapshotType<TokenSnapshot> = {
 /** The key of the one blacklist. */
 export const BLACKLIST_KEY = '';
 
-const blacklistRevision = sql`(select value from counters where name = 'blacklist_revision')`;
-
 export const blacklistSnapshot: SnapshotType<Blacklist> = {
   name: 'blacklist',
   kvKey: async () => 'blacklist',
   encode: (blacklist) => encodeBlacklist(FORMAT.value, blacklist),
   decode: (text) => decodeBlacklist(FORMAT.value, text),
   async load(db) {
-    // One statement: the revision is that of these entries. One row also for an empty blacklist.
+    // One statement, for the revision to be that of these entries. An empty blacklist has one row, too.
     const rows = await db
       .select({
         revision: counters.value,
@@ -128,5 +148,5 @@ export const blacklistSnapshot: SnapshotType<Blacklist> = {
     );
     return new Map([[BLACKLIST_KEY, blacklistOf(rows[0]?.revision ?? 1, entries)]]);
   },
-  currentRevision: () => blacklistRevision,
+  currentRevision: () => sql`(select value from counters where name = 'blacklist_revision')`,
 };

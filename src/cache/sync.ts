@@ -1,21 +1,22 @@
 import { type Change, MAX_SYNCED } from '../db/change-log';
 import type { MonotonicClock } from '../lib/clock';
 
-/** One reading of the change log: from where, and when it was sent. */
+/** A reading of the change log. */
 export interface SyncRound {
   /** The newest change that is known, by `seq`. */
   cursor: number;
-  /** Of that change: after the database was set back another one may have its number. */
+  /** The revision of that change: a database that was set back may have another change of that number. */
   revision: number;
+  /** When it was sent. */
   startedAt: number;
 }
 
-/** After every change: a reader without a cursor gets the newest change only. */
+/** A cursor after all changes, which reads the newest change only. */
 const END = Number.MAX_SAFE_INTEGER;
 
 /**
- * How far an isolate has read the change log. Every round trip that writes records also reads the changes
- * after the cursor. Everything that they do not name is then known to be unchanged.
+ * The cursor of an isolate in the change log. Each round trip that writes records also reads the changes after
+ * the cursor. All that they do not name is then known to be unchanged.
  */
 export class Sync {
   readonly #clock: MonotonicClock;
@@ -34,12 +35,12 @@ export class Sync {
     this.#onGap = onGap;
   }
 
-  /** When the last round was sent that brought the log up to then. */
+  /** When the last round was sent that read the log to its end. */
   get syncedAt(): number {
     return this.#syncedAt;
   }
 
-  /** Nothing is known any more about how long ago the last round was. */
+  /** The clock has stepped back: the time since the last round is unknown. */
   forgetTime(): void {
     this.#syncedAt = Number.NEGATIVE_INFINITY;
   }
@@ -50,13 +51,13 @@ export class Sync {
   }
 
   /**
-   * Takes in the changes that a round has read. Rounds may overlap and end in any order.
+   * Applies the changes that a round has read. Rounds may overlap and end in any order.
    *
-   * @returns whether later rounds name every change since this one
+   * @returns whether later rounds name every change after this one
    */
   end({ cursor, revision, startedAt }: SyncRound, changes: readonly Change[]): boolean {
     const [first] = changes;
-    // The log no longer reaches back to the cursor, or ends before it (the database was set back).
+    // The log begins after the cursor, or ends before it because the database was set back.
     const hasGap = cursor !== END && (first?.seq !== cursor || first.revision !== revision);
     if (hasGap) {
       this.#newest = undefined;
@@ -64,12 +65,12 @@ export class Sync {
       this.#onGap();
       return false;
     }
-    // Another round has set the cursor, and perhaps to a later change.
+    // Another round has set the cursor, perhaps to a later change.
     if (cursor === END && this.#newest !== undefined) return false;
     for (const change of changes) if (change.seq > cursor) this.#onChange(change);
     const newest = changes.at(-1);
     if (newest && newest.seq >= (this.#newest?.seq ?? 0)) this.#newest = newest;
-    // A full round may have left changes unread. The next one goes on from there.
+    // A full round may leave changes unread. The next one reads on.
     if (changes.length <= MAX_SYNCED) this.#syncedAt = Math.max(this.#syncedAt, startedAt);
     return true;
   }

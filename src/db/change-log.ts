@@ -5,21 +5,24 @@ import { isOneOf } from './predicates';
 import { blacklists, changes, counters, licenses, tokens } from './schema';
 
 /**
- * The change log: writing it, in the transaction of the change, and reading it. `seq` has no gaps but
- * at the start, and the newest change is always there: so a reader sees whether it has missed one.
+ * The change log. A change is written in the transaction of its write. `seq` has no gaps but at the start, and
+ * the newest change is never removed: a reader sees whether it has missed a change.
  */
 
-/** One change of what is cached outside D1. */
+/** A change of a row that is cached outside D1. */
 export type Change = Pick<typeof changes.$inferSelect, 'seq' | 'subject' | 'revision'>;
 
-/** Changes that one sync reads. A reader that is farther behind goes on with its next sync. */
+/** A change that need not be in the log. */
+export type Invalidation = Omit<Change, 'seq'>;
+
+/** Changes that a sync reads at most. The next sync reads on. */
 export const MAX_SYNCED = 100;
 
-/** Readers that lag by more than this have missed changes. */
+/** A reader that lags by more than this may miss changes. */
 const KEPT_MS = 5 * 60_000;
 const MAX_PRUNED = 100;
 
-/** The subject of many new licenses at once, under keys that no license had. */
+/** The subject of an import: many new licenses, under keys that no license had. */
 export const NEW_LICENSES = 'licenses';
 
 const returned = { seq: changes.seq, subject: changes.subject, revision: changes.revision };
@@ -31,9 +34,9 @@ export const nextRevision = (revision: number, now: number): number => Math.max(
 export const nextRevisionSql = (revision: SQLiteColumn, now: number): SQL =>
   sql`max(${revision} + 1, ${now})`;
 
-// The statements below go into the batch of a write, before its own: the rows are still as they were.
+// The statements below go into the batch of a write, before its own statements, which change the rows.
 
-/** Logs a license or a token that did not exist. */
+/** Logs a new license or token. */
 export const logNew = (
   db: Database,
   subject: `license:${string}` | `token:${string}` | typeof NEW_LICENSES,
@@ -71,13 +74,11 @@ export const logTokens = (db: Database, where: SQL | undefined, now: number) =>
     )
     .returning(returned);
 
-/** Logs the blacklist, which is one subject, if an entry matches. Two statements. */
-export function logBlacklist(db: Database, where: SQL | undefined, now: number) {
-  const isChanged = sql`exists (select 1 from ${blacklists} where ${where})`;
-  return logBlacklistIf(db, isChanged, now);
-}
+/** Logs the blacklist, which is one subject, if an entry matches. Returns two statements. */
+export const logBlacklist = (db: Database, where: SQL | undefined, now: number) =>
+  logBlacklistIf(db, sql`exists (select 1 from ${blacklists} where ${where})`, now);
 
-/** Logs the blacklist for new entries. Two statements. */
+/** Logs the blacklist for new entries. Returns two statements. */
 export const logNewEntries = (db: Database, now: number) => logBlacklistIf(db, sql`true`, now);
 
 const logBlacklistIf = (db: Database, condition: SQL, now: number) =>
@@ -104,12 +105,12 @@ export const selectChanges = (db: Database, cursor: number) =>
     .orderBy(asc(changes.seq))
     .limit(MAX_SYNCED + 1);
 
-/** Changes that KV still lacks, the oldest first. */
+/** The changes that KV lacks, the oldest first. */
 export const findUnpublished = (db: Database, limit: number): Promise<Change[]> =>
   db
     .select(returned)
     .from(changes)
-    // In these words, for SQLite to use the index of what is unpublished.
+    // The words of the partial index, for SQLite to use it.
     .where(sql`not ${changes.isPublished}`)
     .orderBy(asc(changes.seq))
     .limit(limit);
@@ -122,11 +123,11 @@ export const markPublished = (db: Database, seqs: readonly number[], condition: 
     .where(and(isOneOf(changes.seq, seqs), sql`not ${changes.isPublished}`, condition));
 
 /**
- * Removes published changes that every reader has seen, the oldest first and a bounded number of them.
- * The first one that is unpublished or younger ends it: the log has no gaps.
+ * Removes published changes that every reader has seen, the oldest first, up to the first one that is
+ * unpublished or younger, because the log has no gaps. Removes a bounded number of them.
  *
  * @param now milliseconds since 1970
- * @param withUnpublished also those that are not published, where nothing ever is
+ * @param withUnpublished also removes unpublished changes, where there is no KV
  */
 export async function pruneChanges(
   db: Database,

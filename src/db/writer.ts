@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
-import type { Change } from './change-log';
+import type { Change, Invalidation } from './change-log';
 import type { Database } from './client';
 import { type blacklists, deletedIds, type licenses, type products } from './schema';
 
@@ -14,7 +14,7 @@ export interface Writer {
    *
    * @param unlogged further changes that this isolate must see at once
    */
-  changed(changes: readonly Change[], unlogged?: readonly Omit<Change, 'seq'>[]): void;
+  changed(changes: readonly Change[], unlogged?: readonly Invalidation[]): void;
 }
 
 /** Reserves the ids of the rows that match, in the batch that deletes them and before the deletion. */

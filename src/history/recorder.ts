@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Caches } from '../cache/caches';
-import type { Snapshot } from '../cache/snapshot';
 import type { Found } from '../cache/snapshot-cache';
+import type { Snapshot } from '../cache/snapshots';
 import type { SyncRound } from '../cache/sync';
 import { type Change, selectChanges } from '../db/change-log';
 import { type Database, isMissingValue, isRejectedValue } from '../db/client';

@@ -1,5 +1,5 @@
-import type { Snapshot } from '../cache/snapshot';
 import type { Found } from '../cache/snapshot-cache';
+import type { Snapshot } from '../cache/snapshots';
 import { newRecord, type RecordDetails } from '../history/record';
 import type { Recording } from '../history/recorder';
 import type { RequestType, ResponseType } from '../lib/enums';

@@ -13,7 +13,7 @@ import {
 } from '../support/client';
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
-import { contentsOfKv, emptyKv, isAllPublished, kvKeyOf } from '../support/published';
+import { contentsOfKv, emptyKv, isAllPublished, kvKeyOf, settleLog } from '../support/published';
 import { askFor as askForLicense, askForUnknown, openShop, tidyUpAfterEach } from '../support/shop';
 import { newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
 
@@ -266,6 +266,8 @@ describe('a service that has no KV', () => {
     await one.runScheduled();
     expect(await changes()).toBe(1);
     expect([await statusOf(one), await statusOf(other)]).toEqual([200, 200]);
+    // Without KV nothing publishes that change.
+    await settleLog();
   });
 });
 

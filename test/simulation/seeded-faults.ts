@@ -238,7 +238,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ]),
     replacements: [
       {
-        file: 'src/cache/snapshot.ts',
+        file: 'src/cache/publisher.ts',
         from: 'const KV_CACHE_SECONDS = 30;',
         to: 'const KV_CACHE_SECONDS = 600;',
       },
@@ -353,8 +353,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/cache/publisher.ts',
-        from: 'markPublished(this.#db, seqs, isCurrent),',
-        to: 'markPublished(this.#db, seqs, sql`true`),',
+        from: 'markPublished(this.#db, seqs, isCurrent)',
+        to: 'markPublished(this.#db, seqs, sql`true`)',
       },
       {
         file: 'src/cache/publisher.ts',
@@ -370,8 +370,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/cache/publisher.ts',
-        from: 'return (await this.#currentRevision(type, key)) === revision;',
-        to: 'return true;',
+        from: 'return row?.isCurrent ?? false;',
+        to: 'return seqs.length === 0 || (row?.isCurrent ?? false);',
       },
     ],
   },
@@ -382,18 +382,22 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/cache/snapshot-cache.ts',
-        from: 'if (isMissing && this.#context.publisher?.isWorking()) {',
+        from: 'if (isMissing && this.canPublish()) {',
         to: 'if (value) {',
       },
       {
         file: 'src/cache/snapshot-cache.ts',
         from: 'waitUntil(this.publish(key, { row: value }));',
-        to: `waitUntil(
-          this.#type
-            .kvKey(key)
-            .then((kvKey) => this.#context.kv?.put(kvKey, this.#type.encode(value)))
-            .catch(() => undefined),
-        );`,
+        to: 'waitUntil(this.#publisher?.fill(key, value) ?? Promise.resolve());',
+      },
+      {
+        file: 'src/cache/publisher.ts',
+        from: '  async #read(key: string)',
+        to: `  async fill(key: string, value: Value): Promise<void> {
+          const kvKey = await this.#type.kvKey(key);
+          await this.#kv.namespace.put(kvKey, this.#type.encode(value)).catch(() => undefined);
+        }
+        async #read(key: string)`,
       },
     ],
   },

@@ -5,7 +5,7 @@ const STEPS = {
   record: 'insert into "requests"',
   bind: 'insert into "bindings"',
   'mark as published': 'set "is_published"',
-  'check revision': 'k.value as "key"',
+  'check revision': 'as "isCurrent"',
   'token used': 'update "tokens" set "last_used_at"',
   blacklist: 'left join "blacklists" on true',
   token: '"token_hash" in',
