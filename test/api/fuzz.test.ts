@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/app';
+import { validationRequest } from '../../src/http/responses';
+import { importRequest } from '../../src/import/schema';
 import { API_INTENTS } from '../../src/lib/enums';
+import { entryFields } from '../../src/resources/blacklists/schema';
+import { customerFields } from '../../src/resources/customers/schema';
+import { licenseFields } from '../../src/resources/licenses/schema';
+import { productFields } from '../../src/resources/products/schema';
+import { createdTokenFields } from '../../src/resources/tokens/schema';
 import {
   type Blacklist,
   call,
@@ -58,17 +65,14 @@ const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(0, -0, -1, 5, 1e308, 2 ** 31, 2 ** 53, -(2 ** 53), 0.1, true, null, [], {}),
 );
 
-/** Each field that some resource has, so that bodies come near to what is taken. */
+/** The fields of all bodies, so that mutated bodies are close to accepted ones. */
 const FIELDS = [
-  ...['id', 'name', 'description', 'productType', 'productTypeOther', 'defaultMaxIPs', 'roleId'],
-  ...['defaultMaxHWIDs', 'purchaseRoleId', 'url', 'imageUrl', 'createdDate', 'updatedDate'],
-  ...['licenseKey', 'productId', 'licenseType', 'licensePlatform', 'licensePlatformOther', 'ips'],
-  ...['ownerPlatformId', 'expiryDate', 'maxIPs', 'maxHWIDs', 'totalRequests', 'ownerChatId'],
-  ...['ownerChatUsername', 'licenseStatus', 'hwids', 'notes', 'customer', 'productIdString'],
-  ...['licenseDataType', 'data', 'isForAllProducts', 'reason', 'createdAt', 'updatedAt', 'intents'],
-  ...['expiresAt', 'email', 'username', 'chatId', 'platformAId', 'hwid', 'ip', 'javaVersion'],
-  ...['kind', 'items', 'dryRun', 'assumedProductIds'],
-  ...['osVersion', '__proto__', 'constructor', 'prototype', '', 'toString', '😀'],
+  ...[productFields, licenseFields, entryFields, customerFields, createdTokenFields].flatMap(
+    (fields) => Object.keys(fields),
+  ),
+  ...Object.keys(validationRequest.shape),
+  ...Object.keys(importRequest.shape),
+  ...['__proto__', 'constructor', 'prototype', '', 'toString', '😀'],
 ];
 
 let visits = 0;

@@ -33,7 +33,7 @@ import {
   postImport,
 } from '../support/import';
 import { seedLargeDatabase } from '../support/large-database';
-import type { Fields } from '../support/resources';
+import { type Fields, products } from '../support/resources';
 import { newWatchedIsolate } from '../support/watched-isolate';
 
 /** POST /api/v2/import: what another service has is stored as it is, once, and nothing is overwritten. */
@@ -127,8 +127,8 @@ const count = async (table: string): Promise<number> =>
 /** A shop in which everything is used, made by the interface itself. */
 async function fillShop(): Promise<void> {
   const { id: productId } = await createProduct({
-    roleId: '1187492034471100416',
-    url: 'https://a',
+    ...(await products.fullBody()),
+    defaultMaxIPs: 5,
   });
   const other = await createProduct({ name: 'Other', productType: 'OTHER', defaultMaxIPs: 1 });
   const lowered = await createLicense({

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import {
-  API_INTENTS,
-  LICENSE_PLATFORMS,
-  LICENSE_STATUSES,
-  PRODUCT_TYPES,
-} from '../../src/lib/enums';
+import * as z from 'zod';
+import { API_INTENTS, LICENSE_STATUSES } from '../../src/lib/enums';
+import { customerFields } from '../../src/resources/customers/schema';
+import { type Fields, settable } from '../../src/resources/fields';
+import { licenseFields } from '../../src/resources/licenses/schema';
+import { productFields } from '../../src/resources/products/schema';
 import {
   call,
   createBlacklist,
@@ -79,24 +79,39 @@ const time = fc
   })
   .map((date) => date.toISOString().replace('Z', '+00:00'));
 
+/** Values of a field as a response shows them. */
+function anyValueOf(wire: z.core.$ZodType): fc.Arbitrary<unknown> {
+  if (wire instanceof z.ZodNullable) return orNull(anyValueOf(wire.unwrap()));
+  if (wire instanceof z.ZodEnum) return fc.constantFrom(...wire.options);
+  if (wire instanceof z.ZodNumber) return limit;
+  if (wire instanceof z.ZodString) return text(200);
+  throw new Error('Give this field values of its own');
+}
+
+/**
+ * Values for all fields that a client sets.
+ *
+ * @param special fields that do not accept every value of their type; `null` leaves one out
+ */
+const objectOf = (fields: Fields, special: Record<string, fc.Arbitrary<unknown> | null>) =>
+  Object.fromEntries(
+    Object.entries(settable(fields)).flatMap(([name, { wire }]) => {
+      const value = special[name] === undefined ? anyValueOf(wire) : special[name];
+      return value ? [[name, value]] : [];
+    }),
+  );
+
 /** Numbers every object of a kind, where two must not be alike. */
 let serial = 0;
 
 describe('PUT of what GET gave changes nothing of', () => {
   it('products', async () => {
     const product = fc.record(
-      {
+      objectOf(productFields, {
         name,
-        productType: fc.constantFrom(...PRODUCT_TYPES),
-        description: text(1_000),
-        productTypeOther: text(200),
-        defaultMaxIPs: limit,
-        defaultMaxHWIDs: limit,
         roleId: orNull(accountId),
         purchaseRoleId: orNull(accountId),
-        url: orNull(text(1_000)),
-        imageUrl: orNull(text(1_000)),
-      },
+      }),
       { requiredKeys: ['name', 'productType'] },
     );
     await fc.assert(
@@ -114,18 +129,18 @@ describe('PUT of what GET gave changes nothing of', () => {
       fc.ipV4(),
       fc.ipV6().filter((value) => !value.includes('.')),
     );
+    // These depend on one another.
+    const dependent = {
+      ...{ productId: null, licenseType: null, expiryDate: null, licenseStatus: null },
+      ...{ ips: null, hwids: null },
+    };
     const license = fc.record({
       fields: fc.record(
-        {
-          licensePlatform: orNull(fc.constantFrom(...LICENSE_PLATFORMS)),
-          licensePlatformOther: text(100),
+        objectOf(licenseFields, {
+          ...dependent,
           ownerPlatformId: fc.oneof(fc.constant(''), accountId),
           ownerChatId: fc.oneof(fc.constant(''), accountId),
-          ownerChatUsername: text(100),
-          notes: text(1_000),
-          maxIPs: limit,
-          maxHWIDs: limit,
-        },
+        }),
         { requiredKeys: [] },
       ),
       expiry: fc.oneof(
@@ -218,53 +233,34 @@ describe('PUT of what GET gave changes nothing of', () => {
 
   it('customers, as they are made and with every field set', async () => {
     const { id: productId } = await createProduct();
-    const field = orNull(text(200));
-    const account = orNull(accountId);
-    const names = fc.record(
-      {
-        firstName: field,
-        lastName: field,
-        username: field,
-        phoneNumber: field,
-        profilePictureUrl: field,
-        role: field,
-        status: field,
-        chatUsername: field,
-        chatAvatarUrl: field,
-        platformAUsername: field,
-        platformBUsername: field,
-        platformCUsername: field,
-        marketAUsername: field,
-        marketBUsername: field,
-      },
+    // Each belongs to one customer.
+    const accounts = ['platformAId', 'platformBId', 'platformCId', 'marketAId', 'marketBId'];
+    const customer = fc.record(
+      objectOf(customerFields, {
+        ...Object.fromEntries(accounts.map((field) => [field, orNull(accountId)])),
+        chatId: null,
+        email: orNull(fc.emailAddress()),
+      }),
       { requiredKeys: [] },
     );
-    const accountIds = fc.record({
-      platformAId: account,
-      platformBId: account,
-      platformCId: account,
-      marketAId: account,
-      marketBId: account,
-    });
     await fc.assert(
-      fc.asyncProperty(names, accountIds, orNull(fc.emailAddress()), async (fields, ids, email) => {
+      fc.asyncProperty(customer, async (fields) => {
         serial += 1;
         const license = await createLicense({ productId, ownerChatId: `chat of ${serial}` });
         const path = `/customers/${license.customer?.id}`;
         await expectRoundTrip(path, { chatId: `chat of ${serial}` });
 
-        const accounts = Object.entries(ids).map(([id, value]) => [
-          id,
-          value && `${value} ${serial}`,
-        ]);
-        const unique = {
-          ...fields,
-          ...Object.fromEntries(accounts),
-          email: email && `${serial}${email}`,
-        };
-        const put = await call('PUT', `/api/v2${path}`, { body: unique });
+        const unique = new Map(Object.entries(fields));
+        for (const field of accounts) {
+          const account = unique.get(field);
+          if (account) unique.set(field, `${account} ${serial}`);
+        }
+        const { email } = fields;
+        if (email) unique.set('email', `${serial}${email}`);
+        const body = Object.fromEntries(unique);
+        const put = await call('PUT', `/api/v2${path}`, { body });
         expect(put.status, put.text).toBe(200);
-        await expectRoundTrip(path, unique);
+        await expectRoundTrip(path, body);
       }),
       RUNS,
     );

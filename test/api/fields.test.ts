@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { entryFields } from '../../src/resources/blacklists/schema';
+import { customerFields } from '../../src/resources/customers/schema';
+import { type Fields, settable } from '../../src/resources/fields';
+import { licenseFields } from '../../src/resources/licenses/schema';
+import { productFields } from '../../src/resources/products/schema';
+import { tokenFields } from '../../src/resources/tokens/schema';
+import { blacklists, customers, licenses, products, tokens } from '../support/resources';
+
+/** The tests create and change objects by examples: a field that an example lacks would not be tested. */
+
+const namesOf = (example: object): string[] => Object.keys(example).sort();
+const settableNames = (fields: Fields): string[] => namesOf(settable(fields));
+
+it.each([
+  [products, productFields],
+  [licenses, licenseFields],
+  [blacklists, entryFields],
+  [tokens, tokenFields],
+])('the tests create a $name with every field that a client sets', async (resource, fields) => {
+  expect(namesOf(await resource.fullBody())).toEqual(settableNames(fields));
+});
+
+// Fields of which a change depends on another field have tests of their own.
+it.each([
+  [products, productFields, []],
+  [licenses, licenseFields, ['licenseType', 'productId']],
+  [blacklists, entryFields, ['isForAllProducts', 'productId']],
+  [tokens, tokenFields, []],
+  [customers, customerFields, []],
+])(
+  'the tests change every field of a $name that a client sets',
+  async (resource, fields, apart) => {
+    const names = namesOf({ ...resource.changes() })
+      .concat(apart)
+      .sort();
+    expect(names).toEqual(settableNames(fields));
+  },
+);
