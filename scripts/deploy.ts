@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
-import { readCommandLine } from '../packages/cli/src/command-line.ts';
+import { readCommandLine, runCommand } from '../packages/cli/src/command-line.ts';
+import { command as doctor } from '../packages/cli/src/doctor.ts';
 import {
   CliError,
   fail,
@@ -11,21 +11,19 @@ import {
 } from '../packages/cli/src/terminal.ts';
 import { type Deployed, deploy } from './deployment.ts';
 
-/** `npm run deploy`: brings the service into a Cloudflare account, or up to date there. */
+/** `npm run deploy`: deploys the service to a Cloudflare account, or upgrades it. */
 
 const program = new Command('npm run deploy --')
-  .description(
-    'Deploys Licet to your Cloudflare account, or brings it up to date there. Safe to run again.',
-  )
-  .option('--dry-run', 'prints what would be done, and does nothing')
+  .description('Deploys Licet to your Cloudflare account, or upgrades it there. Safe to run again.')
+  .option('--dry-run', 'print the steps and change nothing')
   .addHelpText(
     'after',
     `
-Log in first: npx wrangler login. It makes the database, the KV namespace and the queues that
-wrangler.toml names and the account lacks, applies the migrations, deploys with a root token, and runs
-the doctor. See docs/deploy.md.
+Log in first: npx wrangler login. The command creates the database, the KV namespace and the queues of
+wrangler.toml that the account lacks, applies the migrations, deploys with a root token, and runs the
+doctor. See docs/deploy.md.
 
-Exit status: 0 done and well, 1 failed or not well, 2 called wrongly.`,
+Exit status: 0 deployed and healthy, 1 failed, 2 wrong arguments.`,
   );
 
 const READY_TIMEOUT_MS = 60_000;
@@ -38,16 +36,13 @@ const answers = (address: string): Promise<boolean> =>
     () => false,
   );
 
-/** Runs the doctor, once the service answers: a new name takes a while to be known. */
+/** Runs the doctor once the service responds. A new name takes a while to resolve. */
 async function examine(address: string): Promise<boolean> {
   const deadline = Date.now() + READY_TIMEOUT_MS;
   while (!(await answers(address)) && Date.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS));
   }
-  return runShown(process.execPath, [
-    join(import.meta.dirname, '../packages/cli/src/doctor.ts'),
-    address,
-  ]);
+  return (await runCommand(doctor, [address])) === 0;
 }
 
 function welcome({ addresses, tokenFile }: Deployed): void {
@@ -55,7 +50,7 @@ function welcome({ addresses, tokenFile }: Deployed): void {
   const where = addresses.join(' and ') || 'no address: see docs/deploy.md';
   console.log(`\n  Licet runs on ${where}\n`);
   if (tokenFile === undefined) return;
-  console.log(`  Root token   in ${tokenFile}, as ROOT_TOKEN: it may do everything. Put it into a password
+  console.log(`  Root token   in ${tokenFile}, as ROOT_TOKEN, with all permissions. Put it into a password
                manager and delete the file
   Try          curl ${address}/api/v2/products -H "TOKEN: $(sed -n 's/^ROOT_TOKEN=//p' ${tokenFile})"
 `);
@@ -71,14 +66,14 @@ const tools = {
     runShown('wrangler', args, variables),
   examine,
 };
-onStopSignal(() => `Stopped.${dryRun ? '' : ' Run it again: it does the rest.'}`);
+onStopSignal(() => `Stopped.${dryRun ? '' : ' Run npm run deploy again to finish.'}`);
 try {
   const deployed = await deploy('.', tools, dryRun);
   if (deployed) welcome(deployed);
   if (deployed?.isWell === false) {
     fail(
-      'It is deployed, but some programs would not get in: see above what to change, and look again ' +
-        'with npm run doctor -- URL. A domain that is new takes a few minutes.',
+      'The service is deployed, but some programs could not use it; see above what to change. Then run ' +
+        'npm run doctor -- URL. A new domain takes a few minutes.',
     );
   }
 } catch (error) {

@@ -11,10 +11,10 @@ import {
 } from '../packages/cli/src/root-token.ts';
 import { CliError, done, type Ended } from '../packages/cli/src/terminal.ts';
 
-/** The steps of `npm run deploy`, each of which does what is missing and says so. */
+/** The steps of `npm run deploy`. Each does only what is missing, and prints it. */
 
 const SETTINGS = 'wrangler.toml';
-/** wrangler.toml with the ids of what is in the account; beside it, because its paths are relative. */
+/** wrangler.toml with the ids of the account. It lies beside it, because its paths are relative. */
 const SETTINGS_WITH_IDS = 'wrangler.deploy.json';
 
 const TEXT = z.string('a text');
@@ -22,7 +22,7 @@ const NAME = TEXT.min(1, 'a text that is not empty');
 const list = <Entry extends z.ZodRawShape>(entry: Entry) =>
   z.array(z.looseObject(entry, 'a table'), 'a list: [[…]]').optional();
 
-/** The part of wrangler.toml that is read here, with what it must be; the rest is wrangler's. */
+/** The part of wrangler.toml that the deployment reads. wrangler checks the rest. */
 const settingsRead = z.looseObject({
   name: NAME,
   account_id: TEXT.optional(),
@@ -51,17 +51,17 @@ type Wrangler = (args: readonly string[], variables?: NodeJS.ProcessEnv) => Prom
 
 export interface Tools {
   wrangler: Wrangler;
-  /** Runs it in the terminal: it may ask, for a name under workers.dev or before it takes a domain. */
+  /** Runs it in the terminal: it may ask for a name under workers.dev, or before it takes a domain. */
   wranglerShown: (args: readonly string[], variables: NodeJS.ProcessEnv) => Promise<boolean>;
-  /** Whether programs get on with the service at an address. */
+  /** Whether the doctor finds nothing wrong with the service at an address. */
   examine: (address: string) => Promise<boolean>;
 }
 
 export interface Deployed {
   addresses: string[];
-  /** The file with the root token, as long as it is there. */
+  /** The file with the root token; undefined once it was deleted. */
   tokenFile: string | undefined;
-  /** Whether programs get on with it. */
+  /** Whether the doctor finds nothing wrong. */
   isWell: boolean;
 }
 
@@ -72,7 +72,7 @@ const messageOf = (error: unknown): string =>
 
 const MAX_QUOTED = 200;
 
-/** What wrangler answers to programs: none can read it where it has a warning before it. */
+/** Parses wrangler's JSON output. A warning before it makes it unreadable. */
 function parseJson<Printed>(
   command: string,
   text: string,
@@ -86,8 +86,8 @@ function parseJson<Printed>(
     const quoted =
       printed.length > MAX_QUOTED ? `${printed.slice(0, MAX_QUOTED)}…` : printed || 'nothing';
     throw new CliError(
-      `wrangler ${command} has not answered as it should. ${state} Is it the right version? npm ci ` +
-        `brings it. It answered:\n\n${quoted}`,
+      `wrangler ${command} printed no valid JSON. ${state} Run npm ci to get the right version of ` +
+        `wrangler. It printed:\n\n${quoted}`,
     );
   }
 }
@@ -99,7 +99,7 @@ async function must(wrangler: Wrangler, failure: string, ...args: string[]) {
 }
 
 async function readToml(folder: string): Promise<unknown> {
-  // It takes a second to load, which --help has no need of.
+  // wrangler takes a second to load, which --help does not need.
   const { experimental_readRawConfig } = await import('wrangler');
   try {
     return experimental_readRawConfig({ config: join(folder, SETTINGS) }).rawConfig;
@@ -118,9 +118,9 @@ async function readSettings(folder: string): Promise<Settings> {
 const account = z.object({ id: z.string(), name: z.string() });
 type Account = z.infer<typeof account>;
 
-/** The account to deploy to: the one that is named, else the only one. */
+/** The account to deploy to: the named one, or the only one. */
 async function findAccount(wrangler: Wrangler, named: string | undefined): Promise<Account> {
-  // Such a token, as CI has it, may deploy, but perhaps not read whose it is.
+  // The token of a CI may lack the permission to read its user.
   if (named && process.env.CLOUDFLARE_API_TOKEN) return { id: named, name: named };
   const { ok, output, stdout } = await wrangler(['whoami', '--json']);
   if (stdout.includes('"loggedIn":false')) {
@@ -130,7 +130,7 @@ async function findAccount(wrangler: Wrangler, named: string | undefined): Promi
     );
   }
   if (!ok) {
-    const message = 'Cloudflare does not say who you are. Nothing was changed.';
+    const message = 'The account cannot be looked up. Nothing was changed.';
     throw new CliError(`${message}\n\n${output.trim()}`);
   }
   const { accounts } = parseJson('whoami', stdout, z.object({ accounts: z.array(account) }));
@@ -159,16 +159,16 @@ async function findSecrets(wrangler: Wrangler, worker: string) {
   return secrets.map(({ name }) => name);
 }
 
-/** Databases, or KV namespaces. */
-interface Kind {
+/** A type of resource: databases or KV namespaces. */
+interface ResourceType {
   what: string;
   list: string[];
   create: string[];
-  /** The names and the ids in a list. */
+  /** Parses a list into names and ids. */
   read: (stdout: string) => [name: string, id: string][];
 }
 
-const DATABASES: Kind = {
+const DATABASES: ResourceType = {
   what: 'Database',
   list: ['d1', 'list', '--json'],
   create: ['d1', 'create'],
@@ -179,7 +179,7 @@ const DATABASES: Kind = {
   },
 };
 
-const NAMESPACES: Kind = {
+const NAMESPACES: ResourceType = {
   what: 'KV namespace',
   list: ['kv', 'namespace', 'list'],
   create: ['kv', 'namespace', 'create'],
@@ -190,11 +190,11 @@ const NAMESPACES: Kind = {
   },
 };
 
-/** The ids of all that there are in the account, by their names. */
-const listAll = async (wrangler: Wrangler, { what, list, read }: Kind) =>
+/** The ids of all resources of a type in the account, by name. */
+const listAll = async (wrangler: Wrangler, { what, list, read }: ResourceType) =>
   new Map(read(await must(wrangler, `${what}s cannot be listed. Nothing was changed.`, ...list)));
 
-/** Makes it where it is missing. @returns what wrangler printed then */
+/** Creates a resource if it is missing. @returns wrangler's output */
 async function provide(
   wrangler: Wrangler,
   what: string,
@@ -203,20 +203,20 @@ async function provide(
   create: readonly string[],
 ): Promise<string> {
   if (isThere || isDryRun) {
-    if (isThere) done(`${what} is there`);
-    else planned(`${what} would be made`);
+    if (isThere) done(`${what} exists`);
+    else planned(`${what} would be created`);
     return '';
   }
-  const failure = `${what} could not be made. Nothing was deployed.`;
+  const failure = `${what} could not be created. Nothing was deployed.`;
   const printed = await must(wrangler, failure, ...create);
-  done(`${what} was made`);
+  done(`${what} created`);
   return printed;
 }
 
-/** Makes those that are missing. @returns the ids, by their names */
+/** Creates the missing resources. @returns all ids, by name */
 async function provideAll(
   wrangler: Wrangler,
-  { what, create }: Kind,
+  { what, create }: ResourceType,
   found: ReadonlyMap<string, string>,
   names: readonly string[],
   isDryRun: boolean,
@@ -225,7 +225,7 @@ async function provideAll(
   for (const name of names) {
     const args = [...create, name];
     const printed = await provide(wrangler, `${what} ${name}`, found.has(name), isDryRun, args);
-    // A line of the settings that wrangler proposes.
+    // wrangler prints the line for wrangler.toml.
     const [, id] = /^(?:database_)?id = "(.+)"$/m.exec(printed) ?? [];
     if (id !== undefined) ids.set(name, id);
   }
@@ -248,13 +248,13 @@ async function provideQueues(
   }
 }
 
-/** Files by which wrangler is told things, and tells them. */
+/** Files for wrangler's settings and its report. */
 interface Files {
   settings: string;
   report: string;
 }
 
-/** Does something with files that are there before it begins, and gone however it ends. */
+/** Creates files, runs a function with them, and removes them however it ends. */
 async function withFiles<Result>(
   folder: string,
   act: (files: Files) => Promise<Result>,
@@ -306,14 +306,14 @@ async function migrate(
   done(`Migrations were applied: ${applied.join(', ')}`);
 }
 
-/** A line of what wrangler reports to programs. */
+/** A line of wrangler's report. */
 const reported = z.object({
   type: z.string(),
   version_id: z.string().nullish(),
   targets: z.array(z.string()).optional(),
 });
 
-/** Uploads the Worker. @returns the addresses at which it is */
+/** Uploads the Worker. @returns its addresses */
 async function upload(
   wranglerShown: Tools['wranglerShown'],
   accountId: string,
@@ -324,21 +324,23 @@ async function upload(
   const ok = await wranglerShown(['deploy', ...args], variables);
   const text = existsSync(report) ? readFileSync(report, 'utf8').trim() : '';
   const lines = ok ? text.split('\n') : [];
-  const state = 'The Worker may be live: run it again, it does the rest.';
+  const state = 'The Worker may be live: run npm run deploy again.';
   const entries = lines.map((line) => parseJson('deploy', line, reported, state));
-  // There is no version where the person has answered one of its questions with no.
+  // Without a version, the answer to one of wrangler's questions was no.
   const deployed = entries.find(({ type, version_id }) => type === 'deploy' && version_id);
   if (!deployed) {
     throw new CliError(
-      'It could not be deployed, or not wholly: the reason is above. Where nothing was uploaded, ' +
-        'what ran before runs on, and can use the new schema. See to the reason and run it again.',
+      'Deployment failed; see the error above. Unless something was uploaded, the previous version is still ' +
+        'running and works with the new schema. Fix the error and run npm run deploy again.',
     );
   }
   return addressesOf(deployed.targets ?? []);
 }
 
-/** Of what a Worker is bound to, such as "https://licet.shop.workers.dev", "license.example.com (custom
- * domain)", "example.com/api/*" and "schedule: * * * * *", the places for programs. */
+/**
+ * The addresses for programs among a Worker's targets, such as "https://licet.shop.workers.dev",
+ * "license.example.com (custom domain)", "example.com/api/*" and "schedule: * * * * *".
+ */
 function addressesOf(targets: readonly string[]): string[] {
   const hosts = targets.flatMap((target) => {
     const [, host] = /^(?:https:\/\/)?([^\s/*]+)(?:\/\S*)?(?: \(.*\))?$/.exec(target) ?? [];
@@ -347,14 +349,14 @@ function addressesOf(targets: readonly string[]): string[] {
   return [...new Set(hosts)];
 }
 
-/** The name of what has none in wrangler.toml: the one that wrangler itself would give. */
+/** The name of a resource without one in wrangler.toml: the same that wrangler would give. */
 const nameOf = (worker: string, binding: string): string =>
   `${worker}-${binding.toLowerCase().replaceAll('_', '-')}`;
 
 const databaseName = (worker: string, { database_name, binding }: Database): string =>
   database_name ?? nameOf(worker, binding);
 
-/** The settings with the ids that they leave out. */
+/** Adds the missing ids to the settings. */
 function complete(
   settings: Settings,
   databaseIds: ReadonlyMap<string, string>,
@@ -374,7 +376,7 @@ function complete(
   };
 }
 
-/** The names of all that the settings name by no id. */
+/** The names of all resources without an id in the settings. */
 function namesOf({ name: worker, d1_databases = [], kv_namespaces = [], queues = {} }: Settings) {
   const { producers = [], consumers = [] } = queues;
   const bound = [...producers, ...consumers].map(({ queue }) => queue);
@@ -388,7 +390,7 @@ function namesOf({ name: worker, d1_databases = [], kv_namespaces = [], queues =
   };
 }
 
-/** Provides all that the Worker is bound to. @returns the settings with the ids that they leave out */
+/** Creates the missing resources of the Worker. @returns the settings with all ids */
 async function provideResources(
   wrangler: Wrangler,
   settings: Settings,
@@ -408,10 +410,10 @@ async function provideResources(
   return complete(settings, databaseIds, namespaceIds);
 }
 
-/** What the file of a root token says of the account that it is for: a comment is no secret. */
+/** The comment in a root token's file that names its account. */
 const purpose = (accountId: string): string => `# account ${accountId}`;
 
-/** Whether the file has the root token of a deployment to this account, finished or not. */
+/** Whether the file has the root token of a deployment to this account, complete or not. */
 function hasBegun(tokenPath: string, accountId: string): boolean {
   const lines = readSecrets(tokenPath).split(/\r?\n/);
   return readRootToken(tokenPath) !== undefined && lines.includes(purpose(accountId));
@@ -423,13 +425,12 @@ function begin(tokenPath: string, accountId: string): void {
 }
 
 /**
- * Brings what `wrangler.toml` describes into the account: what the Worker needs, then the schema, then
- * the code with its secret; and looks whether programs get on with it. Safe to run again, also where it
- * failed.
+ * Deploys what `wrangler.toml` describes: resources, then the schema, then the code with its secret. Then
+ * runs the doctor. Safe to run again, also after a failure.
  *
- * @param folder the one with `wrangler.toml`
- * @returns undefined where it was only asked what would be done
- * @throws CliError, which says how far it came
+ * @param folder the folder of `wrangler.toml`
+ * @returns undefined for a dry run
+ * @throws CliError with what was done before the failure
  */
 export async function deploy(
   folder: string,
@@ -439,9 +440,9 @@ export async function deploy(
   try {
     return await bring(folder, tools, isDryRun);
   } catch (error) {
-    // A file that cannot be read or written.
+    // A file cannot be read or written.
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw new CliError(`${error.message}. See to it and run it again: it does the rest.`);
+    throw new CliError(`${error.message}. Fix the error and run npm run deploy again.`);
   }
 }
 
@@ -468,41 +469,42 @@ async function bring(
   const name = databaseName(worker, database);
   if (secrets !== undefined && !database.database_id && !databases.has(name)) {
     throw new CliError(
-      `There is a Worker ${worker} and no database ${name}. Is the Worker another project's? Choose ` +
-        `another name in ${SETTINGS}. Is it yours? Make the database: npx wrangler d1 create ${name}`,
+      `The account has a Worker ${worker} and no database ${name}. Nothing was changed. If the Worker ` +
+        `belongs to another project, choose another name in ${SETTINGS}. If it is yours, create the ` +
+        `database: npx wrangler d1 create ${name}`,
     );
   }
   const tokenFile = `.root-token.${worker}`;
   const tokenPath = join(folder, tokenFile);
   const isTokenSet = secrets?.includes('ROOT_TOKEN') ?? false;
-  // Where a first deployment has failed half-way, the database is its own.
+  // A first deployment that failed may have created the database.
   const isBegun = hasBegun(tokenPath, account.id);
   const foundId = database.database_id ? undefined : databases.get(name);
   if (secrets === undefined && foundId !== undefined && !isBegun) {
     throw new CliError(
-      `There is a database ${name} and no Worker ${worker}. Nothing was changed. Is the database ` +
-        `another service's? Choose another database_name in ${SETTINGS}. Is it meant for this one? ` +
-        `Say so there, beside its name: database_id = "${foundId}"`,
+      `The account has a database ${name} and no Worker ${worker}. Nothing was changed. If the database ` +
+        `belongs to another service, choose another database_name in ${SETTINGS}. If it is for this one, ` +
+        `add beside its name: database_id = "${foundId}"`,
     );
   }
   const found = { databases, namespaces };
   if (isDryRun) {
     await provideResources(wrangler, settings, found, isDryRun);
-    planned('Migrations that are missing would be applied');
-    if (!isTokenSet) planned(`The root token would be set, to that in ${tokenFile}`);
-    planned(`The Worker ${worker} would be deployed, and the doctor would look at it`);
+    planned('Missing migrations would be applied');
+    if (!isTokenSet) planned(`The root token of ${tokenFile} would be set`);
+    planned(`The Worker ${worker} would be deployed, and the doctor would check it`);
     return undefined;
   }
 
-  // Files come before all that is made in the account: the next run knows it for its own by the token.
+  // The token's file comes first: by it, the next run knows resources of an unfinished deployment.
   if (!isTokenSet) begin(tokenPath, account.id);
   const addresses = await withFiles(folder, async (files) => {
     const config = ['--config', files.settings];
     const completed = await provideResources(wrangler, settings, found, isDryRun);
     writeFileSync(files.settings, JSON.stringify(completed, null, 2));
     await migrate(wrangler, migrations, config);
-    // The token goes with the code, so that there is no moment without it; in a file, because terminals
-    // are recorded.
+    // The token is uploaded with the code, so that the service is never without it. It is in a file,
+    // because arguments are visible to others.
     const token = isTokenSet ? [] : ['--secrets-file', tokenPath];
     return upload(wranglerShown, account.id, files.report, [...config, ...token]);
   });

@@ -1,12 +1,20 @@
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, Licet } from '../../packages/client/src/index.ts';
-import { deployVariables, linkProject, TLS } from '../cli/deploy-folder.ts';
+import { deployVariables, LINKED, linkProject, TLS } from '../cli/deploy-folder.ts';
 import { type FakeCloudflare, startFakeCloudflare } from '../cli/fake-cloudflare.ts';
 import {
   argsOfScript,
@@ -57,7 +65,11 @@ beforeAll(async () => {
   cpSync('drizzle', join(home, 'drizzle'), { recursive: true });
   linkProject(home);
   const route = `routes = [{ pattern = "${address.replace('https://', '')}/*", zone_id = "zone" }]`;
-  writeFileSync(join(home, 'wrangler.toml'), `${route}\n${readFileSync('wrangler.toml', 'utf8')}`);
+  const queue = '\n[[queues.producers]]\nbinding = "RECORDS"\nqueue = "licet-records"\n';
+  writeFileSync(
+    join(home, 'wrangler.toml'),
+    `${route}\n${readFileSync('wrangler.toml', 'utf8')}${queue}`,
+  );
   // The second service has the root token of this folder: the deployment gets the same.
   writeFileSync(join(home, '.root-token.licet'), `ROOT_TOKEN=${readRootToken()}\n`, {
     mode: 0o600,
@@ -144,9 +156,14 @@ const commandsFor = (url: string): { script: string; args: string[] }[] =>
       .filter(Boolean),
   }));
 
+/** A file, or the files in a folder and below it. */
+const filesIn = (path: string): string[] =>
+  statSync(path).isFile() ? [path] : readdirSync(path).flatMap((name) => filesIn(join(path, name)));
+
 describe('a shop that moves from one machine to Cloudflare', () => {
   let license: License;
   let exported: string;
+  let deployOutput: string;
 
   it('is exported, deployed and imported by three commands', { timeout: 150_000 }, async () => {
     license = await sell();
@@ -163,12 +180,46 @@ describe('a shop that moves from one machine to Cloudflare', () => {
     expect(two.output).toContain(`Licet runs on ${address}`);
     expect(two.output).toContain('All is well.');
     expect(two.code).toBe(0);
+    deployOutput = two.output;
 
     const three = await run(importing.script, importing.args, {
       LICET_TOKEN: readRootToken(join(home, '.root-token.licet')),
     });
     expect(three.output).toContain(`✓ All of it is there, in ${address}.\n`);
     expect(three.code).toBe(0);
+  });
+
+  it('has the resources, the migrations and the root token that npm run deploy set up there', () => {
+    const { databases, namespaces, queues, changes, worker } = cloudflare;
+    const database = databases.get('licet');
+    // The fake executes the SQL: the tables and their first rows exist.
+    const counters = database?.sqlite.prepare('select name from counters').all();
+    expect(counters).not.toEqual([]);
+    const applied = database?.sqlite.prepare('select name from d1_migrations order by id').all();
+    const migrations = readdirSync('drizzle').filter((name) => name.endsWith('.sql'));
+    expect(applied?.map(({ name }) => name)).toEqual(migrations);
+    expect(changes.findLastIndex((change) => change.endsWith('/query'))).toBeLessThan(
+      changes.indexOf('PUT /workers/scripts/licet'),
+    );
+    expect([...queues]).toEqual(['licet-records']);
+    const token = readRootToken();
+    const bound = [
+      { type: 'd1', name: 'DB', id: database?.id },
+      { type: 'kv_namespace', name: 'SNAPSHOTS', namespace_id: namespaces.get('licet-snapshots') },
+      { type: 'queue', name: 'RECORDS', queue_name: 'licet-records' },
+      { type: 'plain_text', name: 'REQUEST_RETENTION_DAYS', text: '90' },
+      { type: 'secret_text', name: 'ROOT_TOKEN', text: token },
+    ].map((binding) => expect.objectContaining(binding));
+    expect(worker?.bindings).toEqual(expect.arrayContaining(bound));
+    expect(worker?.bindings.filter(({ type }) => type === 'secret_text')).toHaveLength(1);
+    // The token is in its file alone: not in the output, nor in a log of wrangler.
+    if (token === undefined) throw new Error('no token');
+    expect(deployOutput).not.toContain(token);
+    const own = readdirSync(home).filter((name) => !LINKED.includes(name));
+    const written = own.map((name) => join(home, name)).flatMap(filesIn);
+    expect(written.filter((file) => readFileSync(file, 'utf8').includes(token))).toEqual([
+      join(home, '.root-token.licet'),
+    ]);
   });
 
   it('has the same ids, keys, bindings, owners, dates, states and totals there', async () => {

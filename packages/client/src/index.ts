@@ -1,10 +1,10 @@
 import type {
   ApiIntent,
+  InvalidResponse,
   LicensePlatform,
   Operations,
-  InvalidResponse,
-  ValidResponse,
   ValidationRequest,
+  ValidResponse,
 } from './types.js';
 
 export type * from './types.js';
