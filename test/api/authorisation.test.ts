@@ -75,12 +75,6 @@ it('declares for every route the intents of the interface, and nothing else is p
   expect(intents).toEqual(ENDPOINTS);
 });
 
-it('answers healthy to everyone', async () => {
-  for (const answer of await callWithBadTokens('GET', '/api/v2/healthy')) {
-    expect([answer.status, answer.text]).toEqual([200, 'healthy']);
-  }
-});
-
 /** The path with an id and a query that would answer 400. */
 const worse = (path: string): string =>
   `${path.replace('CHAT', 'nowhere').replace('999999', 'x')}?nonsense=1`;

@@ -13,7 +13,7 @@ import {
 } from '../support/client';
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
-import { contentsOfKv, emptyKv, isAllPublished, kvKeyOf, settleLog } from '../support/published';
+import { contentsOfKv, isAllPublished, kvKeyOf, settleLog } from '../support/published';
 import { askFor as askForLicense, askForUnknown, openShop, tidyUpAfterEach } from '../support/shop';
 import { newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
 
@@ -182,40 +182,6 @@ describe('without D1', () => {
     await expectResponse(askFor(license), 503, DOWN.message);
     await expectResponse(askFor(unchanged), 200, 'License is valid');
   });
-
-  it('a change that fails changes no snapshot', async () => {
-    const license = await newLicense();
-    await isAllPublished();
-    await (await isolate.validate(askFor(license))).recorded;
-    cutOffD1();
-    const { status } = await isolate.call('PUT', `/api/v2/licenses/${license.id}`, {
-      body: { licenseStatus: 'DEACTIVATED' },
-    });
-    expect(status).toBe(500);
-    await expectResponse(askFor(license), 200, 'License is valid');
-    expect((await contentsOfKv()).get(await kvKeyOf(license))).toContain('"ACTIVE"');
-  });
-});
-
-describe('the records of an outage', () => {
-  it('records of an outage are written once when D1 is back in time', async () => {
-    const license = await newLicense();
-    await isAllPublished();
-    await (await isolate.validate(askFor(license))).recorded;
-    let attempts = 0;
-    isolate.conditions.database = (step) => {
-      if (step === 'record') attempts++;
-      return attempts <= 8 ? 'fails' : null;
-    };
-    const responses = await Promise.all(
-      Array.from({ length: 20 }, () => isolate.validate(askFor(license))),
-    );
-    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
-    await Promise.all(responses.map(({ recorded }) => recorded));
-    await historyOf({ licenseKey: license.licenseKey, valid: 'true' }, 21);
-    expect((await getLicense(license.id)).totalRequests).toBe(21);
-    expect(lines).toEqual([expect.stringContaining('History records were not written yet')]);
-  });
 });
 
 describe('without KV', () => {
@@ -363,42 +329,9 @@ describe('D1 or KV that does not respond', () => {
     expect(timeMs).toBeLessThan(4_000);
     expect((await sent).status).toBe(200);
   });
-
-  it('publications ask D1 again whether the row has changed, for less than 30 seconds', async () => {
-    const license = await newLicense();
-    await isAllPublished();
-    await env.SNAPSHOTS.delete(await kvKeyOf(license));
-    let checks = 0;
-    isolate.conditions.database = (step, trip) => {
-      const isOwn = trip.some(({ params }) => params.join().includes(license.licenseKey));
-      if (step !== 'check revision' || !isOwn) return null;
-      checks++;
-      return never();
-    };
-    const sent = isolate.validate(askFor(license)).then(({ recorded }) => recorded);
-    expect(await timeOf(sent)).toBeLessThan(30_000);
-    expect(checks).toBeGreaterThan(1);
-  });
 });
 
 describe('look-ups that share a batch', () => {
-  it('a key that D1 cannot look up fails its own validation only', async () => {
-    const licenses = await Promise.all(Array.from({ length: 10 }, () => newLicense()));
-    await isAllPublished();
-    await emptyKv();
-    const bad = askForUnknown();
-    isolate.conditions.database = (step, trip) => {
-      const isBad = trip.some(({ params }) => params.join().includes(bad.licenseKey.toUpperCase()));
-      return step === 'license' && isBad ? 'fails' : null;
-    };
-    const bodies = [...licenses.slice(0, 5).map((license) => askFor(license)), bad];
-    bodies.push(...licenses.slice(5).map((license) => askFor(license)));
-    const responses = await Promise.all(bodies.map((body) => isolate.validate(body)));
-    expect(responses.map(({ status }) => status)).toEqual(
-      bodies.map((body) => (body === bad ? 503 : 200)),
-    );
-  });
-
   it('200 cancelled look-ups a second keep no other request waiting', async () => {
     vi.unstubAllGlobals();
     let cancelled = 0;

@@ -182,7 +182,7 @@ describe('filters', () => {
         },
       ),
       // When it fails, so much of the time is left to say how little it takes to fail.
-      { numRuns: 15, interruptAfterTimeLimit: 30_000 },
+      { numRuns: 8, interruptAfterTimeLimit: 30_000 },
     );
   }, 60_000);
 

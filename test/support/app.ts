@@ -1,13 +1,11 @@
-import {
-  createExecutionContext,
-  createScheduledController,
-  waitOnExecutionContext,
-} from 'cloudflare:test';
+import { createExecutionContext, createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { app } from '../../src/app';
 import worker from '../../src/index';
 import type { Bindings } from '../../src/isolate';
-import { type Answer, type CallOptions, readAnswer, requestTo } from './client';
+import { type Answer, type CallOptions, finish, readAnswer, requestTo } from './client';
+
+export { settled } from './client';
 
 export interface ValidationOptions {
   version?: 'v1' | 'v2';
@@ -36,20 +34,6 @@ export interface Isolate {
   validate(body: unknown, options?: ValidationOptions): Promise<ValidationAnswer>;
   /** Runs the scheduled handler, as of now. */
   runScheduled(): Promise<void>;
-}
-
-const running = new Set<Promise<void>>();
-
-/** To the end of all that a request has left running after its answer. */
-function finish(context: ExecutionContext): Promise<void> {
-  const finished = waitOnExecutionContext(context).finally(() => running.delete(finished));
-  running.add(finished);
-  return finished;
-}
-
-/** Resolves when nothing that a request to an isolate has left running is running any more. */
-export async function settled(): Promise<void> {
-  await Promise.allSettled(running);
 }
 
 /** A cold isolate with other bindings than the Worker's: the service keeps its state by them. */

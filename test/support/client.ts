@@ -1,6 +1,8 @@
-import { exports } from 'cloudflare:workers';
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import type * as z from 'zod';
+import { app } from '../../src/app';
 import { request as historyRecord } from '../../src/history/schema';
 import type { ApiIntent } from '../../src/lib/enums';
 import { entry } from '../../src/resources/blacklists/schema';
@@ -68,9 +70,27 @@ export async function readAnswer(request: Request, response: Response): Promise<
   return answer;
 }
 
-/** Sends any request to the service. */
-export const send = async (request: Request): Promise<Answer> =>
-  readAnswer(request, await exports.default.fetch(request));
+const running = new Set<Promise<void>>();
+
+/** Resolves at the end of all that a request has left running after its response. */
+export function finish(context: ExecutionContext): Promise<void> {
+  const finished = waitOnExecutionContext(context).finally(() => running.delete(finished));
+  running.add(finished);
+  return finished;
+}
+
+/** Resolves when nothing that a request has left running is running any more. */
+export async function settled(): Promise<void> {
+  await Promise.allSettled(running);
+}
+
+/** Sends any request to the Worker. */
+export async function send(request: Request): Promise<Answer> {
+  const context = createExecutionContext();
+  const answer = await readAnswer(request, await app.fetch(request, env, context));
+  void finish(context);
+  return answer;
+}
 
 /** Sends a request to any path of the service. */
 export const call = (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>

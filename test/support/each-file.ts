@@ -17,26 +17,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-// What a request left to be written after its answer must not reach the next file's database. Who
-// awaits a request's promise goes on in that request, and is cut off with it: the next file then waits
-// for ever. A timer brings this file back to where it was.
+// Work that a request left running must not reach the next file's database. Awaiting it directly continues
+// in the context of that request, which is cut off with it: a timer stays in the context of this file.
 afterAll(async () => {
   let isRunning = true;
   const stop = () => {
     isRunning = false;
   };
-  waitForGlobalWaitUntil().then(stop, stop);
+  // The modules of this file, which are loaded after this one was.
+  const { settled } = await import('./client');
+  Promise.all([settled(), waitForGlobalWaitUntil()]).then(stop, stop);
   while (isRunning) await new Promise((resolve) => setTimeout(resolve, 1));
 });
-
-// Each request to the Worker imports its main module, about which Vite is asked in another process.
-// While a file runs nothing of it changes: once is enough.
-const { moduleRunner } = __vitest_mocker__;
-Reflect.deleteProperty(moduleRunner, 'import');
-const importModule = moduleRunner.import.bind(moduleRunner);
-let main: Promise<unknown> | undefined;
-moduleRunner.import = (name) => {
-  if (!name.endsWith('/src/index.ts')) return importModule(name);
-  main ??= importModule(name);
-  return main;
-};

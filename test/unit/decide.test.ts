@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type BlacklistEntry, blacklistOf } from '../../src/resources/blacklists/blacklist';
 import type { LicenseSnapshot } from '../../src/resources/licenses/snapshot';
-import { statusAt } from '../../src/resources/licenses/status';
 import { decide, type Facts, type Outcome } from '../../src/validation/decide';
 import type { ValidationRequest } from '../../src/validation/request';
 import { networksHolding } from '../support/networks';
@@ -167,119 +166,6 @@ describe('decide', () => {
     );
   });
 
-  it('is refused by a blacklist entry that applies, whatever else is true', () => {
-    fc.assert(
-      fc.property(facts, request, entry, moment, (known, asked, added, now) => {
-        fc.pre(applies(added, asked, known.connectingAddress));
-        const blacklist = [...known.blacklist, added];
-        const { responseType } = decideOn({ ...known, blacklist }, asked, now);
-        expect(responseType).toBe(
-          blacklist.some(
-            (listing) =>
-              listing.licenseDataType === 'IP' && applies(listing, asked, known.connectingAddress),
-          )
-            ? 'IP_BLACKLISTED'
-            : 'HWID_BLACKLISTED',
-        );
-      }),
-      RUNS,
-    );
-  });
-
-  it.each([
-    { what: 'the address itself', data: '10.0.0.1' },
-    { what: 'a range that holds it', data: '10.0.0.0/24' },
-    { what: 'everything', data: '0.0.0.0/0' },
-  ])('is refused by an entry for $what', ({ data }) => {
-    fc.assert(
-      fc.property(facts, request, moment, fc.boolean(), (known, asked, now, isConnecting) => {
-        const outcome = decideOn(
-          {
-            ...known,
-            blacklist: [{ licenseDataType: 'IP', data, productId: null, reason: 'r' }],
-            connectingAddress: isConnecting ? '10.0.0.1' : '192.0.2.1',
-          },
-          { ...asked, ip: isConnecting ? '192.0.2.1' : '10.0.0.1' },
-          now,
-        );
-        expect(outcome.responseType).toBe('IP_BLACKLISTED');
-      }),
-      { numRuns: 100 },
-    );
-  });
-
-  it('is not changed by a blacklist entry that does not apply', () => {
-    fc.assert(
-      fc.property(facts, request, entry, moment, (known, asked, added, now) => {
-        fc.pre(!applies(added, asked, known.connectingAddress));
-        const blacklist = [added, ...known.blacklist];
-        expect(decideOn({ ...known, blacklist }, asked, now)).toEqual(decideOn(known, asked, now));
-      }),
-      RUNS,
-    );
-  });
-
-  it('is not changed by an unrelated binding while a slot stays free or none is needed', () => {
-    const kind = fc.constantFrom(
-      { max: 'maxIPs', bound: 'ips', value: 'ip' } as const,
-      { max: 'maxHWIDs', bound: 'hwids', value: 'hwid' } as const,
-    );
-    fc.assert(
-      fc.property(facts, license, request, moment, kind, (known, held, asked, now, of) => {
-        const value = asked[of.value];
-        const isNeeded = value !== null && held[of.max] !== -1 && !held[of.bound].includes(value);
-        fc.pre(!isNeeded || held[of.bound].length + 1 < held[of.max]);
-        const more = { ...held, [of.bound]: ['unrelated', ...held[of.bound]] };
-        const outcome = decideOn({ ...known, license: held }, asked, now);
-        const withMore = decideOn({ ...known, license: more }, asked, now);
-        expect(withMore.responseType).toBe(outcome.responseType);
-        expect(needsSlot(withMore)).toBe(needsSlot(outcome));
-      }),
-      RUNS,
-    );
-  });
-
-  it('does not depend on the order of what is bound', () => {
-    fc.assert(
-      fc.property(facts, license, request, moment, (known, held, asked, now) => {
-        const turned = { ...held, ips: held.ips.toReversed(), hwids: held.hwids.toReversed() };
-        const outcome = decideOn({ ...known, license: held }, asked, now);
-        const other = decideOn({ ...known, license: turned }, asked, now);
-        expect(other.responseType).toBe(outcome.responseType);
-        expect(needsSlot(other)).toBe(needsSlot(outcome));
-      }),
-      RUNS,
-    );
-  });
-
-  it('expires once and for good: as time passes VALID may become LICENSE_EXPIRED and nothing else', () => {
-    fc.assert(
-      fc.property(facts, request, moment, moment, (known, asked, one, other) => {
-        const [early, late] = [Math.min(one, other), Math.max(one, other)];
-        const then = decideOn(known, asked, early).responseType;
-        const later = decideOn(known, asked, late).responseType;
-        if (then === 'LICENSE_EXPIRED') expect(later).toBe('LICENSE_EXPIRED');
-        if (later !== then) expect(later).toBe('LICENSE_EXPIRED');
-      }),
-      RUNS,
-    );
-  });
-
-  it('expires at the very millisecond, and never without an expiry', () => {
-    fc.assert(
-      fc.property(license, moment, (held, now) => {
-        const active = { ...held, state: 'ACTIVE' as const };
-        const at = (expiresAt: number | null) => statusAt({ ...active, expiresAt }, now);
-        expect([at(now + 1), at(now), at(now - 1), at(null)]).toEqual([
-          'ACTIVE',
-          'EXPIRED',
-          'EXPIRED',
-          'ACTIVE',
-        ]);
-      }),
-    );
-  });
-
   it('needs a claim for a value that is asked, limited and not bound yet, and for nothing else', () => {
     fc.assert(
       fc.property(facts, license, request, moment, (known, held, asked, now) => {
@@ -290,19 +176,6 @@ describe('decide', () => {
         expect(needsSlot(outcome)).toBe(
           isNew(asked.ip, held.ips, held.maxIPs) || isNew(asked.hwid, held.hwids, held.maxHWIDs),
         );
-      }),
-      RUNS,
-    );
-  });
-
-  it('needs no second claim for the same request', () => {
-    fc.assert(
-      fc.property(facts, license, request, moment, (known, held, asked, now) => {
-        const outcome = decideOn({ ...known, license: held }, asked, now);
-        fc.pre(outcome.responseType === 'VALID');
-        const bound = bind(held, asked, outcome);
-        const again = decideOn({ ...known, license: bound }, asked, now);
-        expect(again).toEqual({ responseType: 'VALID', license: bound, needsSlot: false });
       }),
       RUNS,
     );
@@ -354,22 +227,6 @@ describe('decide', () => {
         expect(held.hwids).toEqual([...accepted.hwids]);
         expect(held.ips.length).toBeLessThanOrEqual(Math.max(maxIPs, 0));
         expect(held.hwids.length).toBeLessThanOrEqual(Math.max(maxHWIDs, 0));
-      }),
-      RUNS,
-    );
-  });
-
-  it('accepts what is bound after a limit was lowered below it, and nothing new', () => {
-    fc.assert(
-      fc.property(license, request, (held, asked) => {
-        const lowered = { ...held, state: 'ACTIVE' as const, expiresAt: null, maxIPs: 0 };
-        const { responseType } = decideOn(
-          { license: lowered, blacklist: [], connectingAddress: null, requireHwid: false },
-          { ...asked, productId: held.productId, hwid: null },
-          0,
-        );
-        const isBound = asked.ip === null || held.ips.includes(asked.ip);
-        expect(responseType).toBe(isBound ? 'VALID' : 'MAX_IPS_REACHED');
       }),
       RUNS,
     );

@@ -39,26 +39,9 @@ describe('parseRequest', () => {
     );
   });
 
-  it('survives nesting as deep as a body can hold', () => {
-    expect(parse('['.repeat(16_384)).ok).toBe(false);
-    const nested = `${'['.repeat(8_000)}${']'.repeat(8_000)}`;
-    expect(parse(`{"licenseKey":"KEY","productId":602,"x":${nested}}`).ok).toBe(true);
-  });
-
-  it('takes a byte-order mark before the body', () => {
-    expect(parse('\uFEFF{"licenseKey":"KEY","productId":602}').ok).toBe(true);
-  });
-
   it('reads fields of the body only, not what objects inherit', () => {
     const inherited = parse('{"__proto__":{"licenseKey":"KEY","productId":602}}');
     expect(inherited).toMatchObject({ ok: false, message: 'licenseKey is required' });
-  });
-
-  it('uses the connecting address where the body has none', () => {
-    const asked = { licenseKey: 'KEY', productId: 602 };
-    expect(parse(asked)).toMatchObject({ request: { ip: '192.0.2.1' } });
-    expect(parse(asked, null)).toMatchObject({ request: { ip: null } });
-    expect(parse({ ...asked, ip: '1.2.3.4' }, null)).toMatchObject({ request: { ip: '1.2.3.4' } });
   });
 });
 

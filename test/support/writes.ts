@@ -1,0 +1,63 @@
+import { expect } from 'vitest';
+import { routes } from '../../src/app';
+import {
+  blacklists,
+  type CreatableResource,
+  customers,
+  type Fields,
+  licenses,
+  products,
+  type Resource,
+  tokens,
+} from './resources';
+
+/** A request that writes, ready to be sent. */
+export interface Write {
+  path: string;
+  body?: Fields;
+}
+
+const create = (resource: CreatableResource) => async (): Promise<Write> => ({
+  path: resource.path,
+  body: await resource.fullBody(),
+});
+const remove = (resource: Resource) => async (): Promise<Write> => ({
+  path: `${resource.path}/${(await resource.create()).id}`,
+});
+const update = (resource: Resource) => async (): Promise<Write> => ({
+  ...(await remove(resource)()),
+  body: resource.changes(),
+});
+
+/** A successful request to every route of management that writes. */
+export const WRITES: Readonly<Record<string, () => Promise<Write>>> = {
+  'POST /api/v2/products': create(products),
+  'PUT /api/v2/products/:id': update(products),
+  'DELETE /api/v2/products/:id': remove(products),
+  'POST /api/v2/licenses': create(licenses),
+  'PUT /api/v2/licenses/:id': update(licenses),
+  'DELETE /api/v2/licenses/:id': remove(licenses),
+  'POST /api/v2/blacklists': create(blacklists),
+  'PUT /api/v2/blacklists/:id': update(blacklists),
+  'DELETE /api/v2/blacklists/:id': remove(blacklists),
+  'PUT /api/v2/customers/:id': update(customers),
+  'POST /api/v2/tokens': create(tokens),
+  'PUT /api/v2/tokens/:id': update(tokens),
+  'DELETE /api/v2/tokens/:id': remove(tokens),
+  'POST /api/v2/import': async () => {
+    const { createdDate, ...product } = await products.create();
+    const id = product.id + 1_000_000;
+    return { path: '/api/v2/import', body: { kind: 'products', items: [{ ...product, id }] } };
+  },
+};
+
+/** Expects these to be all routes of management that write. A validation is none: programs may be slow. */
+export function expectEveryWritingRoute(names: readonly string[]): void {
+  const writing = routes
+    .filter(
+      ({ method, path }) => /^(POST|PUT|PATCH|DELETE)$/.test(method) && path.startsWith('/api/v2'),
+    )
+    .map(({ method, path }) => `${method} ${path}`)
+    .filter((route) => route !== 'POST /api/v2/validate');
+  expect(new Set(writing)).toEqual(new Set(names));
+}
