@@ -32,6 +32,7 @@ export interface Measured {
   seconds: number;
   p50Ms: number;
   p99Ms: number;
+  maxMs: number;
   /** Responses that were not the expected one. */
   wrong: number;
   /** One of them. */
@@ -145,6 +146,7 @@ export async function send(load: Load): Promise<Measured> {
     seconds,
     p50Ms: percentile(latenciesMs, 0.5),
     p99Ms: percentile(latenciesMs, 0.99),
+    maxMs: percentile(latenciesMs, 1),
     wrong,
     wrongResponse,
     lost: lost.reduce((sum, one) => sum + one, 0),

@@ -14,6 +14,7 @@ const DESCRIPTIONS: Record<ScenarioName, string> = {
   blacklist: 'CPU time of a cold isolate for 5,000 blacklist entries',
   history: 'pages of a history of a million records, and its size',
   world: 'response times for servers all over the world, in virtual time',
+  start: 'npm start beside a direct socket and npm run dev; its memory, aborted connections',
   memory: 'memory over a million hot validations; runs only when it is named',
 };
 

@@ -96,9 +96,14 @@ async function insertBlacklist(db: D1Database, entries: number): Promise<void> {
   await forEach(0.05, 'IP', `printf('2001:db8:%x::/48', i)`);
 }
 
-/** Fills an empty database, like that of a service in which nothing has changed for a while. */
+/** Creates the tables, and fills them. */
 export async function populate(db: D1Database, population: Population): Promise<void> {
   await migrate(db);
+  await fill(db, population);
+}
+
+/** Fills an empty database, like that of a service in which nothing has changed for a while. */
+export async function fill(db: D1Database, population: Population): Promise<void> {
   const tokenHash = createHash('sha256').update(TOKEN).digest('hex');
   await db.batch([
     db.prepare(`insert into products (name, product_type, default_max_ips, default_max_hwids,

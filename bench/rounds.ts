@@ -17,7 +17,7 @@ export interface Target {
   requestAt: RequestAt;
   expected: ExpectedResponse;
   /** The service that records the requests; absent for the bare Worker. */
-  records?: { service: LicetService; areKnown: boolean };
+  records?: { service: Pick<LicetService, 'awaitRecords'>; areKnown: boolean };
   /** Other requests to warm up with. */
   warmUpAt?: RequestAt;
   /** Requests in a round, for a load that cannot go on as long as the others. */

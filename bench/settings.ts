@@ -20,6 +20,9 @@ export interface Settings {
   records: number;
   /** Requests over which memory is watched. */
   memoryRequests: number;
+  /** Requests of the scenario start: before the look at the memory, and aborted ones. */
+  startRequests: number;
+  abortedRequests: number;
   /** Requests that each shop of the scenario world sends. */
   worldRequests: number;
 }
@@ -36,6 +39,8 @@ export const FULL: Settings = {
   decodedEntries: 5_000,
   records: 1_000_000,
   memoryRequests: 1_000_000,
+  startRequests: 500_000,
+  abortedRequests: 20_000,
   worldRequests: 2_000,
 };
 
@@ -52,6 +57,8 @@ export const QUICK: Settings = {
   decodedEntries: 500,
   records: 20_000,
   memoryRequests: 10_000,
+  startRequests: 5_000,
+  abortedRequests: 500,
   worldRequests: 500,
 };
 

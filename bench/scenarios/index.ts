@@ -7,6 +7,7 @@ import { hot } from './hot.ts';
 import { limits } from './limits.ts';
 import { memory } from './memory.ts';
 import type { Scenario } from './scenario.ts';
+import { start } from './start.ts';
 import { token } from './token.ts';
 import { unknown } from './unknown.ts';
 import { world } from './world.ts';
@@ -24,6 +25,7 @@ export const SCENARIOS = {
   history,
   world,
   memory,
+  start,
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof SCENARIOS;

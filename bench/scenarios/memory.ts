@@ -27,14 +27,14 @@ interface Look {
   portion: Round | null;
 }
 
-async function watch(target: Target, requests: number): Promise<Look[]> {
-  const { name, worker, records } = target;
+async function watch(target: Target, requests: number, service?: LicetService): Promise<Look[]> {
+  const { name, worker } = target;
   const count = Math.round(requests / PORTIONS);
   const looks: Look[] = [];
   const look = async (portion: Round | null): Promise<void> => {
     const sent = looks.length * count;
     const residentMegabytes = residentMegabytesOf(worker.pid);
-    const heapMegabytes = (await records?.service.heapMegabytes()) ?? null;
+    const heapMegabytes = (await service?.heapMegabytes()) ?? null;
     looks.push({ sent, residentMegabytes, heapMegabytes, portion });
     progress(`memory, ${name}: ${sent} requests, ${roundOrDash(residentMegabytes, 1)} MB`);
   };
@@ -43,7 +43,7 @@ async function watch(target: Target, requests: number): Promise<Look[]> {
     const load = { connections: THRESHOLD_CONNECTIONS, from: index * count, until: { count } };
     const portion = await sendTo(target, load);
     // As the platform does, beside the requests.
-    await records?.service.runScheduled();
+    await service?.runScheduled();
     await look(portion);
   }
   return looks;
@@ -65,7 +65,7 @@ export async function memory(bench: Bench): Promise<Finding> {
     isInspected: true,
   });
   const bare = await watch(bareTarget(bench, boundRequests(ids)), memoryRequests);
-  const hot = await watch(hotTarget('hot', service, ids), memoryRequests);
+  const hot = await watch(hotTarget('hot', service, ids), memoryRequests, service);
 
   const tally = await service.tally();
   const portionsOf = (name: string, looks: readonly Look[]) =>

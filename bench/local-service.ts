@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as wait } from 'node:timers/promises';
+import { databaseFile } from '../scripts/local/database.ts';
+import { pidFile } from '../scripts/local/leftover.ts';
+import { newFolder } from './folders.ts';
+import type { Population } from './population.ts';
+import { residentMegabytesOf } from './workerd.ts';
+import { fillFolder, type RunningWorker } from './workers.ts';
+
+/** The service by `npm start` or `npm run dev`, in processes of its own, with its log read. */
+
+const STORING_TIMEOUT_MS = 60_000;
+const POLL_INTERVAL_MS = 10;
+const STARTING_TIMEOUT_MS = 60_000;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+const responds = (url: URL): Promise<boolean> =>
+  fetch(new URL('/api/v2/healthy', url)).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
+  readonly url: URL;
+  readonly #script: 'start' | 'dev';
+  readonly #folder: string;
+  #npm: ChildProcess | undefined;
+  /** Lines of the log. */
+  logged = 0;
+  #stored = 0;
+  /** Of the database. */
+  #file: string | undefined;
+
+  private constructor(script: 'start' | 'dev', url: URL, folder: string) {
+    this.#script = script;
+    this.url = url;
+    this.#folder = folder;
+  }
+
+  static async start(
+    script: 'start' | 'dev',
+    population: Population,
+  ): Promise<LocalServiceProcess> {
+    const url = new URL(`http://127.0.0.1:${await freePort()}`);
+    const service = new LocalServiceProcess(script, url, newFolder());
+    await service.restart();
+    await service.#stop();
+    await fillFolder(service.#folder, population);
+    await service.restart();
+    return service;
+  }
+
+  /** Ends it, if it runs, and starts it again. @returns seconds until its first response */
+  async restart(): Promise<number> {
+    await this.#stop();
+    const startedAt = performance.now();
+    const args = ['--port', this.url.port, '--persist-to', this.#folder, '--ip', '127.0.0.1'];
+    this.#npm = spawn('npm', ['run', this.#script, '--', ...args], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    this.#npm.stdout?.on('data', (chunk: Buffer) => {
+      for (const byte of chunk) if (byte === 10) this.logged++;
+    });
+    while (!(await responds(this.url))) {
+      if (performance.now() - startedAt > STARTING_TIMEOUT_MS || this.#npm.exitCode !== null) {
+        throw new Error(`npm run ${this.#script} did not start`);
+      }
+      await wait(POLL_INTERVAL_MS);
+    }
+    return (performance.now() - startedAt) / 1000;
+  }
+
+  /** workerd; null for `npm run dev`, which has several. */
+  get pid(): number | null {
+    if (this.#script === 'dev') return null;
+    return Number(readFileSync(pidFile(this.#folder), 'utf8'));
+  }
+
+  /** The memory of the process that watches over workerd, and of workerd. npm is not counted. */
+  residentMegabytes(): { node: number | null; workerd: number | null } {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    const parent = Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]);
+    return { node: residentMegabytesOf(parent), workerd: residentMegabytesOf(this.pid) };
+  }
+
+  /** Records in the history. */
+  async #countRecords(): Promise<number> {
+    this.#file ??= await databaseFile(this.#folder);
+    const database = new DatabaseSync(this.#file, { readOnly: true, timeout: 5_000 });
+    const row = database.prepare('select count(*) as n from requests').get();
+    database.close();
+    return Number(row?.n);
+  }
+
+  /** Waits for the records of responses. @returns the time until the last one is stored, in milliseconds */
+  async awaitRecords(count: number): Promise<number> {
+    const startedAt = performance.now();
+    const total = this.#stored + count;
+    let stored = await this.#countRecords();
+    while (stored < total && performance.now() - startedAt < STORING_TIMEOUT_MS) {
+      await wait(POLL_INTERVAL_MS);
+      stored = await this.#countRecords();
+    }
+    this.#stored = stored;
+    return performance.now() - startedAt;
+  }
+
+  async #stop(): Promise<void> {
+    const npm = this.#npm;
+    this.#npm = undefined;
+    if (!npm?.pid || npm.exitCode !== null) return;
+    process.kill(-npm.pid, 'SIGTERM');
+    await once(npm, 'close');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stop();
+  }
+}
