@@ -12,22 +12,18 @@ import { validation } from './routes/validate';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];
 
-/** Shipped clients double slashes and end with one: the path is answered in place, not redirected. */
+/** The path without doubled and final slashes, which shipped clients send and which must not redirect. */
 function plainPath(request: Request): string {
   const path = getPath(request);
   if (!path.includes('//') && !path.endsWith('/')) return path;
   return path.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1');
 }
 
-/**
- * Validations. They have a router of their own, with nothing but fixed paths, and no middleware: routing
- * took a tenth of their time.
- */
+/** Validations, with a router of fixed paths and no middleware: routing took a tenth of their time. */
 const validations = new Hono<AppEnv>({ getPath: plainPath })
   .post('/api/v1/validate', validation('V1_VALIDATE'))
   .post('/api/v2/validate', validation('V2_VALIDATE', INTENTS.validate));
 
-/** Everything else. */
 const management = new Hono<AppEnv>({ getPath: plainPath })
   .use(observe())
   .route('/api/v1', v1)
@@ -41,29 +37,24 @@ export const app = validations.notFound(async (c) => {
   return file && file.status !== 404 ? file : management.fetch(c.req.raw, c.env, c.executionCtx);
 });
 
-/** All routes, with the handlers that declare what they accept. */
+/** All routes, with the intents and the inputs that their handlers declare. */
 export const routes = [...validations.routes, ...management.routes];
 
-/** No handler responded: 405 if the path has other methods, 404 if it has none. */
+/** Responds with 405 if the path has other methods, else with 404. */
 function notFoundOrWrongMethod(c: Context): Response {
-  const declared = METHODS.map((method) => ({
-    method,
+  const declared = METHODS.flatMap((method) =>
     // A match is a list of [[handler, route], parameters].
-    routes: [validations, management].flatMap(({ router }) =>
+    [validations, management].flatMap(({ router }) =>
       router.match(method, c.req.path)[0].map(([[, route]]) => route),
     ),
-  })).filter(({ method, routes }) => routes.some((route) => route.method === method));
-  if (declared.length === 0) return errorResponse(c, new ApiError(404, 'Path not found'), []);
-
-  const allow = declared.map(({ method }) => method).join(', ');
-  const intents = new Set(
-    declared.flatMap(({ routes }) =>
-      routes.flatMap(({ handler }) => declaredIntents(handler) ?? []),
-    ),
   );
+  const allowed = METHODS.filter((method) => declared.some((route) => route.method === method));
+  if (allowed.length === 0) return errorResponse(c, new ApiError(404, 'Path not found'), []);
+
+  const intents = new Set(declared.flatMap(({ handler }) => declaredIntents(handler) ?? []));
   return errorResponse(
     c,
-    new ApiError(405, 'Method not allowed', { Allow: allow }),
+    new ApiError(405, 'Method not allowed', { Allow: allowed.join(', ') }),
     API_INTENTS.filter((intent) => intents.has(intent)),
   );
 }

@@ -65,6 +65,7 @@ const RUN_BY: Record<string, readonly string[]> = {
     'npm run openapi',
     'npm run test:watch',
     'npx vitest run --project simulation',
+    'npx vitest run test/unit/network.test.ts',
   ],
 };
 

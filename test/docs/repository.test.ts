@@ -119,3 +119,9 @@ it('the changelog has the form of Keep a Changelog', () => {
     );
   }
 });
+
+it('the files that CONTRIBUTING.md names exist', () => {
+  const names = [...read('CONTRIBUTING.md').matchAll(/`([\w.-]+\/[\w./-]+)`/g)];
+  expect(names.length).toBeGreaterThan(15);
+  expect(names.flatMap(([, name = '']) => (existsSync(name) ? [] : name))).toEqual([]);
+});
