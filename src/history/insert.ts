@@ -15,39 +15,22 @@ import {
   timeOfRecordId,
   timeOfRecordIdSql,
 } from './id';
-import type { CallerFields, HistoryRecord, RecordDetails } from './record';
+import { type CallerFields, callerFields, type HistoryRecord, type RecordDetails } from './record';
 
 const MAX_CALLERS = 20_000;
-/** Later records may belong to a bucket that is rolled up or folded already (see `fold.ts`). */
+/** The bucket of a later record may be rolled up or folded already (see `fold.ts`). */
 const LATE_MS = 5 * 60 * 1000;
-/** Enough that no two callers ever share a fingerprint. */
+/** Enough for no two callers to share a fingerprint. */
 const FINGERPRINT_BYTES = 12;
 
-const CALLER_FIELDS = [
-  'licenseKey',
-  'productId',
-  'productVersion',
-  'ip',
-  'hwid',
-  'macAddress',
-  'operatingSystem',
-  'operatingSystemVersion',
-  'operatingSystemArchitecture',
-  'javaVersion',
-] as const satisfies (keyof CallerFields)[];
+/** In the order of the columns of `callers`. */
+const CALLER_FIELDS = callerFields.keyof().options;
 
 /** A row of JSON, in the order of the columns that a statement expects. */
 type Row = readonly (string | number | null)[];
 
-interface KnownCaller {
-  id: number;
-  fingerprint: string;
-}
-
 interface NewCaller {
   licenseId: number;
-  fingerprint: string;
-  /** In the order of their ids. */
   records: HistoryRecord[];
 }
 
@@ -56,7 +39,7 @@ function identityOf(licenseId: number, caller: CallerFields): string {
   let identity = String(licenseId);
   for (const field of CALLER_FIELDS) {
     const value = caller[field];
-    // No value can pass for an absent one, nor two for one.
+    // Unambiguous: no value contains NUL.
     identity += value === null ? '\0' : `\0=${value}`;
   }
   return identity;
@@ -72,11 +55,11 @@ const toJson = (fields: object): string | null => {
   return text === '{}' ? null : text;
 };
 
-/** Details of a record that its caller does not have. */
+/** The details of a record of a license, as JSON. */
 const detailsOf = ({ blockReason, remarks, spam }: RecordDetails): string | null =>
   blockReason || remarks || spam ? toJson({ blockReason, remarks, spam: spam || null }) : null;
 
-/** All that a record says that belongs to no license. */
+/** The details of a record of no license: it has no caller, so all fields are there. */
 function allDetailsOf({ caller, licenseKeyNormalized, details }: HistoryRecord): string | null {
   const isAsSent = licenseKeyNormalized === caller.licenseKey;
   const { spam, ...others } = details;
@@ -88,7 +71,7 @@ function allDetailsOf({ caller, licenseKeyNormalized, details }: HistoryRecord):
   });
 }
 
-/** The part of a row that comes after the caller. */
+/** The part of a row after the caller. */
 const rowOf = ({ id, nonce, type, outcome }: HistoryRecord, details: string | null): Row => [
   id,
   nonce,
@@ -97,33 +80,26 @@ const rowOf = ({ id, nonce, type, outcome }: HistoryRecord, details: string | nu
   details,
 ];
 
-/** A column of a row that came as JSON. */
+/** A column of a row of JSON. */
 const field = (index: number): SQL => sql.raw(`r.value ->> ${index}`);
 const fields = (count: number): SQL =>
   sql.raw(Array.from({ length: count }, (_, index) => `r.value ->> ${index}`).join(', '));
 
 const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
 
-/**
- * The caller of a row: by its id where the isolate knows it, else by its license key. The fingerprint must
- * fit: ids change when retention removes a caller or the database is set back.
- */
-const IS_CALLER = {
-  known: sql`c.id = ${field(0)} and c.fingerprint = ${field(1)}`,
-  new: sql`c.license_key_normalized = ${field(0)} and c.fingerprint = ${field(1)}`,
-};
+/** The caller of a row. */
+const IS_CALLER = sql`c.license_key_normalized = ${field(0)} and c.fingerprint = ${field(1)}`;
 
 /**
  * Prepares the statements that write records into the history, each record exactly once: a record that is
- * there already changes nothing. It remembers the callers that it has met, so that a record of a known
- * caller is one row of one statement.
+ * there already changes nothing. A caller that was met before is not inserted again.
  */
 export class HistoryInserter {
   readonly #db: Database;
   /** Buckets up to this one were rolled up or folded when it was last read. */
   #countedBucket = Number.POSITIVE_INFINITY;
-  /** By identity. */
-  readonly #callers = new BoundedMap<string, KnownCaller>(MAX_CALLERS);
+  /** The fingerprints of the callers that are stored, by identity. */
+  readonly #fingerprints = new BoundedMap<string, string>(MAX_CALLERS);
 
   constructor(db: Database) {
     this.#db = db;
@@ -131,76 +107,68 @@ export class HistoryInserter {
 
   /**
    * @param now milliseconds since 1970
-   * @returns the statements for one batch, and what takes in their results
+   * @returns the statements for one batch, and a function that takes the result of the first one
    */
   async prepare(records: readonly HistoryRecord[], now: number) {
     const licenseIds = await this.#findLicenses(records);
-    const known: Row[] = [];
+    const owned: { identity: string; record: HistoryRecord }[] = [];
     const others: Row[] = [];
+    const fingerprints = new Map<string, string>();
     const newCallers = new Map<string, NewCaller>();
     for (const record of records) {
-      const { licenseKeyNormalized, details, caller } = record;
-      const { licenseId = licenseIds.get(licenseKeyNormalized) ?? null } = record;
+      const { licenseId = licenseIds.get(record.licenseKeyNormalized) ?? null } = record;
       if (licenseId === null) {
         others.push(rowOf(record, allDetailsOf(record)));
         continue;
       }
-      const identity = identityOf(licenseId, caller);
-      const met = this.#callers.get(identity);
+      const identity = identityOf(licenseId, record.caller);
+      owned.push({ identity, record });
+      const fingerprint = this.#fingerprints.get(identity);
       const newCaller = newCallers.get(identity);
-      if (met) known.push([met.id, met.fingerprint, ...rowOf(record, detailsOf(details))]);
+      if (fingerprint !== undefined) fingerprints.set(identity, fingerprint);
       else if (newCaller) newCaller.records.push(record);
-      else newCallers.set(identity, { licenseId, fingerprint: '', records: [record] });
+      else newCallers.set(identity, { licenseId, records: [record] });
     }
     await Promise.all(
-      Array.from(newCallers, async ([identity, caller]) => {
-        caller.fingerprint = await fingerprintOf(identity);
+      Array.from(newCallers.keys(), async (identity) => {
+        fingerprints.set(identity, await fingerprintOf(identity));
       }),
     );
-    const unknown = [...newCallers.values()].flatMap(({ fingerprint, records }) =>
-      records.map((record) => [
-        record.licenseKeyNormalized,
-        fingerprint,
-        ...rowOf(record, detailsOf(record.details)),
-      ]),
-    );
+    const rows = owned.map(({ identity, record }) => [
+      record.licenseKeyNormalized,
+      fingerprints.get(identity) ?? null,
+      ...rowOf(record, detailsOf(record.details)),
+    ]);
     const onTime = Math.max(bucketAt(now - LATE_MS), this.#countedBucket + 1);
     const firstOnTime = firstRecordIdAt(timeOfBucket(onTime));
 
     const statements = [
       this.#selectCountedBucket(),
-      ...this.#findOrInsert(newCallers),
-      ...this.#countLate(known, 'known', firstOnTime),
-      ...this.#countLate(unknown, 'new', firstOnTime),
+      ...this.#insertCallers(newCallers, fingerprints),
+      ...this.#countLate(rows, firstOnTime),
       ...this.#rollUpAgain(records, firstOnTime),
-      ...this.#insertOwned(known, 'known'),
-      ...this.#insertOwned(unknown, 'new'),
+      ...this.#insertOwned(rows),
       ...this.#insertOthers(others),
       ...this.#insertBuckets(records),
     ] as const;
-    const learn = (
-      [counted]: readonly { bucket: number }[],
-      results: readonly (KnownCaller[] | D1Result)[],
-    ): void => {
+    const learn = ([counted]: readonly { bucket: number }[]): void => {
       if (counted) this.#countedBucket = counted.bucket;
-      const found = results.flatMap((result) => (Array.isArray(result) ? result : []));
-      const ids = new Map(found.map(({ id, fingerprint }) => [fingerprint, id]));
-      for (const [identity, { fingerprint }] of newCallers) {
-        const id = ids.get(fingerprint);
-        if (id !== undefined) this.#callers.set(identity, { id, fingerprint });
+      for (const identity of newCallers.keys()) {
+        const fingerprint = fingerprints.get(identity);
+        if (fingerprint !== undefined) this.#fingerprints.set(identity, fingerprint);
       }
     };
     return { statements, learn };
   }
 
-  /** Forgets the callers: one that is not there any more rejects its batch. @returns whether it knew any */
+  /** Forgets the callers, because a removed one rejects its batch. @returns whether it knew any */
   forgetCallers(): boolean {
-    const hasKnown = this.#callers.size > 0;
-    this.#callers.clear();
+    const hasKnown = this.#fingerprints.size > 0;
+    this.#fingerprints.clear();
     return hasKnown;
   }
 
-  /** The licenses of records that came to no look-up, by normalized key. */
+  /** The licenses of records without a look-up, by normalized key. */
   async #findLicenses(records: readonly HistoryRecord[]): Promise<Map<string | null, number>> {
     const keys = records.flatMap(({ licenseId, licenseKeyNormalized }) =>
       licenseId === undefined ? (licenseKeyNormalized ?? []) : [],
@@ -220,35 +188,19 @@ export class HistoryInserter {
       .where(inArray(counters.name, ['rolled_up_bucket', 'folded_bucket']));
   }
 
-  /** Inserts the callers that are not there, and returns the ids of all. */
-  #findOrInsert(newCallers: ReadonlyMap<string, NewCaller>) {
+  #insertCallers(
+    newCallers: ReadonlyMap<string, NewCaller>,
+    fingerprints: ReadonlyMap<string, string>,
+  ) {
     if (newCallers.size === 0) return [];
-    return [this.#selectCallers(newCallers), this.#insertCallers(newCallers)];
-  }
-
-  #selectCallers(newCallers: ReadonlyMap<string, NewCaller>) {
-    const rows = Array.from(newCallers.values(), ({ records, fingerprint }) => [
-      records[0]?.licenseKeyNormalized,
-      fingerprint,
-    ]);
-    return this.#db
-      .select({ id: callers.id, fingerprint: callers.fingerprint })
-      .from(sql`json_each(${JSON.stringify(rows)}) r`)
-      .innerJoin(
-        callers,
-        and(eq(callers.licenseKeyNormalized, field(0)), eq(callers.fingerprint, field(1))),
-      );
-  }
-
-  #insertCallers(newCallers: ReadonlyMap<string, NewCaller>) {
-    const rows = Array.from(newCallers.values(), ({ licenseId, fingerprint, records }) => {
+    const rows = Array.from(newCallers, ([identity, { licenseId, records }]) => {
       const ids = records.map(({ id }) => id);
       const firstId = Math.min(...ids);
       const [record] = records;
       return [
         null,
         record?.licenseKeyNormalized,
-        fingerprint,
+        fingerprints.get(identity),
         licenseId,
         ...CALLER_FIELDS.map((name) => record?.caller[name]),
         timeOfRecordId(firstId),
@@ -258,18 +210,19 @@ export class HistoryInserter {
         bucketOf(firstId) - 2,
       ];
     });
-    return this.#db
-      .insert(callers)
-      .select(
-        sql`select ${fields(CALLER_FIELDS.length + 8)} from json_each(${JSON.stringify(rows)}) r
-          where true`,
-      )
-      .onConflictDoNothing()
-      .returning({ id: callers.id, fingerprint: callers.fingerprint });
+    return [
+      this.#db
+        .insert(callers)
+        .select(
+          sql`select ${fields(CALLER_FIELDS.length + 8)} from json_each(${JSON.stringify(rows)}) r
+            where true`,
+        )
+        .onConflictDoNothing(),
+    ];
   }
 
-  /** Inserts records of licenses. A caller that is not there leaves a null, which rejects the batch. */
-  #insertOwned(rows: readonly Row[], by: keyof typeof IS_CALLER) {
+  /** Inserts records of licenses. A missing caller leaves a null, which rejects the batch. */
+  #insertOwned(rows: readonly Row[]) {
     if (rows.length === 0) return [];
     return [
       this.#db
@@ -277,14 +230,14 @@ export class HistoryInserter {
         .select(
           sql`select ${bucketOfIdSql(field(2))}, ${productOf('c')}, c.id, ${field(2)},
               ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)}
-            from json_each(${JSON.stringify(rows)}) r left join callers c on ${IS_CALLER[by]}
+            from json_each(${JSON.stringify(rows)}) r left join callers c on ${IS_CALLER}
             where true`,
         )
         .onConflictDoNothing(),
     ];
   }
 
-  /** Inserts records that belong to no license. */
+  /** Inserts records of no license. */
   #insertOthers(rows: readonly Row[]) {
     if (rows.length === 0) return [];
     return [
@@ -298,7 +251,7 @@ export class HistoryInserter {
     ];
   }
 
-  /** Always: a bucket can be missing after the database was set back. */
+  /** With every batch, because a database that was set back may lack a bucket. */
   #insertBuckets(records: readonly HistoryRecord[]) {
     if (records.length === 0) return [];
     const all = [...new Set(records.map(({ id }) => bucketOf(id)))];
@@ -311,10 +264,10 @@ export class HistoryInserter {
   }
 
   /**
-   * Counts records that come when their callers may be folded. Before they are inserted: a record that is
-   * there already is counted already. The queue can deliver a record twice at once.
+   * Counts records whose callers may be folded already. Goes before the insert: a record that is there
+   * already is counted already. The queue may deliver a record twice in a batch.
    */
-  #countLate(rows: readonly Row[], by: keyof typeof IS_CALLER, firstOnTime: number) {
+  #countLate(rows: readonly Row[], firstOnTime: number) {
     const late = rows.filter(([, , id]) => Number(id) < firstOnTime);
     if (late.length === 0) return [];
     const bucket = bucketOfIdSql(field(2));
@@ -331,7 +284,7 @@ export class HistoryInserter {
             select c.id as caller_id, min(${field(2)}) as first_id, max(${field(2)}) as last_id,
               count(*) filter (where ${field(5)} <> ${RATE_LIMITED}) as requests
             from (select distinct value from json_each(${JSON.stringify(late)})) r
-              join callers c on ${IS_CALLER[by]}
+              join callers c on ${IS_CALLER}
             where ${foldedBucketOf('c')} >= ${bucket}
               and not exists (
                 select 1 from requests q
@@ -343,7 +296,7 @@ export class HistoryInserter {
     ];
   }
 
-  /** Has the roll-ups made again from the bucket of the oldest late record on. */
+  /** Sets the roll-ups back to the bucket of the oldest late record. */
   #rollUpAgain(records: readonly HistoryRecord[], firstOnTime: number) {
     const late = records.filter(({ id }) => id < firstOnTime);
     if (late.length === 0) return [];

@@ -1,40 +1,46 @@
-import type { RequestType, ResponseType } from '../lib/enums';
+import * as z from 'zod';
+import { REQUEST_TYPES, RESPONSE_TYPES } from '../lib/enums';
 import { newNonce, newRecordId } from './id';
 
-/** What a program says about itself. Together with its license this is a caller. */
-export interface CallerFields {
+const text = z.string().nullable();
+
+/** The fields that a program sends. Together with its license they are a caller. */
+export const callerFields = z.object({
   /** As sent. */
-  licenseKey: string | null;
-  productId: number | null;
-  productVersion: string | null;
-  ip: string | null;
-  hwid: string | null;
-  macAddress: string | null;
-  operatingSystem: string | null;
-  operatingSystemVersion: string | null;
-  operatingSystemArchitecture: string | null;
-  javaVersion: string | null;
-}
+  licenseKey: text,
+  productId: z.int().nullable(),
+  productVersion: text,
+  ip: text,
+  hwid: text,
+  macAddress: text,
+  operatingSystem: text,
+  operatingSystemVersion: text,
+  operatingSystemArchitecture: text,
+  javaVersion: text,
+});
+export type CallerFields = z.infer<typeof callerFields>;
 
-/** What a record says beyond its caller and its outcome. */
-export interface RecordDetails {
-  blockReason?: string | null;
-  remarks?: string | null;
-  spam?: boolean;
-}
+const recordDetails = z.object({
+  blockReason: z.exactOptional(text),
+  remarks: z.exactOptional(text),
+  spam: z.exactOptional(z.boolean()),
+});
+/** The part of a record that neither its caller nor its outcome has. */
+export type RecordDetails = z.infer<typeof recordDetails>;
 
-/** A record of the history, with its identity: a repeated write of it changes nothing [2.4]. */
-export interface HistoryRecord {
-  id: number;
-  nonce: number;
-  type: RequestType;
-  outcome: ResponseType;
-  /** Null for an unknown key; undefined where no license was looked up, and the key decides. */
-  licenseId: number | null | undefined;
-  licenseKeyNormalized: string | null;
-  caller: CallerFields;
-  details: RecordDetails;
-}
+/** A record of the history. Its identity makes a repeated write change nothing [2.4]. */
+export const historyRecord = z.object({
+  id: z.int().positive(),
+  nonce: z.int().min(0),
+  type: z.enum(REQUEST_TYPES),
+  outcome: z.enum(RESPONSE_TYPES),
+  /** Null for an unknown key; undefined if no license was looked up. The key decides then. */
+  licenseId: z.int().nullish(),
+  licenseKeyNormalized: text,
+  caller: callerFields,
+  details: recordDetails,
+});
+export type HistoryRecord = z.infer<typeof historyRecord>;
 
 /** @param requestedAt milliseconds since 1970 */
 export const newRecord = (

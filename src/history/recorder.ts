@@ -95,12 +95,12 @@ export class Recorder {
       const { statements, learn } = await this.#inserter.prepare(records, Date.now());
       const used = this.#uncompared(recordings);
       const round = this.#caches.sync.begin();
-      const [changes, stale, counted, ...results] = await this.#db.batch([
+      const [changes, stale, counted] = await this.#db.batch([
         selectChanges(this.#db, round.cursor),
         selectStale(this.#db, used),
         ...statements,
       ]);
-      learn(counted, results);
+      learn(counted);
       this.#end(round, changes, used, stale, waitUntil);
     } catch (error) {
       if (!isRejectedValue(error)) throw error;
