@@ -19,11 +19,11 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
 };
 
 /**
- * The bindings of the Worker. Beyond those of wrangler.toml:
+ * The bindings of the Worker. They differ from those of wrangler.toml:
  *
- * - `RECORDS`: the queue that wrangler.toml has in comments.
- * - `SNAPSHOTS` is optional: on one machine D1 is as near as KV.
- * - A limiter can be a number, the requests a minute that pass: one process counts them itself.
+ * - `RECORDS` is the optional queue, which wrangler.toml has in comments.
+ * - `SNAPSHOTS` is optional, because D1 is as near as KV on one machine.
+ * - A limiter can be a number of requests a minute, which a single isolate counts itself.
  * - `TRUSTED_PROXIES`: see {@link Isolate.trustedProxies}.
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
@@ -40,8 +40,8 @@ export class Isolate {
   readonly recorder: Recorder;
   readonly limits: Record<'validations' | 'failedLookups' | 'failedTokens', RateLimiter>;
   /**
-   * The networks of proxies whose `CF-Connecting-IP` counts. Undefined at Cloudflare, where the platform
-   * sets that header and nobody else can.
+   * The networks of proxies whose `CF-Connecting-IP` counts. Undefined at Cloudflare, where only the platform
+   * can set that header.
    */
   readonly trustedProxies: readonly string[] | undefined;
   /** Requests of each license, by id. */
@@ -64,14 +64,14 @@ export class Isolate {
       env.TRUSTED_PROXIES === undefined ? undefined : parseNetworks(env.TRUSTED_PROXIES);
   }
 
-  /** Counts a request for a license. @returns its total, as far as this isolate knows (1.1) */
+  /** Counts a request for a license. @returns its total, as this isolate knows it (1.1) */
   countRequest({ id, totalRequests }: LicenseSnapshot): number {
     const total = Math.max(this.#totals.get(id) ?? 0, totalRequests) + 1;
     this.#totals.set(id, total);
     return total;
   }
 
-  /** Whether the last known use of a token is some time ago. Counts as a use. */
+  /** Whether the last known use of a token is longer ago than `withinMs`. Counts as a use. */
   shouldMarkUsed(token: { id: number; lastUsedAt: number | null }, now: number, withinMs: number) {
     const lastUse = Math.max(token.lastUsedAt ?? 0, this.#tokenUses.get(token.id) ?? 0);
     if (Math.abs(now - lastUse) < withinMs) return false;
@@ -82,7 +82,7 @@ export class Isolate {
 
 const isolates = new WeakMap<object, Isolate>();
 
-/** The state of this isolate: the platform gives all requests of an isolate the same bindings. */
+/** The state of this isolate. All requests of an isolate have the same bindings. */
 export function isolateOf(env: Bindings): Isolate {
   const known = isolates.get(env);
   if (known) return known;

@@ -7,15 +7,12 @@ const GATHER_MS = 1;
 const CANCELLED_AFTER_MS = 100;
 /** Keys in one batch. */
 const MAX_KEYS = 100;
-/**
- * A request that waits longer for another request's load assumes that the other was cancelled: a load
- * reads KV, and then D1.
- */
+/** A request whose load takes longer, from KV and then D1, was cancelled. */
 const JOIN_TIMEOUT_MS = KV_TIMEOUT_MS + DATABASE_TIMEOUT_MS + 1_000;
 
 /**
- * A promise that one request awaits and another one settles. A Worker must not await a promise that
- * another request made, but it may settle a promise of another request.
+ * A promise that one request awaits and another one settles. A request must not await the promise of another
+ * request, but may settle it.
  */
 class Waiter<Result> {
   readonly #deferred = Promise.withResolvers<{ result: Result }>();
@@ -23,7 +20,7 @@ class Waiter<Result> {
   readonly resolve = (result: Result): void => this.#deferred.resolve({ result });
   readonly reject = (error: unknown): void => this.#deferred.reject(error);
 
-  /** @returns undefined when nobody has settled it in time; it may still be settled later */
+  /** @returns undefined if it was not settled in time. It may still be settled later */
   async wait(): Promise<{ result: Result } | undefined> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const expired = new Promise<undefined>((resolve) => {
@@ -37,12 +34,12 @@ class Waiter<Result> {
   }
 }
 
-/** One load for all requests that miss the same key at once. */
+/** One load for all requests that miss a key at the same moment. */
 export class SingleFlight<Result> {
   readonly #flights = new Map<string, Waiter<Result>[]>();
 
   /**
-   * Loads a key, or waits for the load that is under way.
+   * Loads a key, or joins the load that is under way.
    *
    * @param waitUntil keeps the load alive if its request is cancelled
    * @throws the error of the load
@@ -85,8 +82,8 @@ interface Batch<Value> {
 }
 
 /**
- * Looks up together the keys that are asked for at the same moment, so that a flood of keys is not a
- * flood of queries: a DataLoader across requests.
+ * Loads keys that are requested at the same moment in one query: a DataLoader across requests. A flood of
+ * keys is then no flood of queries.
  */
 export class BatchLoader<Value> {
   readonly #read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
@@ -131,7 +128,7 @@ export class BatchLoader<Value> {
     const keys = [...batch.waiters.keys()];
     const error = await this.#settle(batch, keys);
     if (error === undefined) return;
-    // One key must not fail the others. A database that does not answer fails them all.
+    // A key must not fail the others. A database that does not respond fails them all.
     const isShared = keys.length === 1 || error.reason instanceof TimeoutError;
     await Promise.all(
       keys.map(async (key) => {

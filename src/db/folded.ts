@@ -1,13 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm';
 
-/** SQL about `callers`, for the history and for the totals of licenses. See `history/fold.ts`. */
+/** SQL about `callers` (see `history/fold.ts`), for the history and for the totals of licenses. */
 
 /** The bucket up to which all callers are folded. */
 export const FOLDED_BUCKET = sql`(select value from counters where name = 'folded_bucket')`;
 
 /**
- * The bucket up to which a caller is folded. Without the counter, a caller that has not asked for months
- * would have all buckets since.
+ * The bucket up to which a caller is folded. The counter covers callers without records since their last
+ * fold.
  *
  * @param caller the name of the table in the statement
  */

@@ -22,16 +22,16 @@ import {
 } from '../lib/enums';
 
 /**
- * The tables in D1. The constraints reject what a faulty program could store: duplicate keys and
- * bindings, unknown enum values, impossible limits, a license without its product.
+ * The tables in D1. The constraints reject the rows of a faulty program: duplicate keys and bindings, unknown
+ * enum values, impossible limits, a license without its product.
  *
  * - Times are milliseconds since 1970 in UTC (`…At`).
- * - `revision` grows with every change that an administrator or a binding makes. It is the ETag, the
- *   version of a snapshot, and the value that concurrent writers compare.
- * - AUTOINCREMENT where the interface hands out ids: they are never used again.
- * - No foreign key cascades and no triggers: every statement is written in the source.
- * - The migration makes tables without a rowid where the primary key is the only index. Each row then
- *   costs one written row. Drizzle cannot say so in this file.
+ * - `revision` grows with every change by an administrator or a binding. It is the ETag, the version of a
+ *   snapshot, and the value that concurrent writers compare.
+ * - AUTOINCREMENT for the ids of the interface, because no id is used again.
+ * - No cascades and no triggers: every statement is in the source.
+ * - A table whose primary key is its only index has no rowid: each row then costs one written row. Drizzle
+ *   cannot express it, so the migration does.
  */
 
 const oneOf = (column: AnySQLiteColumn, values: readonly string[]): SQL =>
@@ -70,9 +70,9 @@ export const products = sqliteTable(
 );
 
 /**
- * [2.5] without `passwordHash`, the chat tokens and what belongs to a login: Licet has no logins, and
- * what is not stored cannot leak.
- * `otherAccountId` is the owner of licenses with platform OTHER; it is never on the wire.
+ * [2.5] without `passwordHash`, the chat tokens and the other fields of a login: Licet has no logins, and
+ * secrets that are not stored cannot leak.
+ * `otherAccountId` is the owner of licenses with platform OTHER. It is never on the wire.
  */
 export const customers = sqliteTable(
   'customers',
@@ -119,9 +119,9 @@ export const customers = sqliteTable(
 );
 
 /**
- * [2.2] `licenseKeyNormalized` is the key as it is compared: imported keys have any format. The first
- * `revision` is the time of creation, so that a license created again under an old key is newer than
- * every snapshot of the old one.
+ * [2.2] `licenseKeyNormalized` is the key as it is compared, because imported keys have any format. The first
+ * `revision` is the time of creation: a license created again under an old key is newer than every snapshot
+ * of the old one.
  */
 export const licenses = sqliteTable(
   'licenses',
@@ -183,7 +183,7 @@ export const bindings = sqliteTable(
   ],
 );
 
-/** [2.3] An entry without a product is for all products. IP data is a canonical address or CIDR. */
+/** [2.3] An entry without a product is for all products. An IP is a canonical address or CIDR range. */
 export const blacklists = sqliteTable(
   'blacklists',
   {
@@ -197,7 +197,7 @@ export const blacklists = sqliteTable(
     revision: revision(),
   },
   (t) => [
-    // In a unique index two nulls differ, hence the second one for entries that are for all products.
+    // Two nulls differ in a unique index, so entries for all products have an index of their own.
     uniqueIndex('blacklists_entry').on(t.licenseDataType, t.data, t.productId),
     uniqueIndex('blacklists_entry_for_all')
       .on(t.licenseDataType, t.data)
@@ -222,8 +222,8 @@ const requestType = coded(REQUEST_TYPE_CODES);
 const responseType = coded(RESPONSE_TYPE_CODES);
 
 /**
- * A caller: one row for each license and set of values that a program sends with it. A record of the history
- * refers to it, because nearly all of a record repeats the one before.
+ * A caller: one row for each license and set of values that a program sends. Records of the history refer to
+ * it, because nearly all of a record repeats the one before.
  *
  * `lastSeenAt` and `requests` cover the buckets up to `foldedBucket`; later records are in the
  * history (see `history/fold.ts`). Rate-limited requests do not count.
@@ -233,7 +233,7 @@ export const callers = sqliteTable(
   {
     id: integer('id').primaryKey(),
     licenseKeyNormalized: text('license_key_normalized').notNull(),
-    /** 96 bits of SHA-256 over all that follows, up to `javaVersion`. */
+    /** 96 bits of SHA-256 over the columns from `licenseId` to `javaVersion`. */
     fingerprint: text('fingerprint').notNull(),
     licenseId: integer('license_id').notNull(),
     licenseKey: text('license_key').notNull(),
@@ -266,8 +266,8 @@ export const buckets = sqliteTable('buckets', { bucket: integer('bucket').primar
  * [2.4] The history: one written row for each record, clustered by hour and caller. The primary key is
  * the identity of a record, so a repeated write conflicts with itself. Without a rowid.
  *
- * A record that belongs to no license has `productId` 0 and `callerId` 0, and all that the program said
- * is in `details`: made-up keys must not fill `callers`.
+ * A record of no license has `productId` 0 and `callerId` 0, and all fields of the program in `details`:
+ * made-up keys must not fill `callers`.
  */
 export const requests = sqliteTable(
   'requests',
@@ -277,12 +277,12 @@ export const requests = sqliteTable(
     callerId: integer('caller_id').notNull(),
     /** Holds the time of the request (see `history/id.ts`). */
     id: integer('id').notNull(),
-    /** Tells apart two records of a caller that drew the same id. */
+    /** A random number, by which two records of a caller with the same id differ. */
     nonce: integer('nonce').notNull(),
     type: requestType('type').notNull(),
-    /** `valid`, `successful`, `blocked` and `rateLimited` follow from it. */
+    /** Also gives `valid`, `successful`, `blocked` and `rateLimited`. */
     outcome: responseType('outcome').notNull(),
-    /** JSON of what the caller does not say; null for nothing. */
+    /** JSON of the fields that the caller does not have; null for none. */
     details: text('details'),
   },
   (t) => [primaryKey({ columns: [t.bucket, t.productId, t.callerId, t.id, t.nonce] })],
@@ -300,7 +300,7 @@ export const rollups = sqliteTable(
   (t) => [primaryKey({ columns: [t.bucket, t.productId, t.outcome] })],
 );
 
-/** API tokens; only the SHA-256 of the secret. A revoked token's row stays, so its id does too. */
+/** API tokens, with the SHA-256 of the secret. The row of a revoked token stays, for its id to stay reserved. */
 export const tokens = sqliteTable(
   'tokens',
   {
@@ -322,9 +322,9 @@ export const tokens = sqliteTable(
 );
 
 /**
- * The change log, a transactional outbox. Each change of a license, a token or the blacklist adds a
- * row in the same transaction. Isolates read it to evict stale snapshots; the publisher reads it to find the
- * snapshots that KV still lacks.
+ * The change log, a transactional outbox. Each change of a license, a token or the blacklist adds a row in the
+ * same transaction. Isolates read it to evict stale snapshots; the scheduled handler reads it to publish the
+ * snapshots that KV lacks.
  *
  * - `subject` is `license:` and the normalized key, `token:` and the hash, `blacklist`, or `licenses`:
  *   new licenses under keys that no license had.
@@ -342,7 +342,7 @@ export const changes = sqliteTable(
   (t) => [index('changes_unpublished').on(t.seq).where(sql`not ${t.isPublished}`)],
 );
 
-/** Single numbers: the blacklist's revision, and how far the scheduled tasks have come. */
+/** Single numbers: the revision of the blacklist, and the progress of the scheduled tasks. */
 export const counters = sqliteTable('counters', {
   name: text('name', {
     enum: ['blacklist_revision', 'rolled_up_bucket', 'folded_bucket'],
@@ -351,8 +351,8 @@ export const counters = sqliteTable('counters', {
 });
 
 /**
- * The ids of deleted objects and when these were created: nothing else ever gets them. AUTOINCREMENT sees
- * to that for new objects; an import brings its own ids. Without a rowid.
+ * The ids of deleted objects, which no import may use again, and when the objects were created. AUTOINCREMENT
+ * covers new objects. Without a rowid.
  */
 export const deletedIds = sqliteTable(
   'deleted_ids',

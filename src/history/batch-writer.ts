@@ -2,30 +2,30 @@ import type { MonotonicClock } from '../lib/clock';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
 import { type WaitUntil, wait } from '../lib/wait';
 
-/** A flush begins this long after its first item: the response goes first, and others join. */
+/** A flush begins this long after its first item. The response goes first, and more items join. */
 const GATHER_MS = 1;
 /** Time between the starts of two batches. Under load larger batches cost less. */
 const MIN_INTERVAL_MS = 100;
-/** After this a flusher hands over to a younger request: on the Free plan a request may make 50 queries. */
+/** A flusher hands over to a younger request after this: the Free plan has 50 queries a request. */
 const MAX_FLUSHING_MS = 500;
 const WRITE_TIMEOUT_MS = DATABASE_TIMEOUT_MS;
 /** A flusher without a sign of life for this long was cancelled. */
 const CANCELLED_AFTER_MS = WRITE_TIMEOUT_MS + 1_000;
 /** Items are given up after this. */
 const MAX_WAITING_MS = 23_000;
-/** A request ends after this, except to finish a write: the platform ends it after 30 seconds. */
+/** A request stays this long, and until its write ends. The platform ends it after 30 seconds. */
 const MAX_STAY_MS = MAX_WAITING_MS + 1_000;
-/** The pause after a failed write. Each further one is twice as long, and up to half longer by chance. */
+/** The pause after a failed write. It doubles with each failure, and is up to half longer at random. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 600;
 /** Items that wait while nothing can be written: an isolate has 128 MB. */
 const MAX_ITEMS = 10_000;
-/** The oldest items, dropped when the list is full. */
+/** Items that are given up when the list is full. */
 const MAX_GIVEN_UP = 100;
-/** Requests that stand by, and one more after each interval. */
+/** Requests that stand by. One more does after each interval. */
 const STANDBYS = 3;
 const STANDBY_INTERVAL_MS = 500;
-/** Requests without a response may still add an item, and most have one by then. */
+/** By then most requests under way have added their item. */
 const QUIET_MS = 250;
 const FAILURE_LOG_INTERVAL_MS = 60_000;
 
@@ -40,8 +40,8 @@ export interface BatchWriterOptions<Item> {
   clock: MonotonicClock;
   maxBatch: number;
   /**
-   * Writes items. Must change nothing for those that are written: a response can get lost.
-   * `waitUntil` is that of the request that flushes.
+   * Writes items. An item may come again after it was written, because a response can get lost: then it
+   * must change nothing. `waitUntil` is that of the request that flushes.
    */
   write: (items: readonly Item[], waitUntil: WaitUntil) => Promise<void>;
   /** Called when writes begin to fail, at most once a minute. */
@@ -51,19 +51,19 @@ export interface BatchWriterOptions<Item> {
 }
 
 /**
- * Writes items in batches. Items that arrive during a flush go together into the next one. One request
- * flushes for all, and a few stand by: each of them waits with one promise and one timer, and takes over
- * when the flusher shows no sign of life. All other requests may end, which under load saves a quarter of
- * the CPU time. Items stay in the list until they are written.
+ * Writes items in batches. Items that arrive during a flush go together into the next one. One request, the
+ * flusher, writes for all. A few others stand by, each with one promise and one timer, and take over if the
+ * flusher was cancelled. All other requests may end, which saves a quarter of the CPU time under load. Items
+ * stay in the list until they are written.
  */
 export class BatchWriter<Item> {
   readonly #options: BatchWriterOptions<Item>;
   /** The oldest first. */
   #pending: Pending<Item>[] = [];
   #flusher: { aliveAt: number } | undefined;
-  /** What wakes each of the requests that stand by, and when that request came. */
+  /** The function that wakes a request that stands by, and when that request came. */
   readonly #standbys = new Map<() => void, number>();
-  /** When the youngest request came that has stood by. */
+  /** When the youngest request that ever stood by came. */
   #youngestAt = Number.NEGATIVE_INFINITY;
   #nextBatchAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
@@ -74,10 +74,10 @@ export class BatchWriter<Item> {
     this.#options = options;
   }
 
-  /** Takes an item. A request that has to stay for it is kept alive, for at most 30 seconds. */
+  /** Adds an item. May keep its request alive, for at most 30 seconds. */
   add(item: Item, waitUntil: WaitUntil): void {
     if (this.#pending.length >= MAX_ITEMS) {
-      // Those before them are perhaps being written.
+      // The oldest batch may be under way.
       const { maxBatch } = this.#options;
       this.#giveUp(this.#pending.slice(maxBatch, maxBatch + MAX_GIVEN_UP));
     }
@@ -98,13 +98,13 @@ export class BatchWriter<Item> {
     } while (this.#pending.length > 0);
   }
 
-  /** Stays until nothing is pending, or enough others stand by. */
+  /** Stays until nothing is pending, or enough other requests stand by. */
   async #stay({ addedAt }: Pending<Item>, waitUntil: WaitUntil): Promise<void> {
     const mayStay = () => this.#pending.length > 0 && this.#now() - addedAt < MAX_STAY_MS;
     while (mayStay()) {
       if (!this.#hasFlusher()) await this.#flush(addedAt, waitUntil);
       else if (!this.#needsStandby(addedAt)) return;
-      // Also after a flush: a younger request goes on, if it is still there.
+      // Also after a flush, because the younger request that goes on may be cancelled.
       if (mayStay()) await this.#standBy(addedAt);
     }
   }
@@ -117,7 +117,7 @@ export class BatchWriter<Item> {
     return this.#flusher !== undefined && this.#now() - this.#flusher.aliveAt < CANCELLED_AFTER_MS;
   }
 
-  /** The youngest standby must outlive what waits while nothing can be written. */
+  /** During an outage the youngest standby must outlive all pending items. */
   #needsStandby(addedAt: number): boolean {
     return this.#standbys.size < STANDBYS || addedAt - this.#youngestAt > STANDBY_INTERVAL_MS;
   }
@@ -141,7 +141,7 @@ export class BatchWriter<Item> {
     const hasYounger = () => [...this.#standbys.values()].some((cameAt) => cameAt > addedAt);
     while (this.#pending.length > 0) {
       await wait(Math.max(GATHER_MS, this.#nextBatchAt - this.#now()));
-      // A request that thought this one cancelled flushes now.
+      // Another request took this one for cancelled, and flushes now.
       if (this.#flusher !== flusher) return;
       flusher.aliveAt = this.#now();
       await this.#writeBatch(waitUntil);
@@ -150,7 +150,7 @@ export class BatchWriter<Item> {
       if (flusher.aliveAt > handsOverAt && hasYounger()) break;
     }
     this.#flusher = undefined;
-    // All of them, because some may be cancelled. The first one goes on: the youngest.
+    // All of them, because some may be cancelled. The first one, the youngest, goes on.
     const standbys = [...this.#standbys].sort(([, one], [, other]) => other - one);
     this.#standbys.clear();
     for (const [wake] of standbys) wake();
@@ -167,7 +167,7 @@ export class BatchWriter<Item> {
     } catch (error) {
       this.#pauseAfter(error);
     } finally {
-      // Also after a success: their requests have to end.
+      // Also after a success, because their requests have to end.
       const givenUpBefore = this.#now() - MAX_WAITING_MS;
       this.#giveUp(this.#pending.filter(({ addedAt }) => addedAt < givenUpBefore));
     }

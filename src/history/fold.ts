@@ -6,20 +6,20 @@ import { RESPONSE_TYPE_CODES } from '../lib/enums';
 import { BUCKETS_A_DAY, bucketAt, lastBucketOfDay, timeOfRecordIdSql } from './id';
 
 /**
- * What the scheduled handler makes of the history:
+ * The counts that the scheduled handler adds to the history:
  *
- * - **Roll-ups**, hourly: records per product and outcome. A roll-up is made again from the records when one
- *   of them comes late, so it never counts twice.
- * - **Fold**, daily: adds the records of a day to `callers.requests` and `callers.lastSeenAt`. A caller says
- *   up to which bucket it is folded, and a counter up to which bucket all are. A total is always exact: the
- *   folded number, and the records since.
+ * - **Roll-ups**, hourly: records per product and outcome. A late record has the roll-ups made again from the
+ *   records, so it counts once.
+ * - **Fold**, daily: adds the records of a day to `callers.requests` and `callers.lastSeenAt`. Each caller has
+ *   the bucket up to which it is folded; a counter has the bucket up to which all are. A total is exact at any
+ *   time: the folded number, and the records since.
  */
 
 /** A bucket is closed this long after its end: longer than any clock error (LATE_MS in insert.ts). */
 const CLOSING_MS = 15 * 60 * 1000;
 /** A day is folded this long after its end. */
 const FOLDING_MS = 60 * 60 * 1000;
-/** One run handles this much, because its queries are limited; the next run goes on. */
+/** A run handles this much, because its queries are limited. The next run goes on. */
 const MAX_ROLLUPS = 2;
 const MAX_FOLDED_BUCKETS = 2;
 const MAX_FOLDED_CALLERS = 1_000;
@@ -31,7 +31,7 @@ async function counterOf(db: Database, name: Counter): Promise<number> {
   return row?.value ?? 0;
 }
 
-/** Moves a counter on, unless it was moved since, or a late record opened a bucket in between. */
+/** Moves a counter, unless it was moved meanwhile, or a late record opened a bucket in between. */
 const moveCounter = (db: Database, name: Counter, from: number, to: number, condition?: SQL) =>
   db
     .update(counters)
@@ -58,7 +58,7 @@ export const mayHave = (isOutcome: SQL): SQL =>
   sql`(${buckets.bucket} > ${ROLLED_UP_BUCKET} or exists (
     select 1 from rollups u where u.bucket = ${buckets.bucket} and ${isOutcome}))`;
 
-/** The first bucket with records behind one, up to another. */
+/** The first bucket with records after `after`, and at most `last`. */
 async function nextBucket(db: Database, after: number, last: number): Promise<number | undefined> {
   const [row] = await db
     .select()
@@ -84,8 +84,8 @@ export async function rollUp(db: Database, now: number): Promise<void> {
       db
         .insert(rollups)
         .select(
-          // What programs send as a product could be any number: made-up ones must not fill the table.
-          // A product that was deleted since keeps its roll-ups.
+          // Programs can send any number as a product: made-up ones must not fill the table.
+          // A deleted product keeps its roll-ups.
           sql`select ${bucket}, iif(
                 exists (select 1 from products where id = product_id) or exists (
                   select 1 from rollups r
@@ -96,12 +96,12 @@ export async function rollUp(db: Database, now: number): Promise<void> {
               from requests where bucket = ${bucket} group by 1, 2) counted
             group by 2, 3`,
         )
-        // Late records can come when the others have been removed: a roll-up never shrinks.
+        // A roll-up never shrinks: the other records may be removed before a late one comes.
         .onConflictDoUpdate({
           target: [rollups.bucket, rollups.productId, rollups.outcome],
           set: { requests: sql`max(${rollups.requests}, excluded.requests)` },
         }),
-      // A late record may have set it back meanwhile.
+      // Unless a late record has set it back meanwhile.
       moveCounter(db, 'rolled_up_bucket', done, bucket),
     ]);
   }
@@ -120,7 +120,7 @@ export async function foldDays(db: Database, now: number): Promise<void> {
     if (bucket === undefined) return;
     const folded = await foldCallers(db, bucket, lastBucketOfDay(bucket));
     if (folded === MAX_FOLDED_CALLERS) return;
-    // A record may have come since.
+    // Unless a record has come meanwhile.
     await moveCounter(db, 'folded_bucket', done, bucket, isFolded(bucket));
   }
 }

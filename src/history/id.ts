@@ -3,8 +3,8 @@ import { type SQL, sql } from 'drizzle-orm';
 /**
  * The id of a history record: the milliseconds since 2025 in the upper bits, one of 4,096 slots in the
  * lower twelve. It needs no coordination, is known before the write, sorts by time, and is a safe integer
- * until 2094. Two isolates can draw the same id in the same millisecond; `nonce` and the caller tell
- * their records apart.
+ * until 2094. Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or
+ * caller.
  */
 const EPOCH = Date.UTC(2025, 0, 1);
 const SLOTS = 4096;
@@ -23,24 +23,24 @@ export function newRecordId(now: number): number {
   return firstRecordIdAt(now) + last.slot;
 }
 
-/** Tells apart records of a caller that have the same id. */
+/** A random number, by which records of a caller with the same id differ. */
 export const newNonce = (): number => Math.floor(Math.random() * NONCES);
 
 /** The time of a record, in milliseconds since 1970. */
 export const timeOfRecordId = (id: number): number => Math.floor(id / SLOTS) + EPOCH;
 
-/** The same in SQL. */
+/** {@link timeOfRecordId} in SQL. */
 export const timeOfRecordIdSql = (id: SQL): SQL =>
   sql`(${id} / ${sql.raw(String(SLOTS))} + ${sql.raw(String(EPOCH))})`;
 
-/** The smallest id that a record of this millisecond or later can have. */
+/** The smallest id of a record of this millisecond or later. */
 export const firstRecordIdAt = (milliseconds: number): number => (milliseconds - EPOCH) * SLOTS;
 
 /** The bucket of a time: an hour, counted since 2025. */
 export const bucketAt = (milliseconds: number): number =>
   Math.floor((milliseconds - EPOCH) / BUCKET_MS);
 
-/** The bucket of a time in SQL. */
+/** {@link bucketAt} in SQL. */
 export const bucketSql = (milliseconds: string): SQL =>
   sql.raw(`((${milliseconds} - ${EPOCH}) / ${BUCKET_MS})`);
 
@@ -50,7 +50,7 @@ export const timeOfBucket = (bucket: number): number => bucket * BUCKET_MS + EPO
 /** The bucket of a record. */
 export const bucketOf = (id: number): number => Math.floor(id / (SLOTS * BUCKET_MS));
 
-/** The same in SQL. */
+/** {@link bucketOf} in SQL. */
 export const bucketOfIdSql = (id: SQL): SQL => sql`(${id} / ${sql.raw(String(SLOTS * BUCKET_MS))})`;
 
 /** The last bucket of the day (UTC) of a bucket. */

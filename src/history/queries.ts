@@ -8,7 +8,7 @@ import { mayHave } from './fold';
 import { bucketAt, bucketOf, bucketSql, firstRecordIdAt, timeOfRecordId } from './id';
 import type { CallerFields, RecordDetails } from './record';
 
-/** A record of the history, and its caller unless it belongs to no license. */
+/** A record of the history, and its caller if it belongs to a license. */
 export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {
   caller: typeof callers.$inferSelect | null;
   details: RecordDetails & Partial<CallerFields>;
@@ -42,21 +42,21 @@ const matchesCaller = (filter: RecordFilter): SQL | undefined =>
     equals(sql`${callers.productId}`, filter.productId),
   );
 
-/** The same for a record that belongs to no license: its details say who asked. */
+/** {@link matchesCaller} for a record of no license, whose details have the fields of its caller. */
 function matchesDetails(filter: RecordFilter): SQL | undefined {
-  const said = (name: string): SQL => sql`${requests.details} ->> ${sql.raw(`'${name}'`)}`;
-  const key = sql`ifnull(${said('licenseKeyNormalized')}, ${said('licenseKey')})`;
+  const sent = (name: string): SQL => sql`${requests.details} ->> ${sql.raw(`'${name}'`)}`;
+  const key = sql`ifnull(${sent('licenseKeyNormalized')}, ${sent('licenseKey')})`;
   return and(
     equals(key, normalizedKeyOf(filter)),
-    equals(said('hwid'), filter.hwid),
-    equals(said('ip'), filter.ip),
-    equals(said('productId'), filter.productId),
+    equals(sent('hwid'), filter.hwid),
+    equals(sent('ip'), filter.ip),
+    equals(sent('productId'), filter.productId),
   );
 }
 
-/** The part of each bucket that a filter needs: all of it, a product, or some callers. */
+/** The part of each bucket that a filter reads: all records, those of a product, or those of callers. */
 interface Part {
-  /** A table `part`. Records that belong to no license are under product 0 and caller 0. */
+  /** A table `part`. Records of no license are under product 0 and caller 0. */
   table: SQL;
   isPart: SQL | undefined;
 }
@@ -68,7 +68,7 @@ function partOf(filter: RecordFilter): Part {
   const { productId } = filter;
   if (isByCaller(filter)) {
     return {
-      // A record of the bucket before the first one may have come after it.
+      // A record of the bucket before the first one may have been inserted later.
       table: sql`(
         select id as caller_id, ${productOf('callers')} as product_id,
           ${foldedBucketOf('callers')} as folded_bucket,
@@ -83,7 +83,7 @@ function partOf(filter: RecordFilter): Part {
   }
   if (productId === undefined) return { table: sql`(select 0) part`, isPart: undefined };
   return {
-    // Product 0 also has the callers that named no product.
+    // Product 0 has the callers without a product, too.
     table: sql`(
       select ${productId} as product_id, ${Number.MAX_SAFE_INTEGER} as last_caller_id
       union all select 0, 0) part`,
@@ -92,23 +92,23 @@ function partOf(filter: RecordFilter): Part {
   };
 }
 
-/** Only buckets that may hold the outcome, for refusals can be rare. To seek a caller takes fewer rows. */
+/** Skips the buckets without the outcome, which can be rare. A seek for a caller reads fewer rows than this. */
 function mayMatch({ valid, productId, ...filter }: RecordFilter): SQL | undefined {
   if (valid === undefined || isByCaller(filter)) return undefined;
   const isOutcome = sql.raw(`u.outcome ${valid ? '=' : '<>'} ${RESPONSE_TYPE_CODES.VALID}`);
-  // Records of no license are rolled up under product 0.
+  // The roll-ups of records of no license have product 0.
   return mayHave(
     productId === undefined ? isOutcome : sql`${isOutcome} and u.product_id in (${productId}, 0)`,
   );
 }
 
-/** Finds the newest records that match: from the newest bucket on, and no further than it takes. */
+/** Selects the newest records that match, from the newest bucket on, until there are enough. */
 function selectNewest(db: Database, filter: RecordFilter, limit: number) {
   const { valid, from, to, after = Number.MAX_SAFE_INTEGER } = filter;
   const before = to === undefined ? after : Math.min(after, firstRecordIdAt(to + 1));
   const { table, isPart } = partOf(filter);
   const details = matchesDetails(filter);
-  // The joins are crossed, which SQLite takes for the order in which to read.
+  // SQLite reads tables in the order of cross joins.
   return db
     .select({
       callerId: requests.callerId,
@@ -176,10 +176,10 @@ export async function listRecords(
   const next = rows[limit];
   if (!next) return { rows, hasMore: false };
   const page = rows.slice(0, limit);
-  // The next page begins after an id: records that share one stay together.
+  // The next page begins after an id, so records with the same id stay on one page.
   const together = page.filter(({ id }) => id !== next.id);
   if (together.length > 0) return { rows: together, hasMore: true };
-  // More of them than fit on the page: it becomes longer.
+  // They do not fit on the page: it becomes longer.
   return listRecords(db, filter, limit * 2);
 }
 

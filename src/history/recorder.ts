@@ -21,10 +21,10 @@ const MAX_MESSAGE_LENGTH = 40_000;
 const QUEUE_TIMEOUT_MS = 2_000;
 const COMPARE_TIMEOUT_MS = 2_000;
 
-/** The queue that wrangler.toml has in comments. */
+/** The optional queue, which wrangler.toml has in comments. */
 export type RecordQueue = Queue<readonly HistoryRecord[]>;
 
-/** Work after a response. */
+/** The work after a response. */
 export interface Recording {
   /** Null for a response that is not recorded. */
   record: HistoryRecord | null;
@@ -35,8 +35,8 @@ export interface Recording {
 }
 
 /**
- * Writes the history after the responses. The same round trip compares the snapshots that the responses
- * used with D1, each once, and reads the change log up to now.
+ * Writes the history after the responses. The same round trip compares each snapshot that a response used
+ * with D1, once, and reads the change log up to now.
  */
 export class Recorder {
   readonly #db: Database;
@@ -44,7 +44,7 @@ export class Recorder {
   readonly #queue: RecordQueue | undefined;
   readonly #inserter: HistoryInserter;
   readonly #writer: BatchWriter<Recording>;
-  /** Snapshots that were compared with D1. What happens to their rows since is in the change log. */
+  /** Snapshots that were compared with D1. The change log names later changes of their rows. */
   readonly #compared = new WeakSet<Snapshot>();
 
   constructor(db: Database, caches: Caches, clock: MonotonicClock, queue: RecordQueue | undefined) {
@@ -61,7 +61,7 @@ export class Recorder {
     });
   }
 
-  /** Writes what a response leaves to be done, after it. */
+  /** Takes the work after a response. */
   record(recording: Recording, waitUntil: WaitUntil): void {
     this.#writer.add(recording, waitUntil);
   }
@@ -72,12 +72,12 @@ export class Recorder {
   }
 
   /**
-   * Writes records that the queue has delivered, perhaps not for the first time.
+   * Writes records that the queue has delivered, perhaps again.
    *
    * @throws when they could not be written
    */
   async writeDelivered(records: readonly HistoryRecord[]): Promise<void> {
-    // The isolate that sent them has compared its snapshots.
+    // The isolate that sent the records has compared its snapshots.
     const recordings = records.map((record) => ({ record, used: [], usedAt: 0 }));
     await this.#insert(recordings, () => undefined);
   }
@@ -114,7 +114,7 @@ export class Recorder {
     }
   }
 
-  /** @returns whether the queue took the records; else D1 does. A record in both counts once. */
+  /** @returns whether the queue took the records; if not, D1 does. A record in both counts once. */
   async #send(queue: RecordQueue, recordings: readonly Recording[]): Promise<boolean> {
     const messages = messagesOf(recordings.flatMap(({ record }) => record ?? []));
     try {
@@ -127,7 +127,7 @@ export class Recorder {
     }
   }
 
-  /** Syncs and compares without a write: the consumer of the queue has a memory of its own. */
+  /** Syncs and compares without a write, which another isolate does, as the consumer of the queue. */
   async #compare(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
     const used = this.#uncompared(recordings);
     const round = this.#caches.sync.begin();
@@ -142,21 +142,21 @@ export class Recorder {
     }
   }
 
-  /** The snapshots that responses were based on, each once, without those that D1 was compared with. */
+  /** The first use of each snapshot that was not compared yet. */
   #uncompared(recordings: readonly Recording[]): Use[] {
     const uses = new Map<Snapshot, Use>();
     for (const { used, usedAt } of recordings) {
       for (const found of used) {
         const { value, tier } = found;
         if (value === null || this.#compared.has(value)) continue;
-        // The first use of a snapshot says more than a later one from memory.
+        // The use that loaded the snapshot has its tier; later ones come from memory.
         if (tier !== 'memory' || !uses.has(value)) uses.set(value, { found, usedAt });
       }
     }
     return [...uses.values()];
   }
 
-  /** Takes in what a round trip has read beside its writes: the change log, and the comparison. */
+  /** Applies the results of a round trip: the change log, and the comparison. */
   #end(
     round: SyncRound,
     changes: readonly Change[],
@@ -179,13 +179,13 @@ interface Use {
   usedAt: number;
 }
 
-/** A use of a snapshot that is not what D1 has; the revision is null for no row. */
+/** A use of a stale snapshot, by its position, and the revision in D1; null for no row. */
 interface Stale {
   index: number;
   revision: number | null;
 }
 
-/** Selects the uses of snapshots that are not what D1 has now. */
+/** Selects the uses of stale snapshots. */
 function selectStale(db: Database, uses: readonly Use[]) {
   const rows = uses.map(({ found: { type, value } }) => [type, value?.id, value?.revision]);
   const revision = sql<number | null>`case r.value ->> 0
@@ -198,7 +198,7 @@ function selectStale(db: Database, uses: readonly Use[]) {
     .where(sql`${revision} is not r.value ->> 2`);
 }
 
-/** Cuts records into messages that the queue takes. */
+/** Splits records into messages of the size that the queue takes. */
 function messagesOf(records: readonly HistoryRecord[]): HistoryRecord[][] {
   const messages: HistoryRecord[][] = [];
   let length = MAX_MESSAGE_LENGTH;

@@ -9,15 +9,15 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Records that one run removes at most; the next run goes on. */
 const MAX_RECORDS = 25_000;
 
-/** A setting that makes no sense. Its message may be logged. */
+/** A setting with an invalid value. Its message may be logged. */
 export class SettingError extends Error {
   override name = 'SettingError';
 }
 
 /**
- * Removes the records that are older than the retention, the oldest bucket first and a bounded number of
- * them, each after it was counted (see `fold.ts`). Their callers keep the count. Callers without records are
- * removed too, and their licenses keep the count. Safe to run twice at once.
+ * Removes records that are older than the retention and counted (see `fold.ts`), the oldest bucket first, and
+ * a bounded number of them. Their callers keep the count. Removes callers without records, too, and their
+ * licenses keep the count. Safe to run twice at once.
  *
  * @param retentionDays the variable REQUEST_RETENTION_DAYS; 0 keeps all
  * @param now milliseconds since 1970
@@ -55,8 +55,8 @@ async function removeRecords(db: Database, bucket: number): Promise<void> {
     ? sql`bucket = ${bucket} and (product_id, caller_id, id, nonce) <
         (${firstKept.productId}, ${firstKept.callerId}, ${firstKept.id}, ${firstKept.nonce})`
     : sql`bucket = ${bucket}`;
-  // A caller that was last seen in these records, and has nothing that is not folded yet.
-  const isGone = sql`${callers.id} in (select caller_id from requests where ${isRemoved})
+  // A caller whose last records these are, and which is folded.
+  const isExpired = sql`${callers.id} in (select caller_id from requests where ${isRemoved})
     and ${callers.id} is not ${firstKept?.callerId ?? null}
     and ${callers.lastSeenAt} < ${timeOfBucket(bucket + 1)}
     and not exists (
@@ -66,13 +66,13 @@ async function removeRecords(db: Database, bucket: number): Promise<void> {
   await db.batch([
     db
       .update(licenses)
-      .set({ pastRequests: sql`${licenses.pastRequests} + gone.requests` })
+      .set({ pastRequests: sql`${licenses.pastRequests} + expired.requests` })
       .from(
-        sql`(select license_id, sum(requests) as requests from ${callers} where ${isGone}
-          group by license_id) gone`,
+        sql`(select license_id, sum(requests) as requests from ${callers} where ${isExpired}
+          group by license_id) expired`,
       )
-      .where(eq(licenses.id, sql`gone.license_id`)),
-    db.delete(callers).where(isGone),
+      .where(eq(licenses.id, sql`expired.license_id`)),
+    db.delete(callers).where(isExpired),
     db.delete(requests).where(isRemoved),
     db
       .delete(buckets)

@@ -3,21 +3,13 @@ import { requestType, responseType } from '../lib/fields';
 import { toTimestamp, wireTimestamp } from '../lib/time';
 import { timeOfRecordId } from './id';
 import type { RecordRow } from './queries';
+import { callerFields } from './record';
 
 /** A license request on the wire [2.4]. */
 export const request = z.strictObject({
   id: z.int(),
   licenseId: z.int().nullable(),
-  licenseKey: z.string().nullable(),
-  productId: z.int().nullable(),
-  productVersion: z.string().nullable(),
-  ip: z.string().nullable(),
-  hwid: z.string().nullable(),
-  macAddress: z.string().nullable(),
-  operatingSystem: z.string().nullable(),
-  operatingSystemVersion: z.string().nullable(),
-  operatingSystemArchitecture: z.string().nullable(),
-  javaVersion: z.string().nullable(),
+  ...callerFields.shape,
   requestDate: wireTimestamp,
   requestType,
   responseType,
@@ -38,20 +30,20 @@ export function toRequest({
   caller,
   details,
 }: RecordRow): z.infer<typeof request> {
-  const said = caller ?? details;
+  const sent = caller ?? details;
   return {
     id,
     licenseId: caller?.licenseId ?? null,
-    licenseKey: said.licenseKey ?? null,
-    productId: said.productId ?? null,
-    productVersion: said.productVersion ?? null,
-    ip: said.ip ?? null,
-    hwid: said.hwid ?? null,
-    macAddress: said.macAddress ?? null,
-    operatingSystem: said.operatingSystem ?? null,
-    operatingSystemVersion: said.operatingSystemVersion ?? null,
-    operatingSystemArchitecture: said.operatingSystemArchitecture ?? null,
-    javaVersion: said.javaVersion ?? null,
+    licenseKey: sent.licenseKey ?? null,
+    productId: sent.productId ?? null,
+    productVersion: sent.productVersion ?? null,
+    ip: sent.ip ?? null,
+    hwid: sent.hwid ?? null,
+    macAddress: sent.macAddress ?? null,
+    operatingSystem: sent.operatingSystem ?? null,
+    operatingSystemVersion: sent.operatingSystemVersion ?? null,
+    operatingSystemArchitecture: sent.operatingSystemArchitecture ?? null,
+    javaVersion: sent.javaVersion ?? null,
     requestDate: toTimestamp(timeOfRecordId(id)),
     requestType: type,
     responseType: outcome,

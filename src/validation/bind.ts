@@ -11,17 +11,16 @@ import type { ValidationRequest } from './request';
 const RETRY_DELAYS_MS = [50, 200];
 
 /**
- * Binds a request's address and hardware ID to a license, both or neither, and only if each is bound
- * already, has a free slot, or needs none (1.4). The inserting statement checks all that a refusal depends
- * on: no concurrency anywhere can exceed a limit, and a refused request binds nothing. Repeating it changes
+ * Binds the address and the hardware ID of a request to a license, both or neither, and only if each is bound
+ * already, has a free slot, or needs none (1.4). The inserting statement checks every condition of a rejection:
+ * no concurrency anywhere can exceed a limit, and a rejected request binds nothing. A repetition changes
  * nothing.
  *
- * A binding is not in the change log: a snapshot that lacks it refuses nobody, because a value that is not
- * in the snapshot is looked for here.
+ * A binding is not in the change log. A snapshot that lacks it causes no rejection, because values that it
+ * lacks come here.
  *
  * @param now milliseconds since 1970
- * @returns the license after the binding, or null if it is gone; and whether
- * something was bound
+ * @returns the license after the binding, null if it was removed; and whether a value was bound
  */
 export async function bind(
   db: Database,
@@ -33,7 +32,7 @@ export async function bind(
     ...(request.ip !== null && { IP: request.ip }),
     ...(request.hwid !== null && { HWID: request.hwid }),
   });
-  // -1, unlimited, is null: nothing is bound there, and no number of values reaches it.
+  // Unlimited, -1, becomes null: nothing is bound then, and no count reaches it.
   const limitOf = (type: string) =>
     sql.raw(`nullif(case ${type} when 'IP' then l.max_ips else l.max_hwids end, -1)`);
   const insert = db
@@ -64,6 +63,6 @@ export async function bind(
     const [, moved, [current = null]] = await db.batch([insert, moveRevision, select]);
     return { license: current, hasBound: moved.meta.changes > 0 };
   });
-  // After the timeout it may still bind: the same values, for the next request.
+  // It may still bind after the timeout, which the next request would do anyway.
   return withTimeout(bound, DATABASE_TIMEOUT_MS);
 }

@@ -8,31 +8,32 @@ export interface Facts {
   /** Null when no license has the key. */
   license: LicenseSnapshot | null;
   blacklist: Pick<Blacklist, 'findAddress' | 'findHwid'>;
-  /** Canonical; null where the platform does not tell it. */
+  /** Canonical; null if it is unknown. */
   connectingAddress: string | null;
-  /** Refuse a request without a hardware ID where the license limits them. */
+  /** Rejects a request without a hardware ID if the license limits them. */
   requireHwid: boolean;
 }
 
 export type Outcome =
-  /** `needsSlot` if the address or the hardware ID is new and has to be bound first. */
+  /** `needsSlot` if the address or the hardware ID is new, and must be bound first. */
   | { responseType: 'VALID'; license: LicenseSnapshot; needsSlot: boolean }
   /** `blockReason` is for administrators only. */
   | { responseType: 'IP_BLACKLISTED' | 'HWID_BLACKLISTED'; blockReason: string }
   | { responseType: 'INVALID_REQUEST'; message: string }
-  | { responseType: Refusal };
+  | { responseType: Rejection };
 
-type Refusal = Exclude<
+type Rejection = Exclude<
   ResponseType,
   'VALID' | 'IP_BLACKLISTED' | 'HWID_BLACKLISTED' | 'INVALID_REQUEST' | 'RATE_LIMITED' | 'ERROR'
 >;
 
 /**
- * Decides a validation: the table of decisions 1.3 from row 3 to 12, top to bottom, the first row
- * that applies; a hardware ID that REQUIRE_HWID misses counts before the limits. Pure: what it needs
- * is given, `now` (milliseconds since 1970) too.
+ * Decides a validation: the first row that applies of rows 3 to 12 in the table of decisions 1.3. The hardware
+ * ID that REQUIRE_HWID requires counts before the limits. A pure function.
  *
- * VALID that needs a slot is provisional: the database may find that all slots are taken.
+ * VALID that needs a slot is provisional: in D1 all slots may be taken.
+ *
+ * @param now milliseconds since 1970
  */
 export function decide(facts: Facts, request: ValidationRequest, now: number): Outcome {
   const { license, blacklist } = facts;

@@ -7,20 +7,20 @@ import { normalizeLicenseKey } from '../resources/licenses/key';
 import { cutLogged, type PartialRequest } from './request';
 import type { Snapshots } from './validate';
 
-/** A validation that is decided. */
-export interface Answered {
+/** A validation with its outcome. */
+interface DecidedValidation {
   requestType: RequestType;
   request: PartialRequest;
   outcome: ResponseType;
   details: RecordDetails;
-  /** The basis of the response; undefined if nothing was looked up. */
+  /** The snapshots that the response is based on; undefined without a look-up. */
   snapshots: Snapshots | undefined;
   token: Found<Snapshot> | undefined;
   /** Milliseconds since 1970. */
   requestedAt: number;
 }
 
-/** Work after a response: its record, and the snapshots to be compared with D1 [2.4]. */
+/** The work after a response: its record, and the snapshots to compare with D1 [2.4]. */
 export function recordingOf({
   requestType,
   request,
@@ -29,7 +29,7 @@ export function recordingOf({
   snapshots,
   token,
   requestedAt,
-}: Answered): Recording {
+}: DecidedValidation): Recording {
   const { licenseKey, key, productId, ip, hwid, logged } = request;
   const license = snapshots?.license.value;
   const cutKey = cutLogged(licenseKey);
@@ -38,7 +38,7 @@ export function recordingOf({
       type: requestType,
       outcome,
       licenseId: license === null ? null : license?.id,
-      // Not cut itself: a key of a license can be longer when it is normalized.
+      // Not cut itself, because a license key can be longer when it is normalized.
       licenseKeyNormalized: cutKey === licenseKey ? key : cutKey && normalizeLicenseKey(cutKey),
       caller: { licenseKey: cutKey, productId, ip, hwid, ...logged },
       details,

@@ -1,9 +1,10 @@
+import type { CallerFields } from '../history/record';
 import { canonicalAddress } from '../lib/ip';
 import { isObject, type JsonObject, parseJson } from '../lib/json';
 import { copyText, toStorable } from '../lib/text';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 
-/** What a program asks: may this license key run here? [4.7] */
+/** The request of a program: may this license key run here? [4.7] */
 export interface ValidationRequest {
   licenseKey: string;
   /** The license key, normalized. */
@@ -15,19 +16,12 @@ export interface ValidationRequest {
   logged: LoggedFields;
 }
 
-/** Fields that are only written into the history. */
-export interface LoggedFields {
-  productVersion: string | null;
-  operatingSystem: string | null;
-  operatingSystemVersion: string | null;
-  operatingSystemArchitecture: string | null;
-  javaVersion: string | null;
-  macAddress: string | null;
-}
+/** The fields that only the history has. */
+type LoggedFields = Omit<CallerFields, 'licenseKey' | 'productId' | 'ip' | 'hwid'>;
 
 export type ParsedRequest =
   | { ok: true; request: ValidationRequest }
-  /** `partial` is what could be read, for the record. */
+  /** `partial` has the fields that could be read, for the record. */
   | { ok: false; message: string; partial: PartialRequest };
 
 export interface PartialRequest extends Pick<ValidationRequest, 'ip' | 'hwid' | 'logged'> {
@@ -39,14 +33,14 @@ export interface PartialRequest extends Pick<ValidationRequest, 'ip' | 'hwid' | 
 const MAX_HWID_LENGTH = 512;
 const MAX_LOGGED_LENGTH = 255;
 
-/** A text field: null, empty and the text `null` count as absent. */
+/** A text field. Null, empty text and the text `null` count as absent. */
 function readText(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const text = trimmed(value);
   return text === '' || text === 'null' ? null : text;
 }
 
-/** 602, 602.0 and "602" are one product. */
+/** 602, 602.0 and "602" are the same product. */
 function readProductId(value: unknown): number | null {
   const text = typeof value === 'string' ? value.trim() : '';
   const number = /^-?\d+(\.0+)?$/.test(text) ? Number(text) : value;
@@ -59,13 +53,12 @@ export const cutLogged = (text: string | null): string | null =>
     ? text
     : copyText(text.slice(0, MAX_LOGGED_LENGTH).toWellFormed());
 
-/** Without the blanks around it. */
 function trimmed(text: string): string {
   const inner = toStorable(text).trim();
   return inner.length === text.length ? inner : copyText(inner);
 }
 
-/** A number where text is expected becomes its text as it was written: 1.10 is no 1.1. */
+/** The text of a number in a text field, as it was written: 1.10 is not 1.1. */
 const numberAsWritten = (key: string, value: unknown, context?: { source?: string }): unknown =>
   typeof value === 'number' && key !== 'productId' ? (context?.source ?? String(value)) : value;
 
@@ -81,7 +74,7 @@ function parseObject(bodyText: string): JsonObject | null {
   return body;
 }
 
-/** What is recorded of a request whose body could not be read. */
+/** A request whose body could not be read, for the record. */
 export const unreadableRequest = (connectingAddress: string | null): PartialRequest => ({
   licenseKey: null,
   key: null,
@@ -105,10 +98,10 @@ function readLoggedFields(body: JsonObject): LoggedFields {
 }
 
 /**
- * Reads the body of a validation as shipped clients send it: JSON whatever its content type, with
- * the aliases and liberties of the decisions (1.2). Never throws.
+ * Parses the body of a validation as shipped clients send it: JSON of any content type, with the aliases and
+ * liberties of the decisions (1.2). Never throws.
  *
- * @param connectingAddress canonical, null where the platform does not tell it
+ * @param connectingAddress canonical; null if it is unknown
  */
 export function parseRequest(bodyText: string, connectingAddress: string | null): ParsedRequest {
   const body = parseObject(bodyText);
@@ -123,13 +116,13 @@ export function parseRequest(bodyText: string, connectingAddress: string | null)
   const licenseKey = typeof body.licenseKey === 'string' ? trimmed(body.licenseKey) : null;
   const productId = readProductId(body.productId);
   const bodyIp = readText(body.ip);
-  // Usually the two are the same.
+  // Usually the body has the connecting address.
   const isOther = bodyIp !== null && bodyIp !== connectingAddress;
   const ip = (isOther ? canonicalAddress(bodyIp) : null) ?? connectingAddress;
   const hwid = readText(body.hwid);
   const logged = readLoggedFields(body);
 
-  const refuse = (message: string): ParsedRequest => ({
+  const reject = (message: string): ParsedRequest => ({
     ok: false,
     message,
     partial: {
@@ -142,16 +135,16 @@ export function parseRequest(bodyText: string, connectingAddress: string | null)
     },
   });
 
-  if (licenseKey === null && body.licenseKey != null) return refuse('licenseKey must be a string');
-  if (!licenseKey) return refuse('licenseKey is required');
-  if (body.productId == null || body.productId === '') return refuse('productId is required');
-  if (productId === null) return refuse('productId must be an integer');
-  // Ignoring a hardware ID that we cannot read would let it pass the limit.
+  if (licenseKey === null && body.licenseKey != null) return reject('licenseKey must be a string');
+  if (!licenseKey) return reject('licenseKey is required');
+  if (body.productId == null || body.productId === '') return reject('productId is required');
+  if (productId === null) return reject('productId must be an integer');
+  // Without its hardware ID the request would pass the limit.
   if (!hwid && body.hwid != null && typeof body.hwid !== 'string') {
-    return refuse('hwid must be a string');
+    return reject('hwid must be a string');
   }
   if (hwid && hwid.length > MAX_HWID_LENGTH) {
-    return refuse(`hwid must be at most ${MAX_HWID_LENGTH} characters`);
+    return reject(`hwid must be at most ${MAX_HWID_LENGTH} characters`);
   }
   const key = normalizeLicenseKey(licenseKey);
   return { ok: true, request: { licenseKey, key, productId, ip, hwid, logged } };

@@ -7,14 +7,14 @@ import { bind } from './bind';
 import { decide, type Facts, type Outcome } from './decide';
 import type { ValidationRequest } from './request';
 
-/** The snapshots that a validation is decided on. */
+/** The snapshots on which a validation is decided. */
 export interface Snapshots {
   license: Found<LicenseSnapshot>;
   blacklist: Found<Blacklist> & { value: Blacklist };
 }
 
 /**
- * Looks up what a validation is decided on, side by side.
+ * Looks up the snapshots of a validation side by side.
  *
  * @throws when the database is needed and cannot be reached
  */
@@ -31,7 +31,8 @@ export async function findSnapshots(
 }
 
 /**
- * Decides a validation on snapshots. Only a new value and a limit that looks full need D1. Then the license as the primary has it decides [4.7].
+ * Decides a validation on snapshots. Only a new value and a limit that looks full need D1: then the license as
+ * the primary has it decides [4.7].
  *
  * @param now milliseconds since 1970
  * @throws when the database is needed and cannot be reached
@@ -54,13 +55,13 @@ export async function validate(
   const { key } = found;
   if (license) {
     caches.licenses.put(key, license);
-    // KV may lack what was bound now, or what was bound before and never got there.
+    // KV may lack this binding, or an earlier one that was never put.
     const isNewer = license.revision > found.value.revision;
     if (hasBound || (isNewer && found.tier === 'kv')) {
       timings.waitUntil(caches.licenses.publish(key, { row: license }));
     }
   } else {
-    // A row that is gone counts as one more revision.
+    // A removed row counts as one more revision.
     caches.licenses.invalidate(key, found.value.revision + 1);
   }
   return {
