@@ -26,20 +26,19 @@ import {
 import { BODIES, BODY_NAMES, PARAMETER_EXAMPLES, PARAMETERS, registerMetadata } from './schemas';
 
 /**
- * The OpenAPI document, made from the routes: their paths, the intents that open them and the schemas
- * that check them are read off the app itself. The Worker does not import this: `npm run openapi`
- * writes the document to a file, which is served as it is.
+ * The OpenAPI document. The paths, intents and schemas come from the routes of the app. The Worker does not
+ * import this: `npm run openapi` writes the document to a file, which is served as it is.
  *
- * It is public, and lists the paths of v2 to those who have no token (3.1). They learn what the sources
- * tell as well, and nothing of this installation: which ids and keys it has, only a token opens.
+ * The document is public, also without a token (3.1). It repeats the sources, and contains no id or key of an
+ * installation.
  */
 
 const DESCRIPTION = `Licet answers programs that ask "may this key run here?", and lets you manage products, licenses,
 customers and blacklists.
 
 All of v2 but the health check takes an API token in the header \`TOKEN\`; any one of an operation's
-\`x-intents\` opens it. Bodies are JSON, whatever the content type says. An unknown path answers 404, and
-a path with another method 405 with \`Allow\`, in the body of any other refusal.
+\`x-intents\` opens it. Bodies are JSON, whatever the content type says. An unknown path returns 404, and
+a path with another method 405 with \`Allow\`, with the body of any other error.
 
 Numbers in brackets are sections of the interface (\`docs/interface.md\`).`;
 
@@ -48,12 +47,12 @@ export type OpenApiDocument = ReturnType<typeof createDocument>;
 export interface Route {
   method: string;
   path: string;
-  /** Undefined where no token is needed. */
+  /** Undefined if no token is needed. */
   intents: readonly ApiIntent[] | undefined;
   inputs: readonly Input[];
 }
 
-/** The routes of the service, each with what is declared beside its path. */
+/** The routes of the service, with the intents and the inputs declared beside their paths. */
 export function declaredRoutes(): Route[] {
   const routes = new Map<string, Route>();
   for (const { method, path, handler } of appRoutes) {
@@ -81,7 +80,7 @@ function parametersOf(route: Route, part: 'param' | 'query'): Record<string, z.Z
   return schema instanceof z.ZodObject ? schema.shape : {};
 }
 
-/** What of a path is not checked is any text. */
+/** The parameters of a path. A parameter without a schema is any text. */
 function pathParametersOf(route: Route): Record<string, z.ZodType> {
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   const checked = parametersOf(route, 'param');
@@ -135,16 +134,16 @@ function meaningOf(name: string, meanings: Readonly<Record<string, string>>): st
   return meaning;
 }
 
-/** That a number is an integer, zod says by its range too. */
+/** Removes the range of safe integers, by which zod describes any integer. */
 function dropRangeOfIntegers(schema: { minimum?: number; maximum?: number }): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }
 
 /**
- * Says what a parameter looks like. The page `/docs` fills its forms with examples, but not with those of
- * a schema: so these are for what need not be sent, except `limit`, because a complete list may be more
- * than a person wants.
+ * Adds the example of a parameter. The page `/docs` fills its forms with examples of parameters, but not with
+ * those of schemas. Optional parameters therefore have theirs in the schema, except `limit`: a complete list may
+ * be longer than a person wants.
  */
 function addExample(parameter: oas32.ParameterObject): void {
   const { name, in: place, schema } = parameter;
@@ -159,7 +158,7 @@ const operationsOf = (item: oas32.PathItemObject): oas32.OperationObject[] =>
     (operation) => operation !== undefined,
   );
 
-/** Adds what fields and parameters mean, which one table says for all bodies that have them. */
+/** Adds the descriptions of fields and parameters. */
 function describeParts({ components, paths = {} }: OpenApiDocument): void {
   for (const name of BODY_NAMES) {
     const schema = components?.schemas?.[name];
@@ -180,7 +179,7 @@ function describeParts({ components, paths = {} }: OpenApiDocument): void {
   }
 }
 
-/** Adds the headers that every answer has, or may have. */
+/** Adds the headers of every response. */
 function addCommonHeaders({ components, paths = {} }: OpenApiDocument): void {
   for (const { responses = {}, security = [] } of Object.values(paths).flatMap(operationsOf)) {
     for (const response of Object.values(responses)) {
@@ -195,7 +194,7 @@ function addCommonHeaders({ components, paths = {} }: OpenApiDocument): void {
   }
 }
 
-/** @throws where a route has no operation, or an operation no route */
+/** @throws if a route has no operation */
 export function openApiDocument(): OpenApiDocument {
   registerMetadata();
   const routes = declaredRoutes();
@@ -225,7 +224,8 @@ export function openApiDocument(): OpenApiDocument {
           type: 'apiKey',
           in: 'header',
           name: 'TOKEN',
-          description: 'An API token. Which intents open an operation says its `x-intents` [5].',
+          description:
+            'An API token. The `x-intents` of an operation are the intents that open it [5].',
         },
       },
       parameters: REQUEST_HEADERS,

@@ -4,31 +4,31 @@ import { INTENTS } from '../src/auth/intents';
 import { errorResponse, invalidResponse } from '../src/http/responses';
 import { BODIES, type BodyName } from './schemas';
 
-/** What the routes do not say of themselves: what each is for, and what it answers. */
+/** The operations of the OpenAPI document: the purpose and the responses of each route. */
 
 export interface Operation {
   operationId: string;
   tag: Tag;
   summary: string;
   description: string;
-  /** The answers that are of this operation; those of every guarded or checked route come by themselves. */
+  /** The responses of this operation, without those of every guarded or checked route. */
   responses: Responses;
-  /** Of an operation whose route has no schema for it. */
+  /** The body of an operation whose route declares no schema. */
   body?: BodyName;
-  /** Whether it heeds `If-Match`. */
+  /** Whether it supports `If-Match`. */
   isConditional?: boolean;
 }
 
 type Responses = Readonly<Record<number, ZodOpenApiResponseObject>>;
 
 export const TAGS = {
-  Validation: 'What programs ask [4.6, 4.7].',
-  Service: 'Whether the service and a token work [4.1].',
-  Products: 'What licenses are for [4.2].',
-  Licenses: 'Who may run a product [4.3].',
+  Validation: 'The requests of programs [4.6, 4.7].',
+  Service: 'Checks of the service and of a token [4.1].',
+  Products: 'The programs that are sold [4.2].',
+  Licenses: 'Permissions to run a product [4.3].',
   Blacklists: 'Blocked addresses and hardware IDs [4.4].',
   Requests: 'The history of validations [4.5].',
-  Customers: 'Who owns licenses [4.5].',
+  Customers: 'The owners of licenses [4.5].',
   Tokens: 'API tokens and their intents; an extension [5].',
   Import: 'Moving here from another service; an extension.',
 };
@@ -36,13 +36,13 @@ export type Tag = keyof typeof TAGS;
 
 export const HEADERS = {
   'X-Request-Id': {
-    description: 'The one that was sent, or a new one; the log has it too.',
+    description: 'The id that was sent, or a new one. The log has it too.',
     required: true,
     schema: { type: 'string' },
     example: 'order-4711',
   },
   'Server-Timing': {
-    description: 'The places and the milliseconds of the answer, where they were asked for.',
+    description: 'Where the request spent its time, in milliseconds, if it asked for it.',
     schema: { type: 'string' },
     example: 'memory;dur=0, total;dur=1',
   },
@@ -59,12 +59,12 @@ export const HEADERS = {
     example: '/api/v2/products/602',
   },
   Link: {
-    description: 'The next page, where there is one; only with `limit`.',
+    description: 'The next page, if there is one; only with `limit`.',
     schema: { type: 'string' },
     example: '<https://licet.example/api/v2/products?limit=100&after=602>; rel="next"',
   },
   'X-Total-Count': {
-    description: 'How many there are on all pages; only with `limit`.',
+    description: 'Number of objects on all pages; only with `limit`.',
     schema: { type: 'integer' },
     example: 128,
   },
@@ -103,8 +103,8 @@ export const headers = (...names: (keyof typeof HEADERS)[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 /**
- * What the client may send with a request, whatever it is for. Their examples are of their schemas:
- * with others the page `/docs` would fill its forms, and send them with every request.
+ * The optional headers of requests. Their examples belong to their schemas, because the page `/docs` would send
+ * examples of the headers themselves with every request.
  */
 export const REQUEST_HEADERS = {
   IfMatch: {
@@ -118,13 +118,13 @@ export const REQUEST_HEADERS = {
     in: 'header',
     name: 'X-Request-Id',
     description:
-      'Up to 64 letters, digits, `-`, `_` and `=`, such as `order-4711`; else the answer has a new one.',
+      'Up to 64 letters, digits, `-`, `_` and `=`, such as `order-4711`. Any other id is replaced by a new one.',
     schema: { type: 'string', examples: ['order-4711'] },
   },
   ServerTiming: {
     in: 'header',
     name: 'X-Server-Timing',
-    description: '`1` asks for `Server-Timing` in the answer.',
+    description: '`1` asks for `Server-Timing` in the response.',
     schema: { type: 'string', const: '1' },
   },
 } satisfies Record<string, ZodOpenApiParameterObject>;
@@ -151,7 +151,7 @@ const error = (id: string, description: string, message: string): ZodOpenApiResp
   content: json('Error', { message, accepted_intents: INTENTS.writeProducts }),
 });
 
-/** The refusals of v2, which are the same wherever they occur [7]. */
+/** The errors of v2, the same for all operations [7]. */
 const ERRORS = {
   400: error('BadRequest', 'Bad input; the message names the field.', 'name must not be empty'),
   401: error('Unauthorized', 'No live token.', 'Token is missing, unknown, expired or revoked'),
@@ -159,12 +159,12 @@ const ERRORS = {
   404: error('NotFound', 'There is no such object.', 'Product not found'),
   409: error(
     'Conflict',
-    'It is in the way of something else, or too many are changing it at once.',
+    'It conflicts with another object, or too many requests change it at once.',
     'Product has licenses, cannot delete',
   ),
   412: error(
     'PreconditionFailed',
-    '`If-Match` does not fit: the object has changed, and nothing was done.',
+    '`If-Match` does not match: the object has changed. The request changed nothing.',
     'The object has changed since it was read',
   ),
   408: error(
@@ -176,7 +176,7 @@ const ERRORS = {
   429: {
     ...error(
       'TooManyRequests',
-      'A flood without a live token.',
+      'Too many requests without a live token.',
       'Too many requests without a live token',
     ),
     headers: headers('Retry-After'),
@@ -188,11 +188,11 @@ type ErrorStatus = keyof typeof ERRORS;
 const errors = (...statuses: ErrorStatus[]): Responses =>
   Object.fromEntries(statuses.map((status) => [status, ERRORS[status]]));
 
-/** What every route with intents can answer. */
+/** The errors of every route with intents. */
 export const GUARDED = errors(401, 403, 429);
-/** What every route can answer that checks a part of the request. */
+/** The errors of every route that checks a part of the request. */
 export const CHECKED = errors(400);
-/** What every route of v2 can answer that reads a body, except a validation. */
+/** The errors of every route of v2 that reads a body, except validations. */
 export const WITH_BODY = errors(408, 413);
 
 interface Resource {
@@ -273,7 +273,7 @@ const get = (operationId: string, { tag, body, one, section }: Resource, by = 'i
   summary: `Get ${one} by its ${by}`,
   description: `Its \`ETag\` is for \`If-Match\`. ${section}`,
   responses: {
-    200: { description: 'It is this.', headers: headers('ETag'), content: json(body) },
+    200: { description: 'The object.', headers: headers('ETag'), content: json(body) },
     ...errors(404, 500),
   },
 });
@@ -291,7 +291,7 @@ const create = (
   description: `${description} ${section}`,
   responses: {
     201: {
-      description: 'It was made.',
+      description: 'The new object.',
       headers: headers('ETag', 'Location'),
       content: json(created),
     },
@@ -306,7 +306,7 @@ const update = (operationId: string, { tag, body, one, section }: Resource): Ope
   description: `Takes what GET returns, or only the fields that change. ${section} [4.8]`,
   isConditional: true,
   responses: {
-    200: { description: 'It is this now.', headers: headers('ETag'), content: json(body) },
+    200: { description: 'The changed object.', headers: headers('ETag'), content: json(body) },
     ...errors(404, 409, 412, 500),
   },
 });
@@ -332,7 +332,7 @@ const refused = (description: string, message: string): ZodOpenApiResponseObject
   content: json('InvalidResponse', { valid: false, message }),
 });
 
-/** What a validation answers under v1 and v2 [4.7]. */
+/** The responses of a validation under v1 and v2 [4.7]. */
 const VALIDATION: Responses = {
   200: { description: 'The license is valid.', content: json('ValidResponse') },
   400: refused('The license is not valid, or the request is not.', 'License has expired'),
@@ -356,8 +356,8 @@ const forPages = (responses: Responses): Responses =>
 const preflight = (operationId: string, method: 'GET' | 'POST'): Operation => ({
   operationId,
   tag: method === 'POST' ? 'Validation' : 'Service',
-  summary: 'Let a page in a browser ask',
-  description: 'The preflight of CORS. Pages of any site may ask, without credentials.',
+  summary: 'Allow requests from a page in a browser',
+  description: 'The preflight of CORS. Pages of any site may send requests, without credentials.',
   responses: {
     204: {
       description: `Pages may send ${method}.`,
@@ -378,7 +378,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Validation',
     summary: 'Validate a license',
     description:
-      'Exactly 200 is yes. Answered in place at `//api/v1/validate` and `/api/v1/validate/` too, whatever the content type says. [4.6]',
+      'Exactly 200 means valid. `//api/v1/validate` and `/api/v1/validate/` respond in the same way, without a redirect, to any content type. [4.6]',
     body: 'ValidationRequest',
     responses: forPages(VALIDATION),
   },
@@ -387,7 +387,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     operationId: 'validateLicenseWithToken',
     tag: 'Validation',
     summary: 'Validate a license, with a token',
-    description: 'With a good token the same as under v1. [4.6]',
+    description: 'The same as under v1, with a token. [4.6]',
     body: 'ValidationRequest',
     responses: {
       ...VALIDATION,
@@ -406,9 +406,11 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /api/v2/healthy': {
     operationId: 'getHealth',
     tag: 'Service',
-    summary: 'Check that the service answers',
+    summary: 'Check that the service runs',
     description: 'Needs no token. [4.1]',
-    responses: forPages({ 200: { description: 'It does.', content: plainText('healthy') } }),
+    responses: forPages({
+      200: { description: 'The service runs.', content: plainText('healthy') },
+    }),
   },
   'OPTIONS /api/v2/healthy': preflight('allowHealth', 'GET'),
   'GET /api/v2/ping': {
@@ -416,17 +418,24 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Service',
     summary: 'Check that a token is live',
     description: 'Any intent will do. [4.1]',
-    responses: { 200: { description: 'It is.', content: plainText('pong') }, ...errors(500) },
+    responses: {
+      200: { description: 'The token is live.', content: plainText('pong') },
+      ...errors(500),
+    },
   },
 
   'GET /api/v2/products': list('listProducts', PRODUCTS),
   'GET /api/v2/products/:id': get('getProduct', PRODUCTS),
-  'POST /api/v2/products': create('createProduct', PRODUCTS, 'What is left out has a default.'),
+  'POST /api/v2/products': create(
+    'createProduct',
+    PRODUCTS,
+    'Fields that are left out have a default.',
+  ),
   'PUT /api/v2/products/:id': update('updateProduct', PRODUCTS),
   'DELETE /api/v2/products/:id': remove(
     'deleteProduct',
     PRODUCTS,
-    'Only one whose licenses are all `DELETED`: they go with it.',
+    'All of its licenses must be `DELETED`. They are deleted with it.',
   ),
 
   'GET /api/v2/licenses': list('listLicenses', LICENSES),
@@ -474,7 +483,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /api/v2/blacklists': create(
     'createBlacklistEntry',
     BLACKLISTS,
-    'The same entry twice answers 409.',
+    'An entry that exists already returns 409.',
     'BlacklistEntry',
     409,
   ),
@@ -482,7 +491,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'DELETE /api/v2/blacklists/:id': remove(
     'deleteBlacklistEntry',
     BLACKLISTS,
-    'What it blocked is let in again.',
+    'It blocks nothing any more.',
   ),
 
   'GET /api/v2/requests': list(
@@ -503,7 +512,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /api/v2/tokens': create(
     'createToken',
     TOKENS,
-    'Only this answer shows the secret.',
+    'Only this response shows the secret.',
     'CreatedToken',
   ),
   'PUT /api/v2/tokens/:id': update('updateToken', TOKENS),
@@ -512,11 +521,11 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /api/v2/import': {
     operationId: 'importItems',
     tag: 'Import',
-    summary: 'Import what another service has',
+    summary: 'Import objects of another service',
     description:
-      'Products, customers, licenses or blacklist entries, as GET shows them here or in another service of this interface, with their ids, keys, bindings, dates and states. What is there already is not overwritten; so it can be repeated. Ids are kept where they are free; an id whose object was deleted here is used again only by an import. `docs/import.md` tells how to move.',
+      'Products, customers, licenses or blacklist entries, as GET shows them in any service of this interface, with their ids, keys, bindings, dates and states. Existing objects are not overwritten, so that an import can be repeated. Ids are kept if they are free; only the same object can return under the id of a deleted one. `docs/import.md` has the steps of a move.',
     responses: {
-      200: { description: 'What became of each item.', content: json('ImportResponse') },
+      200: { description: 'The result of each item.', content: json('ImportResponse') },
       ...errors(409, 500),
     },
   },

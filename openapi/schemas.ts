@@ -83,11 +83,11 @@ const REQUEST: Descriptions<typeof request> = {
   operatingSystemArchitecture: 'As it was sent.',
   javaVersion: 'As it was sent.',
   requestDate: 'When it arrived.',
-  requestType: 'Through which interface it came.',
-  responseType: 'What it came to.',
+  requestType: 'The interface of the request.',
+  responseType: 'The outcome.',
   blockReason: 'The reason of the blacklist entry that blocked it.',
   notes: 'Always null.',
-  remarks: 'What was wrong with the request, and the like.',
+  remarks: 'Remarks, such as the error in the request.',
   valid: 'Whether the license was valid.',
   successful: 'False where the service itself failed.',
   rateLimited: 'Whether it was over a rate limit.',
@@ -111,40 +111,41 @@ const VALIDATION_REQUEST: Descriptions<typeof validationRequest> = {
 };
 
 const RESPONSE: Descriptions<typeof validResponse> & Descriptions<typeof invalidResponse> = {
-  valid: 'Whether the license is valid. So says the status: 200 and nothing else is yes.',
+  valid:
+    'Whether the license is valid, as the status says: 200 means valid, any other status invalid.',
   message: 'Why.',
   hardwareLocked: 'Whether the license limits hardware IDs.',
   iPLocked: 'Whether the license limits addresses.',
   expiryDate: 'UTC without an offset; null for a license that never expires.',
-  maxIPs: 'How many addresses may use it; -1 is unlimited.',
-  maxHWIDs: 'How many hardware IDs may use it; -1 is unlimited.',
-  totalRequests: 'Validations of this license with this one, as far as this location knows.',
+  maxIPs: 'Maximum number of addresses; -1 is unlimited.',
+  maxHWIDs: 'Maximum number of hardware IDs; -1 is unlimited.',
+  totalRequests: 'Validations of this license, including this one, as far as this location knows.',
 };
 
 const IMPORT_REQUEST: Descriptions<typeof importRequest> = {
-  kind: 'What the items are. Products come before customers, licenses and blacklist entries.',
+  kind: 'The kind of the items. Products come before customers, licenses and blacklist entries.',
   items: 'At most 200, as GET shows them. A field that is left out, null or empty has its default.',
   dryRun: 'Checks everything and writes nothing.',
-  assumedProductIds: 'Products that a dry run takes for existing, besides those that are there.',
+  assumedProductIds: 'Products that a dry run assumes to exist.',
 };
 
 const IMPORT_RESPONSE: Descriptions<typeof importResponse> = {
   results: 'In the order of the items.',
-  ignoredFields: 'The fields of items that hold something and are not taken, each once.',
+  ignoredFields: 'The ignored fields that have a value, each once.',
 };
 
 const IMPORT_RESULT: Descriptions<typeof importResult> = {
   outcome:
-    '`created`; `unchanged` where it was there; `kept` where it was there with other values, which stay; or `refused`.',
-  id: 'Its id here; null where it was refused, or would get a new one.',
+    '`created`; `unchanged` if it existed; `kept` if it existed with other values, which stay; or `refused`.',
+  id: 'Its id; null if it was refused, or would get a new one.',
   differences:
-    'The fields in which what is stored differs from what was sent; `id` where that was taken.',
-  reason: 'Why it was refused.',
+    'The fields in which the stored object differs from the item; `id` if that was in use.',
+  reason: 'The reason of a refusal.',
 };
 
 const ERROR: Descriptions<typeof errorResponse> = {
-  message: 'What is wrong; for bad input it names the field.',
-  accepted_intents: 'The intents that open the endpoint; any one of them does.',
+  message: 'The error; for bad input with the name of the field.',
+  accepted_intents: 'The intents that open the endpoint. One of them is enough.',
 };
 
 const productExample = {
@@ -263,7 +264,7 @@ export const BODIES = {
   ProductUpdate: ofResource(
     productFields,
     productUpdate,
-    'What is to change of a product: a field left out keeps its value [4.8].',
+    'Changes of a product: a field left out keeps its value [4.8].',
     { name: 'Chunk Guard 2', defaultMaxIPs: 3 },
   ),
   License: ofResource(licenseFields, license, 'A license [2.2].', {
@@ -287,25 +288,25 @@ export const BODIES = {
   LicenseUpdate: ofResource(
     licenseFields,
     licenseUpdate,
-    'What is to change of a license: a field left out keeps its value [4.8].',
+    'Changes of a license: a field left out keeps its value [4.8].',
     { expiryDate: '2026-12-31', ips: [] },
   ),
   BlacklistEntry: ofResource(
     entryFields,
     entry,
-    'What is blocked [2.3].',
+    'A blacklist entry [2.3].',
     toEntry({ ...entryCreate.parse(entryExample), ...STORED, id: 5 }),
   ),
   BlacklistEntryCreate: ofResource(
     entryFields,
     entryCreate,
-    'What is to be blocked [4.4].',
+    'A new blacklist entry [4.4].',
     entryExample,
   ),
   BlacklistEntryUpdate: ofResource(
     entryFields,
     entryUpdate,
-    'What is to change of an entry: a field left out keeps its value [4.8].',
+    'Changes of an entry: a field left out keeps its value [4.8].',
     { reason: 'Charged back', isForAllProducts: false, productId: 602 },
   ),
   LicenseRequest: described(request, 'A validation in the history [2.4].', REQUEST, {
@@ -333,16 +334,11 @@ export const BODIES = {
     blocked: false,
     spam: false,
   }),
-  Customer: ofResource(
-    customerFields,
-    customer,
-    'Somebody who owns licenses [2.5].',
-    customerExample,
-  ),
+  Customer: ofResource(customerFields, customer, 'An owner of licenses [2.5].', customerExample),
   CustomerUpdate: ofResource(
     customerFields,
     customerUpdate,
-    'What is to change of a customer: a field left out keeps its value [4.8].',
+    'Changes of a customer: a field left out keeps its value [4.8].',
     { firstName: 'Ada', email: 'ada@shop.example' },
   ),
   Token: ofResource(
@@ -359,7 +355,7 @@ export const BODIES = {
   TokenUpdate: ofResource(
     createdTokenFields,
     tokenUpdate,
-    'What is to change of a token: a field left out keeps its value [4.8].',
+    'Changes of a token: a field left out keeps its value [4.8].',
     { intents: ['LICENSES_READ'] },
   ),
   CreatedToken: ofResource(createdTokenFields, createdToken, 'An API token, with its secret [5].', {
@@ -369,7 +365,7 @@ export const BODIES = {
   }),
   ValidationRequest: described(
     validationRequest,
-    'What a program asks [4.7]. Fields that are not known are ignored, numbers are taken for text.',
+    'The request of a program [4.7]. Unknown fields are ignored, and numbers are accepted as text.',
     VALIDATION_REQUEST,
     {
       licenseKey: KEY,
@@ -400,7 +396,7 @@ export const BODIES = {
   ),
   ImportRequest: described(
     importRequest,
-    'What another service has, of one kind.',
+    'Objects of another service, of one kind.',
     IMPORT_REQUEST,
     {
       kind: 'blacklists',
@@ -409,12 +405,12 @@ export const BODIES = {
       assumedProductIds: [],
     },
   ),
-  ImportResponse: described(importResponse, 'What became of the items.', IMPORT_RESPONSE, {
+  ImportResponse: described(importResponse, 'The results of an import.', IMPORT_RESPONSE, {
     results: [importExample],
     ignoredFields: [],
   }),
-  ImportResult: described(importResult, 'What became of an item.', IMPORT_RESULT, importExample),
-  Error: described(errorResponse, 'Why v2 refuses [7].', ERROR, {
+  ImportResult: described(importResult, 'The result of one item.', IMPORT_RESULT, importExample),
+  Error: described(errorResponse, 'An error of v2 [7].', ERROR, {
     message: 'maxIPs must be at least -1',
     accepted_intents: ['LICENSES_READ_WRITE', 'ALL_READ_WRITE'],
   }),
@@ -426,17 +422,17 @@ export const BODY_NAMES = Object.keys(BODIES).filter(isBodyName);
 
 /** The enumerations, by the names of the interface [2.6]. */
 const ENUMERATIONS: Readonly<Record<string, readonly [schema: z.ZodType, description: string]>> = {
-  ProductType: [productType, 'What kind of program a product is.'],
+  ProductType: [productType, 'The kind of program.'],
   LicenseType: [licenseType, 'Whether a license expires.'],
-  LicenseStatus: [licenseStatus, 'Whether a license is good.'],
-  LicensePlatform: [licensePlatform, 'Where a license was bought.'],
-  LicenseDataType: [licenseDataType, 'What a blacklist entry blocks.'],
+  LicenseStatus: [licenseStatus, 'The status of a license.'],
+  LicensePlatform: [licensePlatform, 'The platform or market where a license was bought.'],
+  LicenseDataType: [licenseDataType, 'The kind of value that a blacklist entry blocks.'],
   ApiIntent: [apiIntent, 'A permission that a token can hold [5].'],
-  RequestType: [requestType, 'Through which interface a validation came.'],
-  ResponseType: [responseType, 'What a validation came to.'],
+  RequestType: [requestType, 'The interface of a validation.'],
+  ResponseType: [responseType, 'The outcome of a validation.'],
 };
 
-/** What the parameters of paths and queries mean. */
+/** The descriptions of the parameters of paths and queries. */
 export const PARAMETERS: Readonly<Record<string, string>> = {
   id: 'The id of the object.',
   limit: 'Maximum number of objects.',
@@ -460,7 +456,7 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   to: 'Only requests up to this time, itself included: ISO 8601, or a date alone, its first moment.',
 };
 
-/** What they look like, by the same names. */
+/** Examples of these parameters. */
 export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   id: 1,
   limit: 100,
@@ -480,7 +476,7 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   to: '2026-11-21',
 };
 
-/** What the schemas of paths and queries, where all is text, stand for. */
+/** The types of parameters, which their schemas check as text. */
 const PARAMETER_TYPES: readonly (readonly [schema: z.ZodType, type: object])[] = [
   [idText, { type: 'integer', minimum: 1 }],
   [booleanText, { type: 'boolean' }],
@@ -488,7 +484,7 @@ const PARAMETER_TYPES: readonly (readonly [schema: z.ZodType, type: object])[] =
   [pageQuery.after.unwrap(), { type: 'integer', minimum: 0 }],
 ];
 
-/** Puts what the schemas do not say of themselves where zod-openapi looks for it. */
+/** Registers names and descriptions of schemas where zod-openapi looks for them. */
 export function registerMetadata(): void {
   for (const [name, { schema, description }] of Object.entries(BODIES)) {
     z.globalRegistry.add(schema, { id: name, description });

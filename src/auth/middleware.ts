@@ -23,7 +23,7 @@ import {
 export interface AuthEnv extends AppEnv {
   Variables: AppEnv['Variables'] & {
     actor: Actor;
-    /** What the route of the request accepts. */
+    /** The intents that the route accepts. */
     intents: readonly ApiIntent[];
   };
 }
@@ -47,7 +47,7 @@ async function rejectToken(c: AnyContext): Promise<never> {
 const isAllowed = (actor: Actor, intents: readonly ApiIntent[]): boolean =>
   actor.intents.some((intent) => intents.includes(intent));
 
-/** Writes the last use of a live token, if none is known of the last minutes. */
+/** Stores the last use of a token, unless a use in the last minutes is stored already. */
 function noteUse(c: AnyContext, { tokenId, lastUsedAt }: Actor): void {
   if (tokenId === null) return;
   const isolate = isolateOf(c.env);
@@ -61,8 +61,8 @@ function noteUse(c: AnyContext, { tokenId, lastUsedAt }: Actor): void {
 }
 
 /**
- * Rejects requests without a live token, before anything else is looked at [5]. Reads the token from the
- * database: a revoked or changed one is rejected at once, everywhere (1.5).
+ * Rejects requests without a live token, before any other check [5]. The token is read from the database, so
+ * that a revoked one is rejected everywhere at once (1.5).
  */
 export const requireToken = (): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
@@ -83,7 +83,7 @@ export const requireToken = (): MiddlewareHandler<AuthEnv> =>
 
 type IntentGuard = MiddlewareHandler<AuthEnv> & { readonly intents: readonly ApiIntent[] };
 
-/** Declares, beside a route's path, the intents that open it; any one of them is enough [5]. */
+/** Declares the intents that a route accepts, beside its path. One of them is enough [5]. */
 export function requireIntents(intents: readonly ApiIntent[]): IntentGuard {
   const check: MiddlewareHandler<AuthEnv> = async function requireIntents(c, next) {
     if (!isAllowed(c.get('actor'), intents)) throw new ApiError(403, NOT_ALLOWED);
@@ -94,7 +94,7 @@ export function requireIntents(intents: readonly ApiIntent[]): IntentGuard {
 }
 
 /**
- * The same for a validation, which finds its token in the caches.
+ * Checks the token and the intents of a validation. The token comes from the cache.
  *
  * @throws ApiError if the request may not validate
  */
@@ -149,11 +149,11 @@ export function writerOf(c: Context<AuthEnv>): Writer {
 
 const isIntentGuard = (handler: object): handler is IntentGuard => 'intents' in handler;
 
-/** The intents that a route declares; undefined for a handler that declares none. */
+/** The intents that a handler declares; undefined if it declares none. */
 export const declaredIntents = (handler: object): readonly ApiIntent[] | undefined =>
   isIntentGuard(handler) ? handler.intents : undefined;
 
-/** The intents that the route of this request would have accepted; none for an unknown path. */
+/** The intents that the route of the request accepts; none for an unknown path. */
 export const acceptedIntents = (c: Context): readonly ApiIntent[] =>
   matchedRoutes(c)
     .map((route) => declaredIntents(route.handler))

@@ -7,10 +7,10 @@ import { sha256, sha256Hex } from '../lib/sha256';
 
 const PREFIX = 'licet_';
 const MIN_ROOT_TOKEN_LENGTH = 32;
-/** How exactly the last use of a token is known. */
+/** Precision of the last use of a token. */
 export const LAST_USED_PRECISION_MS = 5 * 60 * 1000;
 
-/** Who sends a request: a token, or the secret ROOT_TOKEN, which has no id. */
+/** The sender of a request: a token, or the secret ROOT_TOKEN, which has no id. */
 export interface Actor {
   tokenId: number | null;
   intents: readonly ApiIntent[];
@@ -19,7 +19,7 @@ export interface Actor {
 
 const ROOT: Actor = { tokenId: null, intents: ['ALL_READ_WRITE'], lastUsedAt: null };
 
-/** A new API token: 256 random bits behind a prefix that secret scanners can know [5]. */
+/** A new API token: a prefix for secret scanners, and 256 random bits [5]. */
 export function newToken(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return `${PREFIX}${bytes.toBase64({ alphabet: 'base64url', omitPadding: true })}`;
@@ -52,7 +52,7 @@ export async function authenticate(
   return { tokenId: found.id, intents: found.intents, lastUsedAt: found.lastUsedAt };
 }
 
-/** Writes that a token is used now. */
+/** Stores the last use of a token. */
 export async function markUsed(db: Database, id: number, now: number): Promise<void> {
   const isOld = or(isNull(tokens.lastUsedAt), lt(tokens.lastUsedAt, now - LAST_USED_PRECISION_MS));
   await db
@@ -61,15 +61,15 @@ export async function markUsed(db: Database, id: number, now: number): Promise<v
     .where(and(eq(tokens.id, id), isOld));
 }
 
-/** SQL that fails, and with it the whole batch. Not constant: SQLite evaluates constants beforehand. */
+/** SQL that fails, and with it the whole batch. It reads a column, because SQLite evaluates constants first. */
 const FAILURES = {
   notLive: { sql: sql`abs(-9223372036854775807 - one)`, message: 'integer overflow' },
   notAllowed: { sql: sql`json(substr('', one))`, message: 'malformed JSON' },
 } as const;
 
 /**
- * A statement that fails, and with it its batch, unless the actor may still do what the batch does. A token
- * is judged by what it is when a change is written, not when the headers came (3.2).
+ * A statement that fails, and with it its batch, unless the actor may still make the change. The token is
+ * checked at the time of the write, not of the request (3.2).
  *
  * @param intents any one of them is enough
  * @param now milliseconds since 1970

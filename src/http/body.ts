@@ -2,23 +2,19 @@ import { TimeoutError, withTimeout } from '../lib/timeout';
 
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
-/** How much of an unwanted body is read before the answer, and for how long. */
 const MAX_DRAINED_BYTES = 8 * 1024 * 1024;
 const MAX_DRAINING_MS = 1_000;
 
 const decoder = new TextDecoder();
 
-/** The next part of a body; undefined at its end, and where the client broke off. */
+/** The next part of a body; undefined at its end, or if the client has disconnected. */
 const nextPart = (reader: BodyReader): Promise<Uint8Array | undefined> =>
   reader.read().then(
     ({ value }) => value,
     () => undefined,
   );
 
-/**
- * Reads on in a body that nobody wants, for a while: a client that is still sending, and some
- * proxies, would not see the answer otherwise.
- */
+/** Reads the rest of an unused body. Otherwise clients that still send, and some proxies, miss the response. */
 async function drain(reader: BodyReader): Promise<void> {
   const cancel = () => reader.cancel().catch(() => undefined);
   const timer = setTimeout(cancel, MAX_DRAINING_MS);
@@ -31,13 +27,13 @@ async function drain(reader: BodyReader): Promise<void> {
   await cancel();
 }
 
-/** Drains what of a request's body nobody has read. */
+/** Drains a body that no handler has read. */
 export async function drainBody(request: Request): Promise<void> {
-  // In this order: a stream that nobody needs takes the platform longer than the rest of this.
+  // `bodyUsed` first: creating the stream of `body` takes longer than all of this.
   if (!request.bodyUsed && request.body) await drain(request.body.getReader());
 }
 
-/** A body must arrive within this time after its headers: the sender may lose its permission meanwhile. */
+/** Timeout of a body after its headers. The token of the sender could be revoked meanwhile. */
 const BODY_TIMEOUT_MS = 10_000;
 
 /** A body that is too large, or too late. */
@@ -52,7 +48,7 @@ export class BodyError extends Error {
 }
 
 /**
- * A request's body as text, as far as it arrived.
+ * Reads a body as text, as far as it arrived.
  *
  * @throws BodyError for a body of more than `maxBytes`, or one that takes longer than 10 seconds
  */
@@ -67,10 +63,10 @@ export async function readBody(request: Request, maxBytes: number): Promise<stri
 
 /** Null for a body of more than `maxBytes`. */
 async function read(request: Request, maxBytes: number): Promise<string | null> {
-  // The common case, and by far the quickest way: the platform reads no more than was announced.
+  // The common case and the fastest way: the platform reads at most the announced length.
   const sizeText = request.headers.get('Content-Length');
   if (sizeText !== null && Number(sizeText) <= maxBytes) {
-    // Not as text, about which the platform logs a warning where the content type says otherwise.
+    // `text()` would log a warning if the content type is not text.
     return request.arrayBuffer().then(
       (bytes) => decoder.decode(bytes),
       () => '',

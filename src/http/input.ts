@@ -5,13 +5,13 @@ import { describeError, parseFields } from '../lib/fields';
 import { BodyError, readBody } from './body';
 import { ApiError } from './errors';
 
-/** Which part of a request a validator checks, and by which schema. */
+/** A part of a request, and the schema that checks it. */
 export interface Input {
   readonly target: keyof ValidationTargets;
   readonly schema: z.ZodType;
 }
 
-/** Parses a part of the request. A value that does not fit answers 400 and names its field [7]. */
+/** Parses a part of the request. An invalid value is rejected with 400 and the name of its field [7]. */
 const parser = <Target extends keyof ValidationTargets, Schema extends z.ZodType>(
   target: Target,
   schema: Schema,
@@ -22,7 +22,7 @@ const parser = <Target extends keyof ValidationTargets, Schema extends z.ZodType
     throw new ApiError(400, describeError(error, target === 'query' ? 'query parameter' : 'field'));
   });
 
-/** A validator that tells what it checks, for the OpenAPI document. */
+/** A validator that declares its input, for the OpenAPI document. */
 const input = <Target extends keyof ValidationTargets, Schema extends z.ZodType>(
   target: Target,
   schema: Schema,
@@ -30,7 +30,7 @@ const input = <Target extends keyof ValidationTargets, Schema extends z.ZodType>
 
 const isInput = (handler: object): handler is Input => 'target' in handler && 'schema' in handler;
 
-/** What a route's validator checks; undefined for a handler that is none. */
+/** The input that a handler declares; undefined if it declares none. */
 export const declaredInput = (handler: object): Input | undefined =>
   isInput(handler) ? handler : undefined;
 
@@ -40,12 +40,12 @@ function rejectBody(error: unknown): never {
   throw error instanceof BodyError ? new ApiError(error.status, error.message) : error;
 }
 
-/** The body as the schema has it; 413 over 1 MiB, 408 if it is late. Read only for who may send it. */
+/** Parses the body; 413 over 1 MiB, 408 if it is late. It is read after the token was checked. */
 export function body<Schema extends z.ZodType>(schema: Schema) {
   const parse = parser('json', schema);
   const readAndParse: typeof parse = async function readAndParse(c, next) {
     const text = await readBody(c.req.raw, MAX_BODY_BYTES).catch(rejectBody);
-    // JSON whatever the content type says: the validator takes a body of another type for `{}`.
+    // The body is JSON with any content type, but the validator would take it for `{}`.
     const headers = new Headers(c.req.raw.headers);
     headers.set('Content-Type', 'application/json');
     c.req.raw = new Request(c.req.raw, { headers, body: text });
@@ -54,8 +54,8 @@ export function body<Schema extends z.ZodType>(schema: Schema) {
   return Object.assign(readAndParse, { target: 'json', schema });
 }
 
-/** The path's parameters as the schema has them. */
+/** Parses the parameters of the path. */
 export const path = <Schema extends z.ZodType>(schema: Schema) => input('param', schema);
 
-/** The query's parameters as the schema has them. */
+/** Parses the parameters of the query. */
 export const query = <Schema extends z.ZodType>(schema: Schema) => input('query', schema);

@@ -6,7 +6,7 @@ import { logFailure } from '../lib/log';
 
 export const MAX_LIMIT = 1000;
 
-/** How many rows are held at a time while a complete list is sent. */
+/** Rows in memory while a complete list is sent. */
 const CHUNK_ROWS = 1_000;
 
 const pageLimit = z
@@ -25,7 +25,7 @@ export const pageQuery = {
     .optional(),
 };
 
-/** Free text to search for, without regard to case. */
+/** Text to search for, without regard to case. */
 export const searchText = z.string().trim().min(1).max(100).optional();
 
 export interface PageQuery {
@@ -34,7 +34,7 @@ export interface PageQuery {
 }
 
 interface List<Row> {
-  /** At most `limit` rows behind `after`, in the order of the list. */
+  /** Reads at most `limit` rows after `after`, in the order of the list. */
   read: (page: Page) => Promise<Row[]>;
   count: () => Promise<number>;
   id: (row: Row) => number;
@@ -42,8 +42,8 @@ interface List<Row> {
 }
 
 /**
- * Answers a list: complete and in constant memory without `limit`; with it one page, its total in
- * `X-Total-Count` and the next page in `Link`.
+ * The response to a list. Without `limit` it is complete, and streamed in constant memory. With `limit` it is one
+ * page, with the total in `X-Total-Count` and the next page in `Link`.
  */
 export async function listResponse<Row>(
   c: Context,
@@ -63,7 +63,7 @@ export async function listResponse<Row>(
   return c.json(shown.map(list.toWire));
 }
 
-/** Adds the header `Link` to the page behind an object. */
+/** Links to the page after an object. */
 export function linkNextPage(c: Context, after: number | undefined): void {
   if (after === undefined) return;
   const next = new URL(c.req.url);
@@ -77,7 +77,7 @@ async function streamList<Row>(
   list: List<Row>,
 ): Promise<Response> {
   const readChunk = (after: number | undefined) => list.read({ limit: CHUNK_ROWS, after });
-  // The first chunk is read before the answer begins, so that its failure is still an error status.
+  // The first chunk is read before the response starts, so that a failure can still set its status.
   let rows = await readChunk(start);
 
   async function* jsonArray(): AsyncGenerator<string> {
@@ -100,8 +100,7 @@ async function streamList<Row>(
         else controller.enqueue(value);
       } catch (error) {
         logFailure('A list broke off', error);
-        // The body ends short of its end, which no client can take for complete. Without the error
-        // itself, which the platform would log.
+        // The body is cut off, so that no client takes it for complete. The platform would log the error itself.
         controller.error(new Error('The list broke off'));
       }
     },

@@ -35,7 +35,7 @@ const identityOf = ({ licenseDataType, data, productId }: NewEntry): string =>
 
 const toWire = (row: NewEntry) => toEntry({ ...row, id: row.id ?? 0 });
 
-/** Entries are known by what they block. */
+/** An entry is identified by the value and the product that it blocks. */
 export const planBlacklists: Planner<BlacklistItem> = async (
   { db, now, assumedProductIds },
   items,

@@ -18,7 +18,7 @@ import {
 
 export type CustomerItem = z.infer<typeof customerItem>;
 
-/** What a customer is known by, what tells most first; each belongs to one customer only. */
+/** The columns that identify a customer, the most reliable first. A value belongs to one customer only. */
 const IDENTITIES = [
   'chatId',
   'platformAId',
@@ -31,19 +31,19 @@ const IDENTITIES = [
 ] as const;
 export type Identity = (typeof IDENTITIES)[number];
 
-/** What links to a customer who has no id yet. */
+/** The identities by which to find a customer that has no id yet. */
 export const identitiesOf = (customer: NewCustomer): Partial<NewCustomer> =>
   Object.fromEntries(IDENTITIES.map((identity) => [identity, customer[identity]]));
 
 export type NewCustomer = NewRow<CustomerRow>;
 
-/** A customer as an import names them. */
+/** A customer as an item of an import describes it. */
 export interface NamedCustomer extends Omit<NewCustomer, 'id' | 'createdAt' | 'revision'> {
   id: number | undefined;
   createdAt: number | undefined;
 }
 
-/** A customer of whom nothing is known. */
+/** A customer without any identity. */
 export const NOBODY: NamedCustomer = {
   ...customerItem.parse({}),
   id: undefined,
@@ -60,14 +60,14 @@ export const namedBy = (item: CustomerItem, otherAccountId: string | null): Name
   otherAccountId,
 });
 
-/** Whether a customer, once stored, would be found again. */
+/** Whether a repeated import would find the customer again. */
 export const isKnowable = (named: NamedCustomer): boolean =>
   IDENTITIES.some((identity) => named[identity] !== null) ||
   (named.id !== undefined && named.createdAt !== undefined);
 
 const keyOf = (identity: Identity, value: string): string => `${identity} ${value}`;
 
-/** The customers that an import has to do with: those that are stored, and those that it adds. */
+/** The customers of an import: stored ones that it may mean, and new ones that it adds. */
 export class Customers {
   readonly #byIdentity = new Map<string, NewCustomer>();
   readonly #byId = new Map<number, NewCustomer>();
@@ -80,7 +80,7 @@ export class Customers {
     this.#now = now;
   }
 
-  /** Those that may be the named ones, or have what belongs to them. */
+  /** Reads the customers that share an id or an identity with one of the named customers. */
   static async read(
     db: Database,
     named: readonly NamedCustomer[],
@@ -112,8 +112,8 @@ export class Customers {
   }
 
   /**
-   * The customer who is meant: the one with the same id that was created at the same moment, else the
-   * one with the same accounts or e-mail. Who is known by another chat id is somebody else (3).
+   * The customer with the same id and time of creation, else the customer with the same account or e-mail. A
+   * customer with another chat id is another person (3).
    */
   find(named: NamedCustomer): NewCustomer | undefined {
     const namesake = named.id === undefined ? undefined : this.#byId.get(named.id);
@@ -128,9 +128,9 @@ export class Customers {
   }
 
   /**
-   * Adds who is not there yet, without what somebody else has: it is not taken from them.
+   * Adds a customer, without the identities that already belong to another one.
    *
-   * @returns undefined for who could not be told from others any more
+   * @returns undefined if no identity remains
    */
   add(named: NamedCustomer): NewCustomer | undefined {
     const id = named.id === undefined || this.#byId.has(named.id) ? null : named.id;
@@ -150,7 +150,7 @@ export class Customers {
     return customer;
   }
 
-  /** A customer who is known by one of their accounts learns others, unless somebody has them (3). */
+  /** Adds identities that no customer has yet to a customer that was found by another one (3). */
   learn(customer: NewCustomer, named: NamedCustomer, identities: readonly Identity[]): void {
     for (const identity of identities) {
       const value = named[identity];
@@ -164,7 +164,7 @@ export class Customers {
     }
   }
 
-  /** What stores it all. */
+  /** The statements that store the new and the changed customers. */
   statements(db: Database): BatchItem<'sqlite'>[] {
     const learned = [...this.#changed].filter((customer) => !this.#new.has(customer));
     return [
@@ -176,7 +176,7 @@ export class Customers {
   }
 }
 
-/** Writes what customers have learned; not where they were changed since they were read. */
+/** Writes new identities to customers that are unchanged since they were read. */
 function updateLearned(db: Database, learned: readonly NewCustomer[]): BatchItem<'sqlite'> {
   const field = (name: keyof NewCustomer) => sql.raw(`l.value ->> '${name}'`);
   const values = [...IDENTITIES, 'chatUsername' as const].map((name) => [
@@ -192,7 +192,7 @@ function updateLearned(db: Database, learned: readonly NewCustomer[]): BatchItem
     );
 }
 
-/** The id of a customer in SQL, from JSON: the id itself, or what a customer who has none is known by. */
+/** SQL for the id of a customer, from JSON: the id, or the identities of a customer that had none. */
 export const linkTo = (customer: SQL): SQL => {
   const isKnownBy = IDENTITIES.map(
     (identity) => sql`${customers[identity]} = ${customer} ->> ${sql.raw(`'${identity}'`)}`,
@@ -204,14 +204,14 @@ export const linkTo = (customer: SQL): SQL => {
 
 const toWire = (row: NewCustomer) => toCustomer({ ...row, id: row.id ?? 0 });
 
-/** Customers are known by their accounts and their e-mail, or by their id and when they were created. */
+/** A customer is found again by its accounts and e-mail, or by its id and time of creation. */
 export const planCustomers: Planner<CustomerItem> = async ({ db, now }, items) => {
   const named = items.map(({ values }) => namedBy(values, null));
   const known = await Customers.read(db, named, now);
   const results = items.map(({ values, sent }, index) => {
     const customer = named[index] ?? NOBODY;
     if (!isKnowable(customer)) {
-      return refused('an account, an e-mail, or id and createdAt are required to know it again');
+      return refused('an account, an e-mail, or id and createdAt are required to find it again');
     }
     const stored = known.find(customer);
     const wanted = toWire({

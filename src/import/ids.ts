@@ -6,13 +6,13 @@ import { blacklists, deletedIds, licenses, products } from '../db/schema';
 
 const TABLES = { products, licenses, blacklists };
 
-/** An id that something has; `deleted` is when that had been created, where it was deleted here. */
+/** An id in use, or of a deleted object; `deleted` is then the time at which that object was created. */
 interface UsedId {
   id: number;
   deleted: number | null;
 }
 
-/** Which of the ids are not free for everything. */
+/** Selects the ids that are in use or belonged to a deleted object. */
 export const selectUsedIds = (db: Database, type: keyof typeof TABLES, ids: readonly number[]) =>
   unionAll(
     db
@@ -26,8 +26,8 @@ export const selectUsedIds = (db: Database, type: keyof typeof TABLES, ids: read
   );
 
 /**
- * The ids that objects of one kind ask for. No other object ever has the id of one that was deleted here
- * (3); that one may come back, and is known by the moment when it was created.
+ * The ids of an import. The id of a deleted object is never used for another one (3). The deleted object itself
+ * may return; its time of creation identifies it.
  */
 export class Ids {
   readonly #taken = new Set<number>();
@@ -41,10 +41,10 @@ export class Ids {
   }
 
   /**
-   * Takes the id that an object asks for, where it is free for it; else the database gives it a new one.
+   * Takes an id if it is free for the object.
    *
    * @param createdAt milliseconds since 1970
-   * @returns null for a new one
+   * @returns null if the database must assign a new id
    */
   take(id: number | undefined, createdAt: number): number | null {
     if (id === undefined || this.#taken.has(id)) return null;

@@ -19,15 +19,15 @@ import { type Context, type Plan, type Planner, refused } from './plan';
 import { planProducts } from './products';
 import type { ImportKind, ImportRequest, ImportResponse, ImportResult } from './schema';
 
-/** Together they stay below the 50 queries that the Free plan has for a request. */
+/** All attempts together stay below 50 queries, the limit of a request on the Free plan. */
 const MAX_ATTEMPTS = 4;
 const MAX_PAUSE_MS = 50;
-/** How many names of fields that it does not take an answer tells. */
+/** Maximum number of ignored fields in a response. */
 const MAX_IGNORED = 50;
 
 type Reader = (context: Context, sent: readonly unknown[]) => Promise<Plan>;
 
-/** A plan for items as they were sent: those that cannot be read are refused. */
+/** Plans the import of items as they were sent, and refuses the invalid ones. */
 const planning =
   <Schema extends z.ZodObject>(schema: Schema, plan: Planner<z.infer<Schema>>): Reader =>
   async (context, sent) => {
@@ -66,14 +66,14 @@ function ignoredFieldsOf({ kind, items }: ImportRequest): string[] {
 }
 
 /**
- * Stores items of another service as they are: with their ids, keys, bindings, dates and states. What
- * is there already is not overwritten, so that an import can be repeated.
+ * Stores items of another service with their ids, keys, bindings, dates and states. Existing objects are not
+ * overwritten, so that an import can be repeated.
  *
- * All of them are checked before anything is written, and all that is written is one transaction. It
- * fails where somebody else has stored the same meanwhile; then it begins again with what is there.
+ * All items are checked before the first write, and all writes are one transaction. The transaction fails if a
+ * concurrent request has stored the same object. The import is then planned again.
  *
  * @param now milliseconds since 1970
- * @throws 409 where others keep being in the way
+ * @throws ApiError 409 after too many attempts
  */
 export async function importItems(
   writer: Writer,
@@ -125,6 +125,6 @@ async function store(
   }
 }
 
-/** The results with the ids that the database gave out, as a second look finds them. */
+/** The results with the ids that the database has assigned, from a second plan. */
 const withIds = (results: readonly ImportResult[], stored: readonly ImportResult[]) =>
   results.map((result, index) => ({ ...result, id: stored[index]?.id ?? result.id }));

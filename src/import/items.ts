@@ -11,10 +11,9 @@ import { licenseFields } from '../resources/licenses/schema';
 import { productFields } from '../resources/products/schema';
 
 /**
- * The items of an import: what GET answers for a resource, here or from another service of this
- * interface, or a row of a table. So they are taken more leniently than the bodies of POST and PUT:
- * null and empty text count as absent, a number may be written as text, and what is not known is
- * ignored. The values are held to the same rules.
+ * The items of an import: objects as GET shows them, from any service of this interface, or rows of a table.
+ * They are checked by the rules of POST, with three exceptions: null and empty text count as absent, a number
+ * may be text, and unknown fields are ignored.
  */
 
 export const isBlank = (value: unknown): boolean =>
@@ -47,7 +46,7 @@ function shapeOf(fields: Fields): z.ZodRawShape {
 }
 
 const MAX_ID = 2 ** 48;
-/** An id to be kept: the next one that the database gives out is above it, and must be exact as well. */
+/** An id to keep. The database assigns larger ones afterwards, which must be exact JSON numbers too. */
 const importId = number(id.max(MAX_ID));
 
 export const productItem = z.object({
@@ -57,7 +56,7 @@ export const productItem = z.object({
   updatedDate: timestamp.optional(),
 });
 
-/** Secrets, and what belongs to a login, are not among the fields: they are ignored (3). */
+/** Logins and their secrets are no fields of an item: they are ignored (3). */
 export const customerItem = z.object({
   ...shapeOf(settable(customerFields)),
   id: importId.optional(),
@@ -87,16 +86,16 @@ export const blacklistItem = z.object({
   updatedAt: timestamp.optional(),
 });
 
-/** An item that can be stored, with what was sent: a field that was not sent differs from nothing. */
+/** A valid item, and the item as it was sent: only fields that were sent are compared. */
 export interface Item<Values> {
   values: Values;
   sent: JsonObject;
 }
 
 /**
- * An item as its schema has it.
+ * Parses an item.
  *
- * @returns the reason, where it cannot be stored
+ * @returns the reason if it is invalid
  */
 export function readItem<Schema extends z.ZodObject>(
   schema: Schema,
@@ -107,7 +106,7 @@ export function readItem<Schema extends z.ZodObject>(
   return error ? describeError(error) : { values: data, sent };
 }
 
-/** What a rule that holds for POST, too, has against an item; undefined where it has nothing. */
+/** The reason to refuse an item, from an error of the rules that POST has too. */
 export function refusalOf(error: unknown): string {
   if (error instanceof ApiError) return error.message;
   throw error;
@@ -115,7 +114,7 @@ export function refusalOf(error: unknown): string {
 
 const MAX_NAME_LENGTH = 100;
 
-/** Collects the names of fields that hold something and are not taken. */
+/** Collects the names of fields that have a value and are ignored. */
 export function collectIgnored(names: Set<string>, schema: z.ZodObject, sent: unknown): void {
   if (!isObject(sent)) return;
   for (const [name, value] of Object.entries(sent)) {

@@ -40,11 +40,11 @@ import {
 type LicenseItem = z.infer<typeof licenseItem>;
 
 interface NewLicense extends Omit<NewRow<LicenseRow>, 'customer' | 'customerId' | 'totalRequests'> {
-  /** Who has no id yet is found by what they are known by. */
+  /** A new customer has no id yet: its identities find it. */
   customerId: number | Partial<NewCustomer> | null;
 }
 
-/** What GET shows of a license and an import does not compare. */
+/** The fields in a response that an import does not compare. */
 const NOT_COMPARED = ['id', 'productIdString', 'totalRequests', 'customer'];
 
 const toWire = (row: NewLicense, now: number) =>
@@ -52,7 +52,7 @@ const toWire = (row: NewLicense, now: number) =>
 
 const NORMALIZED = 'compared without regard to case';
 
-/** What licenses of a product have that name no limits. */
+/** The limits of licenses that have none of their own. */
 type Limits = Pick<ProductRow, 'defaultMaxIPs' | 'defaultMaxHWIDs'>;
 
 const UNLIMITED: Limits = { defaultMaxIPs: -1, defaultMaxHWIDs: -1 };
@@ -61,13 +61,13 @@ const distinct = (values: readonly string[]): string[] => [...new Set(values)];
 
 const isBindable = (value: string): boolean => hardwareId.safeParse(value).success;
 
-/** What no validation can have sent is left out: "Unknown" is no address (1.2). */
+/** The values that a validation could have bound: "Unknown" is no address (1.2). */
 const bindable = ({ ips, hwids }: LicenseItem) => ({
   ips: distinct(ips.flatMap((ip) => canonicalAddress(ip) ?? [])),
   hwids: distinct(hwids.filter(isBindable).map((hwid) => hwid.trim())),
 });
 
-/** The fields of which something is left out. */
+/** The fields of which a part is not stored. */
 const leftOut = ({ licenseType, expiryDate, ips, hwids }: LicenseItem): string[] => [
   ...(licenseType === 'PERMANENT' && expiryDate !== null ? ['expiryDate'] : []),
   ...(ips.every((ip) => canonicalAddress(ip) !== null) ? [] : ['ips']),
@@ -75,9 +75,9 @@ const leftOut = ({ licenseType, expiryDate, ips, hwids }: LicenseItem): string[]
 ];
 
 /**
- * More may be bound than the limits allow: so it is where a limit was lowered (1.4).
+ * The license to store. It may have more bound values than its limits allow, as after lowering a limit (1.4).
  *
- * @throws 400 where the fields contradict one another
+ * @throws ApiError 400 if fields contradict each other
  */
 function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
   const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
@@ -112,11 +112,11 @@ function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
 
 interface Owner {
   named: NamedCustomer;
-  /** What the license tells of them that they may not be known by yet. */
+  /** The identities that the license may add to them. */
   learns: readonly Identity[];
 }
 
-/** The owners that a license names, to be tried in turn: its customer, and the owner of its fields. */
+/** The possible owners of a license, in order: its customer, then the owner in its own fields. */
 function ownersOf(item: LicenseItem): Owner[] {
   const { chatId, platform } = ownerOf(item);
   const otherAccountId = platform?.field === 'otherAccountId' ? platform.accountId : null;
@@ -130,14 +130,14 @@ function ownersOf(item: LicenseItem): Owner[] {
     { named: byFields, learns: ['chatId', ...(platform ? [platform.field] : [])] },
   ];
   if (item.customer) {
-    // The one account that GET does not show of a customer.
+    // GET does not show this account.
     const customer = namedBy(item.customer, otherAccountId);
     owners.unshift({ named: customer, learns: ['otherAccountId'] });
   }
   return owners.filter(({ named }) => isKnowable(named));
 }
 
-/** Links a license to the first owner who is there or can be added. */
+/** Links a license to the first possible owner that exists or can be added. */
 function link(customers: Customers, item: LicenseItem): NewCustomer | undefined {
   for (const { named, learns } of ownersOf(item)) {
     const customer = customers.find(named) ?? customers.add(named);
@@ -159,7 +159,7 @@ const bindAll = (
         join ${licenses} on ${licenses.licenseKeyNormalized} = l.value ->> 0`,
   );
 
-/** A license that comes back brings a total in which its requests here are counted already. */
+/** The total of a returning license already includes its requests here. */
 const subtractRequestsHere = (db: Database, ids: readonly number[]) =>
   db
     .update(licenses)
@@ -186,7 +186,7 @@ function storeLicenses(
   ];
 }
 
-/** Licenses are known by their keys, with which programs in the field ask. */
+/** A license is identified by its key, because programs in the field send it. */
 export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProductIds }, items) => {
   const keys = items.map(({ values }) => normalizeLicenseKey(values.licenseKey));
   const ids = items.flatMap(({ values }) => values.id ?? []);
@@ -228,7 +228,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     }
     if (twin) {
       const differences = differencesFrom(twin);
-      // What was imported before is sent again with the same text.
+      // A repeated import sends the key in the same spelling.
       const isAnother = twin.licenseKey !== row.licenseKey && twin.id !== (values.id ?? null);
       if (isAnother && differences.some((name) => name !== 'licenseKey')) {
         return refused(`licenseKey is that of license ${twin.id}, ${NORMALIZED}`);

@@ -6,7 +6,7 @@ import type { JsonObject } from '../lib/json';
 import { type Item, isBlank } from './items';
 import type { ImportResult } from './schema';
 
-/** What an import would do: what becomes of each item, and what is to be written for that. */
+/** The result of each item of an import, and the statements that bring it about. */
 export interface Plan {
   results: ImportResult[];
   statements: BatchItem<'sqlite'>[];
@@ -18,14 +18,14 @@ export interface Context {
   db: Database;
   /** Milliseconds since 1970. */
   now: number;
-  /** Products that a dry run takes for existing. */
+  /** Products that a dry run assumes to exist. */
   assumedProductIds: readonly number[];
 }
 
-/** Makes a plan for items of one kind, from what the database holds now. */
+/** Plans the import of items of one kind, from the current state of the database. */
 export type Planner<Values> = (context: Context, items: readonly Item<Values>[]) => Promise<Plan>;
 
-/** A row that is to be stored; without an id the database gives it one. */
+/** A row to store. The database assigns an id if it is null. */
 export type NewRow<Row> = Omit<Row, 'id'> & { id: number | null };
 
 export const refused = (reason: string): ImportResult => ({
@@ -43,7 +43,7 @@ export const created = (id: number | null, differences: readonly string[]): Impo
   reason: null,
 });
 
-/** It is there: nothing of it is overwritten. */
+/** The object exists: none of its fields is overwritten. */
 export const found = (id: number | null, differences: readonly string[]): ImportResult => ({
   outcome: differences.length > 0 ? 'kept' : 'unchanged',
   id,
@@ -52,8 +52,8 @@ export const found = (id: number | null, differences: readonly string[]): Import
 });
 
 /**
- * The fields in which what is stored differs from what was sent, both as GET shows them. What was sent
- * empty and has a default by itself asks for nothing.
+ * The fields in which the stored object differs from the item, both as GET shows them. An empty field that has
+ * a default is not a difference.
  *
  * @param others fields that are not compared
  */
@@ -72,10 +72,10 @@ export const differencesOf = <Wire extends object>(
 };
 
 /**
- * Rows as one parameter, to be inserted in their order; those without an id last, or the one that the
- * database gives them could be that of another row.
+ * A select of rows from one parameter, in their order. Rows without an id come last, or the database could
+ * assign them the id of another row.
  *
- * @param computed the columns that are made of what a row holds there
+ * @param computed columns whose SQL is made from the value of the row
  */
 export function selectRows(
   table: SQLiteTable,

@@ -21,16 +21,13 @@ const toRow = (
   revision: 1,
 });
 
-/** Renamed since, it is still the product that was created at that moment, and no other is. */
+/** The time of creation identifies a product, which may have been renamed. */
 const isSame = ({ values }: Item<ProductItem>, stored: ProductRow): boolean =>
   values.createdDate === undefined
     ? values.name === stored.name && values.productType === stored.productType
     : values.createdDate === stored.createdAt;
 
-/**
- * Products keep their ids, with which programs are compiled: where another product has it, this one
- * is refused.
- */
+/** Products keep their ids, because programs are compiled with them. A product whose id is taken is refused. */
 export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => {
   const ids = items.map(({ values }) => values.id);
   const [rows, used] = await db.batch([
@@ -45,7 +42,7 @@ export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => 
     const row = toRow(item.values, now);
     if (!stored) {
       if (freeIds.take(row.id, row.createdAt) === null) {
-        return refused('id was that of a product that was deleted here: no other one ever has it');
+        return refused('id belonged to a deleted product and cannot be used again');
       }
       known.set(row.id, row);
       news.push(row);

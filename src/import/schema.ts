@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What can be imported, in the order in which the one needs the other. */
+/** The kinds of items. Later kinds refer to earlier ones. */
 export const IMPORT_KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;
 export type ImportKind = (typeof IMPORT_KINDS)[number];
 
@@ -8,7 +8,7 @@ export const MAX_ITEMS = 200;
 
 export const IMPORT_OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
 
-/** The body of POST /api/v2/import. The items are checked one by one: a bad one refuses only itself. */
+/** The body of POST /api/v2/import. Items are checked one by one, so that an invalid one affects no other. */
 export const importRequest = z.strictObject({
   kind: z.enum(IMPORT_KINDS),
   items: z.array(z.unknown()).min(1).max(MAX_ITEMS),
@@ -17,7 +17,7 @@ export const importRequest = z.strictObject({
 });
 export type ImportRequest = z.infer<typeof importRequest>;
 
-/** What became of an item. */
+/** The result of one item. */
 export const importResult = z.strictObject({
   outcome: z.enum(IMPORT_OUTCOMES),
   id: z.int().nullable(),
@@ -26,7 +26,7 @@ export const importResult = z.strictObject({
 });
 export type ImportResult = z.infer<typeof importResult>;
 
-/** The answer to POST /api/v2/import: the results in the order of the items. */
+/** The response to POST /api/v2/import, with the results in the order of the items. */
 export const importResponse = z.strictObject({
   results: z.array(importResult),
   ignoredFields: z.array(z.string()),

@@ -1,8 +1,7 @@
 import { cors } from 'hono/cors';
 
-/** How long a browser may remember the response to a preflight. */
 const PREFLIGHT_SECONDS = 24 * 60 * 60;
 
-/** Lets pages of any site send a request, without credentials (1.1). Responds to a preflight. */
+/** Lets pages of any site send a request, without credentials (1.1), and responds to preflights. */
 export const allowPages = (method: 'GET' | 'POST') =>
   cors({ origin: '*', allowMethods: [method], maxAge: PREFLIGHT_SECONDS });

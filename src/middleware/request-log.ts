@@ -6,7 +6,7 @@ import { drainBody } from '../http/body';
 import type { ResponseType } from '../lib/enums';
 import { RequestTimings } from '../lib/request-timings';
 
-/** What is known of a request while it is handled, beside the request itself. */
+/** The bindings of the Worker, and the state of a request. */
 export interface AppEnv {
   Bindings: Env;
   Variables: {
@@ -23,10 +23,10 @@ export interface AppEnv {
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];
 
-/** Any other id that a client sends is replaced by one of ours. */
+/** Any other id of a client is replaced. */
 const REQUEST_ID = /^[\w=-]{1,64}$/;
 
-/** Takes the client's `X-Request-Id`, or makes one, and starts the request's timings. */
+/** Sets the request id, from the client or a new one, and starts the timings. */
 export function beginRequest(c: Context<AppEnv>): void {
   const sentId = c.req.raw.headers.get('X-Request-Id');
   const isGood = sentId !== null && REQUEST_ID.test(sentId);
@@ -53,12 +53,12 @@ export function endRequest(c: Context<AppEnv>, { status, headers }: Response): v
   }
 }
 
-/** All of this for routes that are no validations, which do it themselves. */
+/** The same as middleware. Validations call the functions above themselves. */
 export const observe = (): MiddlewareHandler<AppEnv> =>
   async function observe(c, next) {
     beginRequest(c);
     await next();
-    // Not by c.header(), which would make the response once more.
+    // c.header() would copy the response.
     const { headers } = c.res;
     for (const [name, value] of Object.entries(commonHeaders(c))) headers.set(name, value);
     endRequest(c, c.res);

@@ -489,7 +489,7 @@ describe('an id of what was deleted here', () => {
     for (const createdDate of [UPDATED, null]) {
       expect(await importOne('products', { ...product, createdDate })).toMatchObject({
         outcome: 'refused',
-        reason: 'id was that of a product that was deleted here: no other one ever has it',
+        reason: 'id belonged to a deleted product and cannot be used again',
       });
     }
     expect(await listOf('products')).toEqual([]);

@@ -1,6 +1,6 @@
 // Made by `npm run openapi` from the routes and schemas of the service. Do not edit.
 
-/** What a program asks [4.7]. Fields that are not known are ignored, numbers are taken for text. */
+/** The request of a program [4.7]. Unknown fields are ignored, and numbers are accepted as text. */
 export interface ValidationRequest {
   /** The key, compared without regard to case. */
   licenseKey: string;
@@ -28,7 +28,7 @@ export interface ValidationRequest {
   operatingSystemArchitecture?: string | null | undefined;
 }
 
-/** What kind of program a product is. */
+/** The kind of program. */
 export type ProductType = 'GAME_JAVA_PLUGIN' | 'GAME_JAVA_MOD' | 'GAME_BEDROCK_PLUGIN' | 'GAME_BEDROCK_MOD' | 'GAME_SERVER_SETUP' | 'WEB_APPLICATION' | 'DESKTOP_APPLICATION' | 'MOBILE_APPLICATION' | 'OTHER';
 
 /** A new product [4.2]. */
@@ -39,7 +39,7 @@ export interface ProductCreate {
   name: string;
   /** Free text. */
   description?: string | null | undefined;
-  /** What kind of program it is. */
+  /** The kind of program. */
   productType: ProductType;
   /** Free text, for the product type `OTHER`. */
   productTypeOther?: string | null | undefined;
@@ -47,9 +47,9 @@ export interface ProductCreate {
   createdDate?: null | undefined;
   /** Set by the service: must not be sent. */
   updatedDate?: null | undefined;
-  /** `maxIPs` of licenses that name none; 5 unless set. */
+  /** `maxIPs` of licenses without their own; 5 unless set. */
   defaultMaxIPs?: number | null | undefined;
-  /** `maxHWIDs` of licenses that name none; 5 unless set. */
+  /** `maxHWIDs` of licenses without their own; 5 unless set. */
   defaultMaxHWIDs?: number | null | undefined;
   /** A role on the chat service. */
   roleId?: string | number | null | undefined;
@@ -61,7 +61,7 @@ export interface ProductCreate {
   imageUrl?: string | null | undefined;
 }
 
-/** What is to change of a product: a field left out keeps its value [4.8]. */
+/** Changes of a product: a field left out keeps its value [4.8]. */
 export interface ProductUpdate {
   /** Set by the service, and never used again. Programs are compiled with it. */
   id?: number | undefined;
@@ -69,7 +69,7 @@ export interface ProductUpdate {
   name?: string | undefined;
   /** Free text. */
   description?: string | null | undefined;
-  /** What kind of program it is. */
+  /** The kind of program. */
   productType?: ProductType | undefined;
   /** Free text, for the product type `OTHER`. */
   productTypeOther?: string | null | undefined;
@@ -77,9 +77,9 @@ export interface ProductUpdate {
   createdDate?: unknown | undefined;
   /** Set by the service: taken, and not changed. */
   updatedDate?: unknown | undefined;
-  /** `maxIPs` of licenses that name none; 5 unless set. */
+  /** `maxIPs` of licenses without their own; 5 unless set. */
   defaultMaxIPs?: number | undefined;
-  /** `maxHWIDs` of licenses that name none; 5 unless set. */
+  /** `maxHWIDs` of licenses without their own; 5 unless set. */
   defaultMaxHWIDs?: number | undefined;
   /** A role on the chat service. */
   roleId?: string | number | null | undefined;
@@ -91,7 +91,7 @@ export interface ProductUpdate {
   imageUrl?: string | null | undefined;
 }
 
-/** Whether a license is good. */
+/** The status of a license. */
 export type LicenseStatus = 'ACTIVE' | 'EXPIRED' | 'DEACTIVATED' | 'DELETED';
 
 /** Whether a license expires. */
@@ -103,13 +103,13 @@ export interface LicenseCreate {
   id?: null | undefined;
   /** Set by the service: must not be sent. */
   licenseKey?: null | undefined;
-  /** The product that it is for. */
+  /** The product of the license. */
   productId: number;
   /** Set by the service: taken, and not changed. */
   productIdString?: unknown | undefined;
   /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
   licenseType: LicenseType;
-  /** Where it was bought. */
+  /** The platform or market where it was bought. */
   licensePlatform?: LicensePlatform | null | undefined;
   /** Free text, for the platform `OTHER`. */
   licensePlatformOther?: string | null | undefined;
@@ -119,11 +119,11 @@ export interface LicenseCreate {
   createdDate?: null | undefined;
   /** Set by the service: must not be sent. */
   updatedDate?: null | undefined;
-  /** From this millisecond on it is `EXPIRED`. Taken as ISO 8601, or as a date alone. */
+  /** From this millisecond on it is `EXPIRED`. ISO 8601, or a date alone. */
   expiryDate?: string | null | undefined;
-  /** How many addresses may use it: -1 is unlimited, 0 none. */
+  /** Maximum number of addresses: -1 is unlimited, 0 none. */
   maxIPs?: number | null | undefined;
-  /** How many hardware IDs may use it: -1 is unlimited, 0 none. */
+  /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
   maxHWIDs?: number | null | undefined;
   /** Set by the service: taken, and not changed. */
   totalRequests?: unknown | undefined;
@@ -131,7 +131,7 @@ export interface LicenseCreate {
   ownerChatId?: string | number | null | undefined;
   /** The name of the owner on the chat service. */
   ownerChatUsername?: string | null | undefined;
-  /** `EXPIRED` follows from `expiryDate`; to write it is to write `ACTIVE`. */
+  /** `EXPIRED` follows from `expiryDate`, and is written as `ACTIVE`. */
   licenseStatus?: LicenseStatus | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
@@ -143,22 +143,22 @@ export interface LicenseCreate {
   customer?: null | undefined;
 }
 
-/** Where a license was bought. */
+/** The platform or market where a license was bought. */
 export type LicensePlatform = 'PLATFORM_A' | 'PLATFORM_B' | 'PLATFORM_C' | 'MARKET_A' | 'MARKET_B' | 'CHAT' | 'OTHER';
 
-/** What is to change of a license: a field left out keeps its value [4.8]. */
+/** Changes of a license: a field left out keeps its value [4.8]. */
 export interface LicenseUpdate {
   /** Set by the service. */
   id?: number | undefined;
   /** Made by the service, and compared without regard to case. It cannot be changed. */
   licenseKey?: string | undefined;
-  /** The product that it is for. */
+  /** The product of the license. */
   productId?: number | undefined;
   /** Set by the service: taken, and not changed. */
   productIdString?: unknown | undefined;
   /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
   licenseType?: LicenseType | undefined;
-  /** Where it was bought. */
+  /** The platform or market where it was bought. */
   licensePlatform?: LicensePlatform | null | undefined;
   /** Free text, for the platform `OTHER`. */
   licensePlatformOther?: string | null | undefined;
@@ -168,11 +168,11 @@ export interface LicenseUpdate {
   createdDate?: unknown | undefined;
   /** Set by the service: taken, and not changed. */
   updatedDate?: unknown | undefined;
-  /** From this millisecond on it is `EXPIRED`. Taken as ISO 8601, or as a date alone. */
+  /** From this millisecond on it is `EXPIRED`. ISO 8601, or a date alone. */
   expiryDate?: string | null | undefined;
-  /** How many addresses may use it: -1 is unlimited, 0 none. */
+  /** Maximum number of addresses: -1 is unlimited, 0 none. */
   maxIPs?: number | undefined;
-  /** How many hardware IDs may use it: -1 is unlimited, 0 none. */
+  /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
   maxHWIDs?: number | undefined;
   /** Set by the service: taken, and not changed. */
   totalRequests?: unknown | undefined;
@@ -180,7 +180,7 @@ export interface LicenseUpdate {
   ownerChatId?: string | number | null | undefined;
   /** The name of the owner on the chat service. */
   ownerChatUsername?: string | null | undefined;
-  /** `EXPIRED` follows from `expiryDate`; to write it is to write `ACTIVE`. */
+  /** `EXPIRED` follows from `expiryDate`, and is written as `ACTIVE`. */
   licenseStatus?: LicenseStatus | undefined;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids?: string[] | undefined;
@@ -192,22 +192,22 @@ export interface LicenseUpdate {
   customer?: unknown | undefined;
 }
 
-/** What a blacklist entry blocks. */
+/** The kind of value that a blacklist entry blocks. */
 export type LicenseDataType = 'IP' | 'HWID';
 
-/** What is to be blocked [4.4]. */
+/** A new blacklist entry [4.4]. */
 export interface BlacklistEntryCreate {
   /** Set by the service: must not be sent. */
   id?: null | undefined;
-  /** What is blocked. */
+  /** The kind of value. */
   licenseDataType: LicenseDataType;
   /** An address, a CIDR range, or a hardware ID. Addresses are kept in canonical form. */
   data: string;
-  /** Whether it blocks all products, or only `productId`. */
+  /** Whether it applies to all products, or only to `productId`. */
   isForAllProducts: boolean;
-  /** The product that it is for; null where it is for all. */
+  /** The product that it applies to; null for all products. */
   productId?: number | null | undefined;
-  /** For administrators: in the history, never in the answer to a program. */
+  /** For administrators: in the history, never in the response to a program. */
   reason?: string | null | undefined;
   /** Set by the service: must not be sent. */
   createdAt?: null | undefined;
@@ -215,19 +215,19 @@ export interface BlacklistEntryCreate {
   updatedAt?: null | undefined;
 }
 
-/** What is to change of an entry: a field left out keeps its value [4.8]. */
+/** Changes of an entry: a field left out keeps its value [4.8]. */
 export interface BlacklistEntryUpdate {
   /** Set by the service. */
   id?: number | undefined;
-  /** What is blocked. */
+  /** The kind of value. */
   licenseDataType?: LicenseDataType | undefined;
   /** An address, a CIDR range, or a hardware ID. Addresses are kept in canonical form. */
   data?: string | undefined;
-  /** Whether it blocks all products, or only `productId`. */
+  /** Whether it applies to all products, or only to `productId`. */
   isForAllProducts?: boolean | undefined;
-  /** The product that it is for; null where it is for all. */
+  /** The product that it applies to; null for all products. */
   productId?: number | null | undefined;
-  /** For administrators: in the history, never in the answer to a program. */
+  /** For administrators: in the history, never in the response to a program. */
   reason?: string | null | undefined;
   /** Set by the service: taken, and not changed. */
   createdAt?: unknown | undefined;
@@ -235,7 +235,7 @@ export interface BlacklistEntryUpdate {
   updatedAt?: unknown | undefined;
 }
 
-/** What is to change of a customer: a field left out keeps its value [4.8]. */
+/** Changes of a customer: a field left out keeps its value [4.8]. */
 export interface CustomerUpdate {
   /** Set by the service. */
   id?: number | undefined;
@@ -299,9 +299,9 @@ export interface CustomerUpdate {
 export interface TokenCreate {
   /** Set by the service: must not be sent. */
   id?: null | undefined;
-  /** Whose it is. */
+  /** The name of the user or program. */
   name: string;
-  /** What it may do. */
+  /** The permissions. */
   intents: ApiIntent[];
   /** From this millisecond on it is refused; null for never. */
   expiresAt?: string | null | undefined;
@@ -318,13 +318,13 @@ export interface TokenCreate {
 /** A permission that a token can hold [5]. */
 export type ApiIntent = 'PRODUCTS_READ' | 'PRODUCTS_READ_WRITE' | 'LICENSE_VALIDATE' | 'LICENSES_READ' | 'LICENSES_READ_WRITE' | 'BLACKLISTS_READ' | 'BLACKLISTS_READ_WRITE' | 'REQUESTS_READ' | 'CUSTOMERS_READ' | 'ALL_READ' | 'ALL_READ_WRITE';
 
-/** What is to change of a token: a field left out keeps its value [4.8]. */
+/** Changes of a token: a field left out keeps its value [4.8]. */
 export interface TokenUpdate {
   /** Set by the service. */
   id?: number | undefined;
-  /** Whose it is. */
+  /** The name of the user or program. */
   name?: string | undefined;
-  /** What it may do. */
+  /** The permissions. */
   intents?: ApiIntent[] | undefined;
   /** From this millisecond on it is refused; null for never. */
   expiresAt?: string | null | undefined;
@@ -338,21 +338,21 @@ export interface TokenUpdate {
   token?: null | undefined;
 }
 
-/** What another service has, of one kind. */
+/** Objects of another service, of one kind. */
 export interface ImportRequest {
-  /** What the items are. Products come before customers, licenses and blacklist entries. */
+  /** The kind of the items. Products come before customers, licenses and blacklist entries. */
   kind: 'products' | 'customers' | 'licenses' | 'blacklists';
   /** At most 200, as GET shows them. A field that is left out, null or empty has its default. */
   items: unknown[];
   /** Checks everything and writes nothing. */
   dryRun?: boolean | undefined;
-  /** Products that a dry run takes for existing, besides those that are there. */
+  /** Products that a dry run assumes to exist. */
   assumedProductIds?: number[] | undefined;
 }
 
 /** The license is valid [4.7]. */
 export interface ValidResponse {
-  /** Whether the license is valid. So says the status: 200 and nothing else is yes. */
+  /** Whether the license is valid, as the status says: 200 means valid, any other status invalid. */
   valid: true;
   /** Why. */
   message: string;
@@ -362,27 +362,27 @@ export interface ValidResponse {
   iPLocked: boolean;
   /** UTC without an offset; null for a license that never expires. */
   expiryDate: string | null;
-  /** How many addresses may use it; -1 is unlimited. */
+  /** Maximum number of addresses; -1 is unlimited. */
   maxIPs: number;
-  /** How many hardware IDs may use it; -1 is unlimited. */
+  /** Maximum number of hardware IDs; -1 is unlimited. */
   maxHWIDs: number;
-  /** Validations of this license with this one, as far as this location knows. */
+  /** Validations of this license, including this one, as far as this location knows. */
   totalRequests: number;
 }
 
 /** The license is not valid, or the request was rejected [4.7]. */
 export interface InvalidResponse {
-  /** Whether the license is valid. So says the status: 200 and nothing else is yes. */
+  /** Whether the license is valid, as the status says: 200 means valid, any other status invalid. */
   valid: false;
   /** Why. */
   message: string;
 }
 
-/** Why v2 refuses [7]. */
+/** An error of v2 [7]. */
 export interface Error {
-  /** What is wrong; for bad input it names the field. */
+  /** The error; for bad input with the name of the field. */
   message: string;
-  /** The intents that open the endpoint; any one of them does. */
+  /** The intents that open the endpoint. One of them is enough. */
   accepted_intents: ApiIntent[];
 }
 
@@ -394,7 +394,7 @@ export interface Product {
   name: string;
   /** Free text. */
   description: string;
-  /** What kind of program it is. */
+  /** The kind of program. */
   productType: ProductType;
   /** Free text, for the product type `OTHER`. */
   productTypeOther: string;
@@ -402,9 +402,9 @@ export interface Product {
   createdDate: string;
   /** Set by the service. */
   updatedDate: string;
-  /** `maxIPs` of licenses that name none; 5 unless set. */
+  /** `maxIPs` of licenses without their own; 5 unless set. */
   defaultMaxIPs: number;
-  /** `maxHWIDs` of licenses that name none; 5 unless set. */
+  /** `maxHWIDs` of licenses without their own; 5 unless set. */
   defaultMaxHWIDs: number;
   /** A role on the chat service. */
   roleId: string | null;
@@ -422,13 +422,13 @@ export interface License {
   id: number;
   /** Made by the service, and compared without regard to case. It cannot be changed. */
   licenseKey: string;
-  /** The product that it is for. */
+  /** The product of the license. */
   productId: number;
-  /** The same as text. */
+  /** `productId` as text. */
   productIdString: string;
   /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
   licenseType: LicenseType;
-  /** Where it was bought. */
+  /** The platform or market where it was bought. */
   licensePlatform: LicensePlatform | null;
   /** Free text, for the platform `OTHER`. */
   licensePlatformOther: string;
@@ -438,19 +438,19 @@ export interface License {
   createdDate: string;
   /** Set by the service. */
   updatedDate: string;
-  /** From this millisecond on it is `EXPIRED`. Taken as ISO 8601, or as a date alone. */
+  /** From this millisecond on it is `EXPIRED`. ISO 8601, or a date alone. */
   expiryDate: string | null;
-  /** How many addresses may use it: -1 is unlimited, 0 none. */
+  /** Maximum number of addresses: -1 is unlimited, 0 none. */
   maxIPs: number;
-  /** How many hardware IDs may use it: -1 is unlimited, 0 none. */
+  /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
   maxHWIDs: number;
-  /** How many validations were recorded. */
+  /** Number of recorded validations. */
   totalRequests: number;
   /** The id of the owner on the chat service. */
   ownerChatId: string;
   /** The name of the owner on the chat service. */
   ownerChatUsername: string;
-  /** `EXPIRED` follows from `expiryDate`; to write it is to write `ACTIVE`. */
+  /** `EXPIRED` follows from `expiryDate`, and is written as `ACTIVE`. */
   licenseStatus: LicenseStatus;
   /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
   hwids: string[];
@@ -458,11 +458,11 @@ export interface License {
   ips: string[];
   /** For administrators. */
   notes: string;
-  /** Who owns it, as the owner fields tell; set by the service. */
+  /** The owner, according to the owner fields; set by the service. */
   customer: Customer | null;
 }
 
-/** Somebody who owns licenses [2.5]. */
+/** An owner of licenses [2.5]. */
 export interface Customer {
   /** Set by the service. */
   id: number;
@@ -522,19 +522,19 @@ export interface Customer {
   marketBUsername: string | null;
 }
 
-/** What is blocked [2.3]. */
+/** A blacklist entry [2.3]. */
 export interface BlacklistEntry {
   /** Set by the service. */
   id: number;
-  /** What is blocked. */
+  /** The kind of value. */
   licenseDataType: LicenseDataType;
   /** An address, a CIDR range, or a hardware ID. Addresses are kept in canonical form. */
   data: string;
-  /** Whether it blocks all products, or only `productId`. */
+  /** Whether it applies to all products, or only to `productId`. */
   isForAllProducts: boolean;
-  /** The product that it is for; null where it is for all. */
+  /** The product that it applies to; null for all products. */
   productId: number | null;
-  /** For administrators: in the history, never in the answer to a program. */
+  /** For administrators: in the history, never in the response to a program. */
   reason: string;
   /** Set by the service. */
   createdAt: string;
@@ -570,15 +570,15 @@ export interface LicenseRequest {
   javaVersion: string | null;
   /** When it arrived. */
   requestDate: string;
-  /** Through which interface it came. */
+  /** The interface of the request. */
   requestType: RequestType;
-  /** What it came to. */
+  /** The outcome. */
   responseType: ResponseType;
   /** The reason of the blacklist entry that blocked it. */
   blockReason: string | null;
   /** Always null. */
   notes: null;
-  /** What was wrong with the request, and the like. */
+  /** Remarks, such as the error in the request. */
   remarks: string | null;
   /** Whether the license was valid. */
   valid: boolean;
@@ -592,19 +592,19 @@ export interface LicenseRequest {
   spam: boolean;
 }
 
-/** Through which interface a validation came. */
+/** The interface of a validation. */
 export type RequestType = 'V1_VALIDATE' | 'V2_VALIDATE';
 
-/** What a validation came to. */
+/** The outcome of a validation. */
 export type ResponseType = 'INVALID_REQUEST' | 'RATE_LIMITED' | 'IP_BLACKLISTED' | 'HWID_BLACKLISTED' | 'LICENSE_NOT_FOUND' | 'PRODUCT_MISMATCH' | 'LICENSE_DELETED' | 'LICENSE_DEACTIVATED' | 'LICENSE_EXPIRED' | 'MAX_IPS_REACHED' | 'MAX_HWIDS_REACHED' | 'VALID' | 'ERROR';
 
 /** An API token, without its secret [5]. */
 export interface Token {
   /** Set by the service. */
   id: number;
-  /** Whose it is. */
+  /** The name of the user or program. */
   name: string;
-  /** What it may do. */
+  /** The permissions. */
   intents: ApiIntent[];
   /** From this millisecond on it is refused; null for never. */
   expiresAt: string | null;
@@ -620,9 +620,9 @@ export interface Token {
 export interface CreatedToken {
   /** Set by the service. */
   id: number;
-  /** Whose it is. */
+  /** The name of the user or program. */
   name: string;
-  /** What it may do. */
+  /** The permissions. */
   intents: ApiIntent[];
   /** From this millisecond on it is refused; null for never. */
   expiresAt: string | null;
@@ -636,23 +636,23 @@ export interface CreatedToken {
   token: string;
 }
 
-/** What became of the items. */
+/** The results of an import. */
 export interface ImportResponse {
   /** In the order of the items. */
   results: ImportResult[];
-  /** The fields of items that hold something and are not taken, each once. */
+  /** The ignored fields that have a value, each once. */
   ignoredFields: string[];
 }
 
-/** What became of an item. */
+/** The result of one item. */
 export interface ImportResult {
-  /** `created`; `unchanged` where it was there; `kept` where it was there with other values, which stay; or `refused`. */
+  /** `created`; `unchanged` if it existed; `kept` if it existed with other values, which stay; or `refused`. */
   outcome: 'created' | 'unchanged' | 'kept' | 'refused';
-  /** Its id here; null where it was refused, or would get a new one. */
+  /** Its id; null if it was refused, or would get a new one. */
   id: number | null;
-  /** The fields in which what is stored differs from what was sent; `id` where that was taken. */
+  /** The fields in which the stored object differs from the item; `id` if that was in use. */
   differences: string[];
-  /** Why it was refused. */
+  /** The reason of a refusal. */
   reason: string | null;
 }
 
@@ -830,7 +830,7 @@ export interface Operations {
     body: ValidationRequest;
     response: ValidResponse;
   };
-  /** Check that the service answers */
+  /** Check that the service runs */
   'GET /api/v2/healthy': {
     query: undefined;
     body: undefined;
@@ -1028,7 +1028,7 @@ export interface Operations {
     body: undefined;
     response: undefined;
   };
-  /** Import what another service has */
+  /** Import objects of another service */
   'POST /api/v2/import': {
     query: undefined;
     body: ImportRequest;

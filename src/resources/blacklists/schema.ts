@@ -21,7 +21,7 @@ export type EntryValues = Omit<EntryRow, 'id' | 'createdAt' | 'updatedAt' | 'rev
 /** [2.3] */
 export const entryFields = {
   id: objectId(),
-  licenseDataType: required(licenseDataType, licenseDataType, 'What is blocked.'),
+  licenseDataType: required(licenseDataType, licenseDataType, 'The kind of value.'),
   data: required(
     text(512).trim().min(1),
     z.string(),
@@ -30,17 +30,17 @@ export const entryFields = {
   isForAllProducts: required(
     z.boolean(),
     z.boolean(),
-    'Whether it blocks all products, or only `productId`.',
+    'Whether it applies to all products, or only to `productId`.',
   ),
   productId: optional(
     id.nullable().default(null),
     id.nullable(),
     z.int().nullable(),
-    'The product that it is for; null where it is for all.',
+    'The product that it applies to; null for all products.',
   ),
   reason: textOrEmpty(
     1000,
-    'For administrators: in the history, never in the answer to a program.',
+    'For administrators: in the history, never in the response to a program.',
   ),
   createdAt: systemTime,
   updatedAt: systemTime,

@@ -4,7 +4,7 @@ import { customers } from '../../db/schema';
 import type { LicensePlatform } from '../../lib/enums';
 import type { CustomerRow } from './schema';
 
-/** What a license says of its owner. */
+/** The fields of a license that name its owner. */
 export interface OwnerFields {
   licensePlatform: LicensePlatform | null;
   licensePlatformOther: string;
@@ -59,15 +59,15 @@ export const hasSameOwner = (one: OwnerFields, other: OwnerFields): boolean =>
   one.ownerChatId === other.ownerChatId;
 
 /**
- * Links a license to the customer with its `ownerChatId`, else with its platform and
- * `ownerPlatformId`, who is created when there is none (3).
+ * Links a license to the customer with its `ownerChatId`, else with its platform and `ownerPlatformId`. A missing
+ * customer is created (3).
  *
- * A license that names both tells that they are one person: a customer known by one of them learns
- * the other, unless it belongs to somebody else. Who is known by another chat id is somebody else.
+ * A license with both accounts adds the missing one to its customer, unless it belongs to another customer. A
+ * customer with another chat id is another person.
  *
  * @param now milliseconds since 1970
- * @param condition the statements change nothing where it does not hold
- * @returns what to run before the license is written, in the same batch, and the customer's id
+ * @param condition the statements change nothing unless it holds
+ * @returns the statements to run in the batch before the license is written, and the customer's id
  */
 export function linkCustomer(db: Database, license: OwnerFields, now: number, condition: SQL) {
   const { chatId, platform } = ownerOf(license);
@@ -107,7 +107,7 @@ export function linkCustomer(db: Database, license: OwnerFields, now: number, co
             ),
         ]
       : [];
-  // An account that somebody else has is not taken from them.
+  // An account stays with the customer that has it.
   const freeAccount =
     platform && hasAccount
       ? {
@@ -122,7 +122,7 @@ export function linkCustomer(db: Database, license: OwnerFields, now: number, co
   return { statements: [...learn, create], customerId: sql<number | null>`${find(isOwner)}` };
 }
 
-/** Inserts a customer where a condition holds: drizzle's insert has no `where`, a select has. */
+/** Inserts a customer if a condition holds. Drizzle's insert has no `where`, but its select has. */
 function insertWhere(
   db: Database,
   values: { [Column in keyof CustomerRow]?: CustomerRow[Column] | SQL },

@@ -2,15 +2,15 @@ import { ApiError } from '../../http/errors';
 import type { LicenseState, LicenseStatus } from '../../lib/enums';
 import type { LicenseValues } from './schema';
 
-/** What of a license depends on more than one field. All throw 400 naming the field. */
+/** The rules of a license for more than one field. They throw 400 with the name of the field. */
 
-/** The states that people set; on write EXPIRED means no more than ACTIVE (2). */
+/** The state to store. EXPIRED is written as ACTIVE, because it follows from the expiry (2). */
 export const stateOf = (status: LicenseStatus): LicenseState =>
   status === 'EXPIRED' ? 'ACTIVE' : status;
 
 /**
- * The expiry to store, in milliseconds since 1970: none for a PERMANENT license, whatever was sent;
- * a TEMPORARY one needs it (2).
+ * The expiry to store, in milliseconds since 1970. A PERMANENT license has none, whatever was sent; a TEMPORARY
+ * license requires one (2).
  */
 export function expiryOf(
   licenseType: LicenseValues['licenseType'],
@@ -21,7 +21,7 @@ export function expiryOf(
   throw new ApiError(400, 'expiryDate is required for a TEMPORARY license');
 }
 
-/** What is bound already may exceed a lowered limit, new values may not (1.4). */
+/** Rejects new values over a limit. Values that are bound already may exceed a lowered limit (1.4). */
 export function checkLimits(
   values: LicenseValues,
   bound: Pick<LicenseValues, 'ips' | 'hwids'>,

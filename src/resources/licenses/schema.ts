@@ -72,12 +72,12 @@ export const licenseFields = {
     wire: z.string(),
     description: 'Made by the service, and compared without regard to case. It cannot be changed.',
   },
-  productId: required(id, z.int(), 'The product that it is for.'),
+  productId: required(id, z.int(), 'The product of the license.'),
   productIdString: {
     create: ignored,
     update: ignored,
     wire: z.string(),
-    description: 'The same as text.',
+    description: '`productId` as text.',
   },
   licenseType: required(
     licenseType,
@@ -88,7 +88,7 @@ export const licenseFields = {
     licensePlatform.nullable().default(null),
     licensePlatform.nullable(),
     licensePlatform.nullable(),
-    'Where it was bought.',
+    'The platform or market where it was bought.',
   ),
   licensePlatformOther: textOrEmpty(255, 'Free text, for the platform `OTHER`.'),
   ownerPlatformId: accountOrEmpty('The id of the owner there.'),
@@ -98,15 +98,15 @@ export const licenseFields = {
     timestamp.nullable().default(null),
     timestamp.nullable(),
     wireTimestamp.nullable(),
-    'From this millisecond on it is `EXPIRED`. Taken as ISO 8601, or as a date alone.',
+    'From this millisecond on it is `EXPIRED`. ISO 8601, or a date alone.',
   ),
-  maxIPs: limitOfProduct('How many addresses may use it: -1 is unlimited, 0 none.'),
-  maxHWIDs: limitOfProduct('How many hardware IDs may use it: -1 is unlimited, 0 none.'),
+  maxIPs: limitOfProduct('Maximum number of addresses: -1 is unlimited, 0 none.'),
+  maxHWIDs: limitOfProduct('Maximum number of hardware IDs: -1 is unlimited, 0 none.'),
   totalRequests: {
     create: ignored,
     update: ignored,
     wire: z.int(),
-    description: 'How many validations were recorded.',
+    description: 'Number of recorded validations.',
   },
   ownerChatId: accountOrEmpty('The id of the owner on the chat service.'),
   ownerChatUsername: textOrEmpty(255, 'The name of the owner on the chat service.'),
@@ -114,7 +114,7 @@ export const licenseFields = {
     licenseStatus.default('ACTIVE'),
     licenseStatus,
     licenseStatus,
-    '`EXPIRED` follows from `expiryDate`; to write it is to write `ACTIVE`.',
+    '`EXPIRED` follows from `expiryDate`, and is written as `ACTIVE`.',
   ),
   hwids: boundValues(
     hardwareId,
@@ -127,7 +127,7 @@ export const licenseFields = {
   notes: textOrEmpty(10_000, 'For administrators.'),
   customer: setByService(
     customer.nullable(),
-    'Who owns it, as the owner fields tell; set by the service.',
+    'The owner, according to the owner fields; set by the service.',
   ),
 };
 

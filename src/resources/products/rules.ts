@@ -1,7 +1,7 @@
 import { isForeignKeyViolation } from '../../db/client';
 import { ApiError } from '../../http/errors';
 
-/** What is for a product must name one that exists. */
+/** The error for a product that does not exist. */
 export const unknownProduct = (): ApiError => new ApiError(400, 'productId is not a product');
 
 /** For the `catch` of a write that names a product. */

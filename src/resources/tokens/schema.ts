@@ -27,8 +27,8 @@ const intents = z
 
 export const tokenFields = {
   id: objectId(),
-  name: required(text(255).trim().min(1), z.string(), 'Whose it is.'),
-  intents: required(intents, z.array(apiIntent), 'What it may do.'),
+  name: required(text(255).trim().min(1), z.string(), 'The name of the user or program.'),
+  intents: required(intents, z.array(apiIntent), 'The permissions.'),
   expiresAt: optional(
     timestamp.nullable().default(null),
     timestamp.nullable(),
