@@ -20,9 +20,9 @@ import {
   startCommand,
 } from './run-command.ts';
 
-/** `npm run doctor`, against the service and against servers that do to requests what may be done to them. */
+/** `npm run doctor` against the service, and against servers with the faults of proxies. */
 
-/** For localhost, and trusted by nobody: made for these tests, and no secret. */
+/** A self-signed certificate for localhost. Its key is no secret. */
 const certificate = 'test/cli/test-only-certificate.pem';
 const tlsOptions = () => ({
   key: readFileSync('test/cli/test-only-key.pem'),
@@ -43,14 +43,14 @@ function json(answer: ServerResponse, status: number, body: object): void {
 const page = (answer: ServerResponse, status: number, text: string, headers = {}) =>
   answer.writeHead(status, { 'Content-Type': 'text/html', ...headers }).end(`<html>${text}</html>`);
 
-/** Answers as the service does. */
+/** Responds like the service. */
 function answerRightly({ method, url }: IncomingMessage, answer: ServerResponse): void {
   if (url === '/api/v2/healthy') answer.end('healthy');
   else if (url === '/api/v2/ping') json(answer, 401, { message: 'No token', accepted_intents: [] });
   else json(answer, method === 'POST' ? 400 : 405, { valid: false, message: 'No' });
 }
 
-/** What stands before a service, and does not let every request through. */
+/** A proxy's fault. */
 interface Fault {
   meets: (request: IncomingMessage) => boolean;
   answer: (answer: ServerResponse, request: IncomingMessage) => void;
@@ -60,12 +60,12 @@ interface Place {
   /** With it, the server speaks https. */
   tls?: ServerOptions;
   variables?: Environment;
-  /** What follows the port. */
+  /** The path after the port. */
   path?: string;
   args?: string[];
 }
 
-/** What the doctor says of a server with a fault. */
+/** Runs the doctor against a server with a fault. */
 async function examine(
   { meets, answer }: Fault,
   { tls, variables, path = '', args = [] }: Place = {},
@@ -212,7 +212,7 @@ const faults: [string, Fault, number, RegExp][] = [
 ];
 
 describe('npm run doctor', () => {
-  it('finds nothing wrong with the service, and leaves three requests in its history', async () => {
+  it('finds nothing wrong with the service, and adds its requests to the history', async () => {
     const address = await sharedService();
     const { code, output } = await doctor([address]);
     expect(output).toContain('All is well.');
@@ -222,7 +222,9 @@ describe('npm run doctor', () => {
     await vi.waitFor(
       async () => {
         const answer = await fetch(history, { headers: { TOKEN: readRootToken() ?? '' } });
-        expect(await answer.json()).toHaveLength(3);
+        // Other tests examine the same service.
+        const records = [await answer.json()].flat();
+        expect(records.length).toBeGreaterThanOrEqual(3);
       },
       { timeout: 10_000 },
     );
@@ -236,7 +238,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
-  it('finds a server that never answers some', async () => {
+  it('finds a request without a response', async () => {
     const silent: Fault = {
       meets: ({ method, url }) => method === 'GET' && url === '/api/v1/validate',
       answer: () => {},
@@ -247,7 +249,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
-  it('asks under the path that the URL has', async () => {
+  it('uses the path of the URL', async () => {
     const paths: string[] = [];
     const elsewhere: Fault = {
       meets: ({ url = '' }) => {
@@ -270,7 +272,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
-  it('lets no server command the terminal', async () => {
+  it('prints no control characters of a server', async () => {
     const command = '\u001b]0;owned\u0007\u009b2J\u202e';
     const hostile: Fault = {
       meets: all,
@@ -282,7 +284,7 @@ describe('npm run doctor', () => {
     expect(output.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
-  it('finds a certificate that nobody trusts', async () => {
+  it('finds an untrusted certificate', async () => {
     const { code, output } = await examine(none, { tls: tlsOptions() });
     expect(output).toMatch(
       /came {4}no answer: self-signed certificate.*\n.*\n.*"Edge Certificates"/,
@@ -300,7 +302,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
-  it('tells of https that is too new for Java 7, and does not fail', async () => {
+  it('reports https that is too new for Java 7 without failing', async () => {
     const { code, output } = await examine(none, { tls: tlsOptions(), variables: trusting });
     expect(output).toMatch(/• A connection by TLS 1\.0\n(.*\n){2} {4}breaks {2}Java 7 and older/);
     expect(output).toContain('All is well.');
@@ -313,9 +315,9 @@ describe('npm run doctor', () => {
     expect(output).toMatch(/✓ A connection by TLS 1\.0/);
   });
 
-  it('tries https and http where no port is named, and says when nothing answers', async () => {
+  it('tries https and http without a port, and reports that nothing responds', async () => {
     const { code, output } = await doctor(['licet.invalid']);
-    expect(output).toContain('Nothing answers at https://licet.invalid or http://licet.invalid.');
+    expect(output).toContain('No response from https://licet.invalid or http://licet.invalid.');
     expect(code).toBe(2);
     expect(await doctor([`localhost:${await freePort()}`])).toMatchObject({ code: 2 });
   });
@@ -328,16 +330,16 @@ describe('npm run doctor', () => {
     [['https://user@a']],
     [['a', '--timeout', 'soon']],
     [['--unknown']],
-  ])('refuses %j', async (args) => {
+  ])('rejects the arguments %j', async (args) => {
     const { code, output } = await doctor(args);
     expect(output).toMatch(/^✗ .+\. Add --help to see what it takes\.\n$/);
     expect(code).toBe(2);
   });
 
-  it('explains itself with --help', () => {
+  it('shows its help', () => {
     const options = { encoding: 'utf8' } as const;
     expect(execFileSync('npm', ['run', 'doctor', '--', '--help'], options)).toContain(
-      'Exit status: 0 all is well, 1 something would break, 2 nothing answers there,\nor it was called wrongly.',
+      'Exit status: 0 all is well, 1 something would break, 2 no response, or wrong arguments.',
     );
   });
 });

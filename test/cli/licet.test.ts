@@ -67,11 +67,11 @@ const createLicense = (notes = '') =>
 const validate = (licenseKey: string, ip: string, others = {}) =>
   licet.validate({ licenseKey, productId, ip, ...others });
 
-describe('products', () => {
-  it('are created and listed', async () => {
+describe('licet products', () => {
+  it('creates and lists products', async () => {
     const created = await run('products', 'create', 'Shop', '--type', 'OTHER', '--max-ips', '-1');
     expect(created.stdout).toMatch(/^\d+\n$/);
-    expect(created.stderr).toContain('Product "Shop" is made');
+    expect(created.stderr).toContain('Product "Shop" created');
     expect(await objects('products', 'list', 'shop')).toMatchObject([
       { id: Number(created.stdout), defaultMaxIPs: -1, defaultMaxHWIDs: 5 },
     ]);
@@ -80,8 +80,8 @@ describe('products', () => {
   });
 });
 
-describe('licenses', () => {
-  it('are created, with the key alone as the result', async () => {
+describe('licet licenses', () => {
+  it('create prints only the key to stdout', async () => {
     const options = [
       '--expires',
       '2030-01-31',
@@ -109,7 +109,7 @@ describe('licenses', () => {
     expect(permanent).toMatchObject([{ licenseType: 'PERMANENT', expiryDate: null }]);
   });
 
-  it('are found by key, e-mail, chat id and text, each once', async () => {
+  it('find finds licenses by key, e-mail, chat id and text, each once', async () => {
     const { licenseKey, id, customer } = await licet.licenses.create({
       productId,
       licenseType: 'PERMANENT',
@@ -133,16 +133,16 @@ describe('licenses', () => {
     expect(nothing).toMatchObject({ stdout: '', stderr: 'No license found.\n' });
   });
 
-  it('are found only up to a limit, and it says so', async () => {
+  it('find stops at its limit, and says so', async () => {
     for (const note of ['one', 'two', 'three']) await createLicense(`Limited ${note}`);
     const two = await run('licenses', 'find', 'Limited', '--limit', '2', '--json');
     expect(two.stdout.trim().split('\n')).toHaveLength(2);
-    expect(two.stderr).toContain('There are more than these 2');
+    expect(two.stderr).toContain('More than 2 licenses match.');
     const three = await run('licenses', 'find', 'Limited', '--limit', '3', '--json');
     expect(three.stderr).toBe('');
   });
 
-  it('are shown whole, by key and by id', async () => {
+  it('show prints all fields of a license, found by key or id', async () => {
     const license = await createLicense('To be shown');
     await validate(license.licenseKey, '192.0.2.1', { hwid: 'board-1' });
     const { stdout } = await run('licenses', 'show', license.licenseKey);
@@ -155,7 +155,7 @@ describe('licenses', () => {
     ]);
   });
 
-  it('are freed: all slots, or those of one kind', async () => {
+  it('free frees all slots of a license, or those of one kind', async () => {
     const { licenseKey, id } = await createLicense();
     await validate(licenseKey, '192.0.2.1', { hwid: 'board-1' });
     const ips = await run('licenses', 'free', licenseKey, '--ips');
@@ -167,14 +167,17 @@ describe('licenses', () => {
     expect(await licet.licenses.get(id)).toMatchObject({ ips: [], hwids: [] });
   });
 
-  it('are deactivated, activated and extended', async () => {
+  it('deactivate, activate and extend change a license', async () => {
     const { licenseKey, id } = await createLicense();
     expect(await objects('licenses', 'deactivate', licenseKey)).toMatchObject([
       { licenseStatus: 'DEACTIVATED' },
     ]);
     expect((await run('licenses', 'activate', licenseKey)).stderr).toContain('is ACTIVE');
     const permanent = await runWith({}, 'licenses', 'extend', licenseKey, '2030-01-31');
-    expect(permanent).toMatchObject({ code: 1, stderr: `✗ ${licenseKey} never expires.\n` });
+    expect(permanent).toMatchObject({
+      code: 1,
+      stderr: `✗ ${licenseKey} is PERMANENT and has no expiry date.\n`,
+    });
 
     await licet.licenses.update(id, { licenseType: 'TEMPORARY', expiryDate: '2020-01-31' });
     const extended = await run('licenses', 'extend', licenseKey, '2099-01-31');
@@ -187,11 +190,14 @@ describe('licenses', () => {
 
     await licet.licenses.delete(id);
     const deleted = await runWith({}, 'licenses', 'deactivate', licenseKey);
-    expect(deleted).toMatchObject({ code: 1, stderr: `✗ ${licenseKey} is deleted already.\n` });
+    expect(deleted).toMatchObject({
+      code: 1,
+      stderr: `✗ ${licenseKey} is DELETED. Activate it first.\n`,
+    });
     expect(await licet.licenses.get(id)).toMatchObject({ licenseStatus: 'DELETED' });
   });
 
-  it('that are not there are named', async () => {
+  it('show names a license that does not exist', async () => {
     for (const text of ['NO-SUCH-KEY', '4711']) {
       const end = await runWith({}, 'licenses', 'show', text);
       expect(end).toMatchObject({ code: 1, stdout: '' });
@@ -200,8 +206,8 @@ describe('licenses', () => {
   });
 });
 
-describe('a number', () => {
-  it('which is the key of one license and the id of another means neither, id:… the id', async () => {
+describe('a number as an argument of licet', () => {
+  it('is rejected where it is the key of one license and the id of another; id:… is the id', async () => {
     const other = await createLicense();
     // Keys of another service have any format.
     const id = other.id + 1;
@@ -213,8 +219,8 @@ describe('a number', () => {
     expect(refused).toMatchObject({
       code: 1,
       stderr:
-        `✗ ${other.id} is the key of license ${id} and the id of license ${other.id}: ` +
-        `say id:${id} or id:${other.id}.\n`,
+        `✗ ${other.id} is the key of license ${id} and the id of license ${other.id}. ` +
+        `Give id:${id} or id:${other.id}.\n`,
     });
     await run('licenses', 'deactivate', `id:${other.id}`);
     expect(await licet.licenses.get(other.id)).toMatchObject({ licenseStatus: 'DEACTIVATED' });
@@ -223,7 +229,7 @@ describe('a number', () => {
     expect(none.stderr).toBe('✗ No license has the key or the id id:4711.\n');
   });
 
-  it('which is the value of one entry and the id of another likewise', async () => {
+  it('is rejected where it is the value of one blacklist entry and the id of another', async () => {
     const { id } = await licet.blacklists.create({
       licenseDataType: 'HWID',
       data: 'board-6',
@@ -238,7 +244,7 @@ describe('a number', () => {
     expect(refused).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
-        `${id} is the value of entry ${numbered.id} and the id of entry ${id}: say`,
+        `${id} is the value of entry ${numbered.id} and the id of entry ${id}. Give`,
       ),
     });
     const removed = await run('blacklist', 'remove', `id:${id}`);
@@ -248,46 +254,43 @@ describe('a number', () => {
   });
 });
 
-describe('what expires', () => {
-  it.each([
-    ['2020-01-31'],
-    [new Date().toISOString().slice(0, 10)],
-    ['2020-01-31T10:00:00'],
-    ['2020-01-31T10:00:00+02:00'],
-    ['2020-01-31T10:00:00+02'],
-  ])('does not do so before it is made: %s', async (date) => {
-    for (const create of [
-      ['tokens', 'create', 'Late', 'PRODUCTS_READ'],
-      ['licenses', 'create', '--product', String(productId)],
-    ]) {
-      const { code, stderr } = await runWith({}, ...create, '--expires', date);
-      expect(stderr).toContain('It is over: a date alone is its first moment, in UTC.');
-      expect(code).toBe(2);
-    }
-  });
+describe('--expires of licet', () => {
+  it.each([new Date().toISOString().slice(0, 10), '2020-01-31T10:00:00+02:00'])(
+    'must be in the future: %s',
+    async (date) => {
+      for (const create of [
+        ['tokens', 'create', 'Late', 'PRODUCTS_READ'],
+        ['licenses', 'create', '--product', String(productId)],
+      ]) {
+        const { code, stderr } = await runWith({}, ...create, '--expires', date);
+        expect(stderr).toContain('Give a time in the future.');
+        expect(code).toBe(2);
+      }
+    },
+  );
 
-  it.each(['x', '2099-02-31', '2099-01-31 10:00'])('is no moment: %s', async (date) => {
+  it.each(['2099-02-31', '2099-01-31 10:00'])('must be a date or a time: %s', async (date) => {
     const create = ['tokens', 'create', 'A', 'PRODUCTS_READ', '--expires', date];
     const { code, stderr } = await runWith({}, ...create);
     expect(stderr).toContain('--expires');
-    expect(stderr).toContain('It must be a date such as 2030-01-31, or a time such as');
+    expect(stderr).toContain('Give a date such as 2030-01-31, or a time such as');
     expect(code).toBe(2);
   });
 });
 
-describe('tokens', () => {
-  it('that are over are shown to be', async () => {
+describe('licet tokens', () => {
+  it('list marks expired tokens', async () => {
     const expiresAt = new Date(Date.now() + 1_000).toISOString();
     const { id } = await licet.tokens.create({ name: 'Brief', intents: ['ALL_READ'], expiresAt });
-    const line = new RegExp(`^${id} +Brief +ALL_READ .*: over +not yet$`, 'm');
+    const line = new RegExp(`^${id} +Brief +ALL_READ .* \\(expired\\) +never$`, 'm');
     await expect.poll(async () => (await run('tokens', 'list')).stdout).toMatch(line);
     await licet.tokens.delete(id);
   });
 
-  it('are created with the secret alone as the result, used, listed and revoked', async () => {
+  it('create prints only the secret to stdout; list and revoke manage the token', async () => {
     const create = ['tokens', 'create', 'Shop', 'PRODUCTS_READ', '--expires', '2099-01-31'];
     const { stdout, stderr } = await run(...create);
-    const [, id = ''] = /^✓ Token (\d+) "Shop" is made/.exec(stderr) ?? [];
+    const [, id = ''] = /^✓ Token (\d+) "Shop" created/.exec(stderr) ?? [];
     expect(stdout).toMatch(/^licet_[\w-]{43}\n$/);
 
     const env = { LICET_TOKEN: stdout.trim() };
@@ -296,9 +299,9 @@ describe('tokens', () => {
       code: 1,
       stdout: '',
       stderr:
-        '✗ The token lacks an intent: needs one of LICENSES_READ, LICENSES_READ_WRITE, ALL_READ, ALL_READ_WRITE\n',
+        '✗ The token lacks an intent. Use one with LICENSES_READ, LICENSES_READ_WRITE, ALL_READ, ALL_READ_WRITE.\n',
     });
-    // A file counts before the environment, and is looked for where npm was called.
+    // The file has precedence over the environment, and is relative to the folder where npm was called.
     writeFileSync(join(folder, 'token'), stdout);
     const fromFile = await runWith(
       { LICET_TOKEN: 'wrong', INIT_CWD: folder },
@@ -314,14 +317,14 @@ describe('tokens', () => {
     expect(await runWith(env, 'products', 'list')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: '✗ The token is unknown, expired or revoked. It came from LICET_TOKEN.\n',
+      stderr: '✗ The token of LICET_TOKEN is unknown, expired or revoked. Use another one.\n',
     });
     expect((await runWith({}, 'tokens', 'revoke', id)).code).toBe(1);
   });
 });
 
-describe('blacklist', () => {
-  it('blocks addresses, ranges and hardware IDs, and lets them in again', async () => {
+describe('licet blacklist', () => {
+  it('blocks and unblocks addresses, ranges and hardware IDs', async () => {
     const product = ['--product', String(productId)];
     await run('blacklist', 'add', '2001:DB8::7', '--reason', 'Leaked keys');
     await run('blacklist', 'add', '198.51.100.0/24', ...product);
@@ -335,18 +338,20 @@ describe('blacklist', () => {
     const [range] = await objects('blacklist', 'list', ...product);
     await run('blacklist', 'remove', String(range?.id));
     await run('blacklist', 'remove', 'board-9');
-    expect(await run('blacklist', 'list')).toMatchObject({ stderr: 'Nothing is blocked.\n' });
+    expect(await run('blacklist', 'list')).toMatchObject({ stderr: 'The blacklist is empty.\n' });
   });
 
-  it('removes nothing where it is not told which', async () => {
+  it('remove rejects a value of several entries', async () => {
     await run('blacklist', 'add', '--hwid', 'board-8');
     await run('blacklist', 'add', '--hwid', 'board-8', '--product', String(productId));
     const both = await runWith({}, 'blacklist', 'remove', 'board-8');
     expect(both.code).toBe(1);
-    expect(both.stderr).toMatch(/^✗ The entries id:\d+, id:\d+ are all board-8: give a --product/);
-    // Part of a value is no value.
+    expect(both.stderr).toMatch(/^✗ Several entries block board-8: id:\d+, id:\d+\. Add --product/);
     const part = await runWith({}, 'blacklist', 'remove', 'board');
-    expect(part).toMatchObject({ code: 1, stderr: '✗ Nothing on the blacklist is board.\n' });
+    expect(part).toMatchObject({
+      code: 1,
+      stderr: '✗ No blacklist entry has the value or the id board.\n',
+    });
     const one = await run('blacklist', 'remove', 'board-8', '--product', String(productId));
     expect(one.stderr).toContain(`for product ${productId}.`);
     await run('blacklist', 'remove', 'board-8');
@@ -358,12 +363,12 @@ describe('blacklist', () => {
   });
 });
 
-/** Waits until the history has so many records of a key. */
+/** Waits until the history has `count` records of a key. */
 const recorded = (licenseKey: string, count: number) =>
   expect.poll(() => licet.requests.list({ licenseKey }), { timeout: 5_000 }).toHaveLength(count);
 
-describe('history', () => {
-  it('shows what was validated, newest last, as far as it is asked for', async () => {
+describe('licet history', () => {
+  it('shows the validations of a filter, newest last', async () => {
     const { licenseKey } = await createLicense();
     const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
     for (const ip of addresses) await validate(licenseKey, ip);
@@ -394,22 +399,22 @@ describe('history', () => {
       [],
     ]);
     const cut = await run('history', '--key', licenseKey, '--since', '1h', '--limit', '1');
-    expect(cut.stderr).toContain('There are more than these 1');
+    expect(cut.stderr).toContain('More than 1 validations match.');
   });
 
-  it.each([['2026-02-31'], ['2026-02-31', '--follow'], ['2026-01-31T25:00'], ['2026-01-31 10:00']])(
-    'begins at no day that there is none of: --since %s',
+  it.each([['2026-02-31'], ['2026-01-31T25:00', '--follow']])(
+    'rejects an invalid --since %s',
     async (...since) => {
-      // Nothing answers there: it is told before anything is sent.
+      // No service is there: the error comes before any request.
       const env = { LICET_URL: 'http://localhost:1' };
       const { code, stdout, stderr } = await runWith(env, 'history', '--since', ...since);
-      expect(stderr).toMatch(/--since.* It must be a time ago such as 90s,/);
+      expect(stderr).toMatch(/--since.* Give a time ago such as 90s,/);
       expect(stdout).toBe('');
       expect(code).toBe(2);
     },
   );
 
-  it('lets nobody who is validated write on the terminal', async () => {
+  it('prints no control characters of validations', async () => {
     const hwid = 'red\u001b[31m\u009b1m\u202eback';
     await validate('HOSTILE-KEY', '192.0.2.1', { hwid });
     await recorded('HOSTILE-KEY', 1);
@@ -421,7 +426,7 @@ describe('history', () => {
   });
 
   describe('--follow', () => {
-    /** Between the command line and the service, so that it can fail. */
+    /** A proxy that can fail. */
     let between: Server;
     let address: string;
     let isFailing = false;
@@ -444,7 +449,7 @@ describe('history', () => {
       between.close();
     });
 
-    it('goes on with what comes, each once, through a failure of the service, until Ctrl-C', async () => {
+    it('prints new validations once each, through a failure of the service, until Ctrl-C', async () => {
       const { licenseKey } = await createLicense();
       await validate(licenseKey, '192.0.2.1');
       await validate(licenseKey, '192.0.2.2');
@@ -466,17 +471,17 @@ describe('history', () => {
 
       isFailing = true;
       await validate(licenseKey, '192.0.2.4');
-      await vi.waitFor(() => expect(stderr).toContain('trying again'), { timeout: 5_000 });
+      await vi.waitFor(() => expect(stderr).toContain('Trying again'), { timeout: 5_000 });
       isFailing = false;
       await untilShown('192.0.2.2', '192.0.2.3', '192.0.2.4');
-      expect(stderr).toBe(`No answer from ${address}: trying again.\n`);
+      expect(stderr).toBe(`No answer from ${address}. Trying again.\n`);
 
       child.kill('SIGINT');
       expect(await once(child, 'close')).toEqual([0, null]);
       expect(shown()).toHaveLength(3);
     });
 
-    it('is quiet when nobody reads any more', async () => {
+    it('ends quietly when its output is closed', async () => {
       const { licenseKey } = await createLicense();
       await validate(licenseKey, '192.0.2.1');
       await recorded(licenseKey, 1);
@@ -490,7 +495,7 @@ describe('history', () => {
       expect(stderr).toBe('');
     });
 
-    it('ends where it is refused', async () => {
+    it('ends when its token is revoked', async () => {
       const { token, id } = await licet.tokens.create({ name: 'A', intents: ['REQUESTS_READ'] });
       const child = start(['history', '--follow'], { LICET_TOKEN: token });
       const ended = endingOf(child);
@@ -498,16 +503,16 @@ describe('history', () => {
       await licet.tokens.delete(id);
       expect(await ended).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining('The token is unknown, expired or revoked'),
+        stderr: expect.stringContaining('is unknown, expired or revoked'),
       });
     });
   });
 
-  it.each(['2026-11-20T00:01:38', '2026-11-20T02:01:38+02:00', '2026-11-20T02:01:38+02'])(
-    'is followed from %s on, wherever one is, each record once',
+  it.each(['2026-11-20T00:01:38', '2026-11-20T02:01:38+02'])(
+    '--follow --since %s starts there in any time zone, and prints each record once',
     async (from) => {
       vi.stubEnv('TZ', 'America/New_York');
-      // So far apart that the first is not remembered any more.
+      // The distance is long enough to forget the first record.
       const records = [
         { id: 2, requestDate: '2026-11-20T00:10:00.000+00:00' },
         { id: 1, requestDate: '2026-11-20T00:01:40.000+00:00' },
@@ -523,14 +528,14 @@ describe('history', () => {
       });
       const follower = new Follower(stub, { from });
       const look = async () =>
-        (await follower.look(AbortSignal.timeout(1_000))).map(({ id }) => id);
+        (await follower.poll(AbortSignal.timeout(1_000))).map(({ id }) => id);
       const looks = [await look(), await look(), await look()];
       vi.unstubAllEnvs();
       expect(looks).toEqual([[1, 2], [], []]);
     },
   );
 
-  it('is followed without doubles, and without losing what is written late', async () => {
+  it('--follow prints records that are stored late, and none twice', async () => {
     const at = (second: number) => new Date(Date.UTC(2026, 10, 20) + second * 1_000).toISOString();
     const written: { id: number; requestDate: string }[] = [];
     const write = (second: number) => written.push({ id: second, requestDate: at(second) });
@@ -546,7 +551,7 @@ describe('history', () => {
     });
     const follower = new Follower(stub, {});
     const { signal } = new AbortController();
-    const look = async () => (await follower.look(signal)).map(({ id }) => id);
+    const look = async () => (await follower.poll(signal)).map(({ id }) => id);
     expect(await look()).toEqual([]);
     write(100);
     write(101);
@@ -559,64 +564,69 @@ describe('history', () => {
     const later: number[] = [];
     for (let times = 0; times < 10; times++) later.push(...(await look()));
     expect(later).toEqual([60]);
-    // Few looks go back that far.
+    // Few polls go back that far.
     expect(asked.filter((from) => from === at(42))).toHaveLength(1);
     expect(asked.filter((from) => from === at(97))).toHaveLength(9);
   });
 });
 
-describe('what goes wrong is told in plain words', () => {
+describe('an error of licet', () => {
   it.each<[string, Record<string, string>, string[], number, string]>([
     [
       'no service',
       { LICET_URL: 'http://localhost:1' },
       ['tokens', 'list'],
       1,
-      '✗ No answer from http://localhost:1. Is it started? npm start',
+      '✗ No answer from http://localhost:1. Start the service: npm start',
     ],
     [
       'no service elsewhere',
       { LICET_URL: 'http://licet.invalid', LICET_TOKEN: 'a' },
       ['tokens', 'list'],
       1,
-      '✗ No answer from http://licet.invalid. Is the address right?',
+      '✗ No answer from http://licet.invalid. Check the address.',
     ],
     [
-      'no token for a service elsewhere, which gets none of this machine',
+      'no token for another machine, which must not get the local root token',
       { LICET_URL: 'https://licet.invalid' },
       ['tokens', 'list'],
       2,
-      '✗ There is no token: set LICET_TOKEN, or name a file with --token-file.',
+      '✗ No token. Set LICET_TOKEN, or name a file with --token-file.',
     ],
     [
-      'a token that can be none',
+      'an invalid token',
       { LICET_TOKEN: 'two words' },
       ['tokens', 'list'],
       2,
       '✗ token is empty, or has blanks',
     ],
     ['no file', {}, ['--token-file', 'none', 'tokens', 'list'], 2, '✗ The token file cannot be'],
-    ['no URL', {}, ['--url', 'shop', 'tokens', 'list'], 2, '✗ "shop" is no URL: give one such as'],
-    ['a text that is no key', {}, ['licenses', 'find', '..'], 0, 'No license found.'],
+    [
+      'no URL',
+      {},
+      ['--url', 'shop', 'tokens', 'list'],
+      2,
+      '✗ "shop" is not a URL. Give one such as',
+    ],
+    ['a text that cannot be a key', {}, ['licenses', 'find', '..'], 0, 'No license found.'],
     ['half a command', {}, ['licenses'], 2, 'Usage: npm run licet -- licenses'],
     ['no command', {}, [], 2, 'Usage: npm run licet -- [options] [command]'],
-  ])('%s', async (_what, env, args, code, message) => {
+  ])('names its reason: %s', async (_reason, env, args, code, message) => {
     const end = await runWith(env, ...args);
     expect(end).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
     expect(end.stderr).not.toMatch(/^ +at |two words|outputHelp/m);
   });
 
   it.each([
-    [['licenses', 'show', '..'], 'It must be a key or an id.'],
-    [['licenses', 'free', ''], 'It must be a key or an id.'],
+    [['licenses', 'show', '..'], 'Give a key or an id.'],
     [['license'], "Unknown command 'license'. Did you mean licenses?"],
     [['licenses', 'create'], 'Required option --product <id> not specified.'],
-    [['tokens', 'revoke', 'x'], 'It must be an integer from 1 on.'],
+    [['tokens', 'revoke', 'x'], 'Give an integer of at least 1.'],
     [['tokens', 'create', 'A', 'READ'], 'Allowed choices are PRODUCTS_READ,'],
     [['history', '--since', 'yesterday'], "Option --since <when> argument 'yesterday' is invalid."],
     [['history', '--refuse'], 'Unknown option --refuse. Did you mean --refused?'],
     [['tokens', 'list', 'all'], 'Too many arguments'],
-  ])('is called wrongly, as the other commands tell it: %j', async (args, message) => {
+  ])('is a usage error with status 2: %j', async (args, message) => {
     const { code, stdout, stderr } = await runWith({}, ...args);
     expect(stderr).toContain(message);
     expect(stderr).toMatch(/^✗ [A-Z].*[.?] Add --help to see what it takes\.\n$/);
@@ -625,7 +635,7 @@ describe('what goes wrong is told in plain words', () => {
   });
 });
 
-describe('what is not Licet', () => {
+describe('a server that is not Licet', () => {
   let other: Server;
   let address: string;
   let status = 200;
@@ -642,16 +652,11 @@ describe('what is not Licet', () => {
 
   it.each([
     'products create A --type OTHER',
-    'products list',
-    'licenses create --product 1',
     'licenses deactivate A',
-    'licenses find A',
-    'tokens create A ALL_READ',
     'tokens list',
     'tokens revoke 3',
-    'blacklist add 192.0.2.1',
     'history',
-  ])('has done nothing: %s', async (command) => {
+  ])('makes licet fail: %s', async (command) => {
     expect(await runWith({ LICET_URL: address }, ...command.split(' '))).toMatchObject({
       code: 1,
       stdout: '',
@@ -663,7 +668,7 @@ describe('what is not Licet', () => {
     [401, '<html>Log in</html>', ' answered 401, and not as Licet does'],
     [403, '{"message":"no","accepted_intents":"no"}', ' answered 403, and not as Licet does'],
     [403, '{"message":"Forbidden"}', '✗ Forbidden'],
-  ])('is not told to be Licet where it refuses: %i %s', async (refusal, body, message) => {
+  ])('makes licet fail with its status: %i %s', async (refusal, body, message) => {
     status = refusal;
     text = body;
     const { code, stderr } = await runWith({ LICET_URL: address }, 'tokens', 'list');
@@ -672,7 +677,7 @@ describe('what is not Licet', () => {
   });
 });
 
-describe('help', () => {
+describe('the help of licet', () => {
   const program = new Command('npm run licet --').exitOverride();
   let shown = '';
   program.configureOutput({ writeOut: (text) => (shown += text) });
@@ -685,7 +690,7 @@ describe('help', () => {
   const leavesOf = (command: CommandUnknownOpts): CommandUnknownOpts[] =>
     command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
 
-  it('has examples for each command, and they are called rightly', async () => {
+  it('has valid examples for each command', async () => {
     const leaves = leavesOf(program);
     expect(leaves.length).toBeGreaterThan(15);
     for (const leaf of leaves) {
@@ -698,7 +703,7 @@ describe('help', () => {
         const words = example.replace('  npm run licet -- ', '').match(/"[^"]*"|\S+/g) ?? [];
         const args = words.map((word) => word.replaceAll('"', ''));
         expect(args.join(' '), example).toContain(leaf.name());
-        // As far as the action, which would open a session: the arguments are as they must be.
+        // The arguments are valid if the action runs, which opens a session.
         await expect(program.parseAsync(args, { from: 'user' }), example).rejects.toThrow('opened');
       }
     }
@@ -713,7 +718,7 @@ describe('help', () => {
   });
 });
 
-describe('tables', () => {
+describe('a table of licet', () => {
   const { columns, isTTY } = process.stdout;
   const setTerminal = (width: number | undefined, isTerminal: boolean) =>
     Object.assign(process.stdout, { columns: width, isTTY: isTerminal });
@@ -738,7 +743,7 @@ describe('tables', () => {
     return items.map((item) => table.line(item));
   };
 
-  it('are as wide as they are in a pipe, and fit a terminal', () => {
+  it('has its full width in a pipe, and fits a terminal', () => {
     expect(linesAt(undefined)).toEqual([
       'AAAA-BBBB  ada@shop.example  Summer sale',
       'CCCC       漢字かな          a b',
@@ -752,7 +757,7 @@ describe('tables', () => {
     expect(linesAt(8)).toEqual(['AAAA-BBBB', 'CCCC']);
   });
 
-  it('have any number of rows, and are made only for people', () => {
+  it('has any number of rows, and is not made for JSON', () => {
     setTerminal(undefined, false);
     const many = Array.from({ length: 200_000 }, () => ({ key: 'A' }));
     const table = new Table<{ key: string }>([{ title: 'KEY', text: ({ key }) => key }], many);
@@ -769,7 +774,7 @@ describe('tables', () => {
   });
 
   const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
-  it.skipIf(!hasScript)('have colours on a terminal, but for those who want none', async () => {
+  it.skipIf(!hasScript)('has colours on a terminal, except with NO_COLOR', async () => {
     await createLicense('Coloured');
     const onTerminal = async (env: Environment) => {
       const command = `${process.execPath} ${argsOfScript('licet').join(' ')} licenses find Coloured`;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 
-/** An option before which the two dashes were forgotten goes to npm: the command must not run without it. */
+/** npm takes an option without two dashes before it. The command must not run without the option. */
 
 const env = {
   ...process.env,
@@ -20,7 +20,7 @@ describe('an option that npm took', () => {
     ['deploy', 'dry-run', []],
     ['doctor', 'timeout', ['http://127.0.0.1:9']],
     ['demo', 'url', []],
-  ])('of npm run %s, --%s, is told, and nothing is done', (script, option, args) => {
+  ])('is a usage error of npm run %s: --%s', (script, option, args) => {
     const { status, stdout, stderr } = spawnSync(
       'npm',
       ['run', '-s', script, ...args, `--${option}`],
@@ -29,14 +29,12 @@ describe('an option that npm took', () => {
         encoding: 'utf8',
       },
     );
-    expect(stderr).toContain(
-      `npm took --${option} for itself. Options go behind two dashes: npm run ${script} -- … --${option}`,
-    );
+    expect(stderr).toContain(`Put options after two dashes: npm run ${script} -- … --${option}`);
     expect(stdout).toBe('');
     expect(status).toBe(2);
   });
 
-  it('of npm start is told as well', () => {
+  it('is a usage error of npm start', () => {
     const { status, stderr } = spawnSync('npm', ['-s', 'start', '--persist-to'], {
       env,
       encoding: 'utf8',

@@ -9,7 +9,7 @@ import { Licet } from '../../packages/client/src/index.ts';
 import { argsOfScript, newFolder } from '../node/service.ts';
 import { sharedService } from '../node/shared-service.ts';
 
-/** What the commands do where nobody takes what they print. */
+/** Commands whose output cannot be written. */
 
 const folder = newFolder();
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -21,7 +21,7 @@ beforeAll(async () => {
   licet = new Licet({ url, token: readRootToken() });
 });
 
-/** A file to import, with a product that no other has. */
+/** Writes a file to import with a unique product. */
 function newProduct(): { file: string; id: number } {
   const id = 900_000 + Math.floor(Math.random() * 100_000);
   const file = join(folder, `${id}.json`);
@@ -37,7 +37,7 @@ interface Ending {
   stderr: string;
 }
 
-/** Runs a command whose standard output is a file, or one that nobody reads: undefined. */
+/** Runs a command with a file as its standard output, or for undefined a closed pipe. */
 async function run(
   stdout: string | undefined,
   tool: string,
@@ -59,15 +59,15 @@ async function run(
 const FULL = '/dev/full';
 const LOST = '✗ The output cannot be written: no space left on device.\n';
 
-describe.skipIf(!existsSync(FULL))('output for which there is no room', () => {
+describe.skipIf(!existsSync(FULL))('output to a full device', () => {
   it.each(['licet', 'import', 'export', 'backup', 'restore', 'doctor', 'demo', 'deploy', 'start'])(
-    'is no success of %s',
+    'fails %s',
     async (tool) => {
       expect(await run(FULL, tool, '--help')).toEqual({ code: 1, stderr: LOST });
     },
   );
 
-  it('is told once, and does not keep a command from its end', async () => {
+  it('is reported once, and does not stop an import', async () => {
     const { file, id } = newProduct();
     const imported = await run(FULL, 'import', file);
     expect(imported.stderr).toMatch(new RegExp(`^Importing from .*\n(.*\n)*${LOST}$`));
@@ -78,7 +78,7 @@ describe.skipIf(!existsSync(FULL))('output for which there is no room', () => {
     expect(await run(FULL, 'doctor', url)).toEqual({ code: 1, stderr: LOST });
   });
 
-  it('of an export is told by the export', async () => {
+  it('is reported by an export', async () => {
     const { code, stderr } = await run(FULL, 'export', '-');
     expect(stderr).toMatch(
       /^Exporting .*\n✗ The standard output cannot be written: no space left on device\.\n$/,
@@ -87,12 +87,12 @@ describe.skipIf(!existsSync(FULL))('output for which there is no room', () => {
   });
 });
 
-describe('output that nobody reads', () => {
-  it('quietly ends what only shows it', async () => {
+describe('output to a closed pipe', () => {
+  it('ends licet quietly', async () => {
     expect(await run(undefined, 'licet', '--help')).toEqual({ code: 0, stderr: '' });
   });
 
-  it('keeps no import from its end', async () => {
+  it('does not stop an import', async () => {
     const { file, id } = newProduct();
     const { code, stderr } = await run(undefined, 'import', file);
     expect(stderr).not.toContain('✗');
@@ -100,7 +100,7 @@ describe('output that nobody reads', () => {
     expect(await licet.products.get(id)).toMatchObject({ id });
   });
 
-  it('keeps the doctor from no finding: its status tells them too', async () => {
+  it('does not stop the doctor, whose status is a result', async () => {
     expect(await run(undefined, 'doctor', url)).toEqual({ code: 0, stderr: '' });
     const other = createServer((_request, answer) => answer.end('ok'));
     await once(other.listen(0, '127.0.0.1'), 'listening');

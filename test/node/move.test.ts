@@ -185,7 +185,7 @@ describe('a shop that moves from one machine to Cloudflare', () => {
     const three = await run(importing.script, importing.args, {
       LICET_TOKEN: readRootToken(join(home, '.root-token.licet')),
     });
-    expect(three.output).toContain(`✓ All of it is there, in ${address}.\n`);
+    expect(three.output).toContain(`✓ All items are now in ${address}.\n`);
     expect(three.code).toBe(0);
   });
 

@@ -2,19 +2,19 @@ import { type CommanderError, type CommandUnknownOpts, Option } from '@commander
 import { takenByNpm } from './npm-options.ts';
 import { CliError, report, usageError } from './terminal.ts';
 
-/** What commands have in common: how they are called. */
+/** The arguments of all commands: options in common, parsing, errors. */
 
-/** The option that says which service: without it that is LICET_URL, else the one on this machine. */
+/** The option for the service's address. Defaults to LICET_URL, then to the service on this machine. */
 export const serviceOption = <Flags extends string>(flags: Flags, description: string) =>
   new Option(flags, description).env('LICET_URL').default('http://localhost:8787');
 
-/** A command and all below it. */
+/** A command and all its subcommands. */
 const allOf = (command: CommandUnknownOpts): CommandUnknownOpts[] => [
   command,
   ...command.commands.flatMap(allOf),
 ];
 
-/** What commander says, as a sentence: `error: unknown option '--al'\n(Did you mean --all?)` */
+/** Turns commander's message into a sentence: `error: unknown option '--al'\n(Did you mean --all?)` */
 function sentenceOf(message: string): string {
   const text = message
     .replace(/^error: /, '')

@@ -5,12 +5,14 @@ import { Command } from '@commander-js/extra-typings';
 import { argumentError, type CliCommand, parseArguments } from './command-line.ts';
 import { CliError, done } from './terminal.ts';
 
-/** `npm run doctor`: sends what shipped programs send, and says what would break for whom. */
+/** `npm run doctor`: sends the requests of shipped programs, and reports those that fail. */
 
 const newProgram = () =>
   new Command('npm run doctor --')
     .usage('URL [options]')
-    .description('Sends a service what shipped programs send, and says what would break for whom.')
+    .description(
+      'Sends the requests of shipped programs to a service, and reports those that fail.',
+    )
     .argument(
       '<url>',
       'where the service runs, such as https://license.example.com, with its path if it has one; where it ' +
@@ -20,9 +22,8 @@ const newProgram = () =>
     .addHelpText(
       'after',
       `
-It asks for the license key LICET-DOCTOR, which no license has: of each address the history gets three
-refused requests. Exit status: 0 all is well, 1 something would break, 2 nothing answers there,
-or it was called wrongly.`,
+It validates the license key LICET-DOCTOR, which no license has: each address adds three rejected requests
+to the history. Exit status: 0 all is well, 1 something would break, 2 no response, or wrong arguments.`,
     );
 
 const MAX_TEXT_LENGTH = 64 * 1024;
@@ -36,18 +37,18 @@ interface Answer {
 
 interface Probe {
   what: string;
-  /** Whom it concerns when the answer is not right. */
+  /** The programs that a wrong response breaks. */
   who: string;
   method: 'GET' | 'POST';
   path: string;
   headers?: Record<string, string>;
   body?: string;
-  /** For https alone. */
+  /** Only for https. */
   tls?: https.RequestOptions;
   isRight: (answer: Answer) => boolean;
-  /** What to change, where the answer does not tell it. */
+  /** The change to make, unless the response shows another reason. */
   change: string;
-  /** Told, but no reason to fail. */
+  /** Reported without failing. */
   isMinor?: true;
 }
 
@@ -60,7 +61,7 @@ function parse(text: string): Record<string, unknown> {
   }
 }
 
-/** A refusal of v1: two fields and no other [4.7]. */
+/** A v1 rejection: two fields and no other [4.7]. */
 const isRefusal =
   (status: number) =>
   (answer: Answer): boolean => {
@@ -73,7 +74,7 @@ const isRefusal =
     );
   };
 
-/** An error of v2: two fields and no other [7]. */
+/** A v2 error: two fields and no other [7]. */
 function isUnauthorised({ status, text }: Answer): boolean {
   const { message, accepted_intents: intents, ...others } = parse(text);
   return (
@@ -176,7 +177,7 @@ const PROBES: readonly Probe[] = [
 
 const IP_ACCESS =
   'Security, "IP Access Rules": let the address and country in from which this was sent.';
-/** What to change, by the code on an error page of Cloudflare. */
+/** The changes to make, by the code on Cloudflare's error page. */
 const CLOUDFLARE_ERRORS: Readonly<Record<string, string>> = {
   1006: IP_ACCESS,
   1007: IP_ACCESS,
@@ -219,7 +220,7 @@ function changeByAnswer({ status, headers, text }: Answer, address: URL): string
   return undefined;
 }
 
-/** Nothing could be asked: no connection, or none that can be trusted. */
+/** No connection, or no trusted one. */
 class NoAnswer extends Error {
   readonly isCertificate: boolean;
 
@@ -229,7 +230,7 @@ class NoAnswer extends Error {
   }
 }
 
-/** The path under which the service is, without a slash at its end. */
+/** The path of the service, without a slash at its end. */
 const baseOf = ({ pathname }: URL): string => pathname.replace(/\/+$/, '');
 
 const nameOf = (address: URL): string => address.origin + baseOf(address);
@@ -258,14 +259,14 @@ function send(address: URL, probe: Probe, timeoutMs: number): Promise<Answer> {
   });
 }
 
-/** What a server says may not tell the terminal what to do. */
+/** The beginning of a server's text, without control characters for the terminal. */
 const startOf = (text: string): string =>
   text
     .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
     .trim()
     .slice(0, MAX_SHOWN_LENGTH);
 
-/** An answer in one line. */
+/** Describes a response in one line. */
 function describe({ status, headers, text }: Answer): string {
   const names = ['location', 'cf-mitigated', 'content-type'];
   const shown = names.flatMap((name) =>
@@ -279,10 +280,10 @@ const CERTIFICATE =
 
 interface Finding {
   probe: Probe;
-  /** Whether anything is there, be it a wrong one. */
+  /** Whether anything responds, even a wrong server. */
   isSomething: boolean;
   came: string;
-  /** Undefined where all is well. */
+  /** Undefined if the response is right. */
   change: string | undefined;
 }
 
@@ -322,12 +323,13 @@ function print(address: URL, { probe, came, change }: Finding): void {
     change  ${change}`);
 }
 
-/** The address itself, and that of the other protocol where both can have their usual ports. */
+/** The address, and without a port also that of the other protocol. */
 function addressesOf(text: string): URL[] {
   const protocol = /^(localhost|127\.)/.test(text) ? 'http' : 'https';
   const withProtocol = text.includes('://') ? text : `${protocol}://${text}`;
   const address = URL.canParse(withProtocol) ? new URL(withProtocol) : undefined;
-  if (!address || !/^https?:$/.test(address.protocol)) throw argumentError(`"${text}" is no URL.`);
+  if (!address || !/^https?:$/.test(address.protocol))
+    throw argumentError(`"${text}" is not a URL.`);
   if (address.username + address.password + address.search + address.hash !== '') {
     throw argumentError(`"${text}" has more than a host, a port and a path.`);
   }
@@ -344,7 +346,7 @@ async function run(args: readonly string[]): Promise<number> {
   const [text] = program.processedArgs;
   const timeoutMs = Number(timeout) * 1000;
   if (!(timeoutMs > 0 && timeoutMs <= 600_000)) {
-    throw argumentError(`"${timeout}" is no time-out: a number of seconds, up to 600.`);
+    throw argumentError(`"${timeout}" is not a timeout. Give a number of seconds, up to 600.`);
   }
 
   const addresses = addressesOf(text);
@@ -356,7 +358,10 @@ async function run(args: readonly string[]): Promise<number> {
     }),
   );
   if (!checked.some(({ isThere }) => isThere)) {
-    throw new CliError(`Nothing answers at ${addresses.map(nameOf).join(' or ')}.`, 2);
+    throw new CliError(
+      `No response from ${addresses.map(nameOf).join(' or ')}. Check the address.`,
+      2,
+    );
   }
   let failed = 0;
   for (const { address, findings, isThere } of checked) {

@@ -8,23 +8,23 @@ import { checkToken, ownToken, Service, serviceSource, serviceUrl } from './impo
 import { SECRETS_FILE } from './root-token.ts';
 import { usageError } from './terminal.ts';
 
-/** `npm run export`: writes all that a service has into a file, of which npm run import takes it. */
+/** `npm run export`: writes the data of a service into a file for `npm run import`. */
 
 const newProgram = () =>
   new Command('npm run export --')
     .usage('FILE [options]')
     .description(
-      'Writes all products, customers, licenses (DELETED ones too) and blacklist entries of a service into ' +
-        'a file, as they are. npm run import takes it.',
+      'Writes all products, customers, licenses (DELETED ones too) and blacklist entries of a service ' +
+        'into a file for npm run import.',
     )
-    .argument('[file...]', 'such as shop.jsonl; - is the standard output')
+    .argument('[file...]', 'such as shop.jsonl; - for the standard output')
     .addOption(serviceOption('--from <url>', 'the service'))
     .option(
       '--token <token>',
-      'its token, with ALL_READ; better given in LICET_TOKEN. For a service on this machine else ' +
+      'its token, with ALL_READ. LICET_TOKEN is safer. Default for a service on this machine: ' +
         `ROOT_TOKEN in ${SECRETS_FILE}`,
     )
-    .addHelpText('after', '\nExit status: 0 all is well, 1 it failed, 2 the command is wrong.');
+    .addHelpText('after', '\nExit status: 0 success, 1 failed, 2 wrong arguments.');
 
 async function run(args: readonly string[]): Promise<number> {
   const program = newProgram();
@@ -38,7 +38,7 @@ async function run(args: readonly string[]): Promise<number> {
   const name = file === '-' ? undefined : resolve(process.env.INIT_CWD ?? '.', file);
   const output = name === undefined ? undefined : findOutputFile(name);
   const fromTo = `from ${service.address} to ${name ?? 'the standard output'}`;
-  // The standard output may be the export.
+  // To stderr: stdout may be the export.
   console.error(`Exporting ${fromTo}`);
   await service.check();
   const source = await serviceSource(service);

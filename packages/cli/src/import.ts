@@ -17,52 +17,53 @@ import {
 import { SECRETS_FILE } from './root-token.ts';
 import { CliError, done, usageError } from './terminal.ts';
 
-/** `npm run import`: brings what another service has into this one. */
+/** `npm run import`: imports the data of another service or of a file. */
 
 const newProgram = () =>
   new Command('npm run import --')
     .usage('FILE [options]\n       npm run import -- --from URL [options]')
     .description(
-      'Brings products, customers, licenses and blacklist entries into a service, as they are: with their ' +
-        'ids, keys, bindings, dates and states. What is there already stays as it is; so it can be run again.',
+      'Imports products, customers, licenses and blacklist entries into a service, with their ids, ' +
+        'keys, bindings, dates and states. Existing items stay as they are, so the import can be repeated.',
     )
     .argument(
       '[file...]',
-      '.jsonl as npm run export writes it, .json or .csv; docs/import.md has their formats',
+      '.jsonl from npm run export, .json or .csv; see docs/import.md for the formats',
     )
     .option('--from <url>', 'another service of the same interface')
-    .option('--token <token>', 'its token, with ALL_READ; better given in LICET_FROM_TOKEN')
+    .option('--token <token>', 'its token, with ALL_READ. LICET_FROM_TOKEN is safer')
     .addOption(
       serviceOption(
         '--to <url>',
-        'the service to import into. Its token, with ALL_READ_WRITE, is LICET_TOKEN; for a service on this ' +
-          `machine else ROOT_TOKEN in ${SECRETS_FILE}`,
+        'the service to import into. Its token, with ALL_READ_WRITE, is LICET_TOKEN. Default for a ' +
+          `service on this machine: ROOT_TOKEN in ${SECRETS_FILE}`,
       ),
     )
     .addOption(
-      new Option('--kind <kind>', 'what a .csv file, or a list in a .json file, has').choices(
-        KINDS,
-      ),
+      new Option(
+        '--kind <kind>',
+        'the kind of items in a .csv file, or in a .json file that is one list',
+      ).choices(KINDS),
     )
-    .option('--dry-run', 'checks everything and changes nothing')
+    .option('--dry-run', 'check everything and change nothing')
     .option(
       '--report <file>',
-      'writes all that was refused, kept, stored otherwise or not taken, and why; behind what FILE has, where ' +
-        'it is there',
+      'append to FILE each item that was rejected, kept or stored with other values, and each ' +
+        'ignored field, with the reason',
     )
-    .option('--partial', 'takes what is there of a .jsonl or .json file that is cut off')
+    .option('--partial', 'import the complete items of a .jsonl or .json file that is cut off')
     .addHelpText(
       'after',
-      '\nExit status: 0 all is well, 1 something was refused or failed, 2 the command is wrong.',
+      '\nExit status: 0 success, 1 rejected items or failed, 2 wrong arguments.',
     );
 
-const STAYS = 'What was imported until now stays.';
-const AGAIN = `${STAYS} Run the same command again: it does the rest.`;
+const STAYS = 'The items imported before the failure stay.';
+const AGAIN = `${STAYS} Run the same command again to import the rest.`;
 
-/** Files are named from where npm was called. */
+/** The path of a file, relative to the folder where npm was called. */
 const fileAt = (name: string): string => resolve(process.env.INIT_CWD ?? '.', name);
 
-/** What is imported: where it is, and how it is read. */
+/** The origin of an import. */
 interface Origin {
   address: string;
   open: () => Promise<Source>;
@@ -76,7 +77,7 @@ function findOrigin(program: ReturnType<typeof newProgram>): Origin {
   }
   if (file !== undefined) {
     if (token !== undefined)
-      throw usageError('--token is for --from. The other one is LICET_TOKEN.');
+      throw usageError('--token is for --from. For the target, set LICET_TOKEN.');
     const address = fileAt(file);
     return { address, open: () => fileSource({ file: address, kind, isPartial: partial }) };
   }
@@ -103,11 +104,11 @@ async function importAll(args: readonly string[]): Promise<void> {
   const origin = findOrigin(program);
   const reportFile = reportName === undefined ? undefined : fileAt(reportName);
   if (reportFile !== undefined && isSameFile(reportFile, origin.address)) {
-    throw usageError('--report would write over the FILE.');
+    throw usageError('--report names the FILE that is imported. Choose another file.');
   }
-  const dry = dryRun ? ' Nothing was changed: it was a dry run.' : '';
+  const dry = dryRun ? ' This was a dry run: nothing was changed.' : '';
   console.error(
-    `${dryRun ? 'Trying an import' : 'Importing'} from ${origin.address} into ${target.address}`,
+    `${dryRun ? 'Checking an import' : 'Importing'} from ${origin.address} into ${target.address}`,
   );
   const source = await origin.open();
   await target.check();
@@ -118,13 +119,13 @@ async function importAll(args: readonly string[]): Promise<void> {
   report.end();
   const refused = report.refused.toLocaleString('en');
   if (report.refused > 0) {
-    throw new CliError(`${refused} refused for ${target.address}; the reasons are above.${dry}`);
+    throw new CliError(`${target.address} rejected ${refused} items; see the reasons above.${dry}`);
   }
   const kept =
-    report.kept > 0 ? ` ${report.kept.toLocaleString('en')} with other values, which stay.` : '';
-  const all = partial ? 'What FILE has of it' : 'All of it';
-  const is = dryRun ? 'can be imported into' : 'is there, in';
-  done(`${all} ${is} ${target.address}.${dry}${kept}`);
+    report.kept > 0 ? ` ${report.kept.toLocaleString('en')} keep their other values.` : '';
+  const all = partial ? 'All complete items' : 'All items';
+  const are = dryRun ? 'can be imported into' : 'are now in';
+  done(`${all} ${are} ${target.address}.${dry}${kept}`);
 }
 
 async function run(args: readonly string[]): Promise<number> {

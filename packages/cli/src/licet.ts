@@ -9,18 +9,18 @@ import { explain, openSession, type Session } from './licet/session.ts';
 import { addTokens } from './licet/tokens.ts';
 import { CliError } from './terminal.ts';
 
-/** `npm run licet`: what administrators do every day, without curl. */
+/** `npm run licet`: the daily tasks of administrators. */
 
 const HELP = `
-The token comes from LICET_TOKEN or --token-file, and for a service on this machine else from .dev.vars.
-It is no argument: those are in the history of your shell, and for others to see.
+The token comes from LICET_TOKEN or --token-file, or for a service on this machine from .dev.vars.
+There is no option for the token itself: arguments are visible to others and stay in the shell's history.
 
-Where a number may be an id or a key, id:50 is the id.
+A number may be an id or a key. id:50 is always the id.
 
-Results go to stdout, all else to stderr: KEY=$(npm run -s licet -- licenses create --product 1)
-holds the key alone. The -s keeps npm's own lines away. A narrow terminal shows fewer columns.
+Results go to stdout, everything else to stderr: KEY=$(npm run -s licet -- licenses create --product 1)
+is the key only. -s suppresses npm's own lines. A narrow terminal shows fewer columns.
 
-Exit status: 0 done, 1 refused or failed, 2 called wrongly.
+Exit status: 0 success, 1 rejected or failed, 2 wrong arguments.
 
 Examples:
   npm run licet -- licenses find ada@shop.example
@@ -33,9 +33,9 @@ const newProgram = () =>
     .description(
       'Manages a Licet service: products, licenses, tokens, the blacklist and the history.',
     )
-    .addOption(serviceOption('--url <url>', 'where the service runs'))
-    .option('--token-file <file>', 'a file with an API token and nothing else')
-    .option('--json', 'for programs: each object is a line of JSON')
+    .addOption(serviceOption('--url <url>', 'the address of the service'))
+    .option('--token-file <file>', 'a file that contains an API token and nothing else')
+    .option('--json', 'print each object as a line of JSON, for programs')
     .addHelpText('after', HELP)
     .configureHelp({ showGlobalOptions: true });
 

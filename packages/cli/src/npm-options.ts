@@ -1,9 +1,9 @@
 /**
- * What is wrong where the two dashes were forgotten, as in `npm run import FILE --dry-run`: npm takes the
- * option for its own, and the command would do what nobody asked for.
+ * Finds an option that npm took because the two dashes were forgotten, as in `npm run import FILE --dry-run`.
+ * Without it, the command would not do what was asked.
  *
- * @param names of the command's options, without the dashes
- * @returns undefined where npm took none of them
+ * @param names the command's options, without dashes
+ * @returns the error message; undefined if npm took no option
  */
 export function takenByNpm(names: readonly string[]): string | undefined {
   const taken = names.find((name) => {
@@ -13,5 +13,5 @@ export function takenByNpm(names: readonly string[]): string | undefined {
   if (taken === undefined) return undefined;
   const { npm_lifecycle_event: script = '' } = process.env;
   const command = script === 'start' ? 'npm start' : `npm run ${script}`;
-  return `npm took --${taken} for itself. Options go behind two dashes: ${command} -- … --${taken}`;
+  return `npm took the option --${taken} itself. Put options after two dashes: ${command} -- … --${taken}`;
 }

@@ -3,19 +3,20 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { CliError, systemReason } from './terminal.ts';
 
-/** Where `wrangler dev` reads the secrets of local development. */
+/** The file of local secrets, which `wrangler dev` reads too. */
 export const SECRETS_FILE = '.dev.vars';
 
 const MIN_LENGTH = 32;
 
-/** Whether a service runs on this machine: the root token of this folder is nobody else's business. */
+/** Whether a service runs on this machine. The local root token is sent to no other. */
 export const isLocal = ({ hostname }: URL): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 
 /**
- * What a secrets file holds; nothing where there is none.
+ * Reads a secrets file.
  *
- * @throws CliError where it cannot be read
+ * @returns an empty text if the file does not exist
+ * @throws CliError if it cannot be read
  */
 export function readSecrets(file: string): string {
   try {
@@ -26,31 +27,31 @@ export function readSecrets(file: string): string {
 }
 
 /**
- * The root token in a secrets file; undefined where there is none.
+ * Reads the root token from a secrets file.
  *
- * @throws CliError where the file cannot be read
+ * @throws CliError if the file cannot be read
  */
 export const readRootToken = (file = SECRETS_FILE): string | undefined =>
   parseEnv(readSecrets(file)).ROOT_TOKEN || undefined;
 
-/** Adds a line to a secrets file, which is for its owner alone. */
+/** Appends a line to a secrets file. Only its owner may read the file. */
 export function addLine(file: string, line: string): void {
   const before = readSecrets(file);
   const separator = before === '' || before.endsWith('\n') ? '' : '\n';
   appendFileSync(file, `${separator}${line}\n`, { mode: 0o600 });
 }
 
-/** What is wrong with a root token that the service would not take; undefined for nothing. */
+/** The reason why the service would reject a root token; undefined if it accepts the token. */
 export const rootTokenFault = (token: string): string | undefined =>
   token.length < MIN_LENGTH
-    ? `has fewer than ${MIN_LENGTH} characters, which turns it off.`
+    ? `has fewer than ${MIN_LENGTH} characters, so the service would reject it.`
     : undefined;
 
 /**
- * Makes a random root token where the secrets file has none.
+ * Creates a random root token if the secrets file has none.
  *
- * @returns whether it made one
- * @throws CliError where it holds one that the service would not take
+ * @returns whether it created one
+ * @throws CliError if the file has one that the service would reject
  */
 export function ensureRootToken(file = SECRETS_FILE): boolean {
   const token = readRootToken(file);
@@ -58,7 +59,7 @@ export function ensureRootToken(file = SECRETS_FILE): boolean {
     const fault = rootTokenFault(token);
     if (fault === undefined) return false;
     throw new CliError(
-      `ROOT_TOKEN in ${file} ${fault} Remove the line and start again: a new one is made.`,
+      `ROOT_TOKEN in ${file} ${fault} Remove the line and start again; a new token is then created.`,
     );
   }
   addLine(file, `ROOT_TOKEN=${randomBytes(32).toString('hex')}`);

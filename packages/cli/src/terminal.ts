@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { getSystemErrorMap, styleText } from 'node:util';
 import { stripControlCharactersInLines } from './text.ts';
 
-/** The status with which every command ends that was called wrongly. */
+/** The exit status of every usage error. */
 export const USAGE_ERROR_STATUS = 2;
 
 /** Prints an error, unless it has no message. */
@@ -18,17 +18,17 @@ export function fail(message: string, status = 1): never {
   process.exit(status);
 }
 
-/** The status of a process that a signal has ended. */
+/** Exit statuses after signals. */
 const STOPPED = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Ends with a sentence when somebody stops the command: with Ctrl-C, by closing the terminal, by a time limit. */
+/** Prints a message and exits when a signal stops the command. */
 export function onStopSignal(message: () => string): void {
   for (const [signal, status] of Object.entries(STOPPED)) {
     process.on(signal, () => fail(message(), status));
   }
 }
 
-/** What a person is to be told, and the status with which the command ends then. */
+/** An error with a message for the user and an exit status. */
 export class CliError extends Error {
   readonly status: number;
 
@@ -38,12 +38,12 @@ export class CliError extends Error {
   }
 }
 
-/** A mistake in the command itself. */
+/** An error in the arguments or the environment of a command. */
 export const usageError = (message: string): CliError => new CliError(message, USAGE_ERROR_STATUS);
 
 export const done = (message: string): void => console.log(`${styleText('green', '✓')} ${message}`);
 
-/** What the system says of a failure, without the call and the name that failed. */
+/** The system's description of an error, without the name of the call. */
 export function systemReason(error: unknown): string {
   const errno = error instanceof Error && 'errno' in error ? Number(error.errno) : undefined;
   const [, reason] = (errno !== undefined && getSystemErrorMap().get(errno)) || [];
@@ -53,17 +53,17 @@ export function systemReason(error: unknown): string {
 const isUnread = (error: Error): boolean => 'code' in error && error.code === 'EPIPE';
 
 /**
- * Sees to output that cannot be written: a command that loses its results does not end with status 0.
- * Where only nobody reads any more, as behind `| head`, nothing is lost.
+ * Handles output that cannot be written: a command that loses its results must not exit with status 0. A
+ * closed reader, as with `| head`, is no error.
  *
- * @param then what becomes of the command: one that changes things, or whose status is a result, goes on
+ * @param then whether the command goes on: one that changes data, or whose status is a result, does
  */
 export function guardOutput(then: 'end' | 'go on'): void {
   const streams = [process.stdout, process.stderr];
-  let isTold = false;
-  const tell = (error: Error) => {
-    if (!isTold && !isUnread(error)) {
-      isTold = true;
+  let isReported = false;
+  const reportOnce = (error: Error) => {
+    if (!isReported && !isUnread(error)) {
+      isReported = true;
       console.error(
         styleText('red', `✗ The output cannot be written: ${systemReason(error)}.`, {
           stream: process.stderr,
@@ -73,41 +73,41 @@ export function guardOutput(then: 'end' | 'go on'): void {
   };
   for (const stream of streams) {
     stream.on('error', (error) => {
-      // What is written there by a pipeline is told by who waits for its end.
+      // A pipeline that writes to the stream reports its error itself.
       if (stream.listenerCount('error') > 1) return;
-      tell(error);
+      reportOnce(error);
       if (then === 'end') process.exit();
     });
   }
   process.on('exit', (status) => {
-    // What failed last has had no time to be an event.
-    for (const { errored } of streams) if (errored) tell(errored);
-    if (isTold) process.exitCode = status || 1;
+    // The last failure may not have become an event yet.
+    for (const { errored } of streams) if (errored) reportOnce(errored);
+    if (isReported) process.exitCode = status || 1;
   });
 }
 
-/** Tells something beside the results, over what shows how far it is. */
+/** Prints a note to stderr, over the progress bar. */
 export function note(message: string): void {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   console.error(message);
 }
 
-/** How a command ended. */
+/** The end of a child process. */
 export interface Ended {
   ok: boolean;
-  /** All that it printed; `stdout` is the part for programs. */
+  /** stdout and stderr together. */
   output: string;
   stdout: string;
 }
 
-/** Ends a command with this process: a signal may have come to this one alone. */
+/** Ends a child with this process: a signal may have reached this one only. */
 function endTogether(child: ChildProcess): void {
   const kill = (): boolean => child.kill();
   process.on('exit', kill);
   child.on('close', () => process.off('exit', kill));
 }
 
-/** Runs a command of the project's dependencies to its end and keeps what it prints. */
+/** Runs a command of the project's dependencies and collects its output. */
 export function run(
   command: string,
   args: readonly string[],
@@ -139,7 +139,7 @@ export function run(
   });
 }
 
-/** Runs a command in the terminal of the person, who sees what it prints and answers what it asks. */
+/** Runs a command in the user's terminal, where it can ask questions. */
 export function runShown(
   command: string,
   args: readonly string[],
@@ -163,7 +163,7 @@ const REDRAW_MS = 100;
 const LINE_MS = 5_000;
 const BAR_LENGTH = 24;
 
-/** How far something is: a bar that moves on a terminal, elsewhere a line every few seconds. */
+/** Progress: a bar on a terminal, elsewhere a line every few seconds. */
 export class Progress {
   readonly #what: string;
   readonly #total: number | undefined;
@@ -171,7 +171,7 @@ export class Progress {
   #count = 0;
   #shownAt = performance.now();
 
-  /** @param total how many there are, where that is known */
+  /** @param total the number of items, if known */
   constructor(what: string, total: number | undefined) {
     this.#what = what;
     this.#total = total;
@@ -187,7 +187,7 @@ export class Progress {
     );
   }
 
-  /** Leaves the terminal for what is told next. */
+  /** Removes the bar. */
   end(): void {
     if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   }

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { fieldsOf, type Kind, type SourceItem } from './kinds.ts';
 
-/** Finds what comes twice in an import: of licenses the same key, of products the same id. */
+/** Finds duplicates in an import: licenses with the same key, products with the same id. */
 
 const HASH_DIGITS = 13;
 
-/** What no two of a kind may share, and what it is called. */
+/** The value that is unique among items of a kind, and its name. */
 function identityOf(kind: Kind, item: unknown): readonly [name: string, value: string] | undefined {
   const { id, licenseKey } = fieldsOf(item);
   if (kind === 'products') return ['id', String(id)];
@@ -14,10 +14,10 @@ function identityOf(kind: Kind, item: unknown): readonly [name: string, value: s
 }
 
 export class Duplicates {
-  /** The number of the line, index or id of the first one, by a hash: of a large shop little is kept. */
+  /** The line, index or id of each first item, by a hash of its identity: a number takes little memory. */
   readonly #firsts = new Map<number, number>();
 
-  /** @returns such as "line 3 has the same key"; undefined for the first one that has it */
+  /** @returns for example "line 3 has the same key"; undefined for the first item with a key */
   find(kind: Kind, { item, where }: SourceItem): string | undefined {
     const identity = identityOf(kind, item);
     const [number] = /\d+/.exec(where) ?? [];

@@ -4,7 +4,7 @@ import { CliError, Progress } from '../terminal.ts';
 import { type Counts, KINDS, NAMES, type Source } from './kinds.ts';
 import { cannotWrite, type OutputFile } from './output-file.ts';
 
-/** Writes all that a source has: a JSON object a line, and a last line that counts them. */
+/** Writes the items of a source, one JSON object per line, and a last line with their counts. */
 
 async function* linesOf(source: Source, counts: Record<string, number>): AsyncGenerator<string> {
   for (const kind of KINDS) {
@@ -21,7 +21,7 @@ async function* linesOf(source: Source, counts: Record<string, number>): AsyncGe
   yield `${JSON.stringify({ end: counts })}\n`;
 }
 
-/** Writes an export to the standard output. @returns how many there are of each kind */
+/** Writes an export to the standard output. @returns the number of items of each kind */
 export async function exportToOutput(source: Source): Promise<Counts> {
   const counts = {};
   try {

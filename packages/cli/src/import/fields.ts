@@ -1,6 +1,6 @@
 import type { Kind } from './kinds.ts';
 
-/** The fields that an import takes, to find the one that is meant where a name is a little wrong. */
+/** The fields of an import, to suggest the right one for a misspelt name. */
 
 const namesIn = (text: string): string[] => text.trim().split(/\s+/);
 
@@ -30,6 +30,6 @@ export const FIELDS: Readonly<Record<Kind, readonly string[]>> = {
 
 const folded = (name: string): string => name.replaceAll(/[\s_-]+/g, '').toLowerCase();
 
-/** The field from which a name differs only by case, `_`, `-` or blanks. */
+/** The field whose name differs from the given one only by case, `_`, `-` or blanks. */
 export const meantField = (kind: Kind, name: string): string | undefined =>
   FIELDS[kind].find((field) => folded(field) === folded(name));

@@ -6,25 +6,25 @@ import { CliError, note, usageError } from '../terminal.ts';
 import { CutOffError, findInJson } from './json.ts';
 import { type Counts, fieldsOf, isKind, KINDS, type Kind, NAMES, type Source } from './kinds.ts';
 
-/** Files of which one can import: JSON Lines, as an export writes them, JSON, and CSV. */
+/** The file formats of an import: JSON Lines from an export, JSON, and CSV. */
 
-/** A piece of a file: one of a kind, or what the last line of an export says that it has. */
+/** A piece of a file: an item, or the counts in the last line of an export. */
 type Piece = { kind: Kind; item: unknown; where: string } | { end: Counts };
 
 interface FileOptions {
   file: string;
-  /** What the file has, where it does not say so itself. */
+  /** The kind of the items, for files that do not name it. */
   kind: Kind | undefined;
-  /** Takes what is there of a file that is cut off. */
+  /** Accepts a file that is cut off. */
   isPartial: boolean;
 }
 
-/** Nothing that is imported is longer than a request may be. */
+/** No item can be larger than a request. */
 const MAX_PIECE_BYTES = 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 
-/** A piece of text with the line feed at its end, where it has one. */
+/** Splits bytes into lines. Each keeps its line feed. */
 function* linesIn(bytes: Buffer): Generator<Buffer> {
   for (let start = 0; start < bytes.length; ) {
     const end = bytes.indexOf(LINE_FEED, start) + 1 || bytes.length;
@@ -34,9 +34,9 @@ function* linesIn(bytes: Buffer): Generator<Buffer> {
 }
 
 /**
- * The text of a file, without its byte order mark.
+ * Yields the text of a file, without its byte order mark.
  *
- * @throws where it is not UTF-8: replacement characters would be stored for good
+ * @throws CliError if it is not UTF-8: replacement characters would be stored
  */
 async function* readText(file: string, isPartial: boolean): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -45,18 +45,18 @@ async function* readText(file: string, isPartial: boolean): AsyncGenerator<strin
     for await (const chunk of createReadStream(file)) {
       let text = '';
       for (const line of linesIn(chunk)) {
-        // UTF-16 without its mark can be taken for it, and has these.
+        // UTF-16 without a byte order mark decodes as UTF-8, but contains NUL.
         if (line.includes(0)) throw new TypeError('NUL');
         text += decoder.decode(line, { stream: true });
         if (line.at(-1) === LINE_FEED) number++;
       }
       yield text;
     }
-    // The last character may be cut off, too.
+    // In a partial file, the last character may be cut off too.
     if (!isPartial) decoder.decode();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new CliError(`line ${number} is not UTF-8: save it as UTF-8, in Excel as "CSV UTF-8"`);
+    throw new CliError(`line ${number} is not UTF-8. Save it as UTF-8, in Excel as "CSV UTF-8"`);
   }
 }
 
@@ -67,14 +67,14 @@ async function* readLines(file: string, isPartial: boolean): AsyncGenerator<stri
     rest = lines.pop() ?? '';
     yield* lines;
     if (rest.length > MAX_PIECE_BYTES)
-      throw new CliError('a line is over 1 MiB: is it JSON Lines?');
+      throw new CliError('a line is larger than 1 MiB. Check that it is JSON Lines');
   }
   yield rest;
 }
 
 const KIND_OF_NAME = new Map<string, Kind>(KINDS.map((kind) => [NAMES[kind], kind]));
 
-/** Undefined for what is no JSON. */
+/** Returns undefined for text that is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -86,7 +86,7 @@ function parseJson(text: string): unknown {
 const countsOf = (end: unknown): Counts =>
   Object.fromEntries(KINDS.map((kind) => [kind, Number(fieldsOf(end)[kind] ?? 0)]));
 
-/** What a line says: `{"license":{…}}`, or at the end `{"end":{"licenses":128,…}}`. */
+/** Parses a line: `{"license":{…}}`, or at the end `{"end":{"licenses":128,…}}`. */
 function pieceOf(text: string, where: string): Piece | undefined {
   const [[name, item] = ['', undefined], ...others] = Object.entries(fieldsOf(parseJson(text)));
   const kind = KIND_OF_NAME.get(name);
@@ -108,14 +108,14 @@ async function* readJsonLines({ file, isPartial }: FileOptions): AsyncGenerator<
     if (piece) yield piece;
     else problem = `${where} is not like {"license":{…}}`;
   }
-  // Nothing comes behind it, not even a line feed.
+  // The last line of a file that is cut off has no line feed.
   const isCutOff = last !== '' && parseJson(last) === undefined;
   if (problem && !isCutOff) throw new CliError(problem);
   if (problem && !isPartial) throw new CutOffError(problem);
 }
 
 const sayKind = (file: string): CliError =>
-  usageError(`${file} does not say what it has: say it with --kind ${KINDS.join('|')}`);
+  usageError(`${file} does not name the kind of its items. Add --kind ${KINDS.join('|')}.`);
 
 async function* readJson({ file, kind, isPartial }: FileOptions): AsyncGenerator<Piece> {
   let number = 1;
@@ -134,25 +134,25 @@ async function* readJson({ file, kind, isPartial }: FileOptions): AsyncGenerator
       const isInList = typeof index === 'number';
       if (name === undefined || !isKind(name)) {
         if (!isInList) continue;
-        throw new CliError(`${name} is none of ${KINDS.join(', ')}`);
+        throw new CliError(`${name} is not one of ${KINDS.join(', ')}`);
       }
-      if (!isInList) throw new CliError(kind ? 'it is no list' : `${name} is no list`);
+      if (!isInList) throw new CliError(kind ? 'it is not a list' : `${name} is not a list`);
       yield { kind: name, item: value, where: `${name}[${index}]` };
     }
   } catch (error) {
     if (error instanceof CutOffError && isPartial) return;
-    if (error instanceof SyntaxError) throw new CliError(`line ${number} is no JSON`);
+    if (error instanceof SyntaxError) throw new CliError(`line ${number} is not valid JSON`);
     throw error;
   }
 }
 
-/** A cell that holds several values, and what is between them. Hardware IDs may hold blanks. */
+/** Separators in cells with several values. Hardware IDs may contain blanks. */
 const LISTS = new Map([
   ['ips', /[;\s]+/],
   ['hwids', /;/],
 ]);
 
-/** A row as GET would show it: without what is blank, and `customer.email` as a field of `customer`. */
+/** Converts a row to the form of GET: without blank cells, and with `customer.email` inside `customer`. */
 function rowToItem(row: Readonly<Record<string, string>>): object {
   const item: Record<string, unknown> = {};
   const customer: Record<string, string> = {};
@@ -166,11 +166,11 @@ function rowToItem(row: Readonly<Record<string, string>>): object {
   return Object.keys(customer).length > 0 ? { ...item, customer } : item;
 }
 
-/** @throws where a column would hide another one, or all are one */
+/** @throws CliError for a duplicate column, or a separator other than a comma */
 function columnsOf(header: readonly string[]): string[] {
   const names = header.map((name) => name.trim());
   const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) throw new CliError(`it has the column ${twice} twice`);
+  if (twice !== undefined) throw new CliError(`the column ${twice} is there twice`);
   if (names.length === 1 && /[;\t]/.test(names.join())) {
     throw new CliError('its columns are not separated by commas');
   }
@@ -185,7 +185,7 @@ async function* readCsv({ file, kind }: FileOptions): AsyncGenerator<Piece> {
     skip_empty_lines: true,
     max_record_size: MAX_PIECE_BYTES,
   });
-  // What fails ends the rows, and so is thrown below.
+  // A failure ends the rows and is thrown by the loop below.
   pipeline(Readable.from(readText(file, false)), rows, () => {});
   for await (const { record, info } of rows) {
     yield { kind, item: rowToItem(record), where: `line ${info.lines}` };
@@ -207,31 +207,34 @@ function lastByteOf(file: string): number | undefined {
   return count === 1 ? last[0] : undefined;
 }
 
-const TAKE = 'Nothing was imported. --partial takes what is there.';
+const TAKE = 'Nothing was imported. Add --partial to import the complete items.';
 
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : 'it cannot be read';
 
 /**
- * What a file has. All of it is read once before anything is imported: what is cut off or damaged is
- * refused as a whole.
+ * Opens a file as a source. Reads all of it before anything is imported, so that a damaged file is rejected
+ * as a whole.
  */
 export async function fileSource(options: FileOptions): Promise<Source> {
   const { file, kind, isPartial } = options;
   const reader = READERS[extname(file).toLowerCase()];
-  if (!reader) throw usageError(`${file} must end with ${Object.keys(READERS).join(', ')}`);
+  if (!reader)
+    throw usageError(
+      `${file} has an unknown ending. Use one of ${Object.keys(READERS).join(', ')}.`,
+    );
   if (kind && reader === readJsonLines)
-    throw usageError(`--kind is not for ${file}: its lines say it`);
+    throw usageError(`--kind is not for ${file}: each line names its kind. Leave the option out.`);
   if (isPartial && reader === readCsv)
-    throw usageError(`--partial is not for ${file}: see that it is whole`);
+    throw usageError(`--partial is not for ${file}. Make sure that the file is complete.`);
   if (!statSync(file, { throwIfNoEntry: false })?.isFile())
-    throw usageError(`There is no file ${file}`);
+    throw usageError(`The file ${file} does not exist.`);
 
   const counts: Counts = {};
   let end: Counts | undefined;
   try {
     for await (const piece of reader(options)) {
-      if (end) throw new CliError('something comes behind its last line');
+      if (end) throw new CliError('lines follow its last line');
       if ('end' in piece) end = piece.end;
       else counts[piece.kind] = (counts[piece.kind] ?? 0) + 1;
     }
@@ -241,15 +244,13 @@ export async function fileSource(options: FileOptions): Promise<Source> {
     throw new CliError(`${file}: ${reasonOf(error)}. ${advice}`);
   }
   if (Object.keys(counts).length === 0 && !end) {
-    throw new CliError(
-      `${file} has nothing to import: see docs/import.md for what it may look like.`,
-    );
+    throw new CliError(`${file} has nothing to import. See docs/import.md for the formats.`);
   }
   const problem = reader === readJsonLines ? problemAtEnd(counts, end) : undefined;
   if (problem && !isPartial) throw new CliError(`${file} has ${problem}. ${TAKE}`);
-  if (problem) note(`${file} has ${problem}. What is there is taken.`);
+  if (problem) note(`${file} has ${problem}. Its complete items are imported.`);
   if (reader === readCsv && lastByteOf(file) !== LINE_FEED) {
-    note(`${file} does not end with a line end: if it was cut off, its last row is not whole.`);
+    note(`${file} does not end with a line feed. If it was cut off, its last row is incomplete.`);
   }
 
   return {
@@ -263,20 +264,22 @@ export async function fileSource(options: FileOptions): Promise<Source> {
           count++;
         }
       } catch (error) {
-        throw new CliError(`${file}: ${reasonOf(error)}. It was not so when it was checked.`);
+        throw new CliError(
+          `${file}: ${reasonOf(error)}. The file has changed since it was checked. Run the import again.`,
+        );
       }
       if (count !== (counts[wanted] ?? 0)) {
         throw new CliError(
-          `${file} has changed since it was checked: it has ${count} ${wanted} now.`,
+          `${file} has changed since it was checked: it now has ${count} ${wanted}. Run the import again.`,
         );
       }
     },
   };
 }
 
-/** What is wrong with the number of lines of an export; undefined where nothing is. */
+/** Compares the items of an export with the counts in its last line. @returns the difference, if any */
 function problemAtEnd(counts: Counts, end: Counts | undefined): string | undefined {
-  if (!end) return 'no last line that counts: it is cut off, or no export';
+  if (!end) return 'no last line with counts: it is cut off, or is no export';
   const wrong = KINDS.find((kind) => (counts[kind] ?? 0) !== (end[kind] ?? 0));
-  return wrong && `${counts[wrong] ?? 0} ${wrong}, and its last line says ${end[wrong] ?? 0}`;
+  return wrong && `${counts[wrong] ?? 0} ${wrong}, but its last line says ${end[wrong] ?? 0}`;
 }

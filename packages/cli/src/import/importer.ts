@@ -1,27 +1,26 @@
 import { CliError, Progress } from '../terminal.ts';
 import { Duplicates } from './duplicates.ts';
 import { fieldsOf, KINDS, type Kind, type Source } from './kinds.ts';
-import { type Named, type Report, type Result, refusal } from './report.ts';
+import { type Named, type Report, type Result, rejection } from './report.ts';
 import type { Service } from './service.ts';
 
-/** Brings what a source has into a service, in batches. */
+/** Imports the items of a source into a service, in batches. */
 
-/** Of these a service on Cloudflare's Free plan takes one within the time that it has for a request. */
+/** A service on Cloudflare's Free plan can import this many within its CPU time for one request. */
 const MAX_ITEMS = 100;
-/** A batch ends when it is so long. */
 const BATCH_BYTES = 250_000;
-/** A request may have 1 MiB. */
+/** The service accepts requests of up to 1 MiB. */
 const MAX_ITEM_BYTES = 1_000_000;
 const PARALLEL = 3;
 
-/** An item as it is sent; of its fields only what a report tells is kept. */
+/** An item as JSON, with the fields that a report needs. */
 interface Prepared extends Named {
   json: string;
 }
 
 type Batch = Prepared[];
 
-/** Joins what is prepared to batches that fit into a request. */
+/** Groups items into batches that fit into a request. */
 async function* batchesOf(items: AsyncIterable<Prepared>): AsyncGenerator<Batch> {
   let batch: Batch = [];
   let sizeBytes = 0;
@@ -39,10 +38,10 @@ async function* batchesOf(items: AsyncIterable<Prepared>): AsyncGenerator<Batch>
 }
 
 /**
- * Works on several at a time, and takes the next one only when there is room; none after a failure.
+ * Works on several items at a time. Takes the next one when there is room, and none after a failure.
  *
- * @param comesAfter whether one must wait for those before it to be done
- * @throws the first failure, whatever was waited for when it came
+ * @param comesAfter whether an item must wait for all items before it
+ * @throws the first failure
  */
 async function inParallel<Item>(
   items: AsyncIterable<Item>,
@@ -76,9 +75,9 @@ export class Import {
   readonly #report: Report;
   readonly #isDryRun: boolean;
   readonly #duplicates = new Duplicates();
-  /** Products that are not here as what they are there: nothing may be imported for them. */
+  /** Products that the service rejected. Their licenses must not be imported for another product. */
   readonly #refusedProducts = new Set<number>();
-  /** Products that a real run would have imported by then. */
+  /** Products that only a real run would have imported. */
   readonly #assumedProducts = new Set<number>();
 
   constructor(source: Source, target: Service, report: Report, isDryRun: boolean) {
@@ -91,7 +90,7 @@ export class Import {
   async run(): Promise<void> {
     for (const kind of KINDS) {
       const progress = new Progress(kind, this.#source.counts[kind]);
-      // Of two that are the same the first one is there first.
+      // The first of two duplicates must be stored first.
       const hasDuplicate = (batch: Batch) =>
         batch.some(({ duplicateOf }) => duplicateOf !== undefined);
       await inParallel(batchesOf(this.#prepare(kind)), hasDuplicate, async (batch) => {
@@ -102,7 +101,7 @@ export class Import {
     }
   }
 
-  /** Refuses what need not be sent. */
+  /** Serializes items. Rejects those that the service would reject. */
   async *#prepare(kind: Kind): AsyncGenerator<Prepared> {
     for await (const found of this.#source.read(kind)) {
       const { item, where } = found;
@@ -111,9 +110,9 @@ export class Import {
       const named: Named = { where, id, licenseKey, productId, duplicateOf };
       const json = JSON.stringify(item);
       if (this.#refusedProducts.has(Number(productId))) {
-        this.#tell(kind, named, refusal(`product ${productId} was refused`));
+        this.#record(kind, named, rejection(`product ${productId} was rejected`));
       } else if (Buffer.byteLength(json) > MAX_ITEM_BYTES) {
-        this.#tell(kind, named, refusal('it is over 1 MB'));
+        this.#record(kind, named, rejection('larger than 1 MB'));
       } else {
         yield { ...named, json };
       }
@@ -130,12 +129,12 @@ export class Import {
     this.#report.ignore(kind, ignoredFields);
     for (const [index, named] of batch.entries()) {
       const result = results[index];
-      if (!result) throw new CliError('The service answered to fewer than were sent.');
-      this.#tell(kind, named, result);
+      if (!result) throw new CliError('The service returned fewer results than items were sent.');
+      this.#record(kind, named, result);
     }
   }
 
-  #tell(kind: Kind, named: Named, result: Result): void {
+  #record(kind: Kind, named: Named, result: Result): void {
     if (kind === 'products') {
       const id = Number(named.id);
       if (result.outcome === 'refused') this.#refusedProducts.add(id);

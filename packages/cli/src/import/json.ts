@@ -1,19 +1,19 @@
 import { JSONParser } from '@streamparser/json';
 
-/** A value within a JSON text, and the keys that lead to it. */
+/** A value within a JSON text, and its path. */
 export interface Found {
   keys: (string | number)[];
   value: unknown;
 }
 
-/** What has come is right, but it is not all. */
+/** The text is valid, but incomplete. */
 export class CutOffError extends Error {}
 
 /**
- * The values at some paths of a JSON text, such as `$.*` for the elements of an array, as soon as each
- * has arrived: nothing else of the text is kept.
+ * Yields the values at given paths of a JSON text, such as `$.*` for the elements of an array, as they
+ * arrive. Keeps nothing else of the text.
  *
- * @throws SyntaxError where it is no JSON, CutOffError where it ends too early
+ * @throws SyntaxError if the text is not JSON, CutOffError if it is incomplete
  */
 export async function* findInJson(
   chunks: AsyncIterable<Uint8Array | string>,
@@ -29,9 +29,9 @@ export async function* findInJson(
     try {
       parser.write(chunk);
     } catch {
-      throw new SyntaxError('it is no JSON');
+      throw new SyntaxError('not valid JSON');
     }
     yield* found.splice(0);
   }
-  if (!parser.isEnded) throw new CutOffError('it ends too early');
+  if (!parser.isEnded) throw new CutOffError('the file is incomplete');
 }

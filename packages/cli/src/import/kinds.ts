@@ -1,10 +1,10 @@
-/** What is transferred, in the order in which the one needs the other. */
+/** The kinds of items, in the order of import: later ones refer to earlier ones. */
 export const KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export const isKind = (text: string): text is Kind => KINDS.some((kind) => kind === text);
 
-/** What one of a kind is called in a line of an export. */
+/** The name of an item in a line of an export. */
 export const NAMES: Readonly<Record<Kind, string>> = {
   products: 'product',
   customers: 'customer',
@@ -12,18 +12,18 @@ export const NAMES: Readonly<Record<Kind, string>> = {
   blacklists: 'blacklist',
 };
 
-/** How many there are of each kind. */
+/** The number of items of each kind. */
 export type Counts = Partial<Record<Kind, number>>;
 
-/** One of them as its source has it, and how a person finds it there. */
+/** An item of a source, and its place there for the user. */
 export interface SourceItem {
   item: unknown;
   where: string;
 }
 
-/** Where what is imported comes from. It can be read more than once. */
+/** The source of an import. It can be read more than once. */
 export interface Source {
-  /** Of what cannot be told before it is read, nothing. */
+  /** Unknown counts are left out. */
   counts: Counts;
   read: (kind: Kind) => AsyncIterable<SourceItem>;
 }

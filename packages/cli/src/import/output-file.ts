@@ -2,12 +2,12 @@ import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync 
 import { basename, dirname, join, resolve } from 'node:path';
 import { CliError, systemReason, usageError } from '../terminal.ts';
 
-/** Where an export or a report is written. */
+/** The files that an export or a report writes. */
 
 export const cannotWrite = (name: string, error: unknown): CliError =>
   new CliError(`${name} cannot be written: ${systemReason(error)}.`);
 
-/** Whether two names, which need not be there, lead to one file. */
+/** Whether two paths lead to the same file. The files need not exist. */
 export function isSameFile(one: string, other: string): boolean {
   const [found, also] = [one, other].map((name) => statSync(name, { throwIfNoEntry: false }));
   return (
@@ -16,9 +16,9 @@ export function isSameFile(one: string, other: string): boolean {
 }
 
 export interface OutputFile {
-  /** Behind all links: it is what they lead to that is written. */
+  /** The target of all links. */
   path: string;
-  /** Whether it can be written beside and then renamed. A device or a pipe must stay what it is. */
+  /** Whether a temporary file can be renamed to it. A device or a pipe must not be replaced. */
   isReplaceable: boolean;
 }
 
@@ -28,18 +28,18 @@ function findNew(file: string): OutputFile {
   }
   const folder = dirname(file);
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
-    throw usageError(`There is no folder ${folder}.`);
+    throw usageError(`The folder ${folder} does not exist.`);
   }
   accessSync(folder, constants.W_OK);
   return { path: join(realpathSync(folder), basename(file)), isReplaceable: true };
 }
 
-/** @throws where nothing can be written, before anything else is done */
+/** @throws CliError if the file cannot be written */
 export function findOutputFile(file: string): OutputFile {
   try {
     const found = statSync(file, { throwIfNoEntry: false });
     if (!found) return findNew(file);
-    if (found.isDirectory()) throw usageError(`${file} is a folder: give the name of a file.`);
+    if (found.isDirectory()) throw usageError(`${file} is a folder. Give the name of a file.`);
     if (!found.isFile()) return { path: file, isReplaceable: false };
     const path = realpathSync(file);
     accessSync(dirname(path), constants.W_OK);

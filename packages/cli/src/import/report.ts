@@ -7,17 +7,17 @@ import { meantField } from './fields.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { cannotWrite } from './output-file.ts';
 
-/** What became of what was imported, for a person and for a file. */
+/** The results of an import, for the user and for a file. */
 
 export type Result = Operations['POST /api/v2/import']['response']['results'][number];
 
-/** By what a person finds an item in its source. */
+/** The fields by which the user finds an item in its source. */
 export interface Named {
   where: string;
   id: unknown;
   licenseKey: unknown;
   productId: unknown;
-  /** What is the same in the source and came before it. */
+  /** The earlier item in the source with the same identity. */
   duplicateOf: string | undefined;
 }
 
@@ -26,30 +26,30 @@ const MAX_SHOWN = 20;
 const MAX_SHOWN_AT_END = 4;
 const MAX_IGNORED_SHOWN = 50;
 
-export const refusal = (reason: string): Result => ({
+export const rejection = (reason: string): Result => ({
   outcome: 'refused',
   id: null,
   differences: [],
   reason,
 });
 
-/** Enough of a key to find it by, and too little to use it: its two ends, and half of it at most. */
+/** The two ends of a key, at most half of it: enough to find the license, too little to use it. */
 function shortened(key: unknown): string {
   if (typeof key !== 'string') return '';
   const shown = Math.min(MAX_SHOWN_AT_END, Math.floor(key.length / 4));
   return `, license ${key.slice(0, shown)}…${key.slice(key.length - shown)}`;
 }
 
-/** Why it became of an item what it did; nothing where it is simply there now. */
+/** The reason for a result; null if the item is simply stored now. */
 const reasonOf = ({ duplicateOf }: Named, { outcome, reason }: Result): string | null => {
   if (outcome === 'created' || outcome === 'unchanged' || duplicateOf === undefined) return reason;
   return reason === null ? duplicateOf : `${reason} (${duplicateOf})`;
 };
 
-/** Opens it behind what it has: of what an import created, the next one does not tell again. */
+/** Opens a report to append to it. A repeated import does not report earlier differences again. */
 function openReport(name: string): number {
   try {
-    // It has whole license keys: it is for its owner alone, also where it was there.
+    // The report contains whole license keys. Only its owner may read it, even if the file existed before.
     const fd = openSync(name, 'a', 0o600);
     if (fstatSync(fd).isFile()) fchmodSync(fd, 0o600);
     return fd;
@@ -60,17 +60,17 @@ function openReport(name: string): number {
 
 export class Report {
   readonly #counts = new Map<string, number>();
-  /** As they are shown, by their kinds and names. */
+  /** Descriptions of ignored fields, by kind and name. */
   readonly #ignoredFields = new Map<string, string>();
   readonly #name: string | undefined;
   readonly #file: number | undefined;
   readonly #isDryRun: boolean;
-  /** Whether the file has what was told before. */
+  /** Whether the file had lines before this import. */
   readonly #isContinued: boolean;
   #refused = 0;
   #written = 0;
 
-  /** @param name a file for all that is not simply there now, a JSON object a line */
+  /** @param name the report's file: a JSON object per line for each item that is not stored as sent */
   constructor(name: string | undefined, isDryRun = false) {
     this.#name = name;
     this.#isDryRun = isDryRun;
@@ -82,7 +82,7 @@ export class Report {
     return this.#refused;
   }
 
-  /** How many were here with other values. */
+  /** The number of items that exist with other values. */
   get kept(): number {
     return KINDS.reduce((sum, kind) => sum + (this.#counts.get(`${kind} kept`) ?? 0), 0);
   }
@@ -94,7 +94,7 @@ export class Report {
       const meant = meantField(kind, name);
       const question = meant === undefined ? '' : `did you mean ${meant}?`;
       this.#ignoredFields.set(key, question ? `${key} (${question})` : key);
-      const reason = question || 'not known, or a secret';
+      const reason = question || 'unknown, or a secret';
       this.#write({ kind, field: name, outcome: 'ignored', reason });
     }
   }
@@ -118,7 +118,7 @@ export class Report {
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
   }
 
-  /** The fields in which things of an outcome differ from what was sent, and how many do. */
+  /** The fields in which items of an outcome differ from those sent, with counts. */
   #differencesOf(outcome: string): string {
     const fields = [...this.#counts].flatMap(([key, count]) => {
       const [, field] = key.split(`${outcome}: `);
@@ -127,7 +127,7 @@ export class Report {
     return fields.join(', ');
   }
 
-  /** The fields that were not taken; those that can be put right come first. */
+  /** The ignored fields, misspelt ones first. */
   #ignored(): string {
     const shown = [...this.#ignoredFields.values()].toSorted(
       (one, other) => Number(other.endsWith('?)')) - Number(one.endsWith('?)')),
@@ -136,19 +136,19 @@ export class Report {
     return [...shown, ...(rest.length > 0 ? [`and ${rest.length} more`] : [])].join(', ');
   }
 
-  /** At once: what is stopped has told all that it did. */
+  /** Writes synchronously, so that the report is complete when a signal stops the import. */
   #write(line: object): void {
     this.#written++;
     if (this.#file === undefined) return;
     try {
-      const told = this.#isDryRun ? { ...line, dryRun: true } : line;
-      writeFileSync(this.#file, `${JSON.stringify(told)}\n`);
+      const written = this.#isDryRun ? { ...line, dryRun: true } : line;
+      writeFileSync(this.#file, `${JSON.stringify(written)}\n`);
     } catch (error) {
       throw cannotWrite(this.#name ?? '', error);
     }
   }
 
-  /** Tells what became of it all. */
+  /** Prints the summary and closes the file. */
   end(): void {
     const column = (text: string | number) => String(text).padStart(11);
     console.log(`\n${' '.repeat(12)}${OUTCOMES.map(column).join('')}`);
@@ -160,22 +160,21 @@ export class Report {
     }
     console.log();
     const notes: [what: string, fields: string][] = [
-      ['Created, but not as they were sent', this.#differencesOf('created')],
-      ['Here with other values, which stay', this.#differencesOf('kept')],
-      ['Fields that were not taken', this.#ignored()],
+      ['Created with other values than sent', this.#differencesOf('created')],
+      ['Existing items that keep their other values', this.#differencesOf('kept')],
+      ['Ignored fields', this.#ignored()],
     ];
-    const told = notes.filter(([, fields]) => fields !== '');
-    for (const [what, fields] of told) console.log(stripControlCharacters(`${what}: ${fields}`));
+    const shown = notes.filter(([, fields]) => fields !== '');
+    for (const [what, fields] of shown) console.log(stripControlCharacters(`${what}: ${fields}`));
     if (this.#file !== undefined) {
       closeSync(this.#file);
-      const before = this.#isContinued ? ', behind what it had' : '';
       done(
         this.#written === 0
-          ? `There was nothing to report: ${this.#name} is ${this.#isContinued ? 'as it was' : 'empty'}.`
-          : `${this.#name} has all that was refused, kept, stored otherwise or not taken, and why${before}.`,
+          ? `Nothing to report: ${this.#name} is ${this.#isContinued ? 'unchanged' : 'empty'}.`
+          : `The report is ${this.#isContinued ? 'appended to' : 'in'} ${this.#name}.`,
       );
-    } else if (told.length > 0 || this.#refused > MAX_SHOWN) {
-      console.log('With --report FILE all of them are written down, each with the reason.');
+    } else if (shown.length > 0 || this.#refused > MAX_SHOWN) {
+      console.log('Use --report FILE to get each of them with the reason.');
     }
   }
 }

@@ -9,38 +9,41 @@ import { findInJson } from './json.ts';
 import { fieldsOf, KINDS, type Source, type SourceItem } from './kinds.ts';
 import { OUTCOMES, type Result } from './report.ts';
 
-/** A service that speaks v2: Licet, or another one of the same interface. */
+/** A client of the v2 interface: for Licet, or another service with the same interface. */
 
 type ImportResponse = Operations['POST /api/v2/import']['response'];
 
-/** A failure that may have passed when the same is tried again later. */
+/** A failure that may be temporary. */
 export class Interruption extends CliError {}
 
-/** Between attempts; together about a minute. */
+/** Delays between attempts; about a minute in all. */
 const RETRY_DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
 const MAX_RETRY_AFTER_SECONDS = 60;
-/** So long nothing may come. */
+/** Longest time without data from the service. */
 const SILENCE_MS = 120_000;
 const RETRIED = [408, 409, 429, 500, 502, 503, 504];
 
-/** @throws where it is no address to which a token may be sent */
+/** @throws CliError if the text is not the address of a service */
 export function serviceUrl(text: string, option: string): URL {
   const url = URL.parse(text);
   const isPlain = url && !(url.username || url.password || url.search || url.hash);
   if (!isPlain || !/^https?:$/.test(url.protocol)) {
-    throw usageError(`${option} must be an address such as https://license.example.com`);
+    throw usageError(
+      `${option} is "${text}". Give an address such as https://license.example.com.`,
+    );
   }
   return url;
 }
 
-/** @throws where it is none, or holds what no token has: fetch would say so, and show it */
+/** @throws CliError for a missing token, or one that no HTTP header may contain */
 export function checkToken(token: string | undefined, how: string): string {
-  if (!token) throw usageError(`There is no token: give it in ${how}.`);
-  if (!/^[!-~]+$/.test(token)) throw usageError(`The token in ${how} holds what no token has.`);
+  if (!token) throw usageError(`No token. Set it in ${how}.`);
+  if (!/^[!-~]+$/.test(token))
+    throw usageError(`The token in ${how} contains spaces or other invalid characters.`);
   return token;
 }
 
-/** The token of one's own service: of the environment, or on this machine the root token. */
+/** The token of the user's own service: from the environment, or on this machine the root token. */
 export function ownToken(url: URL): string {
   const root = isLocal(url) ? readRootToken() : undefined;
   return checkToken(process.env.LICET_TOKEN || root, 'LICET_TOKEN');
@@ -58,7 +61,7 @@ const withQuery = (path: string, name: string, value: string | number): string =
   return `${before}?${parameters}`;
 };
 
-/** Services in between answer pages. */
+/** Returns undefined for text that is not JSON, such as a proxy's error page. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -86,13 +89,13 @@ function parseImportResponse(text: string): ImportResponse | undefined {
 
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
-/** What an error's body says, and where the token may not do it, what it would need. */
+/** Describes an error response. For 403, names the intents that the token needs. */
 function describeError(status: number, text: string): string {
   const { message, accepted_intents: intents } = fieldsOf(parseJson(text));
-  const told = `status ${status}${typeof message === 'string' ? `: ${stripControlCharacters(message)}` : ''}`;
-  if (status !== 403 || !isStrings(intents) || intents.length === 0) return told;
+  const description = `status ${status}${typeof message === 'string' ? `: ${stripControlCharacters(message)}` : ''}`;
+  if (status !== 403 || !isStrings(intents) || intents.length === 0) return description;
   const needed = intents.length === 1 ? intents.join() : `one of ${intents.join(', ')}`;
-  return `${asSentence(told)} The token needs ${stripControlCharacters(needed)}`;
+  return `${asSentence(description)} The token needs ${stripControlCharacters(needed)}`;
 }
 
 async function textOf(response: http.IncomingMessage): Promise<string> {
@@ -101,13 +104,13 @@ async function textOf(response: http.IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** @throws where it is no list: nothing is in `{}`, but who answers so has not told what there is */
+/** @throws CliError unless the text begins a list: `{}` must not count as an empty one */
 async function* listText(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let hasBegun = false;
   for await (const chunk of chunks) {
     const text: string = hasBegun ? '' : chunk.toString().trimStart();
     hasBegun ||= text.startsWith('[');
-    if (!hasBegun && text !== '') throw new CliError(`GET ${path} answers no list.`);
+    if (!hasBegun && text !== '') throw new CliError(`GET ${path} returned no list.`);
     yield chunk;
   }
 }
@@ -115,51 +118,57 @@ async function* listText(path: string, chunks: AsyncIterable<Buffer>): AsyncGene
 const headerOf = ({ headers }: http.IncomingMessage, name: string): string | undefined =>
   headers[name]?.toString();
 
-/** Node's own client: beside `fetch` it takes half the memory. */
+/** Uses Node's HTTP client, which takes less memory than `fetch`. */
 export class Service {
   readonly #url: URL;
   readonly #token: string;
-  /** The latest attempt that was told: requests that wait side by side tell each one once. */
-  #toldAttempt = 0;
+  /** The last attempt that was reported. Concurrent requests report each attempt once. */
+  #reportedAttempt = 0;
 
   constructor(url: URL, token: string) {
     this.#url = url;
     this.#token = token;
   }
 
-  /** Where it is, for a person. */
+  /** The address without a slash at its end. */
   get address(): string {
     return this.#url.href.replace(/\/+$/, '');
   }
 
-  /** @throws where nothing answers there, or the token is not live */
+  /** @throws CliError if nothing responds, or the token is not valid */
   async check(): Promise<void> {
     const response = await this.#send('/ping').catch(() => {
-      throw new CliError(`Nothing answers at ${this.address}.`);
+      throw new CliError(
+        `No response from ${this.address}. Check the address, and start the service.`,
+      );
     });
     const status = response.statusCode;
     const text = await textOf(response);
     if (status === 200 && text.trim() === 'pong') return;
-    if (status === 401) throw new CliError(`${this.address} refuses the token.`);
+    if (status === 401)
+      throw new CliError(
+        `${this.address} rejected the token. Use one that is neither expired nor revoked.`,
+      );
     throw new CliError(
-      `${this.address} answers ${status} to GET /api/v2/ping, and not "pong". Is it the right address?`,
+      `${this.address} returned ${status} for GET /api/v2/ping instead of "pong". Check the address.`,
     );
   }
 
-  /** Imports up to 200 items. Sent again where no answer came: what is there stays as it is. */
+  /** Imports up to 200 items. Safe to repeat without a response: existing items stay as they are. */
   import(body: string): Promise<ImportResponse> {
     return this.#request(
       '/import',
       async (response) => {
         const answer = parseImportResponse(await textOf(response));
-        if (!answer) throw new CliError(`${this.address} does not answer like Licet.`);
+        if (!answer)
+          throw new CliError(`${this.address} returned no import result. Check the address.`);
         return answer;
       },
       body,
     );
   }
 
-  /** How many a list has; undefined where the service does not tell. */
+  /** The length of a list; undefined if the service does not say. */
   count(path: string): Promise<number | undefined> {
     return this.#request(withQuery(path, 'limit', 1), async (response) => {
       response.destroy();
@@ -169,14 +178,14 @@ export class Service {
   }
 
   /**
-   * A whole list, as it arrives. It may come in one piece, or in pages that `Link` joins. Where it
-   * breaks off it is read on behind the last one.
+   * Yields the items of a list as they arrive, in one response or in pages with `Link`. A list that breaks
+   * off is read on after the last item.
    */
   async *list(path: string): AsyncGenerator<unknown> {
     let part = path;
     let isComplete = false;
     let lastId: number | undefined;
-    /** What is wrong, unless the next one comes behind the last one. */
+    /** The error if the next item does not come after the last one. */
     let standstill: string | undefined;
     let attempt = 0;
     while (!isComplete) {
@@ -194,7 +203,7 @@ export class Service {
         }
         const next = this.#nextPage(headerOf(response, 'link'));
         if (next !== undefined) {
-          standstill = `GET ${path}: its next page does not go on behind the last one.`;
+          standstill = `GET ${path}: the next page does not continue after the last item.`;
           if (isEmpty) throw new CliError(standstill);
         }
         isComplete = next === undefined;
@@ -202,16 +211,16 @@ export class Service {
       } catch (error) {
         if (error instanceof CliError) throw error;
         const delayMs = RETRY_DELAYS_MS[attempt++];
-        if (delayMs === undefined) throw new Interruption(`GET ${path} breaks off.`);
-        await this.#waitAgain(`GET ${path} broke off`, attempt, delayMs);
+        if (delayMs === undefined) throw new Interruption(`GET ${path} broke off.`);
+        await this.#waitForRetry(`GET ${path} broke off`, attempt, delayMs);
         if (lastId === undefined) continue;
-        standstill = `GET ${path} broke off, and does not go on behind a given id.`;
+        standstill = `GET ${path} broke off, and the service cannot continue after an id.`;
         part = withQuery(part, 'after', lastId);
       }
     }
   }
 
-  /** Only the path is taken of a link: the token is for nobody else. */
+  /** Uses only the path of a link: the token must not go to another host. */
   #nextPage(link: string | undefined): string | undefined {
     const [, target] = /<([^>]*)>;\s*rel="?next"?/.exec(link ?? '') ?? [];
     if (target === undefined) return undefined;
@@ -220,14 +229,14 @@ export class Service {
     return path === undefined ? undefined : path + search;
   }
 
-  /** Sends a request until it succeeds, for about a minute. */
+  /** Sends a request, and repeats it for about a minute until it succeeds. */
   async #request<Result>(
     path: string,
     read: (response: http.IncomingMessage) => Promise<Result>,
     body?: string,
   ): Promise<Result> {
     for (let attempt = 0; ; attempt++) {
-      let problem = 'no answer';
+      let problem = 'no response';
       let mayPass = true;
       let delayMs = RETRY_DELAYS_MS[attempt];
       try {
@@ -235,7 +244,7 @@ export class Service {
         const status = response.statusCode ?? 0;
         if (status === 200) {
           const result = await read(response);
-          this.#toldAttempt = 0;
+          this.#reportedAttempt = 0;
           return result;
         }
         problem = describeError(status, await textOf(response));
@@ -247,27 +256,27 @@ export class Service {
         }
       } catch (error) {
         if (error instanceof CliError) throw error;
-        // All else is tried again.
+        // Other errors are retried.
       }
-      const told = `${this.address}/api/v2${path}: ${problem}`;
+      const failure = `${this.address}/api/v2${path}: ${problem}`;
       if (delayMs === undefined) {
-        throw mayPass ? new Interruption(asSentence(told)) : new CliError(asSentence(told));
+        throw mayPass ? new Interruption(asSentence(failure)) : new CliError(asSentence(failure));
       }
-      await this.#waitAgain(told, attempt + 1, delayMs);
+      await this.#waitForRetry(failure, attempt + 1, delayMs);
     }
   }
 
-  /** Tells that something is tried again, and waits until then. */
-  async #waitAgain(problem: string, attempts: number, delayMs: number): Promise<void> {
-    if (attempts > this.#toldAttempt) {
-      this.#toldAttempt = attempts;
+  /** Reports a retry and waits for it. */
+  async #waitForRetry(problem: string, attempts: number, delayMs: number): Promise<void> {
+    if (attempts > this.#reportedAttempt) {
+      this.#reportedAttempt = attempts;
       const which = `try ${attempts + 1} of ${RETRY_DELAYS_MS.length + 1}`;
       note(`${problem}; trying again in ${delayMs / 1_000} s (${which})`);
     }
     await pause(delayMs);
   }
 
-  /** Redirects are not followed: they would take the token along. */
+  /** Follows no redirects: they would pass the token on. */
   #send(path: string, body?: string): Promise<http.IncomingMessage> {
     const { request } = this.#url.protocol === 'https:' ? https : http;
     return new Promise((resolve, reject) => {
@@ -280,7 +289,7 @@ export class Service {
         },
         resolve,
       );
-      sent.on('timeout', () => sent.destroy(new Error('Nothing comes')));
+      sent.on('timeout', () => sent.destroy(new Error('Timeout')));
       sent.on('error', reject);
       sent.end(body);
     });
@@ -289,7 +298,7 @@ export class Service {
 
 const isDeleted = (item: unknown): boolean => fieldsOf(item).licenseStatus === 'DELETED';
 
-/** All licenses. DELETED ones are listed apart, but by services that list them with the others. */
+/** Yields all licenses. Licet lists DELETED ones separately; other services may list them with the rest. */
 async function* listLicenses(service: Service): AsyncGenerator<unknown> {
   let hasDeleted = false;
   for await (const item of service.list('/licenses')) {
@@ -302,7 +311,7 @@ async function* listLicenses(service: Service): AsyncGenerator<unknown> {
 
 const DELETED = '/licenses?licenseStatus=DELETED';
 
-/** All that a service has. */
+/** All items of a service. */
 export async function serviceSource(service: Service): Promise<Source> {
   const counts: Source['counts'] = {};
   for (const kind of KINDS) {

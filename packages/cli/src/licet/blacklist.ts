@@ -16,7 +16,7 @@ const COLUMNS: Column<BlacklistEntry>[] = [
 const scopeOf = ({ productId }: BlacklistEntry): string =>
   productId === null ? 'all products' : `product ${productId}`;
 
-/** The entries that block a value, for one product or for any. */
+/** The entries that block a value, for one product or for all. */
 async function entriesOf(
   licet: Licet,
   value: string,
@@ -29,7 +29,7 @@ async function entriesOf(
   return found;
 }
 
-/** The one entry that blocks a value, or has an id. @throws CliError unless there is one */
+/** Finds the entry with a value or an id. @throws CliError unless there is exactly one */
 async function findEntry(
   licet: Licet,
   text: string,
@@ -42,27 +42,29 @@ async function findEntry(
       const entries = await entriesOf(licet, value, productId);
       if (entries.length < 2) return entries[0];
       const ids = entries.map(({ id }) => `id:${id}`).join(', ');
-      throw new CliError(`The entries ${ids} are all ${value}: give a --product, or one of these.`);
+      throw new CliError(
+        `Several entries block ${value}: ${ids}. Add --product, or give one of these ids.`,
+      );
     },
     byId: (id) => licet.blacklists.get(id),
   });
-  if (!entry) throw new CliError(`Nothing on the blacklist is ${text}.`);
+  if (!entry) throw new CliError(`No blacklist entry has the value or the id ${text}.`);
   return entry;
 }
 
-/** `licet blacklist`: what is blocked, whatever license it has. */
+/** `licet blacklist`: blocked addresses and hardware IDs. */
 export function addBlacklist(parent: CommandUnknownOpts, open: OpenSession): void {
   const blacklist = parent
     .command('blacklist')
-    .description('addresses, ranges and hardware IDs that are blocked');
+    .description('manage blocked addresses, ranges and hardware IDs');
 
   blacklist
     .command('add')
     .description('block an address, a range or a hardware ID')
     .argument('<value>', 'an address, or a range such as 192.0.2.0/24; with --hwid a hardware ID')
     .option('--hwid', 'the value is a hardware ID')
-    .option('--product <id>', 'only for this product; without, for all', idArgument)
-    .option('--reason <text>', 'for you: it is in the history, and never told to programs', '')
+    .option('--product <id>', 'only for this product; default: for all', idArgument)
+    .option('--reason <text>', 'shown in the history, never to programs', '')
     .addHelpText(
       'after',
       examples(
@@ -84,19 +86,19 @@ export function addBlacklist(parent: CommandUnknownOpts, open: OpenSession): voi
 
   blacklist
     .command('list')
-    .description('list what is blocked')
+    .description('list all entries')
     .argument('[text]', 'only entries with this text in the value or the reason')
-    .option('--product <id>', 'only entries for this product alone', idArgument)
+    .option('--product <id>', 'only entries for this product', idArgument)
     .addHelpText('after', examples('blacklist list', 'blacklist list 192.0.2.'))
     .action(async (q, { product }) => {
       const { licet, output } = open();
       const entries = await licet.blacklists.list({ q, productId: product });
-      output.list(entries, COLUMNS, 'Nothing is blocked.');
+      output.list(entries, COLUMNS, 'The blacklist is empty.');
     });
 
   blacklist
     .command('remove')
-    .description('let in again what is blocked')
+    .description('remove an entry')
     .argument(
       '<value>',
       'the value as blacklist list shows it, or the id of its entry, such as id:5',

@@ -14,16 +14,16 @@ const DEFAULT_SHOWN = 20;
 const DEFAULT_SHOWN_SINCE = 1_000;
 
 const POLL_MS = 1_000;
-/** What the service returns at most without a limit. */
+/** The service's default limit. */
 const PAGE_RECORDS = 1_000;
 /**
- * A record has the time of its request and is written later: within two seconds, and while the
- * database fails up to half a minute. So each look goes back a little behind the newest record, and
- * one in ten so far that nothing is lost.
+ * A record has the time of its request, but is stored up to two seconds later, or half a minute if the
+ * database fails. Each poll therefore starts before the newest record; every tenth starts early enough to
+ * miss none.
  */
 const OVERLAP_MS = 5_000;
 const LONG_OVERLAP_MS = 60_000;
-const LOOKS_PER_LONG_ONE = 10;
+const POLLS_PER_LONG_ONE = 10;
 
 const COLUMNS: Column<LicenseRequest>[] = [
   { title: 'TIME (UTC)', text: ({ requestDate }) => timeText(requestDate).slice(5), minWidth: 14 },
@@ -51,7 +51,7 @@ const UNITS_MS: Record<string, number> = {
   d: 24 * 60 * 60_000,
 };
 
-/** A timestamp, from one or from how long ago it was. */
+/** Parses a date, or a time ago, into a timestamp. */
 function sinceArgument(text: string): string {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
   const agoMs = Number(count) * (UNITS_MS[unit] ?? 0);
@@ -59,7 +59,7 @@ function sinceArgument(text: string): string {
   const moment = count === undefined ? momentOf(text) : Math.max(0, Date.now() - agoMs);
   if (moment === undefined) {
     throw new InvalidArgumentError(
-      'It must be a time ago such as 90s, 30m, 2h or 7d, or a date such as 2030-01-31.',
+      'Give a time ago such as 90s, 30m, 2h or 7d, or a date such as 2030-01-31.',
     );
   }
   return toTimestamp(moment);
@@ -70,7 +70,7 @@ interface Filter extends ListRequestsQuery {
   after?: never;
 }
 
-/** Records newest first, a page at a time. */
+/** Yields records, newest first, page by page. */
 async function* newestFirst(
   licet: Licet,
   filter: Filter,
@@ -89,22 +89,22 @@ const byTime = (one: LicenseRequest, other: LicenseRequest): number => one.id - 
 
 const timeOf = ({ requestDate }: LicenseRequest): number => Date.parse(requestDate);
 
-/** Tells records that were not there before from those that were. */
+/** Polls the history for new records. */
 export class Follower {
   readonly #licet: Licet;
   readonly #filter: Filter;
-  /** The times of the records that a look can meet again, by their ids. */
+  /** Times of the records that a poll can return again, by id. */
   readonly #seen = new Map<number, number>();
   #newest = -Infinity;
-  #looks = 0;
+  #polls = 0;
 
   constructor(licet: Licet, filter: Filter) {
     this.#licet = licet;
     this.#filter = filter;
   }
 
-  /** Marks records as known. @returns those that were not, oldest first */
-  take(records: readonly LicenseRequest[]): LicenseRequest[] {
+  /** Marks records as seen. @returns the new ones, oldest first */
+  markSeen(records: readonly LicenseRequest[]): LicenseRequest[] {
     const fresh = records.filter(({ id }) => !this.#seen.has(id));
     for (const record of fresh) {
       this.#seen.set(record.id, timeOf(record));
@@ -116,24 +116,24 @@ export class Follower {
     return fresh.toSorted(byTime);
   }
 
-  /** Looks again, and returns what is new, oldest first. */
-  async look(signal: AbortSignal): Promise<LicenseRequest[]> {
-    const isLong = this.#looks++ % LOOKS_PER_LONG_ONE === 0;
+  /** Polls once. @returns the new records, oldest first */
+  async poll(signal: AbortSignal): Promise<LicenseRequest[]> {
+    const isLong = this.#polls++ % POLLS_PER_LONG_ONE === 0;
     const start = this.#newest - (isLong ? LONG_OVERLAP_MS : OVERLAP_MS);
     const later = Math.max(start, momentOf(this.#filter.from ?? '') ?? start);
     const filter = Number.isFinite(later)
       ? { ...this.#filter, from: new Date(later).toISOString() }
       : this.#filter;
-    return this.take(await Array.fromAsync(newestFirst(this.#licet, filter, signal)));
+    return this.markSeen(await Array.fromAsync(newestFirst(this.#licet, filter, signal)));
   }
 }
 
-/** What may be over in a moment: no answer, a flood, a failure of the service. */
-const isPassing = (error: unknown): error is LicetError =>
+/** Whether an error may be temporary: no response, 429, or a failure of the service. */
+const isTemporary = (error: unknown): error is LicetError =>
   error instanceof LicetError &&
   (error.status === 0 || error.status === 429 || error.status >= 500);
 
-/** Prints the newest `count` records and then what comes, until the signal. @throws LicetError */
+/** Prints the newest `count` records, then new ones until the signal. @throws LicetError */
 async function follow(
   { licet, output }: Session,
   filter: Filter,
@@ -142,42 +142,42 @@ async function follow(
   signal: AbortSignal,
 ): Promise<void> {
   const follower = new Follower(licet, filter);
-  follower.take(newest);
-  // What came meanwhile, and what is a little older than the newest: that is known now, and not new.
-  const known = [...(await follower.look(signal)), ...newest].toSorted(byTime);
+  follower.markSeen(newest);
+  // The first poll also returns records that are slightly older than the newest. They are not new.
+  const known = [...(await follower.poll(signal)), ...newest].toSorted(byTime);
   const print = output.lines(known.slice(-count), COLUMNS);
   let isFailing = false;
   for (;;) {
     await pause(POLL_MS, undefined, { signal });
     try {
-      print(await follower.look(signal));
+      print(await follower.poll(signal));
       isFailing = false;
     } catch (error) {
-      if (!isPassing(error)) throw error;
-      if (!isFailing) output.note(`${error.message}: trying again.`);
+      if (!isTemporary(error)) throw error;
+      if (!isFailing) output.note(`${error.message}. Trying again.`);
       isFailing = true;
       await pause((error.retryAfterSeconds ?? 0) * 1_000, undefined, { signal });
     }
   }
 }
 
-/** `licet history`: what was validated. */
+/** `licet history`: the log of validations. */
 export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void {
   parent
     .command('history')
-    .description('what was validated, newest last')
+    .description('show validations, newest last')
     .option('--key <key>', 'only this license key')
     .option('--ip <address>', 'only this address')
     .option('--hwid <hwid>', 'only this hardware ID')
     .option('--product <id>', 'only this product', idArgument)
-    .option('--refused', 'only what was refused')
-    .option('--since <when>', 'only since then: 90s, 30m, 2h or 7d ago, or a date', sinceArgument)
+    .option('--refused', 'only rejected validations')
+    .option('--since <when>', 'only since a time ago (90s, 30m, 2h, 7d) or a date', sinceArgument)
     .option(
       '--limit <n>',
       `the newest n (${DEFAULT_SHOWN}; with --since ${DEFAULT_SHOWN_SINCE})`,
       integerFrom(1),
     )
-    .option('-f, --follow', 'go on with what comes, until Ctrl-C')
+    .option('-f, --follow', 'continue with new validations, until Ctrl-C')
     .addHelpText(
       'after',
       examples(
@@ -208,10 +208,12 @@ export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void 
       }
       newest.reverse();
       if (options.since && hasMore) {
-        output.note(`There are more than these ${shown}: the oldest are left out, see --limit.`);
+        output.note(
+          `More than ${shown} validations match. Older ones are left out; raise --limit to see them.`,
+        );
       }
       if (!options.follow) {
-        output.list(newest, COLUMNS, 'Nothing in the history.');
+        output.list(newest, COLUMNS, 'No validations found.');
         return;
       }
 

@@ -15,9 +15,9 @@ import {
   EXPIRES_OPTION,
   findOne,
   idArgument,
-  ifThere,
   integerFrom,
   type OpenSession,
+  orUndefined,
 } from './session.ts';
 
 const DEFAULT_FOUND = 50;
@@ -63,31 +63,31 @@ const fieldsOf = (license: License): Record<string, string> => ({
   Notes: license.notes,
 });
 
-/** Whether a key can be asked for: it is a part of a path, which dots alone would change. */
+/** Whether a text can be a key in a path. Dots alone would change the path. */
 const canBeKey = (text: string): boolean => !/^\.{0,2}$/.test(text);
 
 function licenseArgument(text: string): string {
   if (canBeKey(text)) return text;
-  throw new InvalidArgumentError('It must be a key or an id.');
+  throw new InvalidArgumentError('Give a key or an id.');
 }
 
-/** The license with a key or an id. @throws CliError unless there is one */
+/** Finds the license with a key or an id. @throws CliError unless there is exactly one */
 async function findLicense(licet: Licet, text: string): Promise<License> {
   const license = await findOne(text, {
     what: 'license',
     nameIs: 'key',
-    byName: (key) => ifThere(licet.licenses.findByKey(key)),
+    byName: (key) => orUndefined(licet.licenses.findByKey(key)),
     byId: (id) => licet.licenses.get(id),
   });
   if (!license) throw new CliError(`No license has the key or the id ${text}.`);
   return license;
 }
 
-/** Licenses with the key, of the customer with the e-mail, and with the text in a field, each once. */
+/** Finds licenses by key, by the customer's e-mail, and by text in a field; each once. */
 async function* found(licet: Licet, text: string): AsyncGenerator<License> {
   const seen = new Set<number>();
   const isNew = ({ id }: License) => seen.size < seen.add(id).size;
-  const exact = canBeKey(text) ? await ifThere(licet.licenses.findByKey(text)) : undefined;
+  const exact = canBeKey(text) ? await orUndefined(licet.licenses.findByKey(text)) : undefined;
   if (exact && isNew(exact)) yield exact;
   if (text.includes('@')) {
     for await (const license of licet.licenses.byCustomerEmail(text).iterate()) {
@@ -101,31 +101,33 @@ async function* found(licet: Licet, text: string): AsyncGenerator<License> {
 
 const KEY = [
   '<license>',
-  'its key, or its id; id:50 where 50 may be a key too',
+  'its key or id; id:50 where 50 may be a key too',
   licenseArgument,
 ] as const;
 
-/** `licet licenses`: who may run a product. */
+/** `licet licenses`: manage licenses. */
 export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void {
-  const licenses = parent.command('licenses').description('who may run a product');
+  const licenses = parent.command('licenses').description('manage licenses');
 
   licenses
     .command('create')
     .description('create a license; prints its key')
-    .requiredOption('--product <id>', 'the product that it is for', idArgument)
+    .requiredOption('--product <id>', 'its product', idArgument)
     .option(...EXPIRES_OPTION)
     .option(
       '--max-ips <n>',
-      'how many addresses, -1 is unlimited (as the product says)',
+      'number of addresses, -1 is unlimited (default: of the product)',
       integerFrom(-1),
     )
-    .option('--max-hwids <n>', 'how many hardware IDs, likewise', integerFrom(-1))
+    .option('--max-hwids <n>', 'number of hardware IDs, likewise', integerFrom(-1))
     .option('--chat-id <id>', 'the id of its owner on the chat service')
     .addOption(
-      new Option('--platform <platform>', 'where it was bought').choices(LICENSE_PLATFORMS),
+      new Option('--platform <platform>', 'the platform where it was bought').choices(
+        LICENSE_PLATFORMS,
+      ),
     )
     .option('--platform-id <id>', 'the id of its owner there')
-    .option('--notes <text>', 'for you')
+    .option('--notes <text>', 'free text')
     .addHelpText(
       'after',
       examples(
@@ -146,18 +148,18 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         ownerPlatformId: platformId,
         notes,
       });
-      output.done(`License ${license.id} is made. Its key:`, license, license.licenseKey);
+      output.done(`License ${license.id} created. Its key:`, license, license.licenseKey);
     });
 
   licenses
     .command('find')
     .description('find licenses by key, e-mail, chat id, platform id, name or notes')
-    .argument('<text>', 'a whole key or e-mail, or a part of anything else')
-    .option('--limit <n>', 'how many to show at most', integerFrom(1), DEFAULT_FOUND)
+    .argument('<text>', 'a complete key or e-mail, or part of another field')
+    .option('--limit <n>', 'the maximum number of results', integerFrom(1), DEFAULT_FOUND)
     .addHelpText(
       'after',
       `
-A license that is deleted is found by its whole key alone.
+A deleted license is found by its complete key only.
 ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'licenses find 280497242714931202')}`,
     )
     .action(async (text, { limit }) => {
@@ -170,12 +172,13 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
         shown.push(license);
       }
       output.list(shown, COLUMNS, 'No license found.');
-      if (hasMore) output.note(`There are more than these ${limit}: say more, or give a --limit.`);
+      if (hasMore)
+        output.note(`More than ${limit} licenses match. Give a longer text, or raise --limit.`);
     });
 
   licenses
     .command('show')
-    .description('show all of a license')
+    .description('show all fields of a license')
     .argument(...KEY)
     .addHelpText(
       'after',
@@ -216,15 +219,16 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
 
   licenses
     .command('deactivate')
-    .description('switch a license off: it is refused until it is activated')
+    .description('reject validations of a license until it is activated')
     .argument(...KEY)
     .addHelpText('after', examples('licenses deactivate 7K2M-9QX4-B3TD-WJ8R-5HVN'))
     .action(async (text) => {
       const { licet, output } = open();
       const { id } = await findLicense(licet, text);
       const license = await licet.licenses.change(id, ({ licenseKey, licenseStatus }) => {
-        // Deactivated, it would be back in all lists.
-        if (licenseStatus === 'DELETED') throw new CliError(`${licenseKey} is deleted already.`);
+        // DEACTIVATED would restore the license to all lists.
+        if (licenseStatus === 'DELETED')
+          throw new CliError(`${licenseKey} is DELETED. Activate it first.`);
         return { licenseStatus: 'DEACTIVATED' };
       });
       output.done(`${license.licenseKey} is ${license.licenseStatus}.`, license);
@@ -232,7 +236,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
 
   licenses
     .command('activate')
-    .description('switch a license on again that is deactivated or deleted')
+    .description('activate a license that is deactivated or deleted')
     .argument(...KEY)
     .addHelpText('after', examples('licenses activate 7K2M-9QX4-B3TD-WJ8R-5HVN'))
     .action(async (text) => {
@@ -244,7 +248,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
 
   licenses
     .command('extend')
-    .description('move the date at which a license expires')
+    .description('change the expiry date of a license')
     .argument(...KEY)
     .argument('<date>', 'such as 2030-01-31 (its first moment, UTC) or 2030-01-31T18:00:00+02:00')
     .addHelpText('after', examples('licenses extend 7K2M-9QX4-B3TD-WJ8R-5HVN 2030-01-31'))
@@ -252,7 +256,8 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
       const { licet, output } = open();
       const { id } = await findLicense(licet, text);
       const license = await licet.licenses.change(id, ({ licenseKey, licenseType }) => {
-        if (licenseType === 'PERMANENT') throw new CliError(`${licenseKey} never expires.`);
+        if (licenseType === 'PERMANENT')
+          throw new CliError(`${licenseKey} is PERMANENT and has no expiry date.`);
         return { expiryDate };
       });
       const { licenseKey, licenseStatus } = license;

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { stripControlCharacters } from '../text.ts';
 
-/** What the command line prints: results to stdout, all that explains them to stderr. */
+/** Output of the command line: results to stdout, explanations to stderr. */
 
 type Style = 'green' | 'yellow' | 'red' | 'dim';
 
@@ -9,14 +9,14 @@ export interface Column<Item> {
   title: string;
   text: (item: Item) => string;
   style?: (item: Item) => Style;
-  /** So wide at least, where more rows follow later. */
+  /** Minimum width, for rows that follow later. */
   minWidth?: number;
-  /** Whether it may be cut where the terminal is narrow: the beginning tells enough. */
+  /** Whether a narrow terminal may cut it. */
   isFlexible?: true;
 }
 
 const GAP = '  ';
-/** On a terminal no column is wider, and a flexible one no narrower than that. */
+/** Limits of a column's width on a terminal. */
 const MAX_WIDTH = 40;
 const MIN_FLEXIBLE_WIDTH = 8;
 
@@ -29,7 +29,7 @@ const widthOfCharacter = (character: string): number =>
 const widthOf = (text: string): number =>
   [...text].reduce((width, character) => width + widthOfCharacter(character), 0);
 
-/** The text in so many columns, cut where it has more. */
+/** Pads or cuts a text to a width. */
 function fitted(text: string, width: number): string {
   const surplus = width - widthOf(text);
   if (surplus >= 0) return text + ' '.repeat(surplus);
@@ -48,10 +48,10 @@ interface FittedColumn<Item> extends Column<Item> {
 const total = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
 
-/** The columns that the terminal has room for: flexible ones give way, then the last ones go. */
+/** Fits columns to the terminal: first narrows flexible ones, then drops the last ones. */
 function fitToTerminal<Item>(columns: readonly FittedColumn<Item>[]): FittedColumn<Item>[] {
   const available = process.stdout.columns;
-  // None where it is no terminal, 0 where one does not know.
+  // Undefined without a terminal, 0 if its width is unknown.
   if (!available) return [...columns];
   const capped = columns.map((column) => ({ ...column, width: Math.min(column.width, MAX_WIDTH) }));
   const narrowest = ({ width, isFlexible }: FittedColumn<Item>) =>
@@ -97,13 +97,13 @@ export class Table<Item> {
   }
 }
 
-/** Green for good, yellow for what time did, red for the rest. */
+/** Green for valid, yellow for expired, red for the rest. */
 export function statusStyle(status: string): Style {
   if (status === 'VALID' || status === 'ACTIVE') return 'green';
   return status === 'EXPIRED' ? 'yellow' : 'red';
 }
 
-/** As one line; what JSON leaves as it is, and a terminal would obey, is written as its number. */
+/** One line of JSON. Escapes characters that JSON allows and a terminal would interpret. */
 const jsonLine = (value: object): string =>
   JSON.stringify(value).replaceAll(
     /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
@@ -113,12 +113,12 @@ const jsonLine = (value: object): string =>
 export class Output {
   readonly #isJson: boolean;
 
-  /** @param isJson whether a program reads it: then each object is a line of JSON */
+  /** @param isJson whether to print each object as a line of JSON, for programs */
   constructor(isJson: boolean) {
     this.#isJson = isJson;
   }
 
-  /** A list, and what is said where it is empty. */
+  /** Prints a list, or a note if it is empty. */
   list<Item extends object>(
     items: readonly Item[],
     columns: readonly Column<Item>[],
@@ -128,7 +128,7 @@ export class Output {
     else this.lines(items, columns);
   }
 
-  /** Rows under their titles; what it returns prints more of them, in the same columns. */
+  /** Prints rows under their titles. @returns a function that prints more rows in the same columns */
   lines<Item extends object>(
     items: readonly Item[],
     columns: readonly Column<Item>[],
@@ -142,7 +142,7 @@ export class Output {
     return print;
   }
 
-  /** One object, field by field; those that are empty are left out. */
+  /** Prints the fields of an object that are not empty. */
   object(item: object, fields: Readonly<Record<string, string>>): void {
     if (this.#isJson) {
       console.log(jsonLine(item));
@@ -155,7 +155,7 @@ export class Output {
     }
   }
 
-  /** What was done; `result` is what a script needs of it, the object as a whole for a program. */
+  /** Reports success. Prints `result` for scripts, or the whole object for programs. */
   done(message: string, item: object, result?: string): void {
     if (this.#isJson) {
       console.log(jsonLine(item));
@@ -166,20 +166,20 @@ export class Output {
     if (result !== undefined) console.log(stripControlCharacters(result));
   }
 
-  /** Something beside the result. */
+  /** Prints a note beside the result. */
   note(message: string): void {
     console.error(stripControlCharacters(message));
   }
 }
 
-/** A timestamp of the service to the second, in UTC: `2026-11-20 17:31:22`. */
+/** Formats a timestamp to the second, in UTC: `2026-11-20 17:31:22`. */
 export const timeText = (timestamp: string): string =>
   new Date(timestamp).toISOString().slice(0, 19).replace('T', ' ');
 
-/** The day alone, where the moment matters less. */
+/** Formats the day of a timestamp. */
 export const dayText = (timestamp: string): string => timeText(timestamp).slice(0, 10);
 
-/** A limit as people read it. */
+/** Formats a limit. */
 export const limitText = (limit: number): string => (limit === -1 ? '∞' : String(limit));
 
 /** `1 address`, `2 addresses` */

@@ -13,26 +13,26 @@ const COLUMNS: Column<Product>[] = [
   { title: 'CHANGED (UTC)', text: ({ updatedDate }) => timeText(updatedDate) },
 ];
 
-/** `licet products`: what licenses are for. */
+/** `licet products`: manage products. */
 export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void {
-  const products = parent.command('products').description('what licenses are for');
+  const products = parent.command('products').description('manage products');
 
   products
     .command('list')
     .description('list all products')
-    .argument('[text]', 'only those with this text in their name or description')
+    .argument('[text]', 'only products with this text in the name or description')
     .addHelpText('after', examples('products list', 'products list guard'))
     .action(async (q) => {
       const { licet, output } = open();
-      output.list(await licet.products.list({ q }), COLUMNS, 'No product.');
+      output.list(await licet.products.list({ q }), COLUMNS, 'No products found.');
     });
 
   products
     .command('create')
-    .description('create a product; prints its id, which your program is compiled with')
+    .description('create a product; prints its id, for your program')
     .argument('<name>', 'its name')
     .addOption(
-      new Option('--type <type>', 'what kind of program it is')
+      new Option('--type <type>', 'the kind of program')
         .choices(PRODUCT_TYPES)
         .makeOptionMandatory(),
     )
@@ -50,6 +50,6 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
         defaultMaxIPs: maxIps,
         defaultMaxHWIDs: maxHwids,
       });
-      output.done(`Product "${product.name}" is made. Its id:`, product, String(product.id));
+      output.done(`Product "${product.name}" created. Its id:`, product, String(product.id));
     });
 }

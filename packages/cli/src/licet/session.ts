@@ -7,20 +7,20 @@ import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { CliError, usageError } from '../terminal.ts';
 import { Output } from './output.ts';
 
-/** Which service is used, and by whom. */
+/** The service and the origin of the token. */
 export interface Access {
   url: URL;
-  /** Where the token comes from, in words. */
+  /** The origin of the token, for messages. */
   tokenSource: string;
 }
 
-/** What every command has to work with. */
+/** The service, its client and the output of a command. */
 export interface Session extends Access {
   licet: Licet;
   output: Output;
 }
 
-/** Opens the session that the options of the whole command line describe. */
+/** Opens the session for the global options. */
 export type OpenSession = () => Session;
 
 export interface GlobalOptions {
@@ -36,26 +36,26 @@ function findToken(url: URL, tokenFile: string | undefined): { token: string; so
       return { token: readFileSync(file, 'utf8').trim(), source: file };
     } catch (error) {
       throw usageError(
-        `The token file cannot be read: ${error instanceof Error ? error.message : error}`,
+        `The token file cannot be read: ${error instanceof Error ? error.message : error}. Check --token-file.`,
       );
     }
   }
   const { LICET_TOKEN } = process.env;
   if (LICET_TOKEN) return { token: LICET_TOKEN.trim(), source: 'LICET_TOKEN' };
-  // The root token of this folder is nobody else's business.
+  // The local root token must go to no other machine.
   const token = isLocal(url) ? readRootToken() : undefined;
   if (token !== undefined) return { token, source: `ROOT_TOKEN in ${SECRETS_FILE}` };
   throw usageError(
     isLocal(url)
-      ? 'There is no token yet: npm start makes one. Or set LICET_TOKEN.'
-      : 'There is no token: set LICET_TOKEN, or name a file with --token-file.',
+      ? 'No token in .dev.vars. Run npm start to create one, or set LICET_TOKEN.'
+      : 'No token. Set LICET_TOKEN, or name a file with --token-file.',
   );
 }
 
-/** @throws CliError where there is no token, or the URL cannot be one */
+/** @throws CliError without a token, or for an invalid URL */
 export function openSession({ url: text, tokenFile, json }: GlobalOptions): Session {
   const url = URL.parse(text);
-  if (!url) throw usageError(`"${text}" is no URL: give one such as https://licet.example`);
+  if (!url) throw usageError(`"${text}" is not a URL. Give one such as https://licet.example.`);
   const { token, source } = findToken(url, tokenFile);
   try {
     return {
@@ -69,43 +69,43 @@ export function openSession({ url: text, tokenFile, json }: GlobalOptions): Sess
   }
 }
 
-/** In plain words, with what to do. */
+/** Describes an error and the way to fix it. */
 export function explain(error: LicetError, { url, tokenSource }: Access): string {
   const { status, message, acceptedIntents, retryAfterSeconds } = error;
   if (status === 0) {
-    return `${message}. ${isLocal(url) ? 'Is it started? npm start' : 'Is the address right?'}`;
+    return `${message}. ${isLocal(url) ? 'Start the service: npm start' : 'Check the address.'}`;
   }
-  // Something else than Licet may refuse too, and names none.
+  // A proxy's error names no intents.
   const isOfLicet = acceptedIntents.length > 0;
   if (status === 401 && isOfLicet) {
-    return `The token is unknown, expired or revoked. It came from ${tokenSource}.`;
+    return `The token of ${tokenSource} is unknown, expired or revoked. Use another one.`;
   }
   if (status === 403 && isOfLicet) {
-    return `The token lacks an intent: needs one of ${acceptedIntents.join(', ')}`;
+    return `The token lacks an intent. Use one with ${acceptedIntents.join(', ')}.`;
   }
   if (retryAfterSeconds !== undefined) {
-    return `${message}: try again in ${retryAfterSeconds} seconds.`;
+    return `${message}. Try again in ${retryAfterSeconds} seconds.`;
   }
   return message;
 }
 
-/** An integer from a number on, as an argument. */
+/** Parses an integer argument of at least `minimum`. */
 export const integerFrom =
   (minimum: number) =>
   (text: string): number => {
     const value = Number(text);
     if (/^-?\d+$/.test(text) && Number.isSafeInteger(value) && value >= minimum) return value;
-    throw new InvalidArgumentError(`It must be an integer from ${minimum} on.`);
+    throw new InvalidArgumentError(`Give an integer of at least ${minimum}.`);
   };
 
 export const idArgument = integerFrom(1);
 
-/** An id, where the text can be one. */
+/** Parses an id; undefined if the text is none. */
 const idOf = (text: string): number | undefined =>
   /^[1-9]\d{0,15}$/.test(text) ? Number(text) : undefined;
 
-/** The answer, or undefined where there is no such object. */
-export async function ifThere<Result>(call: Promise<Result>): Promise<Result | undefined> {
+/** Resolves to undefined for a 404. */
+export async function orUndefined<Result>(call: Promise<Result>): Promise<Result | undefined> {
   try {
     return await call;
   } catch (error) {
@@ -114,9 +114,9 @@ export async function ifThere<Result>(call: Promise<Result>): Promise<Result | u
   }
 }
 
-/** How objects of a kind are looked for. */
+/** The ways to look up objects of a type. */
 export interface Lookup<Item> {
-  /** What it is called, and what its name is: "license", "key". */
+  /** The type and the field of its name, such as "license" and "key". */
   what: string;
   nameIs: string;
   byName: (name: string) => Promise<Item | undefined>;
@@ -124,48 +124,48 @@ export interface Lookup<Item> {
 }
 
 /**
- * The one object that a text means: the one with the id 50 for `id:50`, else the one with the text as its
- * name or its id.
+ * Finds the object with the id 50 for `id:50`, otherwise the one with the text as its name or id.
  *
- * @returns undefined where there is none
- * @throws CliError where it is the name of one and the id of another
+ * @returns undefined if there is none
+ * @throws CliError if the text is the name of one object and the id of another
  */
 export async function findOne<Item extends { id: number }>(
   text: string,
   { what, nameIs, byName, byId }: Lookup<Item>,
 ): Promise<Item | undefined> {
   const markedId = text.startsWith('id:') ? idOf(text.slice('id:'.length)) : undefined;
-  if (markedId !== undefined) return ifThere(byId(markedId));
+  if (markedId !== undefined) return orUndefined(byId(markedId));
   const id = idOf(text);
   const named = await byName(text);
-  const numbered = id === undefined ? undefined : await ifThere(byId(id));
+  const numbered = id === undefined ? undefined : await orUndefined(byId(id));
   if (named && numbered && named.id !== numbered.id) {
     throw new CliError(
-      `${text} is the ${nameIs} of ${what} ${named.id} and the id of ${what} ${numbered.id}: ` +
-        `say id:${named.id} or id:${numbered.id}.`,
+      `${text} is the ${nameIs} of ${what} ${named.id} and the id of ${what} ${numbered.id}. ` +
+        `Give id:${named.id} or id:${numbered.id}.`,
     );
   }
   return named ?? numbered;
 }
 
-const EXPIRES =
-  'when it expires: 2030-01-31 is the first moment of that day, in UTC; without, it never does';
+const EXPIRES = 'the expiry date: 2030-01-31 is the start of that day, in UTC; default: never';
 
-/** The option of what may expire, as `option()` takes it. */
-export const EXPIRES_OPTION = ['--expires <date>', EXPIRES, comingMoment] as const;
+/** The arguments of `option()` for an expiry date. */
+export const EXPIRES_OPTION = ['--expires <date>', EXPIRES, futureMoment] as const;
 
-/** Milliseconds since 1970 of a date or time, as the service reads it; undefined where it is none. */
+/** Parses a date or time like the service, into milliseconds since 1970; undefined if it is neither. */
 export const momentOf = (text: string): number | undefined => timestamp.safeParse(text).data;
 
-function comingMoment(text: string): string {
+function futureMoment(text: string): string {
   const moment = momentOf(text);
   if (moment === undefined) {
     throw new InvalidArgumentError(
-      'It must be a date such as 2030-01-31, or a time such as 2030-01-31T12:00:00Z.',
+      'Give a date such as 2030-01-31, or a time such as 2030-01-31T12:00:00Z.',
     );
   }
   if (moment <= Date.now()) {
-    throw new InvalidArgumentError('It is over: a date alone is its first moment, in UTC.');
+    throw new InvalidArgumentError(
+      'Give a time in the future. A date means the start of that day, in UTC.',
+    );
   }
   return text;
 }

@@ -7,7 +7,7 @@ import { EXPIRES_OPTION, idArgument, type OpenSession } from './session.ts';
 const timeOr = (timestamp: string | null, otherwise: string): string =>
   timestamp === null ? otherwise : timeText(timestamp);
 
-const isOver = (expiresAt: string | null): boolean =>
+const isExpired = (expiresAt: string | null): boolean =>
   expiresAt !== null && Date.parse(expiresAt) <= Date.now();
 
 const COLUMNS: Column<Token>[] = [
@@ -16,21 +16,22 @@ const COLUMNS: Column<Token>[] = [
   { title: 'INTENTS', text: ({ intents }) => intents.join(' '), isFlexible: true },
   {
     title: 'EXPIRES (UTC)',
-    text: ({ expiresAt }) => `${timeOr(expiresAt, 'never')}${isOver(expiresAt) ? ': over' : ''}`,
-    style: ({ expiresAt }) => (isOver(expiresAt) ? 'red' : 'green'),
+    text: ({ expiresAt }) =>
+      `${timeOr(expiresAt, 'never')}${isExpired(expiresAt) ? ' (expired)' : ''}`,
+    style: ({ expiresAt }) => (isExpired(expiresAt) ? 'red' : 'green'),
   },
-  { title: 'LAST USED (UTC)', text: ({ lastUsedAt }) => timeOr(lastUsedAt, 'not yet') },
+  { title: 'LAST USED (UTC)', text: ({ lastUsedAt }) => timeOr(lastUsedAt, 'never') },
 ];
 
-/** `licet tokens`: who may use the interface. */
+/** `licet tokens`: manage API tokens. */
 export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
-  const tokens = parent.command('tokens').description('who may use the interface, and for what');
+  const tokens = parent.command('tokens').description('manage API tokens');
 
   tokens
     .command('create')
-    .description('create a token; prints its secret, which is shown this once')
-    .argument('<name>', 'whose it is')
-    .addArgument(new Argument('<intents...>', 'what it may do').choices(API_INTENTS))
+    .description('create a token; prints its secret, which is shown only once')
+    .argument('<name>', 'its name, for example of its user')
+    .addArgument(new Argument('<intents...>', 'its permissions').choices(API_INTENTS))
     .option(...EXPIRES_OPTION)
     .addHelpText(
       'after',
@@ -42,22 +43,22 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
     .action(async (name, intents, { expires }) => {
       const { licet, output } = open();
       const token = await licet.tokens.create({ name, intents, expiresAt: expires });
-      const message = `Token ${token.id} "${token.name}" is made. Its secret, shown this once:`;
+      const message = `Token ${token.id} "${token.name}" created. Its secret, shown only once:`;
       output.done(message, token, token.token);
     });
 
   tokens
     .command('list')
-    .description('list the tokens that are not revoked')
+    .description('list all tokens')
     .addHelpText('after', examples('tokens list'))
     .action(async () => {
       const { licet, output } = open();
-      output.list(await licet.tokens.list(), COLUMNS, 'No token but the root token.');
+      output.list(await licet.tokens.list(), COLUMNS, 'No tokens but the root token.');
     });
 
   tokens
     .command('revoke')
-    .description('revoke a token: it is refused from now on')
+    .description('revoke a token at once')
     .argument('<id>', 'its id, as tokens list shows it', idArgument)
     .addHelpText('after', examples('tokens revoke 3'))
     .action(async (id) => {
