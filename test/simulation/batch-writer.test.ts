@@ -6,15 +6,15 @@ import { MonotonicClock } from '../../src/lib/clock.ts';
 import { VirtualClock } from './clock.ts';
 import { Random } from './random.ts';
 
-/** Records written in batches by a few of the requests that bring them (docs/history.md), in virtual time. */
+/** The BatchWriter of the history in virtual time (docs/history.md). */
 
 /** The platform ends a request this long after its response. */
 const REQUEST_MS = 30_000;
-/** Records are given up after this. */
+/** A record is given up after this. */
 const WAITING_MS = 23_000;
 const LONG_MS = 60_000;
 
-/** A request that brings a record. What is cancelled never goes on: no timer of it fires, no write returns. */
+/** A request with a record. After its cancellation no timer of it fires and no write returns. */
 class Request {
   isCancelled = false;
   /** Promises that keep it alive. */
@@ -44,11 +44,11 @@ class Request {
 }
 
 let clock: VirtualClock;
-/** How far the wall clock is off, which `performance.now()` shows on Workers. */
+/** The error of the wall clock, which `performance.now()` is on Workers. */
 let wallMs: number;
 const requests = new AsyncLocalStorage<Request>();
 
-/** Makes a callback one of the current request: it does nothing once that is cancelled. */
+/** Binds a callback to the current request: after its cancellation it does nothing. */
 function ofThisRequest<Parameters extends unknown[]>(
   callback: (...parameters: Parameters) => void,
 ): (...parameters: Parameters) => void {
@@ -86,10 +86,10 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, i
 const intervalsOf = (times: readonly number[]): number[] =>
   times.slice(1).map((time, index) => time - (times[index] ?? 0));
 const never = () => new Promise<void>(() => undefined);
-/** A pause in the write of a request. */
+/** A pause in a write. */
 const pause = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms));
 
-/** A writer whose writes a test sees and decides. */
+/** A BatchWriter with writes that a test observes and decides. */
 function newWriter(
   write: (batch: readonly number[]) => Promise<void>,
   { maxBatch = 1_000 }: { maxBatch?: number } = {},
@@ -117,10 +117,10 @@ function newWriter(
     written: () => batches.flatMap(({ items }) => items),
     startedAt: () => batches.map(({ startedAt }) => startedAt),
     lostCount: () => lost.reduce((sum, { count }) => sum + count, 0),
-    /** The requests that are kept alive. */
+    /** The requests that `waitUntil` keeps alive. */
     staying: () => all.filter(({ staying, isCancelled }) => staying > 0 && !isCancelled),
     longestStayMs: () => Math.max(...all.map(({ stayedMs }) => stayedMs)),
-    /** A request brings an item. */
+    /** Adds an item in a request of its own. */
     add(item: number): Request {
       const request = new Request();
       all.push(request);
@@ -132,7 +132,7 @@ function newWriter(
 
 type Writer = ReturnType<typeof newWriter>;
 
-/** Requests come, with so many milliseconds from one to the next. */
+/** Adds items, one every `everyMs`. */
 async function flood({ add }: Writer, count: number, everyMs: number): Promise<void> {
   for (const item of numbers(count)) {
     add(item);
@@ -140,8 +140,8 @@ async function flood({ add }: Writer, count: number, everyMs: number): Promise<v
   }
 }
 
-describe('a batch', () => {
-  it('has all records that arrived during the flush before', async () => {
+describe('batches', () => {
+  it('a batch has all records that arrived during the flush before', async () => {
     const writer = newWriter(() => pause(100));
     writer.add(-1);
     await pass(2);
@@ -153,7 +153,7 @@ describe('a batch', () => {
     expect(writer.staying()).toEqual([]);
   });
 
-  it('has at most as many records as a batch may have, and leaves none behind', async () => {
+  it('no batch has more records than allowed, and no record is left behind', async () => {
     const writer = newWriter(() => pause(1), { maxBatch: 10 });
     for (const item of numbers(95)) writer.add(item);
     await pass(LONG_MS);
@@ -162,7 +162,7 @@ describe('a batch', () => {
     expect(writer.staying()).toEqual([]);
   });
 
-  it('begins at least 100 ms after the one before, and hardly later', async () => {
+  it('batches begin 100 ms after each other', async () => {
     const writer = newWriter(() => pause(5));
     await flood(writer, 1_000, 1);
     await pass(LONG_MS);
@@ -171,7 +171,7 @@ describe('a batch', () => {
     expect(Math.max(...intervals)).toBeLessThan(110);
   });
 
-  it('that hangs has failed after five seconds, and is repeated', async () => {
+  it('a batch that hangs fails after five seconds, and is repeated', async () => {
     let hangs = true;
     const writer = newWriter(() => (hangs ? never() : pause(1)));
     writer.add(1);
@@ -184,7 +184,7 @@ describe('a batch', () => {
     expect(writer.failures).toHaveLength(1);
   });
 
-  it('that fails once is repeated within 200 ms, whatever failed before', async () => {
+  it('a batch that fails once is repeated within 200 ms, also after earlier failures', async () => {
     let failing = 6;
     const writer = newWriter(async () => {
       if (failing-- > 0) throw new Error('down');
@@ -198,7 +198,7 @@ describe('a batch', () => {
     expect(againAt - failedAt).toBeLessThan(200);
   });
 
-  it('whose response is lost is repeated, and nothing else is', async () => {
+  it('a batch whose response is lost is repeated without other records', async () => {
     let losing = 3;
     const writer = newWriter(async () => {
       await pause(20);
@@ -210,7 +210,7 @@ describe('a batch', () => {
     expect(writer.lostCount()).toBe(0);
   });
 
-  it('that fails is given up after 23 seconds, and no request stays for 30', async () => {
+  it('a batch that fails is given up after 23 seconds, and no request stays for 30', async () => {
     for (const fate of ['fails', 'hangs']) {
       const writer = newWriter(() =>
         fate === 'hangs' ? never() : Promise.reject(new RangeError('down')),
@@ -232,8 +232,8 @@ describe('a batch', () => {
   });
 });
 
-describe('the requests that stay', () => {
-  it('are one more for each half second of a flush: it will be there when the others have to end', async () => {
+describe('requests that stand by', () => {
+  it('one more request stands by for each half second of a flush', async () => {
     const writer = newWriter(() => pause(4_000));
     writer.add(-1);
     await pass(2);
@@ -243,7 +243,7 @@ describe('the requests that stay', () => {
     expect(writer.written()).toEqual([-1, ...numbers(31)]);
   });
 
-  it('hand over to a younger one after half a second', async () => {
+  it('a flusher hands over to a younger request after half a second', async () => {
     const writer = newWriter(() => pause(50));
     await flood(writer, 2_000, 10);
     await pass(LONG_MS);
@@ -259,28 +259,9 @@ describe('the requests that stay', () => {
     expect(Math.max(...intervalsOf(writer.startedAt()))).toBeLessThan(200);
     expect(writer.longestStayMs()).toBeLessThan(10_000);
   });
-
-  it('stay for less than 30 seconds, whenever a write hangs', async () => {
-    for (const hangsFromMs of numbers(30).map((nth) => 22_000 + nth * 100)) {
-      const hangsAt = clock.now + hangsFromMs;
-      const writer = newWriter(
-        async () => {
-          if (clock.now >= hangsAt) return never();
-          throw new Error('down');
-        },
-        { maxBatch: 1 },
-      );
-      for (const item of numbers(5)) writer.add(item);
-      await pass(950);
-      writer.add(5);
-      await pass(LONG_MS);
-      expect(writer.lostCount()).toBe(6);
-      expect(writer.longestStayMs()).toBeLessThan(REQUEST_MS);
-    }
-  });
 });
 
-it('no request stays for 30 seconds in a flood, whenever writes that failed begin to hang', async () => {
+it('no request stays for 30 seconds in a flood while writes fail and then hang', async () => {
   for (const hangsFromMs of numbers(160).map((nth) => nth * 200)) {
     const hangsAt = clock.now + hangsFromMs;
     const writer = newWriter(async () => {
@@ -296,40 +277,9 @@ it('no request stays for 30 seconds in a flood, whenever writes that failed begi
   }
 });
 
-it.each(['fail', 'hang'])(
-  'records are told as lost that came after the requests that stay, while writes %s',
-  async (fate) => {
-    for (const laterMs of numbers(50).map((nth) => nth * 400)) {
-      const writer = newWriter(() => (fate === 'hang' ? never() : Promise.reject(new Error(fate))));
-      for (const item of numbers(5)) writer.add(item);
-      await pass(laterMs);
-      writer.add(5);
-      await pass(900);
-      writer.add(6);
-      await pass(LONG_MS);
-      expect(writer.lostCount(), `${laterMs} ms later`).toBe(7);
-      expect(writer.longestStayMs(), `${laterMs} ms later`).toBeLessThan(REQUEST_MS);
-    }
-  },
-);
-
-it('no request stays for 30 seconds that hands over late', async () => {
-  const writer = newWriter(async () => {
-    if (clock.now >= 19_600) return never();
-    await pause(10);
-    throw new Error('down');
-  });
-  writer.add(0);
-  await pass(20_000);
-  writer.add(1);
-  await pass(LONG_MS);
-  expect(writer.lostCount()).toBe(2);
-  expect(writer.longestStayMs()).toBeLessThan(REQUEST_MS);
-});
-
-describe('a request is cancelled', () => {
+describe('cancelled requests', () => {
   it.each([1, 1_000])(
-    'while it flushes batches of up to %i: another one goes on within seven seconds',
+    'another request flushes within seven seconds after a flusher of batches of %i is cancelled',
     async (maxBatch) => {
       const writer = newWriter(() => pause(20), { maxBatch });
       const flusher = writer.add(-1);
@@ -344,7 +294,7 @@ describe('a request is cancelled', () => {
     },
   );
 
-  it('between two batches: another one goes on', async () => {
+  it('another request flushes after the flusher is cancelled between two batches', async () => {
     const writer = newWriter(() => pause(20));
     const flusher = writer.add(-1);
     await pass(50);
@@ -354,7 +304,7 @@ describe('a request is cancelled', () => {
     expect(writer.written()).toEqual([-1, ...numbers(3)]);
   });
 
-  it('while it stands by: others stand by in its place', async () => {
+  it('other requests stand by after standbys are cancelled', async () => {
     const writer = newWriter(() => pause(20));
     writer.add(-1);
     await pass(5);
@@ -368,7 +318,7 @@ describe('a request is cancelled', () => {
     expect(writer.written()).toEqual([-1, ...numbers(8)]);
   });
 
-  it('and so are all that stand by: the next request that comes goes on', async () => {
+  it('the next request flushes after all requests are cancelled', async () => {
     const writer = newWriter(() => pause(20));
     writer.add(-1);
     await pass(5);
@@ -382,7 +332,7 @@ describe('a request is cancelled', () => {
     expect(writer.lostCount()).toBe(0);
   });
 
-  it('one flusher after the other: the records are written by the last', async () => {
+  it('the last flusher writes the records of flushers that were cancelled one after the other', async () => {
     const writer = newWriter(() => pause(20));
     writer.add(-1);
     await pass(5);
@@ -397,7 +347,7 @@ describe('a request is cancelled', () => {
     expect(writer.lostCount()).toBe(0);
   });
 
-  it('when all of them are while nothing can be written: what comes later is written all the same', async () => {
+  it('records are written after all requests of an outage are cancelled', async () => {
     let isDown = true;
     const writer = newWriter(async () => {
       await pause(10);
@@ -416,7 +366,7 @@ describe('a request is cancelled', () => {
 });
 
 it.each(['is written', 'fails'])(
-  'a flusher that was slow and not cancelled gives way when its write %s after all',
+  'a flusher that was slow and not cancelled gives way when its write %s in the end',
   async (end) => {
     let writes = 0;
     let others = 0;
@@ -446,11 +396,11 @@ it.each(['is written', 'fails'])(
   },
 );
 
-describe('a clock that steps back ten minutes', () => {
+describe('clock steps of ten minutes', () => {
   const STEP_MS = 10 * 60_000;
 
   it.each([0, 5, 60])(
-    '%i ms after a write has begun loses nothing and writes on',
+    'a clock that steps back %i ms after the start of a write loses no record',
     async (afterMs) => {
       const writer = newWriter(() => pause(50));
       const addedAt = new Map<number, number>();
@@ -473,7 +423,7 @@ describe('a clock that steps back ten minutes', () => {
     },
   );
 
-  it('does not extend the time until a record is given up, nor that of a request', async () => {
+  it('a clock that steps back does not extend the life of a record or a request', async () => {
     const writer = newWriter(() => Promise.reject(new Error('down')));
     for (const item of numbers(5)) writer.add(item);
     await pass(10_000);
@@ -486,7 +436,7 @@ describe('a clock that steps back ten minutes', () => {
     expect(writer.longestStayMs()).toBeLessThan(REQUEST_MS);
   });
 
-  it('does not hide for long that a flusher was cancelled', async () => {
+  it('a clock that steps back does not hide for long that a flusher was cancelled', async () => {
     const writer = newWriter(() => pause(20));
     const flusher = writer.add(-1);
     await pass(5);
@@ -499,8 +449,8 @@ describe('a clock that steps back ten minutes', () => {
   });
 });
 
-describe('while nothing can be written', () => {
-  it('one failure a minute is logged', async () => {
+describe('outages', () => {
+  it('one failure a minute is logged in an outage', async () => {
     let isDown = true;
     const writer = newWriter(async () => {
       await pause(5);
@@ -514,7 +464,7 @@ describe('while nothing can be written', () => {
     expect(writer.failures).toHaveLength(3);
   });
 
-  it('at most 10,000 records wait: the oldest behind the batch under way are given up', async () => {
+  it('at most 10,000 records wait in an outage, and the oldest behind the batch under way are given up', async () => {
     let isDown = true;
     const writer = newWriter(async () => {
       await pause(1);
@@ -529,7 +479,7 @@ describe('while nothing can be written', () => {
     expect(writer.lostCount()).toBe(100);
   });
 
-  it('for 19 seconds, and slowly then, no record is lost', async () => {
+  it('no record is lost in an outage of 19 seconds with slow writes after it', async () => {
     const writer = newWriter(async () => {
       await pause(300);
       if (clock.now > 1_000 && clock.now < 20_000) throw new Error('down');
@@ -540,23 +490,26 @@ describe('while nothing can be written', () => {
     expect(new Set(writer.written()).size).toBe(1_500);
   });
 
-  it.each([0.5, 0.7])('with a chance of %f for each write, no record is lost', async (chance) => {
-    const random = new Random(7);
-    const stored = new Set<number>();
-    const writer = newWriter(async (items) => {
-      const fails = clock.now < 20_000 && random.chance(chance);
-      await pause(60);
-      if (fails) throw new Error('down');
-      for (const item of items) stored.add(item);
-    });
-    await flood(writer, 3_000, 10);
-    await pass(LONG_MS);
-    expect(writer.lostCount()).toBe(0);
-    expect(stored.size).toBe(3_000);
-  });
+  it.each([0.5, 0.7])(
+    'no record is lost while each write fails with a chance of %f',
+    async (chance) => {
+      const random = new Random(7);
+      const stored = new Set<number>();
+      const writer = newWriter(async (items) => {
+        const fails = clock.now < 20_000 && random.chance(chance);
+        await pause(60);
+        if (fails) throw new Error('down');
+        for (const item of items) stored.add(item);
+      });
+      await flood(writer, 3_000, 10);
+      await pass(LONG_MS);
+      expect(writer.lostCount()).toBe(0);
+      expect(stored.size).toBe(3_000);
+    },
+  );
 });
 
-describe('whatever happens', () => {
+describe('any faults', () => {
   const episodes = fc.array(
     fc.record({
       forMs: fc.integer({ min: 10, max: 12_000 }),
@@ -575,7 +528,7 @@ describe('whatever happens', () => {
     { minLength: 1, maxLength: 12 },
   );
 
-  it('each record is written or told as lost, and no request stays for 30 seconds', async () => {
+  it('each record is written or reported as lost, and no request stays for 30 seconds', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 40 }),
@@ -587,7 +540,7 @@ describe('whatever happens', () => {
           const ends = faults.map((_, index) =>
             faults.slice(0, index + 1).reduce((end, { forMs }) => end + forMs, start),
           );
-          /** What becomes of a write that begins now. */
+          /** The fate of a write that begins now. */
           const fateNow = () => faults[ends.findIndex((end) => clock.now < end)]?.fate ?? 'works';
           const upFrom = ends.at(-1) ?? start;
           const written = new Map<number, number>();
@@ -595,7 +548,7 @@ describe('whatever happens', () => {
           const writer = newWriter(
             async (items) => {
               const fate = fateNow();
-              // A record whose write has returned is never written again.
+              // A record whose write has succeeded is never written again.
               for (const item of items) expect(acknowledged.has(item)).toBe(false);
               if (fate === 'hangs') return never();
               await pause(fate === 'is slow' ? 1_500 : 20);
@@ -606,7 +559,7 @@ describe('whatever happens', () => {
             },
             { maxBatch },
           );
-          /** How many records are written or told as lost, where no response was lost. */
+          /** The number of records that are written or reported as lost, unless a response was lost. */
           const settled = () => acknowledged.size + writer.lostCount();
           const addedAt: number[] = [];
           const addOne = () => {

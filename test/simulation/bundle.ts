@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { compileFunction } from 'node:vm';
 import { build, type Plugin } from 'esbuild';
 
-/** A change of one place in the source. */
+/** A replacement in the source. */
 export interface Replacement {
   /** From the project's folder, such as `src/validation/bind.ts`. */
   file: string;
@@ -20,10 +20,10 @@ export interface Service {
   queue?(batch: object, env: object, context: object): unknown;
 }
 
-/** Starts the service once more, with module state and globals of its own. */
+/** Starts an instance of the service, with module state and globals of its own. */
 export type StartService = (globals: Readonly<Record<string, unknown>>) => Service;
 
-/** What the service finds as globals; anything else of the platform it has from Node. */
+/** The globals that the service gets from the simulation. All others are those of Node. */
 export const GLOBALS = [
   'Date',
   'Math',
@@ -40,8 +40,8 @@ export const GLOBALS = [
 ] as const;
 
 /**
- * Modules that all instances of the service share, like its libraries, because a new one costs
- * milliseconds: the zod schemas and what they are made of. They keep nothing and call nothing.
+ * Modules that all instances of the service share, because to load them takes milliseconds: the zod schemas
+ * and their imports. They have no state and call no service.
  */
 const SHARED = /^src\/(.*\/schema|lib\/(enums|fields|json|text|time))\.ts$/;
 const HAS_STATE =
@@ -53,8 +53,8 @@ const requireLibrary = createRequire(join(projectFolder, 'package.json'));
 /**
  * Bundles the service, with the replacements applied.
  *
- * @param folder the project to take the sources from
- * @throws where a replaced text does not occur exactly once
+ * @param folder the project with the sources
+ * @throws if a replaced text does not occur exactly once
  */
 export async function bundleService(
   replacements: readonly Replacement[] = [],
@@ -76,7 +76,7 @@ const isService = (value: unknown): value is Service =>
 
 interface Bundle {
   code: string;
-  /** The shared modules that it asks for. */
+  /** The shared modules that it imports. */
   sharedFiles: ReadonlySet<string>;
 }
 
@@ -146,7 +146,7 @@ function compile(code: string, filename: string): Load {
 
 const sharedModules = new Map<string, Promise<unknown>>();
 
-/** Each with the other shared ones bundled in; they are values without identity. */
+/** Loads a shared module, with the other shared modules that it imports. */
 function loadShared(folder: string, file: string): Promise<unknown> {
   const path = join(folder, file);
   const loading =

@@ -7,16 +7,16 @@ interface TimedEvent {
 const isBefore = (one: TimedEvent, other: TimedEvent): boolean =>
   one.at < other.at || (one.at === other.at && one.order < other.order);
 
-/** More events than this in one millisecond are a loop that waits for time to pass. */
+/** More events than this in one millisecond are an endless loop. */
 const MAX_EVENTS_AT_ONCE = 50_000;
 
-/** Lets all code run that waits for nothing but promises. */
+/** Runs all code that awaits nothing but promises. */
 const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
 
 /**
- * Virtual time: it stands still while code runs, and jumps to the next event when all code waits. One
- * event at a time, those of the same millisecond in the order in which they were planned: a run
- * repeats exactly.
+ * Virtual time. It stands still while code runs, and jumps to the next event when all code waits. Events run
+ * one at a time. Those of the same millisecond run in the order in which they were planned, so a run repeats
+ * exactly.
  */
 export class VirtualClock {
   /** Milliseconds since 1970. */
@@ -30,7 +30,7 @@ export class VirtualClock {
     this.now = now;
   }
 
-  /** Plans an event; what is planned for the past comes next. The answer cancels it. */
+  /** Plans an event. An event in the past is the next one. @returns a function that cancels it */
   at(time: number, run: () => void): () => void {
     const event = { at: Math.max(time, this.now), order: this.#planned++, run };
     this.#push(event);
@@ -43,7 +43,7 @@ export class VirtualClock {
     return new Promise((done) => this.at(this.now + Math.round(milliseconds), done));
   }
 
-  /** Lets time pass, with all that happens in it. */
+  /** Lets time pass, with all events in it. */
   async pass(milliseconds: number): Promise<void> {
     const end = this.now + milliseconds;
     await turn();
@@ -51,7 +51,7 @@ export class VirtualClock {
     this.now = end;
   }
 
-  /** Lets time pass until a promise is settled, and gives what it holds. */
+  /** Lets time pass until a promise is settled. @returns its value */
   async until<Result>(promise: Promise<Result>, limitMs = 10 * 60_000): Promise<Result> {
     let isSettled = false;
     const settle = (): void => {

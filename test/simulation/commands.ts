@@ -1,30 +1,30 @@
 import fc from 'fast-check';
 
-/** What can happen in a world, as data: fast-check makes it up and shrinks it. */
+/** The commands of a simulation, as data: fast-check generates and shrinks them. */
 
-/** How long after the command before; then it begins, and nobody waits for its end. */
+/** The time between the start of the command before and this one. No command waits for another to end. */
 interface Paced {
   pauseMs: number;
-  /** The number of an isolate, or of the one that took its place. */
+  /** The number of an isolate, or of its successor after a crash. */
   isolate: number;
 }
 
-/** Numbers of licenses, tokens and blacklist entries count those that exist, around and around. */
+/** Numbers of licenses, tokens and blacklist entries are modulo the number of those that exist. */
 export type Command = Paced &
   (
     | {
         type: 'validate';
-        /** Null asks for a key that no license has. */
+        /** Null for a key that no license has. */
         license: number | null;
         isForOtherProduct: boolean;
-        /** Numbers of addresses; without one in the body the connecting one counts. */
+        /** Numbers of addresses. Null sends no address, so the connecting one counts. */
         ip: number | null;
         connectingAddress: number;
         hwid: number | null;
-        /** Null asks v1, which takes no token. */
+        /** Null for v1, which needs no token. */
         token: number | null;
       }
-    /** At once, from as many addresses, one isolate after the other. */
+    /** Requests at once from as many addresses, in one isolate after the other. */
     | { type: 'validate in a burst'; license: number; count: number; hwid: number | null }
     | {
         type: 'create a license';
@@ -40,7 +40,7 @@ export type Command = Paced &
     | { type: 'create a token' }
     | { type: 'change a token'; token: number; canValidate: boolean }
     | { type: 'revoke a token'; token: number }
-    | { type: 'weather'; weather: Weather; location: number; seconds: number }
+    | { type: 'fault'; fault: Fault; location: number; seconds: number }
     | { type: 'crash' }
     | { type: 'run the scheduled handler' }
   );
@@ -50,12 +50,12 @@ export type LicenseChange =
   | { maxIPs: number }
   | { maxHWIDs: number }
   | { free: 'ips' | 'hwids' }
-  /** From then on it expires. */
+  /** The license expires after this. */
   | { lifeSeconds: number }
-  /** Whatever was done to it before, it validates for up to three addresses. */
+  /** The license becomes active and permanent, for up to three addresses. */
   | { isRestored: true };
 
-const WEATHERS = [
+const FAULTS = [
   'the database cannot be reached',
   'messages of the database get lost',
   'the database is slow',
@@ -68,7 +68,7 @@ const WEATHERS = [
   'messages of the queue get lost',
   'rate limiters fail',
 ] as const;
-export type Weather = (typeof WEATHERS)[number];
+export type Fault = (typeof FAULTS)[number];
 
 const number = fc.nat(7);
 const limit = fc.constantFrom(-1, 0, 1, 1, 2, 2, 3);
@@ -79,7 +79,7 @@ const orNull = <Value>(value: fc.Arbitrary<Value>, frequency: number) =>
 
 const isolate = fc.nat(3);
 
-/** Mostly so close that everything overlaps, sometimes so far apart that everything has settled. */
+/** Mostly so short that commands overlap, sometimes so long that everything has settled. */
 const pauseMs = fc.oneof(
   { weight: 6, arbitrary: fc.nat(15) },
   { weight: 4, arbitrary: fc.nat(300) },
@@ -88,7 +88,7 @@ const pauseMs = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 61_000, max: 150_000 }) },
 );
 
-/** Few licenses, so that what happens meets. */
+/** Few licenses, for commands to meet. */
 const license = fc.oneof(
   { weight: 6, arbitrary: fc.constant(0) },
   { weight: 3, arbitrary: fc.constant(1) },
@@ -105,7 +105,7 @@ const validate = fc.record({
   token: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(1) }),
 });
 
-const happening = fc.oneof(
+const action = fc.oneof(
   { weight: 14, arbitrary: validate },
   {
     weight: 4,
@@ -180,8 +180,8 @@ const happening = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      type: fc.constant('weather' as const),
-      weather: fc.constantFrom(...WEATHERS),
+      type: fc.constant('fault' as const),
+      fault: fc.constantFrom(...FAULTS),
       location: fc.nat(3),
       seconds,
     }),
@@ -194,13 +194,13 @@ const happening = fc.oneof(
 );
 
 const command: fc.Arbitrary<Command> = fc
-  .tuple(fc.record({ pauseMs, isolate }), happening)
+  .tuple(fc.record({ pauseMs, isolate }), action)
   .map(([paced, what]) => ({ ...paced, ...what }));
 
-/** What makes an answer wrong that was right. */
+/** The changes after which a valid license is rejected. */
 const REVOCATIONS = ['deactivate', 'delete', 'expire', 'free', 'block', 'revoke'] as const;
 
-/** What was valid, for whom, and how it ends. */
+/** A valid license and address, and the change that ends it. */
 export interface Revoked {
   license: number;
   address: number;
@@ -229,7 +229,7 @@ export function revoke({ license, address, how }: Revoked, paced: Paced): Comman
     case 'delete':
       return { ...paced, type: 'delete a license', license };
     case 'block':
-      // The first entries of the two lists hold the same addresses.
+      // The first entries of both lists have the same addresses.
       return { ...paced, type: 'block', value: address, product: null };
     case 'revoke':
       return { ...paced, type: 'revoke a token', token: 0 };
@@ -254,13 +254,11 @@ export const restoration = ({ license }: Revoked, paced: Paced): Command => ({
   change: { isRestored: true },
 });
 
-/** Bad weather where an isolate is, or none. */
-export const weatherAt = (isolate: number, weather: Weather | null, seconds: number): Command[] =>
-  weather === null
-    ? []
-    : [{ type: 'weather', pauseMs: 0, isolate, weather, location: isolate, seconds }];
+/** A fault in the location of an isolate; none for null. */
+export const faultAt = (isolate: number, fault: Fault | null, seconds: number): Command[] =>
+  fault === null ? [] : [{ type: 'fault', pauseMs: 0, isolate, fault, location: isolate, seconds }];
 
-/** What validates somewhere is revoked somewhere else; then, or about a minute later, it is tried. */
+/** A validation, a revocation elsewhere, and another validation at once or about a minute later. */
 const revokedElsewhere = fc
   .record({
     what: revoked,
@@ -282,12 +280,12 @@ const revokedElsewhere = fc
     }),
   ]);
 
-/** What validates is revoked in the same isolate, while it is being read there. */
+/** A revocation in the isolate that validates, between validations. */
 const revokedHere = fc
   .record({
     what: revoked,
     isolate,
-    weather: fc.constantFrom(
+    fault: fc.constantFrom(
       null,
       'the database is slow' as const,
       'messages of the database get lost' as const,
@@ -299,9 +297,9 @@ const revokedHere = fc
     }),
     after: fc.constantFrom(0, 0, 0, 1, 2),
   })
-  .map(({ what, isolate, weather, pausesMs, after }): Command[] => [
+  .map(({ what, isolate, fault, pausesMs, after }): Command[] => [
     restoration(what, { pauseMs: 300, isolate }),
-    ...weatherAt(isolate, weather, 8),
+    ...faultAt(isolate, fault, 8),
     ...pausesMs.flatMap((pauseMs, index) => {
       const asked = validation(what, { pauseMs: index === 0 ? 1_000 : pauseMs, isolate });
       return index === after ? [asked, revoke(what, { pauseMs: 0, isolate })] : [asked];
@@ -309,30 +307,29 @@ const revokedHere = fc
   ]);
 
 /**
- * A license is changed in two places at once while copies are hard to write; and one of them may not
- * live to do it again.
+ * Changes of a license in two places at once while KV is hard to write. One of the isolates may crash before
+ * it publishes again.
  */
 const publishedTwice = fc
   .record({
     what: revoked,
     first: isolate,
     second: isolate,
-    weather: fc.constantFrom<Weather>('KV is slow', 'KV fails writes', 'KV cannot be reached'),
+    fault: fc.constantFrom<Fault>('KV is slow', 'KV fails writes', 'KV cannot be reached'),
     seconds: fc.constantFrom(8, 30, 90),
     pauseMs: fc.nat(2_000),
     crashMs: fc.option(fc.nat(4_000)),
   })
-  .map(({ what, first, second, weather, seconds, pauseMs, crashMs }): Command[] => [
-    ...weatherAt(first, weather, seconds),
-    ...weatherAt(second, weather, seconds),
+  .map(({ what, first, second, fault, seconds, pauseMs, crashMs }): Command[] => [
+    ...faultAt(first, fault, seconds),
+    ...faultAt(second, fault, seconds),
     restoration(what, { pauseMs: 1_500, isolate: first }),
     revoke(what, { pauseMs, isolate: second }),
     ...(crashMs === null ? [] : [{ pauseMs: crashMs, isolate: first, type: 'crash' } as const]),
   ]);
 
 /**
- * All that happens in a world: mostly anything, with stories between that need several things to meet.
- * What else happens may get in their way.
+ * The commands of a run: mostly random ones, and between them sequences that random commands rarely meet.
  */
 export const commands: fc.Arbitrary<Command[]> = fc
   .array(

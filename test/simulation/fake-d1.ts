@@ -16,10 +16,10 @@ interface Executed {
 
 const MAX_PARAMETERS = 100;
 
-/** How an isolate asks for the changes since it asked last. */
+/** The statement by which an isolate syncs. */
 const SYNC = /^select .* from "changes" .*max\(seq\)/;
 
-/** D1 takes booleans, as 0 and 1, and refuses what SQLite has no type for. */
+/** D1 stores booleans as 0 and 1, and rejects values without a type in SQLite. */
 function toParameter(value: unknown): SQLInputValue {
   if (typeof value === 'boolean') return Number(value);
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
@@ -28,16 +28,16 @@ function toParameter(value: unknown): SQLInputValue {
 }
 
 /**
- * The one database behind all locations: SQLite in memory with the real migrations. What executes does
- * so at one moment; the way there and back takes time and can fail (see {@link roundTrip}). Not
- * modelled: read replicas, so `withSession` is refused.
+ * The one database of all locations: SQLite in memory with the real migrations. A batch executes at one
+ * moment; the way there and back takes time and can fail (see {@link roundTrip}). Read replicas are not
+ * modelled, so `withSession` is rejected.
  */
 export class FakeD1 {
-  /** Called after each execution that wrote rows, before anything else can happen. */
+  /** Called after each execution that wrote rows, before any other event. */
   onWrite: (invocation: Invocation) => void = () => undefined;
   /**
-   * Called when an isolate reads the change log up to now. What it returns is called when the isolate
-   * has the result.
+   * Called when an isolate reads the change log up to now. It returns a function that is called when the
+   * isolate has the result.
    */
   onSync: (invocation: Invocation, sentAt: number) => () => void = () => () => undefined;
 
@@ -49,7 +49,7 @@ export class FakeD1 {
     this.#database = database;
   }
 
-  /** What the test itself reads: at once, whatever the weather. */
+  /** Reads for the test itself: at once, in spite of faults. */
   read(sql: string): Row[] {
     const [result] = this.#database.execute([new FakeStatement(sql, [], () => never(sql))]);
     return result ? toObjects(result) : [];
@@ -123,7 +123,7 @@ class FakeStatement {
   }
 }
 
-/** Of columns with the same name the last one stays, as with D1. */
+/** The last one of columns with the same name counts, as in D1. */
 const toObjects = ({ columns, rows }: Executed): Row[] =>
   rows.map((row) => Object.fromEntries(row.map((value, index) => [columns[index] ?? '', value])));
 
@@ -133,7 +133,7 @@ const toResult = (executed: Executed) => ({
   meta: {
     changes: executed.changes,
     changed_db: executed.changes > 0,
-    // Indexes count too, on the platform; here nobody depends on the number.
+    // The platform also counts indexes; no test here depends on the number.
     rows_written: executed.changes,
     rows_read: executed.rows.length,
     duration: 0,
@@ -143,7 +143,7 @@ const toResult = (executed: Executed) => ({
   },
 });
 
-/** SQLite in memory that can be put back to how the migrations left it, at once. */
+/** SQLite in memory that returns to the state after the migrations in no time. */
 export class PristineDatabase {
   readonly #database = new DatabaseSync(':memory:');
   readonly #prepared = new Map<string, ReturnType<DatabaseSync['prepare']>>();
@@ -156,12 +156,12 @@ export class PristineDatabase {
     this.#database.exec('BEGIN');
   }
 
-  /** All that was written goes, the ids given out too. */
+  /** Removes all rows that were written, and the ids that were given out. */
   restore(): void {
     this.#database.exec('ROLLBACK; BEGIN');
   }
 
-  /** All of the statements or none, as one transaction. */
+  /** Executes all statements or none, as one transaction. */
   execute(statements: readonly Pick<FakeStatement, 'sql' | 'parameters'>[]): Executed[] {
     this.#database.exec('SAVEPOINT batch');
     try {
@@ -178,7 +178,7 @@ export class PristineDatabase {
   #executeOne({ sql, parameters }: Pick<FakeStatement, 'sql' | 'parameters'>): Executed {
     const statement = this.#prepare(sql);
     const before = this.#totalChanges();
-    // They are arrays: an object would lose columns of the same name.
+    // Arrays, because an object would lose columns of the same name.
     const rows = statement.all(...parameters).map((row) => Object.values(row));
     return {
       columns: statement.columns().map(({ name }) => name),

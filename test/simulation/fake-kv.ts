@@ -9,7 +9,7 @@ interface Version {
   value: string | null;
   metadata: unknown;
   expiresAt: number;
-  /** When each other location sees it at the latest; the writer's own does at once. */
+  /** The latest time at which each other location sees it. The location of the writer sees it at once. */
   visibleAt: ReadonlyMap<string, number>;
 }
 
@@ -33,20 +33,20 @@ const DEFAULT_CACHE_SECONDS = 60;
 const MIN_CACHE_SECONDS = 30;
 const MIN_EXPIRATION_SECONDS = 60;
 const VISIBILITY_MS = 60_000;
-/** More than KV promises, and has been seen to take. */
+/** Later than documented, as has been observed. */
 const LATE_VISIBILITY_MS = 300_000;
 const WRITE_INTERVAL_MS = 1_000;
 
 /**
- * A KV namespace with the platform's documented faults:
- * - a location caches what it has read for `cacheTtl` seconds, a miss as well;
- * - a write is visible at once in the location that made it, in any other one up to 60 seconds later,
- *   and not before what is cached there has timed out: "60 seconds or more";
+ * A KV namespace with the documented faults of the platform:
+ * - a location caches each value that it has read for `cacheTtl` seconds, a miss as well;
+ * - a write is visible at once in its own location, and in any other one up to 60 seconds later, but not
+ *   before the cached value there has expired: "60 seconds or more";
  * - a second write of a key within a second fails;
- * - a write can fail, and can be applied and fail all the same.
+ * - a write can fail, also after it was applied.
  */
 export class FakeKv {
-  /** Is told of each write that is applied. */
+  /** Called with each write that is applied. */
   onWrite: (key: string, value: string | null, location: string) => void = () => undefined;
 
   readonly #clock: VirtualClock;
@@ -63,7 +63,7 @@ export class FakeKv {
     this.#locations = locations;
   }
 
-  /** What was written last of each key, wherever it is visible: for the checks of a test. */
+  /** The last value of each key, wherever it is visible: for the checks of a test. */
   entries(): Map<string, string> {
     const entries = new Map<string, string>();
     for (const [key, versions] of this.#versions) {
@@ -73,7 +73,7 @@ export class FakeKv {
     return entries;
   }
 
-  /** What a location may have read under a key since a time, however late it saw the writes. */
+  /** The values that a location may have read under a key since a time, however late it saw the writes. */
   visibleSince(location: string, key: string, time: number): string[] {
     const versions = this.#versions.get(key) ?? [];
     return versions.flatMap(({ value }, index) => {
@@ -86,13 +86,13 @@ export class FakeKv {
     });
   }
 
-  /** Writes are seen elsewhere only after a long time. */
+  /** Delays the visibility of writes in other locations. */
   delayVisibility(milliseconds: number): void {
     this.#lateUntil = this.#clock.now + milliseconds;
   }
 
-  /** Fine weather from now on. */
-  mend(): void {
+  /** Ends all faults. */
+  endFaults(): void {
     this.#lateUntil = 0;
   }
 
@@ -111,9 +111,9 @@ export class FakeKv {
     };
     const write = async (key: string, version: Pick<Version, 'value' | 'metadata' | 'expiresAt'>) =>
       roundTrip(this.#clock, link, () => {
-        const isRefused = link.refusesWrites(this.#clock.now);
-        if (!isRefused || this.#random.chance(0.5)) this.#write(location, key, version);
-        if (isRefused) throw new Error('KV PUT failed: 500 Internal Server Error');
+        const isRejected = link.rejectsWrites(this.#clock.now);
+        if (!isRejected || this.#random.chance(0.5)) this.#write(location, key, version);
+        if (isRejected) throw new Error('KV PUT failed: 500 Internal Server Error');
       });
     return {
       get: async (key: string, options?: ReadOptions | string) => (await read(key, options)).value,
@@ -186,7 +186,7 @@ export class FakeKv {
     this.#writtenAt.set(key, now);
     const others = this.#locations.filter((other) => other !== location);
     const visibleAt = new Map(
-      // Mostly soon, as it is in truth; and now and then as late as it may be.
+      // Mostly soon, as in reality, and sometimes as late as documented.
       others.map((other) => [other, now + this.#random.next() * this.#visibilityMs()]),
     );
     const written = { ...version, writtenAt: now, visibleAt };

@@ -4,7 +4,7 @@ import { currentInvocation } from './invocation.ts';
 
 const PERIOD_MS = 60_000;
 
-/** A rate limit of the platform, counted per location and minute. It can fail altogether. */
+/** A rate limiter of the platform, counted per location and minute. It can fail altogether. */
 export class FakeLimiter {
   readonly #clock: VirtualClock;
   readonly #limit: number;
@@ -20,7 +20,7 @@ export class FakeLimiter {
     this.#failsUntil = this.#clock.now + milliseconds;
   }
 
-  mend(): void {
+  endFaults(): void {
     this.#failsUntil = 0;
   }
 

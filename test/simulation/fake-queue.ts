@@ -5,7 +5,7 @@ import type { Random } from './random.ts';
 
 interface Stored {
   id: string;
-  /** As it is sent: nothing of the sender's memory. */
+  /** As it is sent: without references to the sender's memory. */
   json: string;
   sentAt: number;
   attempts: number;
@@ -15,15 +15,15 @@ interface SendOptions {
   delaySeconds?: number;
 }
 
-/** What becomes of a message after its batch. */
-type Verdict = { ack: boolean; delaySeconds: number };
+/** The end of a delivery. */
+type Acknowledgement = { ack: boolean; delaySeconds: number };
 
-/** The MessageBatch that a consumer is given, and what it said of the messages. */
+/** A MessageBatch, and the function that ends its delivery. */
 export interface Delivery {
   batch: object;
   /**
-   * Every message is acknowledged or to be repeated as said, the others as the batch ended. Only the
-   * first call counts.
+   * Messages are acknowledged or repeated as the consumer decided, and those without a decision as the batch
+   * ended. Only the first call counts.
    */
   finish: (hasSucceeded: boolean) => void;
 }
@@ -37,8 +37,8 @@ const LATE_CHANCE = 0.1;
 const DUPLICATE_CHANCE = 0.15;
 
 /**
- * A queue with the platform's promise, at least once: messages come in batches, late, in any order,
- * and some of them twice. What fails is repeated; after too many times it is a dead letter.
+ * A queue that delivers at least once: messages come in batches, late, in any order, and some of them twice.
+ * A message that fails is repeated, and after the last retry becomes a dead letter.
  */
 export class FakeQueue {
   /** Messages given up, as JSON. */
@@ -58,7 +58,7 @@ export class FakeQueue {
     this.#deliver = deliver;
   }
 
-  /** Whether nothing is stored and nothing being delivered. */
+  /** Whether no message is stored or under way. */
   get isEmpty(): boolean {
     return this.#unfinished === 0;
   }
@@ -91,7 +91,7 @@ export class FakeQueue {
     const lateMs = this.#random.chance(LATE_CHANCE) ? MAX_LATE_MS : MAX_WAIT_MS;
     this.#clock.at(this.#clock.now + delayMs + this.#random.below(lateMs), () => {
       this.#ready.push(message);
-      // Others that become ready meanwhile join the batch.
+      // Messages that become ready meanwhile join the batch.
       this.#clock.at(this.#clock.now + this.#random.below(MAX_WAIT_MS), () => this.#sendOut());
     });
   }
@@ -105,13 +105,17 @@ export class FakeQueue {
   }
 
   #delivery(stored: readonly Stored[]): Delivery {
-    const verdicts = new Map<Stored, Verdict>();
-    const judge = (message: Stored, ack: boolean, { delaySeconds = 0 }: SendOptions = {}): void => {
-      // The first word counts, as on the platform.
-      if (!verdicts.has(message)) verdicts.set(message, { ack, delaySeconds });
+    const results = new Map<Stored, Acknowledgement>();
+    const settleOne = (
+      message: Stored,
+      ack: boolean,
+      { delaySeconds = 0 }: SendOptions = {},
+    ): void => {
+      // The first call counts, as on the platform.
+      if (!results.has(message)) results.set(message, { ack, delaySeconds });
     };
-    const judgeAll = (ack: boolean, options?: SendOptions): void => {
-      for (const message of stored) judge(message, ack, options);
+    const settleAll = (ack: boolean, options?: SendOptions): void => {
+      for (const message of stored) settleOne(message, ack, options);
     };
     const batch = {
       queue: 'records',
@@ -120,23 +124,23 @@ export class FakeQueue {
         timestamp: new Date(message.sentAt),
         attempts: message.attempts + 1,
         body: JSON.parse(message.json),
-        ack: () => judge(message, true),
-        retry: (options?: SendOptions) => judge(message, false, options),
+        ack: () => settleOne(message, true),
+        retry: (options?: SendOptions) => settleOne(message, false, options),
       })),
-      ackAll: () => judgeAll(true),
-      retryAll: (options?: SendOptions) => judgeAll(false, options),
+      ackAll: () => settleAll(true),
+      retryAll: (options?: SendOptions) => settleAll(false, options),
     };
     let isFinished = false;
     const finish = (hasSucceeded: boolean): void => {
       if (isFinished) return;
       isFinished = true;
-      judgeAll(hasSucceeded);
-      for (const [message, verdict] of verdicts) this.#settle(message, verdict);
+      settleAll(hasSucceeded);
+      for (const [message, result] of results) this.#settle(message, result);
     };
     return { batch, finish };
   }
 
-  #settle(message: Stored, { ack, delaySeconds }: Verdict): void {
+  #settle(message: Stored, { ack, delaySeconds }: Acknowledgement): void {
     this.#unfinished--;
     const next = { ...message, attempts: message.attempts + 1 };
     if (ack) {

@@ -8,19 +8,19 @@ import { Invocation, roundTrip, runAs } from './invocation.ts';
 import { Link } from './link.ts';
 import { Random } from './random.ts';
 
-/** The fakes have the faults of the platform that the service has to live with. */
+/** The fakes have the faults of the platform. */
 
 const clock = new VirtualClock(Date.UTC(2026, 10, 20));
 const newLink = (): Link => new Link('TEST', new Random(1), 10, 10);
 const newInvocation = (): Invocation =>
   new Invocation(clock, { hasLostLast: false }, { kind: 'platform' });
 
-/** Runs code as a request does, until it is done. */
+/** Runs code in an invocation until it is done. */
 const inRequest = <Result>(code: () => Promise<Result>): Promise<Result> =>
   clock.until(runAs(newInvocation(), code));
 
 describe('time', () => {
-  it('passes in the order of what is planned, and only then', async () => {
+  it('events run at their time, in the order in which they were planned', async () => {
     const happened: string[] = [];
     const start = clock.now;
     const note = (what: string) => () => happened.push(`${what} ${clock.now - start}`);
@@ -35,7 +35,7 @@ describe('time', () => {
 });
 
 describe('an invocation', () => {
-  it('goes on for 30 seconds after its answer with what waitUntil holds, then never returns', async () => {
+  it('waitUntil keeps an invocation alive for 30 seconds after its response', async () => {
     const invocation = newInvocation();
     const steps: number[] = [];
     const work = runAs(invocation, async () => {
@@ -46,24 +46,24 @@ describe('an invocation', () => {
       }
     });
     invocation.context.waitUntil(work);
-    invocation.answer();
+    invocation.respond();
     await clock.pass(120_000);
     expect(steps).toEqual([0, 1, 2, 3]);
   });
 
-  it('ends with its answer when waitUntil holds nothing', async () => {
+  it('an invocation without waitUntil ends with its response', async () => {
     const invocation = newInvocation();
     let isDone = false;
     void runAs(invocation, async () => {
       await roundTrip(clock, newLink(), () => undefined);
       isDone = true;
     });
-    invocation.answer();
+    invocation.respond();
     await clock.pass(1_000);
     expect(isDone).toBe(false);
   });
 
-  it('finds no service during an outage, and what has arrived before is executed', async () => {
+  it('calls fail during an outage', async () => {
     const link = newLink();
     let executed = 0;
     const call = () => roundTrip(clock, link, () => executed++);
@@ -71,7 +71,7 @@ describe('an invocation', () => {
     link.cut(clock.now, 60_000);
     await result;
     expect(executed).toBe(0);
-    link.mend(clock.now);
+    link.endFaults(clock.now);
     await inRequest(call);
     expect(executed).toBe(1);
   });
@@ -97,7 +97,7 @@ describe('the database', () => {
     (name, product_type, default_max_ips, default_max_hwids, created_at, updated_at)
     values (?, 'OTHER', ?, 1, 0, 0)`;
 
-  it('runs a batch as one transaction, and tells what went wrong as D1 does', async () => {
+  it('D1 runs a batch as one transaction, with the errors of the platform', async () => {
     const d1 = newDatabase();
     const { prepare, batch } = binding(d1);
     const insert = prepare(INSERT);
@@ -106,14 +106,14 @@ describe('the database', () => {
     expect(d1.read('select count(*) as n from products')).toEqual([{ n: 0 }]);
   });
 
-  it('keeps columns of the same name apart in raw() only', async () => {
+  it('D1 keeps columns of the same name apart in raw() only', async () => {
     const { prepare } = binding(newDatabase());
     const { results } = await inRequest(() => prepare('select 1 as a, 2 as a').all());
     expect(results).toEqual([{ a: 2 }]);
     expect(await inRequest(() => prepare('select 1 as a, 2 as a').raw())).toEqual([[1, 2]]);
   });
 
-  it('counts the rows that are written, and is empty in each new world', async () => {
+  it('D1 counts written rows, and is empty in each run', async () => {
     const d1 = newDatabase();
     const { prepare } = binding(d1);
     await inRequest(() => prepare(INSERT).bind('Plugin', 1).all());
@@ -141,14 +141,14 @@ describe('KV', () => {
     return { kv, links, paris: binding('Paris'), osaka: binding('Osaka') };
   };
 
-  it('shows a write at once where it is made', async () => {
+  it('KV shows a write at once in its own location', async () => {
     const { paris } = newKv();
     expect(await inRequest(() => paris.get('key'))).toBeNull();
     await inRequest(() => paris.put('key', '{"a":1}'));
     expect(await inRequest(() => paris.get('key', { type: 'json' }))).toEqual({ a: 1 });
   });
 
-  it('caches a miss elsewhere, whatever is written meanwhile', async () => {
+  it('KV caches a miss elsewhere, in spite of a write', async () => {
     const { paris, osaka } = newKv();
     expect(await inRequest(() => osaka.get('key'))).toBeNull();
     await inRequest(() => paris.put('key', 'value'));
@@ -158,7 +158,7 @@ describe('KV', () => {
     expect(await inRequest(() => osaka.get('key'))).toBe('value');
   });
 
-  it('shows other locations what was written before for up to 60 seconds', async () => {
+  it('KV shows other locations the old value for up to 60 seconds', async () => {
     const { paris, osaka } = newKv();
     await inRequest(() => paris.put('key', 'old'));
     await clock.pass(61_000);
@@ -172,7 +172,7 @@ describe('KV', () => {
     expect(seen.at(-1)).toBe('new');
   });
 
-  it('takes one write of a key a second', async () => {
+  it('KV takes one write of a key a second', async () => {
     const { paris, osaka } = newKv();
     await inRequest(() => paris.put('key', 'value'));
     await inRequest(() => paris.put('other', 'value'));
@@ -181,9 +181,9 @@ describe('KV', () => {
     await inRequest(() => osaka.put('key', 'value'));
   });
 
-  it('fails writes, some of which it has applied', async () => {
+  it('KV fails writes, and has applied some of them', async () => {
     const { kv, links, paris } = newKv();
-    links.Paris.refuseWrites(clock.now, 3_600_000);
+    links.Paris.rejectWrites(clock.now, 3_600_000);
     for (let number = 0; number < 20; number++) {
       await expect(inRequest(() => paris.put(`key ${number}`, 'value'))).rejects.toThrow('500');
     }
@@ -191,7 +191,7 @@ describe('KV', () => {
     expect(kv.entries().size).toBeLessThan(20);
   });
 
-  it('refuses what KV refuses', async () => {
+  it('KV rejects a cacheTtl below 30 seconds', async () => {
     const { paris } = newKv();
     await expect(inRequest(() => paris.get('key', { cacheTtl: 10 }))).rejects.toThrow('cache_ttl');
   });
@@ -204,7 +204,7 @@ describe('the queue', () => {
     ),
   });
 
-  /** Sends numbers, and collects what is delivered. */
+  /** Sends numbers, and collects the messages that are delivered. */
   async function deliver(
     count: number,
     consume: (delivery: Delivery) => void,
@@ -225,7 +225,7 @@ describe('the queue', () => {
     return { bodies, queue };
   }
 
-  it('delivers everything at least once, in another order, some of it twice', async () => {
+  it('the queue delivers each message at least once, in another order, some twice', async () => {
     const { bodies, queue } = await deliver(40, ({ finish }) => finish(true));
     const inOrder = [...new Set(bodies)].sort((one, other) => one - other);
     expect(inOrder).toEqual(Array.from({ length: 40 }, (_, body) => body));
@@ -234,13 +234,13 @@ describe('the queue', () => {
     expect(queue.deadLetters).toEqual([]);
   });
 
-  it('repeats what fails, and gives it up in the end', async () => {
+  it('the queue repeats a message that fails, and gives it up in the end', async () => {
     const { bodies, queue } = await deliver(1, ({ finish }) => finish(false));
     expect(bodies).toHaveLength(11);
     expect(queue.deadLetters).toEqual(['0']);
   });
 
-  it('repeats the single messages that are to be repeated', async () => {
+  it('the queue repeats single messages', async () => {
     const { bodies } = await deliver(4, ({ batch, finish }) => {
       for (const { body, attempts, retry } of batchOf.parse(batch).messages) {
         if (body === 3 && attempts === 1) retry();

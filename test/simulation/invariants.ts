@@ -1,41 +1,47 @@
 import { RESPONSE_TYPE_CODES } from '../../src/lib/enums.ts';
 import type { VirtualClock } from './clock.ts';
-import { blacklistCopy, type CopyType, licenseCopy, statesOfCopies, tokenCopy } from './copies.ts';
 import type { FakeD1 } from './fake-d1.ts';
 import type { FakeKv } from './fake-kv.ts';
 import type { Invocation } from './invocation.ts';
-import type { Answer, Isolate } from './isolate.ts';
+import type { Isolate, JsonResponse } from './isolate.ts';
 import type { Link } from './link.ts';
+import {
+  type PublishedType,
+  publishedBlacklist,
+  publishedLicense,
+  publishedToken,
+  statesOfSnapshots,
+} from './published.ts';
 import type { AdminTask, Floors, Validation, ValidationTask } from './tasks.ts';
 import {
-  type Asked,
-  blacklistVerdict,
+  blacklistOutcome,
   type Change,
   type History,
   type LicenseState,
-  licenseVerdict,
+  licenseOutcome,
   type Truth,
-  tokenVerdict,
+  tokenOutcome,
+  type ValidationRequest,
   validMessage,
 } from './truth.ts';
 
-/** What must never happen, whatever else does. */
+/** The invariants, which hold whatever commands and faults a run has. */
 
 /** An isolate that syncs at least this often sees every change within it (1.5). */
 const SYNCED_MS = 50_000;
-/** How long an isolate that does not sync may use a snapshot without asking KV again. */
+/** An isolate that does not sync uses a snapshot this long without reading KV again. */
 const REUSED_MS = 50_000;
-/** Records that waited for longer may have been given up. */
+/** A record that waited longer may have been given up. */
 const COMPARED_MS = 20_000;
-/** What the platform lets run after an answer: within it a record is written. */
+/** The platform ends a request this long after its response, and with it the write of its record. */
 const RECORDING_MS = 30_000;
-/** A database that cannot be reached for less than this costs no record (1.6). */
+/** An outage of D1 that is shorter than this costs no record (1.6). */
 const SHORT_OUTAGE_MS = 3_000;
 
-/** Requests of an isolate may share a call: what one learned a moment ago others need not ask again. */
+/** Requests of an isolate may share a call: a failure counts for all requests within this time. */
 const SHARED_MS = 2_500;
 
-/** The syncs of an isolate, without a long pause between them: when the first and last were executed. */
+/** The syncs of an isolate without a long pause between them: when the first and the last were executed. */
 interface Syncs {
   firstAt: number;
   lastAt: number;
@@ -51,29 +57,29 @@ export interface Observed {
   database: FakeD1;
   truth: Truth;
   kv: FakeKv;
-  /** Whether another isolate writes the records: then nobody knows which comparison has come back. */
+  /** Whether another isolate writes the records. The ends of comparisons are then unknown. */
   hasQueue: boolean;
-  /** The way to the database from a location. */
+  /** The link to the database from a location. */
   databaseLink: (location: string) => Link;
-  /** Messages of the queue that were given up, as JSON. */
+  /** Messages that the queue has given up, as JSON. */
   deadLetters: readonly string[];
 }
 
 export class Invariants {
-  readonly #world: Observed;
-  /** By isolate what it must know: the number of the oldest state that it may answer from. */
+  readonly #observed: Observed;
+  /** By isolate and subject: the number of the oldest state on which it may base a response. */
   readonly #known = new WeakMap<Isolate, Map<string, number>>();
   readonly #syncs = new WeakMap<Isolate, Syncs>();
-  /** Validations whose snapshots have not been compared with the database. */
+  /** Validations whose snapshots were not compared with D1 yet. */
   readonly #uncompared = new WeakMap<Isolate, Set<Validation>>();
 
-  constructor(world: Observed) {
-    this.#world = world;
+  constructor(observed: Observed) {
+    this.#observed = observed;
   }
 
-  /** Judges a commit: bindings never exceed a limit, and nothing changes but what was asked for. */
+  /** Checks a commit: no binding exceeds a limit, and only the requested fields change. */
   afterWrite(invocation: Invocation): void {
-    const { clock, truth } = this.#world;
+    const { clock, truth } = this.#observed;
     const { task } = invocation;
     for (const change of truth.observe(clock.now)) {
       if (change.kind === 'license') checkBindings(change.before, change.after);
@@ -85,7 +91,7 @@ export class Invariants {
   }
 
   #historyOf({ id, change }: AdminTask): History<unknown> | undefined {
-    const { truth } = this.#world;
+    const { truth } = this.#observed;
     switch (change.of) {
       case 'license':
         return id === null ? undefined : truth.licenses.get(id);
@@ -99,11 +105,11 @@ export class Invariants {
   }
 
   /**
-   * What a validation that this isolate begins now must know at least: the changes that it has made and
-   * answered itself; what its syncs have told; and of what it has compared what the database said then.
+   * The oldest states on which a validation that begins now may be based: the changes that the isolate has
+   * made and confirmed, its syncs, and its comparisons.
    */
   floorsOf(isolate: Isolate, licenseId: number | null, tokenId: number | null): Floors {
-    const { truth } = this.#world;
+    const { truth } = this.#observed;
     const { firstAt, lastAt } = this.#syncs.get(isolate) ?? { firstAt: 0, lastAt: 0 };
     const floorOf = (subject: string, history: History<unknown> | undefined): number =>
       Math.max(this.#known.get(isolate)?.get(subject) ?? 0, history?.indexAt(lastAt, firstAt) ?? 0);
@@ -120,7 +126,7 @@ export class Invariants {
     known.set(subject, Math.max(known.get(subject) ?? 0, index));
   }
 
-  /** A validation begins: nothing has compared its snapshots yet. */
+  /** A validation begins. Its snapshots are not compared yet. */
   begin(validation: Validation): void {
     const { isolate } = validation;
     const uncompared = this.#uncompared.get(isolate) ?? new Set<Validation>();
@@ -128,19 +134,19 @@ export class Invariants {
     uncompared.add(validation);
   }
 
-  /** An isolate reads the change log now. @returns what it knows once it has the result */
+  /** An isolate reads the change log now. @returns a function to call when it has the result */
   afterSync(isolate: Isolate, sentAt: number): () => void {
-    const { clock, database, truth, hasQueue } = this.#world;
-    // What is committed in the same millisecond may come later.
+    const { clock, database, truth, hasQueue } = this.#observed;
+    // A commit in the same millisecond may come later.
     const now = clock.now - 1;
     const stored = new Set(
       database.read('select product_version as marker from callers').map((row) => row.marker),
     );
     const compared = [...(this.#uncompared.get(isolate) ?? [])].filter(
-      ({ task, answer, invocation }) =>
-        answer !== null &&
+      ({ task, response, invocation }) =>
+        response !== null &&
         stored.has(task.marker) &&
-        now - (invocation.answeredAt ?? 0) < COMPARED_MS,
+        now - (invocation.respondedAt ?? 0) < COMPARED_MS,
     );
     return () => {
       const syncs = this.#syncs.get(isolate);
@@ -153,7 +159,7 @@ export class Invariants {
       for (const validation of compared) {
         const { licenseId, tokenId } = validation.task;
         this.#uncompared.get(isolate)?.delete(validation);
-        if (![200, 400].includes(validation.answer?.status ?? 0)) continue;
+        if (![200, 400].includes(validation.response?.status ?? 0)) continue;
         const knowNow = (subject: string, history: History<unknown> | undefined) =>
           history && this.#know(isolate, subject, history.indexAt(now, Number.NEGATIVE_INFINITY));
         knowNow(`license ${licenseId}`, truth.licenses.get(licenseId ?? 0));
@@ -163,15 +169,22 @@ export class Invariants {
     };
   }
 
-  /** Judges what an administrator was told: what is done has been in the database. */
-  afterAdmin(isolate: Isolate, invocation: Invocation, task: AdminTask, answer: Answer): void {
-    if (answer.status >= 500) {
-      this.#checkExcuse(isolate, invocation, `${task.change.of}: status ${answer.status}`);
+  /** Checks the response to an administrator: a change with a success was in the database. */
+  afterAdmin(
+    isolate: Isolate,
+    invocation: Invocation,
+    task: AdminTask,
+    response: JsonResponse,
+  ): void {
+    if (response.status >= 500) {
+      this.#checkExcuse(isolate, invocation, `${task.change.of}: status ${response.status}`);
       return;
     }
-    if ([404, 409].includes(answer.status)) return;
-    if (![200, 201, 204].includes(answer.status)) {
-      throw new Violation(`An administrator got ${answer.status} ${JSON.stringify(answer.json)}`);
+    if ([404, 409].includes(response.status)) return;
+    if (![200, 201, 204].includes(response.status)) {
+      throw new Violation(
+        `An administrator got ${response.status} ${JSON.stringify(response.json)}`,
+      );
     }
     if (!this.#isDone(task, invocation.startedAt)) {
       throw new Violation(`A change of a ${task.change.of} was answered and not made`);
@@ -181,7 +194,7 @@ export class Invariants {
   }
 
   #isDone({ id, change }: AdminTask, since: number): boolean {
-    const { truth } = this.#world;
+    const { truth } = this.#observed;
     switch (change.of) {
       case 'license': {
         const histories = id === null ? truth.licenses.values() : [truth.licenses.get(id)];
@@ -199,50 +212,50 @@ export class Invariants {
   }
 
   /**
-   * Judges an answer: it must be what the truth said, or what KV may have shown in the isolate's location,
-   * at some moment of the last 50 seconds; and in either case nothing older than what the isolate must
-   * know. Only while the asker cannot reach the database at all may it be older.
+   * Checks a response: it follows from a state of the database, or from one that KV may have shown in the
+   * isolate's location, within the last 50 seconds, and from none older than the isolate must know. It may be
+   * older only while the request cannot reach the database at all.
    */
-  afterValidation(validation: Validation, answer: Answer): void {
+  afterValidation(validation: Validation, response: JsonResponse): void {
     const { task, isolate, invocation } = validation;
-    const given = verdictOf(answer);
-    if (given === 'limited') {
-      if (!invocation.isLimited) throw new Violation('An answer 429 without a rate limit');
+    const actual = outcomeOf(response);
+    if (actual === 'limited') {
+      if (!invocation.isLimited) throw new Violation('A response 429 without a rate limit');
       return;
     }
     const { startedAt } = invocation;
     const right = task.isAfterQuiet
-      ? this.#verdicts(task, startedAt, this.#world.clock.now, null)
-      : this.#verdicts(task, startedAt, startedAt - REUSED_MS, isolate.location);
-    if (given === 'unavailable') {
+      ? this.#outcomes(task, startedAt, this.#observed.clock.now, null)
+      : this.#outcomes(task, startedAt, startedAt - REUSED_MS, isolate.location);
+    if (actual === 'unavailable') {
       this.#checkExcuse(isolate, invocation, 'A validation answered 503');
-      const isBound = [...right].some((verdict) => verdict.startsWith('License is valid'));
+      const isBound = [...right].some((outcome) => outcome.startsWith('License is valid'));
       if (task.isAfterQuiet && isBound) {
-        throw new Violation('Without the database a copy is missing: 503 and not 200');
+        throw new Violation('Without the database a snapshot is missing: 503 instead of 200');
       }
       return;
     }
-    if (right.has(given)) return;
+    if (right.has(actual)) return;
     const mayBeOld = !task.isAfterQuiet && this.#isCutOff(isolate, invocation);
-    if (mayBeOld && this.#verdicts(task, startedAt, 0, null).has(given)) return;
+    if (mayBeOld && this.#outcomes(task, startedAt, 0, null).has(actual)) return;
     const expected = [...right].join(' | ');
-    throw new Violation(`Stale or wrong: answered "${given}", which was not true: "${expected}"`);
+    throw new Violation(`Stale or wrong: answered "${actual}", which was not true: "${expected}"`);
   }
 
   /**
-   * What the truth said since a time, in messages and statuses.
+   * The outcomes that were right since a time, as messages and statuses.
    *
-   * @param location what KV may have shown there since then counts, too
+   * @param location also counts the states that KV may have shown there since then
    */
-  #verdicts(
-    { asked, floors, licenseId, tokenId }: ValidationTask,
+  #outcomes(
+    { request, floors, licenseId, tokenId }: ValidationTask,
     startedAt: number,
     since: number,
     location: string | null,
   ): Set<string> {
-    const { truth, kv } = this.#world;
+    const { truth, kv } = this.#observed;
     const statesOf = <State>(
-      type: CopyType<State>,
+      type: PublishedType<State>,
       history: History<State> | undefined,
       floor: number,
     ): (State | null)[] => {
@@ -250,51 +263,53 @@ export class Invariants {
       const states = history.since(since, floor);
       const [known] = history.entries();
       if (location === null || !known) return states;
-      const copies = kv.visibleSince(location, type.key(known.state), since);
-      const older = statesOfCopies(type, history, copies).filter(({ index }) => index >= floor);
+      const snapshots = kv.visibleSince(location, type.key(known.state), since);
+      const older = statesOfSnapshots(type, history, snapshots).filter(
+        ({ index }) => index >= floor,
+      );
       return [...states, ...older.map(({ state }) => state)];
     };
-    const verdicts = new Set<string>();
+    const outcomes = new Set<string>();
     if (tokenId !== null) {
-      const tokens = statesOf(tokenCopy, truth.tokens.get(tokenId), floors.token);
-      const statuses = tokens.map((token) => tokenVerdict(token, startedAt));
-      for (const status of statuses) if (status !== null) verdicts.add(`status ${status}`);
-      if (!statuses.includes(null)) return verdicts;
+      const tokens = statesOf(publishedToken, truth.tokens.get(tokenId), floors.token);
+      const statuses = tokens.map((token) => tokenOutcome(token, startedAt));
+      for (const status of statuses) if (status !== null) outcomes.add(`status ${status}`);
+      if (!statuses.includes(null)) return outcomes;
     }
-    const blocks = statesOf(blacklistCopy, truth.blacklist, floors.blacklist).map((entries) =>
-      blacklistVerdict(entries ?? [], asked),
+    const blocks = statesOf(publishedBlacklist, truth.blacklist, floors.blacklist).map((entries) =>
+      blacklistOutcome(entries ?? [], request),
     );
-    for (const block of blocks) if (block !== null) verdicts.add(block);
-    if (!blocks.includes(null)) return verdicts;
+    for (const block of blocks) if (block !== null) outcomes.add(block);
+    if (!blocks.includes(null)) return outcomes;
     const history = licenseId === null ? undefined : truth.licenses.get(licenseId);
-    const licenses = history ? statesOf(licenseCopy, history, floors.license) : [null];
+    const licenses = history ? statesOf(publishedLicense, history, floors.license) : [null];
     for (const license of licenses) {
-      const verdict = licenseVerdict(license, asked, startedAt);
-      if (verdict !== null) verdicts.add(verdict);
+      const outcome = licenseOutcome(license, request, startedAt);
+      if (outcome !== null) outcomes.add(outcome);
     }
-    return verdicts;
+    return outcomes;
   }
 
-  /** Whether nothing of the database has reached the asker since it began, and it or others tried. */
+  /** Whether no call of the database has succeeded since the request began, and some call has failed. */
   #isCutOff(isolate: Isolate, { trips, startedAt }: Invocation): boolean {
-    const link = this.#world.databaseLink(isolate.location);
+    const link = this.#observed.databaseLink(isolate.location);
     const { failed, succeeded } = trips.get(link) ?? { failed: 0, succeeded: 0 };
     if (succeeded > 0) return false;
-    return failed > 0 || link.hasFailedSince(startedAt - SHARED_MS, this.#world.clock.now);
+    return failed > 0 || link.hasFailedSince(startedAt - SHARED_MS, this.#observed.clock.now);
   }
 
-  /** An answer that says no more than that something failed needs something that did. */
+  /** A response that reports a failure needs a call that failed. */
   #checkExcuse(isolate: Isolate, { trips, startedAt }: Invocation, what: string): void {
     const hasFailed = [...trips.values()].some(({ failed }) => failed > 0);
-    const link = this.#world.databaseLink(isolate.location);
-    if (!hasFailed && !link.hasFailedSince(startedAt - SHARED_MS, this.#world.clock.now)) {
+    const link = this.#observed.databaseLink(isolate.location);
+    if (!hasFailed && !link.hasFailedSince(startedAt - SHARED_MS, this.#observed.clock.now)) {
       throw new Violation(`${what} for no reason`);
     }
   }
 
-  /** Judges the history, after quiet: each validation is in it exactly once, and counted. */
+  /** Checks the history after quiet: each validation has exactly one record, and is counted. */
   checkRecords(validations: readonly Validation[]): void {
-    const { database } = this.#world;
+    const { database } = this.#observed;
     const rows = database
       .read(`select ifnull(c.product_version, r.details ->> 'productVersion') as marker, r.outcome
         from requests r left join callers c on c.id = r.caller_id`)
@@ -306,7 +321,7 @@ export class Invariants {
     if (doubled) throw new Violation(`A validation was recorded twice: ${doubled[0]}`);
     for (const validation of validations) this.#checkRecord(validation, records);
 
-    // Nothing is folded in so short a time.
+    // A run is too short for a fold.
     const [miscounted] = database.read(`
       select l.id, c.requests from licenses l join callers c on c.license_id = l.id
       where c.requests <> 0 or c.license_key_normalized <> l.license_key_normalized`);
@@ -314,33 +329,36 @@ export class Invariants {
   }
 
   #checkRecord(validation: Validation, records: ReadonlyMap<string, string>): void {
-    const { task, answer, isolate } = validation;
+    const { task, response, isolate } = validation;
     const recorded = records.get(task.marker);
-    if (answer === null) {
+    if (response === null) {
       if (isolate.crashedAt === null) throw new Violation(`${task.marker} was never answered`);
       return;
     }
-    const fitting = RESPONSE_TYPES[verdictOf(answer).replace(/ \(.*/, '')];
+    const fitting = RESPONSE_TYPES[outcomeOf(response).replace(/ \(.*/, '')];
     if (recorded === undefined) {
-      // Not recorded are who may not ask, or of whom that is not known, and all of a flood.
-      const isUnknown = answer.status === 503 && task.tokenId !== null;
-      const isOptional = fitting === undefined || answer.status === 429 || isUnknown;
+      // No record is due without permission, with an unknown permission, and in a flood.
+      const isUnknown = response.status === 503 && task.tokenId !== null;
+      const isOptional = fitting === undefined || response.status === 429 || isUnknown;
       if (isOptional || this.#mayBeUnrecorded(validation)) return;
       throw new Violation(`${task.marker} was not recorded`);
     }
     if (!fitting?.includes(recorded)) {
-      throw new Violation(`${task.marker} was answered ${answer.status}, recorded as ${recorded}`);
+      throw new Violation(
+        `${task.marker} was answered ${response.status}, recorded as ${recorded}`,
+      );
     }
   }
 
-  /** A record is lost with its isolate, or when the database stays away for long. */
+  /** A record may be lost with its isolate, or in a long outage of D1. */
   #mayBeUnrecorded({ task, isolate, invocation }: Validation): boolean {
-    const { startedAt, answeredAt } = invocation;
-    if (answeredAt === null) return true;
-    const until = answeredAt + RECORDING_MS;
+    const { startedAt, respondedAt } = invocation;
+    if (respondedAt === null) return true;
+    const until = respondedAt + RECORDING_MS;
     if (isolate.crashedAt !== null && isolate.crashedAt <= until) return true;
-    if (this.#world.deadLetters.some((letter) => letter.includes(`"${task.marker}"`))) return true;
-    const link = this.#world.databaseLink(isolate.location);
+    if (this.#observed.deadLetters.some((letter) => letter.includes(`"${task.marker}"`)))
+      return true;
+    const link = this.#observed.databaseLink(isolate.location);
     return link.badTimeMs(startedAt, until) >= SHORT_OUTAGE_MS;
   }
 }
@@ -350,7 +368,7 @@ const outcomeName = (code: number): string =>
 
 const NOT_FOUND = ['LICENSE_NOT_FOUND', 'PRODUCT_MISMATCH', 'LICENSE_DELETED'];
 
-/** How the history calls what was answered. */
+/** The outcomes in the history for each outcome of a response. */
 const RESPONSE_TYPES: Record<string, readonly string[]> = {
   'IP address is blacklisted': ['IP_BLACKLISTED'],
   'Hardware ID is blacklisted': ['HWID_BLACKLISTED'],
@@ -364,8 +382,8 @@ const RESPONSE_TYPES: Record<string, readonly string[]> = {
   unavailable: ['ERROR'],
 };
 
-/** What an answer says, in the words of the truth. */
-function verdictOf({ status, json }: Answer): string {
+/** The outcome in a response. */
+function outcomeOf({ status, json }: JsonResponse): string {
   if (status === 401 || status === 403) return `status ${status}`;
   if (status === 429) return 'limited';
   if (status === 503) return 'unavailable';
@@ -383,11 +401,11 @@ const KINDS = [
   { values: 'hwids', limit: 'maxHWIDs' },
 ] as const;
 
-/** Values that one state has and an earlier one has not. */
+/** Values that a state has and an earlier one has not. */
 const added = (before: readonly string[], after: readonly string[]): string[] =>
   after.filter((value) => !before.includes(value));
 
-/** More than the limit may be bound only where the limit was lowered below. */
+/** More values than the limit are right only after the limit was lowered. */
 function checkBindings(before: LicenseState | null, after: LicenseState | null): void {
   if (!after) return;
   for (const { values, limit } of KINDS) {
@@ -405,28 +423,29 @@ function changedFields(before: LicenseState, after: LicenseState): string[] {
     .map(([name]) => name);
 }
 
-/** Nobody loses what others have changed: only what was asked for changes. */
-function checkAdminChange({ id, change: asked }: AdminTask, change: Change): void {
-  if (change.kind !== asked.of) throw new Violation(`A ${change.kind} changed with a ${asked.of}`);
-  if (change.kind === 'blacklist' || change.kind !== asked.of) return;
+/** A change overwrites no other change: only the requested fields change. */
+function checkAdminChange({ id, change: request }: AdminTask, change: Change): void {
+  if (change.kind !== request.of)
+    throw new Violation(`A ${change.kind} changed with a ${request.of}`);
+  if (change.kind === 'blacklist' || change.kind !== request.of) return;
   if (id !== null && id !== change.id) throw new Violation(`Another ${change.kind} changed`);
-  if (change.kind !== 'license' || asked.of !== 'license') return;
+  if (change.kind !== 'license' || request.of !== 'license') return;
   const { before, after } = change;
   if (!before) return;
   const fields = after ? changedFields(before, after) : ['state'];
-  const lost = fields.find((field) => !asked.fields.some((name) => name === field));
-  if (lost) throw new Violation(`${lost} of license ${change.id} was not asked to change`);
+  const lost = fields.find((field) => !request.fields.some((name) => name === field));
+  if (lost) throw new Violation(`${lost} of license ${change.id} was not requested`);
 }
 
-/** A validation binds its own values, where all checks pass at that very moment (1.4). */
-function checkBinding({ asked, licenseId }: ValidationTask, change: Change, now: number): void {
+/** A validation binds its own values only, and only if all checks pass at that moment (1.4). */
+function checkBinding({ request, licenseId }: ValidationTask, change: Change, now: number): void {
   if (change.kind !== 'license' || change.id !== licenseId || !change.before || !change.after) {
     throw new Violation(`A validation changed a ${change.kind}`);
   }
   const { before, after } = change;
   const other = changedFields(before, after).find((field) => !['ips', 'hwids'].includes(field));
   if (other) throw new Violation(`A validation changed ${other}`);
-  const own = { ips: asked.ip, hwids: asked.hwid };
+  const own = { ips: request.ip, hwids: request.hwid };
   for (const { values, limit } of KINDS) {
     const bound = added(before[values], after[values]);
     const isOwn = bound.every((value) => value === own[values]);
@@ -436,9 +455,9 @@ function checkBinding({ asked, licenseId }: ValidationTask, change: Change, now:
       throw new Violation(`${values} were bound though they are unlimited`);
     }
   }
-  const verdict = licenseVerdict(after, asked, now);
-  if (!isValid(after, asked, now)) throw new Violation(`Bound, but refused: ${verdict}`);
+  const outcome = licenseOutcome(after, request, now);
+  if (!isValid(after, request, now)) throw new Violation(`Bound, but refused: ${outcome}`);
 }
 
-const isValid = (license: LicenseState, asked: Asked, now: number): boolean =>
-  licenseVerdict(license, asked, now) === validMessage(license.maxIPs, license.maxHWIDs);
+const isValid = (license: LicenseState, request: ValidationRequest, now: number): boolean =>
+  licenseOutcome(license, request, now) === validMessage(license.maxIPs, license.maxHWIDs);

@@ -3,29 +3,28 @@ import type { VirtualClock } from './clock.ts';
 import type { Link } from './link.ts';
 import type { Task } from './tasks.ts';
 
-/** What the platform lets run after an answer. */
-const AFTER_ANSWER_MS = 30_000;
+/** The platform ends an invocation this long after its response. */
+const AFTER_RESPONSE_MS = 30_000;
 
 const never = <Result>(): Promise<Result> => new Promise(() => undefined);
 
-/** Who sends: an isolate, of which a disturbed line loses no two messages in a row. */
+/** The sender of messages: an isolate. A disturbed link loses no two of its messages in a row. */
 export interface Sender {
   hasLostLast: boolean;
 }
 
 /**
- * One event that an isolate handles: a request, a cron run, a batch of the queue. As on the platform,
- * what it started belongs to it and ends with it: when it has answered and all that it gave to
- * `waitUntil` is done, at the latest 30 seconds after the answer, none of its timers fires any more and
- * no call returns. A crash ends it at once.
+ * One event that an isolate handles: a request, a cron run, a batch of the queue. As on the platform, it ends
+ * when it has responded and all promises of `waitUntil` are settled, at the latest 30 seconds after the
+ * response. After that none of its timers fires and no call returns. A crash ends it at once.
  */
 export class Invocation {
   readonly task: Task;
   readonly startedAt: number;
-  answeredAt: number | null = null;
-  /** Round trips that failed, and that were answered, until now. */
+  respondedAt: number | null = null;
+  /** Round trips that failed and that succeeded, until now. */
   readonly trips = new Map<Link, { failed: number; succeeded: number }>();
-  /** Whether a rate limiter said no. */
+  /** Whether a rate limiter limited it. */
   isLimited = false;
   /** Whether it ended before it was done. */
   isCutOff = false;
@@ -53,7 +52,7 @@ export class Invocation {
       this.#pending++;
       const done = (): void => {
         this.#pending--;
-        if (this.#pending === 0 && this.answeredAt !== null) this.end();
+        if (this.#pending === 0 && this.respondedAt !== null) this.end();
       };
       work.then(done, done);
     },
@@ -61,15 +60,15 @@ export class Invocation {
     props: {},
   };
 
-  /** The handler is done; what `waitUntil` holds may go on for a while. */
-  answer(): void {
-    this.answeredAt = this.#clock.now;
+  /** The handler has responded. The promises of `waitUntil` go on for a while. */
+  respond(): void {
+    this.respondedAt = this.#clock.now;
     if (this.#pending === 0) this.end();
-    else this.#clock.at(this.#clock.now + AFTER_ANSWER_MS, () => this.end());
+    else this.#clock.at(this.#clock.now + AFTER_RESPONSE_MS, () => this.end());
   }
 
   end(): void {
-    if (!this.#isOver) this.isCutOff = this.#pending > 0 || this.answeredAt === null;
+    if (!this.#isOver) this.isCutOff = this.#pending > 0 || this.respondedAt === null;
     this.#isOver = true;
   }
 
@@ -83,17 +82,16 @@ export class Invocation {
 
 const running = new AsyncLocalStorage<Invocation>();
 
-/** Runs code as part of an invocation, with all that it awaits. */
+/** Runs code as part of an invocation, with all promises that it awaits. */
 export const runAs = <Result>(invocation: Invocation, code: () => Result): Result =>
   running.run(invocation, code);
 
-/** The invocation that the running code belongs to. */
+/** The invocation of the running code. */
 export const currentInvocation = (): Invocation | undefined => running.getStore();
 
 /**
- * A call of a service of the platform over a link: there, executed at one moment, and back, with time
- * passing on both ways. It can get lost before or after; what has left the isolate is executed even
- * when the isolate crashes.
+ * A call of a service over a link: it executes at one moment, and time passes on both ways. It can get lost
+ * on either way. A message that has left the isolate is executed even if the isolate crashes.
  */
 export async function roundTrip<Result>(
   clock: VirtualClock,

@@ -5,25 +5,25 @@ import { currentInvocation, Invocation, runAs, type Sender } from './invocation.
 import type { Random } from './random.ts';
 import type { Task } from './tasks.ts';
 
-/** A request's answer, read to its end. */
-export interface Answer {
+/** A response, read to its end. */
+export interface JsonResponse {
   status: number;
   json: unknown;
 }
 
-export interface Surroundings {
+export interface Environment {
   clock: VirtualClock;
   random: Random;
   env: object;
-  /** Takes what the service logs. */
+  /** Called with each line that the service logs. */
   log: (line: string) => void;
 }
 
 const never = <Result>(): Promise<Result> => new Promise(() => undefined);
 
 /**
- * One instance of the service somewhere in the world, as the platform starts it: with module state of
- * its own, in virtual time. It can crash at any moment.
+ * An instance of the service in a location: with module state of its own, in virtual time. It can crash at
+ * any moment.
  */
 export class Isolate implements Sender {
   readonly location: string;
@@ -32,64 +32,67 @@ export class Isolate implements Sender {
   crashedAt: number | null = null;
 
   readonly #service: Service;
-  readonly #surroundings: Surroundings;
+  readonly #environment: Environment;
   readonly #invocations = new Set<Invocation>();
 
-  constructor(location: string, start: StartService, surroundings: Surroundings) {
+  constructor(location: string, start: StartService, environment: Environment) {
     this.location = location;
-    this.#surroundings = surroundings;
-    this.#service = start(globalsFor(surroundings));
+    this.#environment = environment;
+    this.#service = start(globalsFor(environment));
   }
 
   get hasQueueHandler(): boolean {
     return this.#service.queue !== undefined;
   }
 
-  /** Sends a request to it; the answer never comes when it crashes before. */
-  request(task: Task, request: Request): { invocation: Invocation; answer: Promise<Answer> } {
+  /** Sends a request to the isolate. The response never comes if it crashes before. */
+  request(
+    task: Task,
+    request: Request,
+  ): { invocation: Invocation; response: Promise<JsonResponse> } {
     return this.#invoke(task, async (env, context) => {
       const response = await this.#service.fetch(request, env, context);
       return { status: response.status, json: parse(await response.text()) };
     });
   }
 
-  /** Runs its scheduled handler, for a minute given in milliseconds since 1970. */
+  /** Runs the scheduled handler, for a minute in milliseconds since 1970. */
   scheduled(task: Task, scheduledTime: number): Promise<unknown> {
     const controller = { scheduledTime, cron: '* * * * *', noRetry: () => undefined };
     return this.#invoke(task, async (env, context) =>
       this.#service.scheduled(controller, env, context),
-    ).answer;
+    ).response;
   }
 
-  /** Gives it a batch of the queue. */
+  /** Delivers a batch of the queue to the isolate. */
   queue(task: Task, batch: object): Promise<unknown> {
     return this.#invoke(task, async (env, context) => this.#service.queue?.(batch, env, context))
-      .answer;
+      .response;
   }
 
-  /** All that it does stops, all that it knew is gone. */
+  /** Ends all invocations. The isolate handles no more. */
   crash(): void {
-    this.crashedAt = this.#surroundings.clock.now;
+    this.crashedAt = this.#environment.clock.now;
     for (const invocation of this.#invocations) invocation.end();
   }
 
   #invoke<Result>(
     task: Task,
     handle: (env: object, context: object) => Promise<Result>,
-  ): { invocation: Invocation; answer: Promise<Result> } {
-    const { clock, env } = this.#surroundings;
+  ): { invocation: Invocation; response: Promise<Result> } {
+    const { clock, env } = this.#environment;
     const invocation = new Invocation(clock, this, task);
     this.#invocations.add(invocation);
     const handled = runAs(invocation, () => handle(env, invocation.context));
-    const answer = (async () => {
+    const response = (async () => {
       try {
         return await handled;
       } finally {
-        if (this.crashedAt === null) invocation.answer();
+        if (this.crashedAt === null) invocation.respond();
         else await never();
       }
     })();
-    return { invocation, answer };
+    return { invocation, response };
   }
 }
 
@@ -101,11 +104,11 @@ function parse(text: string): unknown {
   }
 }
 
-/** So few that independent draws meet: what must differ may not depend on luck. */
+/** So few that independent draws collide: uniqueness must not depend on luck. */
 const RANDOM_VALUES = 16;
 
 /** The globals of the platform, in virtual time and repeatable. */
-function globalsFor({ clock, random, log }: Surroundings): Record<string, unknown> {
+function globalsFor({ clock, random, log }: Environment): Record<string, unknown> {
   class VirtualDate extends Date {
     constructor(value: number | string | Date = clock.now) {
       super(value);
@@ -119,7 +122,7 @@ function globalsFor({ clock, random, log }: Surroundings): Record<string, unknow
   const setTimeout = (callback: (...values: unknown[]) => void, ms = 0, ...values: unknown[]) => {
     const invocation = currentInvocation();
     if (!invocation) throw new Error('A timer is set outside of a request');
-    // Never at once: code that waits for a moment must get beyond it.
+    // Never at once: a loop that waits for a moment must get beyond it.
     const cancel = clock.at(clock.now + Math.max(1, Math.ceil(ms)), () => {
       if (!invocation.isOver) runAs(invocation, () => callback(...values));
     });
@@ -143,7 +146,7 @@ function globalsFor({ clock, random, log }: Surroundings): Record<string, unknow
       random: { value: () => random.below(RANDOM_VALUES) / RANDOM_VALUES },
     }),
     Blob: MemoryBlob,
-    // What `log` tells is the event of each request: the world has its own line for that.
+    // `log` has the event of each request, for which the trace has a line of its own.
     console: { debug: print, error: print, info: print, log: () => undefined, warn: print },
     crypto: {
       getRandomValues: fill,
@@ -152,7 +155,7 @@ function globalsFor({ clock, random, log }: Surroundings): Record<string, unknow
           .toString('hex')
           .replace(/^(.{8})(.{4}).(.{3}).(.{3})/, '$1-$2-4$3-8$4-'),
       subtle: {
-        // At once: the real one takes its turn on another thread, and no two runs are the same.
+        // At once, because the real one runs in another thread, which no seed repeats.
         digest: async (_: string, bytes: Uint8Array) =>
           new Uint8Array(createHash('sha256').update(bytes).digest()).buffer,
         timingSafeEqual: (one: ArrayBuffer, other: ArrayBuffer) =>
@@ -172,7 +175,7 @@ function globalsFor({ clock, random, log }: Surroundings): Record<string, unknow
 const show = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value);
 
-/** Node's own reads its text in more than one turn of the event loop. */
+/** Node's Blob reads its text in more than one turn of the event loop. */
 class MemoryBlob {
   readonly #parts: readonly Uint8Array[];
 
@@ -185,7 +188,7 @@ class MemoryBlob {
 
 const ALPHABETS = { base64: 'base64', base64url: 'base64url' } as const;
 
-/** What the platform's Uint8Array has and Node 24's has not. */
+/** Adds a method of the platform's Uint8Array that Node 24 lacks. */
 function addMissing(name: string, method: (this: Uint8Array, options?: object) => string): void {
   if (name in Uint8Array.prototype) return;
   Object.defineProperty(Uint8Array.prototype, name, { value: method, configurable: true });

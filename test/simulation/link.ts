@@ -5,35 +5,35 @@ interface Period {
   until: number;
 }
 
-/** What becomes of a message on its way. */
+/** The loss of a message. */
 export type Loss = 'before it arrives' | 'on the way back' | null;
 
-/** Now and then a message takes longer, in fine weather too. */
+/** The chance that a message takes longer without a fault. */
 const SLOW_CHANCE = 0.04;
-/** In slow weather many take seconds, up to this; others overtake them. */
-const CRAWL_CHANCE = 0.25;
-const CRAWL_MS = 10_000;
-/** After so long without an answer a service counts as out of reach. */
-const PATIENCE_MS = 4_000;
+/** While the service is slow many messages take up to this long, and others overtake them. */
+const SLOWED_CHANCE = 0.25;
+const MAX_SLOWED_MS = 10_000;
+/** A service that does not respond for this long counts as unreachable. */
+const TIMEOUT_MS = 4_000;
 
 /**
- * The way from one location to one service of the platform, and its weather: how long messages take,
- * whether they get through. All times are milliseconds, those of periods since 1970.
+ * The way from one location to one service of the platform: the time that messages take, and their loss. All
+ * times are milliseconds, those of periods since 1970.
  */
 export class Link {
-  /** How errors call the service, and what names the link in a trace. */
+  /** The name of the service in errors and in a trace. */
   readonly service: string;
   readonly #random: Random;
   readonly #usualMs: number;
   readonly #slowMs: number;
   readonly #outages: Period[] = [];
-  readonly #crawls: Period[] = [];
+  readonly #slowPeriods: Period[] = [];
   #isFlakyUntil = 0;
-  #refusesWritesUntil = 0;
+  #rejectsWritesUntil = 0;
   #isCalm = false;
-  /** When the calls began that have not been answered yet. */
+  /** The start of each call under way. */
   readonly #waitingSince = new Set<{ since: number }>();
-  /** When a sender last learned that a message had not got through, or not in time. */
+  /** When a sender last learnt that a message was lost or late. */
   #failedAt = 0;
 
   constructor(service: string, random: Random, usualMs: number, slowMs: number) {
@@ -43,41 +43,41 @@ export class Link {
     this.#slowMs = slowMs;
   }
 
-  /** Nothing gets through. */
+  /** Begins an outage. */
   cut(now: number, milliseconds: number): void {
     this.#outages.push({ from: now, until: now + milliseconds });
   }
 
-  /** Single messages get lost; see {@link lossOf}. */
+  /** Begins to lose single messages; see {@link lossOf}. */
   disturb(now: number, milliseconds: number): void {
     this.#isFlakyUntil = now + milliseconds;
   }
 
-  /** Many messages take seconds. */
+  /** Makes many messages take seconds. */
   slowDown(now: number, milliseconds: number): void {
-    this.#crawls.push({ from: now, until: now + milliseconds });
+    this.#slowPeriods.push({ from: now, until: now + milliseconds });
   }
 
-  /** Writes fail, or are applied and fail all the same. */
-  refuseWrites(now: number, milliseconds: number): void {
-    this.#refusesWritesUntil = now + milliseconds;
+  /** Makes writes fail, also after they were applied. */
+  rejectWrites(now: number, milliseconds: number): void {
+    this.#rejectsWritesUntil = now + milliseconds;
   }
 
-  /** Fine weather from now on. */
-  mend(now: number): void {
-    for (const period of [...this.#outages, ...this.#crawls]) {
+  /** Ends all faults. */
+  endFaults(now: number): void {
+    for (const period of [...this.#outages, ...this.#slowPeriods]) {
       period.until = Math.min(period.until, now);
     }
     this.#isFlakyUntil = 0;
-    this.#refusesWritesUntil = 0;
+    this.#rejectsWritesUntil = 0;
     this.#isCalm = true;
   }
 
-  /** How long a message takes one way. */
+  /** The time of a message one way. */
   latencyMs(now: number): number {
-    const canCrawl = this.#crawls.some((crawl) => isWithin(now, crawl));
-    if (canCrawl && this.#random.chance(CRAWL_CHANCE)) {
-      return Math.ceil(this.#random.next() ** 3 * CRAWL_MS);
+    const canBeSlow = this.#slowPeriods.some((period) => isWithin(now, period));
+    if (canBeSlow && this.#random.chance(SLOWED_CHANCE)) {
+      return Math.ceil(this.#random.next() ** 3 * MAX_SLOWED_MS);
     }
     const isSlow = !this.#isCalm && this.#random.chance(SLOW_CHANCE);
     return Math.ceil(this.#random.next() * (isSlow ? this.#slowMs : this.#usualMs));
@@ -87,45 +87,45 @@ export class Link {
     return this.#outages.some((outage) => isWithin(now, outage));
   }
 
-  refusesWrites(now: number): boolean {
-    return this.#refusesWritesUntil > now;
+  rejectsWrites(now: number): boolean {
+    return this.#rejectsWritesUntil > now;
   }
 
   /**
-   * Whether a message gets lost, without an outage.
+   * The loss of a message without an outage.
    *
-   * @param canLose a disturbed line loses no two messages of one sender in a row, so that whoever
-   *   repeats gets through
+   * @param canLose a disturbed link loses no two messages of a sender in a row, so that a repetition gets
+   *   through
    */
   lossOf(now: number, canLose: boolean): Loss {
     if (now >= this.#isFlakyUntil || !canLose || !this.#random.chance(0.5)) return null;
     return this.#random.chance(0.5) ? 'before it arrives' : 'on the way back';
   }
 
-  /** A call begins; to be called when it ends. */
+  /** Begins a call. @returns a function that ends it */
   beginCall(now: number): (end: number, isSuccess: boolean) => void {
     const call = { since: now };
     this.#waitingSince.add(call);
     return (end, isSuccess) => {
       this.#waitingSince.delete(call);
-      // Who waited so long had given up, and told the others.
-      if (!isSuccess || end - call.since > PATIENCE_MS) this.#failedAt = end;
+      // A sender that waited so long had given up.
+      if (!isSuccess || end - call.since > TIMEOUT_MS) this.#failedAt = end;
     };
   }
 
   /**
-   * Whether somebody found the service out of reach since a time: a call has failed, or has waited
-   * for long.
+   * Whether a sender found the service unreachable since a time: a call has failed, or has waited too
+   * long.
    */
   hasFailedSince(time: number, now: number): boolean {
     if (this.#failedAt >= time) return true;
     if (this.#outages.some(({ from, until }) => from <= time && now < until)) return true;
-    return [...this.#waitingSince].some(({ since }) => now - since > PATIENCE_MS);
+    return [...this.#waitingSince].some(({ since }) => now - since > TIMEOUT_MS);
   }
 
-  /** For how long of a period next to nothing got through. What overlaps counts twice. */
+  /** The time within a period in which next to no message got through. Overlaps count twice. */
   badTimeMs(from: number, to: number): number {
-    return [...this.#outages, ...this.#crawls].reduce(
+    return [...this.#outages, ...this.#slowPeriods].reduce(
       (sum, period) => sum + Math.max(0, Math.min(period.until, to) - Math.max(period.from, from)),
       0,
     );

@@ -1,4 +1,4 @@
-/** Randomness that repeats: the same seed gives the same numbers (mulberry32). */
+/** Random numbers that repeat: the same seed gives the same numbers (mulberry32). */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, and without, 1. */
+  /** From 0 to 1, without 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,12 +15,12 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A number from `low` up to, and without, `high`. */
+  /** A number from `low` to `high`, without `high`. */
   between(low: number, high: number): number {
     return low + this.next() * (high - low);
   }
 
-  /** An integer from 0 up to, and without, `end`. */
+  /** An integer from 0 to `end`, without `end`. */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }
@@ -44,7 +44,7 @@ export class Random {
       .map(({ item }) => item);
   }
 
-  /** A source of its own: what one part of the world draws does not move what another one draws. */
+  /** An independent source: draws of one part do not change the draws of another. */
   fork(): Random {
     return new Random(this.below(2 ** 32));
   }

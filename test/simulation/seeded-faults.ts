@@ -1,21 +1,21 @@
 import type { Replacement } from './bundle.ts';
 import {
   type Command,
+  faultAt,
   type Revoked,
   restoration,
   revoke,
   validation,
-  weatherAt,
 } from './commands.ts';
 
-/** A bug that somebody could write. */
+/** A plausible bug. */
 export interface SeededFault {
   name: string;
-  /** What the first line of the violation says. */
+  /** Matches the first line of the violation. */
   broken: RegExp;
-  /** A seed with which few runs are enough to meet it; 1 unless given. */
+  /** A seed that meets the bug in few runs; 1 unless set. */
   seed?: number;
-  /** What happens in each of its worlds, where what happens at random takes many to meet it. */
+  /** The commands of each run, if random commands take too many runs to meet the bug. */
   commands?: readonly Command[];
   replacements: readonly Replacement[];
 }
@@ -30,24 +30,24 @@ const LICENSES: readonly [Revoked, Revoked] = [
 ];
 const DELETED: Revoked = { license: 0, address: 0, how: 'delete' };
 
-/** A license is deleted while it is read from a slow database, and asked for again and again. */
+/** A license is deleted while it is read from a slow database, between many validations. */
 const deletedWhileRead = ({
   slowSeconds,
   afterMs,
-  askedEveryMs,
-}: Record<'slowSeconds' | 'afterMs' | 'askedEveryMs', number>): Command[] =>
+  repeatMs,
+}: Record<'slowSeconds' | 'afterMs' | 'repeatMs', number>): Command[] =>
   Array.from({ length: 10 }, () => DELETED).flatMap((license) => [
     restoration(license, { pauseMs: 5_000, isolate: 0 }),
-    // By then what is in memory is stale, and KV cannot help.
-    ...weatherAt(0, 'KV cannot be reached', 200),
+    // By then snapshots in memory are stale, and KV cannot help.
+    ...faultAt(0, 'KV cannot be reached', 200),
     validation(license, { pauseMs: 70_000, isolate: 1 }),
-    ...weatherAt(0, 'the database is slow', slowSeconds),
+    ...faultAt(0, 'the database is slow', slowSeconds),
     validation(license, { pauseMs: 0, isolate: 0 }),
     revoke(license, { pauseMs: afterMs, isolate: 0 }),
-    ...Array.from({ length: 12 }, () => validation(license, { pauseMs: askedEveryMs, isolate: 0 })),
+    ...Array.from({ length: 12 }, () => validation(license, { pauseMs: repeatMs, isolate: 0 })),
   ]);
 
-/** What is valid is revoked elsewhere, and tried again when KV shows that everywhere. */
+/** A license is revoked elsewhere, and validated again when KV shows the revocation everywhere. */
 const REVOKED_ELSEWHERE: readonly Command[] = LICENSES.flatMap((license) => [
   restoration(license, { pauseMs: 2_000, isolate: 0 }),
   validation(license, { pauseMs: 2_000, isolate: 0 }),
@@ -55,7 +55,7 @@ const REVOKED_ELSEWHERE: readonly Command[] = LICENSES.flatMap((license) => [
   validation(license, { pauseMs: 200_000, isolate: 0 }),
 ]);
 
-/** The same, in an isolate that syncs all the time. */
+/** A license is revoked elsewhere, and validated again in an isolate that syncs. */
 const REVOKED_ELSEWHERE_IN_SYNC: readonly Command[] = [
   ...LICENSES.map((license) => restoration(license, { pauseMs: 2_000, isolate: 0 })),
   ...LICENSES.map((license) => validation(license, { pauseMs: 2_000, isolate: 0 })),
@@ -65,13 +65,13 @@ const REVOKED_ELSEWHERE_IN_SYNC: readonly Command[] = [
   validation(LICENSES[0], { pauseMs: 10_000, isolate: 0 }),
 ];
 
-/** KV shows for minutes what was revoked; the first stale answer must be the last one. */
+/** KV shows a revoked license for minutes. The first stale response must be the last one. */
 const KV_IS_LATE: readonly Command[] = Array.from({ length: 4 }, () => LICENSES[0]).flatMap(
   (license) => [
     restoration(license, { pauseMs: 100_000, isolate: 0 }),
     validation(license, { pauseMs: 5_000, isolate: 0 }),
     { type: 'crash', pauseMs: 100_000, isolate: 3 },
-    ...weatherAt(0, 'KV shows writes late', 30),
+    ...faultAt(0, 'KV shows writes late', 30),
     revoke(license, { pauseMs: 1_000, isolate: 0 }),
     validation(license, { pauseMs: 6_000, isolate: 3 }),
     validation(license, { pauseMs: 12_000, isolate: 3 }),
@@ -79,7 +79,7 @@ const KV_IS_LATE: readonly Command[] = Array.from({ length: 4 }, () => LICENSES[
   ],
 );
 
-/** An isolate reads a change in the database while KV is away, and then KV still shows the state before. */
+/** An isolate reads a change from D1 during an outage of KV, and then KV still shows the state before. */
 const KV_IS_BEHIND_MEMORY: readonly Command[] = Array.from(
   { length: 4 },
   () => LICENSES[0],
@@ -87,18 +87,18 @@ const KV_IS_BEHIND_MEMORY: readonly Command[] = Array.from(
   restoration(license, { pauseMs: 100_000, isolate: 0 }),
   validation(license, { pauseMs: 5_000, isolate: 0 }),
   { type: 'crash', pauseMs: 100_000, isolate: 3 },
-  ...weatherAt(0, 'KV shows writes late', 30),
+  ...faultAt(0, 'KV shows writes late', 30),
   revoke(license, { pauseMs: 1_000, isolate: 0 }),
-  ...weatherAt(3, 'KV cannot be reached', 8),
+  ...faultAt(3, 'KV cannot be reached', 8),
   validation(license, { pauseMs: 2_000, isolate: 3 }),
   validation(license, { pauseMs: 3_000, isolate: 3 }),
   validation(license, { pauseMs: 60_000, isolate: 3 }),
 ]);
 
-/** A binding is published late, when the license has changed; and its publisher is cut off. */
+/** A binding is published late, after the license has changed, and its publisher is cut off. */
 const PUT_LATE: readonly Command[] = [
   ...LICENSES.map((license) => restoration(license, { pauseMs: 1_000, isolate: 3 })),
-  ...weatherAt(0, 'KV is slow', 8),
+  ...faultAt(0, 'KV is slow', 8),
   ...LICENSES.map((license) =>
     validation({ ...license, address: 3 }, { pauseMs: 3_000, isolate: 0 }),
   ),
@@ -106,17 +106,17 @@ const PUT_LATE: readonly Command[] = [
   { type: 'crash', pauseMs: 300, isolate: 0 },
 ];
 
-/** A license is changed in two places at once, where copies are hard to write. */
+/** A license is changed in two places at once, while KV is hard to write. */
 const CHANGED_TWICE: readonly Command[] = Array.from({ length: 8 }, () => LICENSES).flatMap(
   (licenses): Command[] => [
-    ...weatherAt(0, 'KV is slow', 8),
+    ...faultAt(0, 'KV is slow', 8),
     ...licenses.map((license) => restoration(license, { pauseMs: 0, isolate: 0 })),
     ...licenses.map((license) => revoke(license, { pauseMs: 100, isolate: 1 })),
     { type: 'run the scheduled handler', pauseMs: 15_000, isolate: 3 },
   ],
 );
 
-/** What cold isolates read at the primary is changed elsewhere, before they can put it into KV. */
+/** Rows that cold isolates read at the primary are changed elsewhere before they are put into KV. */
 const CHANGED_WHILE_READ: readonly Command[] = [
   ...Array.from(
     { length: 6 },
@@ -136,8 +136,8 @@ const CHANGED_WHILE_READ: readonly Command[] = [
       { type: 'crash', pauseMs: 20_000, isolate: 1 },
       { type: 'crash', pauseMs: 0, isolate: 3 },
       ...[1, 3].flatMap((isolate) => [
-        ...weatherAt(isolate, 'messages of KV get lost', 1),
-        ...weatherAt(isolate, 'KV is slow', 8),
+        ...faultAt(isolate, 'messages of KV get lost', 1),
+        ...faultAt(isolate, 'KV is slow', 8),
         validation(license, { pauseMs: 0, isolate }),
       ]),
       revoke(license, { pauseMs: 150, isolate: 0 }),
@@ -145,10 +145,10 @@ const CHANGED_WHILE_READ: readonly Command[] = [
   ),
 ];
 
-/** Values are bound in several places at once, where copies are hard to write. */
+/** Values are bound in several places at once, while KV is hard to write. */
 const BOUND_TWICE: readonly Command[] = [
   ...LICENSES.map((license) => restoration(license, { pauseMs: 1_000, isolate: 3 })),
-  ...[0, 1, 3].flatMap((isolate) => weatherAt(isolate, 'KV is slow', 30)),
+  ...[0, 1, 3].flatMap((isolate) => faultAt(isolate, 'KV is slow', 30)),
   ...LICENSES.flatMap((license): Command[] =>
     [0, 1, 2, 3].map((isolate) =>
       validation({ ...license, address: isolate + 1 }, { pauseMs: isolate * 400, isolate }),
@@ -157,8 +157,8 @@ const BOUND_TWICE: readonly Command[] = [
 ];
 
 /**
- * Bugs that the simulation must find, so that its invariants are known to fail. To add one: the file, a
- * piece of it that occurs once, what it becomes, and which invariant breaks.
+ * Bugs that the simulation must find, which proves that its invariants can fail. The README explains how to
+ * add one.
  */
 export const SEEDED_FAULTS: readonly SeededFault[] = [
   // Slots
@@ -174,12 +174,12 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ],
   },
   {
-    name: 'a binding that does not look at the state',
+    name: 'a binding that does not check the state',
     broken: /Bound, but refused/,
     replacements: [{ file: 'src/validation/bind.ts', from: "and l.state = 'ACTIVE'", to: '' }],
   },
   {
-    name: 'a binding that does not look at the expiry',
+    name: 'a binding that does not check the expiry',
     broken: /Bound, but refused/,
     replacements: [
       {
@@ -257,7 +257,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ],
   },
   {
-    name: 'a sync that misses what was pruned, and renews all the same',
+    name: 'a sync that does not notice pruned changes',
     broken: STALE,
     commands: Array.from({ length: 6 }, () => LICENSES).flatMap(([one, other]) => [
       restoration(one, { pauseMs: 2_000, isolate: 0 }),
@@ -277,7 +277,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ],
   },
   {
-    name: 'snapshots of KV that are used whatever the floor is',
+    name: 'snapshots of KV below the floor',
     broken: STALE,
     replacements: [
       {
@@ -302,7 +302,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a read of the primary that a change has overtaken',
     broken: STALE,
-    commands: deletedWhileRead({ slowSeconds: 1, afterMs: 300, askedEveryMs: 500 }),
+    commands: deletedWhileRead({ slowSeconds: 1, afterMs: 300, repeatMs: 500 }),
     replacements: [
       {
         file: 'src/cache/snapshot-cache.ts',
@@ -312,7 +312,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ],
   },
   {
-    name: 'a change that its own isolate does not hear of',
+    name: 'a change that its own isolate does not evict',
     broken: STALE,
     replacements: [{ file: 'src/auth/middleware.ts', from: 'caches.invalidate(changes);', to: '' }],
   },
@@ -334,7 +334,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ],
   },
   {
-    name: 'a revoked token that lives on',
+    name: 'a revoked token that is accepted',
     broken: STALE,
     replacements: [
       {
@@ -345,7 +345,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ],
   },
 
-  // Copies
+  // Publishing
   {
     name: 'a publish without the revision check',
     broken: WRONG_IN_KV,
@@ -427,7 +427,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
 
   // History
   {
-    name: 'records that are repeated without their identity',
+    name: 'records that are repeated under another identity',
     broken: /recorded twice/,
     replacements: [
       {
@@ -440,7 +440,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ],
   },
   {
-    name: 'a batch that fails and is dropped',
+    name: 'a failed batch that is dropped',
     broken: UNRECORDED,
     replacements: [
       {
@@ -451,7 +451,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ],
   },
   {
-    name: 'a record that nothing keeps alive',
+    name: 'a record without waitUntil',
     broken: UNRECORDED,
     replacements: [
       {
@@ -470,9 +470,9 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a message of the queue that is acknowledged unwritten',
     broken: UNRECORDED,
-    // Where the messages come the database is out of reach, unlike where they are from.
+    // The database is unreachable where the messages are delivered, and reachable where they are sent.
     commands: [
-      ...[1, 3].flatMap((isolate) => weatherAt(isolate, 'the database cannot be reached', 30)),
+      ...[1, 3].flatMap((isolate) => faultAt(isolate, 'the database cannot be reached', 30)),
       ...LICENSES.map((license) => validation(license, { pauseMs: 0, isolate: 0 })),
       validation(LICENSES[0], { pauseMs: 25_000, isolate: 0 }),
     ],
@@ -488,7 +488,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   // Administrators
   {
     name: 'a change that overwrites others',
-    broken: /was not asked to change|KV has license/,
+    broken: /was not requested|KV has license/,
     commands: LICENSES.flatMap(({ license }) => [
       { type: 'change a license', license, change: { maxIPs: 3 }, pauseMs: 1_000, isolate: 0 },
       { type: 'change a license', license, change: { maxHWIDs: 3 }, pauseMs: 0, isolate: 1 },

@@ -1,10 +1,10 @@
 import type { Invocation } from './invocation.ts';
-import type { Answer, Isolate } from './isolate.ts';
-import type { Asked, BlacklistEntry, LicenseState, TokenState } from './truth.ts';
+import type { Isolate, JsonResponse } from './isolate.ts';
+import type { BlacklistEntry, LicenseState, TokenState, ValidationRequest } from './truth.ts';
 
-/** What an isolate was asked to do, for the invariants to judge what it did. */
+/** The tasks of isolates, by which the invariants judge their effects. */
 
-/** The states that an answer must not be older than: what this process has changed itself. */
+/** The oldest states on which a response may be based. */
 export interface Floors {
   license: number;
   token: number;
@@ -13,23 +13,23 @@ export interface Floors {
 
 export interface ValidationTask {
   kind: 'validation';
-  /** In the request's `productVersion` and so in its record: tells it from all others. */
+  /** The `productVersion` of the request, and so of its record: identifies both. */
   marker: string;
-  asked: Asked;
+  request: ValidationRequest;
   /** Null for a key that no license has. */
   licenseId: number | null;
-  /** Null where no token is asked for. */
+  /** Null for a request without a token. */
   tokenId: number | null;
   floors: Floors;
-  /** Only the present state is right: everything has been quiet for long. */
+  /** Only the current state is right, because everything has been quiet for long. */
   isAfterQuiet: boolean;
 }
 
 export interface AdminTask {
   kind: 'admin';
-  /** Null to create one. */
+  /** Null for a creation. */
   id: number | null;
-  /** What may be changed, and what must have been true of it once a success is answered. */
+  /** The fields that may change, and a condition that was true if the response is a success. */
   change:
     | {
         of: 'license';
@@ -39,7 +39,7 @@ export interface AdminTask {
     | { of: 'blacklist'; isDone: (entries: readonly BlacklistEntry[]) => boolean }
     | { of: 'token'; isDone: (token: TokenState | null) => boolean }
     | { of: 'product' };
-  /** The state of what it writes as its last write has left it. */
+  /** The number of the state after its last write. */
   writtenIndex: number | null;
 }
 
@@ -50,11 +50,11 @@ export interface PlatformTask {
 
 export type Task = ValidationTask | AdminTask | PlatformTask;
 
-/** A validation on its way, and what became of it. */
+/** A validation and its response. */
 export interface Validation {
   task: ValidationTask;
   isolate: Isolate;
   invocation: Invocation;
-  /** Null while none has come. */
-  answer: Answer | null;
+  /** Null until it comes. */
+  response: JsonResponse | null;
 }

@@ -2,9 +2,8 @@ import { BlockList } from 'node:net';
 import type { FakeD1 } from './fake-d1.ts';
 
 /**
- * What is true: the states that the database has been in, as its own tables tell it, each with the time
- * of the commit that ended it; and what each of them says of a validation, decided here once more and
- * in another way than the service does.
+ * The states of the database, read from its own tables after each commit, each with its time; and the outcome
+ * of a validation in each of them, decided here a second time and in another way than the service does.
  */
 
 export interface LicenseState {
@@ -35,20 +34,20 @@ export interface TokenState {
   isRevoked: boolean;
 }
 
-/** One state of a subject, and until when it was the last one. */
+/** A state of a subject, and the time in which it was the current one. */
 interface Entry<State> {
   json: string;
-  /** Null where the subject does not exist. */
+  /** Null if the subject does not exist. */
   state: State | null;
   from: number;
   until: number;
 }
 
-/** The states of one subject, in their order. */
+/** The states of a subject, in their order. */
 export class History<State> {
   readonly #entries: Entry<State>[] = [];
 
-  /** The number of the present state, to be told from later ones. */
+  /** The number of the current state. */
   get index(): number {
     return this.#entries.length - 1;
   }
@@ -57,7 +56,7 @@ export class History<State> {
     return this.#entries.at(-1)?.state ?? null;
   }
 
-  /** The present state as the database writes it. */
+  /** The current state as the database writes it. */
   get json(): string {
     return this.#entries.at(-1)?.json ?? 'null';
   }
@@ -68,18 +67,18 @@ export class History<State> {
     this.#entries.push({ json, state, from: now, until: Number.POSITIVE_INFINITY });
   }
 
-  /** All states but those in which the subject did not exist, with their numbers. */
+  /** All states in which the subject exists, with their numbers. */
   entries(): { state: State; index: number }[] {
     return this.#entries.flatMap(({ state }, index) => (state === null ? [] : [{ state, index }]));
   }
 
-  /** The number of the state at a time, if it began after another time; else 0. */
+  /** The number of the state at a time if it began after another time; else 0. */
   indexAt(time: number, after: number): number {
     const index = this.#entries.findLastIndex(({ from }) => from <= time);
     return (this.#entries[index]?.from ?? 0) > after ? index : 0;
   }
 
-  /** The states that were the last one at some moment since a time, and are no older than one. */
+  /** The states that were current at some moment since a time, from a number on. */
   since(time: number, index = 0): (State | null)[] {
     return this.#entries
       .slice(Math.max(0, index))
@@ -88,7 +87,7 @@ export class History<State> {
   }
 }
 
-/** A commit's change of one subject. */
+/** A change of a subject by a commit. */
 export type Change =
   | { kind: 'license'; id: number; before: LicenseState | null; after: LicenseState | null }
   | { kind: 'blacklist' }
@@ -126,7 +125,7 @@ export class Truth {
     this.blacklist.add('[]', [], now);
   }
 
-  /** Takes in what a commit has just changed. */
+  /** Reads the changes of a commit. */
   observe(now: number): Change[] {
     const changes: Change[] = [];
     for (const [id, before, after] of this.#observeRows(LICENSES, this.licenses, now)) {
@@ -164,20 +163,23 @@ export class Truth {
   }
 }
 
-/** A validation as the client means it; addresses canonical. */
-export interface Asked {
+/** A validation request, with canonical addresses. */
+export interface ValidationRequest {
   licenseKey: string;
   productId: number;
-  /** What is bound: the body's address, else the connecting one. */
+  /** The address to be bound: that of the body, else the connecting one. */
   ip: string;
   connectingAddress: string;
   hwid: string | null;
 }
 
-/** What the blacklist says: a message, or null where nothing of it applies. */
-export function blacklistVerdict(entries: readonly BlacklistEntry[], asked: Asked): string | null {
+/** The outcome by the blacklist: a message, or null if no entry applies. */
+export function blacklistOutcome(
+  entries: readonly BlacklistEntry[],
+  request: ValidationRequest,
+): string | null {
   const applying = entries.filter(
-    ({ productId }) => productId === null || productId === asked.productId,
+    ({ productId }) => productId === null || productId === request.productId,
   );
   const ranges = new BlockList();
   for (const { data } of applying.filter(({ type }) => type === 'IP')) {
@@ -186,37 +188,37 @@ export function blacklistVerdict(entries: readonly BlacklistEntry[], asked: Aske
     if (prefix === undefined) ranges.addAddress(address, family);
     else ranges.addSubnet(address, Number(prefix), family);
   }
-  const isBlocked = [asked.ip, asked.connectingAddress].some((address) =>
+  const isBlocked = [request.ip, request.connectingAddress].some((address) =>
     ranges.check(address, address.includes(':') ? 'ipv6' : 'ipv4'),
   );
   if (isBlocked) return 'IP address is blacklisted';
-  const isHwidBlocked = applying.some(({ type, data }) => type === 'HWID' && data === asked.hwid);
+  const isHwidBlocked = applying.some(({ type, data }) => type === 'HWID' && data === request.hwid);
   return isHwidBlocked ? 'Hardware ID is blacklisted' : null;
 }
 
-/** The message of a valid answer, with the limits that it tells. */
+/** The message of a valid response, with its limits. */
 export const validMessage = (maxIPs: number, maxHWIDs: number): string =>
   `License is valid (${maxIPs}, ${maxHWIDs})`;
 
 /**
- * What a license says: the message of an answer. Null where a free slot has to be taken first: then the
+ * The outcome by a license: the message of a response. Null if a free slot has to be taken first, because the
  * state after that decides.
  *
- * @param now when the request arrived, in milliseconds since 1970
+ * @param now the time of the request, in milliseconds since 1970
  */
-export function licenseVerdict(
+export function licenseOutcome(
   license: LicenseState | null,
-  asked: Asked,
+  request: ValidationRequest,
   now: number,
 ): string | null {
-  if (!license || license.productId !== asked.productId || license.state === 'DELETED') {
+  if (!license || license.productId !== request.productId || license.state === 'DELETED') {
     return 'License not found or invalid';
   }
   if (license.state === 'DEACTIVATED') return 'License is deactivated';
   if (license.expiresAt !== null && license.expiresAt <= now) return 'License has expired';
-  const ip = slotOf(asked.ip, license.ips, license.maxIPs);
+  const ip = slotOf(request.ip, license.ips, license.maxIPs);
   if (ip === 'full') return 'Max IPs reached';
-  const hwid = slotOf(asked.hwid, license.hwids, license.maxHWIDs);
+  const hwid = slotOf(request.hwid, license.hwids, license.maxHWIDs);
   if (hwid === 'full') return 'Max HWIDs reached';
   if (ip === 'free' || hwid === 'free') return null;
   return validMessage(license.maxIPs, license.maxHWIDs);
@@ -231,8 +233,8 @@ function slotOf(
   return bound.length < limit ? 'free' : 'full';
 }
 
-/** What a token says: null where it lets a validation through, else the status of the answer. */
-export function tokenVerdict(token: TokenState | null, now: number): number | null {
+/** The outcome by a token: null if it permits a validation, else the status of the response. */
+export function tokenOutcome(token: TokenState | null, now: number): number | null {
   if (!token || token.isRevoked || (token.expiresAt !== null && token.expiresAt <= now)) return 401;
   const isAllowed = token.intents.some((intent) =>
     ['LICENSE_VALIDATE', 'ALL_READ_WRITE'].includes(intent),

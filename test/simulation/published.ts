@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { BlacklistEntry, History, LicenseState, TokenState, Truth } from './truth.ts';
 
-/** What KV holds, compared with the database; docs/cache.md describes its keys and values. */
+/** The snapshots in KV, compared with the database; docs/cache.md describes their keys and values. */
 
 const license = z.object({
   id: z.int(),
@@ -27,7 +27,7 @@ const blacklist = z.object({ hwids: table, addresses: table, networks: table });
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The form in which two are compared: the same whatever the order of the fields. */
+/** A text of a value that does not depend on the order of its fields. */
 const canonical = (value: object): string =>
   JSON.stringify(Object.fromEntries(Object.entries(value).sort()));
 
@@ -36,7 +36,7 @@ const groupBits = (group: string, base: number, length: number): string =>
     .toString(2)
     .padStart(length, '0');
 
-/** The bits that all addresses of a range have in common, behind the number of their family. */
+/** The common bits of all addresses of a range, after the number of their family. */
 function networkBits(range: string): string {
   const [address = '', prefix] = range.split('/');
   if (!address.includes(':')) {
@@ -63,32 +63,32 @@ function blockedText({ type, data, productId }: BlacklistEntry): string {
     : entryText('addresses', data, productId ?? 0);
 }
 
-/** How a subject is found in KV, and how a copy and a state of it are compared. */
-export interface CopyType<State> {
+/** The key of a subject in KV, and texts by which a snapshot and a state are compared. */
+export interface PublishedType<State> {
   key: (state: State) => string;
-  copyText: (copy: string) => string;
+  snapshotText: (snapshot: string) => string;
   stateText: (state: State) => string;
 }
 
-export const licenseCopy: CopyType<LicenseState> = {
+export const publishedLicense: PublishedType<LicenseState> = {
   key: ({ licenseKey }) => `license:${sha256(licenseKey)}`,
-  copyText: (copy) => canonical(license.parse(JSON.parse(copy))),
+  snapshotText: (snapshot) => canonical(license.parse(JSON.parse(snapshot))),
   stateText: ({ licenseKey, ...row }) => canonical(row),
 };
 
-export const tokenCopy: CopyType<TokenState> = {
+export const publishedToken: PublishedType<TokenState> = {
   key: ({ hash }) => `token:${hash}`,
-  copyText(copy) {
-    const { revokedAt, ...held } = token.parse(JSON.parse(copy));
+  snapshotText(snapshot) {
+    const { revokedAt, ...held } = token.parse(JSON.parse(snapshot));
     return canonical({ ...held, isRevoked: revokedAt !== null });
   },
   stateText: ({ hash, ...row }) => canonical(row),
 };
 
-export const blacklistCopy: CopyType<BlacklistEntry[]> = {
+export const publishedBlacklist: PublishedType<BlacklistEntry[]> = {
   key: () => 'blacklist',
-  copyText: (copy) =>
-    Object.entries(blacklist.parse(JSON.parse(copy)))
+  snapshotText: (snapshot) =>
+    Object.entries(blacklist.parse(JSON.parse(snapshot)))
       .flatMap(([name, { keys, productIds }]) =>
         keys.map((key, row) => entryText(name, key, productIds[row] ?? 0)),
       )
@@ -97,26 +97,26 @@ export const blacklistCopy: CopyType<BlacklistEntry[]> = {
   stateText: (entries) => entries.map(blockedText).sort().join(),
 };
 
-/** The states of a subject that copies hold. A copy of what is gone, or never was, has none. */
-export function statesOfCopies<State>(
-  type: CopyType<State>,
+/** The states that snapshots show. A snapshot of a removed or impossible row shows none. */
+export function statesOfSnapshots<State>(
+  type: PublishedType<State>,
   history: History<State>,
-  copies: readonly string[],
+  snapshots: readonly string[],
 ): { state: State; index: number }[] {
-  const texts = new Set(copies.map((copy) => type.copyText(copy)));
+  const texts = new Set(snapshots.map((snapshot) => type.snapshotText(snapshot)));
   return history.entries().filter(({ state }) => texts.has(type.stateText(state)));
 }
 
-/** What is bound may be missing in a copy: then the database is asked. */
+/** A snapshot may lack bound values, which D1 then finds. */
 const withoutBound = (text: string): string => text.replace(/"(ips|hwids)":\[[^\]]*\],?/g, '');
 
 /**
- * What is wrong with the copies, after quiet: one line each.
+ * The wrong snapshots after quiet, one line each.
  *
- * @param entries the keys of KV with what was written last
- * @param isRepaired whether each binding has been used since, so that none may be missing
+ * @param entries the keys of KV with their last values
+ * @param isRepaired whether each binding was used since, so that none may be missing
  */
-export function findWrongCopies(
+export function findWrongSnapshots(
   entries: ReadonlyMap<string, string>,
   truth: Truth,
   isRepaired: boolean,
@@ -124,29 +124,29 @@ export function findWrongCopies(
   const wrong: string[] = [];
   const compare = <State>(
     what: string,
-    type: CopyType<State>,
+    type: PublishedType<State>,
     { current }: History<State>,
     toCompared = (text: string): string => text,
   ): void => {
     if (current === null) return;
-    const copy = entries.get(type.key(current));
-    const held = copy === undefined ? null : toCompared(type.copyText(copy));
+    const snapshot = entries.get(type.key(current));
+    const held = snapshot === undefined ? null : toCompared(type.snapshotText(snapshot));
     const row = toCompared(type.stateText(current));
     if (held !== row) wrong.push(`KV has ${what} as ${held}, and the database as ${row}`);
   };
   for (const [id, history] of truth.licenses) {
-    compare(`license ${id}`, licenseCopy, history, isRepaired ? undefined : withoutBound);
+    compare(`license ${id}`, publishedLicense, history, isRepaired ? undefined : withoutBound);
   }
-  for (const [id, history] of truth.tokens) compare(`token ${id}`, tokenCopy, history);
-  compare('the blacklist', blacklistCopy, truth.blacklist);
+  for (const [id, history] of truth.tokens) compare(`token ${id}`, publishedToken, history);
+  compare('the blacklist', publishedBlacklist, truth.blacklist);
   return wrong;
 }
 
-/** The values that the copy of a license has; undefined for no copy. */
-export function boundInCopy(
+/** The bound values in the snapshot of a license; undefined for no snapshot. */
+export function boundInSnapshot(
   entries: ReadonlyMap<string, string>,
   state: LicenseState,
 ): { ips: string[]; hwids: string[] } | undefined {
-  const copy = entries.get(licenseCopy.key(state));
-  return copy === undefined ? undefined : license.parse(JSON.parse(copy));
+  const snapshot = entries.get(publishedLicense.key(state));
+  return snapshot === undefined ? undefined : license.parse(JSON.parse(snapshot));
 }

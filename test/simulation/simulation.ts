@@ -2,23 +2,23 @@ import * as z from 'zod';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 import type { StartService } from './bundle.ts';
 import { VirtualClock } from './clock.ts';
-import type { Command, LicenseChange, Weather } from './commands.ts';
-import { boundInCopy, findWrongCopies } from './copies.ts';
+import type { Command, Fault, LicenseChange } from './commands.ts';
 import { FakeD1, PristineDatabase } from './fake-d1.ts';
 import { FakeKv } from './fake-kv.ts';
 import { FakeLimiter } from './fake-limiter.ts';
 import { type Delivery, FakeQueue } from './fake-queue.ts';
 import { Invariants, Violation } from './invariants.ts';
 import { currentInvocation, type Invocation } from './invocation.ts';
-import { type Answer, Isolate } from './isolate.ts';
+import { Isolate, type JsonResponse } from './isolate.ts';
 import { Link } from './link.ts';
+import { boundInSnapshot, findWrongSnapshots } from './published.ts';
 import { Random } from './random.ts';
 import type { AdminTask, Task, Validation } from './tasks.ts';
-import { type Asked, type LicenseState, Truth } from './truth.ts';
+import { type LicenseState, Truth, type ValidationRequest } from './truth.ts';
 
-/** What differs from world to world. */
-export interface WorldOptions {
-  /** All that happens by chance follows from it. */
+/** The options of a run. */
+export interface SimulationOptions {
+  /** The seed of all random choices. */
   seed: number;
   /** Whether the queue `RECORDS` is bound. */
   hasQueue: boolean;
@@ -26,12 +26,12 @@ export interface WorldOptions {
 
 const LOCATIONS = ['Paris', 'Osaka', 'Lima'] as const;
 type Location = (typeof LOCATIONS)[number];
-/** Where the isolates are, of which two share a location. */
+/** The locations of the isolates. Two share a location. */
 const PLACES: readonly Location[] = ['Paris', 'Osaka', 'Paris', 'Lima'];
 
 const START = Date.UTC(2026, 10, 20, 12);
 const MINUTE_MS = 60_000;
-/** Longer than anything may take to come right. */
+/** Longer than any repair may take. */
 const QUIET_MS = 9 * MINUTE_MS;
 const MAX_DELIVERY_MINUTES = 60;
 
@@ -59,7 +59,7 @@ const createdToken = z.looseObject({ id: z.int(), token: z.string() });
 const created = z.looseObject({ id: z.int() });
 const written = z.looseObject({ revision: z.int().default(0) });
 
-/** One of a list by a number that may be greater than the list is long. */
+/** An item of a list, by a number modulo the length of the list. */
 function at<Item>(items: readonly Item[], number: number): Item | undefined {
   return items[number % items.length];
 }
@@ -73,12 +73,12 @@ interface Links {
 let pristine: PristineDatabase | undefined;
 
 /**
- * The whole service in virtual time: isolates in several locations, the platform's services behind
- * links that fail, clients and administrators. It runs commands, then lets everything become quiet, and
- * throws the first {@link Violation}.
+ * The whole service in virtual time: isolates in several locations, services of the platform behind links that
+ * fail, clients and administrators. It runs commands, waits until everything is quiet, and throws the first
+ * {@link Violation}.
  */
-export class World {
-  readonly #options: WorldOptions;
+export class Simulation {
+  readonly #options: SimulationOptions;
   readonly #start: StartService;
   readonly #random: Random;
   readonly #clock = new VirtualClock(START);
@@ -96,15 +96,15 @@ export class World {
   readonly #tokens: z.infer<typeof createdToken>[] = [];
   readonly #blocks: number[] = [];
   readonly #validations: Validation[] = [];
-  /** The highest revision that KV was given of each key. */
+  /** The highest revision that was put into KV under each key. */
   readonly #revisions = new Map<string, number>();
-  /** Keys of KV that hold an older revision than they held before, and who wrote it. */
+  /** Keys of KV with an older revision than they had before, and the invocation that wrote it. */
   readonly #overwritten = new Map<string, Invocation>();
   #violation: unknown;
   #requests = 0;
   readonly #trace: string[] = [];
 
-  constructor(start: StartService, options: WorldOptions) {
+  constructor(start: StartService, options: SimulationOptions) {
     this.#options = options;
     this.#start = start;
     this.#random = new Random(options.seed);
@@ -154,7 +154,7 @@ export class World {
     this.#isolates = PLACES.map((location) => this.#startIsolate(location));
   }
 
-  /** Runs the commands, each begun a while after the one before, then lets everything settle. */
+  /** Runs the commands, each a while after the one before, and waits until everything has settled. */
   async run(commands: readonly Command[]): Promise<void> {
     await this.#setUp();
     this.#planCron();
@@ -165,7 +165,7 @@ export class World {
     await this.#becomeQuiet();
   }
 
-  /** What happened, one line each: the last of it. */
+  /** The last events, one line each. */
   trace(lines = 80): string {
     return this.#trace.slice(-lines).join('\n');
   }
@@ -215,7 +215,7 @@ export class World {
     this.#trace.push(`+${((this.#clock.now - START) / 1000).toFixed(3)} ${line}`);
   }
 
-  /** Keeps the first violation; code of the service may be among the callers and must not catch it. */
+  /** Keeps the first violation. It is not thrown, because code of the service could catch it. */
   #guard(check: () => void): void {
     try {
       check();
@@ -229,7 +229,7 @@ export class World {
     if (this.#violation) throw this.#violation;
   }
 
-  /** Lets work run by itself; that it fails is a violation. */
+  /** Lets work go on by itself. Its failure is a violation. */
   #leave(work: Promise<unknown>): void {
     work.catch((error) => {
       this.#violation ??= error;
@@ -241,17 +241,17 @@ export class World {
     for (const name of ['Plugin', 'Mod']) {
       const body = { name, productType: 'OTHER', defaultMaxIPs: 2, defaultMaxHWIDs: 2 };
       const task = newTask(null, { of: 'product' });
-      const answer = await this.#clock.until(
+      const response = await this.#clock.until(
         this.#administer(isolate, task, 'POST', '/products', body),
       );
-      this.#products.push(created.parse(answer.json).id);
+      this.#products.push(created.parse(response.json).id);
     }
     await this.#clock.until(this.#createLicense(isolate, 0, { maxIPs: 1, maxHWIDs: 1 }));
     await this.#clock.until(this.#createLicense(isolate, 0, { maxIPs: 2, maxHWIDs: -1 }));
     await this.#clock.until(this.#createToken(isolate));
   }
 
-  /** Each minute somewhere, and now and then in two places at once. */
+  /** Runs the scheduled handler each minute in some isolate. */
   #planCron(): void {
     const minute = Math.ceil((this.#clock.now + 1) / MINUTE_MS) * MINUTE_MS;
     this.#clock.at(minute + this.#random.below(2_000), () => {
@@ -271,7 +271,7 @@ export class World {
       () => finish(true),
       () => finish(false),
     );
-    // What a crash has swallowed is delivered again.
+    // A batch is delivered again after a crash.
     this.#clock.at(this.#clock.now + MINUTE_MS, () => {
       if (isolate.crashedAt !== null) finish(false);
     });
@@ -282,12 +282,12 @@ export class World {
     this.#note(`${this.#name(isolate)}: ${JSON.stringify({ ...command, pauseMs: undefined })}`);
     switch (command.type) {
       case 'validate':
-        this.#validate(isolate, this.#askedBy(command), command.license, command.token);
+        this.#validate(isolate, this.#requestOf(command), command.license, command.token);
         return;
       case 'validate in a burst':
         for (let number = 0; number < command.count; number++) {
-          const asked = this.#askedBy({ ...command, ip: null, connectingAddress: number });
-          this.#validate(this.#isolate(command.isolate + number), asked, command.license, null);
+          const request = this.#requestOf({ ...command, ip: null, connectingAddress: number });
+          this.#validate(this.#isolate(command.isolate + number), request, command.license, null);
         }
         return;
       case 'create a license':
@@ -314,8 +314,8 @@ export class World {
       case 'revoke a token':
         this.#revokeToken(isolate, command.token);
         return;
-      case 'weather':
-        this.#makeWeather(command.weather, command.location, command.seconds * 1000);
+      case 'fault':
+        this.#beginFault(command.fault, command.location, command.seconds * 1000);
         return;
       case 'crash':
         this.#crash(command.isolate);
@@ -334,17 +334,17 @@ export class World {
     if (location) this.#isolates[index] = this.#startIsolate(location);
   }
 
-  #makeWeather(weather: Weather, location: number, milliseconds: number): void {
+  #beginFault(fault: Fault, location: number, milliseconds: number): void {
     const { now } = this.#clock;
     const { database, kv, queue } = this.#linksOf(at(PLACES, location) ?? '');
-    const begin: Record<Weather, () => void> = {
+    const begin: Record<Fault, () => void> = {
       'the database cannot be reached': () => database.cut(now, milliseconds),
       'messages of the database get lost': () => database.disturb(now, milliseconds),
       'the database is slow': () => database.slowDown(now, milliseconds),
       'KV cannot be reached': () => kv.cut(now, milliseconds),
       'messages of KV get lost': () => kv.disturb(now, milliseconds),
       'KV is slow': () => kv.slowDown(now, milliseconds),
-      'KV fails writes': () => kv.refuseWrites(now, milliseconds),
+      'KV fails writes': () => kv.rejectWrites(now, milliseconds),
       'KV shows writes late': () => this.#kv.delayVisibility(milliseconds),
       'the queue cannot be reached': () => queue.cut(now, milliseconds),
       'messages of the queue get lost': () => queue.disturb(now, milliseconds),
@@ -352,16 +352,16 @@ export class World {
         for (const limiter of Object.values(this.#limiters)) limiter.fail(milliseconds);
       },
     };
-    begin[weather]();
+    begin[fault]();
   }
 
-  #askedBy(command: {
+  #requestOf(command: {
     license: number | null;
     isForOtherProduct?: boolean;
     ip: number | null;
     connectingAddress: number;
     hwid: number | null;
-  }): Asked & { hasIp: boolean } {
+  }): ValidationRequest & { hasIp: boolean } {
     const license = command.license === null ? undefined : at(this.#licenses, command.license);
     const productId = license?.productId ?? this.#products[0] ?? 0;
     const other = this.#products.find((id) => id !== productId) ?? 0;
@@ -378,7 +378,7 @@ export class World {
 
   #validate(
     isolate: Isolate,
-    asked: Asked & { hasIp: boolean },
+    request: ValidationRequest & { hasIp: boolean },
     licenseNumber: number | null,
     tokenNumber: number | null,
     isAfterQuiet = false,
@@ -390,38 +390,38 @@ export class World {
     const task = {
       kind: 'validation' as const,
       marker: `v${this.#requests++}`,
-      asked,
+      request,
       licenseId,
       tokenId,
       floors: this.#invariants.floorsOf(isolate, licenseId, tokenId),
       isAfterQuiet,
     };
-    const { licenseKey, productId, hwid } = asked;
+    const { licenseKey, productId, hwid } = request;
     const body = {
       licenseKey,
       productId,
       productVersion: task.marker,
       ...(hwid !== null && { hwid }),
-      ...(asked.hasIp && { ip: asked.ip }),
+      ...(request.hasIp && { ip: request.ip }),
     };
-    const { invocation, answer } = this.#send(
+    const { invocation, response } = this.#send(
       isolate,
       task,
       'POST',
       token ? '/api/v2/validate' : '/api/v1/validate',
       body,
-      { 'CF-Connecting-IP': asked.connectingAddress, ...(token && { TOKEN: token.token }) },
+      { 'CF-Connecting-IP': request.connectingAddress, ...(token && { TOKEN: token.token }) },
     );
-    const validation: Validation = { task, isolate, invocation, answer: null };
+    const validation: Validation = { task, isolate, invocation, response: null };
     this.#validations.push(validation);
     this.#invariants.begin(validation);
     this.#leave(
-      answer.then((given) => {
+      response.then((actual) => {
         this.#note(
-          `${this.#name(isolate)} answers ${task.marker} ${given.status} ${JSON.stringify(given.json)}`,
+          `${this.#name(isolate)} responds to ${task.marker} ${actual.status} ${JSON.stringify(actual.json)}`,
         );
-        validation.answer = given;
-        this.#invariants.afterValidation(validation, given);
+        validation.response = actual;
+        this.#invariants.afterValidation(validation, actual);
       }),
     );
   }
@@ -433,7 +433,7 @@ export class World {
     path: string,
     body: object | undefined,
     headers: Record<string, string>,
-  ): { invocation: Invocation; answer: Promise<Answer> } {
+  ): { invocation: Invocation; response: Promise<JsonResponse> } {
     const request = new Request(`http://licet.test${path}`, {
       method,
       headers,
@@ -448,9 +448,9 @@ export class World {
     method: string,
     path: string,
     body?: object,
-  ): Promise<Answer> {
+  ): Promise<JsonResponse> {
     const headers = { TOKEN: ROOT_TOKEN };
-    const { invocation, answer } = this.#send(
+    const { invocation, response } = this.#send(
       isolate,
       task,
       method,
@@ -458,10 +458,10 @@ export class World {
       body,
       headers,
     );
-    const given = await answer;
-    this.#note(`${this.#name(isolate)} answers ${method} ${path} ${given.status}`);
-    this.#invariants.afterAdmin(isolate, invocation, task, given);
-    return given;
+    const actual = await response;
+    this.#note(`${this.#name(isolate)} responds to ${method} ${path} ${actual.status}`);
+    this.#invariants.afterAdmin(isolate, invocation, task, actual);
+    return actual;
   }
 
   async #createLicense(
@@ -478,8 +478,8 @@ export class World {
       ...(lifeSeconds == null ? { licenseType: 'PERMANENT' } : this.#life(lifeSeconds)),
     };
     const task = newTask(null, { of: 'license', fields: [], isDone: () => true });
-    const answer = await this.#administer(isolate, task, 'POST', '/licenses', body);
-    if (answer.status === 201) this.#licenses.push(createdLicense.parse(answer.json));
+    const response = await this.#administer(isolate, task, 'POST', '/licenses', body);
+    if (response.status === 201) this.#licenses.push(createdLicense.parse(response.json));
   }
 
   #life(seconds: number): object {
@@ -560,8 +560,8 @@ export class World {
         entries.some((entry) => entry.data === blocked.data && entry.productId === productId),
     });
     const body = { ...blocked, reason: 'Leaked', isForAllProducts: productId === null, productId };
-    const answer = await this.#administer(isolate, task, 'POST', '/blacklists', body);
-    if (answer.status === 201) this.#blocks.push(created.parse(answer.json).id);
+    const response = await this.#administer(isolate, task, 'POST', '/blacklists', body);
+    if (response.status === 201) this.#blocks.push(created.parse(response.json).id);
   }
 
   #unblock(isolate: Isolate, number: number): void {
@@ -577,8 +577,8 @@ export class World {
   async #createToken(isolate: Isolate): Promise<void> {
     const task = newTask(null, { of: 'token', isDone: () => true });
     const body = { name: 'Panel', intents: ['LICENSE_VALIDATE'] };
-    const answer = await this.#administer(isolate, task, 'POST', '/tokens', body);
-    if (answer.status === 201) this.#tokens.push(createdToken.parse(answer.json));
+    const response = await this.#administer(isolate, task, 'POST', '/tokens', body);
+    if (response.status === 201) this.#tokens.push(createdToken.parse(response.json));
   }
 
   #changeToken(isolate: Isolate, number: number, canValidate: boolean): void {
@@ -599,58 +599,58 @@ export class World {
     this.#leave(this.#administer(isolate, task, 'DELETE', `/tokens/${token.id}`));
   }
 
-  /** No more faults, and time for all to come right: then nothing may be missing or differ. */
+  /** Ends all faults and lets time pass. After that no record may be missing and no snapshot wrong. */
   async #becomeQuiet(): Promise<void> {
     this.#note('All is quiet');
-    this.#mend();
+    this.#endFaults();
     await this.#pass(QUIET_MS);
     for (let minutes = 0; !this.#queue.isEmpty; minutes++) {
       if (minutes > MAX_DELIVERY_MINUTES) throw new Violation('The queue does not become empty');
       await this.#pass(MINUTE_MS);
     }
     this.#guard(() => this.#invariants.checkRecords(this.#validations));
-    // Before anybody asks the database, which would repair what is wrong.
-    // But for what a publisher has overwritten that was cut off behind a late put: a use repairs it.
+    // Before any isolate asks the database, which repairs wrong snapshots.
+    // A late put of a publisher that was cut off may leave a wrong snapshot, which its next use repairs.
     if (![...this.#overwritten.values()].some(({ isCutOff }) => isCutOff)) {
-      this.#checkCopies(false);
+      this.#checkSnapshots(false);
       await this.#withoutDatabase(LOCATIONS.map((location) => this.#startIsolate(location)));
     }
-    // Each bound value is used where no isolate holds anything: what is wrong in KV is repaired.
+    // Each bound value is used in new isolates, which repairs wrong snapshots in KV.
     for (const location of LOCATIONS) {
       await this.#ask([this.#startIsolate(location)], 'all values', false);
     }
     await this.#pass(QUIET_MS);
     await this.#ask(this.#isolates, 'a value');
-    // A value that was new has been bound by that, which is a change again.
+    // New values have been bound by that, which is a change again.
     await this.#pass(QUIET_MS);
-    this.#checkCopies(true);
+    this.#checkSnapshots(true);
     await this.#withoutDatabase(this.#isolates);
   }
 
-  #checkCopies(isRepaired: boolean): void {
-    const [wrong] = findWrongCopies(this.#kv.entries(), this.#truth, isRepaired);
+  #checkSnapshots(isRepaired: boolean): void {
+    const [wrong] = findWrongSnapshots(this.#kv.entries(), this.#truth, isRepaired);
     if (wrong !== undefined) throw new Violation(wrong);
   }
 
-  /** Asks isolates that have nothing but copies. */
+  /** Validates in isolates that have nothing but snapshots. */
   async #withoutDatabase(isolates: readonly Isolate[]): Promise<void> {
     this.#note('The database cannot be reached');
     for (const { database } of Object.values(this.#links)) database.cut(this.#clock.now, QUIET_MS);
     await this.#ask(isolates, 'a copied value');
     this.#note('The database can be reached again');
-    this.#mend();
+    this.#endFaults();
   }
 
-  #mend(): void {
+  #endFaults(): void {
     const { now } = this.#clock;
     for (const links of Object.values(this.#links)) {
-      for (const link of Object.values(links)) link.mend(now);
+      for (const link of Object.values(links)) link.endFaults(now);
     }
-    for (const limiter of Object.values(this.#limiters)) limiter.mend();
-    this.#kv.mend();
+    for (const limiter of Object.values(this.#limiters)) limiter.endFaults();
+    this.#kv.endFaults();
   }
 
-  /** Asks isolates about every license, with values that are bound: the answers must be the truth. */
+  /** Validates every license in isolates, with bound values: the responses must be right. */
   async #ask(
     isolates: readonly Isolate[],
     which: 'a value' | 'a copied value' | 'all values',
@@ -659,17 +659,18 @@ export class World {
     for (const isolate of isolates) {
       for (const [number, { id, licenseKey, productId }] of this.#licenses.entries()) {
         const license = this.#truth.licenses.get(id)?.current ?? null;
-        const bound = which === 'a copied value' ? license && this.#boundInCopy(license) : license;
+        const bound =
+          which === 'a copied value' ? license && this.#boundInSnapshot(license) : license;
         const { ips = [], hwids = [] } = bound ?? {};
         const count = which === 'all values' ? Math.max(1, ips.length, hwids.length) : 1;
         for (let nth = 0; nth < count; nth++) {
-          // Without one a new address: what is bound and not copied needs the database.
+          // A new address, if none is bound: a bound value that the snapshot lacks needs the database.
           const other = ADDRESSES.find((address) => !license?.ips.includes(address));
           const connectingAddress = at(ips, nth) ?? other ?? '';
           const hwid = at(hwids, nth) ?? null;
-          const asked = { licenseKey, productId, ip: connectingAddress, connectingAddress, hwid };
-          this.#validate(isolate, { ...asked, hasIp: false }, number, null, isAfterQuiet);
-          // One after the other: each has to see what KV lacks.
+          const request = { licenseKey, productId, ip: connectingAddress, connectingAddress, hwid };
+          this.#validate(isolate, { ...request, hasIp: false }, number, null, isAfterQuiet);
+          // One after the other, for each validation to see the snapshot that KV lacks.
           if (which === 'all values') await this.#pass(MINUTE_MS);
         }
       }
@@ -677,8 +678,8 @@ export class World {
     await this.#pass(MINUTE_MS / 2);
   }
 
-  #boundInCopy(license: LicenseState): { ips: string[]; hwids: string[] } {
-    return boundInCopy(this.#kv.entries(), license) ?? { ips: [], hwids: [] };
+  #boundInSnapshot(license: LicenseState): { ips: string[]; hwids: string[] } {
+    return boundInSnapshot(this.#kv.entries(), license) ?? { ips: [], hwids: [] };
   }
 }
 
