@@ -256,7 +256,7 @@ export async function simulateShop(
   const result = { responseTimesMs: [] as number[], waitedForD1: 0, wrong: 0, isolates: 0 };
   const ask = async ({ key, address, place }: Server, isMeasured: boolean): Promise<void> => {
     const startedAt = clock.now;
-    const { invocation, answer } = place.isolate().request(
+    const { invocation, response } = place.isolate().request(
       { kind: 'platform' },
       new Request('https://licet.test/api/v1/validate', {
         method: 'POST',
@@ -264,7 +264,7 @@ export async function simulateShop(
         body: JSON.stringify({ licenseKey: key, productId: 1, ip: address }),
       }),
     );
-    const { status } = await answer;
+    const { status } = await response;
     if (!isMeasured) return;
     if (status !== 200) result.wrong++;
     if (invocation.trips.has(place.database)) result.waitedForD1++;
