@@ -238,8 +238,8 @@ export async function simulateShop(
       REQUEST_RETENTION_DAYS: '90',
       LOG_REQUESTS: 'false',
     };
-    const surroundings = { clock, random: random.fork(), env, log: () => undefined };
-    const newIsolate = () => new Isolate(location.name, start, surroundings);
+    const environment = { clock, random: random.fork(), env, log: () => undefined };
+    const newIsolate = () => new Isolate(location.name, start, environment);
     const place = new Place(clock, link, newIsolate);
     return Array.from({ length: location.share }, () => place);
   });

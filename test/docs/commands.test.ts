@@ -58,7 +58,7 @@ const RUN_BY: Record<string, readonly string[]> = {
   ],
   'test/node/client.test.ts': ['npm install', 'npm pack'],
   [HERE]: [
-    "SIMULATION_RUNS=2000 SIMULATION_SEED=7 npx vitest run --project simulation -t 'keeps the invariants'",
+    "SIMULATION_RUNS=2000 SIMULATION_SEED=7 npx vitest run --project simulation -t 'the invariants hold'",
     "SIMULATION_SEED=7 npx vitest run --project simulation -t 'its name'",
     'npm run format',
     'npm run migration',
