@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import {
+  appendFileSync,
   closeSync,
   constants,
   existsSync,
@@ -144,127 +145,40 @@ const write = (name: string, text: string): string => {
 const lines = (items: readonly object[]): string =>
   items.map((item) => `${JSON.stringify(item)}\n`).join('');
 
-const timeOf = (n: number): string =>
-  `2019-05-06T07:08:09.${String(n % 1000).padStart(3, '0')}+00:00`;
-
 const productOf = (id: number, fields: Fields = {}): Fields => ({
   id,
   name: `Product ${id}`,
-  description: '',
   productType: 'OTHER',
-  productTypeOther: '',
-  createdDate: timeOf(id),
-  updatedDate: timeOf(id + 1),
-  defaultMaxIPs: 5,
-  defaultMaxHWIDs: 5,
-  roleId: null,
-  purchaseRoleId: null,
-  url: null,
-  imageUrl: null,
+  createdDate: '2019-05-06T07:08:09.010+00:00',
   ...fields,
 });
 
-const customerOf = (id: number): Fields => ({
-  id,
-  firstName: `Ada ${id}`,
-  lastName: null,
-  username: null,
-  email: `ada.${id}@shop.example`,
-  phoneNumber: null,
-  profilePictureUrl: null,
-  passwordHash: null,
-  role: null,
-  status: null,
-  createdAt: timeOf(id),
-  lastLoginAt: null,
-  chatId: `28049724271493${id}`,
-  chatUsername: `ada${id}`,
-  chatAvatarUrl: null,
-  chatAccessToken: null,
-  chatRefreshToken: null,
-  chatTokenExpiry: null,
-  platformAId: String(id),
-  platformAUsername: null,
-  platformBId: null,
-  platformBUsername: null,
-  platformCId: null,
-  platformCUsername: null,
-  marketAId: null,
-  marketAUsername: null,
-  marketBId: null,
-  marketBUsername: null,
-});
-
-const STATES = ['ACTIVE', 'DEACTIVATED', 'ACTIVE', 'EXPIRED', 'ACTIVE', 'DELETED', 'ACTIVE'];
-const PRODUCTS = 7;
-const FIRST_PRODUCT = 600;
-const CUSTOMERS = Math.ceil(LICENSES / 3);
+const PRODUCT_ID = 600;
 const NOTES = 'Bought in the summer sale. '.repeat(IS_FULL ? 2 : 360);
 
-function licenseOf(id: number): Fields {
-  const owner = 1 + (id % CUSTOMERS);
-  const productId = FIRST_PRODUCT + (id % PRODUCTS);
-  const licenseStatus = STATES[id % STATES.length];
-  const isExpired = licenseStatus === 'EXPIRED';
-  const isTemporary = isExpired || id % 4 === 0;
-  return {
-    id,
-    licenseKey: `Key-${id}`,
-    productId,
-    productIdString: String(productId),
-    licenseType: isTemporary ? 'TEMPORARY' : 'PERMANENT',
-    licensePlatform: 'PLATFORM_A',
-    licensePlatformOther: '',
-    ownerPlatformId: String(owner),
-    createdDate: timeOf(id),
-    updatedDate: timeOf(id * 7),
-    expiryDate: isTemporary ? `20${isExpired ? 20 : 99}-01-01T00:00:00.000+00:00` : null,
-    maxIPs: (id % 4) - 1,
-    maxHWIDs: 1,
-    totalRequests: id,
-    ownerChatId: `28049724271493${owner}`,
-    ownerChatUsername: `ada${owner}`,
-    licenseStatus,
-    hwids: [`hw ${id}`],
-    ips:
-      id % 3 === 0
-        ? []
-        : [
-            `10.${id >> 16}.${(id >> 8) & 255}.${id & 255}`,
-            `2001:db8::${(1 + (id % 60_000)).toString(16)}`,
-          ],
-    notes: NOTES,
-    customer: customerOf(owner),
-  };
-}
-
-const blacklistOf = (id: number): Fields => ({
+const licenseOf = (id: number, fields: Fields = {}): Fields => ({
   id,
-  licenseDataType: 'HWID',
-  data: `cracked ${id}`,
-  isForAllProducts: id % 2 === 0,
-  productId: id % 2 === 0 ? null : FIRST_PRODUCT,
-  reason: 'Leaked',
-  createdAt: timeOf(id),
-  updatedAt: timeOf(id),
+  licenseKey: `Key-${id}`,
+  productId: PRODUCT_ID,
+  licenseType: 'PERMANENT',
+  licenseStatus: id % 7 === 5 ? 'DELETED' : 'ACTIVE',
+  hwids: [`hw ${id}`],
+  ips: [`10.${id >> 16}.${(id >> 8) & 255}.${id & 255}`],
+  notes: NOTES,
+  customer: { email: `ada.${Math.ceil(id / 3)}@shop.example` },
+  ...fields,
 });
 
-const BLACKLISTS = 150;
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
-/** A shop as an export has it, a line after the other. */
-function* shopLines(): Generator<string> {
-  const isDeleted = (id: number) => STATES[id % STATES.length] === 'DELETED';
-  for (let n = 0; n < PRODUCTS; n++) yield lines([{ product: productOf(FIRST_PRODUCT + n) }]);
-  for (const id of numbers(CUSTOMERS)) yield lines([{ customer: customerOf(id) }]);
-  for (const deleted of [false, true]) {
-    for (const id of numbers(LICENSES)) {
-      if (isDeleted(id) === deleted) yield lines([{ license: licenseOf(id) }]);
-    }
+/** Writes the file of a whole shop, a part at a time. */
+function writeShop(file: string): void {
+  writeFileSync(file, lines([{ product: productOf(PRODUCT_ID) }]));
+  for (let first = 1; first <= LICENSES; first += 1_000) {
+    const part = numbers(Math.min(1_000, LICENSES - first + 1)).map((n) => first + n - 1);
+    appendFileSync(file, lines(part.map((id) => ({ license: licenseOf(id) }))));
   }
-  for (const id of numbers(BLACKLISTS)) yield lines([{ blacklist: blacklistOf(id) }]);
-  const end = { products: PRODUCTS, customers: CUSTOMERS, licenses: LICENSES };
-  yield lines([{ end: { ...end, blacklists: BLACKLISTS } }]);
+  appendFileSync(file, lines([{ end: { products: 1, licenses: LICENSES } }]));
 }
 
 /** The service behind something that may keep a request or its answer from it. */
@@ -294,20 +208,14 @@ const disturbed = (
   });
 };
 
+// test/node/move.test.ts compares each field after an import and an export.
 describe('a whole shop', () => {
   it(
-    'is the same after an import and an export, which hold little of it in memory',
+    'is imported and exported with little memory, also after an interruption',
     async () => {
       const shop = at('shop.jsonl');
-      const file: string[] = [];
-      writeFileSync(shop, '');
-      for (const line of shopLines()) {
-        file.push(line);
-        if (file.length === 1_000) writeFileSync(shop, file.splice(0).join(''), { flag: 'a' });
-      }
-      writeFileSync(shop, file.join(''), { flag: 'a' });
+      writeShop(shop);
 
-      // Cut off in the middle: the first half comes through.
       let stop = () => undefined as unknown;
       const half = Math.ceil(LICENSES / 200);
       const behind = await disturbed((request, nth) => {
@@ -321,8 +229,9 @@ describe('a whole shop', () => {
       });
       expect(cut.output).toContain('Run the same command again to import the rest.');
       expect(cut.code).toBe(130);
-      expect(Number((await totals()).customers)).toBeGreaterThan(0);
-      expect(Number((await totals()).licenses)).toBeLessThan(LICENSES * 0.8);
+      const interruptedAt = Number((await totals()).licenses);
+      expect(interruptedAt).toBeGreaterThan(0);
+      expect(interruptedAt).toBeLessThan(LICENSES * 0.8);
 
       const startedAt = performance.now();
       const first = await runProcess('import', [shop, '--to', service.address]);
@@ -336,7 +245,6 @@ describe('a whole shop', () => {
       const exportedAt = performance.now();
       expect(second.code, second.output).toBe(0);
       expect(second.output).toContain(`${LICENSES.toLocaleString('en')} licenses`);
-      expect(readFileSync(at('again.jsonl')).equals(readFileSync(shop))).toBe(true);
       expect(statSync(at('again.jsonl')).mode & 0o077).toBe(0);
 
       for (const { rssMegabytes } of [first, second]) {
@@ -353,22 +261,12 @@ describe('a whole shop', () => {
     },
     LONG_MS,
   );
-
-  it('validates with its bindings right after an import', async () => {
-    const ask = { licenseKey: 'key-4', productId: FIRST_PRODUCT + 4, hwid: 'hw 4' };
-    const answer = await api('/v1/validate', ask);
-    expect([answer.status, await answer.json()]).toMatchObject([
-      200,
-      { valid: true, totalRequests: 5, maxHWIDs: 1 },
-    ]);
-    expect((await api('/v1/validate', { ...ask, hwid: 'hw 5' })).status).toBe(400);
-  });
 });
 
 describe('a faulty network', () => {
   const product = productOf(9_000);
   const licenses = numbers(450).map((n) => ({
-    license: { ...licenseOf(n), id: null, licenseKey: `net ${n}`, productId: 9_000 },
+    license: licenseOf(n, { id: null, licenseKey: `net ${n}`, productId: 9_000 }),
   }));
 
   it('delays an import, which stores each item once', async () => {
@@ -707,7 +605,7 @@ describe('a rejected item', () => {
       license: { licenseKey: `SECRET-${n}`, productId: 9_401, licenseType: 'FOREVER' },
     }));
     const items = [
-      { product: { ...productOf(9_400), name: 'Mine', createdDate: timeOf(1) } },
+      { product: productOf(9_400, { name: 'Mine', createdDate: '2020-01-01' }) },
       { license: { licenseKey: key, productId: 9_400, licenseType: 'PERMANENT' } },
       { blacklist: { licenseDataType: 'HWID', data: 'x', productId: '9400' } },
       { license: { licenseKey: 'fine', productId: 9_401, licenseType: 'PERMANENT' } },
