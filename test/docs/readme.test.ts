@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newFolder, type RunningService, startService } from '../node/service.ts';
 
-/** The README's tour, and the command line behind it, are run as they are printed. */
+/** Runs the commands of the README as printed. */
 
 const readme = readFileSync('README.md', 'utf8');
 
@@ -18,7 +18,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** What differs from run to run, replaced by its kind. */
+/** Replaces values that differ between runs. */
 const masked = (text: string): string =>
   text
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00/g, 'TIMESTAMP')
@@ -34,7 +34,7 @@ const blocks = [
 ].map(([, kind, text = '']) => ({ kind, text }));
 const printed = blocks.filter(({ kind }) => kind !== 'sh').map(({ text }) => masked(text));
 
-/** Runs the tour's commands in one shell; what each block of them answered. */
+/** Runs the tour's commands in one shell. @returns the output of each block */
 function runTour(): string[] {
   const commands = blocks.filter(({ kind }) => kind === 'sh').map(({ text }) => text);
   const script = commands.join('echo -----\n').replaceAll(':8787', `:${service.port}`);
@@ -53,13 +53,12 @@ function runTour(): string[] {
   return output.split('-----\n').slice(1).map(masked);
 }
 
-it('runs the tour as it is printed, with the answers that are printed', () => {
+it('the tour of the README prints what the README shows', () => {
   expect(printed.length).toBeGreaterThan(8);
   expect(runTour()).toEqual(printed);
 });
 
-it('runs the tour again, behind the demo, with the same answers but for the ids', () => {
-  execFileSync('npm', ['run', 'demo', '--', '--url', service.address]);
+it('the tour of the README also works on a service with data, with other ids', () => {
   const withoutIds = (answers: string[]) =>
     answers.map((answer) =>
       answer
@@ -73,7 +72,7 @@ it('runs the tour again, behind the demo, with the same answers but for the ids'
 
 const programs = [...readme.matchAll(/```bash\n(.*?)```/gs)].map(([, program = '']) => program);
 
-/** Runs a program behind what the tour sets and makes: `LICET`, `TOKEN`, `PRODUCT` and `KEY`. */
+/** Runs a program with the tour's variables `LICET`, `TOKEN`, `PRODUCT` and `KEY`. */
 function runAfterTour(program = ''): string {
   const [settings, product, license] = blocks.filter(({ kind }) => kind === 'sh');
   const script = [settings, product, license].map((block) => block?.text).join('') + program;
@@ -84,12 +83,12 @@ function runAfterTour(program = ''): string {
 const hasJava = spawnSync('javac', ['-version']).status === 0;
 if (!hasJava) console.warn('SKIPPED: the Java program of the README, for there is no javac');
 
-it.skipIf(!hasJava)('runs the Java program with a license as the tour makes one', () => {
+it.skipIf(!hasJava)('the Java program of the README accepts a license of the tour', () => {
   const [program] = programs;
   expect(runAfterTour(program).trim().split('\n').at(-1)).toBe('License is valid');
 });
 
-it('imports what it says, and exports it', () => {
+it('the import and the export of the README move 1,000 licenses', () => {
   const [, moving = ''] = programs;
   const toService = moving
     .replace('import --', `import -- --to ${service.address}`)
@@ -99,7 +98,7 @@ it('imports what it says, and exports it', () => {
   expect(exported.match(/"licenseKey":"OLD-/g)).toHaveLength(1_000);
 });
 
-it('runs the command of docs/operations.md', () => {
+it('the command of docs/operations.md prints Server-Timing', () => {
   const [, command = ''] =
     readFileSync('docs/operations.md', 'utf8').match(/```sh\n(.*?)```/s) ?? [];
   const settings = blocks[0]?.text.replaceAll(':8787', `:${service.port}`) ?? '';
@@ -107,7 +106,7 @@ it('runs the command of docs/operations.md', () => {
   expect(output).toMatch(/^server-timing: (\w+;dur=\d+, )*total;dur=\d+/i);
 });
 
-it('says why each dependency is there', () => {
+it('the README has a reason for each dependency', () => {
   const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
   const table = readme.slice(readme.indexOf('### Dependencies'));
   for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
