@@ -32,13 +32,13 @@ interface Operation {
   security: object[];
 }
 
-/** What is read here of `docs/openapi.json`. */
+/** The used part of `docs/openapi.json`. */
 export interface Document {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema> };
 }
 
-/** What narrows a value and has no place in a type, or is read beside it. */
+/** Keywords that TypeScript cannot express, or that are read separately. */
 const HAS_NO_TYPE = new Set([
   'description',
   'examples',
@@ -107,7 +107,7 @@ interface Field {
   isRequired: boolean;
 }
 
-/** What may be left out may be undefined too: it is not sent. */
+/** Optional fields may be undefined, which is not sent. */
 const interfaceOf = (name: string, fields: Field[]): string =>
   `export interface ${name} {\n${fields
     .map(({ name, schema, description, isRequired }) => {

@@ -63,7 +63,7 @@ async function run({ isDryRun = false, isWell = true } = {}) {
   return deploy(folder, tools, isDryRun);
 }
 
-/** What the person is told where it fails. */
+/** The message of the error. */
 async function failureOf(running: Promise<unknown>): Promise<string> {
   const error = await running.then(
     () => undefined,

@@ -9,12 +9,12 @@ import { unstable_splitSqlQuery } from 'wrangler';
  */
 export interface FakeCloudflare {
   url: string;
-  /** What was changed, in order. */
+  /** Changes, in order. */
   changes: string[];
   databases: Map<string, { id: string; sqlite: DatabaseSync }>;
   namespaces: Map<string, string>;
   queues: Set<string>;
-  /** What the Worker is bound to, by its latest upload; undefined where there is none. */
+  /** The bindings of the latest upload; undefined before the first one. */
   worker: { bindings: Binding[] } | undefined;
   stop: () => Promise<void>;
 }

@@ -16,7 +16,7 @@ export class FakeWrangler {
   argv: string[] = [];
   /** A beginning of a command, which then fails: before it has done anything, or after all. */
   failure: { command: string; isLate: boolean } | undefined;
-  /** What becomes of an answer of a command on its way. */
+  /** Changes the output of a command. */
   garble = (_command: string, answer: string): string => answer;
   /** Whether the person says no where `wrangler deploy` asks. */
   isDeclined = false;
@@ -28,7 +28,7 @@ export class FakeWrangler {
   /** By database. */
   migrations: Record<string, string[]> = {};
   worker: { secrets: Record<string, string>; settings: Unstable_RawConfig } | undefined;
-  /** What the Worker is reached by, as triggers/deploy.ts and publish-routes.ts print it. */
+  /** The targets of the Worker, as triggers/deploy.ts and publish-routes.ts print them. */
   targets = ['https://licet.shop.workers.dev', 'schedule: * * * * *'];
   /** The accounts to which it was sent. */
   accountIds = new Set<string | undefined>();

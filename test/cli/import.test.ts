@@ -107,7 +107,7 @@ const imports = (args: readonly string[], env?: Environment) =>
 const exports = (file: string, env?: Environment) =>
   run('export', [at(file), '--from', service.address], env);
 
-/** What the table at the end says of a kind: created, unchanged, kept, refused. */
+/** The counts of a kind in the final table: created, unchanged, kept, refused. */
 const countsIn = (output: string, kind: string): number[] =>
   (new RegExp(`^${kind} +(.*)$`, 'm').exec(output)?.[1] ?? '')
     .split(/ +/)

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 
-/** What the repository says of itself: its workflow, its settings and its documents agree. */
+/** The workflow, the settings and the documents of the repository agree. */
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 const NOT_OURS = ['node_modules', '.wrangler', 'dist'];

@@ -68,7 +68,7 @@ export async function readCommandLine(command: CommandUnknownOpts): Promise<void
 
 /** A command of `main.ts`. */
 export interface CliCommand {
-  /** What becomes of the command when nobody reads its output. */
+  /** Whether the command goes on after its output was closed. */
   onUnreadOutput: 'end' | 'go on';
   /** The message when a signal stops the command. */
   stopMessage?: () => string;

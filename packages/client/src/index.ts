@@ -10,7 +10,7 @@ import type {
 export type * from './types.js';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** The largest that the service takes: each page costs it a count of the whole list. */
+/** The largest page of the service, because each page costs a count of the whole list. */
 const PAGE_SIZE = 1000;
 const MAX_CHANGE_ATTEMPTS = 5;
 
@@ -19,9 +19,9 @@ export interface LicetOptions {
   url: string;
   /** An API token. Health and `validate` need none. */
   token?: string | undefined;
-  /** How long a call may take, its answer read to the end; 30 seconds unless set. */
+  /** The time limit of a call, including its response body. Default: 30 seconds. */
   timeoutMs?: number | undefined;
-  /** In place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
 }
 
@@ -30,14 +30,14 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A call that was refused, or got no answer of Licet. It never holds the token. */
+/** A rejected call, or one without a response from Licet. It never contains the token. */
 export class LicetError extends Error {
   override readonly name = 'LicetError';
-  /** The HTTP status of the answer; 0 where there was none: no connection, or not in time. */
+  /** The HTTP status; 0 without a response: no connection, or a timeout. */
   readonly status: number;
-  /** The intents any one of which opens the endpoint; empty where no token helps. */
+  /** The endpoint needs one of these intents; empty if no token helps. */
   readonly acceptedIntents: readonly ApiIntent[];
-  /** How long to wait before the next try, where the service says so (429). */
+  /** The delay before the next attempt, if the service gives one (429). */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -60,7 +60,7 @@ interface Call extends CallOptions {
   query?: object | undefined;
   body?: unknown;
   ifMatch?: string | undefined;
-  /** False where the token has no business. */
+  /** False for endpoints without a token. */
   isGuarded?: boolean;
 }
 
@@ -70,7 +70,7 @@ interface Answer {
   text: string;
 }
 
-/** Whether a body is what is due: something else may answer in the place of Licet. */
+/** Whether a body has the expected form: another server may respond in place of Licet. */
 type Check = (body: unknown) => boolean;
 
 const isObject = (body: unknown): body is object => typeof body === 'object' && body !== null;
@@ -93,7 +93,7 @@ function isError(body: unknown): boolean {
   return Array.isArray(intents) && intents.every((intent) => typeof intent === 'string');
 }
 
-/** The one place that speaks HTTP. */
+/** Sends all HTTP requests. */
 class Connection {
   readonly #url: string;
   readonly #token: string | undefined;
@@ -105,18 +105,18 @@ class Connection {
     if (!/^https?:$/.test(protocol) || username || password || search || hash) {
       throw new TypeError('url must be an http or https address without user, query or fragment');
     }
-    // Else fetch would refuse the header, with a message that shows it.
+    // The error of fetch would contain the token.
     if (token !== undefined && !/^[!-~]+$/.test(token)) {
       throw new TypeError('token is empty, or has blanks or other characters that no token has');
     }
     this.#url = origin + pathname.replace(/\/+$/, '');
     this.#token = token;
     this.#timeoutMs = timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    // Not kept itself: it must not be called as a method.
+    // Wrapped, because fetch must not be called as a method.
     this.#fetch = ownFetch ? (request) => ownFetch(request) : (request) => fetch(request);
   }
 
-  /** Sends a request and reads the answer, whatever its status. */
+  /** Sends a request and reads the response, whatever its status. */
   async exchange(method: string, path: string, call: Call): Promise<Answer> {
     const { query = {}, body, ifMatch, signal, isGuarded = true } = call;
     const url = new URL(this.#url + path);
@@ -132,7 +132,7 @@ class Connection {
       method,
       headers,
       body: body === undefined ? null : JSON.stringify(body),
-      // The service sends none; followed elsewhere, one would take the token along.
+      // The service sends no redirects. A redirect elsewhere would pass the token on.
       redirect: 'manual',
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
@@ -147,12 +147,12 @@ class Connection {
     }
   }
 
-  /** What is wrong where something else answers in the place of Licet. */
+  /** The error for a response that is not from Licet. */
   notLicet({ status }: Answer): LicetError {
     return new LicetError(status, `${this.#url} answered ${status}, and not as Licet does`);
   }
 
-  /** @throws LicetError where the answer is no JSON, or not what is due, and so not from Licet */
+  /** @throws LicetError if the response is not JSON, or does not have the expected form */
   parse<Body>(answer: Answer, isDue: Check): Body {
     try {
       const body: Body = JSON.parse(answer.text);
@@ -173,19 +173,19 @@ class Connection {
     });
   }
 
-  /** Sends a request that must succeed. */
+  /** Sends a request. @throws LicetError unless it succeeds */
   async send(method: string, path: string, call: Call = {}): Promise<Answer> {
     const answer = await this.exchange(method, path, call);
     return answer.status >= 200 && answer.status < 300 ? answer : this.fail(answer);
   }
 
-  /** Asks for what has an id, unless something else is due. */
+  /** Sends a request and parses the response, by default an object with an id. */
   async read<Body>(method: string, path: string, call: Call, isDue = hasId): Promise<Body> {
     return this.parse<Body>(await this.send(method, path, call), isDue);
   }
 }
 
-/** A part of what the document says of an operation; never where there is no such operation. */
+/** A part of an operation's types; never for an unknown operation. */
 type Part<
   Key extends string,
   Name extends keyof Operations[keyof Operations],
@@ -193,7 +193,7 @@ type Part<
 
 type ItemOf<Key extends string> = Part<Key, 'response'> extends (infer Item)[] ? Item : never;
 
-/** The `after` of the next page. Only that is read of the link: behind a proxy its host may be wrong. */
+/** The `after` of the next page. The rest of the link is ignored: behind a proxy, its host may be wrong. */
 function nextAfter(link: string | null): number | undefined {
   const [, next] = /<([^>]*)>; *rel="next"/.exec(link ?? '') ?? [];
   const after = next === undefined ? null : new URL(next, 'http://licet').searchParams.get('after');
@@ -202,7 +202,7 @@ function nextAfter(link: string | null): number | undefined {
 
 type QueryOf<Key extends string> = Part<Key, 'query'> & { limit?: number | undefined };
 
-/** What can be listed, by the key of its operation. */
+/** A resource with a list, by the key of its operation. */
 class List<Key extends string> {
   protected readonly connection: Connection;
   protected readonly path: string;
@@ -212,14 +212,14 @@ class List<Key extends string> {
     this.path = path;
   }
 
-  /** All of them, or with `limit` a page. The history answers 1,000 at most. */
+  /** Returns all items, or with `limit` a page. The history returns at most 1,000. */
   list(query?: QueryOf<Key>, { signal }: CallOptions = {}): Promise<ItemOf<Key>[]> {
     return this.connection.read('GET', this.path, { query, signal }, isList);
   }
 
   /**
-   * One after the other, without ever holding more than a page of them; `limit` is the size of a page,
-   * 1,000 unless set. What is made meanwhile may be among them or not.
+   * Yields all items, and holds one page at a time. `limit` is the size of a page, by default 1,000. Items
+   * that are created meanwhile may be missing.
    */
   async *iterate(
     query?: QueryOf<Key>,
@@ -237,9 +237,9 @@ class List<Key extends string> {
 }
 
 /**
- * A value as one segment of a path.
+ * Encodes a value as one segment of a path.
  *
- * @throws TypeError for what would be another path: a dot or two, and nothing
+ * @throws TypeError for an empty value, and for one or two dots, which would change the path
  */
 function segmentOf(value: string | number): string {
   if (/^\.{0,2}$/.test(String(value)))
@@ -247,16 +247,16 @@ function segmentOf(value: string | number): string {
   return encodeURIComponent(value);
 }
 
-/** What has ids. */
+/** A resource whose items have ids. */
 class Collection<Path extends string> extends List<`GET ${Path}`> {
   get(id: number, { signal }: CallOptions = {}): Promise<Part<`GET ${Path}/{id}`, 'response'>> {
     return this.connection.read('GET', `${this.path}/${segmentOf(id)}`, { signal });
   }
 }
 
-/** What can be changed. */
+/** A resource whose items can be changed. */
 class Changeable<Path extends string> extends Collection<Path> {
-  /** Changes the fields that are given. What somebody else changes meanwhile, see `change`. */
+  /** Changes the given fields. Use `change` if the new values depend on the current ones. */
   update(
     id: number,
     changes: Part<`PUT ${Path}/{id}`, 'body'>,
@@ -266,10 +266,10 @@ class Changeable<Path extends string> extends Collection<Path> {
   }
 
   /**
-   * Changes an object by what it is: reads it, asks for the changes, and writes them only where nobody
-   * has changed it since (`If-Match`), else begins again, five times at most.
+   * Changes an item depending on its current values: reads it, computes the changes, and writes them if it
+   * was not changed since (`If-Match`). Otherwise it starts again, at most five times.
    *
-   * @throws LicetError 412 where somebody else was faster each time
+   * @throws LicetError 412 if the item was changed during each attempt
    */
   async change(
     id: number,
@@ -293,7 +293,7 @@ class Changeable<Path extends string> extends Collection<Path> {
   }
 }
 
-/** What can be made and deleted. */
+/** A resource whose items can be created and deleted. */
 class Managed<Path extends string> extends Changeable<Path> {
   create(
     body: Part<`POST ${Path}`, 'body'>,
@@ -312,7 +312,7 @@ class Managed<Path extends string> extends Changeable<Path> {
 const LICENSES = '/api/v2/licenses';
 
 class Licenses extends Managed<typeof LICENSES> {
-  /** The license with a key, compared without regard to case. @throws LicetError 404 where there is none */
+  /** Finds the license with a key, ignoring case. @throws LicetError 404 if there is none */
   findByKey(
     licenseKey: string,
     { signal }: CallOptions = {},
@@ -359,9 +359,9 @@ class Licenses extends Managed<typeof LICENSES> {
 }
 
 /**
- * A client of a Licet service: a resource at a time, each with `list`, `iterate`, `get`, and as far as
- * the service has them `create`, `update`, `change` and `delete`. Nothing is sent twice but by
- * `change`. What is refused, not answered, or answered by something else throws `LicetError`.
+ * A client of a Licet service. Each resource has `list`, `iterate` and `get`, and where the service supports
+ * them `create`, `update`, `change` and `delete`. Only `change` sends a request again. A rejected request, a
+ * missing response, and a response that is not from Licet throw `LicetError`.
  */
 export class Licet {
   readonly products: Managed<'/api/v2/products'>;
@@ -372,7 +372,7 @@ export class Licet {
   readonly tokens: Managed<'/api/v2/tokens'>;
   readonly #connection: Connection;
 
-  /** @throws TypeError where the url or the token cannot be one */
+  /** @throws TypeError for an invalid url or token */
   constructor(options: LicetOptions) {
     const connection = new Connection(options);
     this.#connection = connection;
@@ -385,8 +385,8 @@ export class Licet {
   }
 
   /**
-   * Asks whether a license may run, as a program does, without the token. A refusal is an answer; that
-   * nothing was decided (429, 503, no answer) throws.
+   * Validates a license like a program, without the token. Returns a rejection; throws if nothing was decided
+   * (429, 503, no response).
    */
   validate(
     request: ValidationRequest,
@@ -407,12 +407,12 @@ export class Licet {
     const answer = await this.#connection.exchange('POST', path, call);
     if (![200, 400, 413].includes(answer.status)) this.#connection.fail(answer);
     const isValid = answer.status === 200;
-    // Something else that answers in its place must not open a program.
+    // A response from another server must not make a license valid.
     const isDue: Check = (body) => isObject(body) && 'valid' in body && body.valid === isValid;
     return this.#connection.parse<ValidResponse | InvalidResponse>(answer, isDue);
   }
 
-  /** Takes up to 200 things of another service as they are; what is there already is not overwritten. */
+  /** Imports up to 200 items of another service. Existing items are not overwritten. */
   importItems(
     request: Part<'POST /api/v2/import', 'body'>,
     { signal }: CallOptions = {},
@@ -421,12 +421,12 @@ export class Licet {
     return this.#connection.read('POST', '/api/v2/import', call, hasResults);
   }
 
-  /** Ends well where the service answers; needs no token. */
+  /** Succeeds if the service responds. Needs no token. */
   async healthy({ signal }: CallOptions = {}): Promise<void> {
     await this.#expect('/api/v2/healthy', 'healthy', { isGuarded: false, signal });
   }
 
-  /** Ends well where the token is live. */
+  /** Succeeds if the token is valid. */
   async ping({ signal }: CallOptions = {}): Promise<void> {
     await this.#expect('/api/v2/ping', 'pong', { signal });
   }
