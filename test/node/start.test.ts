@@ -201,12 +201,12 @@ describe('npm run demo', () => {
     const nothing = await demo('--url', 'http://localhost:1');
     expect(nothing.code).toBe(1);
     expect(nothing.output).toContain(
-      '✗ No answer from http://localhost:1. Is it started? npm start',
+      '✗ No answer from http://localhost:1. Start the service: npm start',
     );
     const refused = await demo('--url', service.address, '--token', 'wrong');
     expect(refused.code).toBe(1);
     expect(refused.output).toContain(
-      '✗ The token is unknown, expired or revoked. It came from --token.',
+      '✗ The token of --token is unknown, expired or revoked.',
     );
   });
 
@@ -234,10 +234,10 @@ describe('npm run demo', () => {
   });
 
   it.each([
-    [['--token', 'zwei Wörter'], '✗ The token in --token holds what no token has.'],
-    [['--token', ''], '✗ There is no token: give it in --token.'],
-    [['--url', 'http://'], '✗ --url must be an address such as'],
-    [['--url', 'ftp://localhost'], '✗ --url must be an address such as'],
+    [['--token', 'zwei Wörter'], '✗ The token in --token contains spaces or other invalid characters.'],
+    [['--token', ''], '✗ No token. Set it in --token.'],
+    [['--url', 'http://'], '✗ --url is "http://". Give an address such as'],
+    [['--url', 'ftp://localhost'], '✗ --url is "ftp://localhost". Give an address such as'],
     // The root token of this folder is for this machine alone.
     [['--url', 'http://licet.invalid'], '✗ There is no token: give --token.'],
   ])('says what of %j is wrong', async (args, told) => {
