@@ -438,8 +438,8 @@ describe('npm run backup', () => {
     const cases: [args: string[], told: string][] = [
       [[], 'Give one FILE, such as licet-2026-11-20.sqlite.'],
       [['one', 'two'], 'Give one FILE, such as licet-2026-11-20.sqlite.'],
-      [[at('target')], `${at('target')} is a folder: give the name of a file.`],
-      [[at('no/file')], `There is no folder ${at('no')}.`],
+      [[at('target')], `${at('target')} is a folder. Give the name of a file.`],
+      [[at('no/file')], `The folder ${at('no')} does not exist.`],
     ];
     for (const [args, told] of cases) {
       const ended = await watch(launch('backup', ...args, '--persist-to', folder)).ended;
