@@ -205,9 +205,7 @@ describe('npm run demo', () => {
     );
     const refused = await demo('--url', service.address, '--token', 'wrong');
     expect(refused.code).toBe(1);
-    expect(refused.output).toContain(
-      '✗ The token of --token is unknown, expired or revoked.',
-    );
+    expect(refused.output).toContain('✗ The token of --token is unknown, expired or revoked.');
   });
 
   it.each<[what: string, answer: (answer: ServerResponse) => void, told: string]>([
@@ -234,7 +232,10 @@ describe('npm run demo', () => {
   });
 
   it.each([
-    [['--token', 'zwei Wörter'], '✗ The token in --token contains spaces or other invalid characters.'],
+    [
+      ['--token', 'zwei Wörter'],
+      '✗ The token in --token contains spaces or other invalid characters.',
+    ],
     [['--token', ''], '✗ No token. Set it in --token.'],
     [['--url', 'http://'], '✗ --url is "http://". Give an address such as'],
     [['--url', 'ftp://localhost'], '✗ --url is "ftp://localhost". Give an address such as'],
