@@ -17,6 +17,8 @@ export interface Load {
   until: { count: number } | { seconds: number };
   /** The response to every request. */
   expected: ExpectedResponse;
+  /** Between a response and the next request on the same connection; 0 unless told. */
+  pauseMs?: number;
 }
 
 export interface ExpectedResponse {
@@ -72,10 +74,11 @@ interface Connection {
   /** The next request; null when there is none. */
   next: () => Uint8Array | null;
   onResponse: (response: ReceivedResponse, latencyMs: number) => void;
+  pauseMs: number;
 }
 
 /** Sends requests one after the other. @returns how many got no response: none, or the last one */
-const converse = ({ url, next, onResponse }: Connection): Promise<number> =>
+const converse = ({ url, next, onResponse, pauseMs }: Connection): Promise<number> =>
   new Promise((resolve) => {
     const buffer = Buffer.allocUnsafe(READ_BUFFER_BYTES);
     let unread: Buffer | null = null;
@@ -95,7 +98,9 @@ const converse = ({ url, next, onResponse }: Connection): Promise<number> =>
       unread = response ? null : Buffer.from(bytes);
       if (response && sentAt !== null) {
         onResponse(response, performance.now() - sentAt);
-        sendNext();
+        sentAt = null;
+        if (pauseMs === 0) sendNext();
+        else setTimeout(sendNext, pauseMs);
       }
       return true;
     };
@@ -117,7 +122,7 @@ const startsWith = (body: Buffer, start: Buffer): boolean =>
 
 /** Sends the load: on each connection the next request as soon as the last one has its response. */
 export async function send(load: Load): Promise<Measured> {
-  const { url, connections, requestAt, from, until, expected } = load;
+  const { url, connections, requestAt, from, until, expected, pauseMs = 0 } = load;
   const expectedBody = Buffer.from(expected.body);
   const latenciesMs: number[] = [];
   let index = from;
@@ -136,7 +141,7 @@ export async function send(load: Load): Promise<Measured> {
     wrongResponse ??= `${status} ${body.toString()}`;
   };
   const lost = await Promise.all(
-    Array.from({ length: connections }, () => converse({ url, next, onResponse })),
+    Array.from({ length: connections }, () => converse({ url, next, onResponse, pauseMs })),
   );
 
   const seconds = (performance.now() - start) / 1000;

@@ -73,7 +73,7 @@ const WARM_UP_CONNECTIONS = 16;
 /** Sends a load, and waits until the Worker has done all of its work: the next load must not pay. */
 export async function sendTo(
   { worker, expected, records, requestAt }: Target,
-  load: Pick<Load, 'connections' | 'from' | 'until'> & Partial<Pick<Load, 'requestAt'>>,
+  load: Pick<Load, 'connections' | 'from' | 'until'> & Partial<Pick<Load, 'requestAt' | 'pauseMs'>>,
 ): Promise<Round> {
   const cpuBefore = cpuSecondsOf(worker.pid);
   const measured = await send({ url: worker.url, requestAt, expected, ...load });
