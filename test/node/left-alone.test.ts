@@ -106,6 +106,20 @@ describe('the processes', () => {
     expect(await totalOf(license)).toBe(answered);
   });
 
+  it('requests during the first scheduled run are all answered, however much they log', async () => {
+    await start(folder, ...UNLIMITED);
+    const license = await newLicense();
+    const statuses: number[] = [];
+    for (let round = 0; round < 2; round++) {
+      child?.kill('SIGTERM');
+      await watched?.ended;
+      await start(folder, ...UNLIMITED);
+      const requests = Array.from({ length: 600 }, () => validate(license));
+      statuses.push(...(await Promise.all(requests)));
+    }
+    expect(statuses).toEqual(statuses.map(() => 200));
+  });
+
   it('kill -9 under load loses no record older than two seconds, and the next start takes over', async () => {
     await start(folder, ...UNLIMITED);
     const license = await newLicense();
