@@ -1,15 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  call,
-  createBlacklist,
-  createLicense,
-  createProduct,
-  createToken,
-  type License,
-  updateLicense,
-  validate,
-} from '../support/client';
+import { call, createLicense, createProduct, type License, updateLicense } from '../support/client';
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
 import { contentsOfKv, isAllPublished } from '../support/published';
@@ -43,98 +34,6 @@ async function remove(path: string): Promise<void> {
   const answer = await call('DELETE', `/api/v2/${path}`);
   expect(answer.status, answer.text).toBe(204);
 }
-
-type Response = Promise<{ status: number; json: unknown }>;
-
-/** Two changes to and fro, and a validation that is accepted before both and after both. */
-interface Change {
-  withdraw(): Promise<unknown>;
-  restore(): Promise<unknown>;
-  ask(): Response;
-  /** The message between both. */
-  message: string;
-}
-
-/** A license whose fields change. */
-const changeLicense =
-  (message: string, withdrawn: object, restored: object, created?: object, asked: object = {}) =>
-  async (): Promise<Change> => {
-    const license = await newLicense(created);
-    return {
-      withdraw: () => updateLicense(license.id, withdrawn),
-      restore: () => updateLicense(license.id, restored),
-      ask: () => validate(askFor(license, asked)),
-      message,
-    };
-  };
-
-/** A token with which a program is validated. */
-const changeToken =
-  (message: string, change: (path: string) => Promise<{ status: number }>) =>
-  async (): Promise<Change> => {
-    const license = await newLicense();
-    let created = await createToken(['LICENSE_VALIDATE']);
-    return {
-      withdraw: () => change(`/api/v2/tokens/${created.id}`),
-      restore: async () => {
-        created = await createToken(['LICENSE_VALIDATE']);
-      },
-      ask: () => call('POST', '/api/v2/validate', { body: askFor(license), token: created.token }),
-      message,
-    };
-  };
-
-const CHANGES: Record<string, () => Promise<Change>> = {
-  'a deactivated license': changeLicense('License is deactivated', DEACTIVATED, {
-    licenseStatus: 'ACTIVE',
-  }),
-  'a lowered limit': changeLicense(
-    'Max HWIDs reached',
-    { maxHWIDs: 0 },
-    { maxHWIDs: -1 },
-    undefined,
-    { hwid: 'one' },
-  ),
-  'freed slots': changeLicense(
-    'Max HWIDs reached',
-    { hwids: ['another'] },
-    { hwids: [] },
-    { maxHWIDs: 1, hwids: ['one'] },
-    { hwid: 'one' },
-  ),
-  'an expiry': changeLicense(
-    'License has expired',
-    { licenseType: 'TEMPORARY', expiryDate: '2020-01-01' },
-    { licenseType: 'PERMANENT', expiryDate: null },
-  ),
-  'a deleted license': async () => {
-    const license = await newLicense();
-    return {
-      withdraw: () => remove(`licenses/${license.id}`),
-      restore: () => updateLicense(license.id, { licenseStatus: 'ACTIVE' }),
-      ask: () => validate(askFor(license)),
-      message: 'License not found or invalid',
-    };
-  },
-  'a blacklist entry': async () => {
-    const license = await newLicense();
-    let entry = 0;
-    return {
-      withdraw: async () => {
-        entry = (await createBlacklist({ data: '10.7.7.0/24' })).id;
-      },
-      restore: () => remove(`blacklists/${entry}`),
-      ask: () => validate(askFor(license, { ip: '10.7.7.7' })),
-      message: 'IP address is blacklisted',
-    };
-  },
-  'a revoked token': changeToken('Token is missing, unknown, expired or revoked', (path) =>
-    call('DELETE', path),
-  ),
-  'a changed token': changeToken('Token lacks a required intent', (path) =>
-    call('PUT', path, { body: { intents: ['ALL_READ'] } }),
-  ),
-};
 
 /** From here on the location of these isolates shows what KV has now, whatever is put. */
 async function freezeKv(...isolates: WatchedIsolate[]): Promise<void> {
@@ -318,17 +217,3 @@ describe('syncs', () => {
     await expectStatus(isolate, license, 400);
   });
 });
-
-it.each(Object.entries(CHANGES))(
-  'the very next validation in the isolate that made a change sees it: %s',
-  async (_, prepare) => {
-    const { withdraw, restore, ask, message } = await prepare();
-    expect((await ask()).status).toBe(200);
-    for (let time = 0; time < 2; time++) {
-      await withdraw();
-      expect((await ask()).json).toMatchObject({ message });
-      await restore();
-      expect((await ask()).status).toBe(200);
-    }
-  },
-);

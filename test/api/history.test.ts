@@ -13,7 +13,6 @@ import {
   DAY_MS,
   emptyHistory,
   type Filter,
-  HOUR_MS,
   MINUTE_MS,
   readPages,
   recordAt,
@@ -243,27 +242,6 @@ describe('the records of a caller', () => {
     };
     return { recordedAt, expectFound };
   }
-
-  it('a record of the hour before is found and counted, also after the first of its caller', async () => {
-    const { recordedAt, expectFound } = await newCaller();
-    setNow(NOW);
-    await write(recordedAt(NOW));
-    await write(recordedAt(NOW - 2 * MINUTE_MS));
-    await expectFound(NOW, NOW - 2 * MINUTE_MS);
-  });
-
-  it('a record that comes after its day is folded is found and counted', async () => {
-    const { recordedAt, expectFound } = await newCaller();
-    setNow(NOW);
-    await write(recordedAt(NOW));
-    const later = NOW + 2 * DAY_MS;
-    setNow(later);
-    await runToTheEnd(later);
-    for (const requestedAt of [NOW + 5 * HOUR_MS, NOW - 5 * HOUR_MS]) {
-      await write(recordedAt(requestedAt));
-    }
-    await expectFound(NOW + 5 * HOUR_MS, NOW, NOW - 5 * HOUR_MS);
-  });
 
   it('records of an isolate whose clock is two days slow are found and counted', async () => {
     const { recordedAt, expectFound } = await newCaller();

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { HistoryRecord } from '../../src/history/record';
 import worker from '../../src/index';
-import { newIsolate, validateWith } from '../support/app';
+import { validateWith } from '../support/app';
 import { getLicense, historyOf, type License } from '../support/client';
 import { captureConsole } from '../support/console';
 import { spyOnDatabase } from '../support/d1-spy';
@@ -55,23 +55,6 @@ describe('a validation', () => {
     await recorded;
     await expectRecorded(license, 1);
     expect(lines).toEqual([expect.stringContaining('The queue did not take records')]);
-  });
-
-  it('a validation is recorded once when the queue took its record and the response was lost', async () => {
-    captureConsole();
-    const license = await shop.newLicense();
-    const messages: unknown[] = [];
-    const RECORDS: typeof env.TEST_RECORDS = {
-      ...env.TEST_RECORDS,
-      send: (message) => {
-        messages.push(message);
-        return Promise.reject(new Error('Lost'));
-      },
-    };
-    await (await newIsolate({ RECORDS }).validate(askFor(license))).recorded;
-    expect(messages).toHaveLength(1);
-    expect(await deliver(messages)).toEqual([]);
-    await expectRecorded(license, 1);
   });
 });
 

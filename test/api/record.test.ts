@@ -1,5 +1,4 @@
 import { env } from 'cloudflare:workers';
-import fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { firstRecordIdAt, newRecordId, timeOfRecordId } from '../../src/history/id';
 import type { Bindings } from '../../src/isolate';
@@ -8,7 +7,6 @@ import {
   createToken,
   getLicense,
   type HistoryRecord,
-  historyOf,
   type License,
   validate,
 } from '../support/client';
@@ -108,32 +106,6 @@ describe.each(WAYS)('$way', ({ through }) => {
     release();
     await recorded;
     await expectRecorded(license, 1);
-  });
-
-  it('a batch is kept once and counted once through any five faults', async () => {
-    const fault = fc.constantFrom<Fault>('fails', 'answer is lost');
-    const caller = fc.constantFrom('bound', 'another', 'unknown key');
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fault, { maxLength: 5 }),
-        fc.array(caller, { minLength: 1, maxLength: 6 }),
-        async (faults, callers) => {
-          const license = await shop.newLicense();
-          const unknown = { licenseKey: crypto.randomUUID(), productId: shop.productId };
-          const isolate = newIsolate(through(faultsAt(isRecordWrite, faults)));
-          const answers = await Promise.all(
-            callers.map((name) =>
-              isolate.validate(name === 'unknown key' ? unknown : askFor(license, { hwid: name })),
-            ),
-          );
-          await Promise.all(answers.map(({ recorded }) => recorded));
-          const unknownCount = callers.filter((name) => name === 'unknown key').length;
-          await expectRecorded(license, callers.length - unknownCount);
-          await historyOf({ licenseKey: unknown.licenseKey }, unknownCount);
-        },
-      ),
-      { numRuns: 10 },
-    );
   });
 
   it('a bad record is lost alone, and logged once', async () => {

@@ -12,9 +12,7 @@ import {
   createLicense,
   createProduct,
   createToken,
-  historyOf,
   updateLicense,
-  validate,
 } from '../support/client';
 
 /**
@@ -177,24 +175,6 @@ describe('PUT of what GET gave changes nothing of', () => {
       { ...RUNS, numRuns: 20 },
     );
     expect([...seen].sort()).toEqual([...LICENSE_STATUSES].sort());
-  });
-
-  it('licenses that validations have bound and counted', async () => {
-    const { id: productId } = await createProduct();
-    const addresses = fc.uniqueArray(fc.ipV4(), { minLength: 1, maxLength: 4 });
-    await fc.assert(
-      fc.asyncProperty(addresses, async (ips) => {
-        const { id, licenseKey } = await createLicense({ productId, maxIPs: ips.length });
-        for (const ip of ips) {
-          const answer = await validate({ licenseKey, productId, ip, hwid: `of ${ip}` });
-          expect(answer.status, answer.text).toBe(200);
-        }
-        // Counting comes after the answer.
-        await historyOf({ licenseKey }, ips.length);
-        await expectRoundTrip(`/licenses/${id}`, { ips, hwids: ips.map((ip) => `of ${ip}`) });
-      }),
-      { ...RUNS, numRuns: 3 },
-    );
   });
 
   it('blacklist entries for all products and for one', async () => {

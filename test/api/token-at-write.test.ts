@@ -100,35 +100,6 @@ function heldBody(body: Fields): {
   return { stream, asked: asked.promise, release: released.resolve };
 }
 
-describe.each(WITH_BODY)('$route whose body is held back', ({ route, prepare }) => {
-  const method = route.split(' ', 1).join();
-  const accepted = ENDPOINTS[route];
-
-  it('is carried out while its token is live', async () => {
-    const { path, body = {} } = await prepare();
-    const { token } = await createToken(['ALL_READ_WRITE']);
-    const { stream, asked, release } = heldBody(body);
-    const answer = newIsolate().call(method, path, { token, body: stream });
-    await asked;
-    release();
-    expect([200, 201]).toContain((await answer).status);
-  });
-
-  it('writes nothing when its token is revoked meanwhile', async () => {
-    const { path, body = {} } = await prepare();
-    const token = await createToken(['ALL_READ_WRITE']);
-    const { stream, asked, release } = heldBody(body);
-    const answer = newIsolate().call(method, path, { token: token.token, body: stream });
-    // From here on the headers are accepted.
-    await asked;
-    await call('DELETE', `${tokens.path}/${token.id}`);
-    const before = await readTables();
-    release();
-    expectError(await answer, 401, UNAUTHORIZED, accepted);
-    expect(await readTables()).toEqual(before);
-  });
-});
-
 const isWrite = (statements: readonly { sql: string }[]): boolean =>
   statements.some(({ sql }) => /^(insert|update|delete) /.test(sql));
 

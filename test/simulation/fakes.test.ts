@@ -1,10 +1,9 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { VirtualClock } from './clock.ts';
 import { FakeD1, PristineDatabase } from './fake-d1.ts';
 import { FakeKv } from './fake-kv.ts';
-import { type Delivery, FakeQueue } from './fake-queue.ts';
-import { Invocation, roundTrip, runAs } from './invocation.ts';
+import { Invocation, runAs } from './invocation.ts';
 import { Link } from './link.ts';
 import { Random } from './random.ts';
 
@@ -31,49 +30,6 @@ describe('time', () => {
     await clock.pass(30);
     expect(happened).toEqual(['first 10', 'second 10', 'late 20']);
     expect(clock.now).toBe(start + 30);
-  });
-});
-
-describe('an invocation', () => {
-  it('waitUntil keeps an invocation alive for 30 seconds after its response', async () => {
-    const invocation = newInvocation();
-    const steps: number[] = [];
-    const work = runAs(invocation, async () => {
-      for (let step = 0; ; step++) {
-        await roundTrip(clock, newLink(), () => undefined);
-        steps.push(step);
-        await clock.wait(9_000);
-      }
-    });
-    invocation.context.waitUntil(work);
-    invocation.respond();
-    await clock.pass(120_000);
-    expect(steps).toEqual([0, 1, 2, 3]);
-  });
-
-  it('an invocation without waitUntil ends with its response', async () => {
-    const invocation = newInvocation();
-    let isDone = false;
-    void runAs(invocation, async () => {
-      await roundTrip(clock, newLink(), () => undefined);
-      isDone = true;
-    });
-    invocation.respond();
-    await clock.pass(1_000);
-    expect(isDone).toBe(false);
-  });
-
-  it('calls fail during an outage', async () => {
-    const link = newLink();
-    let executed = 0;
-    const call = () => roundTrip(clock, link, () => executed++);
-    const result = expect(inRequest(call)).rejects.toThrow('Network connection lost');
-    link.cut(clock.now, 60_000);
-    await result;
-    expect(executed).toBe(0);
-    link.endFaults(clock.now);
-    await inRequest(call);
-    expect(executed).toBe(1);
   });
 });
 
@@ -141,37 +97,6 @@ describe('KV', () => {
     return { kv, links, paris: binding('Paris'), osaka: binding('Osaka') };
   };
 
-  it('KV shows a write at once in its own location', async () => {
-    const { paris } = newKv();
-    expect(await inRequest(() => paris.get('key'))).toBeNull();
-    await inRequest(() => paris.put('key', '{"a":1}'));
-    expect(await inRequest(() => paris.get('key', { type: 'json' }))).toEqual({ a: 1 });
-  });
-
-  it('KV caches a miss elsewhere, in spite of a write', async () => {
-    const { paris, osaka } = newKv();
-    expect(await inRequest(() => osaka.get('key'))).toBeNull();
-    await inRequest(() => paris.put('key', 'value'));
-    await clock.pass(59_000);
-    expect(await inRequest(() => osaka.get('key'))).toBeNull();
-    await clock.pass(62_000);
-    expect(await inRequest(() => osaka.get('key'))).toBe('value');
-  });
-
-  it('KV shows other locations the old value for up to 60 seconds', async () => {
-    const { paris, osaka } = newKv();
-    await inRequest(() => paris.put('key', 'old'));
-    await clock.pass(61_000);
-    await inRequest(() => paris.put('key', 'new'));
-    const seen: unknown[] = [];
-    for (let seconds = 0; seconds < 120; seconds += 31) {
-      seen.push(await inRequest(() => osaka.get('key', { cacheTtl: 30 })));
-      await clock.pass(31_000);
-    }
-    expect(seen.at(0)).toBe('old');
-    expect(seen.at(-1)).toBe('new');
-  });
-
   it('KV takes one write of a key a second', async () => {
     const { paris, osaka } = newKv();
     await inRequest(() => paris.put('key', 'value'));
@@ -181,72 +106,8 @@ describe('KV', () => {
     await inRequest(() => osaka.put('key', 'value'));
   });
 
-  it('KV fails writes, and has applied some of them', async () => {
-    const { kv, links, paris } = newKv();
-    links.Paris.rejectWrites(clock.now, 3_600_000);
-    for (let number = 0; number < 20; number++) {
-      await expect(inRequest(() => paris.put(`key ${number}`, 'value'))).rejects.toThrow('500');
-    }
-    expect(kv.entries().size).toBeGreaterThan(0);
-    expect(kv.entries().size).toBeLessThan(20);
-  });
-
   it('KV rejects a cacheTtl below 30 seconds', async () => {
     const { paris } = newKv();
     await expect(inRequest(() => paris.get('key', { cacheTtl: 10 }))).rejects.toThrow('cache_ttl');
-  });
-});
-
-describe('the queue', () => {
-  const batchOf = z.object({
-    messages: z.array(
-      z.object({ body: z.number(), attempts: z.number(), retry: z.custom<() => void>() }),
-    ),
-  });
-
-  /** Sends numbers, and collects the messages that are delivered. */
-  async function deliver(
-    count: number,
-    consume: (delivery: Delivery) => void,
-  ): Promise<{ bodies: number[]; queue: FakeQueue }> {
-    const bodies: number[] = [];
-    const queue = new FakeQueue(clock, new Random(2), (delivery) => {
-      bodies.push(...batchOf.parse(delivery.batch).messages.map(({ body }) => body));
-      consume(delivery);
-    });
-    onTestFinished(() => expect(queue.isEmpty).toBe(true));
-    const { sendBatch } = z
-      .object({ sendBatch: z.custom<(messages: { body: number }[]) => Promise<void>>() })
-      .parse(queue.binding(newLink()));
-    const messages = Array.from({ length: count }, (_, body) => ({ body }));
-    await inRequest(() => sendBatch(messages));
-    expect(queue.isEmpty).toBe(false);
-    await clock.pass(3_600_000);
-    return { bodies, queue };
-  }
-
-  it('the queue delivers each message at least once, in another order, some twice', async () => {
-    const { bodies, queue } = await deliver(40, ({ finish }) => finish(true));
-    const inOrder = [...new Set(bodies)].sort((one, other) => one - other);
-    expect(inOrder).toEqual(Array.from({ length: 40 }, (_, body) => body));
-    expect(bodies).not.toEqual([...bodies].sort((one, other) => one - other));
-    expect(bodies.length).toBeGreaterThan(40);
-    expect(queue.deadLetters).toEqual([]);
-  });
-
-  it('the queue repeats a message that fails, and gives it up in the end', async () => {
-    const { bodies, queue } = await deliver(1, ({ finish }) => finish(false));
-    expect(bodies).toHaveLength(11);
-    expect(queue.deadLetters).toEqual(['0']);
-  });
-
-  it('the queue repeats single messages', async () => {
-    const { bodies } = await deliver(4, ({ batch, finish }) => {
-      for (const { body, attempts, retry } of batchOf.parse(batch).messages) {
-        if (body === 3 && attempts === 1) retry();
-      }
-      finish(true);
-    });
-    expect(bodies.filter((body) => body === 3).length).toBeGreaterThan(1);
   });
 });
