@@ -4,7 +4,7 @@ interface __BaseEnv_Env {
 	SNAPSHOTS: KVNamespace;
 	DB: D1Database;
 	VALIDATION_LIMITER: RateLimit;
-	FAILED_LOOKUP_LIMITER: RateLimit;
+	REFUSED_LIMITER: RateLimit;
 	FAILED_TOKEN_LIMITER: RateLimit;
 	ASSETS: Fetcher;
 	REQUIRE_HWID: string;

@@ -22,14 +22,14 @@ const WORKER_NAME = 'worker';
 
 const LIMITS = {
   VALIDATION_LIMITER: { namespace_id: '8701', simple: { limit: 60, period: 60 } },
-  FAILED_LOOKUP_LIMITER: { namespace_id: '8702', simple: { limit: 100, period: 60 } },
+  REFUSED_LIMITER: { namespace_id: '8702', simple: { limit: 100, period: 60 } },
   FAILED_TOKEN_LIMITER: { namespace_id: '8703', simple: { limit: 60, period: 60 } },
 } as const;
 
 /** No limit that a load reaches: without a limiter the Worker would count for itself. */
 const UNLIMITED = {
   VALIDATION_LIMITER: 1e9,
-  FAILED_LOOKUP_LIMITER: 1e9,
+  REFUSED_LIMITER: 1e9,
   FAILED_TOKEN_LIMITER: 1e9,
 };
 

@@ -8,13 +8,15 @@ import { RateLimiter } from './lib/rate-limiter';
 import type { LicenseSnapshot } from './resources/licenses/snapshot';
 
 const MAX_COUNTED = 10_000;
+/** A full license is not asked for a slot again within this time (1.7). */
+const FULL_MS = 1_000;
 
-type Limiters = 'VALIDATION_LIMITER' | 'FAILED_LOOKUP_LIMITER' | 'FAILED_TOKEN_LIMITER';
+type Limiters = 'VALIDATION_LIMITER' | 'REFUSED_LIMITER' | 'FAILED_TOKEN_LIMITER';
 
 /** Requests a minute that pass where no limiter is bound (1.7). */
 const LIMITS: Readonly<Record<Limiters, number>> = {
-  VALIDATION_LIMITER: 60,
-  FAILED_LOOKUP_LIMITER: 100,
+  VALIDATION_LIMITER: 120,
+  REFUSED_LIMITER: 100,
   FAILED_TOKEN_LIMITER: 60,
 };
 
@@ -38,7 +40,14 @@ export class Isolate {
   readonly db: Database;
   readonly caches: Caches;
   readonly recorder: Recorder;
-  readonly limits: Record<'validations' | 'failedLookups' | 'failedTokens', RateLimiter>;
+  readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
+  /** What one client can have this isolate do in a minute, once it is over a limit (1.7). */
+  readonly ceilings = {
+    unreadableRecords: new RateLimiter(10),
+    /** Of each client, and of each client and known key. */
+    limitedRecords: new RateLimiter(1),
+    publishedReads: new RateLimiter(300),
+  };
   /**
    * The networks of proxies whose `CF-Connecting-IP` counts. Undefined at Cloudflare, where only the platform
    * can set that header.
@@ -46,8 +55,12 @@ export class Isolate {
   readonly trustedProxies: readonly string[] | undefined;
   /** Requests of each license, by id. */
   readonly #totals = new BoundedMap<number, number>(MAX_COUNTED);
+  /** Hashes of tokens that the database knew. */
+  readonly liveTokens = new BoundedMap<string, true>(MAX_COUNTED);
   /** When each token was last used, by id. */
   readonly #tokenUses = new BoundedMap<number, number>(MAX_COUNTED);
+  /** Licenses that D1 found full, by id. */
+  readonly #full = new BoundedMap<number, { revision: number; until: number }>(MAX_COUNTED);
 
   constructor(env: Bindings) {
     const clock = new MonotonicClock();
@@ -57,7 +70,7 @@ export class Isolate {
     const limiter = (name: Limiters) => new RateLimiter(env[name] ?? LIMITS[name]);
     this.limits = {
       validations: limiter('VALIDATION_LIMITER'),
-      failedLookups: limiter('FAILED_LOOKUP_LIMITER'),
+      refused: limiter('REFUSED_LIMITER'),
       failedTokens: limiter('FAILED_TOKEN_LIMITER'),
     };
     this.trustedProxies =
@@ -69,6 +82,17 @@ export class Isolate {
     const total = Math.max(this.#totals.get(id) ?? 0, totalRequests) + 1;
     this.#totals.set(id, total);
     return total;
+  }
+
+  /** Notes that D1 has found a license full. @param now milliseconds since 1970 */
+  noteFull({ id, revision }: LicenseSnapshot, now: number): void {
+    this.#full.set(id, { revision, until: now + FULL_MS });
+  }
+
+  /** Whether D1 found this revision of a license full a moment ago. */
+  wasFull({ id, revision }: LicenseSnapshot, now: number): boolean {
+    const full = this.#full.get(id);
+    return full !== undefined && full.revision === revision && now < full.until;
   }
 
   /** Whether the last known use of a token is longer ago than `withinMs`. Counts as a use. */

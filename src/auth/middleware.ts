@@ -5,7 +5,7 @@ import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
 import { isolateOf } from '../isolate';
 import type { ApiIntent } from '../lib/enums';
-import { connectingAddressOf } from '../lib/ip';
+import { clientOf, connectingAddressOf } from '../lib/ip';
 import { logFailure } from '../lib/log';
 import { WINDOW_SECONDS } from '../lib/rate-limiter';
 import type { RequestTimings } from '../lib/request-timings';
@@ -34,14 +34,30 @@ type AnyContext = Pick<Context<AppEnv>, 'env' | 'req'> & { get(key: 'timings'): 
 const NOT_LIVE = 'Token is missing, unknown, expired or revoked';
 const NOT_ALLOWED = 'Token lacks a required intent';
 
-async function rejectToken(c: AnyContext): Promise<never> {
-  const { limits, trustedProxies } = isolateOf(c.env);
-  const address = connectingAddressOf(c.req.raw, trustedProxies);
-  const isLimited = address !== null && (await limits.failedTokens.count(address)).isLimited;
-  if (!isLimited) throw new ApiError(401, NOT_LIVE);
-  throw new ApiError(429, 'Too many requests without a live token', {
+const WRONG_HEADER = 'Send the token in the header TOKEN, not in Authorization';
+
+/** The client that the limit counts (1.7); null if its address is unknown. */
+function clientIn(c: AnyContext): string | null {
+  const address = connectingAddressOf(c.req.raw, isolateOf(c.env).trustedProxies);
+  return address && clientOf(address);
+}
+
+const limitedToken = (): ApiError =>
+  new ApiError(429, 'Too many requests without a live token', {
     'Retry-After': String(WINDOW_SECONDS),
   });
+
+async function rejectToken(c: AnyContext): Promise<never> {
+  const client = clientIn(c);
+  if (client && (await isolateOf(c.env).limits.failedTokens.count(client))) throw limitedToken();
+  const isInWrongHeader = !c.req.header('TOKEN') && c.req.header('Authorization');
+  throw new ApiError(401, isInWrongHeader ? WRONG_HEADER : NOT_LIVE);
+}
+
+/** Whether this client sent so many failed tokens that the database is not asked for more of them (1.7). */
+function isOverLimit(c: AnyContext): boolean {
+  const client = clientIn(c);
+  return client !== null && isolateOf(c.env).limits.failedTokens.isOver(client);
 }
 
 const isAllowed = (actor: Actor, intents: readonly ApiIntent[]): boolean =>
@@ -66,12 +82,15 @@ function noteUse(c: AnyContext, { tokenId, lastUsedAt }: Actor): void {
  */
 export const requireToken = (): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
-    const { db } = isolateOf(c.env);
+    const { db, liveTokens } = isolateOf(c.env);
     const find = async (hash: string) => {
+      if (!liveTokens.has(hash) && isOverLimit(c)) return null;
       const startedAt = performance.now();
       const found = await withTimeout(tokenSnapshot.load(db, [hash]), DATABASE_TIMEOUT_MS);
       c.get('timings').record('d1', performance.now() - startedAt);
-      return found.get(hash) ?? null;
+      const token = found.get(hash) ?? null;
+      if (token?.revokedAt === null) liveTokens.set(hash, true);
+      return token;
     };
     const actor = await authenticate(c.req.header('TOKEN'), c.env.ROOT_TOKEN, find, Date.now());
     if (!actor) return rejectToken(c);
@@ -106,9 +125,11 @@ export async function authorizeValidation(
   const timings = c.get('timings');
   const now = Date.now();
   const find = async (hash: string) => {
-    const token = await caches.tokens.find(hash, timings);
+    const token = isOverLimit(c)
+      ? await caches.tokens.findNear(hash, timings, async () => false)
+      : await caches.tokens.find(hash, timings);
     c.set('token', token);
-    return token.value;
+    return token?.value ?? null;
   };
   const actor = await authenticate(c.req.header('TOKEN'), c.env.ROOT_TOKEN, find, now);
   if (actor) noteUse(c, actor);

@@ -100,6 +100,31 @@ export class SnapshotCache<Value extends Snapshot> {
     return found;
   }
 
+  /**
+   * The snapshot of a key in memory, or in KV; undefined for none. D1 is not asked.
+   *
+   * @param mayReadPublished called if memory has none: whether KV may be asked
+   */
+  async findNear(
+    key: string,
+    timings: RequestTimings,
+    mayReadPublished: () => Promise<boolean>,
+  ): Promise<Found<Value> | undefined> {
+    const entry = this.#freshEntry(key);
+    if (entry) {
+      timings.record('memory', 0);
+      return entry.found;
+    }
+    if (key.length > MAX_KEY_LENGTH || !(await mayReadPublished())) return undefined;
+    const startedAt = performance.now();
+    const loadedAt = this.#clock.now();
+    const published = await this.#publisher?.find(key);
+    if (!published || !this.#isAcceptable(key, published)) return undefined;
+    timings.record('kv', performance.now() - startedAt);
+    this.#put(key, published, loadedAt);
+    return this.#found(key, published, 'kv');
+  }
+
   /** Keeps a snapshot that D1 has just returned. */
   put(key: string, value: Value): void {
     this.invalidate(key, value.revision);

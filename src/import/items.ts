@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ApiError } from '../http/errors';
-import { booleanText, describeError, id, parseFields, text } from '../lib/fields';
+import { booleanText, describeError, id, MAX_LIMIT, parseFields, text } from '../lib/fields';
 import { isObject, type JsonObject } from '../lib/json';
 import { timestamp } from '../lib/time';
 import { entryFields } from '../resources/blacklists/schema';
@@ -29,6 +29,20 @@ const readNumber = (value: unknown): unknown =>
 
 const number = <Schema extends z.ZodType>(schema: Schema) => z.preprocess(readNumber, schema);
 
+const isOverLimit = (value: unknown): boolean =>
+  typeof value === 'number' && Number.isInteger(value) && value > MAX_LIMIT;
+
+/** A limit. One that is too high to be stored means unlimited elsewhere, and is here -1 (1.4). */
+const importLimit = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((value) => {
+    const number = readNumber(value);
+    return isOverLimit(number) ? -1 : number;
+  }, schema);
+
+/** The names of the limits that are taken as -1. */
+export const limitsTakenAsUnlimited = (sent: JsonObject, names: readonly string[]): string[] =>
+  names.filter((name) => isOverLimit(readNumber(sent[name])));
+
 const isNumber = (wire: z.core.$ZodType): boolean =>
   wire instanceof z.ZodNumber || (wire instanceof z.ZodNullable && isNumber(wire.unwrap()));
 
@@ -52,6 +66,8 @@ const importId = number(id.max(MAX_ID));
 export const productItem = z.object({
   ...shapeOf(settable(productFields)),
   id: importId,
+  defaultMaxIPs: importLimit(productFields.defaultMaxIPs.create),
+  defaultMaxHWIDs: importLimit(productFields.defaultMaxHWIDs.create),
   createdDate: timestamp.optional(),
   updatedDate: timestamp.optional(),
 });
@@ -68,6 +84,8 @@ export const licenseItem = z.object({
   id: importId.optional(),
   licenseKey: text(255).refine((key) => normalizeLicenseKey(key) !== '', 'must not be empty'),
   productIdString: z.unknown().optional(),
+  maxIPs: importLimit(licenseFields.maxIPs.create),
+  maxHWIDs: importLimit(licenseFields.maxHWIDs.create),
   createdDate: timestamp.optional(),
   updatedDate: timestamp.optional(),
   totalRequests: number(z.int().min(0)).default(0),

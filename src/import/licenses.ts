@@ -8,6 +8,7 @@ import { ApiError } from '../http/errors';
 import type { LicenseDataType } from '../lib/enums';
 import { hardwareId } from '../lib/fields';
 import { canonicalAddress } from '../lib/ip';
+import type { JsonObject } from '../lib/json';
 import { ownerOf } from '../resources/customers/owner';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 import { expiryOf, stateOf } from '../resources/licenses/rules';
@@ -26,7 +27,7 @@ import {
   namedBy,
 } from './customers';
 import { Ids, selectUsedIds } from './ids';
-import { type Item, type licenseItem, refusalOf } from './items';
+import { type Item, type licenseItem, limitsTakenAsUnlimited, refusalOf } from './items';
 import {
   created,
   differencesOf,
@@ -68,7 +69,8 @@ const bindable = ({ ips, hwids }: LicenseItem) => ({
 });
 
 /** The fields of which a part is not stored. */
-const leftOut = ({ licenseType, expiryDate, ips, hwids }: LicenseItem): string[] => [
+const leftOut = ({ licenseType, expiryDate, ips, hwids }: LicenseItem, sent: JsonObject) => [
+  ...limitsTakenAsUnlimited(sent, ['maxIPs', 'maxHWIDs']),
   ...(licenseType === 'PERMANENT' && expiryDate !== null ? ['expiryDate'] : []),
   ...(ips.every((ip) => canonicalAddress(ip) !== null) ? [] : ['ips']),
   ...(hwids.every(isBindable) ? [] : ['hwids']),
@@ -81,7 +83,7 @@ const leftOut = ({ licenseType, expiryDate, ips, hwids }: LicenseItem): string[]
  */
 function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
   const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
-  const expiresAt = expiryOf(licenseType, expiryDate);
+  const expiresAt = licenseType === 'PERMANENT' ? null : expiryOf(licenseType, expiryDate);
   if (licenseStatus === 'EXPIRED' && (expiresAt === null || expiresAt > now)) {
     throw new ApiError(400, 'licenseStatus is EXPIRED, and expiryDate says otherwise');
   }
@@ -241,7 +243,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     known.set(row.licenseKeyNormalized, row);
     news.push(row);
     const hasNewId = row.id === null && values.id !== undefined;
-    return created(row.id, [...(hasNewId ? ['id'] : []), ...leftOut(values)]);
+    return created(row.id, [...(hasNewId ? ['id'] : []), ...leftOut(values, sent)]);
   }
 
   const results = items.map((item) => {

@@ -4,7 +4,7 @@ import { products } from '../db/schema';
 import { toTimestamp } from '../lib/time';
 import { DEFAULT_LIMIT, type ProductRow, toProduct } from '../resources/products/schema';
 import { Ids, selectUsedIds } from './ids';
-import type { Item, productItem } from './items';
+import { type Item, limitsTakenAsUnlimited, type productItem } from './items';
 import { created, differencesOf, found, type Planner, refused, selectRows } from './plan';
 
 type ProductItem = z.infer<typeof productItem>;
@@ -46,7 +46,10 @@ export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => 
       }
       known.set(row.id, row);
       news.push(row);
-      return created(row.id, []);
+      return created(
+        row.id,
+        limitsTakenAsUnlimited(item.sent, ['defaultMaxIPs', 'defaultMaxHWIDs']),
+      );
     }
     if (!isSame(item, stored)) {
       const createdDate = toTimestamp(stored.createdAt);

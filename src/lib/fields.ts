@@ -10,7 +10,7 @@ import {
   RESPONSE_TYPES,
 } from './enums';
 import { canonicalAddress } from './ip';
-import { isStorable } from './text';
+import { fitsHwid, isStorable, MAX_HWID_BYTES } from './text';
 
 /** The types of field of which the resources consist, and the messages about them. */
 
@@ -68,8 +68,6 @@ const TYPE_NAMES: Record<string, string> = {
   null: 'null',
 };
 
-const MAX_INTEGER = 2_147_483_647;
-
 /** Text that SQLite and UTF-8 keep as it is. */
 export const text = (maxLength: number) =>
   z.string().max(maxLength).refine(isStorable, {
@@ -92,8 +90,12 @@ export const accountId = z
   )
   .transform(String);
 
+/** The largest limit of distinct values (1.4). */
+export const MAX_LIMIT = 1_000;
+const LIMIT_MESSAGE = `must be 0 to ${MAX_LIMIT}; use -1 for unlimited`;
+
 /** A limit of distinct values. -1 is unlimited. */
-export const limit = z.int().min(-1).max(MAX_INTEGER);
+export const limit = z.int().min(-1, LIMIT_MESSAGE).max(MAX_LIMIT, LIMIT_MESSAGE);
 
 /** An id of this service. */
 export const id = z.int().min(1);
@@ -115,7 +117,10 @@ export const address = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-export const hardwareId = text(512).trim().min(1);
+export const hardwareId = text(MAX_HWID_BYTES)
+  .trim()
+  .min(1)
+  .refine(fitsHwid, `must be at most ${MAX_HWID_BYTES} bytes`);
 
 /** The enumerations [2.6]. */
 export const productType = z.enum(PRODUCT_TYPES);

@@ -72,6 +72,15 @@ function formatNetwork(address: Address, prefixBits: number): string {
   return prefixBits === lengthBits(address) ? network : `${network}/${prefixBits}`;
 }
 
+/**
+ * The client behind a canonical address, for limits: IPv6 by its /64, of which one client has all addresses
+ * (1.7).
+ */
+export function clientOf(canonical: string): string {
+  const address = canonical.includes(':') ? parse(canonical) : null;
+  return address ? formatNetwork(address, 64) : canonical;
+}
+
 const FAMILY = { ipv4: '4', ipv6: '6' };
 
 /**

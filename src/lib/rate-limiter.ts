@@ -15,17 +15,7 @@ const LIMITER_TIMEOUT_MS = 1_000;
 interface Count {
   window: number;
   requests: number;
-  limited: number;
-}
-
-/** `isFirst` marks the first limited request of a window, which is recorded (1.6). */
-export type LimitResult = { isLimited: false } | { isLimited: true; isFirst: boolean };
-
-const NOT_LIMITED: LimitResult = { isLimited: false };
-
-function limited(count: Count): LimitResult {
-  count.limited++;
-  return { isLimited: true, isFirst: count.limited === 1 };
+  isOver: boolean;
 }
 
 /** A rate limit (1.7), counted by this isolate, and above a number also by the platform if it has a limiter. */
@@ -38,17 +28,23 @@ export class RateLimiter {
     this.#limiter = limiter;
   }
 
-  /** Counts a request under a key. A limiter that fails lets it pass. */
-  count(key: string): LimitResult | Promise<LimitResult> {
+  /** Whether a request under a key was limited in this window. Counts nothing, and asks nobody. */
+  isOver(key: string): boolean {
+    return this.#countOf(key).isOver;
+  }
+
+  /** Counts a request under a key. @returns whether it is over the limit. A limiter that fails lets it pass */
+  count(key: string): boolean | Promise<boolean> {
     const count = this.#countOf(key);
     count.requests++;
     if (typeof this.#limiter === 'number') {
-      return count.requests <= this.#limiter ? NOT_LIMITED : limited(count);
+      count.isOver = count.requests > this.#limiter;
+      return count.isOver;
     }
-    return count.requests <= UNCOUNTED ? NOT_LIMITED : this.#ask(this.#limiter, key, count);
+    return count.requests > UNCOUNTED && this.#ask(this.#limiter, key, count);
   }
 
-  async #ask(limiter: RateLimit, key: string, count: Count): Promise<LimitResult> {
+  async #ask(limiter: RateLimit, key: string, count: Count): Promise<boolean> {
     const calls = count.requests === UNCOUNTED + 1 ? count.requests : 1;
     const ask = async () => {
       try {
@@ -58,14 +54,16 @@ export class RateLimiter {
       }
     };
     const results = await Promise.all(Array.from({ length: calls }, ask));
-    return results.at(-1) ? NOT_LIMITED : limited(count);
+    const isOver = !results.at(-1);
+    count.isOver ||= isOver;
+    return isOver;
   }
 
   #countOf(key: string): Count {
     const window = Math.floor(Date.now() / (WINDOW_SECONDS * 1000));
     const known = this.#counts.get(key);
     if (known?.window === window) return known;
-    const count = { window, requests: 0, limited: 0 };
+    const count = { window, requests: 0, isOver: false };
     this.#counts.set(key, count);
     return count;
   }

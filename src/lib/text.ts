@@ -1,6 +1,14 @@
 /** Whether a text comes back unchanged: SQLite ends it at NUL, and UTF-8 has no lone surrogates. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
+/** A license has up to 1,000 hardware IDs, and D1 returns them as one text of at most 2 MB (1.4). */
+export const MAX_HWID_BYTES = 512;
+
+/** Whether a hardware ID is short enough, in UTF-8. */
+export const fitsHwid = (hwid: string): boolean =>
+  // A character takes at most three bytes.
+  hwid.length * 3 <= MAX_HWID_BYTES || new TextEncoder().encode(hwid).length <= MAX_HWID_BYTES;
+
 /** Removes the characters that cannot be stored. */
 export const toStorable = (text: string): string => text.toWellFormed().replaceAll('\0', '');
 

@@ -3,11 +3,11 @@ import { authorizeValidation } from '../auth/middleware';
 import type { RecordDetails } from '../history/record';
 import { BodyError, readBody } from '../http/body';
 import type { ErrorResponse, InvalidResponse, ValidResponse } from '../http/responses';
-import { type Isolate, isolateOf } from '../isolate';
+import { isolateOf } from '../isolate';
 import type { ApiIntent, RequestType, ResponseType } from '../lib/enums';
-import { connectingAddressOf } from '../lib/ip';
+import { clientOf, connectingAddressOf } from '../lib/ip';
 import { logFailure } from '../lib/log';
-import { type LimitResult, WINDOW_SECONDS } from '../lib/rate-limiter';
+import { WINDOW_SECONDS } from '../lib/rate-limiter';
 import { toTimestampWithoutOffset } from '../lib/time';
 import { type AppEnv, beginRequest, commonHeaders, endRequest } from '../middleware/request-log';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
@@ -19,7 +19,7 @@ import {
   unreadableRequest,
   type ValidationRequest,
 } from '../validation/request';
-import { findSnapshots, type Snapshots, validate } from '../validation/validate';
+import { findSnapshots, type Snapshots, validate, validateNear } from '../validation/validate';
 import { clientError } from './error-response';
 
 /** Validation over HTTP, the same under v1 and v2 [4.6, 4.7]. */
@@ -140,6 +140,8 @@ async function validateLicense(
   const isolate = isolateOf(c.env);
   const timings = c.get('timings');
   const connectingAddress = connectingAddressOf(c.req.raw, isolate.trustedProxies);
+  // The limits count it. Without an address nothing is limited.
+  const client = connectingAddress && clientOf(connectingAddress);
   const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES).catch(keepBodyError);
   const requestedAt = Date.now();
   let snapshots: Snapshots | undefined;
@@ -149,68 +151,86 @@ async function validateLicense(
     const answered = { requestType, request, outcome, details, snapshots, token, requestedAt };
     isolate.recorder.record(recordingOf(answered), timings.waitUntil);
   };
-
-  if (bodyText instanceof BodyError) {
-    await authorized;
-    const remarks = bodyText.message;
-    record(unreadableRequest(connectingAddress), 'INVALID_REQUEST', { remarks });
-    return reject(bodyText.status === 413 ? 413 : 400, remarks);
-  }
-  const parsed = parseRequest(bodyText, connectingAddress);
-  if (!parsed.ok) {
-    await authorized;
-    record(parsed.partial, 'INVALID_REQUEST', { remarks: parsed.message });
-    return reject(400, parsed.message);
-  }
-  const { request } = parsed;
-  const rejectFlood = (isFirst: boolean, spam: boolean): Reply => {
-    // A flood of requests must not become a flood of writes (1.6).
+  const rejectFlood = async (request: PartialRequest, spam: boolean, counted: string) => {
     c.set('outcome', 'RATE_LIMITED');
-    if (isFirst) record(request, 'RATE_LIMITED', { spam });
+    if (!(await isolate.ceilings.limitedRecords.count(counted))) {
+      record(request, 'RATE_LIMITED', { spam });
+    }
     return reject(429, 'Too many requests', { 'Retry-After': String(WINDOW_SECONDS) });
   };
-  const limit = await countRequest(isolate, request);
-  if (limit.isLimited) {
+  const rejectUnreadable = async (request: PartialRequest, status: 400 | 413, message: string) => {
     await authorized;
-    return rejectFlood(limit.isFirst, false);
+    if (client && (await isolate.limits.refused.count(client))) {
+      return rejectFlood(request, true, client);
+    }
+    const isRecorded = !client || !(await isolate.ceilings.unreadableRecords.count(client));
+    if (isRecorded) record(request, 'INVALID_REQUEST', { remarks: message });
+    else c.set('outcome', 'INVALID_REQUEST');
+    return reject(status, message);
+  };
+
+  if (bodyText instanceof BodyError) {
+    const { status, message } = bodyText;
+    return rejectUnreadable(
+      unreadableRequest(connectingAddress),
+      status === 413 ? 413 : 400,
+      message,
+    );
   }
-  const finding = findSnapshots(isolate, request, timings);
+  const parsed = parseRequest(bodyText, connectingAddress);
+  if (!parsed.ok) return rejectUnreadable(parsed.partial, 400, parsed.message);
+  const { request } = parsed;
+  const withKey = `${client} ${request.key.slice(0, 255)}`;
+  if (client && (await isolate.limits.validations.count(withKey))) {
+    await authorized;
+    return rejectFlood(request, false, withKey);
+  }
+  const accept = (license: LicenseSnapshot): Reply => {
+    const totalRequests = isolate.countRequest(license);
+    record(request, 'VALID', NO_DETAILS);
+    return { status: 200, body: validBody(MESSAGES.VALID, license, totalRequests) };
+  };
+  const context = { connectingAddress, requireHwid: c.env.REQUIRE_HWID === 'true' };
+  const clientOverLimit = client && isolate.limits.refused.isOver(client) ? client : undefined;
+  const finding = clientOverLimit ? undefined : findSnapshots(isolate, request, timings);
   if (authorized) {
     // An invalid token is reported before any other failure.
-    finding.catch(() => undefined);
+    finding?.catch(() => undefined);
     await authorized;
   }
   try {
-    snapshots = await finding;
-    const context = { connectingAddress, requireHwid: c.env.REQUIRE_HWID === 'true' };
+    if (clientOverLimit) {
+      const { publishedReads } = isolate.ceilings;
+      const mayReadPublished = async () => !(await publishedReads.count(clientOverLimit));
+      const { isKnownKey, valid } = await validateNear(
+        isolate,
+        request,
+        context,
+        requestedAt,
+        timings,
+        mayReadPublished,
+      );
+      if (!valid) return rejectFlood(request, true, isKnownKey ? withKey : clientOverLimit);
+      snapshots = valid.snapshots;
+      return accept(valid.license);
+    }
+    snapshots = await (finding ?? findSnapshots(isolate, request, timings));
     const validated = await validate(isolate, request, snapshots, context, requestedAt, timings);
     const { outcome, license } = validated;
     snapshots = { ...snapshots, license };
-    if (outcome.responseType === 'LICENSE_NOT_FOUND') {
-      const failed = await countFailedLookup(isolate, connectingAddress ?? request.ip);
-      if (failed.isLimited) return rejectFlood(failed.isFirst, true);
+    if (outcome.responseType === 'VALID') return accept(outcome.license);
+    if (client && (await isolate.limits.refused.count(client))) {
+      return rejectFlood(request, true, license.value ? withKey : client);
     }
-    const totalRequests = license.value ? isolate.countRequest(license.value) : 0;
+    if (license.value) isolate.countRequest(license.value);
     record(request, outcome.responseType, detailsOf(outcome, request, connectingAddress));
-    const message = messageOf(outcome);
-    return outcome.responseType === 'VALID'
-      ? { status: 200, body: validBody(message, outcome.license, totalRequests) }
-      : reject(400, message);
+    return reject(400, messageOf(outcome));
   } catch (error) {
     logFailure('A validation failed', error);
     record(request, 'ERROR', {});
     return UNAVAILABLE;
   }
 }
-
-const NOT_LIMITED: LimitResult = { isLimited: false };
-
-/** Counts by key and by the address to bind, because the servers of one network share a connecting address. */
-const countRequest = ({ limits }: Isolate, { ip, key }: ValidationRequest) =>
-  ip === null ? NOT_LIMITED : limits.validations.count(`${ip} ${key.slice(0, 255)}`);
-
-const countFailedLookup = ({ limits }: Isolate, address: string | null) =>
-  address === null ? NOT_LIMITED : limits.failedLookups.count(address);
 
 const NO_DETAILS: RecordDetails = {};
 

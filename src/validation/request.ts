@@ -1,7 +1,7 @@
 import type { CallerFields } from '../history/record';
 import { canonicalAddress } from '../lib/ip';
 import { isObject, type JsonObject, parseJson } from '../lib/json';
-import { copyText, toStorable } from '../lib/text';
+import { copyText, fitsHwid, MAX_HWID_BYTES, toStorable } from '../lib/text';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 
 /** The request of a program: may this license key run here? [4.7] */
@@ -30,8 +30,9 @@ export interface PartialRequest extends Pick<ValidationRequest, 'ip' | 'hwid' | 
   productId: number | null;
 }
 
-const MAX_HWID_LENGTH = 512;
 const MAX_LOGGED_LENGTH = 255;
+/** Of the fields of an unreadable request: a flood must not fill the database (1.7). */
+const MAX_UNREADABLE_LENGTH = 64;
 
 /** A text field. Null, empty text and the text `null` count as absent. */
 function readText(value: unknown): string | null {
@@ -47,11 +48,13 @@ function readProductId(value: unknown): number | null {
   return Number.isSafeInteger(number) ? Number(number) : null;
 }
 
-/** Logged text is cut at 255 characters. */
-export const cutLogged = (text: string | null): string | null =>
-  text === null || text.length <= MAX_LOGGED_LENGTH
+const cut = (text: string | null, maxLength: number): string | null =>
+  text === null || text.length <= maxLength
     ? text
-    : copyText(text.slice(0, MAX_LOGGED_LENGTH).toWellFormed());
+    : copyText(text.slice(0, maxLength).toWellFormed());
+
+/** Logged text is cut at 255 characters. */
+export const cutLogged = (text: string | null): string | null => cut(text, MAX_LOGGED_LENGTH);
 
 function trimmed(text: string): string {
   const inner = toStorable(text).trim();
@@ -84,9 +87,9 @@ export const unreadableRequest = (connectingAddress: string | null): PartialRequ
   logged: readLoggedFields({}),
 });
 
-function readLoggedFields(body: JsonObject): LoggedFields {
+function readLoggedFields(body: JsonObject, maxLength = MAX_LOGGED_LENGTH): LoggedFields {
   const read = (...names: string[]): string | null =>
-    cutLogged(names.map((name) => readText(body[name])).find((text) => text !== null) ?? null);
+    cut(names.map((name) => readText(body[name])).find((text) => text !== null) ?? null, maxLength);
   return {
     productVersion: read('productVersion'),
     operatingSystem: read('operatingSystem'),
@@ -120,20 +123,19 @@ export function parseRequest(bodyText: string, connectingAddress: string | null)
   const isOther = bodyIp !== null && bodyIp !== connectingAddress;
   const ip = (isOther ? canonicalAddress(bodyIp) : null) ?? connectingAddress;
   const hwid = readText(body.hwid);
-  const logged = readLoggedFields(body);
 
-  const reject = (message: string): ParsedRequest => ({
-    ok: false,
-    message,
-    partial: {
-      licenseKey: licenseKey || null,
-      key: licenseKey ? normalizeLicenseKey(licenseKey) : null,
+  const reject = (message: string): ParsedRequest => {
+    const cutKey = cut(licenseKey || null, MAX_UNREADABLE_LENGTH);
+    const partial = {
+      licenseKey: cutKey,
+      key: cutKey && normalizeLicenseKey(cutKey),
       productId,
       ip,
-      hwid: hwid?.slice(0, MAX_HWID_LENGTH).toWellFormed() ?? null,
-      logged,
-    },
-  });
+      hwid: cut(hwid, MAX_UNREADABLE_LENGTH),
+      logged: readLoggedFields(body, MAX_UNREADABLE_LENGTH),
+    };
+    return { ok: false, message, partial };
+  };
 
   if (licenseKey === null && body.licenseKey != null) return reject('licenseKey must be a string');
   if (!licenseKey) return reject('licenseKey is required');
@@ -143,9 +145,8 @@ export function parseRequest(bodyText: string, connectingAddress: string | null)
   if (!hwid && body.hwid != null && typeof body.hwid !== 'string') {
     return reject('hwid must be a string');
   }
-  if (hwid && hwid.length > MAX_HWID_LENGTH) {
-    return reject(`hwid must be at most ${MAX_HWID_LENGTH} characters`);
-  }
+  if (hwid && !fitsHwid(hwid)) return reject(`hwid must be at most ${MAX_HWID_BYTES} bytes`);
   const key = normalizeLicenseKey(licenseKey);
+  const logged = readLoggedFields(body);
   return { ok: true, request: { licenseKey, key, productId, ip, hwid, logged } };
 }

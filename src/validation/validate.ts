@@ -30,6 +30,36 @@ export async function findSnapshots(
   return { license, blacklist };
 }
 
+/** A validation that is decided without D1 (1.7). */
+interface NearDecision {
+  isKnownKey: boolean;
+  /** Present if it is VALID. */
+  valid?: { snapshots: Snapshots; license: LicenseSnapshot };
+}
+
+/**
+ * Decides a validation of a client over a limit: VALID if memory or KV can tell, else nothing (1.7).
+ *
+ * @param mayReadPublished whether KV may be asked
+ * @param now milliseconds since 1970
+ */
+export async function validateNear(
+  { caches }: Isolate,
+  request: ValidationRequest,
+  context: Pick<Facts, 'connectingAddress' | 'requireHwid'>,
+  now: number,
+  timings: RequestTimings,
+  mayReadPublished: () => Promise<boolean>,
+): Promise<NearDecision> {
+  const license = await caches.licenses.findNear(request.key, timings, mayReadPublished);
+  if (!license?.value) return { isKnownKey: false };
+  const blacklist = await caches.findBlacklist(timings);
+  const facts = { ...context, license: license.value, blacklist: blacklist.value };
+  const outcome = decide(facts, request, now);
+  if (outcome.responseType !== 'VALID' || outcome.needsSlot) return { isKnownKey: true };
+  return { isKnownKey: true, valid: { snapshots: { license, blacklist }, license: license.value } };
+}
+
 /**
  * Decides a validation on snapshots. Only a new value and a limit that looks full need D1: then the license as
  * the primary has it decides [4.7].
@@ -38,16 +68,18 @@ export async function findSnapshots(
  * @throws when the database is needed and cannot be reached
  */
 export async function validate(
-  { db, caches }: Isolate,
+  isolate: Isolate,
   request: ValidationRequest,
   { license: found, blacklist }: Snapshots,
   context: Pick<Facts, 'connectingAddress' | 'requireHwid'>,
   now: number,
   timings: RequestTimings,
 ): Promise<{ outcome: Outcome; license: Found<LicenseSnapshot> }> {
+  const { db, caches } = isolate;
   const facts = { ...context, license: found.value, blacklist: blacklist.value };
   const outcome = decide(facts, request, now);
   if (!found.value || !dependsOnSlots(outcome)) return { outcome, license: found };
+  if (isFull(outcome) && isolate.wasFull(found.value, now)) return { outcome, license: found };
 
   const startedAt = performance.now();
   const { license, hasBound } = await bind(db, found.value, request, now);
@@ -64,13 +96,13 @@ export async function validate(
     // A removed row counts as one more revision.
     caches.licenses.invalidate(key, found.value.revision + 1);
   }
-  return {
-    outcome: decide({ ...facts, license }, request, now),
-    license: { ...found, value: license, tier: 'd1' },
-  };
+  const decided = decide({ ...facts, license }, request, now);
+  if (license && isFull(decided)) isolate.noteFull(license, now);
+  return { outcome: decided, license: { ...found, value: license, tier: 'd1' } };
 }
 
+const isFull = ({ responseType }: Outcome): boolean =>
+  responseType === 'MAX_IPS_REACHED' || responseType === 'MAX_HWIDS_REACHED';
+
 const dependsOnSlots = (outcome: Outcome): boolean =>
-  outcome.responseType === 'VALID'
-    ? outcome.needsSlot
-    : outcome.responseType === 'MAX_IPS_REACHED' || outcome.responseType === 'MAX_HWIDS_REACHED';
+  outcome.responseType === 'VALID' ? outcome.needsSlot : isFull(outcome);

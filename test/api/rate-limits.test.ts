@@ -255,7 +255,7 @@ describe('what is counted together', () => {
   it('failed look-ups: of the connecting address, whatever the body says, else of the body', async () => {
     const { asked } = await newLicense();
     const { limiter } = newLimiter(10);
-    const isolate = newIsolate({ FAILED_LOOKUP_LIMITER: limiter });
+    const isolate = newIsolate({ REFUSED_LIMITER: limiter });
     const guess = (ip: string, headers: Record<string, string>) => {
       const body = { ...asked, licenseKey: `guess-${nextAddress()}`, ip };
       return isolate.validate(body, { headers });
@@ -307,7 +307,7 @@ describe('without a limiter', () => {
     const broken = { limit: () => Promise.reject(new Error('The limiter is down')) };
     const isolate = newIsolate({
       VALIDATION_LIMITER: broken,
-      FAILED_LOOKUP_LIMITER: broken,
+      REFUSED_LIMITER: broken,
       FAILED_TOKEN_LIMITER: broken,
     });
     const unknown = { ...asked, licenseKey: 'unknown' };

@@ -132,7 +132,7 @@ export class Simulation {
     this.#queue = new FakeQueue(clock, this.#random.fork(), (delivery) => this.#deliver(delivery));
     this.#limiters = {
       VALIDATION_LIMITER: new FakeLimiter(clock, 60),
-      FAILED_LOOKUP_LIMITER: new FakeLimiter(clock, 100),
+      REFUSED_LIMITER: new FakeLimiter(clock, 100),
       FAILED_TOKEN_LIMITER: new FakeLimiter(clock, 60),
     };
     this.#truth = new Truth(this.#database, clock.now);

@@ -9,16 +9,33 @@ export const stateOf = (status: LicenseStatus): LicenseState =>
   status === 'EXPIRED' ? 'ACTIVE' : status;
 
 /**
- * The expiry to store, in milliseconds since 1970. A PERMANENT license has none, whatever was sent; a TEMPORARY
- * license requires one (2).
+ * The expiry to store, in milliseconds since 1970 (2).
+ *
+ * @throws ApiError 400 for a TEMPORARY license without one, and a PERMANENT one with one
  */
 export function expiryOf(
   licenseType: LicenseValues['licenseType'],
   expiresAt: number | null,
 ): number | null {
-  if (licenseType === 'PERMANENT') return null;
-  if (expiresAt !== null) return expiresAt;
-  throw new ApiError(400, 'expiryDate is required for a TEMPORARY license');
+  if (licenseType === 'TEMPORARY' && expiresAt === null) {
+    throw new ApiError(400, 'expiryDate is required for a TEMPORARY license');
+  }
+  // Nobody shall sell for ever what was meant for a year.
+  if (licenseType === 'PERMANENT' && expiresAt !== null) {
+    throw new ApiError(400, 'expiryDate needs licenseType TEMPORARY');
+  }
+  return expiresAt;
+}
+
+/** The expiry to store after a PUT. A license that becomes PERMANENT may carry its old date, which goes (2). */
+export function updatedExpiryOf(
+  current: Pick<LicenseValues, 'licenseType' | 'expiresAt'>,
+  licenseType: LicenseValues['licenseType'],
+  expiresAt: number | null | undefined,
+): number | null {
+  const sent = expiresAt === undefined ? current.expiresAt : expiresAt;
+  const becomesPermanent = licenseType === 'PERMANENT' && current.licenseType === 'TEMPORARY';
+  return becomesPermanent && sent === current.expiresAt ? null : expiryOf(licenseType, sent);
 }
 
 /** Rejects new values over a limit. Values that are bound already may exceed a lowered limit (1.4). */

@@ -19,7 +19,7 @@ import {
   markLicenseDeleted,
   updateLicense,
 } from '../../resources/licenses/queries';
-import { checkLimits, expiryOf, stateOf } from '../../resources/licenses/rules';
+import { checkLimits, expiryOf, stateOf, updatedExpiryOf } from '../../resources/licenses/rules';
 import {
   type LicenseRow,
   licenseCreate,
@@ -151,10 +151,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
         const values = {
           ...valuesOf(current),
           ...changes,
-          expiresAt: expiryOf(
-            licenseType,
-            expiryDate === undefined ? current.expiresAt : expiryDate,
-          ),
+          expiresAt: updatedExpiryOf(current, licenseType, expiryDate),
           state: licenseStatus === undefined ? current.state : stateOf(licenseStatus),
         };
         checkLimits(values, current);
