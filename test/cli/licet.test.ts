@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -14,7 +13,8 @@ import { addTokens } from '../../packages/cli/src/licet/tokens.ts';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { Licet } from '../../packages/client/src/index.ts';
 import { timestamp } from '../../src/lib/time.ts';
-import { argsOfScript, newFolder, type RunningService, startService } from '../node/service.ts';
+import { listen, listenWith, ownFolder } from '../node/own.ts';
+import { argsOfScript, type RunningService, startService } from '../node/service.ts';
 import {
   type Ending,
   type Environment,
@@ -26,7 +26,7 @@ import {
 
 /** `licet` against the service as `npm start` runs it. */
 
-const folder = newFolder();
+const folder = ownFolder();
 let service: RunningService;
 let licet: Licet;
 let productId: number;
@@ -35,11 +35,7 @@ beforeAll(async () => {
   licet = new Licet({ url: service.address, token: readRootToken() });
   productId = Number((await run('products', 'create', 'Guard', '--type', 'OTHER')).stdout);
 });
-afterAll(async () => {
-  await service.stop();
-  rmSync(folder, { recursive: true });
-});
-
+afterAll(() => service.stop());
 afterAll(killCommands);
 
 const start = (args: readonly string[], env: Environment = {}): ChildProcess =>
@@ -59,6 +55,14 @@ async function run(...args: string[]): Promise<Ending> {
 async function objects(...args: string[]): Promise<Record<string, unknown>[]> {
   const { stdout } = await run('--json', ...args);
   return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+}
+
+/** Runs a command that must fail with status 1. @returns the message */
+async function fail(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runWith({}, ...args);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^✗ .+\n$/);
+  return stderr;
 }
 
 const createLicense = (notes = '') =>
@@ -82,31 +86,21 @@ describe('licet products', () => {
 
 describe('licet licenses', () => {
   it('create prints only the key to stdout', async () => {
-    const options = [
-      '--expires',
-      '2030-01-31',
-      '--max-ips',
-      '2',
-      '--chat-id',
-      '280497242714931202',
-    ];
-    const platform = ['--platform', 'MARKET_A', '--platform-id', '48213', '--notes', 'Summer sale'];
-    const product = ['--product', String(productId)];
-    const created = await run('licenses', 'create', ...product, ...options, ...platform);
+    const create = ['licenses', 'create', '--product', String(productId)];
+    const options =
+      '--expires 2030-01-31 --max-ips 2 --chat-id 280497242714931202 ' +
+      '--platform MARKET_A --platform-id 48213 --notes Sale';
+    const created = await run(...create, ...options.split(' '));
     const license = await licet.licenses.findByKey(created.stdout.trim());
     expect(created.stdout).toBe(`${license.licenseKey}\n`);
     expect(license).toMatchObject({
-      licenseType: 'TEMPORARY',
-      expiryDate: '2030-01-31T00:00:00.000+00:00',
-      maxIPs: 2,
-      maxHWIDs: 5,
-      ownerChatId: '280497242714931202',
-      licensePlatform: 'MARKET_A',
-      ownerPlatformId: '48213',
-      notes: 'Summer sale',
+      ...{ licenseType: 'TEMPORARY', expiryDate: '2030-01-31T00:00:00.000+00:00' },
+      ...{ maxIPs: 2, maxHWIDs: 5, ownerChatId: '280497242714931202', notes: 'Sale' },
+      ...{ licensePlatform: 'MARKET_A', ownerPlatformId: '48213' },
     });
-    const permanent = await objects('licenses', 'create', ...product);
-    expect(permanent).toMatchObject([{ licenseType: 'PERMANENT', expiryDate: null }]);
+    expect(await objects(...create)).toMatchObject([
+      { licenseType: 'PERMANENT', expiryDate: null },
+    ]);
   });
 
   it('find finds licenses by key, e-mail, chat id and text, each once', async () => {
@@ -124,13 +118,13 @@ describe('licet licenses', () => {
     }
     const { stdout } = await run('licenses', 'find', licenseKey);
     expect(stdout).toMatch(/^ID +KEY +STATUS .*NOTES\n/);
-    expect(stdout.split('\n')[1]).toBe(
-      `${String(id).padEnd(2)}  ${licenseKey}  ACTIVE  never    0/5  0/5    ada@shop.example  1        Found by ada@shop.example`,
-    );
+    expect(stdout.split('\n')[1]?.split(/ {2,}/)).toEqual([
+      ...[String(id), licenseKey, 'ACTIVE', 'never', '0/5', '0/5', 'ada@shop.example'],
+      ...[String(productId), 'Found by ada@shop.example'],
+    ]);
     await licet.licenses.delete(id);
     expect(await objects('licenses', 'find', licenseKey)).toMatchObject([{ id }]);
-    const nothing = await run('licenses', 'find', 'nothing of the kind');
-    expect(nothing).toMatchObject({ stdout: '', stderr: 'No license found.\n' });
+    expect(await objects('licenses', 'find', 'nothing of the kind')).toEqual([]);
   });
 
   it('find stops at its limit, and says so', async () => {
@@ -173,37 +167,26 @@ describe('licet licenses', () => {
       { licenseStatus: 'DEACTIVATED' },
     ]);
     expect((await run('licenses', 'activate', licenseKey)).stderr).toContain('is ACTIVE');
-    const permanent = await runWith({}, 'licenses', 'extend', licenseKey, '2030-01-31');
-    expect(permanent).toMatchObject({
-      code: 1,
-      stderr: `✗ ${licenseKey} is PERMANENT and has no expiry date.\n`,
-    });
+    const extend = ['licenses', 'extend', licenseKey];
+    expect(await fail(...extend, '2030-01-31')).toContain(`${licenseKey} is PERMANENT`);
 
     await licet.licenses.update(id, { licenseType: 'TEMPORARY', expiryDate: '2020-01-31' });
-    const extended = await run('licenses', 'extend', licenseKey, '2099-01-31');
-    expect(extended.stderr).toContain('is ACTIVE and expires 2099-01-31 00:00:00 (UTC).');
-    const wrong = await runWith({}, 'licenses', 'extend', licenseKey, 'tomorrow');
-    expect(wrong).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^✗ expiryDate must be/),
-    });
+    expect((await run(...extend, '2099-01-31')).stderr).toContain('ACTIVE and expires 2099-01-31');
+    expect(await fail(...extend, 'tomorrow')).toContain('expiryDate must be');
 
     await licet.licenses.delete(id);
-    const deleted = await runWith({}, 'licenses', 'deactivate', licenseKey);
-    expect(deleted).toMatchObject({
-      code: 1,
-      stderr: `✗ ${licenseKey} is DELETED. Activate it first.\n`,
-    });
+    expect(await fail('licenses', 'deactivate', licenseKey)).toContain(
+      `${licenseKey} is DELETED. Activate it first`,
+    );
     expect(await licet.licenses.get(id)).toMatchObject({ licenseStatus: 'DELETED' });
   });
 
-  it('show names a license that does not exist', async () => {
-    for (const text of ['NO-SUCH-KEY', '4711']) {
-      const end = await runWith({}, 'licenses', 'show', text);
-      expect(end).toMatchObject({ code: 1, stdout: '' });
-      expect(end.stderr).toBe(`✗ No license has the key or the id ${text}.\n`);
-    }
-  });
+  it.each(['NO-SUCH-KEY', '4711', 'id:4711'])(
+    'show names a license that does not exist: %s',
+    async (text) => {
+      expect(await fail('licenses', 'show', text)).toContain(text);
+    },
+  );
 });
 
 describe('a number as an argument of licet', () => {
@@ -215,38 +198,20 @@ describe('a number as an argument of licet', () => {
       kind: 'licenses',
       items: [{ ...other, id, licenseKey: String(other.id) }],
     });
-    const refused = await runWith({}, 'licenses', 'deactivate', String(other.id));
-    expect(refused).toMatchObject({
-      code: 1,
-      stderr:
-        `✗ ${other.id} is the key of license ${id} and the id of license ${other.id}. ` +
-        `Give id:${id} or id:${other.id}.\n`,
-    });
+    const message = await fail('licenses', 'deactivate', String(other.id));
+    expect(message).toContain(`Give id:${id} or id:${other.id}.`);
     await run('licenses', 'deactivate', `id:${other.id}`);
     expect(await licet.licenses.get(other.id)).toMatchObject({ licenseStatus: 'DEACTIVATED' });
     expect(await licet.licenses.get(id)).toMatchObject({ licenseStatus: 'ACTIVE' });
-    const none = await runWith({}, 'licenses', 'show', 'id:4711');
-    expect(none.stderr).toBe('✗ No license has the key or the id id:4711.\n');
   });
 
   it('is rejected where it is the value of one blacklist entry and the id of another', async () => {
-    const { id } = await licet.blacklists.create({
-      licenseDataType: 'HWID',
-      data: 'board-6',
-      isForAllProducts: true,
-    });
-    const numbered = await licet.blacklists.create({
-      licenseDataType: 'HWID',
-      data: String(id),
-      isForAllProducts: true,
-    });
-    const refused = await runWith({}, 'blacklist', 'remove', String(id));
-    expect(refused).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining(
-        `${id} is the value of entry ${numbered.id} and the id of entry ${id}. Give`,
-      ),
-    });
+    const block = (data: string) =>
+      licet.blacklists.create({ licenseDataType: 'HWID', data, isForAllProducts: true });
+    const { id } = await block('board-6');
+    const numbered = await block(String(id));
+    const message = await fail('blacklist', 'remove', String(id));
+    expect(message).toContain(`entry ${numbered.id} and the id of entry ${id}. Give`);
     const removed = await run('blacklist', 'remove', `id:${id}`);
     expect(removed.stderr).toContain('board-6 is no longer blocked');
     await run('blacklist', 'remove', String(id));
@@ -254,28 +219,17 @@ describe('a number as an argument of licet', () => {
   });
 });
 
-describe('--expires of licet', () => {
-  it.each([new Date().toISOString().slice(0, 10), '2020-01-31T10:00:00+02:00'])(
-    'must be in the future: %s',
-    async (date) => {
-      for (const create of [
-        ['tokens', 'create', 'Late', 'PRODUCTS_READ'],
-        ['licenses', 'create', '--product', String(productId)],
-      ]) {
-        const { code, stderr } = await runWith({}, ...create, '--expires', date);
-        expect(stderr).toContain('Give a time in the future.');
-        expect(code).toBe(2);
-      }
-    },
-  );
-
-  it.each(['2099-02-31', '2099-01-31 10:00'])('must be a date or a time: %s', async (date) => {
-    const create = ['tokens', 'create', 'A', 'PRODUCTS_READ', '--expires', date];
-    const { code, stderr } = await runWith({}, ...create);
-    expect(stderr).toContain('--expires');
-    expect(stderr).toContain('Give a date such as 2030-01-31, or a time such as');
+it.each([
+  [new Date().toISOString().slice(0, 10), 'Give a time in the future.'],
+  ['2020-01-31T10:00:00+02:00', 'Give a time in the future.'],
+  ['2099-02-31', 'Give a date such as'],
+  ['2099-01-31 10:00', 'Give a date such as'],
+])('--expires %s of licet is a usage error', async (date, next) => {
+  for (const create of ['tokens create Late ALL_READ', `licenses create --product ${productId}`]) {
+    const { code, stderr } = await runWith({}, ...create.split(' '), '--expires', date);
+    expect(stderr).toContain(next);
     expect(code).toBe(2);
-  });
+  }
 });
 
 describe('licet tokens', () => {
@@ -296,10 +250,8 @@ describe('licet tokens', () => {
     const env = { LICET_TOKEN: stdout.trim() };
     expect((await runWith(env, 'products', 'list')).code).toBe(0);
     expect(await runWith(env, 'licenses', 'find', 'x')).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr:
-        '✗ The token lacks an intent. Use one with LICENSES_READ, LICENSES_READ_WRITE, ALL_READ, ALL_READ_WRITE.\n',
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringContaining('LICENSES_READ, LICENSES_READ_WRITE, ALL_READ, ALL_'),
     });
     // The file has precedence over the environment, and is relative to the folder where npm was called.
     writeFileSync(join(folder, 'token'), stdout);
@@ -315,11 +267,10 @@ describe('licet tokens', () => {
     await run('tokens', 'revoke', id);
     expect((await run('tokens', 'list')).stdout).toBe('');
     expect(await runWith(env, 'products', 'list')).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: '✗ The token of LICET_TOKEN is unknown, expired or revoked. Use another one.\n',
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringContaining('The token of LICET_TOKEN'),
     });
-    expect((await runWith({}, 'tokens', 'revoke', id)).code).toBe(1);
+    await fail('tokens', 'revoke', id);
   });
 });
 
@@ -344,22 +295,12 @@ describe('licet blacklist', () => {
   it('remove rejects a value of several entries', async () => {
     await run('blacklist', 'add', '--hwid', 'board-8');
     await run('blacklist', 'add', '--hwid', 'board-8', '--product', String(productId));
-    const both = await runWith({}, 'blacklist', 'remove', 'board-8');
-    expect(both.code).toBe(1);
-    expect(both.stderr).toMatch(/^✗ Several entries block board-8: id:\d+, id:\d+\. Add --product/);
-    const part = await runWith({}, 'blacklist', 'remove', 'board');
-    expect(part).toMatchObject({
-      code: 1,
-      stderr: '✗ No blacklist entry has the value or the id board.\n',
-    });
+    expect(await fail('blacklist', 'remove', 'board-8')).toMatch(/id:\d+, id:\d+\. Add --product/);
+    expect(await fail('blacklist', 'remove', 'board')).toContain('or the id board');
     const one = await run('blacklist', 'remove', 'board-8', '--product', String(productId));
     expect(one.stderr).toContain(`for product ${productId}.`);
     await run('blacklist', 'remove', 'board-8');
-    const address = await runWith({}, 'blacklist', 'add', '192.0.2.300');
-    expect(address).toMatchObject({
-      code: 1,
-      stderr: '✗ data must be an IP address or a CIDR range\n',
-    });
+    expect(await fail('blacklist', 'add', '192.0.2.300')).toContain('data must be');
   });
 });
 
@@ -427,11 +368,10 @@ describe('licet history', () => {
 
   describe('--follow', () => {
     /** A proxy that can fail. */
-    let between: Server;
     let address: string;
     let isFailing = false;
     beforeAll(async () => {
-      between = createServer(async (request, answer) => {
+      address = await listen(async (request, answer) => {
         if (isFailing) {
           answer.destroy();
           return;
@@ -439,14 +379,7 @@ describe('licet history', () => {
         const headers = { TOKEN: readRootToken() ?? '' };
         const original = await fetch(service.address + request.url, { headers });
         answer.writeHead(original.status).end(await original.text());
-      }).listen(0, '127.0.0.1');
-      await once(between, 'listening');
-      const bound = between.address();
-      if (typeof bound === 'object') address = `http://127.0.0.1:${bound?.port}`;
-    });
-    afterAll(() => {
-      between.closeAllConnections();
-      between.close();
+      });
     });
 
     it('prints new validations once each, through a failure of the service, until Ctrl-C', async () => {
@@ -474,7 +407,7 @@ describe('licet history', () => {
       await vi.waitFor(() => expect(stderr).toContain('Trying again'), { timeout: 5_000 });
       isFailing = false;
       await untilShown('192.0.2.2', '192.0.2.3', '192.0.2.4');
-      expect(stderr).toBe(`No answer from ${address}. Trying again.\n`);
+      expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(address)]);
 
       child.kill('SIGINT');
       expect(await once(child, 'close')).toEqual([0, null]);
@@ -571,109 +504,52 @@ describe('licet history', () => {
 });
 
 describe('an error of licet', () => {
-  it.each<[string, Record<string, string>, string[], number, string]>([
-    [
-      'no service',
-      { LICET_URL: 'http://localhost:1' },
-      ['tokens', 'list'],
-      1,
-      '✗ No answer from http://localhost:1. Start the service: npm start',
-    ],
-    [
-      'no service elsewhere',
-      { LICET_URL: 'http://licet.invalid', LICET_TOKEN: 'a' },
-      ['tokens', 'list'],
-      1,
-      '✗ No answer from http://licet.invalid. Check the address.',
-    ],
-    [
-      'no token for another machine, which must not get the local root token',
-      { LICET_URL: 'https://licet.invalid' },
-      ['tokens', 'list'],
-      2,
-      '✗ No token. Set LICET_TOKEN, or name a file with --token-file.',
-    ],
-    [
-      'an invalid token',
-      { LICET_TOKEN: 'two words' },
-      ['tokens', 'list'],
-      2,
-      '✗ token is empty, or has blanks',
-    ],
-    ['no file', {}, ['--token-file', 'none', 'tokens', 'list'], 2, '✗ The token file cannot be'],
-    [
-      'no URL',
-      {},
-      ['--url', 'shop', 'tokens', 'list'],
-      2,
-      '✗ "shop" is not a URL. Give one such as',
-    ],
-    ['a text that cannot be a key', {}, ['licenses', 'find', '..'], 0, 'No license found.'],
-    ['half a command', {}, ['licenses'], 2, 'Usage: npm run licet -- licenses'],
-    ['no command', {}, [], 2, 'Usage: npm run licet -- [options] [command]'],
-  ])('names its reason: %s', async (_reason, env, args, code, message) => {
-    const end = await runWith(env, ...args);
+  it.each<[command: string, env: Environment, code: number, message: string]>([
+    ['tokens list', { LICET_URL: 'http://localhost:1' }, 1, ':1. Start the service'],
+    ['tokens list', { LICET_URL: 'http://licet.invalid', LICET_TOKEN: 'a' }, 1, 'Check the add'],
+    // Another machine must not get the local root token.
+    ['tokens list', { LICET_URL: 'https://licet.invalid' }, 2, 'Set LICET_TOKEN, or name a file'],
+    ['tokens list', { LICET_TOKEN: 'two words' }, 2, 'token is empty, or has'],
+    ['--token-file none tokens list', {}, 2, 'The token file cannot be'],
+    ['--url shop tokens list', {}, 2, '"shop" is not a URL. Give one'],
+    ['licenses find ..', {}, 0, 'No license found'],
+    ['licenses', {}, 2, 'npm run licet -- licenses'],
+    ['', {}, 2, 'npm run licet -- [options]'],
+  ])('names its reason: licet %s with %j', async (command, env, code, message) => {
+    const end = await runWith(env, ...command.split(' ').filter(Boolean));
     expect(end).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
     expect(end.stderr).not.toMatch(/^ +at |two words|outputHelp/m);
   });
 
   it.each([
-    [['licenses', 'show', '..'], 'Give a key or an id.'],
-    [['license'], "Unknown command 'license'. Did you mean licenses?"],
-    [['licenses', 'create'], 'Required option --product <id> not specified.'],
-    [['tokens', 'revoke', 'x'], 'Give an integer of at least 1.'],
-    [['tokens', 'create', 'A', 'READ'], 'Allowed choices are PRODUCTS_READ,'],
-    [['history', '--since', 'yesterday'], "Option --since <when> argument 'yesterday' is invalid."],
-    [['history', '--refuse'], 'Unknown option --refuse. Did you mean --refused?'],
-    [['tokens', 'list', 'all'], 'Too many arguments'],
-  ])('is a usage error with status 2: %j', async (args, message) => {
-    const { code, stdout, stderr } = await runWith({}, ...args);
+    ['licenses show ..', 'Give a key or an id.'],
+    ['license', 'Did you mean licenses?'],
+    ['licenses create', '--product <id>'],
+    ['tokens revoke x', 'Give an integer of at least 1.'],
+    ['tokens create A READ', 'PRODUCTS_READ,'],
+    ['history --since yesterday', "--since <when> argument 'yesterday'"],
+    ['history --refuse', 'Did you mean --refused?'],
+    ['tokens list all', 'Too many arguments'],
+  ])('is a usage error with status 2: %s', async (command, message) => {
+    const { code, stdout, stderr } = await runWith({}, ...command.split(' '));
     expect(stderr).toContain(message);
     expect(stderr).toMatch(/^✗ [A-Z].*[.?] Add --help to see what it takes\.\n$/);
     expect(stdout).toBe('');
     expect(code).toBe(2);
   });
-});
 
-describe('a server that is not Licet', () => {
-  let other: Server;
-  let address: string;
-  let status = 200;
-  let text = '{"status":"ok"}';
-  beforeAll(async () => {
-    other = createServer((_request, answer) => answer.writeHead(status).end(text));
-    await once(other.listen(0, '127.0.0.1'), 'listening');
-    const bound = other.address();
-    if (typeof bound === 'object') address = `http://127.0.0.1:${bound?.port}`;
-  });
-  afterAll(() => {
-    other.close();
-  });
-
+  // test/node/client.test.ts has more of them.
   it.each([
     'products create A --type OTHER',
     'licenses deactivate A',
-    'tokens list',
     'tokens revoke 3',
     'history',
-  ])('makes licet fail: %s', async (command) => {
+  ])('names a server that is not Licet: %s', async (command) => {
+    const address = await listenWith('{"status":"ok"}');
     expect(await runWith({ LICET_URL: address }, ...command.split(' '))).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: `✗ ${address} answered 200, and not as Licet does\n`,
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringMatching(`^✗ ${address} .*200.*\n$`),
     });
-  });
-
-  it.each([
-    [401, '<html>Log in</html>', ' answered 401, and not as Licet does'],
-    [403, '{"message":"no","accepted_intents":"no"}', ' answered 403, and not as Licet does'],
-    [403, '{"message":"Forbidden"}', '✗ Forbidden'],
-  ])('makes licet fail with its status: %i %s', async (refusal, body, message) => {
-    status = refusal;
-    text = body;
-    const { code, stderr } = await runWith({ LICET_URL: address }, 'tokens', 'list');
-    expect(stderr).toContain(`${message}\n`);
-    expect(code).toBe(1);
   });
 });
 
@@ -707,14 +583,6 @@ describe('the help of licet', () => {
         await expect(program.parseAsync(args, { from: 'user' }), example).rejects.toThrow('opened');
       }
     }
-  });
-
-  it('is shown by npm run licet', async () => {
-    const child = spawn('npm', ['run', 'licet', '--', '--help']);
-    const { code, stdout } = await endingOf(child);
-    expect(code).toBe(0);
-    expect(stdout).toContain('Usage: npm run licet -- [options] [command]');
-    expect(stdout).toContain('history --refused --follow');
   });
 });
 
