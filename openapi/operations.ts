@@ -445,6 +445,17 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     LICENSES,
     'The service makes the key. Limits that are left out are those of the product.',
   ),
+  'POST /api/v2/licenses/batch': {
+    operationId: 'createLicenses',
+    tag: 'Licenses',
+    summary: 'Create up to 500 licenses at once',
+    description:
+      'Creates `count` licenses with the same fields, each with a key of its own: all of them or none. An extension.',
+    responses: {
+      201: { description: 'The new licenses, sorted by id.', content: jsonList('License') },
+      ...errors(500),
+    },
+  },
   'GET /api/v2/licenses/by-license-key/:licenseKey': get('getLicenseByKey', LICENSES, 'key'),
   'GET /api/v2/licenses/by-customer-email/:email': list(
     'findLicensesByCustomerEmail',

@@ -40,6 +40,8 @@ import {
 import type { Fields } from '../src/resources/fields';
 import {
   license,
+  licenseBatch,
+  licenseBatchFields,
   licenseCreate,
   licenseFields,
   licenseUpdate,
@@ -285,6 +287,12 @@ export const BODIES = {
     ...licenseExample,
     expiryDate: '2025-12-31T23:59:59Z',
   }),
+  LicenseBatch: ofResource(
+    licenseBatchFields,
+    licenseBatch,
+    'New licenses that differ in their ids and keys alone.',
+    { ...licenseExample, expiryDate: '2025-12-31T23:59:59Z', count: 100 },
+  ),
   LicenseUpdate: ofResource(
     licenseFields,
     licenseUpdate,

@@ -154,7 +154,12 @@ describe('with a live token', () => {
   const pathPatterns = [...new Set([...declared.keys()].map((name) => name.split(' ')[1] ?? ''))];
   const wrongMethods = pathPatterns.flatMap((pattern) => {
     const path = pattern.replace(':platform/', 'CHAT/').replace(/:\w+/g, '999999');
-    const known = METHODS.filter((method) => declared.has(`${method} ${pattern}`));
+    // A fixed path, such as that of a batch, can be an id to other routes.
+    const names = [...declared.keys()].filter((name) => {
+      const [, other = ''] = name.split(' ');
+      return other === pattern || new RegExp(`^${other.replace(/:\w+/g, '[^/]+')}$`).test(path);
+    });
+    const known = METHODS.filter((method) => names.some((name) => name.startsWith(`${method} `)));
     // A preflight is for browsers, which do not read Allow.
     const allowed = known.filter((method) => method !== 'OPTIONS');
     return METHODS.filter((method) => !known.includes(method)).map((method) => ({
@@ -162,7 +167,7 @@ describe('with a live token', () => {
       path,
       allowed,
       intents: API_INTENTS.filter((intent) =>
-        allowed.some((name) => ENDPOINTS[`${name} ${pattern}`]?.includes(intent)),
+        names.some((name) => !name.startsWith('OPTIONS') && ENDPOINTS[name]?.includes(intent)),
       ),
     }));
   });

@@ -109,6 +109,8 @@ describe('for each operation there is a method', () => {
     'GET /api/v2/licenses/{id}': (licet) => licet.licenses.get(7),
     'POST /api/v2/licenses': (licet) =>
       licet.licenses.create({ productId: 7, licenseType: 'PERMANENT' }),
+    'POST /api/v2/licenses/batch': (licet) =>
+      licet.licenses.createBatch({ productId: 7, licenseType: 'PERMANENT', count: 2 }),
     'PUT /api/v2/licenses/{id}': (licet) => licet.licenses.update(7, { ips: [] }),
     'DELETE /api/v2/licenses/{id}': (licet) => licet.licenses.delete(7),
     'GET /api/v2/licenses/by-license-key/{licenseKey}': (licet) => licet.licenses.findByKey('A/B'),

@@ -79,8 +79,10 @@ type Sent = Pick<Request, 'method' | 'url'>;
 /** The answers that a request may get, by their status. */
 function responsesTo({ method, url }: Sent): Record<string, Response | undefined> {
   const path = plainPath(url);
-  const operations = patterns.find(({ pattern }) => pattern.test(path))?.operations;
-  const found = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
+  // A fixed path, such as that of a batch, can be an id to other operations.
+  const fitting = patterns.filter(({ pattern }) => pattern.test(path));
+  const name = method === 'HEAD' ? 'get' : method.toLowerCase();
+  const found = fitting.map(({ operations }) => operations[name]).find((one) => one !== undefined);
   if (found) {
     const { responses } = found;
     return Object.fromEntries(
@@ -91,7 +93,7 @@ function responsesTo({ method, url }: Sent): Record<string, Response | undefined
   const isLegacy = /^\/api\/v1(\/|$)/.test(path);
   const $ref = `#/components/schemas/${isLegacy ? 'InvalidResponse' : 'Error'}`;
   const refused = { headers: {}, content: { 'application/json': { schema: { $ref } } } };
-  const statuses = [operations ? 405 : 404, ...(isLegacy ? [] : [401, 429, 500])];
+  const statuses = [fitting.length > 0 ? 405 : 404, ...(isLegacy ? [] : [401, 429, 500])];
   return Object.fromEntries(statuses.map((status) => [status, refused]));
 }
 

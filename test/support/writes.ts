@@ -35,6 +35,10 @@ export const WRITES: Readonly<Record<string, () => Promise<Write>>> = {
   'PUT /api/v2/products/:id': update(products),
   'DELETE /api/v2/products/:id': remove(products),
   'POST /api/v2/licenses': create(licenses),
+  'POST /api/v2/licenses/batch': async () => ({
+    path: `${licenses.path}/batch`,
+    body: { ...(await licenses.fullBody()), count: 3 },
+  }),
   'PUT /api/v2/licenses/:id': update(licenses),
   'DELETE /api/v2/licenses/:id': remove(licenses),
   'POST /api/v2/blacklists': create(blacklists),

@@ -312,6 +312,14 @@ class Managed<Path extends string> extends Changeable<Path> {
 const LICENSES = '/api/v2/licenses';
 
 class Licenses extends Managed<typeof LICENSES> {
+  /** Creates up to 500 licenses with the same fields, each with a key of its own: all of them or none. */
+  createBatch(
+    body: Part<`POST ${typeof LICENSES}/batch`, 'body'>,
+    { signal }: CallOptions = {},
+  ): Promise<Part<`POST ${typeof LICENSES}/batch`, 'response'>> {
+    return this.connection.read('POST', `${this.path}/batch`, { body, signal }, isList);
+  }
+
   /** Finds the license with a key, ignoring case. @throws LicetError 404 if there is none */
   findByKey(
     licenseKey: string,

@@ -192,6 +192,54 @@ export interface LicenseUpdate {
   customer?: unknown | undefined;
 }
 
+/** New licenses that differ in their ids and keys alone. */
+export interface LicenseBatch {
+  /** Set by the service: must not be sent. */
+  id?: null | undefined;
+  /** Set by the service: must not be sent. */
+  licenseKey?: null | undefined;
+  /** The product of the license. */
+  productId: number;
+  /** Set by the service: taken, and not changed. */
+  productIdString?: unknown | undefined;
+  /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
+  licenseType: LicenseType;
+  /** The platform or market where it was bought. */
+  licensePlatform?: LicensePlatform | null | undefined;
+  /** Free text, for the platform `OTHER`. */
+  licensePlatformOther?: string | null | undefined;
+  /** The id of the owner there. */
+  ownerPlatformId?: string | number | null | undefined;
+  /** Set by the service: must not be sent. */
+  createdDate?: null | undefined;
+  /** Set by the service: must not be sent. */
+  updatedDate?: null | undefined;
+  /** From this millisecond on it is `EXPIRED`. ISO 8601, or a date alone. */
+  expiryDate?: string | null | undefined;
+  /** Maximum number of addresses: -1 is unlimited, 0 none. */
+  maxIPs?: number | null | undefined;
+  /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
+  maxHWIDs?: number | null | undefined;
+  /** Set by the service: taken, and not changed. */
+  totalRequests?: unknown | undefined;
+  /** The id of the owner on the chat service. */
+  ownerChatId?: string | number | null | undefined;
+  /** The name of the owner on the chat service. */
+  ownerChatUsername?: string | null | undefined;
+  /** `EXPIRED` follows from `expiryDate`, and is written as `ACTIVE`. */
+  licenseStatus?: LicenseStatus | undefined;
+  /** The bound hardware IDs, in the order in which they were bound. `[]` frees all. */
+  hwids?: string[] | undefined;
+  /** The bound addresses, in the order in which they were bound. `[]` frees all. */
+  ips?: string[] | undefined;
+  /** For administrators. */
+  notes?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  customer?: null | undefined;
+  /** The number of licenses, each with a key of its own. */
+  count: number;
+}
+
 /** The kind of value that a blacklist entry blocks. */
 export type LicenseDataType = 'IP' | 'HWID';
 
@@ -901,6 +949,12 @@ export interface Operations {
     query: undefined;
     body: undefined;
     response: undefined;
+  };
+  /** Create up to 500 licenses at once */
+  'POST /api/v2/licenses/batch': {
+    query: undefined;
+    body: LicenseBatch;
+    response: License[];
   };
   /** Get a license by its key */
   'GET /api/v2/licenses/by-license-key/{licenseKey}': {

@@ -15,7 +15,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { logLicenses, logNew, nextRevision } from '../../db/change-log';
+import { logLicenses, logNew, NEW_LICENSES, nextRevision } from '../../db/change-log';
 import type { Database } from '../../db/client';
 import type { Page } from '../../db/predicates';
 import { containsText, equalsAll, isOneOf } from '../../db/predicates';
@@ -135,38 +135,54 @@ export async function findLicenseByKey(
 }
 
 /**
- * Stores a license under a new key, with its customer and what is bound to it. Fails with a foreign
- * key violation for an unknown product.
+ * Stores licenses with the same values under new keys, with their customer and what is bound to them. All of them
+ * are stored, or none. Fails with a foreign key violation for an unknown product.
+ *
+ * @param count how many, at least one
+ * @returns the licenses, sorted by id
  */
-export async function insertLicense(
+export async function insertLicenses(
   { db, guard, changed }: Writer,
   { ips, hwids, ...values }: LicenseValues,
+  count: number,
   now: number,
-): Promise<LicenseRow> {
-  const licenseKey = newLicenseKey();
-  const licenseKeyNormalized = normalizeLicenseKey(licenseKey);
+): Promise<LicenseRow[]> {
+  const licenseKeys = Array.from({ length: count }, newLicenseKey);
+  const [licenseKey = '', ...others] = licenseKeys;
   const { statements, customerId } = linkCustomer(db, values, now, sql`true`);
-  const licenseId = sql`(select id from licenses where license_key_normalized = ${licenseKeyNormalized})`;
-  const insert = db.insert(licenses).values({
-    ...values,
-    licenseKey,
-    licenseKeyNormalized,
-    customerId,
-    createdAt: now,
-    updatedAt: now,
-    revision: now,
-  });
+  const row = new Map<string, unknown>(
+    Object.entries({
+      ...values,
+      // A new key is already in the form in which keys are compared.
+      licenseKey: sql`k.value`,
+      licenseKeyNormalized: sql`k.value`,
+      pastRequests: 0,
+      customerId,
+      createdAt: now,
+      updatedAt: now,
+      revision: now,
+    }),
+  );
+  const columns = Object.keys(getTableColumns(licenses)).map(
+    (name) => sql`${row.get(name) ?? null}`,
+  );
+  const keys = JSON.stringify(licenseKeys);
+  const subject = others.length === 0 ? (`license:${licenseKey}` as const) : NEW_LICENSES;
   const [, changes] = await db.batch([
     guard(),
-    logNew(db, `license:${licenseKeyNormalized}`, now),
+    logNew(db, subject, now),
     ...statements,
-    insert,
-    bind(db, licenseId, 'IP', ips, sql`true`),
-    bind(db, licenseId, 'HWID', hwids, sql`true`),
+    db
+      .insert(licenses)
+      .select(sql`select ${sql.join(columns, sql`, `)} from json_each(${keys}) k order by k.key`),
+    bindNew(db, keys, 'IP', ips),
+    bindNew(db, keys, 'HWID', hwids),
   ]);
   changed(changes);
-  const stored = await findLicenseByKey(db, licenseKey);
-  if (!stored) throw new Error('The license was not stored');
+  const stored = await selectLicenses(db)
+    .where(isOneOf(licenses.licenseKeyNormalized, licenseKeys))
+    .orderBy(asc(licenses.id));
+  if (stored.length !== count) throw new Error('The licenses were not stored');
   return stored;
 }
 
@@ -228,6 +244,15 @@ export async function markLicenseDeleted(
   changed(changes);
   return deleted;
 }
+
+/** Binds values to new licenses, in their order. `keys` is a JSON array of the normalized keys. */
+const bindNew = (db: Database, keys: string, type: LicenseDataType, values: readonly string[]) =>
+  db.insert(bindings).select(
+    sql`select ${licenses.id}, ${type}, v.value, v.key + 1
+        from json_each(${keys}) k
+        join ${licenses} on ${licenses.licenseKeyNormalized} = k.value
+        join json_each(${JSON.stringify(values)}) v`,
+  );
 
 /** Binds values in their order; those that are bound keep their place. */
 const bind = (

@@ -131,7 +131,20 @@ export const licenseFields = {
   ),
 };
 
+export const MAX_BATCH = 500;
+
+/** The fields of a batch: those of a create, and how many. */
+export const licenseBatchFields = {
+  ...licenseFields,
+  count: required(
+    z.int().min(1).max(MAX_BATCH),
+    z.int(),
+    'The number of licenses, each with a key of its own.',
+  ),
+};
+
 export const licenseCreate = createBody(licenseFields);
+export const licenseBatch = createBody(licenseBatchFields);
 export const licenseUpdate = updateBody(licenseFields);
 export const license = wireBody(licenseFields);
 

@@ -13,7 +13,7 @@ import {
   countLicenses,
   findLicense,
   findLicenseByKey,
-  insertLicense,
+  insertLicenses,
   type LicenseFilter,
   listLicenses,
   markLicenseDeleted,
@@ -22,6 +22,7 @@ import {
 import { checkLimits, expiryOf, stateOf, updatedExpiryOf } from '../../resources/licenses/rules';
 import {
   type LicenseRow,
+  licenseBatch,
   licenseCreate,
   licenseUpdate,
   toLicense,
@@ -56,6 +57,25 @@ function licenseList(c: Context<AuthEnv>, filter: LicenseFilter, page: PageQuery
   });
 }
 
+/** Creates licenses with the same values, all or none. */
+async function createLicenses(
+  c: Context<AuthEnv>,
+  { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest }: z.output<typeof licenseCreate>,
+  count: number,
+): Promise<LicenseRow[]> {
+  const product = await findProduct(databaseOf(c), rest.productId);
+  if (!product) throw unknownProduct();
+  const values = {
+    ...rest,
+    expiresAt: expiryOf(rest.licenseType, expiryDate),
+    state: stateOf(licenseStatus),
+    maxIPs: maxIPs ?? product.defaultMaxIPs,
+    maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,
+  };
+  checkLimits(values, { ips: [], hwids: [] });
+  return insertLicenses(writerOf(c), values, count, Date.now()).catch(rejectUnknownProduct);
+}
+
 const canRead = requireIntents(INTENTS.readLicenses);
 const canWrite = requireIntents(INTENTS.writeLicenses);
 
@@ -71,21 +91,19 @@ export const licenseRoutes = new Hono<AuthEnv>()
     return c.json(oneLicense(c, row));
   })
   .post('/', canWrite, body(licenseCreate), async (c) => {
-    const db = databaseOf(c);
-    const { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest } = c.req.valid('json');
-    const product = await findProduct(db, rest.productId);
-    if (!product) throw unknownProduct();
-    const values = {
-      ...rest,
-      expiresAt: expiryOf(rest.licenseType, expiryDate),
-      state: stateOf(licenseStatus),
-      maxIPs: maxIPs ?? product.defaultMaxIPs,
-      maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,
-    };
-    checkLimits(values, { ips: [], hwids: [] });
-    const row = await insertLicense(writerOf(c), values, Date.now()).catch(rejectUnknownProduct);
+    const [row] = await createLicenses(c, c.req.valid('json'), 1);
+    if (!row) throw new Error('The license was not stored');
     const location = `/api/v2/licenses/${row.id}`;
     return c.json(oneLicense(c, row), 201, { Location: location });
+  })
+  .post('/batch', canWrite, body(licenseBatch), async (c) => {
+    const { count, ...values } = c.req.valid('json');
+    const rows = await createLicenses(c, values, count);
+    const now = Date.now();
+    return c.json(
+      rows.map((row) => toLicense(row, now)),
+      201,
+    );
   })
   .get('/by-license-key/:licenseKey', canRead, async (c) => {
     const row = await findLicenseByKey(databaseOf(c), c.req.param('licenseKey'));

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { call, createProduct, expectError, validate } from '../support/client';
+import { idsOf, licenses, readList, withoutChange } from '../support/resources';
+
+describe('POST batch', () => {
+  const batch = (body: object) => call('POST', `${licenses.path}/batch`, { body });
+
+  it('a batch creates licenses that differ in their ids and keys alone, sorted by id', async () => {
+    const body = await licenses.fullBody();
+    const answer = await batch({ ...body, count: 3 });
+    expect(answer.status, answer.text).toBe(201);
+    const created = await readList(`${licenses.path}/by-product-id/${body.productId}`);
+    expect(answer.json).toEqual(created);
+    const [first] = created;
+    expect(first).toMatchObject({ ...body, customer: { chatId: body.ownerChatId } });
+    expect(created).toEqual(created.map(({ id, licenseKey }) => ({ ...first, id, licenseKey })));
+    expect(new Set(created.map(({ licenseKey }) => licenseKey)).size).toBe(3);
+  });
+
+  it('a batch of 500 licenses is created within 2 seconds', async () => {
+    const { id: productId } = await createProduct();
+    const startedAt = performance.now();
+    const answer = await batch({ productId, licenseType: 'PERMANENT', count: 500 });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(answer.status, answer.text).toBe(201);
+    expect(await idsOf(`${licenses.path}/by-product-id/${productId}`)).toHaveLength(500);
+  });
+
+  it('every license of a batch is valid at once', async () => {
+    const { id: productId } = await createProduct();
+    const answer = await batch({ productId, licenseType: 'PERMANENT', count: 2 });
+    const created = await readList(`${licenses.path}/by-product-id/${productId}`);
+    expect(answer.status).toBe(201);
+    for (const { licenseKey } of created) {
+      expect((await validate({ licenseKey, productId })).status).toBe(200);
+    }
+  });
+
+  it.each([
+    ['count', undefined, 'count is required'],
+    ['count', 0, 'count must be at least 1'],
+    ['count', 501, 'count must be at most 500'],
+    ['count', '5', 'count must be an integer'],
+    ['productId', 999_999, 'productId is not a product'],
+    ['licenseKey', 'A-KEY', 'licenseKey must not be sent'],
+    ['ips', ['192.0.2.1', '192.0.2.2', '192.0.2.3'], /^ips must be at most 2 in number/],
+  ])('a batch with a %s of %j answers 400 and creates nothing', async (field, value, message) => {
+    const body = { ...(await licenses.fullBody()), count: 2, [field]: value };
+    const answer = await withoutChange(licenses.path, () => batch(body));
+    expectError(answer, 400, message);
+  });
+});
