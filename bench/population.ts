@@ -24,7 +24,7 @@ export const licenseKeyOf = (id: number): string => `BENCH-KEY-${String(id).padS
 
 /** The address of one of a license's servers. */
 export const addressOf = (id: number, slot: number): string =>
-  `10.${slot * 2 + (id >> 16)}.${(id >> 8) & 255}.${id & 255}`;
+  `11.${slot * 2 + (id >> 16)}.${(id >> 8) & 255}.${id & 255}`;
 
 /** The hardware ID of one of a license's servers. */
 export const hardwareIdOf = (id: number, slot: number): string =>

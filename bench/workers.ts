@@ -21,7 +21,7 @@ export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
 const WORKER_NAME = 'worker';
 
 const LIMITS = {
-  VALIDATION_LIMITER: { namespace_id: '8701', simple: { limit: 60, period: 60 } },
+  VALIDATION_LIMITER: { namespace_id: '8701', simple: { limit: 120, period: 60 } },
   REFUSED_LIMITER: { namespace_id: '8702', simple: { limit: 100, period: 60 } },
   FAILED_TOKEN_LIMITER: { namespace_id: '8703', simple: { limit: 60, period: 60 } },
 } as const;

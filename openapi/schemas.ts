@@ -419,7 +419,7 @@ export const BODIES = {
   }),
   ImportResult: described(importResult, 'The result of one item.', IMPORT_RESULT, importExample),
   Error: described(errorResponse, 'An error of v2 [7].', ERROR, {
-    message: 'maxIPs must be at least -1',
+    message: 'maxIPs must be 0 to 1000; use -1 for unlimited',
     accepted_intents: ['LICENSES_READ_WRITE', 'ALL_READ_WRITE'],
   }),
 };

@@ -50,6 +50,21 @@ export function canonicalAddress(text: string): string | null {
   return address && format(address);
 }
 
+/** What a machine calls itself, and not where it is. */
+const OWN_NAMES: ReadonlySet<string> = new Set([
+  'loopback',
+  'private',
+  'uniqueLocal',
+  'linkLocal',
+  'unspecified',
+]);
+
+/** The canonical form of an address of the public network; null for other text, and for other addresses (1.2). */
+export function publicAddress(text: string): string | null {
+  const address = parse(text.trim());
+  return address && !OWN_NAMES.has(address.range()) ? format(address) : null;
+}
+
 /**
  * The canonical form of an address or a CIDR range. The bits behind the prefix are cleared; a range of one
  * address is that address. Null for other text.

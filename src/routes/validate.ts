@@ -177,7 +177,7 @@ async function validateLicense(
       message,
     );
   }
-  const parsed = parseRequest(bodyText, connectingAddress);
+  const parsed = parseRequest(bodyText, connectingAddress, c.env.TRUST_BODY_IP !== 'false');
   if (!parsed.ok) return rejectUnreadable(parsed.partial, 400, parsed.message);
   const { request } = parsed;
   const withKey = `${client} ${request.key.slice(0, 255)}`;

@@ -1,5 +1,5 @@
 import type { CallerFields } from '../history/record';
-import { canonicalAddress } from '../lib/ip';
+import { publicAddress } from '../lib/ip';
 import { isObject, type JsonObject, parseJson } from '../lib/json';
 import { copyText, fitsHwid, MAX_HWID_BYTES, toStorable } from '../lib/text';
 import { normalizeLicenseKey } from '../resources/licenses/key';
@@ -10,7 +10,7 @@ export interface ValidationRequest {
   /** The license key, normalized. */
   key: string;
   productId: number;
-  /** Canonical: the body's `ip` where it is an address, else the connecting address. */
+  /** Canonical: the body's `ip` where it is a public address, else the connecting address. */
   ip: string | null;
   hwid: string | null;
   logged: LoggedFields;
@@ -105,8 +105,13 @@ function readLoggedFields(body: JsonObject, maxLength = MAX_LOGGED_LENGTH): Logg
  * liberties of the decisions (1.2). Never throws.
  *
  * @param connectingAddress canonical; null if it is unknown
+ * @param trustsBodyIp whether the `ip` of the body counts
  */
-export function parseRequest(bodyText: string, connectingAddress: string | null): ParsedRequest {
+export function parseRequest(
+  bodyText: string,
+  connectingAddress: string | null,
+  trustsBodyIp: boolean,
+): ParsedRequest {
   const body = parseObject(bodyText);
   if (!body) {
     return {
@@ -121,7 +126,7 @@ export function parseRequest(bodyText: string, connectingAddress: string | null)
   const bodyIp = readText(body.ip);
   // Usually the body has the connecting address.
   const isOther = bodyIp !== null && bodyIp !== connectingAddress;
-  const ip = (isOther ? canonicalAddress(bodyIp) : null) ?? connectingAddress;
+  const ip = (isOther && trustsBodyIp ? publicAddress(bodyIp) : null) ?? connectingAddress;
   const hwid = readText(body.hwid);
 
   const reject = (message: string): ParsedRequest => {

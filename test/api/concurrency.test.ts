@@ -21,7 +21,7 @@ describe('50 parallel first requests against a limit of 5', () => {
   it.each([
     {
       kind: 'addresses',
-      asking: visitors((number) => ({ ip: `10.50.0.${number}` })),
+      asking: visitors((number) => ({ ip: `11.50.0.${number}` })),
       limits: { maxIPs: 5, maxHWIDs: -1 },
       message: 'Max IPs reached',
     },
@@ -33,13 +33,13 @@ describe('50 parallel first requests against a limit of 5', () => {
     },
     {
       kind: 'addresses with one hardware ID',
-      asking: visitors((number) => ({ ip: `10.50.0.${number}`, hwid: 'shared' })),
+      asking: visitors((number) => ({ ip: `11.50.0.${number}`, hwid: 'shared' })),
       limits: { maxIPs: 5, maxHWIDs: 1 },
       message: 'Max IPs reached',
     },
     {
       kind: 'addresses, each with a hardware ID, of which more are free',
-      asking: visitors((number) => ({ ip: `10.50.0.${number}`, hwid: `hwid-${number}` })),
+      asking: visitors((number) => ({ ip: `11.50.0.${number}`, hwid: `hwid-${number}` })),
       limits: { maxIPs: 5, maxHWIDs: 9 },
       message: 'Max IPs reached',
     },

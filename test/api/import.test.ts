@@ -208,7 +208,7 @@ describe('an import of all that GET shows', () => {
         updatedDate: instant,
         expiryDate: instant,
         maxIPs: fc.integer({ min: -1, max: 9 }),
-        maxHWIDs: fc.integer({ min: -1, max: 2 ** 31 - 1 }),
+        maxHWIDs: fc.integer({ min: -1, max: 1_000 }),
         totalRequests: fc.nat(),
         ownerChatId: account,
         ownerChatUsername: text(20),
@@ -344,7 +344,7 @@ describe('an item that cannot be stored', () => {
       [{ licenseKey: 'new', licenseStatus: 'EXPIRED' }, 'licenseStatus is EXPIRED, and expiryDate'],
       [
         { licenseKey: 'new', maxIPs: -2, maxHWIDs: 1.5 },
-        'maxIPs must be at least -1; maxHWIDs must be an integer',
+        'maxIPs must be 0 to 1000; use -1 for unlimited; maxHWIDs must be an integer',
       ],
       [{ licenseKey: 'new', ips: [{ ip: '192.0.2.1' }] }, 'ips[0] must be a string'],
       [{ licenseKey: 'new', customer: { email: '@' } }, 'customer.email must be an e-mail'],
@@ -634,6 +634,20 @@ describe('a license', () => {
     });
     expect(await importOne('licenses', { ...second, id: 1 })).toMatchObject({ outcome: 'kept' });
     expect(await count('licenses')).toBe(1);
+  });
+
+  it('with a limit above 1,000 is unlimited, and the answer names the limit', async () => {
+    const large = { ...license, maxIPs: 999_999, maxHWIDs: '1001' };
+    expect(await importOne('licenses', large)).toMatchObject({
+      outcome: 'created',
+      differences: ['maxIPs', 'maxHWIDs'],
+    });
+    expect(await getLicense(7341)).toMatchObject({ maxIPs: -1, maxHWIDs: -1 });
+    expect(await importOne('licenses', large)).toMatchObject({ outcome: 'unchanged' });
+    expect(await importOne('products', { ...product, id: 77, defaultMaxIPs: 1e6 })).toMatchObject({
+      outcome: 'created',
+      differences: ['defaultMaxIPs'],
+    });
   });
 
   it('that is PERMANENT has no expiryDate, and the answer names it', async () => {

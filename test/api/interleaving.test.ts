@@ -78,7 +78,7 @@ const productPath = ({ productId }: License) => `${products.path}/${productId}`;
 const newLicense = async (fields: object = {}): Promise<License> =>
   createLicense({ productId: (await createProduct()).id, maxIPs: 1, maxHWIDs: 1, ...fields });
 
-const VISITOR = { ip: '10.70.0.1', hwid: 'HW-1' };
+const VISITOR = { ip: '11.70.0.1', hwid: 'HW-1' };
 
 describe('while a program is validated for the first time', () => {
   /** The first validation of a license that changes while it is decided. */
@@ -109,7 +109,7 @@ describe('while a program is validated for the first time', () => {
 
   it.each([
     ['maxIPs', { maxIPs: -1 }, { ips: [], hwids: ['HW-1'] }],
-    ['maxHWIDs', { maxHWIDs: -1 }, { ips: ['10.70.0.1'], hwids: [] }],
+    ['maxHWIDs', { maxHWIDs: -1 }, { ips: ['11.70.0.1'], hwids: [] }],
     ['each limit', { maxIPs: -1, maxHWIDs: -1 }, { ips: [], hwids: [] }],
   ])('%s becomes unlimited: it is valid, and there nothing is bound', async (_, limits, bound) => {
     const license = await newLicense();
@@ -140,8 +140,8 @@ describe('while a program is validated for the first time', () => {
 
 describe('while a license is put', () => {
   /** Another value for all of a license that is written to other tables. */
-  const OURS = { notes: 'ours', ips: ['10.71.0.9'], hwids: ['HW-9'] };
-  const LIMITS = { maxIPs: 5, maxHWIDs: 5, ips: ['10.71.0.1'], hwids: ['HW-1'] };
+  const OURS = { notes: 'ours', ips: ['11.71.0.9'], hwids: ['HW-9'] };
+  const LIMITS = { maxIPs: 5, maxHWIDs: 5, ips: ['11.71.0.1'], hwids: ['HW-1'] };
 
   it('it goes with its product: 404, and nothing is stored', async () => {
     const license = await newLicense(LIMITS);
@@ -175,7 +175,7 @@ describe('while a license is put', () => {
 
 it('a license whose product goes while it is created is not stored, nor is its owner', async () => {
   const { id: productId } = await createProduct();
-  const body = { productId, licenseType: 'PERMANENT', ownerChatId: 'nobody', ips: ['10.72.0.1'] };
+  const body = { productId, licenseType: 'PERMANENT', ownerChatId: 'nobody', ips: ['11.72.0.1'] };
   const change = () => remove(`${products.path}/${productId}`);
   const raced = await race(change, 'POST', licenses.path, { body });
   expectError(raced.answer, 400, 'productId is not a product');
@@ -194,7 +194,7 @@ describe('while a product is deleted', () => {
       async ({ productId }) => updateLicense((await newLicense()).id, { productId }),
     ],
   ])('%s: 409, and nothing is deleted', async (_, change) => {
-    const license = await newLicense({ ips: ['10.73.0.1'], hwids: ['HW-1'] });
+    const license = await newLicense({ ips: ['11.73.0.1'], hwids: ['HW-1'] });
     const { productId } = license;
     await remove(licensePath(license));
     const entry = { ...(await blacklists.fullBody()), productId };

@@ -92,7 +92,7 @@ it('has an example for all that may be sent, which fits, and with which /docs fi
 describe('the body of a validation', () => {
   const { properties = {}, required = [] } = document.components.schemas.ValidationRequest ?? {};
   const minimum: Record<string, unknown> = { licenseKey: 'A-KEY', productId: 602 };
-  const parse = (body: object) => parseRequest(JSON.stringify(body), null);
+  const parse = (body: object) => parseRequest(JSON.stringify(body), null, true);
 
   it.each(Object.keys(properties))('is read with its %s', (name) => {
     const value = { productId: 603, ip: '192.0.2.7' }[name] ?? `the ${name}`;

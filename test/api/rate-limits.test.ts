@@ -13,11 +13,13 @@ import {
   expectError,
   getLicense,
   historyOf,
+  type License,
   readAnswer,
   requestTo,
   validate,
 } from '../support/client';
 import { takeClock } from '../support/clock';
+import { spyOnDatabase } from '../support/d1-spy';
 import { ROOT_TOKEN } from '../support/root-token';
 
 /** The rate limits of decisions 1.7: by the real local limiters, by such as the tests make, and by none. */
@@ -70,19 +72,19 @@ describe('by the local limiters', () => {
   type Visitor = Awaited<ReturnType<typeof newVisitor>>;
   const visit = ({ asked, connectingAddress }: Visitor) => validate(asked, { connectingAddress });
 
-  it('validations of one key from one address are limited to 60 a minute, of which the first refusal is recorded and none is counted', async () => {
+  it('validations of one key from one address are limited to 120 a minute, of which the first refusal is recorded and none is counted', async () => {
     const { subject, allowed, limited } = await askUntilLimited(newVisitor, visit);
-    expect(allowed.map(({ status }) => status)).toEqual(Array(60).fill(200));
+    expect(allowed.map(({ status }) => status)).toEqual(Array(120).fill(200));
     expect(limited.status).toBe(429);
     expect(limited.json).toStrictEqual(TOO_MANY);
     expect(limited.headers.get('Retry-After')).toBe('60');
 
     const more = await Promise.all(Array.from({ length: 20 }, () => visit(subject)));
     const { id, asked } = subject;
-    const passed = 60 + more.filter(({ status }) => status === 200).length;
+    const passed = 120 + more.filter(({ status }) => status === 200).length;
     // The minute may have ended by now: then the count has begun anew, and so have the refusals.
-    const windows = passed === 60 ? 1 : 2;
-    const refused = 81 - passed;
+    const windows = passed === 120 ? 1 : 2;
+    const refused = 141 - passed;
     await historyOf({ licenseKey: asked.licenseKey, valid: 'true' }, passed);
     const first = { responseType: 'RATE_LIMITED', rateLimited: true, spam: false, licenseId: id };
     // It may be in a later group than those before it.
@@ -103,26 +105,39 @@ describe('by the local limiters', () => {
     expect((await visit({ ...subject, ...(await newLicense()) })).status).toBe(200);
   });
 
-  it('failed look-ups are limited to 100 a minute for one address, as spam, and good keys are not', async () => {
-    const { asked } = await newLicense();
-    const { subject, allowed, limited } = await askUntilLimited(
-      async () => nextAddress(),
-      (connectingAddress, attempt) =>
-        validate({ ...asked, licenseKey: `guess-${attempt}` }, { connectingAddress }),
-    );
-    expect(allowed.map(({ status }) => status)).toEqual(Array(100).fill(400));
-    expect(limited.status).toBe(429);
-    expect(limited.json).toStrictEqual(TOO_MANY);
-    expect(limited.headers.get('Retry-After')).toBe('60');
-    const records = await historyOf({ ip: subject }, 101);
-    const limitedRecords = records.filter(({ responseType }) => responseType === 'RATE_LIMITED');
-    expect(limitedRecords).toMatchObject([{ rateLimited: true, spam: true, valid: false }]);
-    const others = records.filter((record) => !limitedRecords.includes(record));
-    expect(others.every(({ rateLimited, spam }) => !rateLimited && !spam)).toBe(true);
-    expect((await validate(asked, { connectingAddress: subject })).status).toBe(200);
-  });
+  it.each<[string, (attempt: number, license: License) => object, number]>([
+    ['unknown keys', (attempt) => ({ licenseKey: `guess-${attempt}` }), 101],
+    ['a wrong product', (_, { productId }) => ({ productId: productId + 100_000 }), 101],
+    ['a deleted license', (_, deleted) => ({ licenseKey: deleted.licenseKey }), 101],
+    ['unreadable bodies', () => ({ productId: 'none' }), 11],
+  ])(
+    'of %s, 100 a minute are refused to one address, and then limited as spam, while a known key stays valid',
+    async (_, change, recorded) => {
+      const { asked } = await newLicense();
+      const deleted = await createLicense({ productId: asked.productId });
+      await call('DELETE', `/api/v2/licenses/${deleted.id}`);
+      expect((await validate(asked, { connectingAddress: nextAddress() })).status).toBe(200);
+      const { subject, allowed, limited } = await askUntilLimited(
+        async () => nextAddress(),
+        (connectingAddress, attempt) =>
+          validate({ ...asked, ...change(attempt, deleted) }, { connectingAddress }),
+      );
+      expect(allowed.map(({ status }) => status)).toEqual(Array(100).fill(400));
+      expect(limited.status).toBe(429);
+      expect(limited.json).toStrictEqual(TOO_MANY);
+      expect(limited.headers.get('Retry-After')).toBe('60');
+      const records = await historyOf({ ip: subject }, recorded);
+      const limitedRecords = records.filter(({ responseType }) => responseType === 'RATE_LIMITED');
+      expect(limitedRecords).toMatchObject([{ rateLimited: true, spam: true, valid: false }]);
+      const others = records.filter((record) => !limitedRecords.includes(record));
+      expect(others.every(({ rateLimited, spam }) => !rateLimited && !spam)).toBe(true);
+      expect((await validate(asked, { connectingAddress: subject })).status).toBe(200);
+    },
+  );
 
-  it('failed tokens are limited to 60 a minute for one address, and good ones are not', async () => {
+  it('failed tokens are limited to 60 a minute for one address, and one that was used before is not', async () => {
+    const { token } = await createToken(['LICENSE_VALIDATE']);
+    expect((await call('GET', '/api/v2/ping', { token })).status).toBe(200);
     const { subject, allowed, limited } = await askUntilLimited(
       async () => ({ 'CF-Connecting-IP': nextAddress() }),
       (headers, attempt) =>
@@ -131,7 +146,6 @@ describe('by the local limiters', () => {
     expect(allowed.map(({ status }) => status)).toEqual(Array(60).fill(401));
     expectError(limited, 429, 'Too many requests without a live token');
     expect(limited.headers.get('Retry-After')).toBe('60');
-    const { token } = await createToken(['LICENSE_VALIDATE']);
     expect((await call('GET', '/api/v2/ping', { token, headers: subject })).status).toBe(200);
   });
 
@@ -184,7 +198,8 @@ describe('the platform', () => {
     const { asked } = await newLicense();
     const { limiter, keys } = newLimiter(60);
     const isolate = newIsolate({ VALIDATION_LIMITER: limiter });
-    const ask = () => isolate.validate({ ...asked, ip: '198.51.100.1' });
+    const headers = { 'CF-Connecting-IP': '198.51.100.1' };
+    const ask = () => isolate.validate(asked, { headers });
 
     expect(await repeat(10, ask)).toEqual(Array(10).fill(200));
     expect(keys).toHaveLength(0);
@@ -214,13 +229,13 @@ describe('what is counted together', () => {
   it('is one key however it is spelled, under v1 and v2, which both answer in two fields', async () => {
     const { asked } = await newLicense();
     const { isolate } = newStrictIsolate();
-    const body = { ...asked, ip: '198.51.100.1' };
-    await repeat(10, () => isolate.validate(body));
-    const spelled = { ...body, licenseKey: ` ${asked.licenseKey.toLowerCase()}\n` };
-    const v2 = { version: 'v2', headers: { TOKEN: ROOT_TOKEN } } as const;
+    const headers = { 'CF-Connecting-IP': '198.51.100.1' };
+    await repeat(10, () => isolate.validate(asked, { headers }));
+    const spelled = { ...asked, licenseKey: ` ${asked.licenseKey.toLowerCase()}\n` };
+    const v2 = { version: 'v2', headers: { ...headers, TOKEN: ROOT_TOKEN } } as const;
     for (const answer of [
-      await isolate.validate(spelled),
-      await isolate.validate(body, v2),
+      await isolate.validate(spelled, { headers }),
+      await isolate.validate(asked, v2),
       await isolate.validate(spelled, v2),
     ]) {
       expect(answer.status).toBe(429);
@@ -228,44 +243,138 @@ describe('what is counted together', () => {
     }
   });
 
-  it("is the body's address, however it is spelled, and the connecting one where the body has none", async () => {
+  it('is the connecting address, of IPv6 its /64, whatever address the body has', async () => {
     const { asked } = await newLicense();
     const { isolate } = newStrictIsolate();
-    const headers = { 'CF-Connecting-IP': '2001:db8::1' };
-    const ask = (ip?: string) => isolate.validate({ ...asked, ip }, { headers });
-    await repeat(10, () => ask('2001:db8::2'));
-    expect((await ask('2001:DB8:0:0::2')).status).toBe(429);
-    expect((await ask('2001:db8::3')).status).toBe(200);
-
-    await repeat(10, () => ask());
-    expect((await ask()).status).toBe(429);
-    expect((await ask('Unknown')).status).toBe(429);
-    expect((await ask('2001:0db8::0001')).status).toBe(429);
+    const ask = (connectingAddress: string) => {
+      const headers = { 'CF-Connecting-IP': connectingAddress };
+      return isolate.validate({ ...asked, ip: nextAddress() }, { headers });
+    };
+    await repeat(10, (attempt) => ask(`2001:db8::${attempt}`));
+    expect((await ask('2001:DB8:0:0:f::1')).status).toBe(429);
+    expect((await ask('2001:db8:0:1::1')).status).toBe(200);
+    await repeat(10, () => ask('198.51.100.1'));
+    expect((await ask('::ffff:198.51.100.1')).status).toBe(429);
+    expect((await ask('198.51.100.2')).status).toBe(200);
   });
 
-  it('is nothing where there is no address, and nothing of what cannot be read', async () => {
+  it('is nothing where the connecting address is unknown', async () => {
     const { asked } = await newLicense();
     const { isolate, keys } = newStrictIsolate();
-    expect(await repeat(15, () => isolate.validate(asked))).toEqual(Array(15).fill(200));
-    const invalid = { licenseKey: asked.licenseKey, ip: '198.51.100.1' };
-    expect(await repeat(15, () => isolate.validate(invalid))).toEqual(Array(15).fill(400));
+    const ask = () => isolate.validate({ ...asked, ip: '198.51.100.1' });
+    expect(await repeat(15, ask)).toEqual(Array(15).fill(200));
     expect(keys).toEqual([]);
   });
+});
 
-  it('failed look-ups: of the connecting address, whatever the body says, else of the body', async () => {
-    const { asked } = await newLicense();
-    const { limiter } = newLimiter(10);
-    const isolate = newIsolate({ REFUSED_LIMITER: limiter });
-    const guess = (ip: string, headers: Record<string, string>) => {
-      const body = { ...asked, licenseKey: `guess-${nextAddress()}`, ip };
-      return isolate.validate(body, { headers });
+describe('a flood from one connecting address', () => {
+  const flooder = { 'CF-Connecting-IP': '203.0.113.66' };
+  /** A cold isolate with limits of its own, and what it sends to D1. */
+  function newFloodedIsolate() {
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    const limits = { VALIDATION_LIMITER: 120, REFUSED_LIMITER: 100, FAILED_TOKEN_LIMITER: 60 };
+    // From the beginning of a minute, of which the test takes a moment only.
+    const clock = takeClock();
+    clock.elapse(WINDOW_MS - (Date.now() % WINDOW_MS));
+    const statementsWith = (text: string) =>
+      roundTrips.flat().filter(({ sql }) => sql.includes(text)).length;
+    return { isolate: newIsolate({ DB, ...limits }), statementsWith };
+  }
+  /** Forty programs behind the same address as the flood, each asked once before it. */
+  async function newShop(isolate: ReturnType<typeof newIsolate>) {
+    const { id: productId } = await createProduct();
+    const create = () => createLicense({ productId, maxIPs: -1, maxHWIDs: -1 });
+    const licenses = await Promise.all(Array.from({ length: 40 }, create));
+    const askAll = async () => {
+      const answers = await Promise.all(
+        licenses.map(({ licenseKey }) =>
+          isolate.validate({ licenseKey, productId }, { headers: flooder }),
+        ),
+      );
+      return answers.map(({ status }) => status);
     };
-    const headers = { 'CF-Connecting-IP': '198.51.100.7' };
-    expect(await repeat(10, () => guess(nextAddress(), headers))).toEqual(Array(10).fill(400));
-    expect((await guess(nextAddress(), headers)).status).toBe(429);
-    expect((await guess('198.51.100.8', {})).status).toBe(400);
-    await repeat(9, () => guess('198.51.100.8', {}));
-    expect((await guess('198.51.100.8', {})).status).toBe(429);
+    return { productId, askAll };
+  }
+  const ALL_VALID = Array(40).fill(200);
+  const counted = (statuses: number[], status: number) =>
+    statuses.filter((one) => one === status).length;
+
+  it('of unreadable requests leaves eleven short records', async () => {
+    const { isolate } = newFloodedIsolate();
+    const { productId, askAll } = await newShop(isolate);
+    expect(await askAll()).toEqual(ALL_VALID);
+    const long = 'x'.repeat(2_000);
+    const body = { licenseKey: long, productId: 'none', hwid: long, operatingSystem: long };
+    const statuses = await repeat(1_000, () => isolate.validate(body, { headers: flooder }));
+    expect([counted(statuses, 400), counted(statuses, 429)]).toEqual([100, 900]);
+    expect(await askAll()).toEqual(ALL_VALID);
+    await settled();
+    const { json } = await call(
+      'GET',
+      `/api/v2/requests?ip=${flooder['CF-Connecting-IP']}&valid=false`,
+    );
+    expect(json).toHaveLength(11);
+    expect(JSON.stringify(json).length).toBeLessThan(11 * 1_000);
+    expect(productId).toBeGreaterThan(0);
+  });
+
+  it('of unknown keys asks D1 for no more of them than the limit', async () => {
+    const { isolate, statementsWith } = newFloodedIsolate();
+    const { productId, askAll } = await newShop(isolate);
+    expect(await askAll()).toEqual(ALL_VALID);
+    const before = statementsWith('"license_key_normalized" in');
+    const statuses = await repeat(300, (attempt) =>
+      isolate.validate({ licenseKey: `flood-${attempt}`, productId }, { headers: flooder }),
+    );
+    expect([counted(statuses, 400), counted(statuses, 429)]).toEqual([100, 200]);
+    expect(statementsWith('"license_key_normalized" in') - before).toBe(101);
+    expect(await askAll()).toEqual(ALL_VALID);
+  });
+
+  it('of made-up addresses asks a full license for a slot once a second', async () => {
+    const { isolate, statementsWith } = newFloodedIsolate();
+    const { productId, askAll } = await newShop(isolate);
+    const full = await createLicense({ productId, maxIPs: 1, ips: ['192.0.2.1'] });
+    expect(await askAll()).toEqual(ALL_VALID);
+    const statuses = await repeat(300, (attempt) =>
+      isolate.validate(
+        { licenseKey: full.licenseKey, productId, ip: `100.64.${attempt >> 8}.${attempt & 255}` },
+        { headers: flooder },
+      ),
+    );
+    expect([counted(statuses, 400), counted(statuses, 429)]).toEqual([100, 200]);
+    expect(statementsWith('insert into "bindings"')).toBeLessThan(10);
+    expect(await askAll()).toEqual(ALL_VALID);
+  });
+
+  it('of unknown tokens asks D1 for no more of them than the limit, under v2 validate as well', async () => {
+    const { isolate, statementsWith } = newFloodedIsolate();
+    const { token } = await createToken(['ALL_READ']);
+    const ping = (used: string) =>
+      isolate.call('GET', '/api/v2/ping', { token: used, headers: flooder });
+    expect((await ping(token)).status).toBe(200);
+    const before = statementsWith('from "tokens"');
+    const statuses = await repeat(100, (attempt) => ping(`flood-${attempt}`));
+    statuses.push(
+      ...(await repeat(100, (attempt) =>
+        isolate.validate({}, { version: 'v2', headers: { ...flooder, TOKEN: `more-${attempt}` } }),
+      )),
+    );
+    expect([counted(statuses, 401), counted(statuses, 429)]).toEqual([60, 140]);
+    expect(statementsWith('from "tokens"') - before).toBe(61);
+    expect((await ping(token)).status).toBe(200);
+  });
+
+  it('of a /64 of IPv6 is one client', async () => {
+    const { isolate } = newFloodedIsolate();
+    const { productId } = await newShop(isolate);
+    const statuses = await repeat(400, (attempt) =>
+      isolate.validate(
+        { licenseKey: `guess-${attempt}`, productId },
+        { headers: { 'CF-Connecting-IP': `2001:db8:9::${attempt.toString(16)}` } },
+      ),
+    );
+    expect([counted(statuses, 400), counted(statuses, 429)]).toEqual([100, 300]);
   });
 });
 
@@ -274,8 +383,9 @@ it('a rate limit goes before the blacklist', async () => {
   const ip = '198.51.100.66';
   await createBlacklist({ data: ip });
   const isolate = newIsolate({ VALIDATION_LIMITER: newLimiter(10).limiter });
-  await repeat(10, () => isolate.validate({ ...asked, ip }));
-  const { status, json } = await isolate.validate({ ...asked, ip });
+  const headers = { 'CF-Connecting-IP': ip };
+  await repeat(10, () => isolate.validate(asked, { headers }));
+  const { status, json } = await isolate.validate(asked, { headers });
   expect(status).toBe(429);
   expect(json).toStrictEqual(TOO_MANY);
 });
@@ -285,7 +395,8 @@ it('a flood is recorded once a minute, and again in the next', async () => {
   clock.elapse(WINDOW_MS - (Date.now() % WINDOW_MS));
   const { id, asked } = await newLicense();
   const isolate = newIsolate({ VALIDATION_LIMITER: newLimiter(0).limiter });
-  const ask = () => isolate.validate({ ...asked, ip: '198.51.100.1' });
+  const headers = { 'CF-Connecting-IP': '198.51.100.1' };
+  const ask = () => isolate.validate(asked, { headers });
   for (const minute of [1, 2]) {
     const answers = await Promise.all(Array.from({ length: 50 }, ask));
     await Promise.all(answers.map(({ recorded }) => recorded));
@@ -346,8 +457,8 @@ describe('without a limiter', () => {
     const { asked } = await newLicense();
     const bindings = newBindings();
     const unknown = { ...asked, licenseKey: 'unknown' };
-    expect(await repeat(70, send(bindings, '/api/v1/validate', asked))).toEqual(
-      filled(60, 200, 10),
+    expect(await repeat(130, send(bindings, '/api/v1/validate', asked))).toEqual(
+      filled(120, 200, 10),
     );
     const keys = Array.from({ length: 110 }, (_, index) => ({
       ...unknown,

@@ -297,7 +297,7 @@ describe('without D1', () => {
     const { token } = await createToken(['LICENSE_VALIDATE']);
     const DB = unreachable(env.DB);
     for (const body of [
-      askFor(license, { ip: '10.60.0.1' }),
+      askFor(license, { ip: '11.60.0.1' }),
       { ...askFor(license), licenseKey: 'nobody-knows' },
     ]) {
       for (const options of [
@@ -319,22 +319,22 @@ describe('without D1', () => {
     'a binding that %s is repeated, and takes one slot',
     async (fault) => {
       const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: -1 });
-      const body = askFor(license, { ip: '10.60.0.1' });
+      const body = askFor(license, { ip: '11.60.0.1' });
       const first = await validateWith({ DB: faultsAt(isBinding, [fault]) }, body);
       expect(first.status).toBe(200);
       await first.recorded;
-      expect((await getLicense(license.id)).ips).toEqual(['10.60.0.1']);
+      expect((await getLicense(license.id)).ips).toEqual(['11.60.0.1']);
     },
   );
 
   it.each<{ fault: Fault; bound: string[] }>([
     { fault: 'fails', bound: [] },
-    { fault: 'answer is lost', bound: ['10.60.0.1'] },
+    { fault: 'answer is lost', bound: ['11.60.0.1'] },
   ])(
     'a binding that $fault again and again answers 503, and takes no second slot later',
     async ({ fault, bound }) => {
       const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: -1 });
-      const body = askFor(license, { ip: '10.60.0.1' });
+      const body = askFor(license, { ip: '11.60.0.1' });
       const DB = faultsAt(isBinding, [fault, fault, fault]);
       const first = await validateWith({ DB }, body);
       await first.recorded;
@@ -342,8 +342,8 @@ describe('without D1', () => {
       expect((await getLicense(license.id)).ips).toEqual(bound);
 
       expect((await validate(body)).status).toBe(200);
-      expect((await getLicense(license.id)).ips).toEqual(['10.60.0.1']);
-      expectNothingSecretLogged(license.licenseKey, '10.60.0.1');
+      expect((await getLicense(license.id)).ips).toEqual(['11.60.0.1']);
+      expectNothingSecretLogged(license.licenseKey, '11.60.0.1');
     },
   );
 });
@@ -354,8 +354,8 @@ describe('an ordinary validation', () => {
     vi.unstubAllGlobals();
     const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: 1 });
     for (const body of [
-      askFor(license, { ip: '10.61.0.1', hwid: 'one' }),
-      askFor(license, { ip: '10.61.0.2' }),
+      askFor(license, { ip: '11.61.0.1', hwid: 'one' }),
+      askFor(license, { ip: '11.61.0.2' }),
       { ...askFor(license), licenseKey: 'unknown' },
       {},
     ]) {

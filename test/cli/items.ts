@@ -21,7 +21,7 @@ export const licenseOf = (id: number, fields: Fields = {}): Fields => ({
   licenseType: 'PERMANENT',
   licenseStatus: id % 7 === 5 ? 'DELETED' : 'ACTIVE',
   hwids: [`hw ${id}`],
-  ips: [`10.${id >> 16}.${(id >> 8) & 255}.${id & 255}`],
+  ips: [`11.${id >> 16}.${(id >> 8) & 255}.${id & 255}`],
   customer: { email: `ada.${Math.ceil(id / 3)}@shop.example` },
   ...fields,
 });

@@ -220,7 +220,8 @@ describe('Fields', () => {
 describe('Enumerations', () => {
   it.each<[CreatableResource, string, string[], object]>([
     [products, 'productType', PRODUCT_TYPES, {}],
-    [licenses, 'licenseType', LICENSE_TYPES, {}],
+    [licenses, 'licenseType', ['TEMPORARY'], {}],
+    [licenses, 'licenseType', ['PERMANENT'], { expiryDate: null }],
     [licenses, 'licensePlatform', LICENSE_PLATFORMS, {}],
     [blacklists, 'licenseDataType', LICENSE_DATA_TYPES, { data: '198.51.100.9' }],
     [tokens, 'intents', API_INTENTS, {}],

@@ -146,7 +146,7 @@ describe('TEMPORARY and PERMANENT', () => {
   });
 
   it('PERMANENT cannot become TEMPORARY without an expiryDate', async () => {
-    const license = await createTemporary({ licenseType: 'PERMANENT' });
+    const license = await createTemporary({ licenseType: 'PERMANENT', expiryDate: null });
     const answer = await withoutChange(pathOf(license), () =>
       put(license, { licenseType: 'TEMPORARY' }),
     );
@@ -155,18 +155,30 @@ describe('TEMPORARY and PERMANENT', () => {
     expect(dated.expiryDate).toBe(EXPIRY);
   });
 
-  it('PERMANENT ignores an expiryDate that has passed and reads null for it', async () => {
-    const license = await createTemporary({ licenseType: 'PERMANENT', expiryDate: '2001-01-01' });
-    const expectPermanent = async () => {
-      expect(await getLicense(license.id)).toMatchObject({
-        licenseStatus: 'ACTIVE',
-        expiryDate: null,
-      });
-      expect(await messageFor(license)).toMatchObject({ valid: true, expiryDate: null });
-    };
-    await expectPermanent();
-    await updateLicense(license.id, { expiryDate: '2001-01-01' });
-    await expectPermanent();
+  it('PERMANENT takes no expiryDate on create and on update', async () => {
+    const message = 'expiryDate needs licenseType TEMPORARY';
+    const license = await createTemporary({ licenseType: 'PERMANENT', expiryDate: null });
+    const { productId } = license;
+    const body = { productId, licenseType: 'PERMANENT', expiryDate: EXPIRY };
+    const created = await withoutChange(licenses.path, () => call('POST', licenses.path, { body }));
+    expectError(created, 400, message);
+    for (const change of [
+      { expiryDate: EXPIRY },
+      { licenseType: 'PERMANENT', expiryDate: EXPIRY },
+    ]) {
+      const updated = await withoutChange(pathOf(license), () => put(license, change));
+      expectError(updated, 400, message);
+    }
+    expect(await messageFor(license)).toMatchObject({ valid: true, expiryDate: null });
+  });
+
+  it('TEMPORARY becomes PERMANENT with its old expiryDate, and not with another', async () => {
+    const license = await createTemporary();
+    const answer = await put(license, { licenseType: 'PERMANENT', expiryDate: '2001-01-01' });
+    expectError(answer, 400, 'expiryDate needs licenseType TEMPORARY');
+    const { expiryDate } = license;
+    const updated = await updateLicense(license.id, { licenseType: 'PERMANENT', expiryDate });
+    expect(updated).toMatchObject({ licenseStatus: 'ACTIVE', expiryDate: null });
   });
 });
 

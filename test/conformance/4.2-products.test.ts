@@ -28,11 +28,11 @@ it.each([
   ['name', 5, 'name must be a string'],
   ['name', 'n'.repeat(256), 'name must be at most 255 characters'],
   ['description', {}, 'description must be a string'],
-  ['defaultMaxIPs', -2, 'defaultMaxIPs must be at least -1'],
+  ['defaultMaxIPs', -2, 'defaultMaxIPs must be 0 to 1000; use -1 for unlimited'],
   ['defaultMaxIPs', 1.5, 'defaultMaxIPs must be an integer'],
   ['defaultMaxIPs', '5', 'defaultMaxIPs must be an integer'],
-  ['defaultMaxHWIDs', -2, 'defaultMaxHWIDs must be at least -1'],
-  ['defaultMaxHWIDs', 1e10, 'defaultMaxHWIDs must be at most 2147483647'],
+  ['defaultMaxHWIDs', -2, 'defaultMaxHWIDs must be 0 to 1000; use -1 for unlimited'],
+  ['defaultMaxHWIDs', 1e10, 'defaultMaxHWIDs must be 0 to 1000; use -1 for unlimited'],
   ['url', 5, 'url must be a string'],
   ['imageUrl', [], 'imageUrl must be a string'],
 ])('a %s of %j is refused on create and on update', async (field, value, message) => {
@@ -45,7 +45,7 @@ it.each([
 
 it('an error names every field that is wrong', async () => {
   const answer = await post({ name: '', productType: 'OTHER', defaultMaxIPs: -2 });
-  expectError(answer, 400, 'name must not be empty; defaultMaxIPs must be at least -1');
+  expectError(answer, 400, 'name must not be empty; defaultMaxIPs must be 0 to 1000; use -1 for unlimited');
 });
 
 it('product names need not be unique', async () => {

@@ -55,13 +55,18 @@ describe('Bad input', () => {
   it.each([
     ['productId', 999_999, 'productId is not a product'],
     ['productId', '1', 'productId must be an integer'],
-    ['maxIPs', -2, 'maxIPs must be at least -1'],
-    ['maxHWIDs', -2, 'maxHWIDs must be at least -1'],
+    ['maxIPs', -2, 'maxIPs must be 0 to 1000; use -1 for unlimited'],
+    ['maxIPs', 1001, 'maxIPs must be 0 to 1000; use -1 for unlimited'],
+    ['maxHWIDs', -2, 'maxHWIDs must be 0 to 1000; use -1 for unlimited'],
     ['ips', ['203.0.113.1', 'localhost'], 'ips[1] must be an IP address'],
     ['ips', ['203.0.113.0/24'], 'ips[0] must be an IP address'],
     ['ips', null, 'ips must be an array'],
     ['hwids', [''], 'hwids[0] must not be empty'],
-    ['hwids', ['h'.repeat(513)], 'hwids[0] must be at most 512 characters'],
+    [
+      'hwids',
+      ['h'.repeat(513)],
+      'hwids[0] must be at most 512 characters; hwids[0] must be at most 512 bytes',
+    ],
     ['hwids', ['1', '2', '3', '4'], 'hwids must be at most 3 in number, the limit in maxHWIDs'],
     [
       'ips',

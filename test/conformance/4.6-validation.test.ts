@@ -36,7 +36,7 @@ let asked = 0;
 /** An address and a hardware ID that no other test uses. */
 function newcomer(): { ip: string; hwid: string } {
   asked += 1;
-  return { ip: `10.1.${asked >> 8}.${asked & 255}`, hwid: `hwid-${asked}` };
+  return { ip: `11.1.${asked >> 8}.${asked & 255}`, hwid: `hwid-${asked}` };
 }
 
 const askFor = ({ licenseKey, productId }: License, more: object = {}) => ({

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { validateWith } from '../support/app';
 import {
   createBlacklist,
   createLicense,
@@ -310,6 +311,15 @@ describe('ip', () => {
     [undefined, CONNECTING],
     [null, CONNECTING],
     ['Unknown', CONNECTING],
+    ['127.0.0.1', CONNECTING],
+    ['10.0.0.7', CONNECTING],
+    ['192.168.1.7', CONNECTING],
+    ['169.254.1.7', CONNECTING],
+    ['0.0.0.0', CONNECTING],
+    ['::ffff:192.168.1.7', CONNECTING],
+    ['::1', CONNECTING],
+    ['fd00::7', CONNECTING],
+    ['fe80::7', CONNECTING],
     ['198.51.100.7:25565', CONNECTING],
     ['198.51.100.0/24', CONNECTING],
     [3_325_256_711, CONNECTING],
@@ -320,6 +330,15 @@ describe('ip', () => {
     expect((await getLicense(id)).ips).toEqual([read]);
     const [record] = await historyOf({ licenseKey }, 1);
     expect(record?.ip).toBe(read);
+  });
+
+  it('is ignored with TRUST_BODY_IP=false', async () => {
+    const { licenseKey, productId, id } = await createLicense({ productId: product.id });
+    const body = { licenseKey, productId, ip: '198.51.100.7' };
+    const headers = { 'CF-Connecting-IP': CONNECTING };
+    const { status } = await validateWith({ TRUST_BODY_IP: 'false' }, body, { headers });
+    expect(status).toBe(200);
+    expect((await getLicense(id)).ips).toEqual([CONNECTING]);
   });
 
   it.each(['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Connecting-IPv6'])(

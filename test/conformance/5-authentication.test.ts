@@ -42,7 +42,7 @@ describe('The header TOKEN', () => {
   it('is the only place for a token', async () => {
     const headers = { Authorization: `Bearer ${ROOT_TOKEN}`, Cookie: `TOKEN=${ROOT_TOKEN}` };
     const answer = await call('GET', `/api/v2/ping?TOKEN=${ROOT_TOKEN}`, { token: null, headers });
-    expectError(answer, 401, UNAUTHORISED);
+    expectError(answer, 401, 'Send the token in the header TOKEN, not in Authorization');
   });
 });
 

@@ -115,7 +115,7 @@ class Load {
           licenseType: 'PERMANENT',
           maxIPs: MAX_IPS,
         });
-        const addresses = [1, 2, 3].map((host) => `10.${worker}.${turn % 250}.${host}`);
+        const addresses = [1, 2, 3].map((host) => `11.${worker}.${turn % 250}.${host}`);
         const answers = await Promise.all(
           addresses.map((ip) =>
             this.#licet.validate({ licenseKey, productId, ip, hwid: `disk ${id}` }),

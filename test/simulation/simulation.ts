@@ -131,7 +131,7 @@ export class Simulation {
     };
     this.#queue = new FakeQueue(clock, this.#random.fork(), (delivery) => this.#deliver(delivery));
     this.#limiters = {
-      VALIDATION_LIMITER: new FakeLimiter(clock, 60),
+      VALIDATION_LIMITER: new FakeLimiter(clock, 120),
       REFUSED_LIMITER: new FakeLimiter(clock, 100),
       FAILED_TOKEN_LIMITER: new FakeLimiter(clock, 60),
     };

@@ -14,7 +14,7 @@ export interface Size {
 
 /** All that is seeded is numbered: license n has the owner of n, and so on. */
 export const ipOf = (license: number): string =>
-  `10.${license >> 16}.${(license >> 8) & 255}.${license & 255}`;
+  `11.${license >> 16}.${(license >> 8) & 255}.${license & 255}`;
 export const keyOf = (license: number): string => `KEY-${String(license).padStart(20, '0')}`;
 export const hwidOf = (license: number): string => `HW-${String(license).padStart(33, '0')}`;
 

@@ -4,7 +4,7 @@ import { normalizeLicenseKey } from '../../src/resources/licenses/key';
 import { cutLogged, parseRequest } from '../../src/validation/request';
 
 const parse = (body: unknown, connectingAddress: string | null = '192.0.2.1') =>
-  parseRequest(typeof body === 'string' ? body : JSON.stringify(body), connectingAddress);
+  parseRequest(typeof body === 'string' ? body : JSON.stringify(body), connectingAddress, true);
 
 /** Objects with the names that are read, and values of every kind that JSON has. */
 const body = fc.dictionary(
