@@ -221,8 +221,11 @@ const KINDS: Record<string, { status: number; count: (withQueue: boolean) => Pro
     async count(withQueue) {
       const server = await newLicense({ ips: ['192.0.2.1', '192.0.2.2'], maxIPs: 2 });
       const ask = newIsolate(withQueue);
-      await ask({ ...server, ip: '192.0.2.1' });
-      return ask({ ...server, ip: '192.0.2.99' });
+      const other = { ...server, ip: '192.0.2.99' };
+      await ask(other);
+      // Within a second it is not asked for a slot again.
+      setNow(Date.now() + 1_000);
+      return ask(other);
     },
   },
   'unknown key': {
