@@ -4,12 +4,12 @@ import { tokenSnapshot } from '../cache/snapshots';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
 import { isolateOf } from '../isolate';
+import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async';
 import type { ApiIntent } from '../lib/enums';
 import { clientOf, connectingAddressOf } from '../lib/ip';
 import { logFailure } from '../lib/log';
 import { WINDOW_SECONDS } from '../lib/rate-limiter';
 import type { RequestTimings } from '../lib/request-timings';
-import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
 import type { AppEnv } from '../middleware/request-log';
 import {
   type Actor,

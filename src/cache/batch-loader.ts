@@ -1,5 +1,10 @@
-import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, TimeoutError } from '../lib/timeout';
-import { type WaitUntil, wait } from '../lib/wait';
+import {
+  DATABASE_TIMEOUT_MS,
+  KV_TIMEOUT_MS,
+  TimeoutError,
+  type WaitUntil,
+  wait,
+} from '../lib/async';
 
 /** How long a batch collects keys. Negligible next to a round trip to D1. */
 const GATHER_MS = 1;

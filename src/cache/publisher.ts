@@ -1,10 +1,9 @@
 import { sql } from 'drizzle-orm';
 import { markPublished } from '../db/change-log';
 import type { Database } from '../db/client';
+import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, wait, withTimeout } from '../lib/async';
 import type { MonotonicClock } from '../lib/clock';
 import { logFailure } from '../lib/log';
-import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, withTimeout } from '../lib/timeout';
-import { wait } from '../lib/wait';
 import type { Snapshot, SnapshotType } from './snapshots';
 
 /** `cacheTtl` of KV reads. 30 is the minimum that KV allows. */

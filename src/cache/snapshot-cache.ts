@@ -1,9 +1,8 @@
 import type { Database } from '../db/client';
+import { DATABASE_TIMEOUT_MS, type WaitUntil, withTimeout } from '../lib/async';
 import { BoundedMap } from '../lib/bounded-map';
 import type { MonotonicClock } from '../lib/clock';
 import type { RequestTimings, Tier } from '../lib/request-timings';
-import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
-import type { WaitUntil } from '../lib/wait';
 import { BatchLoader, SingleFlight } from './batch-loader';
 import { type Kv, Publisher, type PublishOptions } from './publisher';
 import type { Snapshot, SnapshotType } from './snapshots';

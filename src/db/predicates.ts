@@ -47,3 +47,18 @@ export function equalsAll(
 /** Rows with one of the values in a column. One parameter, because a statement has at most a hundred. */
 export const isOneOf = (column: SQLiteColumn, values: readonly (string | number)[]): SQL =>
   sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
+
+/** The bucket up to which all callers are folded (see `history/fold.ts`). */
+export const FOLDED_BUCKET = sql`(select value from counters where name = 'folded_bucket')`;
+
+/**
+ * The bucket up to which a caller is folded. The counter covers callers without records since their last
+ * fold.
+ *
+ * @param caller the name of the table in the statement
+ */
+export const foldedBucketOf = (caller: string): SQL =>
+  sql`max(${sql.raw(caller)}.folded_bucket, ${FOLDED_BUCKET})`;
+
+/** The product under which the records of a caller are stored. */
+export const productOf = (caller: string): SQL => sql.raw(`ifnull(${caller}.product_id, 0)`);

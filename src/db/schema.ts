@@ -259,7 +259,7 @@ export const callers = sqliteTable(
   ],
 );
 
-/** The hours that have records, as hours since 2025 (see `history/id.ts`). Look-ups walk over them. */
+/** The hours that have records, as hours since 2025 (see `history/record.ts`). Look-ups walk over them. */
 export const buckets = sqliteTable('buckets', { bucket: integer('bucket').primaryKey() });
 
 /**
@@ -275,7 +275,7 @@ export const requests = sqliteTable(
     bucket: integer('bucket').notNull(),
     productId: integer('product_id').notNull(),
     callerId: integer('caller_id').notNull(),
-    /** Holds the time of the request (see `history/id.ts`). */
+    /** Holds the time of the request (see `history/record.ts`). */
     id: integer('id').notNull(),
     /** A random number, by which two records of a caller with the same id differ. */
     nonce: integer('nonce').notNull(),

@@ -1,6 +1,5 @@
+import { DATABASE_TIMEOUT_MS, type WaitUntil, wait, withTimeout } from '../lib/async';
 import type { MonotonicClock } from '../lib/clock';
-import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
-import { type WaitUntil, wait } from '../lib/wait';
 
 /** A flush begins this long after its first item. The response goes first, and more items join. */
 const GATHER_MS = 1;

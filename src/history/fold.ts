@@ -1,9 +1,9 @@
 import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { FOLDED_BUCKET, foldedBucketOf } from '../db/folded';
+import { FOLDED_BUCKET, foldedBucketOf } from '../db/predicates';
 import { buckets, callers, counters, rollups } from '../db/schema';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
-import { BUCKETS_A_DAY, bucketAt, lastBucketOfDay, timeOfRecordIdSql } from './id';
+import { BUCKETS_A_DAY, bucketAt, lastBucketOfDay, timeOfRecordIdSql } from './record';
 
 /**
  * The counts that the scheduled handler adds to the history:

@@ -1,7 +1,6 @@
 import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { foldedBucketOf, productOf } from '../db/folded';
-import { isOneOf } from '../db/predicates';
+import { foldedBucketOf, isOneOf, productOf } from '../db/predicates';
 import { buckets, callers, counters, licenses, requests } from '../db/schema';
 import { BoundedMap } from '../lib/bounded-map';
 import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../lib/enums';
@@ -10,12 +9,15 @@ import {
   bucketAt,
   bucketOf,
   bucketOfIdSql,
+  type CallerFields,
+  callerFields,
   firstRecordIdAt,
+  type HistoryRecord,
+  type RecordDetails,
   timeOfBucket,
   timeOfRecordId,
   timeOfRecordIdSql,
-} from './id';
-import { type CallerFields, callerFields, type HistoryRecord, type RecordDetails } from './record';
+} from './record';
 
 const MAX_CALLERS = 20_000;
 /** The bucket of a later record may be rolled up or folded already (see `fold.ts`). */

@@ -1,12 +1,19 @@
 import { and, desc, eq, gt, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { foldedBucketOf, productOf } from '../db/folded';
+import { foldedBucketOf, productOf } from '../db/predicates';
 import { buckets, callers, requests } from '../db/schema';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 import { mayHave } from './fold';
-import { bucketAt, bucketOf, bucketSql, firstRecordIdAt, timeOfRecordId } from './id';
-import type { CallerFields, RecordDetails } from './record';
+import {
+  bucketAt,
+  bucketOf,
+  bucketSql,
+  type CallerFields,
+  firstRecordIdAt,
+  type RecordDetails,
+  timeOfRecordId,
+} from './record';
 
 /** A record of the history, and its caller if it belongs to a license. */
 export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {

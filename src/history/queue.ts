@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { withTimeout } from '../lib/async';
 import { logFailure } from '../lib/log';
-import { withTimeout } from '../lib/timeout';
 import { type HistoryRecord, historyRecord } from './record';
 import type { Recorder } from './recorder';
 

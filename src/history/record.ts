@@ -1,6 +1,6 @@
+import { type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { REQUEST_TYPES, RESPONSE_TYPES } from '../lib/enums';
-import { newNonce, newRecordId } from './id';
 
 const text = z.string().nullable();
 
@@ -47,3 +47,60 @@ export const newRecord = (
   record: Omit<HistoryRecord, 'id' | 'nonce'>,
   requestedAt: number,
 ): HistoryRecord => ({ id: newRecordId(requestedAt), nonce: newNonce(), ...record });
+
+/**
+ * The id of a history record: the milliseconds since 2025 in the upper bits, one of 4,096 slots in the
+ * lower twelve. It needs no coordination, is known before the write, sorts by time, and is a safe integer
+ * until 2094. Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or
+ * caller.
+ */
+const EPOCH = Date.UTC(2025, 0, 1);
+const SLOTS = 4096;
+const NONCES = 2 ** 15;
+const BUCKET_MS = 60 * 60 * 1000;
+
+export const BUCKETS_A_DAY = 24;
+
+let last = { now: 0, slot: 0 };
+
+/** A new id. Later calls in an isolate return greater ids, unless the clock steps back. */
+export function newRecordId(now: number): number {
+  // The random start keeps isolates apart; the lower half leaves room to count up.
+  const slot = now === last.now ? last.slot + 1 : Math.floor((Math.random() * SLOTS) / 2);
+  last = { now, slot: slot % SLOTS };
+  return firstRecordIdAt(now) + last.slot;
+}
+
+/** A random number, by which records of a caller with the same id differ. */
+export const newNonce = (): number => Math.floor(Math.random() * NONCES);
+
+/** The time of a record, in milliseconds since 1970. */
+export const timeOfRecordId = (id: number): number => Math.floor(id / SLOTS) + EPOCH;
+
+/** {@link timeOfRecordId} in SQL. */
+export const timeOfRecordIdSql = (id: SQL): SQL =>
+  sql`(${id} / ${sql.raw(String(SLOTS))} + ${sql.raw(String(EPOCH))})`;
+
+/** The smallest id of a record of this millisecond or later. */
+export const firstRecordIdAt = (milliseconds: number): number => (milliseconds - EPOCH) * SLOTS;
+
+/** The bucket of a time: an hour, counted since 2025. */
+export const bucketAt = (milliseconds: number): number =>
+  Math.floor((milliseconds - EPOCH) / BUCKET_MS);
+
+/** {@link bucketAt} in SQL. */
+export const bucketSql = (milliseconds: string): SQL =>
+  sql.raw(`((${milliseconds} - ${EPOCH}) / ${BUCKET_MS})`);
+
+/** When a bucket begins, in milliseconds since 1970. */
+export const timeOfBucket = (bucket: number): number => bucket * BUCKET_MS + EPOCH;
+
+/** The bucket of a record. */
+export const bucketOf = (id: number): number => Math.floor(id / (SLOTS * BUCKET_MS));
+
+/** {@link bucketOf} in SQL. */
+export const bucketOfIdSql = (id: SQL): SQL => sql`(${id} / ${sql.raw(String(SLOTS * BUCKET_MS))})`;
+
+/** The last bucket of the day (UTC) of a bucket. */
+export const lastBucketOfDay = (bucket: number): number =>
+  Math.floor(bucket / BUCKETS_A_DAY) * BUCKETS_A_DAY + BUCKETS_A_DAY - 1;

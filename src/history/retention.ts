@@ -1,9 +1,9 @@
 import { and, eq, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { foldedBucketOf, productOf } from '../db/folded';
+import { foldedBucketOf, productOf } from '../db/predicates';
 import { buckets, callers, licenses, requests } from '../db/schema';
 import { isCounted } from './fold';
-import { bucketAt, timeOfBucket } from './id';
+import { bucketAt, timeOfBucket } from './record';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Records that one run removes at most; the next run goes on. */

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { requestType, responseType } from '../lib/fields';
 import { toTimestamp, wireTimestamp } from '../lib/time';
-import { timeOfRecordId } from './id';
 import type { RecordRow } from './queries';
-import { callerFields } from './record';
+import { callerFields, timeOfRecordId } from './record';
 
 /** A license request on the wire [2.4]. */
 export const request = z.strictObject({

@@ -1,4 +1,4 @@
-import { TimeoutError, withTimeout } from '../lib/timeout';
+import { TimeoutError, withTimeout } from '../lib/async';
 
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { wait } from '../lib/wait';
+import { wait } from '../lib/async';
 import { ApiError, notFound } from './errors';
 import { checkIfMatch } from './etag';
 

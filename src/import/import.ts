@@ -3,7 +3,7 @@ import { logNew, logNewEntries, NEW_LICENSES } from '../db/change-log';
 import { isForeignKeyViolation, isUniqueViolation } from '../db/client';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
-import { wait } from '../lib/wait';
+import { wait } from '../lib/async';
 import { planBlacklists } from './blacklists';
 import { planCustomers } from './customers';
 import {

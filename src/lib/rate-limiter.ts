@@ -1,5 +1,5 @@
+import { withTimeout } from './async';
 import { BoundedMap } from './bounded-map';
-import { withTimeout } from './timeout';
 
 /** The period of the limiters in wrangler.toml. */
 export const WINDOW_SECONDS = 60;

@@ -1,4 +1,4 @@
-import type { WaitUntil } from './wait';
+import type { WaitUntil } from './async';
 
 /** The places of data, the nearest first. */
 export const TIERS = ['memory', 'kv', 'd1'] as const;

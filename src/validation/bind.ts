@@ -2,8 +2,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { nextRevisionSql } from '../db/change-log';
 import type { Database } from '../db/client';
 import { bindings, licenses } from '../db/schema';
-import { retry } from '../lib/retry';
-import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/timeout';
+import { DATABASE_TIMEOUT_MS, retry, withTimeout } from '../lib/async';
 import { type LicenseSnapshot, snapshotColumns } from '../resources/licenses/snapshot';
 import type { ValidationRequest } from './request';
 

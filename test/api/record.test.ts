@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { firstRecordIdAt, newRecordId, timeOfRecordId } from '../../src/history/id';
+import { firstRecordIdAt, newRecordId, timeOfRecordId } from '../../src/history/record';
 import type { Bindings } from '../../src/isolate';
 import { newIsolate, validateWith } from '../support/app';
 import {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { bucketOf } from '../../src/history/id';
+import { bucketOf } from '../../src/history/record';
 import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../../src/lib/enums';
 import {
   type Customer,

@@ -1,4 +1,4 @@
-import { bucketAt, lastBucketOfDay, timeOfBucket } from '../../src/history/id';
+import { bucketAt, lastBucketOfDay, timeOfBucket } from '../../src/history/record';
 
 /** How many rows of each kind the shop has. */
 export interface Size {

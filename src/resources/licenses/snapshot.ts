@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { foldedBucketOf, productOf } from '../../db/folded';
+import { foldedBucketOf, productOf } from '../../db/predicates';
 import { licenses } from '../../db/schema';
 import { type LicenseDataType, type LicenseState, RESPONSE_TYPE_CODES } from '../../lib/enums';
 
