@@ -52,27 +52,28 @@ export const logNew = (
     })
     .returning(returned);
 
-/** Logs the licenses that match, with their next revision. */
-export const logLicenses = (db: Database, where: SQL | undefined, now: number) =>
+const logRows = (
+  db: Database,
+  table: typeof licenses | typeof tokens,
+  subject: SQL,
+  where: SQL | undefined,
+  now: number,
+) =>
   db
     .insert(changes)
     .select(
-      sql`select null, 'license:' || ${licenses.licenseKeyNormalized},
-          ${nextRevisionSql(licenses.revision, now)}, ${now}, 0
-        from ${licenses} where ${where}`,
+      sql`select null, ${subject}, ${nextRevisionSql(table.revision, now)}, ${now}, 0
+        from ${table} where ${where}`,
     )
     .returning(returned);
 
+/** Logs the licenses that match, with their next revision. */
+export const logLicenses = (db: Database, where: SQL | undefined, now: number) =>
+  logRows(db, licenses, sql`'license:' || ${licenses.licenseKeyNormalized}`, where, now);
+
 /** Logs the tokens that match, with their next revision. */
 export const logTokens = (db: Database, where: SQL | undefined, now: number) =>
-  db
-    .insert(changes)
-    .select(
-      sql`select null, 'token:' || ${tokens.tokenHash},
-          ${nextRevisionSql(tokens.revision, now)}, ${now}, 0
-        from ${tokens} where ${where}`,
-    )
-    .returning(returned);
+  logRows(db, tokens, sql`'token:' || ${tokens.tokenHash}`, where, now);
 
 /** Logs the blacklist, which is one subject, if an entry matches. Returns two statements. */
 export const logBlacklist = (db: Database, where: SQL | undefined, now: number) =>

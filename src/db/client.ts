@@ -6,8 +6,8 @@ export type Database = DrizzleD1Database;
 export const openDatabase = (binding: D1Database): Database => drizzle(binding);
 
 /**
- * The message of SQLite in an error. Drizzle's message around it has the SQL and its values: a value could
- * look like an error, and must not be logged.
+ * The message of SQLite in an error. Drizzle's message around it contains the SQL and its values, which could
+ * look like an error and must not be logged.
  */
 export function databaseMessage(error: unknown): string {
   if (!(error instanceof Error)) return '';

@@ -495,9 +495,9 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     ]),
     replacements: [
       {
-        file: 'src/resources/licenses/queries.ts',
-        from: 'and(eq(licenses.id, id), eq(licenses.revision, revision));',
-        to: 'and(eq(licenses.id, id));',
+        file: 'src/db/predicates.ts',
+        from: 'and(eq(table.id, row.id), eq(table.revision, row.revision));',
+        to: 'and(eq(table.id, row.id));',
       },
     ],
   },

@@ -1,8 +1,7 @@
-import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
+import { and, asc, eq, gt, type SQL } from 'drizzle-orm';
 import { logBlacklist, logNewEntries } from '../../db/change-log';
 import type { Database } from '../../db/client';
-import type { Page } from '../../db/predicates';
-import { containsText, equalsUnindexed } from '../../db/predicates';
+import { containsText, equalsUnindexed, isUnchanged, type Page } from '../../db/predicates';
 import { blacklists } from '../../db/schema';
 import { reserveIds, type Writer } from '../../db/writer';
 import type { EntryRow, EntryValues } from './schema';
@@ -15,7 +14,7 @@ export interface EntryFilter {
 
 const matching = (filter: EntryFilter): SQL | undefined =>
   and(
-    // Half of the entries are of a kind: its index would have them all sorted by id for each page.
+    // About half of the entries have a type. By its index each page would sort all of them.
     equalsUnindexed(blacklists.licenseDataType, filter.licenseDataType),
     filter.productId === undefined ? undefined : eq(blacklists.productId, filter.productId),
     containsText(filter.q, [blacklists.data, blacklists.reason]),
@@ -30,19 +29,19 @@ export const listEntries = (db: Database, filter: EntryFilter, page: Page): Prom
     .orderBy(asc(blacklists.id))
     .limit(page.limit);
 
-/** How many blacklist entries match. */
-export async function countEntries(db: Database, filter: EntryFilter): Promise<number> {
-  const [row] = await db.select({ total: count() }).from(blacklists).where(matching(filter));
-  return row?.total ?? 0;
-}
+/** The number of blacklist entries that match. */
+export const countEntries = (db: Database, filter: EntryFilter): Promise<number> =>
+  db.$count(blacklists, matching(filter));
 
 /** The blacklist entry with an id. */
-export async function findEntry(db: Database, id: number): Promise<EntryRow | undefined> {
-  const [row] = await db.select().from(blacklists).where(eq(blacklists.id, id));
-  return row;
-}
+export const findEntry = (db: Database, id: number): Promise<EntryRow | undefined> =>
+  db.select().from(blacklists).where(eq(blacklists.id, id)).get();
 
-/** Fails with a unique violation for an entry that exists, a foreign key's for an unknown product. */
+/**
+ * Stores a new entry.
+ *
+ * @throws a unique violation if the entry exists, a foreign key violation for an unknown product
+ */
 export async function insertEntry(
   { db, guard, changed }: Writer,
   values: EntryValues,
@@ -61,12 +60,10 @@ export async function insertEntry(
   return row;
 }
 
-const isUnchanged = (row: EntryRow): SQL | undefined =>
-  and(eq(blacklists.id, row.id), eq(blacklists.revision, row.revision));
-
 /**
- * The entry as changed; undefined when somebody else has changed it since it was read. Fails like
- * {@link insertEntry}.
+ * Changes an entry. Throws like {@link insertEntry}.
+ *
+ * @returns undefined if another request has changed it since it was read
  */
 export async function updateEntry(
   { db, guard, changed }: Writer,
@@ -76,18 +73,18 @@ export async function updateEntry(
 ): Promise<EntryRow | undefined> {
   const [, , changes, [updated]] = await db.batch([
     guard(),
-    ...logBlacklist(db, isUnchanged(row), now),
+    ...logBlacklist(db, isUnchanged(blacklists, row), now),
     db
       .update(blacklists)
       .set({ ...values, updatedAt: now, revision: row.revision + 1 })
-      .where(isUnchanged(row))
+      .where(isUnchanged(blacklists, row))
       .returning(),
   ]);
   changed(changes);
   return updated;
 }
 
-/** Undefined when somebody else has changed the entry since it was read. */
+/** Deletes an entry. @returns undefined if another request has changed it since it was read */
 export async function deleteEntry(
   { db, guard, changed }: Writer,
   row: EntryRow,
@@ -95,9 +92,9 @@ export async function deleteEntry(
 ): Promise<{ id: number } | undefined> {
   const [, , changes, , [deleted]] = await db.batch([
     guard(),
-    ...logBlacklist(db, isUnchanged(row), now),
-    reserveIds(db, 'blacklists', blacklists, isUnchanged(row)),
-    db.delete(blacklists).where(isUnchanged(row)).returning({ id: blacklists.id }),
+    ...logBlacklist(db, isUnchanged(blacklists, row), now),
+    reserveIds(db, 'blacklists', blacklists, isUnchanged(blacklists, row)),
+    db.delete(blacklists).where(isUnchanged(blacklists, row)).returning({ id: blacklists.id }),
   ]);
   changed(changes);
   return deleted;

@@ -3,10 +3,9 @@ import { canonicalNetwork } from '../../lib/ip';
 import type { EntryValues } from './schema';
 
 /**
- * The entry to store: what it is made of depends on more than one field [2.3]. IP data becomes
- * canonical, as addresses are compared.
+ * The entry to store, by the rules for more than one field [2.3]. An address or a range becomes canonical.
  *
- * @throws 400 for IP data that is neither an address nor a range, and where no product is named
+ * @throws ApiError 400 if `data` is neither an address nor a range, or if the product is missing
  */
 export function entryOf(values: EntryValues & { isForAllProducts: boolean }): EntryValues {
   const { licenseDataType, reason, isForAllProducts } = values;

@@ -16,8 +16,8 @@ export function newLicenseKey(): string {
 }
 
 /**
- * A key as it is compared: without regard to case and to what surrounds it (1.2). JavaScript's
- * `trim` takes blanks, line ends and byte-order marks.
+ * Normalizes a key, which is compared without regard to case and to surrounding blanks (1.2). JavaScript's
+ * `trim` also removes line ends and byte-order marks.
  */
 export const normalizeLicenseKey = (licenseKey: string): string =>
   toStorable(licenseKey).trim().toUpperCase();

@@ -1,7 +1,6 @@
 import {
   and,
   asc,
-  count,
   eq,
   exists,
   getTableColumns,
@@ -17,8 +16,7 @@ import {
 } from 'drizzle-orm';
 import { logLicenses, logNew, NEW_LICENSES, nextRevision } from '../../db/change-log';
 import type { Database } from '../../db/client';
-import type { Page } from '../../db/predicates';
-import { containsText, equalsAll, isOneOf } from '../../db/predicates';
+import { containsText, equalsAll, isOneOf, isUnchanged, type Page } from '../../db/predicates';
 import { bindings, customers, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';
 import type { LicenseDataType, LicensePlatform, LicenseStatus } from '../../lib/enums';
@@ -39,7 +37,7 @@ export interface LicenseFilter {
   owner?: { platform: LicensePlatform; platformId: string } | undefined;
 }
 
-/** DELETED licenses are left out unless they are asked for. */
+/** Without a status: all but DELETED licenses. */
 function hasStatus(status: LicenseStatus | undefined, now: number): SQL | undefined {
   const isExpired = and(isNotNull(licenses.expiresAt), lte(licenses.expiresAt, now));
   const isActive = eq(licenses.state, 'ACTIVE');
@@ -60,7 +58,7 @@ const withEmail = (email: string | undefined): SQL | undefined =>
     ? undefined
     : sql`(select id from customers where email_normalized = ${normalizeEmail(email)})`;
 
-/** A chat account is named by `ownerChatId`, or as the account on the platform CHAT. */
+/** Licenses whose owner has a chat account: in `ownerChatId`, or as the account on the platform CHAT. */
 const ofChatId = (chatId: string | undefined): SQL | undefined =>
   chatId === undefined
     ? undefined
@@ -95,7 +93,11 @@ const selectLicenses = (db: Database) =>
     .from(licenses)
     .leftJoin(customers, eq(customers.id, licenses.customerId));
 
-/** @param now milliseconds since 1970, at which the statuses are judged */
+/**
+ * A page of the licenses that match, sorted by id.
+ *
+ * @param now milliseconds since 1970; the status depends on it
+ */
 export const listLicenses = (
   db: Database,
   filter: LicenseFilter,
@@ -107,39 +109,29 @@ export const listLicenses = (
     .orderBy(asc(licenses.id))
     .limit(page.limit);
 
-/** How many licenses match. */
-export async function countLicenses(
-  db: Database,
-  filter: LicenseFilter,
-  now: number,
-): Promise<number> {
-  const [row] = await db.select({ total: count() }).from(licenses).where(matching(filter, now));
-  return row?.total ?? 0;
-}
+/** The number of licenses that match. */
+export const countLicenses = (db: Database, filter: LicenseFilter, now: number): Promise<number> =>
+  db.$count(licenses, matching(filter, now));
 
 /** The license with an id. */
-export async function findLicense(db: Database, id: number): Promise<LicenseRow | undefined> {
-  const [row] = await selectLicenses(db).where(eq(licenses.id, id));
-  return row;
-}
+export const findLicense = (db: Database, id: number): Promise<LicenseRow | undefined> =>
+  selectLicenses(db).where(eq(licenses.id, id)).get();
 
-/** Compares as a validation does. */
-export async function findLicenseByKey(
+/** The license with a key, which is compared as in a validation. */
+export const findLicenseByKey = (
   db: Database,
   licenseKey: string,
-): Promise<LicenseRow | undefined> {
-  const [row] = await selectLicenses(db).where(
-    eq(licenses.licenseKeyNormalized, normalizeLicenseKey(licenseKey)),
-  );
-  return row;
-}
+): Promise<LicenseRow | undefined> =>
+  selectLicenses(db)
+    .where(eq(licenses.licenseKeyNormalized, normalizeLicenseKey(licenseKey)))
+    .get();
 
 /**
- * Stores licenses with the same values under new keys, with their customer and what is bound to them. All of them
- * are stored, or none. Fails with a foreign key violation for an unknown product.
+ * Stores licenses with the same values under new keys, with their customer and their bindings: all or none.
  *
- * @param count how many, at least one
+ * @param count the number of licenses, at least one
  * @returns the licenses, sorted by id
+ * @throws a foreign key violation for an unknown product
  */
 export async function insertLicenses(
   { db, guard, changed }: Writer,
@@ -187,8 +179,10 @@ export async function insertLicenses(
 }
 
 /**
- * Changes a license, its customer and what is bound to it; undefined when somebody else has changed
- * it since it was read. Fails with a foreign key violation for an unknown product.
+ * Changes a license, its customer and its bindings.
+ *
+ * @returns undefined if another request has changed it since it was read
+ * @throws a foreign key violation for an unknown product
  */
 export async function updateLicense(
   { db, guard, changed }: Writer,
@@ -198,20 +192,20 @@ export async function updateLicense(
 ): Promise<LicenseRow | undefined> {
   const { id } = row;
   const revision = nextRevision(row.revision, now);
-  const asRead = isAsRead(row);
+  const asRead = isUnchanged(licenses, row);
   const unchanged = db.select({ id: licenses.id }).from(licenses).where(asRead);
-  // True until the last statement, which moves the revision: all of them apply or none.
-  const isUnchanged = exists(unchanged);
+  // True until the last statement, which changes the revision: all of them apply or none.
+  const condition = exists(unchanged);
   const { statements, customerId } = hasSameOwner(row, values)
     ? { statements: [], customerId: row.customerId }
-    : linkCustomer(db, values, now, isUnchanged);
+    : linkCustomer(db, values, now, condition);
   const [, found, changes] = await db.batch([
     guard(),
     unchanged,
     logLicenses(db, asRead, now),
     ...statements,
-    ...rebind(db, id, 'IP', row.ips, ips, isUnchanged),
-    ...rebind(db, id, 'HWID', row.hwids, hwids, isUnchanged),
+    ...rebind(db, id, 'IP', row.ips, ips, condition),
+    ...rebind(db, id, 'HWID', row.hwids, hwids, condition),
     db
       .update(licenses)
       .set({ ...values, customerId, updatedAt: now, revision })
@@ -221,10 +215,7 @@ export async function updateLicense(
   return found.length > 0 ? findLicense(db, id) : undefined;
 }
 
-const isAsRead = ({ id, revision }: LicenseRow): SQL | undefined =>
-  and(eq(licenses.id, id), eq(licenses.revision, revision));
-
-/** Marks a license DELETED (2); undefined when somebody else has changed it since it was read. */
+/** Marks a license DELETED (2). @returns undefined if another request has changed it since it was read */
 export async function markLicenseDeleted(
   { db, guard, changed }: Writer,
   row: LicenseRow,
@@ -234,11 +225,11 @@ export async function markLicenseDeleted(
   const revision = nextRevision(row.revision, now);
   const [, changes, [deleted]] = await db.batch([
     guard(),
-    logLicenses(db, isAsRead(row), now),
+    logLicenses(db, isUnchanged(licenses, row), now),
     db
       .update(licenses)
       .set({ state: 'DELETED', updatedAt: now, revision })
-      .where(isAsRead(row))
+      .where(isUnchanged(licenses, row))
       .returning({ id: licenses.id }),
   ]);
   changed(changes);
@@ -254,7 +245,7 @@ const bindNew = (db: Database, keys: string, type: LicenseDataType, values: read
         join json_each(${JSON.stringify(values)}) v`,
   );
 
-/** Binds values in their order; those that are bound keep their place. */
+/** Binds values in their order. Values that are bound already keep their position. */
 const bind = (
   db: Database,
   licenseId: SQL | number,
@@ -271,7 +262,7 @@ const bind = (
     )
     .onConflictDoNothing();
 
-/** Makes the values the bound ones; nothing where they are already. */
+/** Replaces the bound values. No statements if they are the same. */
 function rebind(
   db: Database,
   licenseId: number,

@@ -17,7 +17,7 @@ export interface LicenseSnapshot {
   /** The bound values, in the order in which they were bound. */
   ips: readonly string[];
   hwids: readonly string[];
-  /** At least so many: today's requests are counted by {@link totalRequests} only. */
+  /** A lower bound, without the requests of today: {@link totalRequests} is exact. */
   totalRequests: number;
 }
 
@@ -30,8 +30,8 @@ function parseTexts(json: string): string[] {
 const MAX_BOUND = 1_000;
 
 /**
- * The values bound to the license of the row.
- * The outer column is spelled out: drizzle drops the table's name where it sees only one table.
+ * The values bound to the license of the row. `licenses.id` is plain SQL, because drizzle leaves out the table
+ * of a column in a query with one table.
  */
 const bound = (type: LicenseDataType) =>
   sql`(select json_group_array(value) from (

@@ -1,8 +1,8 @@
 import type { LicenseState, LicenseStatus } from '../../lib/enums';
 
 /**
- * A license's status at a moment (milliseconds since 1970): EXPIRED, which is never stored, from the
- * very millisecond of its expiry (2).
+ * The status of a license at a time, in milliseconds since 1970. EXPIRED is never stored: it begins in the
+ * millisecond of the expiry (2).
  */
 export function statusAt(
   license: { state: LicenseState; expiresAt: number | null },

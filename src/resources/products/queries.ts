@@ -1,9 +1,7 @@
-import { and, asc, count, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
 import { logBlacklist, logLicenses } from '../../db/change-log';
 import type { Database } from '../../db/client';
-
-import type { Page } from '../../db/predicates';
-import { containsText } from '../../db/predicates';
+import { containsText, isUnchanged, type Page } from '../../db/predicates';
 import { bindings, blacklists, licenses, products } from '../../db/schema';
 import { reserveIds, type Writer } from '../../db/writer';
 import type { ProductRow, ProductValues } from './schema';
@@ -32,17 +30,13 @@ export const listProducts = (
     .orderBy(asc(products.id))
     .limit(page.limit);
 
-/** How many products match. */
-export async function countProducts(db: Database, filter: ProductFilter): Promise<number> {
-  const [row] = await db.select({ total: count() }).from(products).where(matching(filter));
-  return row?.total ?? 0;
-}
+/** The number of products that match. */
+export const countProducts = (db: Database, filter: ProductFilter): Promise<number> =>
+  db.$count(products, matching(filter));
 
 /** The product with an id. */
-export async function findProduct(db: Database, id: number): Promise<ProductRow | undefined> {
-  const [row] = await db.select().from(products).where(eq(products.id, id));
-  return row;
-}
+export const findProduct = (db: Database, id: number): Promise<ProductRow | undefined> =>
+  db.select().from(products).where(eq(products.id, id)).get();
 
 /** Stores a new product; `now` in milliseconds since 1970. */
 export async function insertProduct(
@@ -61,10 +55,7 @@ export async function insertProduct(
   return row;
 }
 
-const isUnchanged = (row: ProductRow): SQL | undefined =>
-  and(eq(products.id, row.id), eq(products.revision, row.revision));
-
-/** The product as changed; undefined when somebody else has changed it since it was read. */
+/** Changes a product. @returns undefined if another request has changed it since it was read */
 export async function updateProduct(
   { db, guard }: Writer,
   row: ProductRow,
@@ -76,18 +67,18 @@ export async function updateProduct(
     db
       .update(products)
       .set({ ...changes, updatedAt: now, revision: row.revision + 1 })
-      .where(isUnchanged(row))
+      .where(isUnchanged(products, row))
       .returning(),
   ]);
   return changed;
 }
 
 /**
- * Deletes a product with its DELETED licenses and the blacklist entries that are for it alone;
- * history stays.
+ * Deletes a product, its DELETED licenses, and the blacklist entries for this product. The history stays.
  *
  * @param now milliseconds since 1970
- * @returns `in use` where a license is not DELETED, `changed` where the product is not as it was read
+ * @returns `in use` if a license is not DELETED; `changed` if another request has changed the product since
+ *   it was read
  */
 export async function deleteProduct(
   { db, guard, changed }: Writer,
@@ -98,12 +89,11 @@ export async function deleteProduct(
     .select({ one: sql`1` })
     .from(licenses)
     .where(and(eq(licenses.productId, row.id), ne(licenses.state, 'DELETED')));
-  // The product's id while it may be deleted, else null: all statements apply or none, and none
-  // reads on where it does not.
+  // The id of the product while it may be deleted, else null. All statements apply or none.
   const deletable = db
     .select({ id: products.id })
     .from(products)
-    .where(and(isUnchanged(row), notExists(inUse)));
+    .where(and(isUnchanged(products, row), notExists(inUse)));
   const isOfProduct = sql`${licenses.productId} = ${deletable}`;
   const isEntryOfProduct = sql`${blacklists.productId} = ${deletable}`;
   const licenseIds = db.select({ id: licenses.id }).from(licenses).where(isOfProduct);

@@ -1,15 +1,15 @@
-import { and, asc, count, eq, gt, isNull, type SQL } from 'drizzle-orm';
+import { and, asc, eq, gt, isNull } from 'drizzle-orm';
 import { logNew, logTokens, nextRevision } from '../../db/change-log';
 import type { Database } from '../../db/client';
-import type { Page } from '../../db/predicates';
+import { isUnchanged, type Page } from '../../db/predicates';
 import { tokens } from '../../db/schema';
 import type { Writer } from '../../db/writer';
 import type { TokenRow, TokenValues } from './schema';
 
-/** A revoked token is gone for everyone but the database, which keeps its id and name. */
+/** The row of a revoked token stays, so that its id and name stay known. Nothing else shows it. */
 const isLive = isNull(tokens.revokedAt);
 
-/** A page of the live tokens that match, sorted by id. */
+/** A page of the tokens that are not revoked, sorted by id. */
 export const listTokens = (db: Database, page: Page): Promise<TokenRow[]> =>
   db
     .select()
@@ -18,22 +18,18 @@ export const listTokens = (db: Database, page: Page): Promise<TokenRow[]> =>
     .orderBy(asc(tokens.id))
     .limit(page.limit);
 
-/** How many live tokens match. */
-export async function countTokens(db: Database): Promise<number> {
-  const [row] = await db.select({ total: count() }).from(tokens).where(isLive);
-  return row?.total ?? 0;
-}
+/** The number of tokens that are not revoked. */
+export const countTokens = (db: Database): Promise<number> => db.$count(tokens, isLive);
 
-/** The live token with an id. */
-export async function findToken(db: Database, id: number): Promise<TokenRow | undefined> {
-  const [row] = await db
+/** The token with an id, unless it is revoked. */
+export const findToken = (db: Database, id: number): Promise<TokenRow | undefined> =>
+  db
     .select()
     .from(tokens)
-    .where(and(isLive, eq(tokens.id, id)));
-  return row;
-}
+    .where(and(isLive, eq(tokens.id, id)))
+    .get();
 
-/** Stores a new live token; `now` in milliseconds since 1970. */
+/** Stores a new token; `now` in milliseconds since 1970. */
 export async function insertToken(
   { db, guard, changed }: Writer,
   values: TokenValues & Pick<TokenRow, 'tokenHash'>,
@@ -52,12 +48,10 @@ export async function insertToken(
   return row;
 }
 
-const isUnchanged = (row: TokenRow): SQL | undefined =>
-  and(eq(tokens.id, row.id), eq(tokens.revision, row.revision));
-
 /**
- * The token as changed or, with `revokedAt` (milliseconds since 1970), as revoked; undefined when
- * somebody else has changed it since it was read.
+ * Changes a token, or revokes it if `revokedAt` is set (milliseconds since 1970).
+ *
+ * @returns undefined if another request has changed it since it was read
  */
 export async function updateToken(
   { db, guard, changed }: Writer,
@@ -67,11 +61,11 @@ export async function updateToken(
 ): Promise<TokenRow | undefined> {
   const [, logged, [updated]] = await db.batch([
     guard(),
-    logTokens(db, isUnchanged(row), now),
+    logTokens(db, isUnchanged(tokens, row), now),
     db
       .update(tokens)
       .set({ ...changes, updatedAt: now, revision: nextRevision(row.revision, now) })
-      .where(isUnchanged(row))
+      .where(isUnchanged(tokens, row))
       .returning(),
   ]);
   changed(logged);
