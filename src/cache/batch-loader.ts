@@ -4,6 +4,7 @@ import {
   TimeoutError,
   type WaitUntil,
   wait,
+  withTimeout,
 } from '../lib/async';
 
 /** How long a batch collects keys. Negligible next to a round trip to D1. */
@@ -20,22 +21,21 @@ const JOIN_TIMEOUT_MS = KV_TIMEOUT_MS + DATABASE_TIMEOUT_MS + 1_000;
  * request, but may settle it.
  */
 class Waiter<Result> {
-  readonly #deferred = Promise.withResolvers<{ result: Result }>();
+  readonly #deferred = Promise.withResolvers<() => Result>();
 
-  readonly resolve = (result: Result): void => this.#deferred.resolve({ result });
-  readonly reject = (error: unknown): void => this.#deferred.reject(error);
+  resolve(result: Result): void {
+    this.#deferred.resolve(() => result);
+  }
 
-  /** @returns undefined if it was not settled in time. It may still be settled later */
-  async wait(): Promise<{ result: Result } | undefined> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const expired = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), JOIN_TIMEOUT_MS);
+  reject(error: unknown): void {
+    this.#deferred.resolve(() => {
+      throw error;
     });
-    try {
-      return await Promise.race([this.#deferred.promise, expired]);
-    } finally {
-      clearTimeout(timer);
-    }
+  }
+
+  /** @returns a function with the outcome; undefined if it was not settled in time, which it may still be */
+  wait(): Promise<(() => Result) | undefined> {
+    return withTimeout(this.#deferred.promise, JOIN_TIMEOUT_MS).catch(() => undefined);
   }
 }
 
@@ -59,8 +59,8 @@ export class SingleFlight<Result> {
         waitUntil(this.#fly(key, flight, load));
       }
       flight.push(waiter);
-      const settled = await waiter.wait();
-      if (settled) return settled.result;
+      const outcome = await waiter.wait();
+      if (outcome) return outcome();
       slow = flight;
     }
   }
@@ -111,8 +111,8 @@ export class BatchLoader<Value> {
       const others = waiters.get(key);
       if (others) others.push(waiter);
       else waiters.set(key, [waiter]);
-      const settled = await waiter.wait();
-      if (settled) return settled.result;
+      const outcome = await waiter.wait();
+      if (outcome) return outcome();
     }
   }
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
 import { blacklists, counters, licenses, tokens } from '../db/schema';
-import { API_INTENTS, type ApiIntent, LICENSE_STATES } from '../lib/enums';
+import { apiIntent } from '../lib/fields';
 import { parseJson } from '../lib/json';
 import { sha256Hex } from '../lib/sha256';
 import {
@@ -12,7 +12,11 @@ import {
   decodeBlacklist,
   encodeBlacklist,
 } from '../resources/blacklists/blacklist';
-import { type LicenseSnapshot, snapshotColumns } from '../resources/licenses/snapshot';
+import {
+  type LicenseSnapshot,
+  snapshotColumns,
+  snapshotSchema,
+} from '../resources/licenses/snapshot';
 
 /** The part of a row that a validation needs, held outside D1. */
 export interface Snapshot {
@@ -40,24 +44,11 @@ export interface SnapshotType<Value extends Snapshot> {
 
 /** Grows when the form of a snapshot changes. A snapshot in another format is ignored, and published again. */
 const FORMAT = z.literal(2);
-const revision = z.int().positive();
 
 const decode = <Value>(schema: z.ZodType<Value>, text: string): Value | null =>
   schema.safeParse(parseJson(text)).data ?? null;
 
-const publishedLicense = z.object({
-  format: FORMAT,
-  revision,
-  id: z.int(),
-  productId: z.int(),
-  state: z.enum(LICENSE_STATES),
-  expiresAt: z.int().nullable(),
-  maxIPs: z.int(),
-  maxHWIDs: z.int(),
-  ips: z.array(z.string()),
-  hwids: z.array(z.string()),
-  totalRequests: z.int(),
-});
+const publishedLicense = snapshotSchema.extend({ format: FORMAT });
 
 /** By the normalized license key. KV has its hash only: keys are secrets, and of any length. */
 export const licenseSnapshot: SnapshotType<LicenseSnapshot> = {
@@ -77,24 +68,17 @@ export const licenseSnapshot: SnapshotType<LicenseSnapshot> = {
 };
 
 /** The part of a token that authentication needs. */
-export interface TokenSnapshot {
-  id: number;
-  revision: number;
-  intents: readonly ApiIntent[];
-  expiresAt: number | null;
-  revokedAt: number | null;
-  lastUsedAt: number | null;
-}
-
-const publishedToken = z.object({
-  format: FORMAT,
-  revision,
+const tokenSnapshotSchema = z.object({
   id: z.int(),
-  intents: z.array(z.enum(API_INTENTS)),
+  revision: z.int().positive(),
+  intents: z.array(apiIntent).readonly(),
   expiresAt: z.int().nullable(),
   revokedAt: z.int().nullable(),
   lastUsedAt: z.int().nullable(),
 });
+export type TokenSnapshot = z.infer<typeof tokenSnapshotSchema>;
+
+const publishedToken = tokenSnapshotSchema.extend({ format: FORMAT });
 
 /** By the hash of the token. */
 export const tokenSnapshot: SnapshotType<TokenSnapshot> = {

@@ -1,11 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm';
-import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core';
 import {
+  type AnySQLiteColumn,
   check,
   customType,
   index,
   integer,
   primaryKey,
+  type SQLiteColumn,
   sqliteTable,
   text,
   uniqueIndex,
@@ -42,6 +43,10 @@ const revision = () => integer('revision').notNull().default(1);
 const createdAt = () => integer('created_at').notNull();
 const updatedAt = () => integer('updated_at').notNull();
 const textOrEmpty = (name: string) => text(name).notNull().default('');
+
+/** A partial index: a row with null takes no space in it. */
+const uniqueUnlessNull = (name: string, column: SQLiteColumn) =>
+  uniqueIndex(name).on(column).where(sql`${column} is not null`);
 
 /** [2.1] */
 export const products = sqliteTable(
@@ -105,16 +110,14 @@ export const customers = sqliteTable(
     revision: revision(),
   },
   (t) => [
-    uniqueIndex('customers_email')
-      .on(t.emailNormalized)
-      .where(sql`${t.emailNormalized} is not null`),
-    uniqueIndex('customers_chat').on(t.chatId).where(sql`${t.chatId} is not null`),
-    uniqueIndex('customers_platform_a').on(t.platformAId).where(sql`${t.platformAId} is not null`),
-    uniqueIndex('customers_platform_b').on(t.platformBId).where(sql`${t.platformBId} is not null`),
-    uniqueIndex('customers_platform_c').on(t.platformCId).where(sql`${t.platformCId} is not null`),
-    uniqueIndex('customers_market_a').on(t.marketAId).where(sql`${t.marketAId} is not null`),
-    uniqueIndex('customers_market_b').on(t.marketBId).where(sql`${t.marketBId} is not null`),
-    uniqueIndex('customers_other').on(t.otherAccountId).where(sql`${t.otherAccountId} is not null`),
+    uniqueUnlessNull('customers_email', t.emailNormalized),
+    uniqueUnlessNull('customers_chat', t.chatId),
+    uniqueUnlessNull('customers_platform_a', t.platformAId),
+    uniqueUnlessNull('customers_platform_b', t.platformBId),
+    uniqueUnlessNull('customers_platform_c', t.platformCId),
+    uniqueUnlessNull('customers_market_a', t.marketAId),
+    uniqueUnlessNull('customers_market_b', t.marketBId),
+    uniqueUnlessNull('customers_other', t.otherAccountId),
   ],
 );
 

@@ -12,9 +12,9 @@ import {
 import { canonicalAddress } from './ip';
 import { fitsHwid, isStorable, MAX_HWID_BYTES } from './text';
 
-/** The types of field of which the resources consist, and the messages about them. */
+/** The types of the fields of all resources, and the messages about invalid ones. */
 
-/** Parses a value. The message of an issue reads on from the name of its field: `id is required`. */
+/** Parses a value. The message of an issue continues the name of its field: `id is required`. */
 export const parseFields = <Schema extends z.ZodType>(schema: Schema, value: unknown) =>
   schema.safeParse(value, { error: messageOf });
 
@@ -68,21 +68,15 @@ const TYPE_NAMES: Record<string, string> = {
   null: 'null',
 };
 
-/** Text that SQLite and UTF-8 keep as it is. */
+/** Text that SQLite and UTF-8 store unchanged. */
 export const text = (maxLength: number) =>
   z.string().max(maxLength).refine(isStorable, {
     error: 'must not contain NUL or unpaired surrogates',
   });
 
-/** Text that the interface never shows as null: null clears it. */
-export const clearableText = (maxLength: number) =>
-  text(maxLength)
-    .nullable()
-    .transform((value) => value ?? '');
-
 const ACCOUNT_ID_MESSAGE = 'must be a string, or a number that is an integer below 2^53';
 
-/** The id of an account elsewhere. Text, for it can be longer than a JSON number is exact. */
+/** The id of an account elsewhere. Text, because it can exceed the numbers that JSON holds exactly. */
 export const accountId = z
   .union(
     [text(255).trim(), z.number().refine(Number.isSafeInteger, { error: ACCOUNT_ID_MESSAGE })],

@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import { accountId, clearableText, id, ignored, mustNotBeSent, text } from '../lib/fields';
+import { accountId, id, ignored, mustNotBeSent, text } from '../lib/fields';
 import { wireTimestamp } from '../lib/time';
 
-/** A field of a resource: written once, and used by both bodies, the response, the import and the document. */
+/** A field of a resource. Both bodies, the response, the import and the OpenAPI document are made from it. */
 export interface Field {
   /** In the body of POST. */
   create: z.ZodType;
-  /** In the body of PUT, where a field left out keeps its value [4.8]. */
+  /** In the body of PUT, where an omitted field keeps its value [4.8]. */
   update: z.ZodType;
   /** In a response. */
   wire: z.ZodType;
@@ -22,7 +22,7 @@ export const required = <Schema extends z.ZodType, Wire extends z.ZodType>(
   description: string,
 ) => ({ create: schema, update: z.exactOptional(schema), wire, description });
 
-/** A field that POST can leave out; `create` has its default. */
+/** A field that POST can omit; `create` has its default. */
 export const optional = <
   Create extends z.ZodType,
   Schema extends z.ZodType,
@@ -34,31 +34,29 @@ export const optional = <
   description: string,
 ) => ({ create, update: z.exactOptional(schema), wire, description });
 
-const nullableText = z.string().nullable();
+function orEmpty(schema: z.ZodType<string>, description: string) {
+  const clearable = schema.nullable().transform((value) => value ?? '');
+  return optional(clearable.default(''), clearable, z.string(), description);
+}
+
+function orNull(schema: z.ZodType<string>, description: string) {
+  const nullable = schema.nullable();
+  return optional(nullable.default(null), nullable, z.string().nullable(), description);
+}
 
 /** Text that is empty by default; null clears it. */
-export function textOrEmpty(maxLength: number, description: string) {
-  const schema = clearableText(maxLength);
-  return optional(schema.default(''), schema, z.string(), description);
-}
+export const textOrEmpty = (maxLength: number, description: string) =>
+  orEmpty(text(maxLength), description);
 
 /** Text that is null by default. */
-export function textOrNull(maxLength: number, description: string) {
-  const schema = text(maxLength).nullable();
-  return optional(schema.default(null), schema, nullableText, description);
-}
+export const textOrNull = (maxLength: number, description: string) =>
+  orNull(text(maxLength), description);
 
 /** The id of an account elsewhere, empty by default. */
-export function accountOrEmpty(description: string) {
-  const schema = accountId.nullable().transform((value) => value ?? '');
-  return optional(schema.default(''), schema, z.string(), description);
-}
+export const accountOrEmpty = (description: string) => orEmpty(accountId, description);
 
 /** The id of an account elsewhere, null by default. */
-export function accountOrNull(description: string) {
-  const schema = accountId.nullable();
-  return optional(schema.default(null), schema, nullableText, description);
-}
+export const accountOrNull = (description: string) => orNull(accountId, description);
 
 const MADE_BY_SERVICE = 'Set by the service.';
 
@@ -73,7 +71,7 @@ export const setByService = <Wire extends z.ZodType>(
   description,
 });
 
-/** The id of an object. PUT takes the one of its path. */
+/** The id of an object. PUT accepts only the id of its path. */
 export const objectId = (description = MADE_BY_SERVICE) => ({
   create: mustNotBeSent,
   update: z.exactOptional(id),

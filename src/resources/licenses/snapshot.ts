@@ -1,25 +1,27 @@
 import { sql } from 'drizzle-orm';
+import * as z from 'zod';
 import { foldedBucketOf, productOf } from '../../db/predicates';
 import { licenses } from '../../db/schema';
-import { type LicenseDataType, type LicenseState, RESPONSE_TYPE_CODES } from '../../lib/enums';
+import { LICENSE_STATES, type LicenseDataType, RESPONSE_TYPE_CODES } from '../../lib/enums';
 
 /** The part of a license that a decision needs. */
-export interface LicenseSnapshot {
-  id: number;
-  revision: number;
-  productId: number;
-  state: LicenseState;
+export const snapshotSchema = z.object({
+  id: z.int(),
+  revision: z.int().positive(),
+  productId: z.int(),
+  state: z.enum(LICENSE_STATES),
   /** Null for a license that never expires. */
-  expiresAt: number | null;
+  expiresAt: z.int().nullable(),
   /** -1 is unlimited, 0 is none. */
-  maxIPs: number;
-  maxHWIDs: number;
+  maxIPs: z.int(),
+  maxHWIDs: z.int(),
   /** The bound values, in the order in which they were bound. */
-  ips: readonly string[];
-  hwids: readonly string[];
+  ips: z.array(z.string()).readonly(),
+  hwids: z.array(z.string()).readonly(),
   /** A lower bound, without the requests of today: {@link totalRequests} is exact. */
-  totalRequests: number;
-}
+  totalRequests: z.int(),
+});
+export type LicenseSnapshot = z.infer<typeof snapshotSchema>;
 
 function parseTexts(json: string): string[] {
   const texts: string[] = JSON.parse(json);
