@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 
-/** Puts into `public` what is served as it is and kept elsewhere; wrangler runs this before it builds. */
+/** Copies files from elsewhere into `public`, from where they are served. wrangler runs this before it builds. */
 
 const FILES = {
   'docs/openapi.json': 'public/openapi.json',
@@ -9,6 +9,6 @@ const FILES = {
 };
 
 for (const [from, to] of Object.entries(FILES)) {
-  // Left alone where it is the same: a service that runs would see it change, and start anew.
+  // An equal file is not written, because `npm run dev` would reload the service.
   if (!existsSync(to) || !readFileSync(from).equals(readFileSync(to))) copyFileSync(from, to);
 }

@@ -64,7 +64,7 @@ async function run(): Promise<void> {
   );
 }
 
-// The file, and what SQLite has beside it meanwhile, are for their owner alone.
+// Only their owner may read the backup and SQLite's temporary files beside it.
 process.umask(0o077);
 guardOutput('go on');
 onStopSignal(() => 'Stopped: no backup was written.');

@@ -85,7 +85,7 @@ function simpleType(type: string, { items }: Schema): string {
   }
 }
 
-/** @throws where a schema says something that this does not know to write as a type */
+/** @throws if a keyword of the schema has no counterpart in TypeScript that is known here */
 function typeOf(schema: Schema): string {
   for (const keyword of Object.keys(schema)) {
     if (!HAS_NO_TYPE.has(keyword) && !HAS_TYPE.has(keyword)) {
@@ -141,7 +141,7 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 /**
  * The types of the bodies, of the queries, and of each operation, by method and path.
  *
- * @throws where the document says something that this does not know to write as a type
+ * @throws if a keyword of a schema has no counterpart in TypeScript that is known here
  */
 export function clientTypes({ paths, components }: Document): string {
   const declarations = Object.entries(components.schemas).map(([name, schema]) =>

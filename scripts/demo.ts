@@ -19,7 +19,7 @@ import {
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PARALLEL = 8;
 
-// Not that of LICET_URL, which may be a shop that sells.
+// LICET_URL is not read, because it may name a service in production.
 const program = new Command('npm run demo --')
   .description(
     'Fills a running service with a believable shop, through the public interface, and plays a game server ' +
@@ -31,7 +31,7 @@ const program = new Command('npm run demo --')
     `a token with ALL_READ_WRITE; for a service on this machine else ROOT_TOKEN in ${SECRETS_FILE}`,
   );
 
-/** @throws CliError where there is no token, or it or the address cannot be one */
+/** @throws CliError if the token is missing, or if the token or the address is invalid */
 function findAccess(): Access & { token: string } {
   const { url: text, token: given } = program.opts();
   const url = serviceUrl(text.includes('://') ? text : `http://${text}`, '--url');
@@ -45,10 +45,10 @@ function findAccess(): Access & { token: string } {
   return { url, token: checkToken(token, tokenSource), tokenSource };
 }
 
-/** What is there already is as good as made. */
-async function unlessThere(made: Promise<unknown>): Promise<void> {
+/** Creates an object, unless it exists. */
+async function ignoreExisting(created: Promise<unknown>): Promise<void> {
   try {
-    await made;
+    await created;
   } catch (error) {
     if (!(error instanceof LicetError && error.status === 409)) throw error;
   }
@@ -59,7 +59,7 @@ async function inParallel<Item>(
   work: (item: Item, index: number) => Promise<void>,
 ): Promise<void> {
   const queue = items.entries();
-  // All workers take from the one queue.
+  // All workers share one queue.
   const worker = async () => {
     for (const [index, item] of queue) await work(item, index);
   };
@@ -114,10 +114,10 @@ const expiresIn = (days: number): Pick<LicenseCreate, 'licenseType' | 'expiryDat
   expiryDate: new Date(Date.now() + days * DAY_MS).toISOString(),
 });
 
-/** Tells a license of the demo from others, so that it is not made twice. */
+/** The note by which the demo finds a license of its own, so that it creates none twice. */
 const noteOf = (index: number): string => `Demo order ${index + 1}.`;
 
-/** Every license has an owner; among every eight, one is expired, one deactivated, one deleted. */
+/** Every license has an owner. One in eight is expired, one in eight deactivated, one in eight deleted. */
 function licenseOf(index: number, product: Product): LicenseCreate {
   const person = index % PEOPLE.length;
   const platform = PLATFORMS[index % PLATFORMS.length] ?? null;
@@ -189,7 +189,7 @@ async function fill(licet: Licet): Promise<Product | undefined> {
       reason: 'Cracked launcher',
     },
   ];
-  for (const entry of blacklist) await unlessThere(licet.blacklists.create(entry));
+  for (const entry of blacklist) await ignoreExisting(licet.blacklists.create(entry));
   done(`${blacklist.length} blacklist entries`);
 
   let accepted = 0;
@@ -229,7 +229,7 @@ async function play(licet: Licet, product: Product, { url }: Access): Promise<vo
     `\nA game server runs ${product.name} with the key ${licenseKey}, good for one address.`,
   );
   const address = `${url.href.replace(/\/+$/, '')}/api/v1/validate`;
-  const ask = async (what: string, ip: string) => {
+  const validate = async (event: string, ip: string) => {
     const body = {
       licenseKey,
       productId: product.id,
@@ -237,14 +237,14 @@ async function play(licet: Licet, product: Product, { url }: Access): Promise<vo
       productVersion: '2.3.0',
       javaVersion: '17.0.9',
     };
-    console.log(`\n${what}\n  POST ${address}\n  ${JSON.stringify(body)}`);
-    const answer = await licet.validate(body);
-    console.log(`  ${answer.valid ? 200 : 400} ${JSON.stringify(answer)}`);
+    console.log(`\n${event}\n  POST ${address}\n  ${JSON.stringify(body)}`);
+    const response = await licet.validate(body);
+    console.log(`  ${response.valid ? 200 : 400} ${JSON.stringify(response)}`);
   };
-  await ask('It starts: the license is bound to its address.', '198.51.100.10');
-  await ask('It starts again.', '198.51.100.10');
-  await ask('Somebody copies it to another machine.', '198.51.100.99');
-  await ask('And to one that is blacklisted.', '203.0.113.66');
+  await validate('It starts: the license is bound to its address.', '198.51.100.10');
+  await validate('It starts again.', '198.51.100.10');
+  await validate('Somebody copies it to another machine.', '198.51.100.99');
+  await validate('And to one that is blacklisted.', '203.0.113.66');
 }
 
 async function run(): Promise<void> {

@@ -30,16 +30,16 @@ const READY_TIMEOUT_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 5_000;
 const INTERVAL_MS = 1_000;
 
-const answers = (address: string): Promise<boolean> =>
+const isHealthy = (address: string): Promise<boolean> =>
   fetch(`${address}/api/v2/healthy`, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) }).then(
-    (answer) => answer.ok,
+    (response) => response.ok,
     () => false,
   );
 
 /** Runs the doctor once the service responds. A new name takes a while to resolve. */
 async function examine(address: string): Promise<boolean> {
   const deadline = Date.now() + READY_TIMEOUT_MS;
-  while (!(await answers(address)) && Date.now() < deadline) {
+  while (!(await isHealthy(address)) && Date.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS));
   }
   return (await runCommand(doctor, [address])) === 0;

@@ -14,7 +14,7 @@ import { CliError, done, type Ended } from '../packages/cli/src/terminal.ts';
 /** The steps of `npm run deploy`. Each does only what is missing, and prints it. */
 
 const SETTINGS = 'wrangler.toml';
-/** wrangler.toml with the ids of the account. It lies beside it, because its paths are relative. */
+/** wrangler.toml with the ids of the account. It is in the same folder, because its paths are relative. */
 const SETTINGS_WITH_IDS = 'wrangler.deploy.json';
 
 const TEXT = z.string('a text');
@@ -46,12 +46,12 @@ const settingsRead = z.looseObject({
 type Settings = z.infer<typeof settingsRead>;
 type Database = NonNullable<Settings['d1_databases']>[number];
 
-/** Runs wrangler to its end. */
+/** Runs wrangler, and collects its output. */
 type Wrangler = (args: readonly string[], variables?: NodeJS.ProcessEnv) => Promise<Ended>;
 
 export interface Tools {
   wrangler: Wrangler;
-  /** Runs it in the terminal: it may ask for a name under workers.dev, or before it takes a domain. */
+  /** Runs wrangler in the terminal, because it may ask for a workers.dev name or before it takes a domain. */
   wranglerShown: (args: readonly string[], variables: NodeJS.ProcessEnv) => Promise<boolean>;
   /** Whether the doctor finds nothing wrong with the service at an address. */
   examine: (address: string) => Promise<boolean>;
@@ -149,7 +149,7 @@ async function findAccount(wrangler: Wrangler, named: string | undefined): Promi
   return only;
 }
 
-/** The names of the Worker's secrets; undefined where there is no such Worker yet. */
+/** The names of the Worker's secrets; undefined if the Worker does not exist yet. */
 async function findSecrets(wrangler: Wrangler, worker: string) {
   const { ok, output, stdout } = await wrangler(['secret', 'list', '--name', worker]);
   if (!ok && /Worker ".*" not found/.test(output)) return undefined;
@@ -254,7 +254,7 @@ interface Files {
   report: string;
 }
 
-/** Creates files, runs a function with them, and removes them however it ends. */
+/** Creates files for a function, and removes them after it, also after a failure. */
 async function withFiles<Result>(
   folder: string,
   act: (files: Files) => Promise<Result>,
@@ -300,7 +300,7 @@ async function migrate(
       'still running. Fix the error and run npm run deploy again.',
     ...['d1', 'migrations', 'apply', 'DB', '--remote', ...config],
   );
-  // wrangler names those that it applied.
+  // wrangler prints the names of the migrations that it applied.
   const applied = names.filter((name) => printed.includes(name));
   if (applied.length === 0) return done('Migrations are applied');
   done(`Migrations were applied: ${applied.join(', ')}`);
@@ -326,7 +326,7 @@ async function upload(
   const lines = ok ? text.split('\n') : [];
   const state = 'The Worker may be live: run npm run deploy again.';
   const entries = lines.map((line) => parseJson('deploy', line, reported, state));
-  // Without a version, the answer to one of wrangler's questions was no.
+  // There is no version if the user declined a question of wrangler.
   const deployed = entries.find(({ type, version_id }) => type === 'deploy' && version_id);
   if (!deployed) {
     throw new CliError(
@@ -349,7 +349,7 @@ function addressesOf(targets: readonly string[]): string[] {
   return [...new Set(hosts)];
 }
 
-/** The name of a resource without one in wrangler.toml: the same that wrangler would give. */
+/** The name of a resource that has none in wrangler.toml. wrangler would choose the same. */
 const nameOf = (worker: string, binding: string): string =>
   `${worker}-${binding.toLowerCase().replaceAll('_', '-')}`;
 
@@ -438,15 +438,15 @@ export async function deploy(
   isDryRun: boolean,
 ): Promise<Deployed | undefined> {
   try {
-    return await bring(folder, tools, isDryRun);
+    return await runSteps(folder, tools, isDryRun);
   } catch (error) {
-    // A file cannot be read or written.
+    // Other errors than those of the file system are bugs.
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     throw new CliError(`${error.message}. Fix the error and run npm run deploy again.`);
   }
 }
 
-async function bring(
+async function runSteps(
   folder: string,
   { wrangler: run, wranglerShown, examine }: Tools,
   isDryRun: boolean,
@@ -496,7 +496,7 @@ async function bring(
     return undefined;
   }
 
-  // The token's file comes first: by it, the next run knows resources of an unfinished deployment.
+  // The token's file comes first. By it the next run recognizes the resources of an unfinished deployment.
   if (!isTokenSet) begin(tokenPath, account.id);
   const addresses = await withFiles(folder, async (files) => {
     const config = ['--config', files.settings];

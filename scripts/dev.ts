@@ -18,9 +18,8 @@ ${OPTIONS_HELP}
 Any other option goes to wrangler dev. It runs no cron: open /cdn-cgi/handler/scheduled for that.`;
 
 process.umask(0o077);
-// wrangler would record every request, with keys and SQL, and let anyone on the port run SQL; and it
-// would ask the network for a description of this machine's place. Each request would be in a file in the
-// home folder too, which grows without end.
+// By default wrangler records every request with keys and SQL, also in a log in the home folder that grows
+// without bound. It lets any client on the port run SQL, and asks the network for this machine's location.
 Object.assign(process.env, {
   X_LOCAL_OBSERVABILITY: 'false',
   X_LOCAL_EXPLORER: 'false',
@@ -29,7 +28,7 @@ Object.assign(process.env, {
   WRANGLER_WRITE_LOGS: 'false',
 });
 
-/** The options for wrangler: as they came, with a folder named from where npm was called. */
+/** The options for wrangler, with the folder relative to the directory in which npm was called. */
 const forWrangler = (args: readonly string[]): string[] =>
   args.map((arg, index) => {
     const [, folder] = /^--persist-to=(.*)$/.exec(arg) ?? [];
@@ -55,7 +54,7 @@ async function dev(): Promise<void> {
   const defaults = {
     '--port': String(port),
     '--persist-to': folder,
-    // wrangler's default is one port, over which two services that start together would fight.
+    // wrangler's default is one fixed port, which only one of two services can have.
     '--inspector-port': '0',
   };
   const missing = Object.entries(defaults).filter(([name]) => !has(name));

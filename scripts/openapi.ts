@@ -5,14 +5,14 @@ import { build } from 'esbuild';
 import { done } from '../packages/cli/src/terminal.ts';
 import { clientTypes } from './client-types.ts';
 
-/** `npm run openapi`: writes the OpenAPI document of the routes as they are, and the client's types. */
+/** `npm run openapi`: writes the OpenAPI document of the routes, and the client's types. */
 
 const FILE = 'docs/openapi.json';
 const TYPES_FILE = 'packages/client/src/types.ts';
 
 const folder = mkdtempSync(join('node_modules', '.licet-openapi-'));
 try {
-  // The sources import one another as a bundler has it, which Node does not follow.
+  // The imports of `src` have no file extensions, so Node cannot resolve them.
   const outfile = join(folder, 'document.mjs');
   await build({
     entryPoints: ['openapi/document.ts'],
@@ -26,7 +26,7 @@ try {
   const { openApiDocument } = await import(pathToFileURL(outfile).href);
   const document = openApiDocument();
   writeFileSync(FILE, `${JSON.stringify(document, null, 2)}\n`);
-  // As it was written: what JSON leaves out is not there.
+  // Parsed again, because JSON drops undefined values.
   writeFileSync(TYPES_FILE, clientTypes(JSON.parse(JSON.stringify(document))));
   done(`${FILE} and ${TYPES_FILE} are written`);
 } finally {

@@ -18,7 +18,7 @@ import { endLeftover } from './local/leftover.ts';
 import { DEFAULT_FOLDER, dataFolder } from './local/options.ts';
 import { lockState } from './state-lock.ts';
 
-/** `npm run restore`: puts a backup in the place of the database of a service on this machine. */
+/** `npm run restore`: replaces the database of a service on this machine with a backup. */
 
 const program = new Command('npm run restore --')
   .usage('FILE [options]')
@@ -55,7 +55,7 @@ function checkpoint(file: string): void {
   }
 }
 
-/** Puts a copy in the place of a database, and gives that another name. One of the two is there at every moment. */
+/** Replaces a database with a copy, and renames the previous one. One of the two is at the path at any time. */
 function replace(copy: string, database: string, kept: string): void {
   if (existsSync(database)) {
     checkpoint(database);
@@ -100,7 +100,7 @@ async function run(): Promise<void> {
     `before-restore-${new Date().toISOString().replaceAll(':', '-')}.sqlite`,
   );
   await copyDatabase(file, database, (copy) => {
-    // Snapshots of what is replaced.
+    // KV has snapshots of the previous data.
     rmSync(join(folder, 'v3/kv'), { recursive: true, force: true });
     replace(copy, database, kept);
   });
@@ -113,7 +113,7 @@ async function run(): Promise<void> {
   );
 }
 
-// The database is for its owner alone.
+// Only its owner may read the database.
 process.umask(0o077);
 guardOutput('go on');
 onStopSignal(() => `Stopped.${unchanged}`);

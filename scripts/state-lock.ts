@@ -4,14 +4,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { CliError, systemReason } from '../packages/cli/src/terminal.ts';
 import { isBusy } from './local/copy.ts';
 
-/** Kept for as long as the process runs: SQLite's lock is the one that ends with it, however it ends. */
+/** The locks of this process. A lock of SQLite ends with its process, also if that is killed. */
 const held: DatabaseSync[] = [];
 
 /**
- * Keeps a second service from a folder of data: two on one database get in each other's way.
+ * Locks a data folder, because two services on one database conflict.
  *
- * @returns whether the folder is now ours; false where another process has it
- * @throws CliError where nobody could have it
+ * @returns false if another process has the lock
+ * @throws CliError if the folder cannot be used
  */
 export function lockState(folder: string): boolean {
   try {

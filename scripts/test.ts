@@ -22,7 +22,7 @@ async function check(name: string, command: string, ...args: string[]): Promise<
   }
 }
 
-// TypeScript would check with four threads, and what they share each for itself.
+// With its four threads TypeScript would check shared files four times.
 const tsc = (project: string) => ['tsc', '-p', project, '--noEmit', '--singleThreaded'] as const;
 const typesOptions = ['--check', '--include-runtime=false', '--strict-vars=false'];
 await Promise.all([
@@ -46,7 +46,7 @@ try {
 } catch {
   console.error('✗ The tests gave no report');
 }
-// A file that does not load, or an error outside of a test, fails no test but the run.
+// A file that does not load, or an error outside a test, fails the run but no test.
 if (tests.status !== 0 && failed === 0) failed = 1;
 
 rmSync(folder, { recursive: true });

@@ -4,13 +4,13 @@ import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from 'wrangle
 import '../assets.ts';
 
 /**
- * Bundles the Worker, and turns wrangler.toml into options of miniflare. A process of its own: wrangler
- * takes 200 MB of memory, which the service need not keep.
+ * Bundles the Worker, and turns wrangler.toml into options of miniflare. Runs in a process of its own, because
+ * wrangler takes 200 MB of memory that the service does not need.
  */
 
 const CONFIG = 'wrangler.toml';
 
-/** The Worker, and what wrangler.toml says of it. */
+/** The Worker, and its settings in wrangler.toml. */
 export interface BuiltWorker {
   script: string;
   crons: string[];
@@ -19,7 +19,7 @@ export interface BuiltWorker {
   /** Requests a minute, by the name of the limiter. */
   limits: Record<string, number>;
   assets: NonNullable<V4WorkerOptionsShape['assets']>;
-  /** The database, and the queue if there is one. KV is not among them: D1 is as near. */
+  /** The database, and the queue if there is one. Without KV, because D1 is as near. */
   others: V4WorkerOptionsShape;
 }
 
@@ -32,7 +32,7 @@ async function buildWorker(): Promise<BuiltWorker> {
   if (!main || !compatibilityDate || !assets) {
     throw new Error(`${CONFIG} needs main, compatibility_date and [assets].`);
   }
-  // As wrangler bundles it.
+  // The same options as in wrangler.
   const { outputFiles } = await build({
     entryPoints: [main],
     bundle: true,

@@ -4,7 +4,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { CliError, Progress, systemReason } from '../../packages/cli/src/terminal.ts';
 import { MIGRATIONS_FOLDER } from './database.ts';
 
-/** Copies of databases, and what can be wrong with these. */
+/** Copies and checks databases. */
 
 /** workerd locks the database for a moment when it opens it and when it closes it. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -20,10 +20,10 @@ function sqliteCode(error: unknown): number | undefined {
   return isSqlite ? Number(error.errcode) & 0xff : undefined;
 }
 
-/** Whether another process has a lock that is in the way. */
+/** Whether SQLite failed because another process has a lock. */
 export const isBusy = (error: unknown): boolean => sqliteCode(error) === SQLITE_BUSY;
 
-/** What is wrong, for the end of a sentence. */
+/** The reason of an error, for the end of a sentence. */
 function reasonOf(error: unknown): string {
   const code = sqliteCode(error);
   if (code === SQLITE_NOTADB) return 'it is not an SQLite database';
@@ -59,7 +59,7 @@ function damageOf(database: DatabaseSync): string | undefined {
   return found === 'ok' ? undefined : `it is damaged: ${String(found).split('\n').at(-1)}`;
 }
 
-/** Looks for a fault in a database, and changes nothing in it. */
+/** Finds a fault in a database, without changing it. */
 function inspect(
   file: string,
   faultOf: (database: DatabaseSync) => string | undefined,
@@ -76,16 +76,14 @@ function inspect(
 }
 
 /**
- * Finds out why this version of Licet cannot serve a database. Missing migrations are no reason: `npm start`
- * applies them. Damage is not looked for.
- *
- * @returns the reason, for the end of a sentence; undefined where there is none
+ * The reason why this version of Licet cannot serve a database, for the end of a sentence; undefined for none.
+ * Missing migrations are no reason, because `npm start` applies them. Does not check for damage.
  */
 export const findMisfit = (file: string): string | undefined => inspect(file, misfitOf);
 
 const PAGES_PER_STEP = 1_000;
 
-/** Copies a database as it is at one moment. Other processes can write to it meanwhile. */
+/** Copies the state of a database at one moment. Other processes can write to it meanwhile. */
 async function copyPages(from: string, to: string): Promise<void> {
   const source = new DatabaseSync(from, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   let progress: Progress | undefined;
@@ -106,18 +104,18 @@ async function copyPages(from: string, to: string): Promise<void> {
     source.close();
   }
   const target = new DatabaseSync(to);
-  // The copy is one file, and stays one when it is read.
+  // Without a write-ahead log the copy stays one file when it is read.
   target.exec('pragma journal_mode = delete');
   target.close();
 }
 
 /**
- * Makes a copy of a database beside the path where it belongs, and has it put there when it is whole and has
- * been checked. However that ends, nothing else is left there.
+ * Copies a database into a temporary folder beside a path, checks the copy, and then moves it to the path. The
+ * folder is always removed.
  *
  * @param from a database that may be in use
  * @param place moves the copy to its path
- * @throws CliError where it cannot be copied
+ * @throws CliError if it cannot be copied
  */
 export async function copyDatabase(
   from: string,
@@ -130,7 +128,7 @@ export async function copyDatabase(
   let fault: string | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true });
-    // A folder, because SQLite has files of its own beside one that it writes.
+    // A folder, because SQLite creates further files beside the copy.
     folder = mkdtempSync(`${path}.part-`);
     const copy = join(folder, 'copy');
     await copyPages(from, copy);

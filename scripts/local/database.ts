@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CliError, fail, run } from '../../packages/cli/src/terminal.ts';
 
-/** The local database: where it is, and its migrations. */
+/** The file of the local database, and its migrations. */
 
 export const MIGRATIONS_FOLDER = 'drizzle';
 
-/** The key of the names that miniflare gives to D1 databases, and of their folder. */
+/** The folder of miniflare's D1 databases, and the key from which it derives their file names. */
 const D1_KEY = 'miniflare-D1DatabaseObject';
 const folderOfDatabases = (folder: string): string => join(folder, 'v3', 'd1', D1_KEY);
 
 const hmac = (key: Buffer, data: string | Buffer): Buffer =>
   createHmac('sha256', key).update(data).digest().subarray(0, 16);
 
-/** The name that workerd gives to the file of a Durable Object, which each local D1 database is. */
+/** The file name of a local D1 database, which workerd stores as a Durable Object. */
 function fileNameOf(databaseId: string): string {
   const key = createHash('sha256').update(D1_KEY).digest();
   const name = hmac(key, databaseId);
@@ -23,7 +23,7 @@ function fileNameOf(databaseId: string): string {
 }
 
 /**
- * The file in which a service keeps the database, whether it exists or not. wrangler, which knows its id, takes
+ * The file of a service's database, which need not exist. Loads wrangler for the id of the database, which takes
  * 200 MB of memory.
  *
  * @param folder of the data
@@ -41,7 +41,7 @@ export async function databaseFile(folder: string): Promise<string> {
   return join(folderOfDatabases(folder), fileNameOf(id));
 }
 
-/** The databases in a folder of data. There are several where wrangler.toml has had another id. */
+/** The databases in a data folder. There are several if wrangler.toml had another id before. */
 function databasesIn(folder: string): string[] {
   const parent = folderOfDatabases(folder);
   if (!existsSync(parent)) return [];
@@ -50,7 +50,7 @@ function databasesIn(folder: string): string[] {
     .map((name) => join(parent, name));
 }
 
-/** The file of the database in a folder of data; undefined where there is none yet. */
+/** The file of the database in a data folder; undefined if there is none yet. */
 export async function findDatabase(folder: string): Promise<string | undefined> {
   const [file, ...others] = databasesIn(folder);
   if (others.length === 0) return file;
@@ -58,7 +58,7 @@ export async function findDatabase(folder: string): Promise<string | undefined> 
   return existsSync(ofService) ? ofService : undefined;
 }
 
-/** Whether the database has all migrations. wrangler would take two seconds to say so. */
+/** Whether the database has all migrations. wrangler would take two seconds to check it. */
 function isMigrated(folder: string): boolean {
   const [file, ...others] = databasesIn(folder);
   if (file === undefined || others.length > 0) return false;
@@ -70,7 +70,7 @@ function isMigrated(folder: string): boolean {
     const migrations = readdirSync(MIGRATIONS_FOLDER).filter((name) => name.endsWith('.sql'));
     return migrations.every((name) => names.has(name));
   } catch {
-    // wrangler finds out what is wrong.
+    // wrangler reports the error when it applies the migrations.
     return false;
   }
 }

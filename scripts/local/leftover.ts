@@ -3,10 +3,10 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
-const PATIENCE_MS = 5_000;
+const STOP_TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
 
-/** Where the process of the runtime is written down. */
+/** The file with the process id of the runtime. */
 export const pidFile = (folder: string): string => join(folder, 'workerd.pid');
 
 /** The name of a process's program; empty for none. */
@@ -17,15 +17,15 @@ function programOf(pid: number): string {
 }
 
 /**
- * Ends the runtime of a service that was killed: it goes on by itself, and holds the port. Only who has the
- * lock of the folder may do this.
+ * Ends the runtime of a service that was killed, because it still runs and holds the port. The caller must have
+ * the lock of the folder.
  */
 export async function endLeftover(folder: string): Promise<void> {
   const file = pidFile(folder);
   if (!existsSync(file)) return;
   const pid = Number(readFileSync(file, 'utf8'));
   const isRunning = (): boolean => pid > 0 && programOf(pid).includes('workerd');
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + STOP_TIMEOUT_MS;
   if (isRunning()) process.kill(pid, 'SIGTERM');
   while (isRunning()) {
     if (Date.now() > deadline) process.kill(pid, 'SIGKILL');

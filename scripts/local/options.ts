@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { takenByNpm } from '../../packages/cli/src/npm-options.ts';
 import { CliError, usageError } from '../../packages/cli/src/terminal.ts';
 
-/** The options of `npm start`, which `npm run dev` takes as well. */
+/** The options of `npm start` and `npm run dev`. */
 
 export const DEFAULT_PORT = '8787';
 export const DEFAULT_FOLDER = '.wrangler/state';
@@ -27,26 +27,26 @@ const OPTIONS = {
 export interface LocalOptions {
   port: number;
   host: string;
-  /** For people, and for the commands that they copy. */
+  /** The URL to show. */
   address: string;
-  /** Of the data. Absolute. */
+  /** The data folder, as an absolute path. */
   folder: string;
   variables: Record<string, string>;
 }
 
-/** A folder as it was named where npm was called. */
+/** A folder relative to the directory in which npm was called, as an absolute path. */
 export const absoluteFolder = (folder: string): string =>
   resolve(process.env.INIT_CWD ?? '.', folder);
 
-/** The folder of the data that `--persist-to` names; without it that of the project. */
+/** The data folder: that of `--persist-to`, else that of the project. */
 export const dataFolder = (given: string | undefined): string =>
   given === undefined ? resolve(DEFAULT_FOLDER) : absoluteFolder(given);
 
 /**
- * The options of the command. With --help it prints that, and ends.
+ * The options of the command. For `--help`, prints the help and exits.
  *
- * @param takesOthers whether there may be more, for another program
- * @throws CliError for options that make no sense
+ * @param takesOthers whether other options are allowed, for another program
+ * @throws CliError for an unknown or invalid option
  */
 export function readOptions(command: string, help: string, takesOthers: boolean): LocalOptions {
   const { values, positionals, tokens } = parseArgs({
@@ -105,7 +105,7 @@ function readVariable(text: string | boolean): [string, string] {
   throw usageError(`--var takes NAME:VALUE, not "${text}".`);
 }
 
-/** @throws CliError where something else listens there */
+/** @throws CliError if the port is taken */
 export async function checkPort({ port, host }: LocalOptions): Promise<void> {
   if (await isFree(port, host)) return;
   throw new CliError(
@@ -115,9 +115,9 @@ export async function checkPort({ port, host }: LocalOptions): Promise<void> {
 }
 
 function isFree(port: number, host: string): Promise<boolean> {
-  return new Promise((answer) => {
+  return new Promise((settle) => {
     const server = createServer();
-    server.on('error', (error: NodeJS.ErrnoException) => answer(error.code !== 'EADDRINUSE'));
-    server.listen(port, host, () => server.close(() => answer(true)));
+    server.on('error', (error: NodeJS.ErrnoException) => settle(error.code !== 'EADDRINUSE'));
+    server.listen(port, host, () => server.close(() => settle(true)));
   });
 }

@@ -14,14 +14,14 @@ import {
 import type { BuiltWorker } from './build.ts';
 import { pidFile } from './leftover.ts';
 
-/** The service on this machine: the built Worker in workerd, on a socket with nothing in front of it. */
+/** The service on this machine: the built Worker in workerd, on a socket without a proxy. */
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const WORKER_NAME = 'licet';
 const FILES_NAME = 'files';
-/** miniflare's own: it runs the scheduled handler. The service's socket does not have it. */
+/** A path of miniflare that runs the scheduled handler. The service's socket does not have it. */
 const TRIGGER_PATH = '/cdn-cgi/local/scheduled';
-/** The runtime ends after the sum of these, whatever still waits. */
+/** The runtime ends at the latest after the sum of these. */
 const MAX_BEGINNING_MS = 1_000;
 const MAX_STOPPING_MS = 8_000;
 const MAX_STARTING_MS = 30_000;
@@ -29,11 +29,11 @@ const MAX_RUN_MS = 55_000;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 
-// With this header a client could tell any address for its own. Without it the runtime tells the Worker
-// the address of the connection (`request.cf.clientIp`).
+// With this header a client could claim any address. Without it the runtime gives the Worker the address
+// of the connection (`request.cf.clientIp`).
 Object.assign(CoreHeaders, { CF_BLOB: undefined });
 
-/** The Worker's bundle and its options, by a process that ends with it. */
+/** Builds the Worker in a process of its own. @returns its bundle and its options */
 export async function buildWorker(): Promise<BuiltWorker> {
   const builder = fork(join(import.meta.dirname, 'build.ts'), {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -48,14 +48,14 @@ export async function buildWorker(): Promise<BuiltWorker> {
 
 export interface ServiceOptions {
   built: BuiltWorker;
-  /** Of the data. */
+  /** The data folder. */
   folder: string;
   host: string;
   port: number;
   /** Variables and secrets, beyond those of wrangler.toml. */
   variables: Record<string, string>;
   log: Log;
-  /** Called when somebody asks the process to end. */
+  /** Called for a signal that ends the process. */
   onSignal: () => void;
 }
 
@@ -79,7 +79,7 @@ export class LocalService {
     });
   }
 
-  /** @throws when the runtime does not start */
+  /** @throws if the runtime does not start */
   static async start(options: ServiceOptions): Promise<LocalService> {
     // Snapshots of `npm run dev`, which this service does not keep up to date.
     rmSync(join(options.folder, 'v3', 'kv'), { recursive: true, force: true });
@@ -91,7 +91,7 @@ export class LocalService {
   /**
    * Runs the scheduled handler.
    *
-   * @throws when it fails or takes too long
+   * @throws if it fails or takes too long
    */
   async runScheduled(cron: string): Promise<void> {
     // Not by `getWorker`: its first call waits on the thread that reads the log, and a runtime that cannot
@@ -111,7 +111,7 @@ export class LocalService {
   }
 
   async #restart(): Promise<void> {
-    // Its end is no news.
+    // The watcher must not react to the end of this runtime.
     this.#runtime = undefined;
     for (let pauseMs = FIRST_PAUSE_MS; !this.#isStopping; pauseMs *= 2) {
       try {
@@ -124,7 +124,7 @@ export class LocalService {
     }
   }
 
-  /** Accepts nothing more, waits until all records are stored, and ends the runtime. */
+  /** Stops accepting requests, waits until all records are stored, and ends the runtime. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     const hasBegun = new Promise<void>((resolve) => {
@@ -141,7 +141,7 @@ export class LocalService {
 
   async #start(): Promise<void> {
     this.#miniflare = new Miniflare(convertV4MiniflareOptions(this.#miniflareOptions()));
-    // miniflare would end the process at once.
+    // The handlers of miniflare end the process at once.
     for (const signal of SIGNALS) {
       process.removeAllListeners(signal);
       process.on(signal, this.#options.onSignal);
@@ -164,10 +164,10 @@ export class LocalService {
           compatibilityDate,
           modules: true,
           script,
-          // Limits as numbers: one process counts for itself, and the simulated limiter would cost more
-          // than a validation.
+          // Limits are numbers: one process can count by itself, and the simulated limiter costs more than a
+          // validation.
           bindings: { TRUSTED_PROXIES: '', ...limits, ...built.variables, ...variables },
-          // Not the Worker's own files: a router would stand in front of it.
+          // The files are another Worker's, or a router would be in front of this one.
           serviceBindings: { ASSETS: FILES_NAME },
           unsafeDirectSockets: [{ host, port }],
         },
@@ -191,14 +191,14 @@ export class LocalService {
     this.#options.log(level === 'log' ? 'info' : level, message, timestamp);
   }
 
-  /** miniflare starts a runtime that ends, once; what it cannot start again is started here. */
+  /** Starts a runtime again that has ended, if miniflare's one attempt fails. */
   #watch(child: ChildProcess): void {
     if (!basename(child.spawnfile).startsWith('workerd')) return;
     this.#runtime = child;
     try {
       writeFileSync(pidFile(this.#options.folder), String(child.pid));
     } catch (error) {
-      // A full disk, for example. It matters only if this process is killed.
+      // The disk is full, for example. The file is only needed after this process is killed.
       this.#options.log('warn', `The process id was not written: ${String(error)}`);
     }
     child.once('exit', async (code, signal) => {
@@ -212,7 +212,7 @@ export class LocalService {
   }
 }
 
-/** @throws when a promise takes longer */
+/** @throws if a promise takes longer */
 async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
   const timer = new AbortController();
   const late = wait(milliseconds, undefined, { signal: timer.signal, ref: false }).then(() => {
