@@ -195,7 +195,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/validation/validate.ts',
-        from: 'outcome: decide({ ...facts, license }, request, now),',
+        from: 'outcome: decided,',
         to: 'outcome,',
       },
     ],
