@@ -619,13 +619,9 @@ describe('npm run deploy', () => {
     expect(code).toBe(0);
   });
 
-  it('shows its help, and refuses unknown options', async () => {
-    const [help, refused] = await Promise.all([
-      npmRunDeploy(['--help']),
-      npmRunDeploy(['--force']),
-    ]);
-    expect(help).toMatchObject({ code: 0, output: expect.stringContaining('npx wrangler login') });
-    const unknown = 'Unknown option --force. Add --help to see what it takes.';
-    expect(refused).toMatchObject({ code: 2, output: expect.stringContaining(unknown) });
+  it('refuses unknown options', async () => {
+    const { code, output } = await npmRunDeploy(['--force']);
+    expect(output).toContain('Unknown option --force. Add --help');
+    expect(code).toBe(2);
   });
 });

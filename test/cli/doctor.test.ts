@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import {
   createServer,
@@ -334,12 +333,5 @@ describe('npm run doctor', () => {
     const { code, output } = await doctor(args);
     expect(output).toMatch(/^✗ .+\. Add --help to see what it takes\.\n$/);
     expect(code).toBe(2);
-  });
-
-  it('shows its help', () => {
-    const options = { encoding: 'utf8' } as const;
-    expect(execFileSync('npm', ['run', 'doctor', '--', '--help'], options)).toContain(
-      'Exit status: 0 all is well, 1 something would break, 2 no response, or wrong arguments.',
-    );
   });
 });

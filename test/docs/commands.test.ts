@@ -1,73 +1,20 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   cpSync,
   globSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newFolder, spawnGroup, watch } from '../node/service.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ownFolder } from '../node/own.ts';
+import { argsOfScript, spawnGroup, watch } from '../node/service.ts';
 import { misunderstanding } from './wrangler-commands.ts';
 
-/** Every command of npm and npx that a document tells somebody to type is run somewhere. */
-
-const HERE = 'test/docs/commands.test.ts';
-
-/** By whom each is run, with these arguments or such that differ in their values alone. */
-const RUN_BY: Record<string, readonly string[]> = {
-  '.github/workflows/ci.yml': ['npm ci', 'npm start', 'npm test'],
-  'test/node/service.ts': ['npm start -- --port 9000 --persist-to DIR'],
-  'test/docs/deploy-document.test.ts': ['npm run dev', 'npm start -- --persist-to DIR'],
-  'test/node/start.test.ts': [
-    'npm run demo',
-    'npm start -- --help',
-    'npm start -- --var NAME:VALUE',
-  ],
-  'test/docs/readme.test.ts': [
-    'npm run -s export -- /tmp/shop.jsonl',
-    'npm run -s import -- /tmp/old.csv --kind licenses',
-    'npm run -s licet -- history --key $KEY --refused',
-    'npm run -s licet -- licenses find $KEY',
-    'npm run -s licet -- licenses free $KEY --ips',
-  ],
-  'test/node/backup.test.ts': ['npm run backup', 'npm run restore'],
-  'test/cli/licet.test.ts': ['npm run licet', 'npm run licet -- --help'],
-  'test/cli/import.test.ts': [
-    'npm run export',
-    'npm run export -- shop.jsonl --from https://old.example --token $LICET_FROM_TOKEN',
-    'npm run import',
-    'npm run import -- --from https://old.example',
-    'npm run import -- --from https://old.example --dry-run --report import-report.jsonl',
-    'npm run import -- licenses.csv --kind licenses',
-    'npm run import -- shop.jsonl --dry-run',
-  ],
-  'test/cli/doctor.test.ts': [
-    'npm run doctor',
-    'npm run doctor -- URL',
-    'npm run doctor -- https://license.example.com',
-  ],
-  'test/cli/deploy.test.ts': ['npm run deploy', 'npm run deploy -- --dry-run'],
-  'test/node/move.test.ts': [
-    'npm run export -- shop.jsonl',
-    'npm run import -- shop.jsonl --to https://license.example.com',
-  ],
-  'test/node/client.test.ts': ['npm install', 'npm pack'],
-  [HERE]: [
-    "SIMULATION_RUNS=2000 SIMULATION_SEED=7 npx vitest run --project simulation -t 'the invariants hold'",
-    "SIMULATION_SEED=7 npx vitest run --project simulation -t 'its name'",
-    'npm run format',
-    'npm run migration',
-    'npm run openapi',
-    'npm run test:watch',
-    'npx vitest run --project simulation',
-    'npx vitest run test/unit/network.test.ts',
-  ],
-};
+/** The commands of npm and npx that documents name. */
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 const NOT_OURS = ['node_modules', '.wrangler', 'dist'];
@@ -89,20 +36,38 @@ function commandsOf(text: string): string[] {
 const documents = globSync('**/*.md', { exclude: (name) => NOT_OURS.includes(name) });
 const commands = [...new Set(documents.flatMap((document) => commandsOf(read(document))))];
 const isOfWrangler = (command: string): boolean => command.startsWith('npx wrangler ');
+const ours = commands.filter((command) => !isOfWrangler(command));
+
+/** The tests and the workflow, which run the commands. */
+const runners = globSync(['test/**/*.ts', '.github/workflows/*.yml']).map(read).join('\n');
+
+/** What the name of an npm script or of a program of npx is in a command. */
+const nameIn = (command: string): string =>
+  /(?:npm (?:run )?(?:-s )?|npx )([\w:]+)/.exec(command)?.[1] ?? '';
+
+/** The scripts with options of our own, and the subcommands that documents name. */
+const HELPFUL = ['backup', 'demo', 'deploy', 'doctor', 'export', 'import', 'restore', 'start'];
+const subcommands = commands.flatMap(
+  (command) => /licet -- ([a-z]+(?: [a-z]+)?)\b/.exec(command)?.[1] ?? [],
+);
+const helps = [...HELPFUL, 'licet', ...new Set(subcommands.map((words) => `licet ${words}`))];
 
 describe('the commands of all documents', () => {
-  it('are run, each somewhere', () => {
-    const run = Object.values(RUN_BY).flat();
-    const ours = commands.filter((command) => !isOfWrangler(command));
-    expect(ours.toSorted()).toEqual(run.toSorted());
+  it('are run by tests or by the workflow', () => {
+    const missing = commands.filter((command) => !runners.includes(nameIn(command)));
+    expect(missing).toEqual([]);
   });
 
-  it.each(Object.entries(RUN_BY))('are named where they are run: %s', (file, run) => {
-    const source = read(file);
-    for (const command of run) {
-      const [, name = ''] = /(?:npm (?:run )?(?:-s )?|npx )([\w:]+)/.exec(command) ?? [];
-      expect(source).toContain(name);
-    }
+  it.each(helps)('have a help, which shows their options: %s', async (name) => {
+    const [script = '', ...words] = name.split(' ');
+    const child = spawn(process.execPath, [...argsOfScript(script), ...words, '--help']);
+    const { code, output } = await watch(child).ended;
+    expect(code, output).toBe(0);
+    expect(output).toContain(name.replace(' ', ' -- '));
+    const command = `${name.replace(' ', ' -- ')} `;
+    const own = name === 'licet' ? [] : ours.filter((line) => line.includes(command));
+    const options = own.flatMap((line) => line.match(/(?<= )--[a-z][\w-]*/g) ?? []);
+    expect(options.filter((option) => !output.includes(option))).toEqual([]);
   });
 
   // Those need an account.
@@ -117,7 +82,7 @@ const env = Object.fromEntries(
 );
 
 describe('in another folder, the command', () => {
-  const folder = newFolder();
+  const folder = ownFolder();
   const at = (file: string): string => join(folder, file);
   const run = (command: string): string =>
     execFileSync('bash', ['-c', command], { cwd: folder, env, encoding: 'utf8', stdio: 'pipe' });
@@ -131,7 +96,6 @@ describe('in another folder, the command', () => {
     execFileSync('git', ['init', '-q'], { cwd: folder });
     writeFileSync(at('.gitignore'), 'node_modules\nopenapi\nscripts\nsrc\n');
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   it('npm run format formats', () => {
     writeFileSync(at('one.ts'), 'export const one = "1"');

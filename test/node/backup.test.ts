@@ -558,12 +558,3 @@ describe('npm run backup', () => {
     expect(readdirSync(at('target'))).toEqual([]);
   });
 });
-
-it('npm run backup and npm run restore explain themselves with --help', async () => {
-  for (const script of ['backup', 'restore']) {
-    const { code, output } = await watch(launch(script, '--help')).ended;
-    expect(output).toContain(`npm run ${script} -- FILE [options]`);
-    expect(output).toContain('the root token');
-    expect(code).toBe(0);
-  }
-});

@@ -92,8 +92,6 @@ export function argsOfScript(name: string): string[] {
 const npmRun = (script: string, ...args: string[]): ChildProcess =>
   spawnGroup('npm', ['run', script, '--', ...args]);
 
-export const npmStart = (...args: string[]): ChildProcess => npmRun('start', ...args);
-
 /** What a process prints, and how it ends. */
 export interface Watched {
   /** What it printed until now. */

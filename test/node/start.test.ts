@@ -9,7 +9,6 @@ import { lockState } from '../../scripts/state-lock.ts';
 import {
   freePort,
   newFolder,
-  npmStart,
   type RunningService,
   startService,
   type Watched,
@@ -170,12 +169,6 @@ describe('npm start', () => {
     expect(statSync(join(folder, 'v3')).mode & 0o077).toBe(0);
     const explorer = `${service.address}/cdn-cgi/local/explorer/api/d1/database`;
     expect((await fetch(explorer)).status).toBe(404);
-  });
-
-  it('explains itself with --help', async () => {
-    const { code, output } = await watch(npmStart('--help')).ended;
-    expect(code).toBe(0);
-    expect(output).toContain('--persist-to DIR');
   });
 });
 
