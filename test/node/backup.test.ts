@@ -16,24 +16,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, type LicenseRequest, Licet } from '../../packages/client/src/index.ts';
-import {
-  newFolder,
-  type RunningService,
-  spawnGroup,
-  startService,
-  type Watched,
-  watch,
-} from './service.ts';
+import { ownFolder } from './own.ts';
+import { type RunningService, spawnGroup, startService, type Watched, watch } from './service.ts';
 
 /** npm run backup and npm run restore: of a service under load, and where they cannot work. */
 
-const root = newFolder();
+const root = ownFolder();
 const at = (name: string): string => join(root, name);
 const services: RunningService[] = [];
-afterAll(async () => {
-  await Promise.all(services.map((service) => service.stop()));
-  rmSync(root, { recursive: true });
-});
+afterAll(() => Promise.all(services.map((service) => service.stop())));
 
 async function start(folder: string): Promise<{ service: RunningService; licet: Licet }> {
   const service = await startService(folder);
@@ -51,6 +42,21 @@ const backUp = (file: string, folder: string): Watched['ended'] =>
   watch(launch('backup', file, '--persist-to', folder)).ended;
 const restore = (file: string, folder: string): Watched['ended'] =>
   watch(launch('restore', file, '--persist-to', folder)).ended;
+
+/** The output of a command that must succeed. */
+async function done(running: Watched['ended']): Promise<string> {
+  const { code, output } = await running;
+  expect(code, output).toBe(0);
+  return output;
+}
+
+/** The message of a command that must fail with status 1. */
+async function failed(running: Watched['ended']): Promise<string> {
+  const { code, output } = await running;
+  expect(output).toMatch(/^✗ .+\n$/);
+  expect(code).toBe(1);
+  return output;
+}
 
 /** The database of a service on a folder. */
 function databaseIn(folder: string): string {
@@ -192,9 +198,9 @@ describe('a backup of a service under load', () => {
   });
 
   it('ends well, and says what is not in it', () => {
-    expect(ended.output).toContain(`✓ The data of ${at('loaded')} is in ${file}, and was checked.`);
+    expect(ended.code, ended.output).toBe(0);
+    expect(ended.output).toContain(file);
     expect(ended.output).toContain('The root token is not in it');
-    expect(ended.code).toBe(0);
   });
 
   it('disturbs no request', () => {
@@ -230,10 +236,9 @@ describe('a backup of a service under load', () => {
   });
 
   it('restored into a new folder, is served with its ids, keys, bindings, tokens and history', async () => {
-    const { output, code } = await npmRun('restore', file, '--persist-to', restored);
-    expect(output).toContain(`✓ The data of ${file} is in ${restored}.`);
+    const output = await done(npmRun('restore', file, '--persist-to', restored));
+    expect(output).toContain(restored);
     expect(output).not.toContain('previous');
-    expect(code).toBe(0);
     expect(statSync(databaseIn(restored)).mode & 0o777).toBe(0o600);
 
     const { service, licet } = await start(restored);
@@ -243,20 +248,16 @@ describe('a backup of a service under load', () => {
     const shop = new Licet({ url: service.address, token: secret });
     expect(await shop.licenses.findByKey(licenseKey)).toEqual(license);
     const program = { licenseKey, productId, hwid: 'disk 1' };
-    expect(await licet.validate({ ...program, ip: '192.0.2.1' })).toMatchObject({
-      valid: true,
-    });
+    expect(await licet.validate({ ...program, ip: '192.0.2.1' })).toMatchObject({ valid: true });
     expect(await licet.validate({ ...program, ip: '192.0.2.2' })).toEqual({
       valid: false,
       message: 'Max IPs reached',
     });
 
     await licet.products.create({ name: 'Later', productType: 'OTHER' });
-    const refused = await restore(file, restored);
-    expect(refused.output).toBe(
-      `✗ A service runs on ${restored}. Stop it, and try again. The data in ${restored} is unchanged.\n`,
-    );
-    expect(refused.code).toBe(1);
+    const message = await failed(restore(file, restored));
+    expect(message).toContain(`A service runs on ${restored}. Stop it`);
+    expect(message).toContain(`The data in ${restored} is unchanged`);
     expect(namesOf(databaseIn(restored))).toEqual(['Before', 'Later']);
   });
 
@@ -264,14 +265,10 @@ describe('a backup of a service under load', () => {
     const runtime = Number(readFileSync(join(restored, 'workerd.pid'), 'utf8'));
     const parent = spawnSync('ps', ['-o', 'ppid=', '-p', String(runtime)], { encoding: 'utf8' });
     process.kill(Number(parent.stdout), 'SIGKILL');
-    const again = await vi.waitFor(async () => {
-      const { code, output } = await restore(file, restored);
-      expect(code, output).toBe(0);
-      return output;
-    }, 20_000);
+    const again = await vi.waitFor(() => done(restore(file, restored)), 20_000);
     expect(() => process.kill(runtime, 0)).toThrow('ESRCH');
     const [kept = ''] = keptIn(restored);
-    expect(again).toContain(`The previous database is ${kept}.`);
+    expect(again).toContain(kept);
     expect(namesOf(kept)).toEqual(['Before', 'Later']);
     expect(namesOf(databaseIn(restored))).toEqual(['Before']);
   });
@@ -310,11 +307,10 @@ describe('npm run restore', () => {
     const cache = join(folder, 'v3/kv');
     mkdirSync(join(cache, 'SNAPSHOTS'), { recursive: true });
 
-    const { code, output } = await restore(file, folder);
-    expect(code, output).toBe(0);
+    const output = await done(restore(file, folder));
     const [kept = '', ...others] = keptIn(folder);
     expect(others).toEqual([]);
-    expect(output).toContain(`The previous database is ${kept}.`);
+    expect(output).toContain(kept);
     expect(namesOf(kept)).toEqual(['Before', 'In the log']);
     expect(statSync(kept).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(database, '..'))).toEqual([database.split('/').at(-1)]);
@@ -322,7 +318,7 @@ describe('npm run restore', () => {
     expect(existsSync(cache)).toBe(false);
 
     // What was kept is a backup as well.
-    expect((await restore(kept, folder)).code).toBe(0);
+    await done(restore(kept, folder));
     expect(namesOf(database)).toEqual(['Before', 'In the log']);
   });
 
@@ -331,8 +327,7 @@ describe('npm run restore', () => {
     const database = databaseIn(folder);
     addAndDie(database);
     writeFileSync(database, 'x'.repeat(100));
-    const { code, output } = await restore(file, folder);
-    expect(code, output).toBe(0);
+    await done(restore(file, folder));
     const [kept = ''] = keptIn(folder);
     expect(readFileSync(kept, 'utf8')).toBe('x'.repeat(100));
     expect(existsSync(`${kept}-wal`)).toBe(true);
@@ -343,10 +338,8 @@ describe('npm run restore', () => {
     const folder = newHome('read');
     const reader = new DatabaseSync(databaseIn(folder));
     reader.exec('pragma journal_mode = wal; begin; select * from products');
-    const { code, output } = await restore(file, folder);
+    expect(await failed(restore(file, folder))).toContain('in use by another program');
     reader.close();
-    expect(output).toContain('is in use by another program, such as npm run backup. Wait until');
-    expect(code).toBe(1);
     expect(keptIn(folder)).toEqual([]);
   });
 
@@ -383,11 +376,10 @@ describe('npm run restore', () => {
     const wrong = at('wrong.sqlite');
     copyFileSync(file, wrong);
     spoil(wrong);
-    const { code, output } = await restore(wrong, folder);
+    const message = await failed(restore(wrong, folder));
     rmSync(wrong);
-    expect(output).toContain(told);
-    expect(output).toMatch(new RegExp(`^✗ .+ The data in ${folder} is unchanged\\.\n$`));
-    expect(code).toBe(1);
+    expect(message).toContain(told);
+    expect(message).toContain(`The data in ${folder} is unchanged`);
     expect(readFileSync(database).equals(before)).toBe(true);
     expect(readdirSync(join(database, '..'))).toEqual([database.split('/').at(-1)]);
     expect(keptIn(folder)).toEqual([]);
@@ -395,15 +387,10 @@ describe('npm run restore', () => {
 
   it('says that a file is not there, or which one it needs', async () => {
     const missing = await restore(at('missing.sqlite'), at('nowhere'));
-    expect(missing).toEqual({
-      code: 2,
-      output: `✗ There is no file ${at('missing.sqlite')}.\n`,
-    });
+    expect(missing).toEqual({ code: 2, output: expect.stringContaining(at('missing.sqlite')) });
     expect(existsSync(at('nowhere'))).toBe(false);
-    expect(await watch(launch('restore')).ended).toEqual({
-      code: 2,
-      output: '✗ Give one FILE, which npm run backup has written.\n',
-    });
+    const none = await watch(launch('restore')).ended;
+    expect(none).toEqual({ code: 2, output: expect.stringContaining('Give one FILE') });
   });
 });
 
@@ -416,8 +403,7 @@ describe('npm run backup', () => {
 
   it('has the changes that are in the write-ahead log alone, after a power cut', async () => {
     addAndDie(databaseIn(folder));
-    const { code, output } = await backUp(at('target/log.sqlite'), folder);
-    expect(code, output).toBe(0);
+    await done(backUp(at('target/log.sqlite'), folder));
     expect(namesOf(at('target/log.sqlite'))).toEqual(['Before', 'In the log']);
     rmSync(at('target/log.sqlite'));
   });
@@ -425,34 +411,25 @@ describe('npm run backup', () => {
   it('leaves a file that exists as it is', async () => {
     const existing = at('target/existing.sqlite');
     writeFileSync(existing, 'precious');
-    const { code, output } = await backUp(existing, folder);
-    expect(output).toBe(
-      `✗ ${existing} exists, and no backup is overwritten. Give the name of a new file.\n`,
-    );
-    expect(code).toBe(1);
+    expect(await failed(backUp(existing, folder))).toContain(`${existing} exists`);
     expect(readFileSync(existing, 'utf8')).toBe('precious');
     rmSync(existing);
   });
 
-  it('says what is wrong with the folder of the file, or with the command', async () => {
-    const cases: [args: string[], told: string][] = [
-      [[], 'Give one FILE, such as licet-2026-11-20.sqlite.'],
-      [['one', 'two'], 'Give one FILE, such as licet-2026-11-20.sqlite.'],
-      [[at('target')], `${at('target')} is a folder. Give the name of a file.`],
-      [[at('no/file')], `The folder ${at('no')} does not exist.`],
-    ];
-    for (const [args, told] of cases) {
-      const ended = await watch(launch('backup', ...args, '--persist-to', folder)).ended;
-      expect(ended).toEqual({ code: 2, output: `✗ ${told}\n` });
-    }
+  it.each<[args: string[], told: string]>([
+    [[], 'Give one FILE, such as'],
+    [['one', 'two'], 'Give one FILE, such as'],
+    [[at('target')], `${at('target')} is a folder`],
+    [[at('no/file')], `${at('no')} does not exist`],
+  ])('rejects %j as its file', async (args, told) => {
+    const ended = await watch(launch('backup', ...args, '--persist-to', folder)).ended;
+    expect(ended).toEqual({ code: 2, output: expect.stringContaining(told) });
   });
 
   it('says that a folder has no database', async () => {
-    const { code, output } = await backUp(at('target/none.sqlite'), at('empty'));
-    expect(output).toBe(
-      `✗ There is no database in ${at('empty')}. Name the data folder of the service: --persist-to DIR\n`,
-    );
-    expect(code).toBe(1);
+    const message = await failed(backUp(at('target/none.sqlite'), at('empty')));
+    expect(message).toContain(at('empty'));
+    expect(message).toContain('--persist-to DIR');
     expect(existsSync(at('empty'))).toBe(false);
   });
 
@@ -463,8 +440,7 @@ describe('npm run backup', () => {
     for (const name of ['0'.repeat(64), 'f'.repeat(64)]) {
       copyFileSync(file, join(dirname(database), `${name}.sqlite`));
     }
-    const { code, output } = await backUp(at('target/several.sqlite'), several);
-    expect(code, output).toBe(0);
+    await done(backUp(at('target/several.sqlite'), several));
     expect(namesOf(at('target/several.sqlite'))).toEqual(['Before', 'In the log']);
     rmSync(at('target/several.sqlite'));
   });
@@ -474,11 +450,8 @@ describe('npm run backup', () => {
     const bytes = readFileSync(databaseIn(damaged));
     bytes.fill('x', 4_096 * 20, 4_096 * 21);
     writeFileSync(databaseIn(damaged), bytes);
-    const { code, output } = await backUp(at('target/damaged.sqlite'), damaged);
-    expect(output).toMatch(
-      /^✗ .+ could not be copied to .+damaged\.sqlite: it is damaged: .+\.\n$/,
-    );
-    expect(code).toBe(1);
+    const message = await failed(backUp(at('target/damaged.sqlite'), damaged));
+    expect(message).toContain('damaged.sqlite: it is damaged');
     expect(readdirSync(at('target'))).toEqual([]);
   });
 
@@ -497,9 +470,7 @@ describe('npm run backup', () => {
     () => {
       const backup = ['scripts/backup.ts', at('target/full.sqlite'), '--persist-to', folder];
       const { status, stdout, stderr } = inSmallDisk(process.execPath, ...backup);
-      expect(stderr).toMatch(
-        /^✗ .+ could not be copied to .+: no space is left on the device\.\n$/,
-      );
+      expect(stderr).toMatch(/^✗ .+: no space is left on the device\.\n$/);
       expect(stdout).toBe('');
       expect(status).toBe(1);
     },
@@ -530,11 +501,10 @@ describe('npm run backup', () => {
     const writer = spawnGroup(process.execPath, ['-e', program]);
     const { printed, ended } = watch(writer);
     await printed('writes');
-    const { code, output } = await backUp(at('target/written.sqlite'), at('large'));
+    await done(backUp(at('target/written.sqlite'), at('large')));
     writer.kill();
     // An error would have ended it with a status.
     expect(await ended).toEqual({ code: null, output: 'writes\n' });
-    expect(code, output).toBe(0);
     const count = (file: string) => Number(rowsOf(file, 'select count(*) as n from written')[0]?.n);
     expect(count(at('target/written.sqlite'))).toBeGreaterThan(100);
     expect(count(database)).toBeGreaterThan(count(at('target/written.sqlite')));

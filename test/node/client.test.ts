@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { delimiter, join } from 'node:path';
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import {
   type LicenseCreate,
@@ -14,7 +14,7 @@ import {
   type Product,
 } from '../../packages/client/src/index.ts';
 import { clientTypes, type Document } from '../../scripts/client-types.ts';
-import { newFolder } from './service.ts';
+import { listen, ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';
 
 /** The client against the service as `npm start` runs it, over HTTP. */
@@ -170,24 +170,27 @@ describe('for each operation there is a method', () => {
     }
   });
 
-  it.each(['{"status":"ok"}', '{"id":"7"}', '{"valid":"yes"}', '[null]', '[{}]', 'null', '"ok"'])(
-    'which takes no %s for done',
-    async (text) => {
-      const calls = {
-        ...METHODS,
-        iterate: (licet: Licet) => licet.products.iterate().next(),
-        change: (licet: Licet) => licet.products.change(7, () => ({ name: 'B' })),
-      };
-      for (const [key, call] of Object.entries(calls)) {
-        const { licet, requests } = recordingClient(new Response(text));
-        expect(await failureOf(call(licet)), key).toMatchObject({
-          status: 200,
-          message: 'http://licet.test/behind/a/path answered 200, and not as Licet does',
-        });
-        expect(requests, key).toHaveLength(1);
-      }
-    },
-  );
+  it.each([
+    '{"status":"ok"}',
+    '{"id":"7"}',
+    '{"valid":"yes"}',
+    '{"valid":false}',
+    '[null]',
+    '[{}]',
+    'null',
+    '"ok"',
+  ])('which takes no %s for done', async (text) => {
+    const calls = {
+      ...METHODS,
+      iterate: (licet: Licet) => licet.products.iterate().next(),
+      change: (licet: Licet) => licet.products.change(7, () => ({ name: 'B' })),
+    };
+    for (const [key, call] of Object.entries(calls)) {
+      const { licet, requests } = recordingClient(new Response(text));
+      expect(await failureOf(call(licet)), key).toMatchObject({ status: 200 });
+      expect(requests, key).toHaveLength(1);
+    }
+  });
 });
 
 describe('lists', () => {
@@ -323,19 +326,12 @@ it('manages what administrators manage', async () => {
 });
 
 describe('errors', () => {
-  let other: ReturnType<typeof createServer>;
   let address: string;
   let listener: RequestListener = () => {};
   beforeAll(async () => {
-    other = createServer((request, answer) => listener(request, answer));
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    const bound = other.address();
-    if (typeof bound === 'object') address = `http://127.0.0.1:${bound?.port}`;
+    address = await listen((request, answer) => listener(request, answer));
   });
-  afterAll(() => {
-    other.closeAllConnections();
-    other.close();
-  });
+  const ask = { licenseKey: 'A', productId: 1 };
 
   it('have the status, the message, and the intents that would have helped', async () => {
     const { token, id } = await connect().tokens.create({
@@ -371,7 +367,6 @@ describe('errors', () => {
       message: 'Too many',
       retryAfterSeconds: 60,
     });
-    const ask = { licenseKey: 'A', productId: 1 };
     expect(await failureOf(connect({ url: address }).validate(ask))).toMatchObject({ status: 429 });
   });
 
@@ -423,20 +418,12 @@ describe('errors', () => {
       else answer.end('<html>Log in</html>');
     };
     const licet = connect({ url: address });
-    const answers = [
-      { resource: licet.products, status: 302 },
-      { resource: licet.licenses, status: 200 },
-    ];
-    for (const { resource, status } of answers) {
-      expect(await failureOf(resource.list())).toMatchObject({
-        status,
-        message: `${address} answered ${status}, and not as Licet does`,
-      });
-    }
+    expect(await failureOf(licet.products.list())).toMatchObject({
+      status: 302,
+      message: expect.stringContaining(`${address} answered 302`),
+    });
+    expect(await failureOf(licet.licenses.list())).toMatchObject({ status: 200 });
     expect(await failureOf(licet.ping())).toMatchObject({ status: 200 });
-    listener = (_request, answer) => answer.end('{"valid":false}');
-    const ask = { licenseKey: 'A', productId: 1 };
-    expect(await failureOf(licet.validate(ask))).toMatchObject({ status: 200 });
     expect(paths).toEqual(['/api/v2/products', '/api/v2/licenses', '/api/v2/ping']);
   });
 
@@ -448,14 +435,21 @@ describe('errors', () => {
     'null',
   ])('have no part of a refusal that is not of Licet: %s', async (text) => {
     const { licet } = recordingClient(new Response(text, { status: 403 }));
-    const ask = { licenseKey: 'A', productId: 1 };
     for (const call of [licet.products.list(), licet.validate(ask)]) {
       expect(await failureOf(call)).toMatchObject({
         status: 403,
-        message: 'http://licet.test/behind/a/path answered 403, and not as Licet does',
+        message: expect.stringContaining('http://licet.test/behind/a/path answered 403'),
         acceptedIntents: [],
       });
     }
+  });
+
+  it('have the message of a refusal without intents', async () => {
+    const { licet } = recordingClient(new Response('{"message":"Forbidden"}', { status: 403 }));
+    expect(await failureOf(licet.tokens.list())).toMatchObject({
+      message: 'Forbidden',
+      acceptedIntents: [],
+    });
   });
 
   it('are those of the caller where it ends the call', async () => {
@@ -484,7 +478,7 @@ describe('errors', () => {
 });
 
 describe('the package', () => {
-  const consumer = newFolder();
+  const consumer = ownFolder();
   const installed = join(consumer, 'node_modules/@licet/client');
   beforeAll(() => {
     execFileSync('npm', ['pack', '--pack-destination', consumer], { cwd: PACKAGE });
@@ -492,7 +486,6 @@ describe('the package', () => {
     const options = ['--offline', '--no-audit', '--no-fund', '--prefix', consumer];
     execFileSync('npm', ['install', ...options, packed]);
   });
-  afterAll(() => rmSync(consumer, { recursive: true }));
 
   /** The project's Node, and the machine's own where it is another: often an older one. */
   const nodes = new Set([
