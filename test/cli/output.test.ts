@@ -1,18 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { Licet } from '../../packages/client/src/index.ts';
-import { argsOfScript, newFolder } from '../node/service.ts';
+import { listenWith, ownFolder } from '../node/own.ts';
+import { argsOfScript } from '../node/service.ts';
 import { sharedService } from '../node/shared-service.ts';
 
 /** Commands whose output cannot be written. */
 
-const folder = newFolder();
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder();
 
 let url: string;
 let licet: Licet;
@@ -32,17 +31,12 @@ function newProduct(): { file: string; id: number } {
   return { file, id };
 }
 
-interface Ending {
-  code: number | null;
-  stderr: string;
-}
-
 /** Runs a command with a file as its standard output, or for undefined a closed pipe. */
 async function run(
   stdout: string | undefined,
   tool: string,
   ...args: readonly string[]
-): Promise<Ending> {
+): Promise<{ code: number | null; stderr: string }> {
   const output = stdout === undefined ? 'pipe' : openSync(stdout, 'w');
   const child = spawn(process.execPath, [...argsOfScript(tool), ...args], {
     env: { ...process.env, NO_COLOR: '1', LICET_URL: url, LICET_TOKEN: readRootToken() },
@@ -102,12 +96,7 @@ describe('output to a closed pipe', () => {
 
   it('does not stop the doctor, whose status is a result', async () => {
     expect(await run(undefined, 'doctor', url)).toEqual({ code: 0, stderr: '' });
-    const other = createServer((_request, answer) => answer.end('ok'));
-    await once(other.listen(0, '127.0.0.1'), 'listening');
-    const bound = other.address();
-    const port = typeof bound === 'object' ? bound?.port : undefined;
-    const ended = await run(undefined, 'doctor', `http://127.0.0.1:${port}`);
-    other.close();
-    expect(ended).toEqual({ code: 1, stderr: '' });
+    const other = await listenWith('ok');
+    expect(await run(undefined, 'doctor', other)).toEqual({ code: 1, stderr: '' });
   });
 });
