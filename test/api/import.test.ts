@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import document from '../../docs/import.md?raw';
 import { blacklistItem, customerItem, licenseItem, productItem } from '../../src/import/items';
 import type { ImportKind } from '../../src/import/schema';
-import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '../../src/lib/enums';
 import { callWith, settled } from '../support/app';
 import {
   call,
@@ -32,7 +31,6 @@ import {
   postImport,
 } from '../support/import';
 import { type Fields, products } from '../support/resources';
-import { newWatchedIsolate } from '../support/watched-isolate';
 
 /** POST /api/v2/import: what another service has is stored as it is, once, and nothing is overwritten. */
 
@@ -187,134 +185,55 @@ describe('an import of all that GET shows', () => {
     }
     expect(await everything()).toStrictEqual(shop);
   });
-
-  it('whatever its licenses are', async () => {
-    await importOne('products', product);
-    const instant = fc
-      .date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true })
-      .map((date) => date.toISOString().replace('Z', '+00:00'));
-    const text = (maxLength: number) =>
-      fc.string({ unit: 'grapheme', maxLength }).filter((value) => !value.includes('\0'));
-    const account = text(20).map((value) => value.trim());
-    const ip = fc.oneof(fc.ipV4(), fc.constantFrom('2001:db8::1', '::1'));
-    const any = fc
-      .record({
-        licenseKey: text(40).filter((key) => key.trim() !== ''),
-        isTemporary: fc.boolean(),
-        licensePlatform: fc.constantFrom(null, ...LICENSE_PLATFORMS),
-        licensePlatformOther: text(20),
-        ownerPlatformId: account,
-        createdDate: instant,
-        updatedDate: instant,
-        expiryDate: instant,
-        maxIPs: fc.integer({ min: -1, max: 9 }),
-        maxHWIDs: fc.integer({ min: -1, max: 1_000 }),
-        totalRequests: fc.nat(),
-        ownerChatId: account,
-        ownerChatUsername: text(20),
-        licenseStatus: fc.constantFrom(...LICENSE_STATUSES),
-        hwids: fc.uniqueArray(
-          text(20).map((value) => `h${value}h`),
-          { maxLength: 9 },
-        ),
-        ips: fc.uniqueArray(ip, { maxLength: 9 }),
-        notes: text(50),
-      })
-      .map(({ isTemporary, expiryDate, licenseStatus, ...fields }) => {
-        const isPast = Date.parse(expiryDate) < Date.now();
-        const isSettled = licenseStatus === 'DEACTIVATED' || licenseStatus === 'DELETED';
-        return {
-          ...fields,
-          licenseType: isTemporary ? 'TEMPORARY' : 'PERMANENT',
-          expiryDate: isTemporary ? expiryDate : null,
-          licenseStatus: isSettled ? licenseStatus : isTemporary && isPast ? 'EXPIRED' : 'ACTIVE',
-        };
-      });
-    const someLicenses = fc.uniqueArray(any, {
-      selector: ({ licenseKey }) => licenseKey.trim().toUpperCase(),
-      minLength: 1,
-      maxLength: 20,
-    });
-    await fc.assert(
-      fc.asyncProperty(someLicenses, async (licenses) => {
-        await env.DB.batch([
-          env.DB.prepare('delete from bindings'),
-          env.DB.prepare('delete from licenses'),
-        ]);
-        const items = licenses.map((fields) => ({ ...fields, productId: 602 }));
-        const { results } = await importItems('licenses', items);
-        const stored = new Map((await listOf('licenses')).map((shown) => [shown.id, shown]));
-        expect(results).toHaveLength(items.length);
-        for (const [index, { id, ...result }] of results.entries()) {
-          expect(result).toEqual({ outcome: 'created', differences: [], reason: null });
-          expect(stored.get(id)).toMatchObject(items[index] ?? {});
-        }
-        const again = await importItems('licenses', [...stored.values()]);
-        expect(new Set(again.results.map(({ outcome }) => outcome))).toEqual(
-          new Set(['unchanged']),
-        );
-      }),
-      { numRuns: 8, seed: 20_261_120, endOnFailure: true },
-    );
-  });
 });
 
-describe('an item that is there', () => {
-  const all = { products: [product], customers: [ada], licenses: [license], blacklists: [entry] };
+const ALL = { products: [product], customers: [ada], licenses: [license], blacklists: [entry] };
 
-  it('is kept where it is said to be otherwise, and the answer names what differs', async () => {
-    const cases: [ImportKind, Fields, string[]][] = [
-      ['products', { description: 'Changed', defaultMaxIPs: 9 }, ['description', 'defaultMaxIPs']],
-      ['products', { name: 'Renamed' }, ['name']],
-      ['customers', { firstName: 'Eve', email: null }, ['firstName', 'email']],
-      ['customers', { email: 'ADA@shop.example' }, ['email']],
-      [
-        'licenses',
-        { licenseKey: ' old-KEY-1 ', notes: '', ips: [], hwids: ['x'], maxIPs: 1 },
-        ['licenseKey', 'maxIPs', 'hwids', 'ips', 'notes'],
-      ],
-      [
-        'licenses',
-        { licenseType: 'PERMANENT', licenseStatus: 'DEACTIVATED', ownerChatId: '9' },
-        ['licenseType', 'expiryDate', 'ownerChatId', 'licenseStatus'],
-      ],
-      ['licenses', { createdDate: UPDATED, updatedDate: CREATED }, ['createdDate', 'updatedDate']],
-      ['blacklists', { reason: 'Another', updatedAt: CREATED }, ['reason', 'updatedAt']],
-    ];
-    await importAll(all);
-    const before = await everything();
-    for (const [kind, fields, differences] of cases) {
-      expect(await importOne(kind, { ...EXAMPLES[kind], ...fields })).toEqual({
-        outcome: 'kept',
-        id: EXAMPLES[kind].id,
-        differences,
-        reason: null,
-      });
-    }
-    expect(await everything()).toStrictEqual(before);
-  });
-
-  it('is unchanged by what says no more', async () => {
-    const cases: [ImportKind, Fields][] = [
-      ['products', { id: 602, name: 'Chunk Guard', productType: 'GAME_JAVA_PLUGIN' }],
-      ['customers', { id: 3, email: ' Ada@shop.example ' }],
-      ['customers', { platformAId: 48213, createdAt: null }],
-      ['licenses', { ...license, totalRequests: 1, maxIPs: null, createdDate: '', customer: null }],
-      ['licenses', { ...license, id: 9, ips: ['::ffff:192.0.2.10', '2001:DB8::7'] }],
-      ['blacklists', { licenseDataType: 'IP', data: '192.0.2.77/24', productId: 602, id: 1 }],
-    ];
-    await importAll(all);
-    const before = await everything();
-    for (const [kind, item] of cases) {
-      expect(await importOne(kind, item)).toEqual({
-        outcome: 'unchanged',
-        id: EXAMPLES[kind].id,
-        differences: [],
-        reason: null,
-      });
-    }
-    expect(await everything()).toStrictEqual(before);
-  });
+it('an item that is there is not changed, and the answer names what differs', async () => {
+  const cases: [kind: ImportKind, item: Fields, differences: string[]][] = [
+    [
+      'products',
+      { ...product, description: 'Changed', defaultMaxIPs: 9 },
+      ['description', 'defaultMaxIPs'],
+    ],
+    ['products', { ...product, name: 'Renamed' }, ['name']],
+    ['products', { id: 602, name: 'Chunk Guard', productType: 'GAME_JAVA_PLUGIN' }, []],
+    ['customers', { ...ada, firstName: 'Eve', email: null }, ['firstName', 'email']],
+    ['customers', { ...ada, email: 'ADA@shop.example' }, ['email']],
+    ['customers', { id: 3, email: ' Ada@shop.example ' }, []],
+    ['customers', { platformAId: 48213, createdAt: null }, []],
+    [
+      'licenses',
+      { ...license, licenseKey: ' old-KEY-1 ', notes: '', ips: [], hwids: ['x'], maxIPs: 1 },
+      ['licenseKey', 'maxIPs', 'hwids', 'ips', 'notes'],
+    ],
+    [
+      'licenses',
+      { ...license, licenseType: 'PERMANENT', licenseStatus: 'DEACTIVATED', ownerChatId: '9' },
+      ['licenseType', 'expiryDate', 'ownerChatId', 'licenseStatus'],
+    ],
+    [
+      'licenses',
+      { ...license, createdDate: UPDATED, updatedDate: CREATED },
+      ['createdDate', 'updatedDate'],
+    ],
+    [
+      'licenses',
+      { ...license, totalRequests: 1, maxIPs: null, createdDate: '', customer: null },
+      [],
+    ],
+    ['licenses', { ...license, id: 9, ips: ['::ffff:192.0.2.10', '2001:DB8::7'] }, []],
+    ['blacklists', { ...entry, reason: 'Another', updatedAt: CREATED }, ['reason', 'updatedAt']],
+    ['blacklists', { licenseDataType: 'IP', data: '192.0.2.77/24', productId: 602, id: 1 }, []],
+  ];
+  await importAll(ALL);
+  const before = await everything();
+  for (const [kind, item, differences] of cases) {
+    const outcome = differences.length > 0 ? 'kept' : 'unchanged';
+    const { id } = EXAMPLES[kind];
+    expect(await importOne(kind, item)).toEqual({ outcome, id, differences, reason: null });
+  }
+  expect(await everything()).toStrictEqual(before);
 });
 
 describe('an item that cannot be stored', () => {
@@ -473,18 +392,16 @@ describe('an id of what was deleted here', () => {
     expect(await everything()).toMatchObject({ products: [], licenses: [], blacklists: [] });
   }
 
-  const all = { products: [product], customers: [ada], licenses: [license], blacklists: [entry] };
-
   it('is for what comes back, as it was', async () => {
-    await importAll(all);
+    await importAll(ALL);
     const before = await everything();
     await deleteAll();
-    await importAll(all);
+    await importAll(ALL);
     expect(await everything()).toStrictEqual(before);
   });
 
   it('is for no other product: programs are compiled with it', async () => {
-    await importAll(all);
+    await importAll(ALL);
     await deleteAll();
     for (const createdDate of [UPDATED, null]) {
       expect(await importOne('products', { ...product, createdDate })).toMatchObject({
@@ -496,7 +413,7 @@ describe('an id of what was deleted here', () => {
   });
 
   it.each(['licenses', 'blacklists'] as const)('is for no other of %s', async (kind) => {
-    await importAll(all);
+    await importAll(ALL);
     await deleteAll();
     await importOne('products', product);
     const moment = kind === 'licenses' ? 'createdDate' : 'createdAt';
@@ -872,46 +789,6 @@ describe('a database that fails', () => {
       ]);
     },
   );
-});
-
-describe('what is published', () => {
-  const items = Array.from({ length: 200 }, (_, n) => ({
-    ...license,
-    ...{ id: n + 1, licenseKey: `published ${n}`, customer: null, ownerChatId: '', ips: [] },
-  }));
-
-  const unpublished = async () => {
-    const { results } = await env.DB.prepare(
-      'select subject from changes where not is_published',
-    ).all<{ subject: string }>();
-    return results.map(({ subject }) => subject);
-  };
-
-  it('of new licenses: nothing, and the very next validation knows them', async () => {
-    await importOne('products', product);
-    await settled();
-    const newest = await env.DB.prepare('select max(seq) n from changes').first<number>('n');
-    const isolate = newWatchedIsolate();
-    const ask = { licenseKey: 'Published 7', productId: 602, hwid: 'HW 1' };
-    expect((await isolate.validate(ask)).json).toMatchObject({ valid: false });
-    isolate.reset();
-    for (const part of [items.slice(0, 100), items.slice(100)]) {
-      const body = { kind: 'licenses', items: part };
-      expect((await isolate.call('POST', '/api/v2/import', { body })).status).toBe(200);
-    }
-    expect(isolate.kvNames()).toEqual([]);
-    expect(await unpublished()).toEqual([]);
-    expect((await isolate.validate(ask)).json).toMatchObject({ valid: true, totalRequests: 129 });
-    expect((await isolate.validate({ ...ask, licenseKey: 'PUBLISHED 199' })).status).toBe(200);
-    await settled();
-
-    // Each import is one row of the log, and the scheduled handler finds nothing to do.
-    isolate.reset();
-    await isolate.runScheduled();
-    expect(isolate.kvNames().filter((name) => name === 'put')).toEqual([]);
-    const logged = env.DB.prepare('select subject from changes where seq > ?').bind(newest);
-    expect((await logged.raw()).flat()).toEqual(['licenses', 'licenses']);
-  });
 });
 
 it.each([

@@ -35,32 +35,6 @@ describe('POST', () => {
       expectError(answer, 400, 'productId is required when isForAllProducts is false');
     },
   );
-
-  it.each(['licenseDataType', 'data', 'isForAllProducts'])(
-    'without %s is refused',
-    async (field) => {
-      const { [field]: _, ...body } = await blacklists.fullBody();
-      const answer = await withoutChange(blacklists.path, () => post(body));
-      expectError(answer, 400, `${field} is required`);
-    },
-  );
-});
-
-it.each([
-  ['productId', 999_999, 'productId is not a product'],
-  ['productId', '1', 'productId must be an integer'],
-  ['isForAllProducts', 'true', 'isForAllProducts must be true or false'],
-  ['data', '', 'data must not be empty'],
-  ['data', 5, 'data must be a string'],
-  ['data', 'h'.repeat(513), 'data must be at most 512 characters'],
-  ['reason', 5, 'reason must be a string'],
-  ['reason', 'r'.repeat(1_001), 'reason must be at most 1000 characters'],
-])('%s of %j answers 400 on create and on update', async (field, value, message) => {
-  const body = { ...(await blacklists.fullBody()), [field]: value };
-  expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
-  const entry = await blacklists.create();
-  const update = () => put(entry, { reason: 'new', [field]: value });
-  expectError(await withoutChange(pathOf(entry), update), 400, message);
 });
 
 describe('IP data', () => {

@@ -22,7 +22,6 @@ const setTime = (milliseconds: number) => {
 };
 const ping = (token: string | null) => call('GET', '/api/v2/ping', { token });
 const put = (id: number, body: object) => call('PUT', `${tokens.path}/${id}`, { body });
-const post = (body: object) => call('POST', tokens.path, { body });
 
 describe('The header TOKEN', () => {
   it.each([
@@ -96,20 +95,6 @@ describe('A token', () => {
   it('has each intent once, in the order of the interface', async () => {
     const { intents } = await createToken(['ALL_READ', 'PRODUCTS_READ', 'ALL_READ']);
     expect(intents).toEqual(['PRODUCTS_READ', 'ALL_READ']);
-  });
-
-  it.each([
-    ['name', undefined, 'name is required'],
-    ['name', ' ', 'name must not be empty'],
-    ['intents', undefined, 'intents is required'],
-    ['intents', [], 'intents must be at least 1 in number'],
-    ['intents', 'ALL_READ', 'intents must be an array'],
-    ['expiresAt', 'never', /^expiresAt must be an ISO 8601 timestamp/],
-    ['lastUsedAt', '2026-01-01', 'lastUsedAt must not be sent'],
-    ['token', 'my-own', 'token must not be sent'],
-  ])('with a %s of %j is refused', async (field, value, message) => {
-    const body = { ...(await tokens.fullBody()), [field]: value };
-    expectError(await withoutChange(tokens.path, () => post(body)), 400, message);
   });
 
   it('cannot be given another secret by PUT', async () => {

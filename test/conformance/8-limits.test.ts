@@ -213,23 +213,3 @@ describe('the bounds of a validation', () => {
     }
   });
 });
-
-describe('the bounds of limits', () => {
-  const create = (limits: object) =>
-    call('POST', '/api/v2/licenses', {
-      body: { productId: license.productId, licenseType: 'PERMANENT', ...limits },
-    });
-
-  it.each([-2, 1_001, 1.5, 2_147_483_648, '5', true])('a limit of %j is refused', async (limit) => {
-    for (const name of ['maxIPs', 'maxHWIDs']) {
-      const refusal = new RegExp(`^${name} `);
-      expectError(await create({ [name]: limit }), 400, refusal);
-      const path = `/api/v2/licenses/${license.id}`;
-      expectError(await call('PUT', path, { body: { [name]: limit } }), 400, refusal);
-    }
-    for (const name of ['defaultMaxIPs', 'defaultMaxHWIDs']) {
-      const body = { name: 'P', productType: 'OTHER', [name]: limit };
-      expectError(await call('POST', '/api/v2/products', { body }), 400, new RegExp(`^${name} `));
-    }
-  });
-});

@@ -176,11 +176,13 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a binding that does not check the state',
     broken: /Bound, but refused/,
+    seed: 6,
     replacements: [{ file: 'src/validation/bind.ts', from: "and l.state = 'ACTIVE'", to: '' }],
   },
   {
     name: 'a binding that does not check the expiry',
     broken: /Bound, but refused/,
+    seed: 6,
     replacements: [
       {
         file: 'src/validation/bind.ts',
@@ -415,6 +417,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a late put of a publisher that was cut off, and no read repair',
     broken: /^KV has|Stale or wrong/,
+    seed: 6,
     commands: PUT_LATE,
     replacements: [
       {
@@ -442,6 +445,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a failed batch that is dropped',
     broken: UNRECORDED,
+    seed: 6,
     replacements: [
       {
         file: 'src/history/batch-writer.ts',

@@ -1,0 +1,123 @@
+import { expect, it } from 'vitest';
+import { call, expectError } from '../support/client';
+import {
+  blacklists,
+  CREATABLE,
+  type CreatableResource,
+  customers,
+  licenses,
+  products,
+  type Resource,
+  tokens,
+  UPDATABLE,
+  withoutChange,
+} from '../support/resources';
+
+/** What POST and PUT reject: 400 with the name of the field, and nothing is stored (3.1). */
+
+type BadValue = [field: string, value: unknown, message: string | RegExp];
+
+const badLimits = (field: string): BadValue[] => [
+  [field, -2, `${field} must be 0 to 1000; use -1 for unlimited`],
+  [field, 1_001, `${field} must be 0 to 1000; use -1 for unlimited`],
+  [field, 1.5, `${field} must be an integer`],
+  [field, '5', `${field} must be an integer`],
+  [field, true, `${field} must be an integer`],
+];
+
+const BAD: Record<string, BadValue[]> = {
+  [products.name]: [
+    ['name', '', 'name must not be empty'],
+    ['name', '   ', 'name must not be empty'],
+    ['name', null, 'name must be a string'],
+    ['name', 5, 'name must be a string'],
+    ['name', 'n'.repeat(256), 'name must be at most 255 characters'],
+    ['description', {}, 'description must be a string'],
+    ['url', 5, 'url must be a string'],
+    ['imageUrl', [], 'imageUrl must be a string'],
+    ...badLimits('defaultMaxIPs'),
+    ...badLimits('defaultMaxHWIDs'),
+  ],
+  [licenses.name]: [
+    ['productId', 999_999, 'productId is not a product'],
+    ['productId', '1', 'productId must be an integer'],
+    ['ips', ['203.0.113.1', 'localhost'], 'ips[1] must be an IP address'],
+    ['ips', ['203.0.113.0/24'], 'ips[0] must be an IP address'],
+    ['ips', null, 'ips must be an array'],
+    ['hwids', [''], 'hwids[0] must not be empty'],
+    ['hwids', ['h'.repeat(513)], /hwids\[0\] must be at most 512 bytes$/],
+    ['hwids', ['1', '2', '3', '4'], 'hwids must be at most 3 in number, the limit in maxHWIDs'],
+    ['ips', ['::1', '::2', '::3'], 'ips must be at most 2 in number, the limit in maxIPs'],
+    ['notes', 'n'.repeat(10_001), 'notes must be at most 10000 characters'],
+    ['ownerChatId', '4'.repeat(256), 'ownerChatId must be at most 255 characters'],
+    ...badLimits('maxIPs'),
+    ...badLimits('maxHWIDs'),
+  ],
+  [blacklists.name]: [
+    ['productId', 999_999, 'productId is not a product'],
+    ['productId', '1', 'productId must be an integer'],
+    ['isForAllProducts', 'true', 'isForAllProducts must be true or false'],
+    ['data', '', 'data must not be empty'],
+    ['data', 5, 'data must be a string'],
+    ['data', 'h'.repeat(513), 'data must be at most 512 characters'],
+    ['reason', 5, 'reason must be a string'],
+    ['reason', 'r'.repeat(1_001), 'reason must be at most 1000 characters'],
+  ],
+  [customers.name]: [
+    ['email', 'no address', 'email must be an e-mail address'],
+    ['email', '', 'email must be an e-mail address'],
+    ['email', `${'a'.repeat(250)}@b.cd`, 'email must be at most 254 characters'],
+    ['firstName', 5, 'firstName must be a string'],
+    ['username', 'u'.repeat(256), 'username must be at most 255 characters'],
+    ['profilePictureUrl', {}, 'profilePictureUrl must be a string'],
+    ['nickname', 'ada', 'nickname is not a known field'],
+  ],
+  [tokens.name]: [
+    ['name', ' ', 'name must not be empty'],
+    ['intents', [], 'intents must be at least 1 in number'],
+    ['intents', 'ALL_READ', 'intents must be an array'],
+    ['expiresAt', 'never', /^expiresAt must be an ISO 8601 timestamp/],
+    ['token', 'my-own', 'token must not be sent'],
+  ],
+};
+const CASES = UPDATABLE.flatMap((resource: Resource & Partial<CreatableResource>) =>
+  (BAD[resource.name] ?? []).map(([field, value, message]) => ({
+    ...resource,
+    field,
+    value,
+    message,
+  })),
+);
+
+it.each(CASES)(
+  'a $name whose $field is $value answers 400 on create and on update',
+  async ({ path, create, fullBody, changes, field, value, message }) => {
+    if (fullBody) {
+      const body = { ...(await fullBody()), [field]: value };
+      const created = await withoutChange(path, () => call('POST', path, { body }));
+      expectError(created, 400, message);
+    }
+    const one = `${path}/${(await create()).id}`;
+    // The limits of a license of which the fields are full.
+    const body = { ...changes(), ...(path === licenses.path && { maxIPs: 2, maxHWIDs: 3 }) };
+    const update = () => call('PUT', one, { body: { ...body, [field]: value } });
+    expectError(await withoutChange(one, update), 400, message);
+  },
+);
+
+const REQUIRED: Record<string, string[]> = {
+  [products.name]: ['name', 'productType'],
+  [licenses.name]: ['productId', 'licenseType'],
+  [blacklists.name]: ['licenseDataType', 'data', 'isForAllProducts'],
+  [tokens.name]: ['name', 'intents'],
+};
+
+it.each(CREATABLE)('a $name without a required field answers 400', async (resource) => {
+  const { name, path } = resource;
+  for (const field of REQUIRED[name] ?? []) {
+    const { [field]: _, ...body } = await resource.fullBody();
+    const answer = await withoutChange(path, () => call('POST', path, { body }));
+    expectError(answer, 400, `${field} is required`);
+  }
+  expect(REQUIRED).toHaveProperty([name]);
+});
