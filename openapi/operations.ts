@@ -417,7 +417,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     operationId: 'ping',
     tag: 'Service',
     summary: 'Check that a token is live',
-    description: 'Any intent will do. [4.1]',
+    description: 'Any intent is enough. [4.1]',
     responses: {
       200: { description: 'The token is live.', content: plainText('pong') },
       ...errors(500),
@@ -426,11 +426,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
 
   'GET /api/v2/products': list('listProducts', PRODUCTS),
   'GET /api/v2/products/:id': get('getProduct', PRODUCTS),
-  'POST /api/v2/products': create(
-    'createProduct',
-    PRODUCTS,
-    'Fields that are left out have a default.',
-  ),
+  'POST /api/v2/products': create('createProduct', PRODUCTS, 'Omitted fields have a default.'),
   'PUT /api/v2/products/:id': update('updateProduct', PRODUCTS),
   'DELETE /api/v2/products/:id': remove(
     'deleteProduct',
@@ -443,7 +439,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /api/v2/licenses': create(
     'createLicense',
     LICENSES,
-    'The service makes the key. Limits that are left out are those of the product.',
+    'The service makes the key. Omitted limits are those of the product.',
   ),
   'POST /api/v2/licenses/batch': {
     operationId: 'createLicenses',
@@ -502,7 +498,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'DELETE /api/v2/blacklists/:id': remove(
     'deleteBlacklistEntry',
     BLACKLISTS,
-    'It blocks nothing any more.',
+    'It no longer blocks.',
   ),
 
   'GET /api/v2/requests': list(

@@ -1,12 +1,7 @@
 import * as z from 'zod';
 import { request } from '../src/history/schema';
 import { MAX_LIMIT, pageQuery } from '../src/http/pagination';
-import {
-  errorResponse,
-  invalidResponse,
-  validationRequest,
-  validResponse,
-} from '../src/http/responses';
+import { errorResponse, invalidResponse, validResponse } from '../src/http/responses';
 import { customerItem } from '../src/import/items';
 import { importRequest, importResponse, importResult } from '../src/import/schema';
 import {
@@ -91,15 +86,31 @@ const REQUEST: Descriptions<typeof request> = {
   notes: 'Always null.',
   remarks: 'Remarks, such as the error in the request.',
   valid: 'Whether the license was valid.',
-  successful: 'False where the service itself failed.',
+  successful: 'False if the service failed.',
   rateLimited: 'Whether it was over a rate limit.',
   blocked: 'Whether a blacklist entry blocked it.',
-  spam: 'Whether its address asked for too many unknown keys.',
+  spam: 'Whether its address sent too many unknown keys.',
 };
+
+/** The documented body of a validation [4.7]. Decision 1.2 has the values that are accepted beyond it. */
+export const validationRequest = z.object({
+  licenseKey: z.string().min(1),
+  productId: z.int(),
+  productVersion: z.string().nullish(),
+  hwid: z.string().max(512).nullish(),
+  ip: z.string().nullish(),
+  operatingSystem: z.string().nullish(),
+  osVersion: z.string().nullish(),
+  osArchitecture: z.string().nullish(),
+  javaVersion: z.string().nullish(),
+  macAddress: z.string().nullish(),
+  operatingSystemVersion: z.string().nullish(),
+  operatingSystemArchitecture: z.string().nullish(),
+});
 
 const VALIDATION_REQUEST: Descriptions<typeof validationRequest> = {
   licenseKey: 'The key, compared without regard to case.',
-  productId: 'The product that the program is.',
+  productId: 'The id of the product that the program belongs to.',
   productVersion: 'For the history.',
   hwid: 'The hardware ID to check and bind.',
   ip: 'The address to check and bind; without one, the connecting address.',
@@ -108,8 +119,8 @@ const VALIDATION_REQUEST: Descriptions<typeof validationRequest> = {
   osArchitecture: 'For the history.',
   javaVersion: 'For the history.',
   macAddress: 'For the history.',
-  operatingSystemVersion: 'Another name of `osVersion`; it wins where both are sent.',
-  operatingSystemArchitecture: 'Another name of `osArchitecture`; it wins where both are sent.',
+  operatingSystemVersion: 'Another name of `osVersion`, and used if both are sent.',
+  operatingSystemArchitecture: 'Another name of `osArchitecture`, and used if both are sent.',
 };
 
 const RESPONSE: Descriptions<typeof validResponse> & Descriptions<typeof invalidResponse> = {
@@ -126,7 +137,7 @@ const RESPONSE: Descriptions<typeof validResponse> & Descriptions<typeof invalid
 
 const IMPORT_REQUEST: Descriptions<typeof importRequest> = {
   kind: 'The kind of the items. Products come before customers, licenses and blacklist entries.',
-  items: 'At most 200, as GET shows them. A field that is left out, null or empty has its default.',
+  items: 'At most 200, as GET shows them. A field that is omitted, null or empty has its default.',
   dryRun: 'Checks everything and writes nothing.',
   assumedProductIds: 'Products that a dry run assumes to exist.',
 };
@@ -142,7 +153,7 @@ const IMPORT_RESULT: Descriptions<typeof importResult> = {
   id: 'Its id; null if it was refused, or would get a new one.',
   differences:
     'The fields in which the stored object differs from the item; `id` if that was in use.',
-  reason: 'The reason of a refusal.',
+  reason: 'The reason, if it was refused.',
 };
 
 const ERROR: Descriptions<typeof errorResponse> = {
@@ -266,7 +277,7 @@ export const BODIES = {
   ProductUpdate: ofResource(
     productFields,
     productUpdate,
-    'Changes of a product: a field left out keeps its value [4.8].',
+    'Changes of a product: an omitted field keeps its value [4.8].',
     { name: 'Chunk Guard 2', defaultMaxIPs: 3 },
   ),
   License: ofResource(licenseFields, license, 'A license [2.2].', {
@@ -296,7 +307,7 @@ export const BODIES = {
   LicenseUpdate: ofResource(
     licenseFields,
     licenseUpdate,
-    'Changes of a license: a field left out keeps its value [4.8].',
+    'Changes of a license: an omitted field keeps its value [4.8].',
     { expiryDate: '2026-12-31', ips: [] },
   ),
   BlacklistEntry: ofResource(
@@ -314,7 +325,7 @@ export const BODIES = {
   BlacklistEntryUpdate: ofResource(
     entryFields,
     entryUpdate,
-    'Changes of an entry: a field left out keeps its value [4.8].',
+    'Changes of an entry: an omitted field keeps its value [4.8].',
     { reason: 'Charged back', isForAllProducts: false, productId: 602 },
   ),
   LicenseRequest: described(request, 'A validation in the history [2.4].', REQUEST, {
@@ -346,7 +357,7 @@ export const BODIES = {
   CustomerUpdate: ofResource(
     customerFields,
     customerUpdate,
-    'Changes of a customer: a field left out keeps its value [4.8].',
+    'Changes of a customer: an omitted field keeps its value [4.8].',
     { firstName: 'Ada', email: 'ada@shop.example' },
   ),
   Token: ofResource(
@@ -363,7 +374,7 @@ export const BODIES = {
   TokenUpdate: ofResource(
     createdTokenFields,
     tokenUpdate,
-    'Changes of a token: a field left out keeps its value [4.8].',
+    'Changes of a token: an omitted field keeps its value [4.8].',
     { intents: ['LICENSES_READ'] },
   ),
   CreatedToken: ofResource(createdTokenFields, createdToken, 'An API token, with its secret [5].', {
@@ -450,7 +461,7 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   licenseStatus: 'Only licenses with this status. `DELETED` ones are in no list without it.',
   licenseType: 'Only licenses of this type.',
   licenseDataType: 'Only entries of this type.',
-  productId: 'Only what is for this product.',
+  productId: 'Only objects of this product.',
   licenseKey: 'A license key, without regard to case.',
   email: 'The e-mail of a customer, without regard to case.',
   platform: 'Where the licenses were bought.',
@@ -461,7 +472,7 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   hwid: 'Only requests with this hardware ID.',
   valid: 'Only requests that were valid, or only those that were not.',
   from: 'Only requests from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone.',
-  to: 'Only requests up to this time, itself included: ISO 8601, or a date alone, its first moment.',
+  to: 'Only requests up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond.',
 };
 
 /** Examples of these parameters. */
@@ -512,5 +523,5 @@ export function registerMetadata(): void {
   }
   z.globalRegistry.add(wireTimestamp, { format: 'date-time' });
   z.globalRegistry.add(mustNotBeSent, { description: 'Set by the service: must not be sent.' });
-  z.globalRegistry.add(ignored, { description: 'Set by the service: taken, and not changed.' });
+  z.globalRegistry.add(ignored, { description: 'Set by the service: accepted and ignored.' });
 }

@@ -12,7 +12,7 @@ import { validation } from './routes/validate';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];
 
-/** The path without doubled and final slashes, which shipped clients send and which must not redirect. */
+/** The path without double and final slashes. Shipped clients send them, and a redirect would fail them. */
 function plainPath(request: Request): string {
   const path = getPath(request);
   if (!path.includes('//') && !path.endsWith('/')) return path;

@@ -5,7 +5,7 @@ import { removeExpiredRecords, SettingError } from './history/retention';
 import { type Bindings, isolateOf } from './isolate';
 import { logFailure } from './lib/log';
 
-/** The cron by which `npm start` announces that the process ends. */
+/** The cron by which `npm start` announces its end. */
 const STOP = 'stop';
 
 /** Runs a task of the scheduled handler. A failure does not stop the other tasks. */

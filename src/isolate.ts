@@ -13,7 +13,7 @@ const FULL_MS = 1_000;
 
 type Limiters = 'VALIDATION_LIMITER' | 'REFUSED_LIMITER' | 'FAILED_TOKEN_LIMITER';
 
-/** Requests a minute that pass where no limiter is bound (1.7). */
+/** Requests a minute that pass without a bound limiter (1.7). */
 const LIMITS: Readonly<Record<Limiters, number>> = {
   VALIDATION_LIMITER: 120,
   REFUSED_LIMITER: 100,

@@ -41,7 +41,7 @@ export class Caches {
   readonly #hasKv: boolean;
   readonly #byName: ReadonlyMap<string, AnyCache>;
 
-  /** @param namespace undefined where D1 is as near. The tiers are then memory and D1 */
+  /** @param namespace undefined if D1 is as near as KV. The tiers are then memory and D1 */
   constructor(db: Database, namespace: KVNamespace | undefined, clock: MonotonicClock) {
     this.#db = db;
     this.sync = new Sync(

@@ -14,11 +14,11 @@ const PUT_INTERVAL_MS = 1_100;
 const RETRY_DELAYS_MS = [PUT_INTERVAL_MS, 2_500, 5_000, 10_000];
 /** Reads of a row that keeps changing, before the publisher stops. */
 const MAX_ROUNDS = 10;
-/** The platform ends a request this long after its response. */
+/** The platform ends a request after this time from its response. */
 const MAX_LIFE_MS = 30_000;
 const PUT_TIMEOUT_MS = 8_000;
 const LAST_PUT_MS = MAX_LIFE_MS - PUT_TIMEOUT_MS;
-/** After a failed put nothing is published for readers for this long. */
+/** For this long after a failed put, look-ups do not publish. */
 const FAILING_MS = 60_000;
 
 export interface PublishOptions<Value> {
@@ -26,7 +26,7 @@ export interface PublishOptions<Value> {
   seqs?: readonly number[];
   /** The row as the primary has just returned it. It is not read again. */
   row?: Value;
-  /** How often a round that fails is repeated. */
+  /** Maximum number of repetitions of a round that fails. */
   retries?: number;
 }
 
@@ -83,7 +83,7 @@ export class Publisher<Value extends Snapshot> {
    * again. The newest row wins, whichever publisher ends last. The scheduled handler publishes the changes
    * that are not published here. Never rejects.
    *
-   * @returns the snapshot in KV now; null for none, undefined where it is not known
+   * @returns the snapshot in KV now; null for none, undefined if unknown
    */
   async publish(
     key: string,

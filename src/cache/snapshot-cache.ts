@@ -47,7 +47,7 @@ export interface Found<Value> {
 
 export interface CacheContext {
   db: Database;
-  /** Undefined where D1 is as near. The tiers are then memory and D1. */
+  /** Undefined if D1 is as near as KV. The tiers are then memory and D1. */
   kv: Kv | undefined;
   clock: MonotonicClock;
   sync: Sync;
@@ -83,7 +83,7 @@ export class SnapshotCache<Value extends Snapshot> {
   /**
    * The snapshot of a key.
    *
-   * @throws when no tier that can be reached has it
+   * @throws if no tier that can be reached has it
    */
   async find(key: string, timings: RequestTimings): Promise<Found<Value>> {
     const entry = this.#freshEntry(key);

@@ -7,7 +7,7 @@ export interface SyncRound {
   cursor: number;
   /** The revision of that change: a database that was set back may have another change of that number. */
   revision: number;
-  /** When it was sent. */
+  /** When the query was sent. */
   startedAt: number;
 }
 

@@ -128,7 +128,7 @@ export const markPublished = (db: Database, seqs: readonly number[], condition: 
  * unpublished or younger, because the log has no gaps. Removes a bounded number of them.
  *
  * @param now milliseconds since 1970
- * @param withUnpublished also removes unpublished changes, where there is no KV
+ * @param withUnpublished also removes unpublished changes, for a service without KV
  */
 export async function pruneChanges(
   db: Database,

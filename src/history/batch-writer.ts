@@ -8,9 +8,9 @@ const MIN_INTERVAL_MS = 100;
 /** A flusher hands over to a younger request after this: the Free plan has 50 queries a request. */
 const MAX_FLUSHING_MS = 500;
 const WRITE_TIMEOUT_MS = DATABASE_TIMEOUT_MS;
-/** A flusher without a sign of life for this long was cancelled. */
+/** A flusher that was not active for this long was cancelled. */
 const CANCELLED_AFTER_MS = WRITE_TIMEOUT_MS + 1_000;
-/** Items are given up after this. */
+/** Items are given up after this time. */
 const MAX_WAITING_MS = 23_000;
 /** A request stays this long, and until its write ends. The platform ends it after 30 seconds. */
 const MAX_STAY_MS = MAX_WAITING_MS + 1_000;
@@ -21,10 +21,10 @@ const MAX_PAUSE_MS = 600;
 const MAX_ITEMS = 10_000;
 /** Items that are given up when the list is full. */
 const MAX_GIVEN_UP = 100;
-/** Requests that stand by. One more does after each interval. */
+/** Requests that stand by. After each interval one more does. */
 const STANDBYS = 3;
 const STANDBY_INTERVAL_MS = 500;
-/** By then most requests under way have added their item. */
+/** After this time most current requests have added their item. */
 const QUIET_MS = 250;
 const FAILURE_LOG_INTERVAL_MS = 60_000;
 
@@ -39,8 +39,8 @@ export interface BatchWriterOptions<Item> {
   clock: MonotonicClock;
   maxBatch: number;
   /**
-   * Writes items. An item may come again after it was written, because a response can get lost: then it
-   * must change nothing. `waitUntil` is that of the request that flushes.
+   * Writes items. An item that was written may come again, because a response can get lost. It must change
+   * nothing then. `waitUntil` belongs to the request that flushes.
    */
   write: (items: readonly Item[], waitUntil: WaitUntil) => Promise<void>;
   /** Called when writes begin to fail, at most once a minute. */
@@ -60,7 +60,7 @@ export class BatchWriter<Item> {
   /** The oldest first. */
   #pending: Pending<Item>[] = [];
   #flusher: { aliveAt: number } | undefined;
-  /** The function that wakes a request that stands by, and when that request came. */
+  /** By the function that wakes a standby: the time at which its request came. */
   readonly #standbys = new Map<() => void, number>();
   /** When the youngest request that ever stood by came. */
   #youngestAt = Number.NEGATIVE_INFINITY;

@@ -4,10 +4,10 @@ import { logFailure } from '../lib/log';
 import { type HistoryRecord, historyRecord } from './record';
 import type { Recorder } from './recorder';
 
-/** Twenty retries take 12 hours, the longest outage that the queue shall survive. */
+/** Twenty retries take 12 hours, the longest outage that records in the queue must survive. */
 const FIRST_DELAY_SECONDS = 10;
 const MAX_DELAY_SECONDS = 3_600;
-/** Long, because no request waits and a batch that D1 rejects is written in halves. */
+/** Long, because no request waits, and a batch that D1 rejects is written in halves. */
 const WRITE_TIMEOUT_MS = 20_000;
 
 const message = z.array(historyRecord);

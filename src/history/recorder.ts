@@ -73,7 +73,7 @@ export class Recorder {
   /**
    * Writes records that the queue has delivered, perhaps again.
    *
-   * @throws when they could not be written
+   * @throws if they could not be written
    */
   async writeDelivered(records: readonly HistoryRecord[]): Promise<void> {
     // The isolate that sent the records has compared its snapshots.

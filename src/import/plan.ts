@@ -6,7 +6,7 @@ import type { JsonObject } from '../lib/json';
 import { type Item, isBlank } from './items';
 import type { ImportResult } from './schema';
 
-/** The result of each item of an import, and the statements that bring it about. */
+/** The result of each item of an import, and the statements that store the items. */
 export interface Plan {
   results: ImportResult[];
   statements: BatchItem<'sqlite'>[];

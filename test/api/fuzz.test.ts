@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { validationRequest } from '../../openapi/schemas';
 import { routes } from '../../src/app';
-import { validationRequest } from '../../src/http/responses';
 import { importRequest } from '../../src/import/schema';
 import { API_INTENTS } from '../../src/lib/enums';
 import { entryFields } from '../../src/resources/blacklists/schema';

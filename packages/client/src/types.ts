@@ -4,7 +4,7 @@
 export interface ValidationRequest {
   /** The key, compared without regard to case. */
   licenseKey: string;
-  /** The product that the program is. */
+  /** The id of the product that the program belongs to. */
   productId: number;
   /** For the history. */
   productVersion?: string | null | undefined;
@@ -22,9 +22,9 @@ export interface ValidationRequest {
   javaVersion?: string | null | undefined;
   /** For the history. */
   macAddress?: string | null | undefined;
-  /** Another name of `osVersion`; it wins where both are sent. */
+  /** Another name of `osVersion`, and used if both are sent. */
   operatingSystemVersion?: string | null | undefined;
-  /** Another name of `osArchitecture`; it wins where both are sent. */
+  /** Another name of `osArchitecture`, and used if both are sent. */
   operatingSystemArchitecture?: string | null | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface ProductCreate {
   imageUrl?: string | null | undefined;
 }
 
-/** Changes of a product: a field left out keeps its value [4.8]. */
+/** Changes of a product: an omitted field keeps its value [4.8]. */
 export interface ProductUpdate {
   /** Set by the service, and never used again. Programs are compiled with it. */
   id?: number | undefined;
@@ -73,9 +73,9 @@ export interface ProductUpdate {
   productType?: ProductType | undefined;
   /** Free text, for the product type `OTHER`. */
   productTypeOther?: string | null | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   createdDate?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   updatedDate?: unknown | undefined;
   /** `maxIPs` of licenses without their own; 5 unless set. */
   defaultMaxIPs?: number | undefined;
@@ -105,7 +105,7 @@ export interface LicenseCreate {
   licenseKey?: null | undefined;
   /** The product of the license. */
   productId: number;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   productIdString?: unknown | undefined;
   /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
   licenseType: LicenseType;
@@ -125,7 +125,7 @@ export interface LicenseCreate {
   maxIPs?: number | null | undefined;
   /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
   maxHWIDs?: number | null | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   totalRequests?: unknown | undefined;
   /** The id of the owner on the chat service. */
   ownerChatId?: string | number | null | undefined;
@@ -146,7 +146,7 @@ export interface LicenseCreate {
 /** The platform or market where a license was bought. */
 export type LicensePlatform = 'PLATFORM_A' | 'PLATFORM_B' | 'PLATFORM_C' | 'MARKET_A' | 'MARKET_B' | 'CHAT' | 'OTHER';
 
-/** Changes of a license: a field left out keeps its value [4.8]. */
+/** Changes of a license: an omitted field keeps its value [4.8]. */
 export interface LicenseUpdate {
   /** Set by the service. */
   id?: number | undefined;
@@ -154,7 +154,7 @@ export interface LicenseUpdate {
   licenseKey?: string | undefined;
   /** The product of the license. */
   productId?: number | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   productIdString?: unknown | undefined;
   /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
   licenseType?: LicenseType | undefined;
@@ -164,9 +164,9 @@ export interface LicenseUpdate {
   licensePlatformOther?: string | null | undefined;
   /** The id of the owner there. */
   ownerPlatformId?: string | number | null | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   createdDate?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   updatedDate?: unknown | undefined;
   /** From this millisecond on it is `EXPIRED`. ISO 8601, or a date alone. */
   expiryDate?: string | null | undefined;
@@ -174,7 +174,7 @@ export interface LicenseUpdate {
   maxIPs?: number | undefined;
   /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
   maxHWIDs?: number | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   totalRequests?: unknown | undefined;
   /** The id of the owner on the chat service. */
   ownerChatId?: string | number | null | undefined;
@@ -188,7 +188,7 @@ export interface LicenseUpdate {
   ips?: string[] | undefined;
   /** For administrators. */
   notes?: string | null | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   customer?: unknown | undefined;
 }
 
@@ -200,7 +200,7 @@ export interface LicenseBatch {
   licenseKey?: null | undefined;
   /** The product of the license. */
   productId: number;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   productIdString?: unknown | undefined;
   /** `TEMPORARY` needs an `expiryDate`, `PERMANENT` has none. */
   licenseType: LicenseType;
@@ -220,7 +220,7 @@ export interface LicenseBatch {
   maxIPs?: number | null | undefined;
   /** Maximum number of hardware IDs: -1 is unlimited, 0 none. */
   maxHWIDs?: number | null | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   totalRequests?: unknown | undefined;
   /** The id of the owner on the chat service. */
   ownerChatId?: string | number | null | undefined;
@@ -263,7 +263,7 @@ export interface BlacklistEntryCreate {
   updatedAt?: null | undefined;
 }
 
-/** Changes of an entry: a field left out keeps its value [4.8]. */
+/** Changes of an entry: an omitted field keeps its value [4.8]. */
 export interface BlacklistEntryUpdate {
   /** Set by the service. */
   id?: number | undefined;
@@ -277,13 +277,13 @@ export interface BlacklistEntryUpdate {
   productId?: number | null | undefined;
   /** For administrators: in the history, never in the response to a program. */
   reason?: string | null | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   createdAt?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   updatedAt?: unknown | undefined;
 }
 
-/** Changes of a customer: a field left out keeps its value [4.8]. */
+/** Changes of a customer: an omitted field keeps its value [4.8]. */
 export interface CustomerUpdate {
   /** Set by the service. */
   id?: number | undefined;
@@ -305,7 +305,7 @@ export interface CustomerUpdate {
   role?: string | null | undefined;
   /** Free text. */
   status?: string | null | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   createdAt?: unknown | undefined;
   /** Set by the service: must not be sent. */
   lastLoginAt?: null | undefined;
@@ -366,7 +366,7 @@ export interface TokenCreate {
 /** A permission that a token can hold [5]. */
 export type ApiIntent = 'PRODUCTS_READ' | 'PRODUCTS_READ_WRITE' | 'LICENSE_VALIDATE' | 'LICENSES_READ' | 'LICENSES_READ_WRITE' | 'BLACKLISTS_READ' | 'BLACKLISTS_READ_WRITE' | 'REQUESTS_READ' | 'CUSTOMERS_READ' | 'ALL_READ' | 'ALL_READ_WRITE';
 
-/** Changes of a token: a field left out keeps its value [4.8]. */
+/** Changes of a token: an omitted field keeps its value [4.8]. */
 export interface TokenUpdate {
   /** Set by the service. */
   id?: number | undefined;
@@ -376,11 +376,11 @@ export interface TokenUpdate {
   intents?: ApiIntent[] | undefined;
   /** From this millisecond on it is refused; null for never. */
   expiresAt?: string | null | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   lastUsedAt?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   createdAt?: unknown | undefined;
-  /** Set by the service: taken, and not changed. */
+  /** Set by the service: accepted and ignored. */
   updatedAt?: unknown | undefined;
   /** Set by the service: must not be sent. */
   token?: null | undefined;
@@ -390,7 +390,7 @@ export interface TokenUpdate {
 export interface ImportRequest {
   /** The kind of the items. Products come before customers, licenses and blacklist entries. */
   kind: 'products' | 'customers' | 'licenses' | 'blacklists';
-  /** At most 200, as GET shows them. A field that is left out, null or empty has its default. */
+  /** At most 200, as GET shows them. A field that is omitted, null or empty has its default. */
   items: unknown[];
   /** Checks everything and writes nothing. */
   dryRun?: boolean | undefined;
@@ -630,13 +630,13 @@ export interface LicenseRequest {
   remarks: string | null;
   /** Whether the license was valid. */
   valid: boolean;
-  /** False where the service itself failed. */
+  /** False if the service failed. */
   successful: boolean;
   /** Whether it was over a rate limit. */
   rateLimited: boolean;
   /** Whether a blacklist entry blocked it. */
   blocked: boolean;
-  /** Whether its address asked for too many unknown keys. */
+  /** Whether its address sent too many unknown keys. */
   spam: boolean;
 }
 
@@ -700,7 +700,7 @@ export interface ImportResult {
   id: number | null;
   /** The fields in which the stored object differs from the item; `id` if that was in use. */
   differences: string[];
-  /** The reason of a refusal. */
+  /** The reason, if it was refused. */
   reason: string | null;
 }
 
@@ -726,7 +726,7 @@ export interface ListLicensesQuery {
   licenseStatus?: LicenseStatus | undefined;
   /** Only licenses of this type. */
   licenseType?: LicenseType | undefined;
-  /** Only what is for this product. */
+  /** Only objects of this product. */
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
@@ -742,7 +742,7 @@ export interface FindLicensesByCustomerEmailQuery {
   licenseStatus?: LicenseStatus | undefined;
   /** Only licenses of this type. */
   licenseType?: LicenseType | undefined;
-  /** Only what is for this product. */
+  /** Only objects of this product. */
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
@@ -758,7 +758,7 @@ export interface FindLicensesByPlatformQuery {
   licenseStatus?: LicenseStatus | undefined;
   /** Only licenses of this type. */
   licenseType?: LicenseType | undefined;
-  /** Only what is for this product. */
+  /** Only objects of this product. */
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
@@ -774,7 +774,7 @@ export interface FindLicensesByCustomerIdQuery {
   licenseStatus?: LicenseStatus | undefined;
   /** Only licenses of this type. */
   licenseType?: LicenseType | undefined;
-  /** Only what is for this product. */
+  /** Only objects of this product. */
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
@@ -804,7 +804,7 @@ export interface FindLicensesByChatIdQuery {
   licenseStatus?: LicenseStatus | undefined;
   /** Only licenses of this type. */
   licenseType?: LicenseType | undefined;
-  /** Only what is for this product. */
+  /** Only objects of this product. */
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
@@ -818,7 +818,7 @@ export interface ListBlacklistEntriesQuery {
   after?: number | undefined;
   /** Only entries of this type. */
   licenseDataType?: LicenseDataType | undefined;
-  /** Only what is for this product. */
+  /** Only objects of this product. */
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
@@ -832,7 +832,7 @@ export interface ListRequestsQuery {
   after?: number | undefined;
   /** A license key, without regard to case. */
   licenseKey?: string | undefined;
-  /** Only what is for this product. */
+  /** Only objects of this product. */
   productId?: number | undefined;
   /** Only requests from this address, such as `192.0.2.10`. */
   ip?: string | undefined;
@@ -842,7 +842,7 @@ export interface ListRequestsQuery {
   valid?: boolean | undefined;
   /** Only requests from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
   from?: string | undefined;
-  /** Only requests up to this time, itself included: ISO 8601, or a date alone, its first moment. */
+  /** Only requests up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond. */
   to?: string | undefined;
 }
 

@@ -4,7 +4,7 @@ import { ApiError } from '../../http/errors';
 /** The error for a product that does not exist. */
 export const unknownProduct = (): ApiError => new ApiError(400, 'productId is not a product');
 
-/** For the `catch` of a write that names a product. */
+/** Handles the error of a write that refers to a product. */
 export function rejectUnknownProduct(error: unknown): never {
   throw isForeignKeyViolation(error) ? unknownProduct() : error;
 }

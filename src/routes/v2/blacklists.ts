@@ -74,7 +74,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
         name: 'Blacklist entry',
         read: () => findEntry(db, id),
         write: (current) => {
-          // A product alone says that the entry is for it.
+          // A product in the body makes the entry one for this product.
           const isForAllProducts = current.productId === null && changes.productId == null;
           const values = entryOf({ isForAllProducts, ...current, ...changes });
           return updateEntry(writerOf(c), current, values, Date.now())

@@ -3,7 +3,7 @@ import type { AuthEnv } from '../../auth/middleware';
 import type { Database } from '../../db/client';
 import { isolateOf } from '../../isolate';
 
-/** The database for a handler that only reads. From here on its request waits for nothing else. */
+/** The database, for a handler that only reads. The rest of its time counts as time in the database. */
 export function databaseOf(c: Context<AuthEnv>): Database {
   c.get('timings').startDatabase();
   return isolateOf(c.env).db;

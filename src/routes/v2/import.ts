@@ -5,7 +5,7 @@ import { body } from '../../http/input';
 import { importItems } from '../../import/import';
 import { importRequest } from '../../import/schema';
 
-/** Takes what another service has, an extension; docs/import.md tells how it is used. */
+/** Imports the objects of another service, an extension. docs/import.md explains its use. */
 export const importRoute = new Hono<AuthEnv>().post(
   '/',
   requireIntents(INTENTS.everything),

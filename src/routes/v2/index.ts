@@ -10,7 +10,7 @@ import { productRoutes } from './products';
 import { requestRoutes } from './requests';
 import { tokenRoutes } from './tokens';
 
-/** The interface for administrators [4.1 to 4.5]; all but `healthy` needs a token. */
+/** The interface for administrators [4.1 to 4.5]. All paths but `healthy` require a token. */
 export const v2 = new Hono<AuthEnv>()
   .get('/healthy', allowPages('GET'), (c) => c.text('healthy'))
   .options('/healthy', allowPages('GET'))

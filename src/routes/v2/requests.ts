@@ -12,7 +12,7 @@ import { address, booleanText, hardwareId, idText } from '../../lib/fields';
 import { timestamp } from '../../lib/time';
 import { databaseOf } from './database';
 
-/** In a query a plus sign is a space: a timestamp copied from an answer loses its offset's sign. */
+/** A plus sign in a query is a space, so a timestamp from a response loses the sign of its offset. */
 const timestampText = z
   .string()
   .transform((value) => value.replace(' ', '+'))
@@ -29,7 +29,7 @@ const requestQuery = z.strictObject({
   to: timestampText.optional(),
 });
 
-/** [4.5] Without `X-Total-Count`: counting would read what nobody looks at (1.6). */
+/** [4.5] Without `X-Total-Count`, because counting would read the whole history (1.6). */
 export const requestRoutes = new Hono<AuthEnv>()
   .get('/', requireIntents(INTENTS.readRequests), query(requestQuery), async (c) => {
     const { limit, ...filter } = c.req.valid('query');

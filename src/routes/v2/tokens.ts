@@ -28,7 +28,7 @@ import { databaseOf } from './database';
 const tokenPath = z.object({ id: idText });
 const all = requireIntents(INTENTS.everything);
 
-/** API tokens, an extension: how they are issued the interface leaves open [5]. */
+/** API tokens, an extension: the interface does not say how they are issued [5]. */
 export const tokenRoutes = new Hono<AuthEnv>()
   .get('/', all, query(z.strictObject(pageQuery)), (c) => {
     const db = databaseOf(c);
@@ -51,7 +51,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const values = { ...c.req.valid('json'), tokenHash };
     const row = await insertToken(writerOf(c), values, Date.now());
     setETag(c, row);
-    // The only time that the secret is shown.
+    // Only this response shows the secret.
     const created: z.infer<typeof createdToken> = { ...toToken(row), token };
     return c.json(created, 201, { Location: `/api/v2/tokens/${row.id}` });
   })
