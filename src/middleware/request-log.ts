@@ -23,7 +23,7 @@ export interface AppEnv {
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];
 
-/** An id of a client that does not match is replaced. */
+/** Any other id of a client is replaced. */
 const REQUEST_ID = /^[\w=-]{1,64}$/;
 
 /** Sets the request id, from the client or a new one, and starts the timings. */
@@ -53,7 +53,7 @@ export function endRequest(c: Context<AppEnv>, { status, headers }: Response): v
   }
 }
 
-/** Middleware for all routes but validations, which call the functions above themselves. */
+/** The same as middleware. Validations call the functions above themselves. */
 export const observe = (): MiddlewareHandler<AppEnv> =>
   async function observe(c, next) {
     beginRequest(c);
