@@ -96,6 +96,7 @@ export const requireToken = (): MiddlewareHandler<AuthEnv> =>
     if (!actor) return rejectToken(c);
     noteUse(c, actor);
     c.set('actor', actor);
+    c.set('tokenId', actor.tokenId);
     c.set('isTrusted', true);
     await next();
   };
@@ -132,7 +133,10 @@ export async function authorizeValidation(
     return token?.value ?? null;
   };
   const actor = await authenticate(c.req.header('TOKEN'), c.env.ROOT_TOKEN, find, now);
-  if (actor) noteUse(c, actor);
+  if (actor) {
+    noteUse(c, actor);
+    c.set('tokenId', actor.tokenId);
+  }
   if (actor && isAllowed(actor, intents)) {
     c.set('isTrusted', true);
     return;

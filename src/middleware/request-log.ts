@@ -14,6 +14,8 @@ export interface AppEnv {
     timings: RequestTimings;
     /** Whether the request came with a live token. */
     isTrusted?: boolean;
+    /** Of the token of the request; null for ROOT_TOKEN. */
+    tokenId?: number | null;
     /** The token that a validation came with. */
     token?: Found<TokenSnapshot>;
     /** The outcome of a validation. */
@@ -76,6 +78,7 @@ function logRequest(c: Context<AppEnv>, status: number, durationMs: number): voi
     route,
     status,
     outcome: c.get('outcome') ?? outcomeOf(status),
+    tokenId: describeToken(c.get('tokenId')),
     tier: c.get('timings').tier,
     durationMs: Math.round(durationMs),
     colo: c.req.raw.cf?.colo ?? null,
@@ -83,6 +86,10 @@ function logRequest(c: Context<AppEnv>, status: number, durationMs: number): voi
   // As text: an object costs the runtime more to print than the rest of a response.
   console.log(JSON.stringify(event));
 }
+
+/** Null without a live token. */
+const describeToken = (id: number | null | undefined): number | 'root' | null =>
+  id === undefined ? null : (id ?? 'root');
 
 function outcomeOf(status: number): 'OK' | 'REFUSED' | 'FAILED' {
   if (status >= 500) return 'FAILED';

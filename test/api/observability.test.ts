@@ -13,6 +13,7 @@ import {
 import { newEvents, takeEvent } from '../support/events';
 import { databaseError } from '../support/faults';
 import { isAllPublished } from '../support/published';
+import { ROOT_TOKEN } from '../support/root-token';
 import { newSyncedIsolate, newWatchedIsolate } from '../support/watched-isolate';
 
 /** What an operator sees of each request (docs/operations.md). All other tests hold its form. */
@@ -67,6 +68,17 @@ describe('the event of a request', () => {
     for (const [, field = ''] of operations.matchAll(/^\| `(\w+)` \|/gm)) {
       expect(event).toHaveProperty(field);
     }
+  });
+
+  it('names the token by its id, under v2 and v2 validate', async () => {
+    const { id, token } = await createToken(['ALL_READ_WRITE']);
+    const isolate = newIsolate();
+    newEvents();
+    await isolate.call('GET', '/api/v2/ping', { token });
+    await isolate.call('POST', '/api/v2/validate', { token, body: asked() });
+    await isolate.call('GET', '/api/v2/ping', { token: ROOT_TOKEN });
+    await isolate.call('GET', '/api/v2/ping', { token: 'unknown' });
+    expect(newEvents().map(({ tokenId }) => tokenId)).toEqual([id, id, 'root', null]);
   });
 
   it('names the route by its pattern, and never a key', async () => {

@@ -18,6 +18,7 @@ const requestEvent = z.strictObject({
   route: z.string().refine((route) => ROUTES.has(route), 'must be the pattern of a route'),
   status: z.int(),
   outcome: z.enum([...RESPONSE_TYPES, 'OK', 'REFUSED', 'FAILED']),
+  tokenId: z.union([z.int(), z.literal('root')]).nullable(),
   tier: z.enum(TIERS).nullable(),
   durationMs: z.int(),
   colo: z.string().nullable(),
