@@ -247,8 +247,8 @@ describe('lists', () => {
     });
     for await (const _ of licet.products.iterate());
     expect(urls).toEqual([
-      'https://licet.example/api/v2/products?limit=1000',
-      'https://licet.example/api/v2/products?limit=1000&after=9',
+      'https://licet.example/api/v2/products?limit=250',
+      'https://licet.example/api/v2/products?limit=250&after=9',
     ]);
   });
 });
