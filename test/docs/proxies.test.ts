@@ -1,6 +1,6 @@
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Agent, type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { connect, createServer, type Socket } from 'node:net';
@@ -8,9 +8,9 @@ import { delimiter, join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, Licet } from '../../packages/client/src/index.ts';
+import { ownFolder } from '../node/own.ts';
 import {
   freePort,
-  newFolder,
   type RunningService,
   spawnGroup,
   startService,
@@ -25,7 +25,7 @@ const certificate = resolve('test/cli/test-only-certificate.pem');
 const certificateKey = resolve('test/cli/test-only-key.pem');
 const ca = readFileSync(certificate);
 
-const folder = newFolder();
+const folder = ownFolder();
 // Where Debian has nginx, and no user but root looks.
 process.env.PATH += `${delimiter}/usr/sbin`;
 
@@ -195,10 +195,7 @@ beforeAll(async () => {
   service = await startService(join(folder, 'state'), undefined, options);
   client = new Licet({ url: service.address, token });
 });
-afterAll(async () => {
-  await service.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => service.stop());
 
 interface Sent {
   port: number;

@@ -1,22 +1,20 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newFolder, type RunningService, startService } from '../node/service.ts';
+import { ownFolder } from '../node/own.ts';
+import { type RunningService, startService } from '../node/service.ts';
 
 /** Runs the commands of the README as printed. */
 
 const readme = readFileSync('README.md', 'utf8');
 
-const folder = newFolder();
+const folder = ownFolder();
 let service: RunningService;
 beforeAll(async () => {
   service = await startService(folder);
 });
-afterAll(async () => {
-  await service.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => service.stop());
 
 /** Replaces values that differ between runs. */
 const masked = (text: string): string =>

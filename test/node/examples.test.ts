@@ -1,20 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { freePort, newFolder } from './service.ts';
+import { listen, ownFolder } from './own.ts';
+import { freePort } from './service.ts';
 import { sharedService } from './shared-service.ts';
 
 /** The examples for programs that are sold: built and run as their README says, all held to the same. */
@@ -104,19 +97,20 @@ interface Asked {
 const asked = new Map<string, Asked[]>();
 const askedOf = (scenario: string, file: string): Asked[] => asked.get(`${scenario} ${file}`) ?? [];
 
-const fake = createServer((request, answer) => {
-  const [, scenario = '', file = ''] = (request.url ?? '').split('/').map(decodeURIComponent);
-  let body = '';
-  request.on('data', (chunk) => (body += chunk));
-  request.on('end', () => {
-    const before = askedOf(scenario, file);
-    const now = { headers: request.headers, body, atMs: Date.now() };
-    asked.set(`${scenario} ${file}`, [...before, now]);
-    scenarios[scenario]?.(answer, before.length + 1);
+const startFake = () =>
+  listen((request, answer) => {
+    const [, scenario = '', file = ''] = (request.url ?? '').split('/').map(decodeURIComponent);
+    let body = '';
+    request.on('data', (chunk) => (body += chunk));
+    request.on('end', () => {
+      const before = askedOf(scenario, file);
+      const now = { headers: request.headers, body, atMs: Date.now() };
+      asked.set(`${scenario} ${file}`, [...before, now]);
+      scenarios[scenario]?.(answer, before.length + 1);
+    });
   });
-});
 
-const folder = newFolder();
+const folder = ownFolder();
 const hosts = join(folder, 'hosts');
 writeFileSync(hosts, '127.0.0.1 localhost\n');
 let address: string;
@@ -260,22 +254,15 @@ async function askFirst(program: Program): Promise<void> {
 }
 
 beforeAll(async () => {
-  [address, closedAddress] = await Promise.all([
+  [address, closedAddress, fakeAddress] = await Promise.all([
     sharedService(),
     freePort().then((port) => `http://127.0.0.1:${port}`),
-    new Promise<void>((resolve) => fake.listen(0, '127.0.0.1', resolve)),
+    startFake(),
     ...runnable.map(build),
   ]);
-  const bound = fake.address();
-  if (typeof bound === 'object') fakeAddress = `http://127.0.0.1:${bound?.port}`;
   const product = { name: 'Example', description: '', productType: 'OTHER' };
   ({ id: productId } = await api<{ id: number }>('POST', '/products', product));
   await Promise.all(runnable.map(askFirst));
-});
-afterAll(async () => {
-  fake.close();
-  fake.closeAllConnections();
-  rmSync(folder, { recursive: true });
 });
 
 const readLine = (file: string): string =>

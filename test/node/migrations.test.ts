@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, it } from 'vitest';
+import { ownFolder } from './own.ts';
 
+const out = ownFolder();
 const MIGRATIONS = 'drizzle';
 const files = readdirSync(MIGRATIONS).filter((name) => name.endsWith('.sql'));
 const read = (name: string): string => readFileSync(join(MIGRATIONS, name), 'utf8');
@@ -22,25 +23,17 @@ it.each(files)('%s rebuilds no table, deletes nothing by cascade and has no trig
 });
 
 it('the migrations make what src/db/schema.ts describes', () => {
-  const out = mkdtempSync(join(tmpdir(), 'licet-migrations-'));
-  try {
-    cpSync(MIGRATIONS, out, { recursive: true });
-    const output = execFileSync(
-      process.execPath,
-      [
-        join('node_modules', 'drizzle-kit', 'bin.cjs'),
-        'generate',
-        '--dialect=sqlite',
-        '--schema=./src/db/schema.ts',
-        // A path that begins with a slash is not found, and not an error either.
-        `--out=${relative('.', out)}`,
-      ],
-      { encoding: 'utf8', stdio: 'pipe' },
-    );
-    expect(output, 'Run npm run migration').toContain('No schema changes');
-    const made = readdirSync(out).filter((name) => name.endsWith('.sql'));
-    expect(made).toEqual(files);
-  } finally {
-    rmSync(out, { recursive: true });
-  }
+  cpSync(MIGRATIONS, out, { recursive: true });
+  const drizzleKit = join('node_modules', 'drizzle-kit', 'bin.cjs');
+  const output = execFileSync(
+    process.execPath,
+    [
+      ...[drizzleKit, 'generate', '--dialect=sqlite', '--schema=./src/db/schema.ts'],
+      // A path that begins with a slash is not found, and not an error either.
+      `--out=${relative('.', out)}`,
+    ],
+    { encoding: 'utf8', stdio: 'pipe' },
+  );
+  expect(output, 'Run npm run migration').toContain('No schema changes');
+  expect(readdirSync(out).filter((name) => name.endsWith('.sql'))).toEqual(files);
 });
