@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 /** npm takes an option without two dashes before it. The command must not run without the option. */
 
@@ -10,36 +10,20 @@ const env = {
   LICET_URL: 'http://127.0.0.1:9',
 };
 
-describe('an option that npm took', () => {
-  it.each([
-    ['import', 'dry-run', ['shop.jsonl']],
-    ['export', 'from', ['shop.jsonl']],
-    ['backup', 'persist-to', ['shop.sqlite', 'DIR']],
-    ['restore', 'persist-to', ['shop.sqlite', 'DIR']],
-    ['licet', 'ips', ['licenses', 'free', 'KEY']],
-    ['deploy', 'dry-run', []],
-    ['doctor', 'timeout', ['http://127.0.0.1:9']],
-    ['demo', 'url', []],
-  ])('is a usage error of npm run %s: --%s', (script, option, args) => {
-    const { status, stdout, stderr } = spawnSync(
-      'npm',
-      ['run', '-s', script, ...args, `--${option}`],
-      {
-        env,
-        encoding: 'utf8',
-      },
-    );
-    expect(stderr).toContain(`Put options after two dashes: npm run ${script} -- … --${option}`);
-    expect(stdout).toBe('');
-    expect(status).toBe(2);
-  });
-
-  it('is a usage error of npm start', () => {
-    const { status, stderr } = spawnSync('npm', ['-s', 'start', '--persist-to'], {
-      env,
-      encoding: 'utf8',
-    });
-    expect(stderr).toContain('npm start -- … --persist-to');
-    expect(status).toBe(2);
-  });
+it.each([
+  ['run import', 'dry-run', ['shop.jsonl']],
+  ['run export', 'from', ['shop.jsonl']],
+  ['run backup', 'persist-to', ['shop.sqlite', 'DIR']],
+  ['run restore', 'persist-to', ['shop.sqlite', 'DIR']],
+  ['run licet', 'ips', ['licenses', 'free', 'KEY']],
+  ['run deploy', 'dry-run', []],
+  ['run doctor', 'timeout', ['http://127.0.0.1:9']],
+  ['run demo', 'url', []],
+  ['start', 'persist-to', []],
+])('an option that npm took is a usage error of npm %s: --%s', (command, option, args) => {
+  const all = ['-s', ...command.split(' '), ...args, `--${option}`];
+  const { status, stdout, stderr } = spawnSync('npm', all, { env, encoding: 'utf8' });
+  expect(stderr).toContain(`npm ${command} -- … --${option}`);
+  expect(stdout).toBe('');
+  expect(status).toBe(2);
 });

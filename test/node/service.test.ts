@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, expect, it } from 'vitest';
-import { newFolder, watch } from './service.ts';
+import { expect, it } from 'vitest';
+import { ownFolder } from './own.ts';
+import { watch } from './service.ts';
 
 /** What tests start ends with them, also where they are interrupted. */
 
-const folder = newFolder();
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder();
 
 /** In place of tests: starts a command that leaves a file when it is told to end. */
 const PROGRAM = `
