@@ -6,7 +6,7 @@ import { isOneOf } from '../db/predicates';
 import { bindings, licenses, products } from '../db/schema';
 import { ApiError } from '../http/errors';
 import type { LicenseDataType } from '../lib/enums';
-import { hardwareId } from '../lib/fields';
+import { hardwareId, MAX_LIMIT } from '../lib/fields';
 import { canonicalAddress } from '../lib/ip';
 import type { JsonObject } from '../lib/json';
 import { ownerOf } from '../resources/customers/owner';
@@ -64,16 +64,16 @@ const isBindable = (value: string): boolean => hardwareId.safeParse(value).succe
 
 /** The values that a validation could have bound: "Unknown" is no address (1.2). */
 const bindable = ({ ips, hwids }: LicenseItem) => ({
-  ips: distinct(ips.flatMap((ip) => canonicalAddress(ip) ?? [])),
-  hwids: distinct(hwids.filter(isBindable).map((hwid) => hwid.trim())),
+  ips: distinct(ips.flatMap((ip) => canonicalAddress(ip) ?? [])).slice(0, MAX_LIMIT),
+  hwids: distinct(hwids.filter(isBindable).map((hwid) => hwid.trim())).slice(0, MAX_LIMIT),
 });
 
 /** The fields of which a part is not stored. */
 const leftOut = ({ licenseType, expiryDate, ips, hwids }: LicenseItem, sent: JsonObject) => [
   ...limitsTakenAsUnlimited(sent, ['maxIPs', 'maxHWIDs']),
   ...(licenseType === 'PERMANENT' && expiryDate !== null ? ['expiryDate'] : []),
-  ...(ips.every((ip) => canonicalAddress(ip) !== null) ? [] : ['ips']),
-  ...(hwids.every(isBindable) ? [] : ['hwids']),
+  ...(ips.length <= MAX_LIMIT && ips.every((ip) => canonicalAddress(ip) !== null) ? [] : ['ips']),
+  ...(hwids.length <= MAX_LIMIT && hwids.every(isBindable) ? [] : ['hwids']),
 ];
 
 /**

@@ -31,7 +31,7 @@ function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
       return `must be at least ${issue.minimum}${issue.origin === 'array' ? ' in number' : ''}`;
     case 'too_big':
       if (issue.origin === 'string') return `must be at most ${issue.maximum} characters`;
-      return `must be at most ${issue.maximum}`;
+      return `must be at most ${issue.maximum}${issue.origin === 'array' ? ' in number' : ''}`;
     default:
       return undefined;
   }
@@ -84,7 +84,10 @@ export const accountId = z
   )
   .transform(String);
 
-/** The largest limit of distinct values (1.4). */
+/**
+ * The largest limit of distinct values. A license has no more bound values: D1 returns them as one text of at
+ * most 2 MB (1.4).
+ */
 export const MAX_LIMIT = 1_000;
 const LIMIT_MESSAGE = `must be 0 to ${MAX_LIMIT}; use -1 for unlimited`;
 

@@ -341,7 +341,11 @@ describe('a request', () => {
   it.each([
     ['kind', { kind: 'requests', items: [{}] }, /^kind must be one of products, customers, lic/],
     ['no item', { kind: 'licenses', items: [] }, 'items must be at least 1 in number'],
-    ['201', { kind: 'licenses', items: Array(201).fill({}) }, 'items must be at most 200'],
+    [
+      '201',
+      { kind: 'licenses', items: Array(201).fill({}) },
+      'items must be at most 200 in number',
+    ],
     ['no items', { kind: 'licenses' }, 'items is required'],
     ['field', { kind: 'licenses', items: [{}], dryrun: true }, 'dryrun is not a known field'],
     ['body', '[', /JSON/],

@@ -27,7 +27,7 @@ const at = (name: string): string => join(folder, name);
 
 const ENV = { LICET_TOKEN: 'a-token' };
 const run = (file: string, from: string, env = {}) =>
-  runHere('export', [at(file), '--from', from], env);
+  runHere('export', [at(file), '--url', from], env);
 
 let service: string;
 beforeAll(async () => {
@@ -124,7 +124,7 @@ it.each([
     else if (url.includes('limit=1')) response.end('[]');
     else response.write('[{"id":1},');
   });
-  const child = startCommand('export', [at('stopped.jsonl'), '--from', from], ENV);
+  const child = startCommand('export', [at('stopped.jsonl'), '--url', from], ENV);
   const ended = endingOf(child);
   const files = () => readdirSync(folder).filter((name) => name.startsWith('stopped.jsonl'));
   await expect.poll(files, { timeout: 10_000, interval: 5 }).toHaveLength(1);
@@ -140,7 +140,7 @@ it.each<[args: string[], message: string]>([
   [['/nowhere/a.jsonl'], 'The folder /nowhere does not exist'],
   [[folder], `${folder} is a folder. Give the name of a file`],
   [['a.jsonl', '--all'], 'Unknown option --all. Add --help'],
-  [['a.jsonl', '--from', 'licet'], '--from, or LICET_URL, is "licet". Give an address'],
+  [['a.jsonl', '--url', 'licet'], '--url, or LICET_URL, is "licet". Give an address'],
 ])('export %j is a usage error', async (args, message) => {
   const { code, output } = await runHere('export', args, { LICET_URL: service });
   expect(output).toContain(message);
@@ -185,7 +185,7 @@ describe('the file of an export', () => {
     const writer = closedPipe();
     const { status, stderr } = spawnSync(
       process.execPath,
-      [...argsOfScript('export'), '-', '--from', service],
+      [...argsOfScript('export'), '-', '--url', service],
       { stdio: ['ignore', writer, 'pipe'], encoding: 'utf8' },
     );
     closeSync(writer);

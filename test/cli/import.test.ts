@@ -66,11 +66,11 @@ const startWithLittleMemory = (tool: 'import' | 'export', args: readonly string[
   ]);
 
 const imports = (args: readonly string[], env?: Environment): Promise<Ending> =>
-  runHere('import', ['--to', service.address, ...args], env);
+  runHere('import', ['--url', service.address, ...args], env);
 
 /** Imports into something in the place of a service. */
 const importsInto = (to: string, ...args: readonly string[]): Promise<Ending> =>
-  runHere('import', ['--to', to, ...args], { LICET_TOKEN: 'a-token' });
+  runHere('import', ['--url', to, ...args], { LICET_TOKEN: 'a-token' });
 
 /** Imports what must be accepted. @returns the output */
 async function imported(args: readonly string[], env?: Environment): Promise<string> {
@@ -157,7 +157,7 @@ it(
       if (request.method === 'POST' && nth > half) stop();
       return 'none';
     });
-    const child = startWithLittleMemory('import', [shop, '--to', behind]);
+    const child = startWithLittleMemory('import', [shop, '--url', behind]);
     stop = () => child.kill('SIGINT');
     const interrupted = await endingOf(child);
     expect(interrupted.output).toContain('Run the same command again');
@@ -166,13 +166,13 @@ it(
     expect(interruptedAt).toBeGreaterThan(0);
     expect(interruptedAt).toBeLessThan(LICENSES * 0.8);
 
-    const importing = startWithLittleMemory('import', [shop, '--to', service.address]);
+    const importing = startWithLittleMemory('import', [shop, '--url', service.address]);
     const first = await endingOf(importing);
     expect(first.code, first.output).toBe(0);
     const [created = 0, unchanged = 0, ...others] = countsIn(first.output, 'licenses');
     expect([created + unchanged, ...others]).toEqual([LICENSES, 0, 0]);
 
-    const again = [at('again.jsonl'), '--from', service.address];
+    const again = [at('again.jsonl'), '--url', service.address];
     const second = await endingOf(startWithLittleMemory('export', again));
     expect(second.code, second.output).toBe(0);
     expect(second.output).toContain(`${LICENSES.toLocaleString('en')} licenses`);
@@ -194,7 +194,7 @@ it('a faulty network delays an import, which reports it and stores each item onc
   const file = write('net.jsonl', lines([{ product: productOf(9_000) }, ...licenses, { end }]));
   const faults = ['none', 'none', 'busy', 'lost', 'none', 'none', 'busy', 'lost'] as const;
   const behind = await disturbed((_, nth) => faults[nth]);
-  const { code, output } = await runHere('import', [file, '--to', behind]);
+  const { code, output } = await runHere('import', [file, '--url', behind]);
   expect(code, output).toBe(0);
   for (const fault of ['status 503', 'no response']) {
     expect(output).toMatch(new RegExp(`${behind}/api/v2/import: ${fault}; .*\\(try \\d of 8\\)`));
@@ -267,7 +267,7 @@ describe('an import from another service of the interface', () => {
   it.each(['wrong-token', 'wrong token'])(
     'does not print its rejected token: %s',
     async (token) => {
-      const { code, output } = await imports(['--from', from, '--token', token]);
+      const { code, output } = await imports(['--from', from], { LICET_FROM_TOKEN: token });
       expect(code).not.toBe(0);
       expect(output).toMatch(/rejected the token|invalid characters/);
       expect(output).not.toContain(token);
@@ -411,7 +411,7 @@ it('a duplicate key in an import belongs to its first license, also across batch
   // Without the wait for duplicates, the next batch would overtake the first one.
   const behind = await disturbed((_, nth) => (nth === 3 ? 'busy' : 'none'));
   const file = write('twice.json', JSON.stringify({ products, licenses }));
-  const args = [file, '--to', behind, '--report', at('twice.report')];
+  const args = [file, '--url', behind, '--report', at('twice.report')];
   const { code, output } = await runHere('import', args);
   expect(code).toBe(1);
   expect(output).toMatch(/licenses\[2\], license bk00…near: licenseKey .*licenses\[1\]/);
@@ -441,12 +441,12 @@ describe('an import that cannot be done', () => {
     [['cut.jsonl', '--kind', 'keys'], 2, 'Allowed choices are products, customers'],
     [['cut.jsonl', '9500.jsonl'], 2, 'Give one FILE, or --from URL'],
     [['cut.jsonl', '--dryrun'], 2, 'Unknown option --dryrun. Did you mean --dry-run?'],
-    [['cut.jsonl', '--token', 'x'], 2, '--token is for --from'],
-    [['--from', 'localhost:8787', '--token', 'x'], 2, '--from is "localhost:8787"'],
-    [['--from', 'http://localhost:1'], 2, 'Set it in LICET_FROM_TOKEN'],
-    [['--from', 'http://localhost:1', '--token', 'x'], 1, 'No response from http://localhost:1'],
-    [['9500.jsonl', '--to', 'https://license.example'], 2, 'Set it in LICET_TOKEN'],
-    [['9500.jsonl', '--to', 'http://localhost:1'], 1, 'No response from http://localhost:1'],
+    [['cut.jsonl', '--token', 'x'], 2, 'Unknown option --token'],
+    [['--from', 'licet.example'], 2, '--from is "licet.example"'],
+    [['--from', 'http://licet.example'], 2, 'Use https, or add --insecure'],
+    [['--from', 'localhost:1'], 2, 'Set it in LICET_FROM_TOKEN'],
+    [['9500.jsonl', '--url', 'https://license.example'], 2, 'Set it in LICET_TOKEN'],
+    [['9500.jsonl', '--url', 'http://localhost:1'], 1, 'No response from http://localhost:1'],
   ])('changes nothing: %j', async (args, code, message) => {
     const before = await totals();
     const named = args.map((arg) => (arg.endsWith('.jsonl') ? at(arg) : arg));
@@ -528,7 +528,7 @@ describe('an import that cannot be done', () => {
     const env = { LICET_TOKEN: token };
     const importing = await imports([fine], env);
     expect(importing.output).toMatch(/\/import: status 403: .* needs ALL_READ_WRITE\./);
-    const exporting = await runHere('export', ['-', '--from', service.address], env);
+    const exporting = await runHere('export', ['-', '--url', service.address], env);
     expect(exporting.output).toContain('CUSTOMERS_READ, ALL_READ, ALL_READ_WRITE.');
     expect([importing.code, exporting.code]).toEqual([1, 1]);
   });
@@ -625,9 +625,9 @@ it('the service of an import or an export is LICET_URL, unless an option names a
   const small = await sharedService();
   const cases: ['import' | 'export', string[], url: string, meant: string][] = [
     ['import', [file, '--dry-run'], address, address],
-    ['import', [file, '--to', address], nobody, address],
+    ['import', [file, '--url', address], nobody, address],
     ['export', [out], small, small],
-    ['export', [out, '--from', small], nobody, small],
+    ['export', [out, '--url', small], nobody, small],
   ];
   for (const [tool, args, url, meant] of cases) {
     const { code, output } = await runHere(tool, args, { LICET_URL: url });
@@ -656,7 +656,7 @@ it('the commands of docs/import.md work', async () => {
   expect(commands.match(/npm run/g)).toHaveLength(5);
   const script = commands
     .replaceAll('https://old.example', old)
-    .replaceAll('npm run import --', `npm run import -- --to ${service.address}`)
+    .replaceAll('npm run import --', `npm run import -- --url ${service.address}`)
     .replaceAll('npm run', `npm --prefix ${process.cwd()} run`);
   const child = spawn('bash', ['-e', '-c', script], { cwd: folder, stdio: 'pipe' });
   const { code, output } = await endingOf(child);

@@ -37,7 +37,7 @@ function runTour(): string[] {
   const commands = blocks.filter(({ kind }) => kind === 'sh').map(({ text }) => text);
   const script = commands.join('echo -----\n').replaceAll(':8787', `:${service.port}`);
   // A record is written after the answer: a person's pace is slow enough, a test has to wait.
-  const history = 'curl -sS "$LICET/api/v2/requests?licenseKey=$KEY';
+  const history = 'curl -sS "$LICET_URL/api/v2/requests?licenseKey=$KEY';
   const settled = script.replace(
     history,
     () =>
@@ -70,7 +70,7 @@ it('the tour of the README also works on a service with data, with other ids', (
 
 const programs = [...readme.matchAll(/```bash\n(.*?)```/gs)].map(([, program = '']) => program);
 
-/** Runs a program with the tour's variables `LICET`, `TOKEN`, `PRODUCT` and `KEY`. */
+/** Runs a program with the tour's variables `LICET_URL`, `TOKEN`, `PRODUCT` and `KEY`. */
 function runAfterTour(program = ''): string {
   const [settings, product, license] = blocks.filter(({ kind }) => kind === 'sh');
   const script = [settings, product, license].map((block) => block?.text).join('') + program;
@@ -89,8 +89,8 @@ it.skipIf(!hasJava)('the Java program of the README accepts a license of the tou
 it('the import and the export of the README move 1,000 licenses', () => {
   const [, moving = ''] = programs;
   const toService = moving
-    .replace('import --', `import -- --to ${service.address}`)
-    .replace('export --', `export -- --from ${service.address}`);
+    .replace('import --', `import -- --url ${service.address}`)
+    .replace('export --', `export -- --url ${service.address}`);
   expect(runAfterTour(toService)).toMatch(/^licenses +1,000 +0 +0 +0$/m);
   const exported = readFileSync(join(folder, 'shop.jsonl'), 'utf8');
   expect(exported.match(/"licenseKey":"OLD-/g)).toHaveLength(1_000);

@@ -52,7 +52,7 @@ function exampleOf(key: string): Response {
 function recordingClient(answer = new Response(null, { status: 204 })) {
   const requests: { method: string; path: string; hasToken: boolean }[] = [];
   const licet = new Licet({
-    url: 'http://licet.test/behind/a/path/',
+    url: 'https://licet.test/behind/a/path/',
     token: 'secret',
     fetch: async ({ method, url, headers }) => {
       const path = new URL(url).pathname;
@@ -438,7 +438,7 @@ describe('errors', () => {
     for (const call of [licet.products.list(), licet.validate(ask)]) {
       expect(await failureOf(call)).toMatchObject({
         status: 403,
-        message: expect.stringContaining('http://licet.test/behind/a/path answered 403'),
+        message: expect.stringContaining('https://licet.test/behind/a/path answered 403'),
         acceptedIntents: [],
       });
     }
@@ -460,6 +460,12 @@ describe('errors', () => {
     await expect(call).rejects.toThrow('enough');
   });
 
+  it('come before a token is sent over http to another machine', () => {
+    const url = 'http://licet.test';
+    expect(() => connect({ url, token: 'a-token' })).toThrow('url must be https');
+    expect(() => connect({ url, token: 'a-token', insecure: true })).not.toThrow();
+  });
+
   it('never hold the token', async () => {
     const token = 'token-that-nobody-may-see';
     const failures = [
@@ -470,7 +476,7 @@ describe('errors', () => {
     for (const wrong of ['', `${token}\n`, `${token}é`]) {
       expect(() => connect({ token: wrong })).toThrow(/^token is empty, or has blanks/);
     }
-    for (const url of [`http://user:${token}@licet.test`, `http://licet.test?t=${token}`]) {
+    for (const url of [`http://user:${token}@licet.test`, `https://licet.test?t=${token}`]) {
       expect(() => connect({ url })).toThrow(/^url must be/);
     }
     expect(inspect(connect({ token }), { depth: 9 })).not.toContain(token);

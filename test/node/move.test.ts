@@ -170,7 +170,7 @@ describe('a shop that moves from one machine to Cloudflare', () => {
     const [exporting, deploying, importing, ...others] = commandsFor(address);
     if (!exporting || !deploying || !importing) throw new Error('The document lacks a command');
     expect(others).toEqual([]);
-    const one = await run(exporting.script, [...exporting.args, '--from', machine.address], {
+    const one = await run(exporting.script, [...exporting.args, '--url', machine.address], {
       LICET_TOKEN: readRootToken(),
     });
     expect(one.code, one.output).toBe(0);
@@ -223,7 +223,7 @@ describe('a shop that moves from one machine to Cloudflare', () => {
   });
 
   it('has the same ids, keys, bindings, owners, dates, states and totals there', async () => {
-    const again = await run('export', [at('again.jsonl'), '--from', deployed.address], {
+    const again = await run('export', [at('again.jsonl'), '--url', deployed.address], {
       LICET_TOKEN: readRootToken(),
     });
     expect(again.code, again.output).toBe(0);

@@ -186,9 +186,11 @@ describe('npm run demo', () => {
     expect(nothing.output).toContain(
       '✗ No answer from http://localhost:1. Start the service: npm start',
     );
-    const refused = await demo('--url', service.address, '--token', 'wrong');
+    const env = { ...process.env, LICET_TOKEN: 'wrong' };
+    const args = ['scripts/demo.ts', '--url', service.address];
+    const refused = await watch(spawn(process.execPath, args, { stdio: 'pipe', env })).ended;
     expect(refused.code).toBe(1);
-    expect(refused.output).toContain('✗ The token of --token is unknown, expired or revoked.');
+    expect(refused.output).toContain('✗ The token of LICET_TOKEN is unknown, expired or revoked.');
   });
 
   // test/node/client.test.ts has more of them.
@@ -209,12 +211,12 @@ describe('npm run demo', () => {
   });
 
   it.each([
-    [['--token', 'zwei Wörter'], '--token'],
-    [['--token', ''], '--token'],
+    [['--token', 'x'], 'Unknown option --token'],
     [['--url', 'http://'], '--url is "http://"'],
     [['--url', 'ftp://localhost'], '--url is "ftp://localhost"'],
     // The root token of this folder is for this machine alone.
-    [['--url', 'http://licet.invalid'], 'give --token'],
+    [['--url', 'http://licet.invalid'], 'Use https'],
+    [['--url', 'https://licet.invalid'], 'set LICET_TOKEN'],
     [['--unknown'], 'Add --help'],
     [['shop'], 'Add --help'],
   ])('rejects %j', async (args, named) => {

@@ -62,7 +62,7 @@ export async function seedLargeDatabase(
       )
       .bind(now);
   const ip = (n: string) =>
-    `'10.' || (${n} >> 16) || '.' || (${n} >> 8 & 255) || '.' || (${n} & 255)`;
+    `'11.' || (${n} >> 16) || '.' || (${n} >> 8 & 255) || '.' || (${n} & 255)`;
   const key = (n: string) => `printf('KEY-%020d', ${n})`;
   const hwid = (n: string) => `printf('HW-%033d', ${n})`;
   const productOf = (license: string) => `1 + ${license} % ${size.products}`;

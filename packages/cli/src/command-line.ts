@@ -1,12 +1,42 @@
 import { type CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { takenByNpm } from './npm-options.ts';
+import { isLocal } from './root-token.ts';
 import { CliError, report, usageError } from './terminal.ts';
 
 /** The arguments of all commands: options in common, parsing, errors. */
 
 /** The option for the service's address. Defaults to LICET_URL, then to the service on this machine. */
-export const serviceOption = <Flags extends string>(flags: Flags, description: string) =>
-  new Option(flags, description).env('LICET_URL').default('http://localhost:8787');
+export const serviceOption = (description: string) =>
+  new Option('--url <url>', description).env('LICET_URL').default('http://localhost:8787');
+
+/** The arguments of `option()` for an address of another machine without TLS. */
+export const INSECURE_OPTION = [
+  '--insecure',
+  'send the token over http to another machine, where everybody on the way can read it',
+] as const;
+
+/**
+ * Parses the address of a service that gets a token. The scheme can be left out for this machine.
+ *
+ * @param option its name, for messages
+ * @throws CliError if it is no address, or would show the token on the way
+ */
+export function serviceUrl(text: string, option: string, isInsecure = false): URL {
+  const asLocal = text.includes('://') ? null : URL.parse(`http://${text}`);
+  const url = asLocal && isLocal(asLocal) ? asLocal : URL.parse(text);
+  const isPlain = url && !(url.username || url.password || url.search || url.hash);
+  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+    throw usageError(
+      `${option} is "${text}". Give an address such as https://license.example.com.`,
+    );
+  }
+  if (url.protocol === 'http:' && !isLocal(url) && !isInsecure) {
+    throw usageError(
+      `${option} is "${text}". Over http everybody on the way can read the token. Use https, or add --insecure.`,
+    );
+  }
+  return url;
+}
 
 /** A command and all its subcommands. */
 const allOf = (command: CommandUnknownOpts): CommandUnknownOpts[] => [

@@ -1,10 +1,16 @@
 import { resolve } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
-import { type CliCommand, parseArguments, serviceOption } from './command-line.ts';
+import {
+  type CliCommand,
+  INSECURE_OPTION,
+  parseArguments,
+  serviceOption,
+  serviceUrl,
+} from './command-line.ts';
 import { exportToFile, exportToOutput } from './import/export-file.ts';
 import { KINDS } from './import/kinds.ts';
 import { findOutputFile } from './import/output-file.ts';
-import { checkToken, ownToken, Service, serviceSource, serviceUrl } from './import/service.ts';
+import { ownToken, Service, serviceSource } from './import/service.ts';
 import { SECRETS_FILE } from './root-token.ts';
 import { usageError } from './terminal.ts';
 
@@ -18,23 +24,24 @@ const newProgram = () =>
         'into a file for npm run import.',
     )
     .argument('[file...]', 'such as shop.jsonl; - for the standard output')
-    .addOption(serviceOption('--from <url>', 'the service'))
-    .option(
-      '--token <token>',
-      'its token, with ALL_READ. LICET_TOKEN is safer. Default for a service on this machine: ' +
-        `ROOT_TOKEN in ${SECRETS_FILE}`,
+    .addOption(
+      serviceOption(
+        'the service. Its token, with ALL_READ, is LICET_TOKEN. Default for a service on this machine: ' +
+          `ROOT_TOKEN in ${SECRETS_FILE}`,
+      ),
     )
+    .option(...INSECURE_OPTION)
     .addHelpText('after', '\nExit status: 0 success, 1 failed, 2 wrong arguments.');
 
 async function run(args: readonly string[]): Promise<number> {
   const program = newProgram();
   await parseArguments(program, args);
   const [file, ...others] = program.args;
-  const { from, token } = program.opts();
+  const { url: text, insecure } = program.opts();
   if (file === undefined || others.length > 0)
     throw usageError('Give one FILE, such as shop.jsonl.');
-  const url = serviceUrl(from, '--from, or LICET_URL,');
-  const service = new Service(url, token ? checkToken(token, '--token') : ownToken(url));
+  const url = serviceUrl(text, '--url, or LICET_URL,', insecure);
+  const service = new Service(url, ownToken(url));
   const name = file === '-' ? undefined : resolve(process.env.INIT_CWD ?? '.', file);
   const output = name === undefined ? undefined : findOutputFile(name);
   const fromTo = `from ${service.address} to ${name ?? 'the standard output'}`;

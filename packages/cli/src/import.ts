@@ -1,19 +1,18 @@
 import { resolve } from 'node:path';
 import { Command, Option } from '@commander-js/extra-typings';
-import { type CliCommand, parseArguments, serviceOption } from './command-line.ts';
+import {
+  type CliCommand,
+  INSECURE_OPTION,
+  parseArguments,
+  serviceOption,
+  serviceUrl,
+} from './command-line.ts';
 import { fileSource } from './import/files.ts';
 import { Import } from './import/importer.ts';
 import { KINDS, type Source } from './import/kinds.ts';
 import { isSameFile } from './import/output-file.ts';
 import { Report } from './import/report.ts';
-import {
-  checkToken,
-  Interruption,
-  ownToken,
-  Service,
-  serviceSource,
-  serviceUrl,
-} from './import/service.ts';
+import { checkToken, Interruption, ownToken, Service, serviceSource } from './import/service.ts';
 import { SECRETS_FILE } from './root-token.ts';
 import { CliError, done, usageError } from './terminal.ts';
 
@@ -30,15 +29,17 @@ const newProgram = () =>
       '[file...]',
       '.jsonl from npm run export, .json or .csv; see docs/import.md for the formats',
     )
-    .option('--from <url>', 'another service of the same interface')
-    .option('--token <token>', 'its token, with ALL_READ. LICET_FROM_TOKEN is safer')
+    .option(
+      '--from <url>',
+      'another service of the same interface. Its token, with ALL_READ, is LICET_FROM_TOKEN',
+    )
     .addOption(
       serviceOption(
-        '--to <url>',
         'the service to import into. Its token, with ALL_READ_WRITE, is LICET_TOKEN. Default for a ' +
           `service on this machine: ROOT_TOKEN in ${SECRETS_FILE}`,
       ),
     )
+    .option(...INSECURE_OPTION)
     .addOption(
       new Option(
         '--kind <kind>',
@@ -70,20 +71,18 @@ interface Origin {
 }
 
 function findOrigin(program: ReturnType<typeof newProgram>): Origin {
-  const { from, token, kind, partial = false } = program.opts();
+  const { from, insecure, kind, partial = false } = program.opts();
   const [file] = program.args;
   if (program.args.length + (from === undefined ? 0 : 1) !== 1) {
     throw usageError('Give one FILE, or --from URL.');
   }
   if (file !== undefined) {
-    if (token !== undefined)
-      throw usageError('--token is for --from. For the target, set LICET_TOKEN.');
     const address = fileAt(file);
     return { address, open: () => fileSource({ file: address, kind, isPartial: partial }) };
   }
   if (kind !== undefined || partial) throw usageError('--kind and --partial are for a FILE.');
-  const given = checkToken(token || process.env.LICET_FROM_TOKEN, 'LICET_FROM_TOKEN or --token');
-  const service = new Service(serviceUrl(from ?? '', '--from'), given);
+  const url = serviceUrl(from ?? '', '--from', insecure);
+  const service = new Service(url, checkToken(process.env.LICET_FROM_TOKEN, 'LICET_FROM_TOKEN'));
   return {
     address: service.address,
     async open() {
@@ -98,8 +97,8 @@ let hasBegun = false;
 async function importAll(args: readonly string[]): Promise<void> {
   const program = newProgram();
   await parseArguments(program, args);
-  const { to, report: reportName, dryRun = false, partial } = program.opts();
-  const url = serviceUrl(to, '--to, or LICET_URL,');
+  const { url: text, insecure, report: reportName, dryRun = false, partial } = program.opts();
+  const url = serviceUrl(text, '--url, or LICET_URL,', insecure);
   const target = new Service(url, ownToken(url));
   const origin = findOrigin(program);
   const reportFile = reportName === undefined ? undefined : fileAt(reportName);

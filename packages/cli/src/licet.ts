@@ -1,6 +1,6 @@
 import { Command } from '@commander-js/extra-typings';
 import { LicetError } from '../../client/src/index.ts';
-import { type CliCommand, parseArguments, serviceOption } from './command-line.ts';
+import { type CliCommand, INSECURE_OPTION, parseArguments, serviceOption } from './command-line.ts';
 import { addBlacklist } from './licet/blacklist.ts';
 import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
@@ -33,7 +33,8 @@ const newProgram = () =>
     .description(
       'Manages a Licet service: products, licenses, tokens, the blacklist and the history.',
     )
-    .addOption(serviceOption('--url <url>', 'the address of the service'))
+    .addOption(serviceOption('the address of the service'))
+    .option(...INSECURE_OPTION)
     .option('--token-file <file>', 'a file that contains an API token and nothing else')
     .option('--json', 'print each object as a line of JSON, for programs')
     .addHelpText('after', HELP)

@@ -19,6 +19,8 @@ export interface LicetOptions {
   url: string;
   /** An API token. Health and `validate` need none. */
   token?: string | undefined;
+  /** Sends the token over http to another machine, where everybody on the way can read it. */
+  insecure?: boolean | undefined;
   /** The time limit of a call, including its response body. Default: 30 seconds. */
   timeoutMs?: number | undefined;
   /** Replaces the global `fetch`. */
@@ -100,10 +102,14 @@ class Connection {
   readonly #timeoutMs: number;
   readonly #fetch: (request: Request) => Promise<Response>;
 
-  constructor({ url, token, timeoutMs, fetch: ownFetch }: LicetOptions) {
-    const { origin, pathname, protocol, username, password, search, hash } = new URL(url);
+  constructor({ url, token, timeoutMs, insecure, fetch: ownFetch }: LicetOptions) {
+    const { origin, hostname, pathname, protocol, username, password, search, hash } = new URL(url);
     if (!/^https?:$/.test(protocol) || username || password || search || hash) {
       throw new TypeError('url must be an http or https address without user, query or fragment');
+    }
+    const isLocal = /^(localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
+    if (token !== undefined && protocol === 'http:' && !isLocal && !insecure) {
+      throw new TypeError('url must be https, or insecure true, so that nobody reads the token');
     }
     // The error of fetch would contain the token.
     if (token !== undefined && !/^[!-~]+$/.test(token)) {

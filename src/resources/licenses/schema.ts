@@ -9,6 +9,7 @@ import {
   licenseStatus,
   licenseType,
   limit,
+  MAX_LIMIT,
   mustNotBeSent,
   text,
 } from '../../lib/fields';
@@ -59,7 +60,7 @@ const limitOfProduct = (description: string) =>
   optional(limit.nullable().default(null), limit, z.int(), description);
 
 function boundValues(value: z.ZodType<string>, description: string) {
-  const schema = z.array(value).transform(distinct);
+  const schema = z.array(value).max(MAX_LIMIT).transform(distinct);
   return optional(schema.default([]), schema, z.array(z.string()), description);
 }
 

@@ -28,18 +28,13 @@ function parseTexts(json: string): string[] {
   return texts;
 }
 
-/** More are not read: their text must stay below the 2 MB of D1, whatever is stored (1.4). */
-const MAX_BOUND = 1_000;
-
 /**
  * The values bound to the license of the row. `licenses.id` is plain SQL, because drizzle leaves out the table
  * of a column in a query with one table.
  */
 const bound = (type: LicenseDataType) =>
-  sql`(select json_group_array(value) from (
-         select value from bindings
-         where license_id = licenses.id and type = ${sql.raw(`'${type}'`)}
-         order by position limit ${sql.raw(String(MAX_BOUND))}))`.mapWith(parseTexts);
+  sql`(select json_group_array(value order by position) from bindings
+       where license_id = licenses.id and type = ${sql.raw(`'${type}'`)})`.mapWith(parseTexts);
 
 /** The columns `ips` and `hwids` of a select from the licenses. */
 export const boundValues = { ips: bound('IP').as('ips'), hwids: bound('HWID').as('hwids') };

@@ -51,7 +51,9 @@ export async function exportToFile(
   process.on('exit', remove);
   try {
     // The file holds license keys and addresses of people: only its owner may read it.
-    await pipeline(linesOf(source, counts), createWriteStream(written, { mode: 0o600 }));
+    // A new file: nobody has put a link to another one in its place.
+    const flags = isReplaceable ? 'wx' : 'w';
+    await pipeline(linesOf(source, counts), createWriteStream(written, { mode: 0o600, flags }));
     if (isReplaceable) renameSync(written, path);
   } catch (error) {
     remove();

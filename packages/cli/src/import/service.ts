@@ -23,18 +23,6 @@ const MAX_RETRY_AFTER_SECONDS = 60;
 const SILENCE_MS = 120_000;
 const RETRIED = [408, 409, 429, 500, 502, 503, 504];
 
-/** @throws CliError if the text is not the address of a service */
-export function serviceUrl(text: string, option: string): URL {
-  const url = URL.parse(text);
-  const isPlain = url && !(url.username || url.password || url.search || url.hash);
-  if (!isPlain || !/^https?:$/.test(url.protocol)) {
-    throw usageError(
-      `${option} is "${text}". Give an address such as https://license.example.com.`,
-    );
-  }
-  return url;
-}
-
 /** @throws CliError for a missing token, or one that no HTTP header may contain */
 export function checkToken(token: string | undefined, how: string): string {
   if (!token) throw usageError(`No token. Set it in ${how}.`);

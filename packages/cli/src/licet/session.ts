@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { timestamp } from '../../../../src/lib/time.ts';
 import { Licet, LicetError } from '../../../client/src/index.ts';
+import { serviceUrl } from '../command-line.ts';
 import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { CliError, usageError } from '../terminal.ts';
 import { Output } from './output.ts';
@@ -25,6 +26,7 @@ export type OpenSession = () => Session;
 
 export interface GlobalOptions {
   url: string;
+  insecure?: true | undefined;
   tokenFile?: string | undefined;
   json?: true | undefined;
 }
@@ -53,14 +55,13 @@ function findToken(url: URL, tokenFile: string | undefined): { token: string; so
 }
 
 /** @throws CliError without a token, or for an invalid URL */
-export function openSession({ url: text, tokenFile, json }: GlobalOptions): Session {
-  const url = URL.parse(text);
-  if (!url) throw usageError(`"${text}" is not a URL. Give one such as https://licet.example.`);
+export function openSession({ url: text, insecure, tokenFile, json }: GlobalOptions): Session {
+  const url = serviceUrl(text, '--url, or LICET_URL,', insecure);
   const { token, source } = findToken(url, tokenFile);
   try {
     return {
       url,
-      licet: new Licet({ url: text, token }),
+      licet: new Licet({ url: url.href, token, insecure }),
       output: new Output(json === true),
       tokenSource: source,
     };
