@@ -40,6 +40,9 @@ All of v2 but the health check takes an API token in the header \`TOKEN\`; any o
 \`x-intents\` opens it. Bodies are JSON, whatever the content type says. An unknown path returns 404, and
 a path with another method 405 with \`Allow\`, with the body of any other error.
 
+Every request takes an \`X-Request-Id\` (up to 64 letters, digits, \`-\`, \`_\` and \`=\`), which the response
+repeats; with a live token \`X-Server-Timing: 1\` asks for \`Server-Timing\`.
+
 Numbers in brackets are sections of the interface (\`docs/interface.md\`).`;
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
@@ -113,11 +116,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
       path: z.object(pathParametersOf(route)),
       query: z.object(parametersOf(route, 'query')),
     },
-    parameters: [
-      ...(isConditional ? requestHeaders('IfMatch') : []),
-      ...requestHeaders('RequestId'),
-      ...(intents ? requestHeaders('ServerTiming') : []),
-    ],
+    parameters: [...(isConditional ? requestHeaders('IfMatch') : [])],
     ...(requestBody && { requestBody }),
     responses: {
       ...(intents && GUARDED),

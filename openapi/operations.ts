@@ -56,7 +56,7 @@ export const HEADERS = {
     description: 'The path of the new object.',
     required: true,
     schema: { type: 'string' },
-    example: '/api/v2/products/602',
+    example: '/api/v2/products/1',
   },
   Link: {
     description: 'The next page, if there is one; only with `limit`.',
@@ -113,19 +113,6 @@ export const REQUEST_HEADERS = {
     description:
       'The `ETag` of the object as it was read, such as `"3"`: 412 if it has changed since.',
     schema: { type: 'string', examples: ['"3"'] },
-  },
-  RequestId: {
-    in: 'header',
-    name: 'X-Request-Id',
-    description:
-      'Up to 64 letters, digits, `-`, `_` and `=`, such as `order-4711`. Any other id is replaced by a new one.',
-    schema: { type: 'string', examples: ['order-4711'] },
-  },
-  ServerTiming: {
-    in: 'header',
-    name: 'X-Server-Timing',
-    description: '`1` asks for `Server-Timing` in the response.',
-    schema: { type: 'string', const: '1' },
   },
 } satisfies Record<string, ZodOpenApiParameterObject>;
 

@@ -175,7 +175,7 @@ const productExample = {
 } satisfies z.input<typeof productCreate>;
 
 const licenseExample = {
-  productId: 602,
+  productId: 1,
   licenseType: 'TEMPORARY',
   licensePlatform: 'MARKET_A',
   licensePlatformOther: '',
@@ -271,7 +271,7 @@ export const BODIES = {
     productFields,
     product,
     'A product [2.1].',
-    toProduct({ ...productCreate.parse(productExample), ...STORED, id: 602 }),
+    toProduct({ ...productCreate.parse(productExample), ...STORED, id: 1 }),
   ),
   ProductCreate: ofResource(productFields, productCreate, 'A new product [4.2].', productExample),
   ProductUpdate: ofResource(
@@ -284,10 +284,10 @@ export const BODIES = {
     id: 7341,
     licenseKey: KEY,
     ...licenseExample,
-    productIdString: '602',
+    productIdString: '1',
     createdDate: CREATED,
     updatedDate: UPDATED,
-    expiryDate: '2025-12-31T23:59:59.000+00:00',
+    expiryDate: '2035-12-31T23:59:59.000+00:00',
     totalRequests: 128,
     licenseStatus: 'ACTIVE',
     hwids: [],
@@ -296,19 +296,19 @@ export const BODIES = {
   }),
   LicenseCreate: ofResource(licenseFields, licenseCreate, 'A new license [4.3].', {
     ...licenseExample,
-    expiryDate: '2025-12-31T23:59:59Z',
+    expiryDate: '2035-12-31T23:59:59Z',
   }),
   LicenseBatch: ofResource(
     licenseBatchFields,
     licenseBatch,
     'New licenses that differ in their ids and keys alone.',
-    { ...licenseExample, expiryDate: '2025-12-31T23:59:59Z', count: 100 },
+    { ...licenseExample, expiryDate: '2035-12-31T23:59:59Z', count: 100 },
   ),
   LicenseUpdate: ofResource(
     licenseFields,
     licenseUpdate,
     'Changes of a license: an omitted field keeps its value [4.8].',
-    { expiryDate: '2026-12-31', ips: [] },
+    { expiryDate: '2036-12-31', ips: [] },
   ),
   BlacklistEntry: ofResource(
     entryFields,
@@ -326,13 +326,13 @@ export const BODIES = {
     entryFields,
     entryUpdate,
     'Changes of an entry: an omitted field keeps its value [4.8].',
-    { reason: 'Charged back', isForAllProducts: false, productId: 602 },
+    { reason: 'Charged back', isForAllProducts: false, productId: 1 },
   ),
   LicenseRequest: described(request, 'A validation in the history [2.4].', REQUEST, {
     id: 7251896140267520,
     licenseId: 7341,
     licenseKey: KEY,
-    productId: 602,
+    productId: 1,
     productVersion: '1.4.2',
     ip: '192.0.2.99',
     hwid: null,
@@ -388,7 +388,7 @@ export const BODIES = {
     VALIDATION_REQUEST,
     {
       licenseKey: KEY,
-      productId: 602,
+      productId: 1,
       productVersion: '1.4.2',
       hwid: '4c4c4544-0051',
       ip: '192.0.2.10',
@@ -399,7 +399,7 @@ export const BODIES = {
     message: 'License is valid',
     hardwareLocked: true,
     iPLocked: true,
-    expiryDate: '2025-12-31T23:59:59',
+    expiryDate: '2035-12-31T23:59:59',
     maxIPs: 2,
     maxHWIDs: 5,
     totalRequests: 128,

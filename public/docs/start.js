@@ -13,7 +13,27 @@ const showLargeAnswersPlainly = () => ({
   },
 });
 
-SwaggerUIBundle({
+const KEPT_TOKEN = 'licet-token';
+
+/** Keeps the token until the tab is closed, in this tab alone. */
+const keepToken = () => ({
+  statePlugins: {
+    auth: {
+      wrapActions: {
+        authorize: (authorize) => (schemes) => {
+          if (schemes.TOKEN) sessionStorage.setItem(KEPT_TOKEN, schemes.TOKEN.value);
+          return authorize(schemes);
+        },
+        logout: (logout) => (names) => {
+          sessionStorage.removeItem(KEPT_TOKEN);
+          return logout(names);
+        },
+      },
+    },
+  },
+});
+
+const page = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#interface',
   deepLinking: true,
@@ -21,5 +41,9 @@ SwaggerUIBundle({
   showExtensions: true,
   // No badge from a validator elsewhere.
   validatorUrl: null,
-  plugins: [showLargeAnswersPlainly],
+  plugins: [showLargeAnswersPlainly, keepToken],
+  onComplete: () => {
+    const token = sessionStorage.getItem(KEPT_TOKEN);
+    if (token) page.preauthorizeApiKey('TOKEN', token);
+  },
 });

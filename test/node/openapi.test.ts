@@ -34,6 +34,13 @@ describe('the running service and its documentation', () => {
     expect(await answer.text()).toBe(source);
   });
 
+  it('leads a person who opens its address to /docs', async () => {
+    const answer = await get('/');
+    expect([answer.status, answer.headers.get('Location')]).toEqual([302, '/docs']);
+    const posted = await fetch(`${address}/`, { method: 'POST', redirect: 'manual' });
+    expect(posted.status).toBe(404);
+  });
+
   it('restricts /docs to its own origin', async () => {
     const answer = await get('/docs');
     expect(answer.status).toBe(200);
@@ -182,6 +189,26 @@ describe.skipIf(executablePath === '')('the page /docs in a browser', () => {
     for (const name of ['if-match', 'x-request-id', 'x-server-timing']) {
       expect(headers).not.toContain(name);
     }
+  });
+
+  it('keeps the token until the tab is closed', async () => {
+    const again = await browser.newPage();
+    await again.goto(`${address}/docs`);
+    await again.evaluate((token) => sessionStorage.setItem('licet-token', token), 'a-wrong-token');
+    await again.reload();
+    const { shown } = await execute(await tryOut(again, 'Licenses-listLicenses'));
+    expect(shown).toContain('Token is missing, unknown, expired or revoked');
+    await again.close();
+    const kept = await page.evaluate(() => [
+      sessionStorage.getItem('licet-token'),
+      localStorage.length,
+    ]);
+    expect(kept).toEqual([readRootToken(), 0]);
+  });
+
+  it('creates a license by the example of the page', async () => {
+    const { shown } = await execute(await tryOut(page, 'Licenses-createLicense'));
+    expect(shown).toMatch(/201.*licenseKey/s);
   });
 
   it('requests a list with a limit, and without filters', async () => {
