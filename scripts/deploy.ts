@@ -15,7 +15,7 @@ import { type Deployed, deploy } from './deployment.ts';
 
 const program = new Command('npm run deploy --')
   .description('Deploys Licet to your Cloudflare account, or upgrades it there. Safe to run again.')
-  .option('--dry-run', 'print the steps and change nothing')
+  .option('--dry-run', 'print the steps and change nothing; needs no login')
   .addHelpText(
     'after',
     `

@@ -118,17 +118,19 @@ async function readSettings(folder: string): Promise<Settings> {
 const account = z.object({ id: z.string(), name: z.string() });
 type Account = z.infer<typeof account>;
 
-/** The account to deploy to: the named one, or the only one. */
-async function findAccount(wrangler: Wrangler, named: string | undefined): Promise<Account> {
+const NOT_LOGGED_IN =
+  'You are not logged in to Cloudflare: npx wrangler login\n' +
+  '  Where there is no browser, set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.';
+
+/** The account to deploy to: the named one, or the only one; undefined without a login. */
+async function findAccount(
+  wrangler: Wrangler,
+  named: string | undefined,
+): Promise<Account | undefined> {
   // The token of a CI may lack the permission to read its user.
   if (named && process.env.CLOUDFLARE_API_TOKEN) return { id: named, name: named };
   const { ok, output, stdout } = await wrangler(['whoami', '--json']);
-  if (stdout.includes('"loggedIn":false')) {
-    throw new CliError(
-      'You are not logged in to Cloudflare: npx wrangler login\n' +
-        '  Where there is no browser, set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.',
-    );
-  }
+  if (stdout.includes('"loggedIn":false')) return undefined;
   if (!ok) {
     const message = 'The account cannot be looked up. Nothing was changed.';
     throw new CliError(`${message}\n\n${output.trim()}`);
@@ -410,6 +412,28 @@ async function provideResources(
   return complete(settings, databaseIds, namespaceIds);
 }
 
+/** Prints the last steps of a deployment. @param tokenFile undefined if the root token is set */
+function planUpload(worker: string, tokenFile: string | undefined): void {
+  planned('Missing migrations would be applied');
+  if (tokenFile !== undefined) planned(`The root token of ${tokenFile} would be set`);
+  planned(`The Worker ${worker} would be deployed, and the doctor would check it`);
+}
+
+/** Prints all steps for an account that nobody has logged in to. */
+function planWithoutAccount(settings: Settings, tokenFile: string): void {
+  planned(
+    'You are not logged in to Cloudflare, so all steps are shown. Log in to see which are done: npx wrangler login',
+  );
+  const { databases, namespaces, queues } = namesOf(settings);
+  const resources = [
+    ...databases.map((name) => `${DATABASES.what} ${name}`),
+    ...namespaces.map((name) => `${NAMESPACES.what} ${name}`),
+    ...[...queues].map((name) => `Queue ${name}`),
+  ];
+  for (const resource of resources) planned(`${resource} would be created, unless it exists`);
+  planUpload(settings.name, tokenFile);
+}
+
 /** The comment in a root token's file that names its account. */
 const purpose = (accountId: string): string => `# account ${accountId}`;
 
@@ -457,7 +481,13 @@ async function runSteps(
   if (database === undefined)
     throw new CliError(`${SETTINGS} needs a database with the binding DB.`);
   const migrations = migrationNames(folder, database);
+  const tokenFile = `.root-token.${worker}`;
   const account = await findAccount(run, settings.account_id ?? process.env.CLOUDFLARE_ACCOUNT_ID);
+  if (account === undefined) {
+    if (!isDryRun) throw new CliError(NOT_LOGGED_IN);
+    planWithoutAccount(settings, tokenFile);
+    return undefined;
+  }
   done(`Account ${account.name}`);
   const wrangler: Wrangler = (args) => run(args, { CLOUDFLARE_ACCOUNT_ID: account.id });
 
@@ -474,7 +504,6 @@ async function runSteps(
         `database: npx wrangler d1 create ${name}`,
     );
   }
-  const tokenFile = `.root-token.${worker}`;
   const tokenPath = join(folder, tokenFile);
   const isTokenSet = secrets?.includes('ROOT_TOKEN') ?? false;
   // A first deployment that failed may have created the database.
@@ -490,9 +519,7 @@ async function runSteps(
   const found = { databases, namespaces };
   if (isDryRun) {
     await provideResources(wrangler, settings, found, isDryRun);
-    planned('Missing migrations would be applied');
-    if (!isTokenSet) planned(`The root token of ${tokenFile} would be set`);
-    planned(`The Worker ${worker} would be deployed, and the doctor would check it`);
+    planUpload(worker, isTokenSet ? undefined : tokenFile);
     return undefined;
   }
 

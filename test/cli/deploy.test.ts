@@ -430,6 +430,20 @@ it('a dry run prints the steps of a deployment and changes nothing', async () =>
   expect(lines.join('\n')).not.toContain('root token');
 });
 
+it('a dry run without a login prints all steps of a deployment', async () => {
+  account.isLoggedIn = false;
+  configure(`${TOML}
+    [[queues.producers]]
+    binding = "RECORDS"
+    queue = "licet-records"`);
+  expect(await run({ isDryRun: true })).toBeUndefined();
+  expect(account.calls).toEqual(['whoami']);
+  expect(lines.join('\n')).toMatch(
+    /npx wrangler login[\s\S]*Database licet would be created, unless it exists[\s\S]*KV namespace licet-snapshots would[\s\S]*Queue licet-records would[\s\S]*migrations[\s\S]*\.root-token\.licet[\s\S]*Worker licet would be deployed/,
+  );
+  expect(readdirSync(folder).toSorted()).toEqual(['drizzle', 'wrangler.toml']);
+});
+
 it('the addresses of a deployment are found among the targets of its Worker', async () => {
   account.targets = [
     'https://licet.shop.workers.dev',
