@@ -499,7 +499,22 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
 
   'GET /api/v2/customers': list('listCustomers', CUSTOMERS),
   'GET /api/v2/customers/:id': get('getCustomer', CUSTOMERS),
+  'POST /api/v2/customers': create(
+    'createCustomer',
+    CUSTOMERS,
+    'A license creates its customer too. An e-mail or account of another customer returns 409.',
+    'Customer',
+    409,
+  ),
   'PUT /api/v2/customers/:id': update('updateCustomer', CUSTOMERS),
+  'DELETE /api/v2/customers/:id': {
+    ...remove(
+      'forgetCustomer',
+      CUSTOMERS,
+      'Erases the fields of the customer, the owner fields of the licenses that repeat them, and keys, addresses and hardware IDs in the history of these licenses. The licenses stay as they are, with their bindings and counts. 409 if a part of a long history remains: send it again.',
+    ),
+    summary: 'Forget a customer',
+  },
 
   'GET /api/v2/tokens': list('listTokens', TOKENS),
   'GET /api/v2/tokens/:id': get('getToken', TOKENS),

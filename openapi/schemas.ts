@@ -28,6 +28,7 @@ import {
 } from '../src/resources/blacklists/schema';
 import {
   customer,
+  customerCreate,
   customerFields,
   customerUpdate,
   toCustomer,
@@ -37,6 +38,7 @@ import {
   license,
   licenseBatch,
   licenseBatchFields,
+  licenseBodyFields,
   licenseCreate,
   licenseFields,
   licenseUpdate,
@@ -145,6 +147,8 @@ const IMPORT_REQUEST: Descriptions<typeof importRequest> = {
 const IMPORT_RESPONSE: Descriptions<typeof importResponse> = {
   results: 'In the order of the items.',
   ignoredFields: 'The ignored fields that have a value, each once.',
+  createdOwners:
+    'The customers that were created as owners of licenses. A dry run counts them again in each request.',
 };
 
 const IMPORT_RESULT: Descriptions<typeof importResult> = {
@@ -294,7 +298,7 @@ export const BODIES = {
     ips: ['192.0.2.10'],
     customer: customerExample,
   }),
-  LicenseCreate: ofResource(licenseFields, licenseCreate, 'A new license [4.3].', {
+  LicenseCreate: ofResource(licenseBodyFields, licenseCreate, 'A new license [4.3].', {
     ...licenseExample,
     expiryDate: '2035-12-31T23:59:59Z',
   }),
@@ -305,7 +309,7 @@ export const BODIES = {
     { ...licenseExample, expiryDate: '2035-12-31T23:59:59Z', count: 100 },
   ),
   LicenseUpdate: ofResource(
-    licenseFields,
+    licenseBodyFields,
     licenseUpdate,
     'Changes of a license: an omitted field keeps its value [4.8].',
     { expiryDate: '2036-12-31', ips: [] },
@@ -354,6 +358,11 @@ export const BODIES = {
     spam: false,
   }),
   Customer: ofResource(customerFields, customer, 'An owner of licenses [2.5].', customerExample),
+  CustomerCreate: ofResource(customerFields, customerCreate, 'A new customer.', {
+    firstName: 'Ada',
+    lastName: 'Lovelace',
+    email: 'ada@shop.example',
+  }),
   CustomerUpdate: ofResource(
     customerFields,
     customerUpdate,
@@ -427,6 +436,7 @@ export const BODIES = {
   ImportResponse: described(importResponse, 'The results of an import.', IMPORT_RESPONSE, {
     results: [importExample],
     ignoredFields: [],
+    createdOwners: 0,
   }),
   ImportResult: described(importResult, 'The result of one item.', IMPORT_RESULT, importExample),
   Error: described(errorResponse, 'An error of v2 [7].', ERROR, {

@@ -13,7 +13,7 @@ export interface Page {
  */
 export function containsText(
   searched: string | undefined,
-  columns: readonly SQLiteColumn[],
+  columns: readonly (SQLiteColumn | SQL)[],
 ): SQL | undefined {
   if (searched === undefined) return undefined;
   const separator = sql` || char(10) || `;

@@ -33,7 +33,8 @@ export function toRequest({
   return {
     id,
     licenseId: caller?.licenseId ?? null,
-    licenseKey: sent.licenseKey ?? null,
+    // Empty for a caller that was erased.
+    licenseKey: sent.licenseKey || null,
     productId: sent.productId ?? null,
     productVersion: sent.productVersion ?? null,
     ip: sent.ip ?? null,

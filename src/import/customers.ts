@@ -164,6 +164,11 @@ export class Customers {
     }
   }
 
+  /** The number of customers that the import adds. */
+  get newCount(): number {
+    return this.#new.size;
+  }
+
   /** The statements that store the new and the changed customers. */
   statements(db: Database): BatchItem<'sqlite'>[] {
     const learned = [...this.#changed].filter((customer) => !this.#new.has(customer));

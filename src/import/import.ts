@@ -83,15 +83,16 @@ export async function importItems(
   const { kind, items, dryRun, assumedProductIds } = request;
   const context = { db: writer.db, now, assumedProductIds: dryRun ? assumedProductIds : [] };
   const makePlan = () => KINDS[kind].plan(context, items);
-  const respond = (results: ImportResult[]): ImportResponse => ({
+  const respond = (results: ImportResult[], { newOwners = 0 }: Plan): ImportResponse => ({
     results,
     ignoredFields: ignoredFieldsOf(request),
+    createdOwners: newOwners,
   });
 
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const plan = await makePlan();
     const { results } = plan;
-    if (dryRun || plan.statements.length === 0) return respond(results);
+    if (dryRun || plan.statements.length === 0) return respond(results, plan);
     try {
       await store(writer, kind, plan, now);
     } catch (error) {
@@ -100,7 +101,7 @@ export async function importItems(
       continue;
     }
     const isComplete = results.every(({ outcome, id }) => outcome !== 'created' || id !== null);
-    return respond(isComplete ? results : withIds(results, (await makePlan()).results));
+    return respond(isComplete ? results : withIds(results, (await makePlan()).results), plan);
   }
   throw new ApiError(409, 'Others are importing the same, try again');
 }

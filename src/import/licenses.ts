@@ -256,5 +256,5 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   const statements =
     news.length > 0 ? [...customers.statements(db), ...storeLicenses(db, news, deletedIds)] : [];
   const newKeys = news.map(({ licenseKeyNormalized }) => licenseKeyNormalized);
-  return { results, statements, newKeys };
+  return { results, statements, newKeys, newOwners: customers.newCount };
 };

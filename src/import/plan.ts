@@ -10,6 +10,8 @@ import type { ImportResult } from './schema';
 export interface Plan {
   results: ImportResult[];
   statements: BatchItem<'sqlite'>[];
+  /** Customers that it creates as owners of licenses. */
+  newOwners?: number;
   /** The normalized keys of the licenses that it creates. */
   newKeys?: readonly string[];
 }

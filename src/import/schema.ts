@@ -30,5 +30,6 @@ export type ImportResult = z.infer<typeof importResult>;
 export const importResponse = z.strictObject({
   results: z.array(importResult),
   ignoredFields: z.array(z.string()),
+  createdOwners: z.int(),
 });
 export type ImportResponse = z.infer<typeof importResponse>;

@@ -90,15 +90,18 @@ interface Case {
   prepare: () => Promise<Write>;
 }
 
-/** The resources with snapshots. Products, customers and imported products have none. */
-const HAS_SNAPSHOT = /licenses|blacklists|tokens/;
+/**
+ * The routes that change snapshots. Products, customers and imported products have none, but a forgotten customer
+ * has a license, whose owner fields are erased.
+ */
+const CHANGES_SNAPSHOT = /licenses|blacklists|tokens|^DELETE .*customers/;
 const STATUSES: Record<string, number> = { POST: 201, PUT: 200, DELETE: 204 };
 
 const CASES: Case[] = [
   ...Object.entries(WRITES).map(([route, prepare]): Case => {
     const [method = '', path = ''] = route.split(' ');
     const status = path.endsWith('/import') ? 200 : (STATUSES[method] ?? 0);
-    const logged = path.endsWith('/batch') ? 'licenses' : HAS_SNAPSHOT.test(path) ? 1 : 0;
+    const logged = path.endsWith('/batch') ? 'licenses' : CHANGES_SNAPSHOT.test(route) ? 1 : 0;
     return { method, what: path, status, logged, prepare };
   }),
   {

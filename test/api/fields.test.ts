@@ -17,6 +17,7 @@ it.each([
   [licenses, licenseFields],
   [blacklists, entryFields],
   [tokens, tokenFields],
+  [customers, customerFields],
 ])('the tests create a $name with every field that a client sets', async (resource, fields) => {
   expect(namesOf(await resource.fullBody())).toEqual(settableNames(fields));
 });

@@ -534,6 +534,19 @@ describe('a license', () => {
     expect(ignoredFields).toEqual(['internalId', 'customer.passwordHash', 'customer.coins']);
   });
 
+  it('counts each customer that is created as an owner once, also in a dry run', async () => {
+    const items = ['81', '81', '82'].map((ownerChatId, index) => ({
+      ...{ ...license, id: undefined, customer: undefined, licenseKey: `OWNED-${index}` },
+      ownerChatId,
+    }));
+    const before = await count('customers');
+    const dry = await importItems('licenses', items, { dryRun: true });
+    expect(dry.createdOwners).toBe(2);
+    expect((await importItems('licenses', items)).createdOwners).toBe(2);
+    expect(await count('customers')).toBe(before + 2);
+    expect((await importItems('licenses', items)).createdOwners).toBe(0);
+  });
+
   it('whose key is another’s but for its case is refused, in the same import and later', async () => {
     const first = { ...license, id: null };
     const second = { ...license, id: 8, licenseKey: 'OLD-KEY-1', notes: 'Other' };

@@ -142,7 +142,7 @@ const LISTS: Case[] = [
   })),
   {
     path: '/licenses?limit=10&q=key-00000000000000099999',
-    reads: licenses + PER_LICENSE,
+    reads: licenses + customers + PER_LICENSE,
     scan: SEARCH,
   },
   {
@@ -265,12 +265,15 @@ const WHOLE_BLACKLIST = blacklists + 35;
 /** A product with 500 DELETED licenses, their bindings and their snapshots. Some leave KV at once. */
 const DELETE_PRODUCT = 22 * ofProduct + 100;
 
+/** A record of no license can be in any hour. */
+const ALL_HOURS = 5_000;
 const CHANGES: { route: string; status?: number; reads?: number; prepare: () => Promise<Write> }[] =
   [
     ...Object.entries(WRITES).map(([route, prepare]) => ({
       route,
       prepare,
       ...(route.includes('/blacklists') && { reads: WHOLE_BLACKLIST }),
+      ...(route === 'DELETE /api/v2/customers/:id' && { reads: ALL_HOURS }),
     })),
     {
       route: 'DELETE a product in use',

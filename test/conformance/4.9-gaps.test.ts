@@ -28,7 +28,7 @@ const storeManyProducts = (count: number) =>
     .bind(count)
     .run();
 
-describe.each(CREATABLE)('$name', (resource) => {
+describe.each(UPDATABLE)('$name', (resource) => {
   const post = (body: unknown) => call('POST', resource.path, { body });
 
   it('create answers 201, the object, its Location and its ETag', async () => {

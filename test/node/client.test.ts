@@ -138,6 +138,8 @@ describe('for each operation there is a method', () => {
     'GET /api/v2/requests/{id}': (licet) => licet.requests.get(7),
     'GET /api/v2/customers': (licet) => licet.customers.list(),
     'GET /api/v2/customers/{id}': (licet) => licet.customers.get(7),
+    'POST /api/v2/customers': (licet) => licet.customers.create({ email: 'a@b.example' }),
+    'DELETE /api/v2/customers/{id}': (licet) => licet.customers.delete(7),
     'PUT /api/v2/customers/{id}': (licet) => licet.customers.update(7, { firstName: 'Ada' }),
     'GET /api/v2/tokens': (licet) => licet.tokens.list(),
     'GET /api/v2/tokens/{id}': (licet) => licet.tokens.get(7),
@@ -538,7 +540,7 @@ await licet.products.list({ productType: 'OTHRE' });
 // @ts-expect-error
 await licet.licenses.change(7, (current) => ({ maxIps: current.maxIPs }));
 // @ts-expect-error
-await licet.customers.create({});
+await licet.requests.create({});
 // @ts-expect-error
 await licet.requests.delete(7);
 `,

@@ -255,10 +255,12 @@ const identityFields = (): Fields => ({
   marketBUsername: 'ada_mb',
 });
 
-/** Customers come with licenses; a PUT names them. */
-export const customers: Resource = {
+/** Customers that come with licenses; a PUT names them. */
+export const customers: CreatableResource = {
   name: 'Customer',
   path: '/api/v2/customers',
+  fullBody: async () => identityFields(),
+  forbidden: { id: 999_999, createdAt: LONG_AGO, passwordHash: 'secret' },
   create: async () => {
     const { id: productId } = await createProduct();
     const { customer } = await createLicense({ productId, ownerChatId: nextAccountId() });
@@ -274,4 +276,5 @@ export const customers: Resource = {
 };
 
 export const CREATABLE = [products, licenses, blacklists, tokens];
+/** All of them. The DELETE of a customer leaves its row, without the person. */
 export const UPDATABLE = [...CREATABLE, customers];

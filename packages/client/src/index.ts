@@ -382,7 +382,8 @@ export class Licet {
   readonly licenses: Licenses;
   readonly blacklists: Managed<'/api/v2/blacklists'>;
   readonly requests: Collection<'/api/v2/requests'>;
-  readonly customers: Changeable<'/api/v2/customers'>;
+  /** `delete` forgets a customer. */
+  readonly customers: Managed<'/api/v2/customers'>;
   readonly tokens: Managed<'/api/v2/tokens'>;
   readonly #connection: Connection;
 
@@ -394,7 +395,7 @@ export class Licet {
     this.licenses = new Licenses(connection, LICENSES);
     this.blacklists = new Managed(connection, '/api/v2/blacklists');
     this.requests = new Collection(connection, '/api/v2/requests');
-    this.customers = new Changeable(connection, '/api/v2/customers');
+    this.customers = new Managed(connection, '/api/v2/customers');
     this.tokens = new Managed(connection, '/api/v2/tokens');
   }
 

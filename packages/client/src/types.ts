@@ -141,6 +141,10 @@ export interface LicenseCreate {
   notes?: string | null | undefined;
   /** Set by the service: must not be sent. */
   customer?: null | undefined;
+  /** The customer to whom the license belongs, in place of the owner fields. In a PUT, null is nobody. */
+  customerId?: number | null | undefined;
+  /** The e-mail of the customer to whom the license belongs. A customer with a new one is created. */
+  customerEmail?: string | null | undefined;
 }
 
 /** The platform or market where a license was bought. */
@@ -190,6 +194,10 @@ export interface LicenseUpdate {
   notes?: string | null | undefined;
   /** Set by the service: accepted and ignored. */
   customer?: unknown | undefined;
+  /** The customer to whom the license belongs, in place of the owner fields. In a PUT, null is nobody. */
+  customerId?: number | null | undefined;
+  /** The e-mail of the customer to whom the license belongs. A customer with a new one is created. */
+  customerEmail?: string | null | undefined;
 }
 
 /** New licenses that differ in their ids and keys alone. */
@@ -236,6 +244,10 @@ export interface LicenseBatch {
   notes?: string | null | undefined;
   /** Set by the service: must not be sent. */
   customer?: null | undefined;
+  /** The customer to whom the license belongs, in place of the owner fields. In a PUT, null is nobody. */
+  customerId?: number | null | undefined;
+  /** The e-mail of the customer to whom the license belongs. A customer with a new one is created. */
+  customerEmail?: string | null | undefined;
   /** The number of licenses, each with a key of its own. */
   count: number;
 }
@@ -281,6 +293,66 @@ export interface BlacklistEntryUpdate {
   createdAt?: unknown | undefined;
   /** Set by the service: accepted and ignored. */
   updatedAt?: unknown | undefined;
+}
+
+/** A new customer. */
+export interface CustomerCreate {
+  /** Set by the service: must not be sent. */
+  id?: null | undefined;
+  /** First name. */
+  firstName?: string | null | undefined;
+  /** Last name. */
+  lastName?: string | null | undefined;
+  /** Name of the account. */
+  username?: string | null | undefined;
+  /** Unique without regard to case. */
+  email?: string | null | undefined;
+  /** Free text. */
+  phoneNumber?: string | null | undefined;
+  /** Address of a picture. */
+  profilePictureUrl?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  passwordHash?: null | undefined;
+  /** Free text. */
+  role?: string | null | undefined;
+  /** Free text. */
+  status?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  createdAt?: null | undefined;
+  /** Set by the service: must not be sent. */
+  lastLoginAt?: null | undefined;
+  /** Account on the chat service: its id. */
+  chatId?: string | number | null | undefined;
+  /** Account on the chat service: its name. */
+  chatUsername?: string | null | undefined;
+  /** Account on the chat service: its picture. */
+  chatAvatarUrl?: string | null | undefined;
+  /** Set by the service: must not be sent. */
+  chatAccessToken?: null | undefined;
+  /** Set by the service: must not be sent. */
+  chatRefreshToken?: null | undefined;
+  /** Set by the service: must not be sent. */
+  chatTokenExpiry?: null | undefined;
+  /** Account on the platform or market: its id. */
+  platformAId?: string | number | null | undefined;
+  /** Account on the platform or market: its name. */
+  platformAUsername?: string | null | undefined;
+  /** Account on the platform or market: its id. */
+  platformBId?: string | number | null | undefined;
+  /** Account on the platform or market: its name. */
+  platformBUsername?: string | null | undefined;
+  /** Account on the platform or market: its id. */
+  platformCId?: string | number | null | undefined;
+  /** Account on the platform or market: its name. */
+  platformCUsername?: string | null | undefined;
+  /** Account on the platform or market: its id. */
+  marketAId?: string | number | null | undefined;
+  /** Account on the platform or market: its name. */
+  marketAUsername?: string | null | undefined;
+  /** Account on the platform or market: its id. */
+  marketBId?: string | number | null | undefined;
+  /** Account on the platform or market: its name. */
+  marketBUsername?: string | null | undefined;
 }
 
 /** Changes of a customer: an omitted field keeps its value [4.8]. */
@@ -506,7 +578,7 @@ export interface License {
   ips: string[];
   /** For administrators. */
   notes: string;
-  /** The owner, according to the owner fields; set by the service. */
+  /** The owner, according to `customerId`, `customerEmail` or the owner fields; set by the service. */
   customer: Customer | null;
 }
 
@@ -690,6 +762,8 @@ export interface ImportResponse {
   results: ImportResult[];
   /** The ignored fields that have a value, each once. */
   ignoredFields: string[];
+  /** The customers that were created as owners of licenses. A dry run counts them again in each request. */
+  createdOwners: number;
 }
 
 /** The result of one item. */
@@ -1040,6 +1114,12 @@ export interface Operations {
     body: undefined;
     response: Customer[];
   };
+  /** Create a customer */
+  'POST /api/v2/customers': {
+    query: undefined;
+    body: CustomerCreate;
+    response: Customer;
+  };
   /** Get a customer by its id */
   'GET /api/v2/customers/{id}': {
     query: undefined;
@@ -1051,6 +1131,12 @@ export interface Operations {
     query: undefined;
     body: CustomerUpdate;
     response: Customer;
+  };
+  /** Forget a customer */
+  'DELETE /api/v2/customers/{id}': {
+    query: undefined;
+    body: undefined;
+    response: undefined;
   };
   /** List tokens */
   'GET /api/v2/tokens': {

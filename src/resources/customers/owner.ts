@@ -1,8 +1,10 @@
 import { and, eq, getTableColumns, isNull, notExists, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client';
 import { customers } from '../../db/schema';
+import { ApiError } from '../../http/errors';
 import type { LicensePlatform } from '../../lib/enums';
-import type { CustomerRow } from './schema';
+import { findCustomer } from './queries';
+import { type CustomerRow, normalizeEmail } from './schema';
 
 /** The fields of a license that name its owner. */
 export interface OwnerFields {
@@ -21,7 +23,8 @@ type AccountField =
   | 'marketBId'
   | 'otherAccountId';
 
-const ACCOUNT_FIELDS = {
+/** The account of a customer on each platform. The one on CHAT is `chatId`. */
+export const ACCOUNT_FIELDS = {
   PLATFORM_A: 'platformAId',
   PLATFORM_B: 'platformBId',
   PLATFORM_C: 'platformCId',
@@ -57,6 +60,49 @@ export const hasSameOwner = (one: OwnerFields, other: OwnerFields): boolean =>
   one.licensePlatformOther === other.licensePlatformOther &&
   one.ownerPlatformId === other.ownerPlatformId &&
   one.ownerChatId === other.ownerChatId;
+
+/** A customer that a license names by its id or e-mail; null for none. */
+export type NamedCustomer = { id: number } | { email: string } | null;
+
+/**
+ * The customer that a body names; undefined if it has neither field, so that the owner fields decide.
+ *
+ * @throws ApiError 400 for an id that no customer has, or an e-mail of another customer
+ */
+export async function namedCustomer(
+  db: Database,
+  customerId: number | null | undefined,
+  customerEmail: string | null | undefined,
+): Promise<NamedCustomer | undefined> {
+  if (customerId == null) {
+    if (customerEmail != null) return { email: customerEmail };
+    return customerId === undefined && customerEmail === undefined ? undefined : null;
+  }
+  const customer = await findCustomer(db, customerId);
+  if (!customer) throw new ApiError(400, 'customerId is not a customer');
+  if (customerEmail != null && normalizeEmail(customerEmail) !== customer.emailNormalized) {
+    throw new ApiError(
+      400,
+      `customerEmail is not the e-mail of customer ${customerId}: send customerId or customerEmail`,
+    );
+  }
+  return { id: customerId };
+}
+
+/** {@link linkCustomer} for a customer that is named. One with a new e-mail is created. */
+export function linkNamedCustomer(db: Database, named: NamedCustomer, now: number, condition: SQL) {
+  if (named === null) return { statements: [], customerId: sql<number | null>`null` };
+  if ('id' in named) return { statements: [], customerId: sql<number | null>`${named.id}` };
+  const emailNormalized = normalizeEmail(named.email);
+  const isNamed = eq(customers.emailNormalized, emailNormalized);
+  const find = db.select({ id: customers.id }).from(customers).where(isNamed);
+  const create = insertWhere(
+    db,
+    { email: named.email, emailNormalized, createdAt: now, revision: 1 },
+    and(notExists(find), condition),
+  );
+  return { statements: [create], customerId: sql<number | null>`${find}` };
+}
 
 /**
  * Links a license to the customer with its `ownerChatId`, else with its platform and `ownerPlatformId`. A missing

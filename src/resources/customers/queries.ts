@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, type SQL } from 'drizzle-orm';
+import { and, asc, count, eq, gt, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client';
 import type { Page } from '../../db/predicates';
 import { containsText } from '../../db/predicates';
@@ -10,8 +10,11 @@ export interface CustomerFilter {
   q?: string | undefined;
 }
 
-const matching = (filter: CustomerFilter): SQL | undefined =>
+/** Customers that match, by a part of a name, an e-mail or an account. */
+export const matchingCustomers = (filter: CustomerFilter): SQL | undefined =>
   containsText(filter.q, [
+    // Also finds a first name with a last name behind it.
+    sql`${customers.firstName} || ' ' || ${customers.lastName}`,
     customers.firstName,
     customers.lastName,
     customers.username,
@@ -40,19 +43,44 @@ export const listCustomers = (
   db
     .select()
     .from(customers)
-    .where(and(matching(filter), gt(customers.id, page.after ?? 0)))
+    .where(and(matchingCustomers(filter), gt(customers.id, page.after ?? 0)))
     .orderBy(asc(customers.id))
     .limit(page.limit);
 
 /** How many customers match. */
 export async function countCustomers(db: Database, filter: CustomerFilter): Promise<number> {
-  const [row] = await db.select({ total: count() }).from(customers).where(matching(filter));
+  const [row] = await db
+    .select({ total: count() })
+    .from(customers)
+    .where(matchingCustomers(filter));
   return row?.total ?? 0;
 }
 
 /** The customer with an id. */
 export async function findCustomer(db: Database, id: number): Promise<CustomerRow | undefined> {
   const [row] = await db.select().from(customers).where(eq(customers.id, id));
+  return row;
+}
+
+const toColumns = (values: Partial<CustomerValues>) =>
+  values.email === undefined
+    ? values
+    : { ...values, emailNormalized: values.email && normalizeEmail(values.email) };
+
+/** Stores a new customer. Fails with a unique violation where the e-mail or an account belongs to another one. */
+export async function insertCustomer(
+  { db, guard }: Writer,
+  values: CustomerValues,
+  now: number,
+): Promise<CustomerRow> {
+  const [, [row]] = await db.batch([
+    guard(),
+    db
+      .insert(customers)
+      .values({ ...toColumns(values), createdAt: now })
+      .returning(),
+  ]);
+  if (!row) throw new Error('The customer was not stored');
   return row;
 }
 
@@ -65,13 +93,11 @@ export async function updateCustomer(
   row: CustomerRow,
   changes: Partial<CustomerValues>,
 ): Promise<CustomerRow | undefined> {
-  const { email } = changes;
-  const normalized = email === undefined ? {} : { emailNormalized: email && normalizeEmail(email) };
   const [, [updated]] = await db.batch([
     guard(),
     db
       .update(customers)
-      .set({ ...changes, ...normalized, revision: row.revision + 1 })
+      .set({ ...toColumns(changes), revision: row.revision + 1 })
       .where(and(eq(customers.id, row.id), eq(customers.revision, row.revision)))
       .returning(),
   ]);

@@ -4,6 +4,7 @@ import { accountId } from '../../lib/fields';
 import { toTimestamp } from '../../lib/time';
 import {
   alwaysNull,
+  createBody,
   objectId,
   optional,
   systemTime,
@@ -23,13 +24,15 @@ export type CustomerValues = Omit<
 /** An e-mail in the form in which e-mails are compared: without regard to case. */
 export const normalizeEmail = (email: string): string => email.trim().toLowerCase();
 
-const email = z
+/** An e-mail. */
+export const emailAddress = z
   .string()
   .trim()
   .max(254)
   .regex(/^[^\s@\0]+@[^\s@\0]+$/, 'must be an e-mail address')
-  .refine((value) => value.isWellFormed(), 'must be an e-mail address')
-  .nullable();
+  .refine((value) => value.isWellFormed(), 'must be an e-mail address');
+
+const email = emailAddress.nullable();
 
 const account = accountId.nullable().transform((value) => value || null);
 
@@ -40,7 +43,7 @@ const accountOf = (description: string) =>
 const platformId = accountOf('Account on the platform or market: its id.');
 const platformUsername = textOrNull(255, 'Account on the platform or market: its name.');
 
-/** [2.5] A customer is created with a license: only PUT takes these fields. */
+/** [2.5] A customer is created with a license too. */
 export const customerFields = {
   id: objectId(),
   firstName: textOrNull(255, 'First name.'),
@@ -77,6 +80,7 @@ export const customerFields = {
   marketBUsername: platformUsername,
 };
 
+export const customerCreate = createBody(customerFields);
 export const customerUpdate = updateBody(customerFields);
 export const customer = wireBody(customerFields);
 

@@ -20,7 +20,13 @@ import { containsText, equalsAll, isOneOf, isUnchanged, type Page } from '../../
 import { bindings, customers, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';
 import type { LicenseDataType, LicensePlatform, LicenseStatus } from '../../lib/enums';
-import { hasSameOwner, linkCustomer } from '../customers/owner';
+import {
+  hasSameOwner,
+  linkCustomer,
+  linkNamedCustomer,
+  type NamedCustomer,
+} from '../customers/owner';
+import { matchingCustomers } from '../customers/queries';
 import { normalizeEmail } from '../customers/schema';
 import { newLicenseKey, normalizeLicenseKey } from './key';
 import type { LicenseRow, LicenseValues } from './schema';
@@ -77,14 +83,19 @@ const matching = (filter: LicenseFilter, now: number): SQL | undefined =>
     ),
     filter.owner && eq(licenses.licensePlatform, filter.owner.platform),
     ofChatId(filter.chatId),
-    containsText(filter.q, [
-      licenses.licenseKey,
-      licenses.licensePlatformOther,
-      licenses.ownerPlatformId,
-      licenses.ownerChatId,
-      licenses.ownerChatUsername,
-      licenses.notes,
-    ]),
+    or(
+      containsText(filter.q, [
+        licenses.licenseKey,
+        licenses.licensePlatformOther,
+        licenses.ownerPlatformId,
+        licenses.ownerChatId,
+        licenses.ownerChatUsername,
+        licenses.notes,
+      ]),
+      filter.q === undefined
+        ? undefined
+        : sql`${licenses.customerId} in (select id from ${customers} where ${matchingCustomers(filter)})`,
+    ),
   );
 
 const selectLicenses = (db: Database) =>
@@ -129,6 +140,7 @@ export const findLicenseByKey = (
 /**
  * Stores licenses with the same values under new keys, with their customer and their bindings: all or none.
  *
+ * @param owner their customer; undefined if the owner fields decide
  * @param count the number of licenses, at least one
  * @returns the licenses, sorted by id
  * @throws a foreign key violation for an unknown product
@@ -136,12 +148,16 @@ export const findLicenseByKey = (
 export async function insertLicenses(
   { db, guard, changed }: Writer,
   { ips, hwids, ...values }: LicenseValues,
+  owner: NamedCustomer | undefined,
   count: number,
   now: number,
 ): Promise<LicenseRow[]> {
   const licenseKeys = Array.from({ length: count }, newLicenseKey);
   const [licenseKey = '', ...others] = licenseKeys;
-  const { statements, customerId } = linkCustomer(db, values, now, sql`true`);
+  const { statements, customerId } =
+    owner === undefined
+      ? linkCustomer(db, values, now, sql`true`)
+      : linkNamedCustomer(db, owner, now, sql`true`);
   const row = new Map<string, unknown>(
     Object.entries({
       ...values,
@@ -181,6 +197,7 @@ export async function insertLicenses(
 /**
  * Changes a license, its customer and its bindings.
  *
+ * @param owner its customer; undefined if the owner fields decide
  * @returns undefined if another request has changed it since it was read
  * @throws a foreign key violation for an unknown product
  */
@@ -188,6 +205,7 @@ export async function updateLicense(
   { db, guard, changed }: Writer,
   row: LicenseRow,
   { ips, hwids, ...values }: LicenseValues,
+  owner: NamedCustomer | undefined,
   now: number,
 ): Promise<LicenseRow | undefined> {
   const { id } = row;
@@ -196,9 +214,12 @@ export async function updateLicense(
   const unchanged = db.select({ id: licenses.id }).from(licenses).where(asRead);
   // True until the last statement, which changes the revision: all of them apply or none.
   const condition = exists(unchanged);
-  const { statements, customerId } = hasSameOwner(row, values)
-    ? { statements: [], customerId: row.customerId }
-    : linkCustomer(db, values, now, condition);
+  const link = () => {
+    if (owner !== undefined) return linkNamedCustomer(db, owner, now, condition);
+    if (hasSameOwner(row, values)) return { statements: [], customerId: row.customerId };
+    return linkCustomer(db, values, now, condition);
+  };
+  const { statements, customerId } = link();
   const [, found, changes] = await db.batch([
     guard(),
     unchanged,

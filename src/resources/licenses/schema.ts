@@ -14,7 +14,7 @@ import {
   text,
 } from '../../lib/fields';
 import { timestamp, toOptionalTimestamp, toTimestamp, wireTimestamp } from '../../lib/time';
-import { type CustomerRow, customer, toCustomer } from '../customers/schema';
+import { type CustomerRow, customer, emailAddress, toCustomer } from '../customers/schema';
 import {
   accountOrEmpty,
   createBody,
@@ -128,7 +128,26 @@ export const licenseFields = {
   notes: textOrEmpty(10_000, 'For administrators.'),
   customer: setByService(
     customer.nullable(),
-    'The owner, according to the owner fields; set by the service.',
+    'The owner, according to `customerId`, `customerEmail` or the owner fields; set by the service.',
+  ),
+};
+
+/** A field that no response has. */
+function writeOnly<Schema extends z.ZodType>(schema: Schema, description: string) {
+  const sent = z.exactOptional(schema);
+  return { create: sent, update: sent, wire: schema, description };
+}
+
+/** The fields of a body: those of a response, and the customer to whom the license belongs (3). */
+export const licenseBodyFields = {
+  ...licenseFields,
+  customerId: writeOnly(
+    id.nullable(),
+    'The customer to whom the license belongs, in place of the owner fields. In a PUT, null is nobody.',
+  ),
+  customerEmail: writeOnly(
+    emailAddress.nullable(),
+    'The e-mail of the customer to whom the license belongs. A customer with a new one is created.',
   ),
 };
 
@@ -136,7 +155,7 @@ export const MAX_BATCH = 500;
 
 /** The fields of a batch: those of a create, and how many. */
 export const licenseBatchFields = {
-  ...licenseFields,
+  ...licenseBodyFields,
   count: required(
     z.int().min(1).max(MAX_BATCH),
     z.int(),
@@ -144,9 +163,9 @@ export const licenseBatchFields = {
   ),
 };
 
-export const licenseCreate = createBody(licenseFields);
+export const licenseCreate = createBody(licenseBodyFields);
 export const licenseBatch = createBody(licenseBatchFields);
-export const licenseUpdate = updateBody(licenseFields);
+export const licenseUpdate = updateBody(licenseBodyFields);
 export const license = wireBody(licenseFields);
 
 const toWire = wireMapper(licenseFields);

@@ -9,18 +9,26 @@ import { body, path, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { idText } from '../../lib/fields';
+import { eraseHistory, eraseIdentity } from '../../resources/customers/forget';
 import {
   countCustomers,
   findCustomer,
+  insertCustomer,
   listCustomers,
   updateCustomer,
 } from '../../resources/customers/queries';
-import { customerUpdate, toCustomer } from '../../resources/customers/schema';
+import { customerCreate, customerUpdate, toCustomer } from '../../resources/customers/schema';
 import { databaseOf } from './database';
 
 const customerPath = z.object({ id: idText });
 
-/** [4.5], and PUT as an extension. */
+function rejectDuplicate(error: unknown): never {
+  throw isUniqueViolation(error)
+    ? new ApiError(409, 'The e-mail or an account belongs to another customer')
+    : error;
+}
+
+/** [4.5], and POST, PUT and DELETE as an extension. */
 export const customerRoutes = new Hono<AuthEnv>()
   .get(
     '/',
@@ -43,6 +51,12 @@ export const customerRoutes = new Hono<AuthEnv>()
     setETag(c, row);
     return c.json(toCustomer(row));
   })
+  .post('/', requireIntents(INTENTS.everything), body(customerCreate), async (c) => {
+    const values = c.req.valid('json');
+    const row = await insertCustomer(writerOf(c), values, Date.now()).catch(rejectDuplicate);
+    setETag(c, row);
+    return c.json(toCustomer(row), 201, { Location: `/api/v2/customers/${row.id}` });
+  })
   .put(
     '/:id',
     requireIntents(INTENTS.everything),
@@ -56,16 +70,23 @@ export const customerRoutes = new Hono<AuthEnv>()
       const row = await optimisticUpdate(c, {
         name: 'Customer',
         read: () => findCustomer(db, id),
-        write: async (current) => {
-          try {
-            return await updateCustomer(writerOf(c), current, changes);
-          } catch (error) {
-            if (!isUniqueViolation(error)) throw error;
-            throw new ApiError(409, 'The e-mail or an account belongs to another customer');
-          }
-        },
+        write: (current) => updateCustomer(writerOf(c), current, changes).catch(rejectDuplicate),
       });
       setETag(c, row);
       return c.json(toCustomer(row));
     },
-  );
+  )
+  .delete('/:id', requireIntents(INTENTS.everything), path(customerPath), async (c) => {
+    const db = databaseOf(c);
+    const { id } = c.req.valid('param');
+    await optimisticUpdate(c, {
+      name: 'Customer',
+      read: () => findCustomer(db, id),
+      write: (current) => eraseIdentity(writerOf(c), current, Date.now()),
+    });
+    if (await eraseHistory(writerOf(c), id)) return c.body(null, 204);
+    throw new ApiError(
+      409,
+      `The history of customer ${id} is too long for one request: send it again to erase the rest`,
+    );
+  });

@@ -8,6 +8,7 @@ import { body, path, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, type PageQuery, pageQuery, searchText } from '../../http/pagination';
 import { idText, licensePlatform, licenseStatus, licenseType, text } from '../../lib/fields';
+import { namedCustomer } from '../../resources/customers/owner';
 import { normalizeLicenseKey } from '../../resources/licenses/key';
 import {
   countLicenses,
@@ -60,11 +61,15 @@ function licenseList(c: Context<AuthEnv>, filter: LicenseFilter, page: PageQuery
 /** Creates licenses with the same values, all or none. */
 async function createLicenses(
   c: Context<AuthEnv>,
-  { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest }: z.output<typeof licenseCreate>,
+  body: z.output<typeof licenseCreate>,
   count: number,
 ): Promise<LicenseRow[]> {
-  const product = await findProduct(databaseOf(c), rest.productId);
+  const { customerId, customerEmail, ...named } = body;
+  const { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest } = named;
+  const db = databaseOf(c);
+  const product = await findProduct(db, rest.productId);
   if (!product) throw unknownProduct();
+  const owner = (await namedCustomer(db, customerId, customerEmail)) ?? undefined;
   const values = {
     ...rest,
     expiresAt: expiryOf(rest.licenseType, expiryDate),
@@ -73,7 +78,7 @@ async function createLicenses(
     maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,
   };
   checkLimits(values, { ips: [], hwids: [] });
-  return insertLicenses(writerOf(c), values, count, Date.now()).catch(rejectUnknownProduct);
+  return insertLicenses(writerOf(c), values, owner, count, Date.now()).catch(rejectUnknownProduct);
 }
 
 const canRead = requireIntents(INTENTS.readLicenses);
@@ -153,8 +158,10 @@ export const licenseRoutes = new Hono<AuthEnv>()
   .put('/:id', canWrite, path(licensePath), body(licenseUpdate), async (c) => {
     const db = databaseOf(c);
     const { id } = c.req.valid('param');
-    const { id: bodyId, licenseKey, expiryDate, licenseStatus, ...changes } = c.req.valid('json');
+    const { id: bodyId, customerId, customerEmail, ...fields } = c.req.valid('json');
+    const { licenseKey, expiryDate, licenseStatus, ...changes } = fields;
     checkSameId(id, bodyId);
+    const owner = await namedCustomer(db, customerId, customerEmail);
     const row = await optimisticUpdate(c, {
       name: 'License',
       read: () => findLicense(db, id),
@@ -173,7 +180,9 @@ export const licenseRoutes = new Hono<AuthEnv>()
           state: licenseStatus === undefined ? current.state : stateOf(licenseStatus),
         };
         checkLimits(values, current);
-        return updateLicense(writerOf(c), current, values, Date.now()).catch(rejectUnknownProduct);
+        return updateLicense(writerOf(c), current, values, owner, Date.now()).catch(
+          rejectUnknownProduct,
+        );
       },
     });
     return c.json(oneLicense(c, row));

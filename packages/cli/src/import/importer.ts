@@ -122,11 +122,12 @@ export class Import {
   async #send(kind: Kind, batch: Batch): Promise<void> {
     const productIds = new Set(batch.map(({ productId }) => Number(productId)));
     const assumed = [...productIds].filter((id) => this.#assumedProducts.has(id));
-    const { results, ignoredFields } = await this.#target.import(
+    const { results, ignoredFields, createdOwners } = await this.#target.import(
       `{"kind":"${kind}","items":[${batch.map(({ json }) => json).join()}],` +
         `"dryRun":${this.#isDryRun},"assumedProductIds":${JSON.stringify(assumed)}}`,
     );
     this.#report.ignore(kind, ignoredFields);
+    this.#report.addOwners(createdOwners);
     for (const [index, named] of batch.entries()) {
       const result = results[index];
       if (!result) throw new CliError('The service returned fewer results than items were sent.');

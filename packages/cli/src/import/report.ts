@@ -69,6 +69,8 @@ export class Report {
   readonly #isContinued: boolean;
   #refused = 0;
   #written = 0;
+  /** Created as owners of licenses. */
+  #owners = 0;
 
   /** @param name the report's file: a JSON object per line for each item that is not stored as sent */
   constructor(name: string | undefined, isDryRun = false) {
@@ -114,8 +116,14 @@ export class Report {
     }
   }
 
-  #count(key: string): void {
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  /** Counts customers that were created as owners of licenses. */
+  addOwners(count: number): void {
+    this.#owners += count;
+    this.#count('customers created', count);
+  }
+
+  #count(key: string, count = 1): void {
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + count);
   }
 
   /** The fields in which items of an outcome differ from those sent, with counts. */
@@ -159,6 +167,14 @@ export class Report {
       );
     }
     console.log();
+    if (this.#owners > 0) {
+      const owners = this.#owners.toLocaleString('en');
+      console.log(
+        this.#isDryRun
+          ? `Customers created: at most ${owners} as owners of licenses.`
+          : `Customers created: ${owners} as owners of licenses.`,
+      );
+    }
     const notes: [what: string, fields: string][] = [
       ['Created with other values than sent', this.#differencesOf('created')],
       ['Existing items that keep their other values', this.#differencesOf('kept')],

@@ -70,9 +70,10 @@ function isResult(value: unknown): value is Result {
 }
 
 function parseImportResponse(text: string): ImportResponse | undefined {
-  const { results, ignoredFields } = fieldsOf(parseJson(text));
-  const isAnswer = Array.isArray(results) && results.every(isResult) && isStrings(ignoredFields);
-  return isAnswer ? { results, ignoredFields } : undefined;
+  const { results, ignoredFields, createdOwners = 0 } = fieldsOf(parseJson(text));
+  const hasResults = Array.isArray(results) && results.every(isResult);
+  const isAnswer = hasResults && isStrings(ignoredFields) && typeof createdOwners === 'number';
+  return isAnswer ? { results, ignoredFields, createdOwners } : undefined;
 }
 
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

@@ -1,0 +1,135 @@
+import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
+import type { BatchItem } from 'drizzle-orm/batch';
+import type { Database } from '../db/client';
+import { foldedBucketOf, isOneOf, productOf } from '../db/predicates';
+import { callers, licenses, requests } from '../db/schema';
+import { RESPONSE_TYPE_CODES } from '../lib/enums';
+import { BUCKETS_A_DAY, timeOfRecordIdSql } from './record';
+
+/**
+ * Erases what the history holds of a person: keys, addresses and hardware IDs. The records stay, with their
+ * times, outcomes and versions, and so do all counts.
+ */
+
+/** A statement reads this part of the records of no license. */
+const PARTS = 20;
+
+const DAY = sql.raw(String(BUCKETS_A_DAY));
+
+/** The callers of licenses, at most `limit` of them. An erased caller is found no more. */
+export async function findCallers(
+  db: Database,
+  isLicense: SQL,
+  limit: number,
+): Promise<readonly number[]> {
+  const rows = await db
+    .select({ id: callers.id })
+    .from(licenses)
+    .innerJoin(
+      callers,
+      and(
+        eq(callers.licenseKeyNormalized, licenses.licenseKeyNormalized),
+        eq(callers.licenseId, licenses.id),
+      ),
+    )
+    .where(isLicense)
+    .limit(limit);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * The statements that erase callers. An erased caller no longer has the key by which the total of a license finds
+ * it: its records are folded first, and the license takes their number. No later record joins it, because a
+ * program that still asks becomes another caller. It counts as folded to the end of its last day, or it would take
+ * a place in each later fold of that day.
+ */
+export function eraseCallers(db: Database, ids: readonly number[]) {
+  const isErased = isOneOf(callers.id, ids);
+  const counts = sql.raw(`r.outcome <> ${RESPONSE_TYPE_CODES.RATE_LIMITED}`);
+  return [
+    db
+      .update(callers)
+      .set({
+        requests: sql`${callers.requests} + due.requests`,
+        lastSeenAt: sql`max(${callers.lastSeenAt}, ${timeOfRecordIdSql(sql`due.last_id`)})`,
+        foldedBucket: sql`due.last_bucket`,
+      })
+      .from(
+        sql`(
+          select c.id, count(*) filter (where ${counts}) as requests, max(r.id) as last_id,
+            max(r.bucket) / ${DAY} * ${DAY} + ${DAY} - 1 as last_bucket
+          from callers c
+          cross join buckets b on b.bucket > ${foldedBucketOf('c')}
+          cross join requests r
+            on r.bucket = b.bucket and r.product_id = ${productOf('c')} and r.caller_id = c.id
+          where c.id in (select value from json_each(${JSON.stringify(ids)}))
+          group by c.id) due`,
+      )
+      .where(eq(callers.id, sql`due.id`)),
+    db
+      .update(licenses)
+      .set({ pastRequests: sql`${licenses.pastRequests} + erased.requests` })
+      .from(
+        sql`(select license_id, sum(requests) as requests from ${callers} where ${isErased}
+          group by license_id) erased`,
+      )
+      .where(eq(licenses.id, sql`erased.license_id`)),
+    db
+      .update(callers)
+      .set({
+        licenseKeyNormalized: '',
+        licenseKey: '',
+        // Addresses could be guessed from the fingerprint.
+        fingerprint: sql`${callers.id}`,
+        ip: null,
+        hwid: null,
+        macAddress: null,
+        requests: 0,
+      })
+      .where(isErased),
+  ] as const;
+}
+
+/**
+ * Erases records of no license that have the key of a license: programs asked before the license was imported.
+ *
+ * @param guard makes the first statement of each batch
+ */
+export async function eraseRecordsOfKeys(
+  db: Database,
+  guard: () => BatchItem<'sqlite'>,
+  isLicense: SQL,
+): Promise<void> {
+  const [range] = await db
+    .select({
+      // SQLite seeks one of them, and would read all buckets for both.
+      first: sql<number | null>`(select min(bucket) from buckets)`,
+      last: sql<number | null>`(select max(bucket) from buckets)`,
+    })
+    .from(sql`(select 1)`);
+  if (range?.first == null || range.last == null) return;
+  const size = Math.ceil((range.last - range.first + 1) / PARTS);
+  const sent = (name: string): SQL => sql.raw(`details ->> '${name}'`);
+  const keys = db.select({ key: licenses.licenseKeyNormalized }).from(licenses).where(isLicense);
+  for (let first = range.first; first <= range.last; first += size) {
+    await db.batch([
+      guard(),
+      db
+        .update(requests)
+        .set({
+          details: sql`json_remove(${requests.details}, '$.licenseKey', '$.licenseKeyNormalized',
+            '$.ip', '$.hwid', '$.macAddress')`,
+        })
+        .where(
+          and(
+            sql`${requests.bucket} in (
+              select bucket from buckets where bucket >= ${first} and bucket < ${first + size})`,
+            eq(requests.productId, 0),
+            eq(requests.callerId, 0),
+            isNotNull(requests.details),
+            sql`ifnull(${sent('licenseKeyNormalized')}, ${sent('licenseKey')}) in ${keys}`,
+          ),
+        ),
+    ]);
+  }
+}

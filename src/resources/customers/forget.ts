@@ -1,0 +1,107 @@
+import { and, eq, exists, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
+import { logLicenses, nextRevisionSql } from '../../db/change-log';
+import type { Database } from '../../db/client';
+import { isUnchanged } from '../../db/predicates';
+import { customers, licenses } from '../../db/schema';
+import type { Writer } from '../../db/writer';
+import { eraseCallers, eraseRecordsOfKeys, findCallers } from '../../history/erase';
+import { LICENSE_PLATFORMS } from '../../lib/enums';
+import { ACCOUNT_FIELDS } from './owner';
+import type { CustomerRow } from './schema';
+
+/** All rounds together stay below 50 queries, the limit of a request on the Free plan. */
+const MAX_ROUNDS = 4;
+const MAX_CALLERS = 1_000;
+
+/** The columns of a customer that are not about the person. */
+const KEPT: readonly string[] = ['id', 'createdAt', 'revision'];
+
+const NOTHING = Object.fromEntries(
+  Object.keys(getTableColumns(customers)).flatMap((name) =>
+    KEPT.includes(name) ? [] : [[name, null]],
+  ),
+);
+
+/** Licenses that name an account of a customer as their owner. */
+function namesAccountOf(customer: CustomerRow): SQL | undefined {
+  const { chatId } = customer;
+  return or(
+    chatId === null ? undefined : eq(licenses.ownerChatId, chatId),
+    ...LICENSE_PLATFORMS.map((platform) => {
+      const account = platform === 'CHAT' ? chatId : customer[ACCOUNT_FIELDS[platform]];
+      if (account === null) return undefined;
+      const isAccount =
+        platform === 'OTHER'
+          ? sql`json_array(${licenses.licensePlatformOther}, ${licenses.ownerPlatformId}) = ${account}
+              and ${licenses.ownerPlatformId} <> ''`
+          : eq(licenses.ownerPlatformId, account);
+      return and(eq(licenses.licensePlatform, platform), isAccount);
+    }),
+  );
+}
+
+/**
+ * Erases what identifies a customer: the fields of the customer, and the owner fields of licenses that repeat
+ * them. The row of the customer stays, and so does its id.
+ *
+ * @returns undefined if somebody else has changed the customer since it was read
+ */
+export async function eraseIdentity(
+  { db, guard, changed }: Writer,
+  row: CustomerRow,
+  now: number,
+): Promise<{ id: number } | undefined> {
+  const asRead = isUnchanged(customers, row);
+  const repeats = and(
+    or(eq(licenses.customerId, row.id), namesAccountOf(row)),
+    sql`${licenses.ownerPlatformId} || ${licenses.ownerChatId} || ${licenses.ownerChatUsername} <> ''`,
+    exists(db.select({ id: customers.id }).from(customers).where(asRead)),
+  );
+  const [, changes, , [erased]] = await db.batch([
+    guard(),
+    logLicenses(db, repeats, now),
+    db
+      .update(licenses)
+      .set({
+        ownerPlatformId: '',
+        ownerChatId: '',
+        ownerChatUsername: '',
+        updatedAt: now,
+        revision: nextRevisionSql(licenses.revision, now),
+      })
+      .where(repeats),
+    db
+      .update(customers)
+      .set({ ...NOTHING, revision: row.revision + 1 })
+      .where(asRead)
+      .returning({ id: customers.id }),
+  ]);
+  changed(changes);
+  return erased;
+}
+
+/**
+ * Erases keys, addresses and hardware IDs in the history of the licenses of a customer, a bounded part of it. The
+ * licenses keep their counts and their bindings.
+ *
+ * @returns whether nothing remains
+ */
+export async function eraseHistory(
+  { db, guard }: Pick<Writer, 'db' | 'guard'>,
+  customerId: number,
+): Promise<boolean> {
+  const isOfCustomer = eq(licenses.customerId, customerId);
+  if (!(await hasLicense(db, isOfCustomer))) return true;
+  await eraseRecordsOfKeys(db, guard, isOfCustomer);
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const ids = await findCallers(db, isOfCustomer, MAX_CALLERS);
+    if (ids.length > 0) await db.batch([guard(), ...eraseCallers(db, ids)]);
+    if (ids.length < MAX_CALLERS) return true;
+  }
+  return false;
+}
+
+async function hasLicense(db: Database, isOfCustomer: SQL): Promise<boolean> {
+  const found = await db.select({ id: licenses.id }).from(licenses).where(isOfCustomer).limit(1);
+  return found.length > 0;
+}

@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import {
+  call,
+  createLicense,
+  createProduct,
+  expectError,
+  getLicense,
+  updateLicense,
+} from '../support/client';
+import { customers, idsOf, licenses, read, withoutChange } from '../support/resources';
+
+/** Customers of a web shop, which knows an e-mail and nothing else (3). */
+
+const DUPLICATE = 'The e-mail or an account belongs to another customer';
+
+let emails = 0;
+const nextEmail = () => `Buyer.${++emails}@Example.com`;
+
+const post = (body: object) => call('POST', customers.path, { body });
+
+async function createCustomer(fields: object): Promise<number> {
+  const answer = await post(fields);
+  expect(answer.status, answer.text).toBe(201);
+  return Number(answer.headers.get('Location')?.split('/').at(-1));
+}
+
+describe('POST of a customer', () => {
+  it('with an e-mail that another one has, in any case, answers 409 and creates nothing', async () => {
+    const email = nextEmail();
+    await createCustomer({ email });
+    for (const again of [email, email.toLowerCase(), ` ${email.toUpperCase()} `]) {
+      const answer = await withoutChange(customers.path, () => post({ email: again }));
+      expectError(answer, 409, DUPLICATE);
+    }
+  });
+
+  it('with an account that another one has answers 409 and creates nothing', async () => {
+    await createCustomer({ chatId: 'taken' });
+    const answer = await withoutChange(customers.path, () => post({ chatId: 'taken' }));
+    expectError(answer, 409, DUPLICATE);
+  });
+
+  it('of ten in parallel with one e-mail creates one', async () => {
+    const email = nextEmail();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => post({ email })));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(9).fill(409)]);
+  });
+});
+
+describe.each(['POST', 'PUT'])('%s of a license', (method) => {
+  /** Sends the fields in a create, or in a change of a license that has another owner. */
+  async function send(fields: object) {
+    const { id: productId } = await createProduct();
+    if (method === 'POST') {
+      const body = { productId, licenseType: 'PERMANENT', ownerChatId: 'not-the-owner', ...fields };
+      return call('POST', licenses.path, { body });
+    }
+    const { id } = await createLicense({ productId, ownerChatId: 'not-the-owner' });
+    return call('PUT', `${licenses.path}/${id}`, { body: fields });
+  }
+  const customerOf = async (fields: object) => {
+    const answer = await send(fields);
+    expect(answer.status, answer.text).toBe(method === 'POST' ? 201 : 200);
+    expect(answer.json).not.toHaveProperty('customerId');
+    expect(answer.json).not.toHaveProperty('customerEmail');
+    const { id = 0 } = Object(answer.json);
+    return (await getLicense(id)).customer;
+  };
+
+  it('with the e-mail of a customer belongs to that customer, without regard to case', async () => {
+    const email = nextEmail();
+    const id = await createCustomer({ email });
+    const customer = await customerOf({ customerEmail: email.toUpperCase() });
+    expect(customer).toEqual(await read(`${customers.path}/${id}`));
+    expect(customer).toMatchObject({ email });
+  });
+
+  it('with a new e-mail creates the customer with it', async () => {
+    const email = nextEmail();
+    const before = await idsOf(customers.path);
+    const customer = await customerOf({ customerEmail: ` ${email} ` });
+    expect(customer).toMatchObject({ email, chatId: null, firstName: null });
+    expect(before).not.toContain(customer?.id);
+  });
+
+  it('with the id of a customer belongs to that customer', async () => {
+    const id = await createCustomer({ firstName: 'Ada' });
+    expect(await customerOf({ customerId: id })).toMatchObject({ id, firstName: 'Ada' });
+  });
+
+  it('with an id and its e-mail belongs to that customer', async () => {
+    const email = nextEmail();
+    const id = await createCustomer({ email });
+    expect(await customerOf({ customerId: id, customerEmail: email })).toMatchObject({ id });
+    expect(await customerOf({ customerId: id, customerEmail: null })).toMatchObject({ id });
+  });
+
+  it.each([
+    ['customerId', 999_999, 'customerId is not a customer'],
+    ['customerId', '1', 'customerId must be an integer'],
+    ['customerEmail', 'nobody', 'customerEmail must be an e-mail address'],
+  ])('with a %s of %j answers 400 and changes nothing', async (field, value, message) => {
+    const before = await idsOf(customers.path);
+    expectError(await send({ [field]: value }), 400, message);
+    const added = (await idsOf(customers.path)).filter((id) => !before.includes(id));
+    // The owner of the license to change.
+    expect(added.length).toBeLessThanOrEqual(method === 'PUT' ? 1 : 0);
+  });
+
+  it('with an id and the e-mail of another customer answers 400 and changes nothing', async () => {
+    const id = await createCustomer({ email: nextEmail() });
+    const email = nextEmail();
+    const answer = await send({ customerId: id, customerEmail: email });
+    expectError(
+      answer,
+      400,
+      `customerEmail is not the e-mail of customer ${id}: send customerId or customerEmail`,
+    );
+    expect(await idsOf(`${customers.path}?q=${email}`)).toEqual([]);
+  });
+});
+
+describe('the customer of a license', () => {
+  it('is the owner that its fields name where customerId and customerEmail are null', async () => {
+    const { id: productId } = await createProduct();
+    const nulls = { customerId: null, customerEmail: null };
+    const { customer } = await createLicense({ productId, ownerChatId: 'named', ...nulls });
+    expect(customer).toMatchObject({ chatId: 'named' });
+  });
+
+  it('is nobody after a PUT with customerId null', async () => {
+    const { id: productId } = await createProduct();
+    const { id } = await createLicense({ productId, customerEmail: nextEmail() });
+    expect((await updateLicense(id, { customerId: null })).customer).toBeNull();
+  });
+
+  it('stays when other fields change, and when what GET returned is put', async () => {
+    const { id: productId } = await createProduct();
+    const { id, customer } = await createLicense({ productId, customerEmail: nextEmail() });
+    expect(customer?.id).toBeGreaterThan(0);
+    expect((await updateLicense(id, { notes: 'Changed' })).customer).toEqual(customer);
+    expect((await updateLicense(id, await getLicense(id))).customer).toEqual(customer);
+  });
+
+  it('is one for ten parallel licenses with one new e-mail', async () => {
+    const { id: productId } = await createProduct();
+    const customerEmail = nextEmail();
+    const created = await Promise.all(
+      Array.from({ length: 10 }, () => createLicense({ productId, customerEmail })),
+    );
+    expect(new Set(created.map(({ customer }) => customer?.id)).size).toBe(1);
+    expect(await idsOf(`${licenses.path}/by-customer-email/${customerEmail}`)).toHaveLength(10);
+  });
+
+  it('is one for all licenses of a batch', async () => {
+    const { id: productId } = await createProduct();
+    const customerEmail = nextEmail();
+    const body = { productId, licenseType: 'PERMANENT', customerEmail, count: 3 };
+    expect((await call('POST', `${licenses.path}/batch`, { body })).status).toBe(201);
+    expect(await idsOf(`${licenses.path}/by-customer-email/${customerEmail}`)).toHaveLength(3);
+  });
+});
+
+it.each(['half.an', 'AN-EMAIL@', 'lovel', 'augusta lovelace', 'ada-on-chat'])(
+  'q=%s finds a customer, and the licenses of the customer',
+  async (q) => {
+    const { id: productId } = await createProduct();
+    const customerId = await createCustomer({
+      email: `${productId}.half.an-email@example.com`,
+      firstName: 'Augusta',
+      lastName: 'Lovelace',
+      chatUsername: 'ada-on-chat',
+    });
+    const { id } = await createLicense({ productId, customerId });
+    const query = new URLSearchParams({ q });
+    expect(await idsOf(`${customers.path}?${query}`)).toContain(customerId);
+    expect(await idsOf(`${licenses.path}?${query}&productId=${productId}`)).toEqual([id]);
+  },
+);

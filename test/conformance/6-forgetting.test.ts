@@ -1,0 +1,218 @@
+import { env } from 'cloudflare:workers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { newIsolate } from '../support/app';
+import {
+  call,
+  createLicense,
+  createProduct,
+  expectError,
+  getLicense,
+  historyOf,
+  type License,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { customers, read } from '../support/resources';
+
+/** DELETE of a customer forgets a person (6). */
+
+const pathOf = (id: number | undefined) => `${customers.path}/${id}`;
+const forget = async (id: number | undefined) => {
+  const answer = await call('DELETE', pathOf(id));
+  expect(answer.status, answer.text).toBe(204);
+};
+
+/** All tables that describe the person, as text. */
+async function readDatabase(): Promise<string> {
+  const tables = ['customers', 'licenses', 'callers', 'requests'];
+  const selects = tables.map((table) => env.DB.prepare(`select * from ${table}`));
+  return JSON.stringify((await env.DB.batch(selects)).map(({ results }) => results));
+}
+
+const PERSON = {
+  chatId: 'chat-of-ada',
+  platformId: 'account-of-ada',
+  ip: '203.0.113.77',
+  hwid: 'HW-OF-ADA',
+  macAddress: '00:00:5E:00:53:77',
+};
+
+let license: License;
+let other: License;
+const ask = (fields: object = {}) => ({
+  licenseKey: license.licenseKey,
+  productId: license.productId,
+  ip: PERSON.ip,
+  hwid: PERSON.hwid,
+  macAddress: PERSON.macAddress,
+  productVersion: '1.2.3',
+  ...fields,
+});
+
+beforeAll(async () => {
+  const { id: productId } = await createProduct();
+  license = await createLicense({
+    productId,
+    licensePlatform: 'OTHER',
+    licensePlatformOther: 'Forum',
+    ownerPlatformId: PERSON.platformId,
+    ownerChatId: PERSON.chatId,
+    ownerChatUsername: 'ada_chat',
+    maxIPs: 2,
+    maxHWIDs: 2,
+  });
+  const identity = { ...customers.changes(), chatId: PERSON.chatId };
+  expect((await call('PUT', pathOf(license.customer?.id), { body: identity })).status).toBe(200);
+  other = await createLicense({ productId, ownerChatId: 'chat-of-eve' });
+  const { licenseKey, productId: otherProductId } = other;
+  await validate({ licenseKey, productId: otherProductId, ip: '203.0.113.5', hwid: 'HW-OF-EVE' });
+  expect((await validate(ask())).status).toBe(200);
+  expect((await validate(ask({ ip: '203.0.113.78' }))).status).toBe(200);
+  await historyOf({ licenseKey: license.licenseKey }, 2);
+  await historyOf({ licenseKey: other.licenseKey }, 1);
+  // Asked before the license was there: a record of no license.
+  await env.DB.prepare(
+    `insert into requests select bucket, 0, 0, id, nonce, type, outcome,
+       json_object('licenseKey', ?1, 'ip', ?2, 'hwid', ?3, 'productVersion', '0.9')
+     from requests limit 1`,
+  )
+    .bind(license.licenseKey, PERSON.ip, PERSON.hwid)
+    .run();
+});
+
+describe('a customer that is forgotten', () => {
+  it('is erased everywhere, while licenses, states, bindings and counts stay', async () => {
+    const id = license.customer?.id;
+    const before = await getLicense(license.id);
+    expect(before.totalRequests).toBe(2);
+    const outcomes = (await historyOf({ productId: String(license.productId) }, 3)).map(
+      (record) => [record.id, record.licenseId, record.responseType, record.productVersion],
+    );
+    await forget(id);
+
+    const customer = await read(pathOf(id));
+    const { id: _, createdAt, ...fields } = customer;
+    expect(createdAt).toBe(license.customer?.createdAt);
+    expect(Object.values(fields).every((value) => value === null)).toBe(true);
+    expect(await getLicense(license.id)).toEqual({
+      ...before,
+      ownerPlatformId: '',
+      ownerChatId: '',
+      ownerChatUsername: '',
+      updatedDate: expect.any(String),
+      customer,
+    });
+    expect(before.ips).toEqual(['203.0.113.77', '203.0.113.78']);
+
+    const records = await historyOf({ productId: String(license.productId) }, 3);
+    expect(
+      records.map((one) => [one.id, one.licenseId, one.responseType, one.productVersion]),
+    ).toEqual(outcomes);
+    const ofPerson = { licenseKey: null, ip: null, hwid: null, macAddress: null };
+    for (const record of records.filter(({ licenseId }) => licenseId === license.id)) {
+      expect(record).toMatchObject(ofPerson);
+    }
+    await historyOf({ licenseKey: license.licenseKey }, 0);
+    await historyOf({ ip: PERSON.ip }, 0);
+    await historyOf({ hwid: PERSON.hwid }, 0);
+    await historyOf({ licenseKey: other.licenseKey }, 1);
+
+    const stored = (await readDatabase()).replaceAll(
+      // The license itself keeps its key.
+      new RegExp(`"license_key(_normalized)?":"${license.licenseKey}"`, 'g'),
+      '',
+    );
+    for (const text of [...Object.values(PERSON), 'ada', license.licenseKey]) {
+      expect(stored.toLowerCase()).not.toContain(text.toLowerCase());
+    }
+    expect(stored).toContain('HW-OF-EVE');
+  });
+
+  it('is forgotten again with 204, which changes no count', async () => {
+    const before = await getLicense(license.id);
+    await forget(license.customer?.id);
+    await forget(license.customer?.id);
+    expect(await getLicense(license.id)).toEqual(before);
+  });
+
+  it('keeps licenses that stay valid where they were bound, and are recorded anew', async () => {
+    const before = await getLicense(license.id);
+    const isolate = newIsolate();
+    for (let requests = 1; requests <= 2; requests++) {
+      const answer = await isolate.validate(ask());
+      expect(answer.status).toBe(200);
+      await answer.recorded;
+    }
+    expect((await getLicense(license.id)).totalRequests).toBe(before.totalRequests + 2);
+    await historyOf({ licenseKey: license.licenseKey }, 2);
+    await forget(license.customer?.id);
+    await historyOf({ licenseKey: license.licenseKey }, 0);
+    // An isolate that knows the erased caller.
+    const answer = await isolate.validate(ask());
+    await answer.recorded;
+    await historyOf({ licenseKey: license.licenseKey }, 1);
+    expect((await getLicense(license.id)).totalRequests).toBe(before.totalRequests + 3);
+  });
+
+  it('does not come back with a PUT that read the license before', async () => {
+    const { id: productId } = await createProduct();
+    const one = await createLicense({ productId, ownerChatId: 'chat-of-grace' });
+    const path = `/api/v2/licenses/${one.id}`;
+    const etag = (await call('GET', path)).headers.get('ETag') ?? '';
+    await forget(one.customer?.id);
+    const answer = await call('PUT', path, { body: one, headers: { 'If-Match': etag } });
+    expect(answer.status).toBe(412);
+  });
+
+  it('is also erased from a license of another customer that names the account', async () => {
+    const { id: productId } = await createProduct();
+    const one = await createLicense({ productId, ownerChatId: 'chat-of-ida' });
+    const given = await createLicense({
+      productId,
+      ownerChatId: 'chat-of-ida',
+      customerEmail: 'given@example.com',
+    });
+    await forget(one.customer?.id);
+    expect(await getLicense(given.id)).toMatchObject({
+      ownerChatId: '',
+      customer: { email: 'given@example.com' },
+    });
+  });
+
+  it('leaves its accounts and its e-mail to new customers', async () => {
+    const { id: productId } = await createProduct();
+    const email = 'again@example.com';
+    const one = await createLicense({ productId, customerEmail: email });
+    await forget(one.customer?.id);
+    const next = await createLicense({ productId, customerEmail: email });
+    expect(next.customer?.id).toBeGreaterThan(one.customer?.id ?? 0);
+    const moved = await updateLicense(one.id, { customerId: next.customer?.id });
+    expect(moved.customer).toEqual(next.customer);
+  });
+
+  it('that does not exist answers 404', async () => {
+    expectError(await call('DELETE', pathOf(999_999)), 404, 'Customer not found');
+  });
+});
+
+it('a history of 5,000 callers is erased by two requests, and its count stays', async () => {
+  const { id: productId } = await createProduct();
+  const { id, licenseKey, customer } = await createLicense({ productId, ownerChatId: 'many' });
+  await env.DB.prepare(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
+     insert into callers (license_key_normalized, fingerprint, license_id, license_key, product_id, ip,
+       first_seen_at, last_seen_at, requests, folded_bucket)
+     select ?1, 'f' || i, ?2, ?1, ?3, '198.51.100.1', 0, 0, 2, 0 from n`,
+  )
+    .bind(licenseKey, id, productId)
+    .run();
+  expect((await getLicense(id)).totalRequests).toBe(10_000);
+  const first = await call('DELETE', pathOf(customer?.id));
+  expectError(first, 409, /^The history of customer \d+ is too long for one request/);
+  await forget(customer?.id);
+  expect((await getLicense(id)).totalRequests).toBe(10_000);
+  const left = env.DB.prepare(
+    'select count(*) n from callers where license_id = ? and ip is not null',
+  );
+  expect(await left.bind(id).first('n')).toBe(0);
+});
