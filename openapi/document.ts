@@ -103,7 +103,8 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
   const { intents, inputs } = route;
   const operation = OPERATIONS[`${route.method} ${route.path}`];
   if (!operation) throw new Error(`${route.method} ${route.path} has no operation`);
-  const { operationId, tag, summary, description, isConditional, responses } = operation;
+  const { operationId, tag, summary, description, isConditional, isRepeatable, responses } =
+    operation;
   const requestBody = bodyOf(route, operation);
   return {
     operationId,
@@ -116,7 +117,10 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
       path: z.object(pathParametersOf(route)),
       query: z.object(parametersOf(route, 'query')),
     },
-    parameters: [...(isConditional ? requestHeaders('IfMatch') : [])],
+    parameters: [
+      ...(isConditional ? requestHeaders('IfMatch') : []),
+      ...(isRepeatable ? requestHeaders('IdempotencyKey') : []),
+    ],
     ...(requestBody && { requestBody }),
     responses: {
       ...(intents && GUARDED),

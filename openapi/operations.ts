@@ -17,6 +17,8 @@ export interface Operation {
   body?: BodyName;
   /** Whether it supports `If-Match`. */
   isConditional?: boolean;
+  /** Whether it supports `Idempotency-Key`. */
+  isRepeatable?: boolean;
 }
 
 type Responses = Readonly<Record<number, ZodOpenApiResponseObject>>;
@@ -114,6 +116,13 @@ export const REQUEST_HEADERS = {
       'The `ETag` of the object as it was read, such as `"3"`: 412 if it has changed since.',
     schema: { type: 'string', examples: ['"3"'] },
   },
+  IdempotencyKey: {
+    in: 'header',
+    name: 'Idempotency-Key',
+    description:
+      'Up to 255 characters, such as `order-4711`. The same request with the same key gets the same response for 24 hours, and creates nothing again: 422 for another request. A repetition gets 409 if the response is not kept: the secret of a token is shown once.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['order-4711'] },
+  },
 } satisfies Record<string, ZodOpenApiParameterObject>;
 
 export const requestHeaders = (...names: (keyof typeof REQUEST_HEADERS)[]) =>
@@ -160,6 +169,11 @@ const ERRORS = {
     'Body must arrive within 10 seconds',
   ),
   413: error('TooLarge', 'The body is over 1 MiB.', 'Body must be at most 1048576 bytes'),
+  422: error(
+    'KeyOfAnotherRequest',
+    'The `Idempotency-Key` was sent with another request.',
+    'Idempotency-Key was sent with another request: use a new key',
+  ),
   429: {
     ...error(
       'TooManyRequests',
@@ -270,19 +284,19 @@ const create = (
   { tag, body, one, section }: Resource,
   description: string,
   created: BodyName = body,
-  ...refusals: ErrorStatus[]
 ): Operation => ({
   operationId,
   tag,
   summary: `Create ${one}`,
   description: `${description} ${section}`,
+  isRepeatable: true,
   responses: {
     201: {
       description: 'The new object.',
       headers: headers('ETag', 'Location'),
       content: json(created),
     },
-    ...errors(...refusals, 500),
+    ...errors(409, 422, 500),
   },
 });
 
@@ -434,9 +448,10 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Create up to 500 licenses at once',
     description:
       'Creates `count` licenses with the same fields, each with a key of its own: all of them or none. An extension.',
+    isRepeatable: true,
     responses: {
       201: { description: 'The new licenses, sorted by id.', content: jsonList('License') },
-      ...errors(500),
+      ...errors(409, 422, 500),
     },
   },
   'GET /api/v2/licenses/by-license-key/:licenseKey': get('getLicenseByKey', LICENSES, 'key'),
@@ -478,8 +493,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     'createBlacklistEntry',
     BLACKLISTS,
     'An entry that exists already returns 409.',
-    'BlacklistEntry',
-    409,
   ),
   'PUT /api/v2/blacklists/:id': update('updateBlacklistEntry', BLACKLISTS),
   'DELETE /api/v2/blacklists/:id': remove(
@@ -503,8 +516,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     'createCustomer',
     CUSTOMERS,
     'A license creates its customer too. An e-mail or account of another customer returns 409.',
-    'Customer',
-    409,
   ),
   'PUT /api/v2/customers/:id': update('updateCustomer', CUSTOMERS),
   'DELETE /api/v2/customers/:id': {

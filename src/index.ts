@@ -1,4 +1,5 @@
 import { app } from './app';
+import { removeExpiredKeys } from './db/idempotency';
 import { foldDays, rollUp } from './history/fold';
 import { receiveRecords } from './history/queue';
 import { removeExpiredRecords, SettingError } from './history/retention';
@@ -31,6 +32,7 @@ export default {
       removeExpiredRecords(db, env.REQUEST_RETENTION_DAYS, scheduledTime),
       'Old records were not removed',
     );
+    await attempt(removeExpiredKeys(db, scheduledTime), 'Idempotency keys were not removed');
   },
   async queue(batch, env) {
     await receiveRecords(isolateOf(env).recorder, batch);

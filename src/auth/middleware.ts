@@ -169,6 +169,7 @@ export function writerOf(c: Context<AuthEnv>): Writer {
       caches.invalidate(unlogged);
       timings.waitUntil(caches.publish(changes));
     },
+    remember: () => [],
   };
 }
 

@@ -345,6 +345,24 @@ export const changes = sqliteTable(
   (t) => [index('changes_unpublished').on(t.seq).where(sql`not ${t.isPublished}`)],
 );
 
+/** The POSTs with an `Idempotency-Key` of the last 24 hours (see `idempotency.ts`). */
+export const idempotencyKeys = sqliteTable(
+  'idempotency_keys',
+  {
+    id: integer('id').primaryKey(),
+    /** 0 for ROOT_TOKEN. */
+    tokenId: integer('token_id').notNull(),
+    keyHash: text('key_hash').notNull(),
+    requestHash: text('request_hash').notNull(),
+    createdAt: createdAt(),
+    /** The customer whose data is in `created`. */
+    customerId: integer('customer_id'),
+    /** The created object as JSON. Null for a token, whose secret is not stored, and a forgotten customer. */
+    created: text('created'),
+  },
+  (t) => [uniqueIndex('idempotency_keys_key').on(t.tokenId, t.keyHash)],
+);
+
 /** Single numbers: the revision of the blacklist, and the progress of the scheduled tasks. */
 export const counters = sqliteTable('counters', {
   name: text('name', {

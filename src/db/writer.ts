@@ -15,6 +15,14 @@ export interface Writer {
    * @param unlogged further changes that this isolate must see at once
    */
   changed(changes: readonly Change[], unlogged?: readonly Invalidation[]): void;
+  /**
+   * The last statements of a batch that creates an object: they store it for repetitions of a request with an
+   * `Idempotency-Key`. None without one.
+   *
+   * @param created the object as JSON; null if it is not kept
+   * @param customerId the customer whose data it has
+   */
+  remember(created: SQL | null, customerId?: SQL): BatchItem<'sqlite'>[];
 }
 
 /** Reserves the ids of the rows that match, in the batch that deletes them and before the deletion. */

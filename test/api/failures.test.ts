@@ -76,6 +76,7 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'Records were not rolled up',
     'Records were not folded',
     'Old records were not removed',
+    'Idempotency keys were not removed',
   );
 });
 

@@ -327,6 +327,61 @@ it('manages what administrators manage', async () => {
   expect(await licet.licenses.get(license.id)).toMatchObject({ licenseStatus: 'DELETED' });
 });
 
+describe('a create', () => {
+  /** A client whose first answers are lost on their way; with the keys that it sent. */
+  function unluckyClient(lost: number, options: Partial<LicetOptions> = {}) {
+    const keys: (string | null)[] = [];
+    const licet = connect({
+      ...options,
+      fetch: async (request) => {
+        keys.push(request.headers.get('Idempotency-Key'));
+        const response = await fetch(request);
+        if (keys.length <= lost) throw new TypeError('the connection broke off');
+        return response;
+      },
+    });
+    return { licet, keys };
+  }
+
+  it('whose answer is lost is sent again with its key, and creates once', async () => {
+    const { licet, keys } = unluckyClient(2);
+    const notes = 'sent three times';
+    const created = await createLicense(licet, { notes });
+    expect(await connect().licenses.list({ q: notes })).toEqual([created]);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys).toHaveLength(3);
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+    await createLicense(licet);
+    expect(keys[3]).not.toBe(keys[0]);
+  });
+
+  it('of a batch whose answer is lost creates one batch', async () => {
+    const { licet } = unluckyClient(1);
+    const body = { productId: product.id, licenseType: 'PERMANENT', notes: 'one batch' } as const;
+    const created = await licet.licenses.createBatch({ ...body, count: 3 });
+    expect(await connect().licenses.list({ q: 'one batch' })).toEqual(created);
+  });
+
+  it('with a key of its caller creates once in two calls', async () => {
+    const body = { name: 'Once', productType: 'OTHER' } as const;
+    const options = { idempotencyKey: 'order-4711' };
+    const first = await connect().products.create(body, options);
+    expect(await connect().products.create(body, options)).toEqual(first);
+    expect(
+      await failureOf(connect().products.create({ ...body, name: 'Else' }, options)),
+    ).toMatchObject({ status: 422 });
+  });
+
+  it('fails with the third missing answer, or at the end of its time', async () => {
+    const { licet, keys } = unluckyClient(3);
+    expect(await failureOf(createLicense(licet))).toMatchObject({ status: 0 });
+    expect(keys).toHaveLength(3);
+    const hurried = unluckyClient(3, { timeoutMs: 100 });
+    expect(await failureOf(createLicense(hurried.licet))).toMatchObject({ status: 0 });
+    expect(hurried.keys.length).toBeLessThan(3);
+  });
+});
+
 describe('errors', () => {
   let address: string;
   let listener: RequestListener = () => {};

@@ -13,6 +13,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 /** 250 licenses take the 10 ms of CPU time that the Free plan gives a request. */
 const PAGE_SIZE = 250;
 const MAX_CHANGE_ATTEMPTS = 5;
+const MAX_CREATE_ATTEMPTS = 3;
+const CREATE_PAUSE_MS = 250;
 
 export interface LicetOptions {
   /** Where the service runs, for example `https://licet.example`. */
@@ -30,6 +32,14 @@ export interface LicetOptions {
 export interface CallOptions {
   /** Ends the call early: it then fails with the signal's `reason`. */
   signal?: AbortSignal | undefined;
+}
+
+export interface CreateOptions extends CallOptions {
+  /**
+   * A name for what is created, such as the number of an order: another call with it creates nothing again for 24
+   * hours. Default: a random one.
+   */
+  idempotencyKey?: string | undefined;
 }
 
 /** A rejected call, or one without a response from Licet. It never contains the token. */
@@ -58,12 +68,14 @@ export class LicetError extends Error {
   }
 }
 
-interface Call extends CallOptions {
+interface Call extends CreateOptions {
   query?: object | undefined;
   body?: unknown;
   ifMatch?: string | undefined;
   /** False for endpoints without a token. */
   isGuarded?: boolean;
+  /** The end of the time limit, if the call is more than one request. */
+  timeout?: AbortSignal;
 }
 
 interface Answer {
@@ -95,6 +107,12 @@ function isError(body: unknown): boolean {
   return Array.isArray(intents) && intents.every((intent) => typeof intent === 'string');
 }
 
+/** Not `crypto.randomUUID`, which pages without https lack. */
+const randomKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+
 /** Sends all HTTP requests. */
 class Connection {
   readonly #url: string;
@@ -124,7 +142,8 @@ class Connection {
 
   /** Sends a request and reads the response, whatever its status. */
   async exchange(method: string, path: string, call: Call): Promise<Answer> {
-    const { query = {}, body, ifMatch, signal, isGuarded = true } = call;
+    const { query = {}, body, ifMatch, idempotencyKey, signal, isGuarded = true } = call;
+    const { timeout = AbortSignal.timeout(this.#timeoutMs) } = call;
     const url = new URL(this.#url + path);
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, String(value));
@@ -132,8 +151,8 @@ class Connection {
     const headers = new Headers();
     if (isGuarded && this.#token !== undefined) headers.set('TOKEN', this.#token);
     if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
+    if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey);
     if (body !== undefined) headers.set('Content-Type', 'application/json');
-    const timeout = AbortSignal.timeout(this.#timeoutMs);
     const request = new Request(url, {
       method,
       headers,
@@ -188,6 +207,25 @@ class Connection {
   /** Sends a request and parses the response, by default an object with an id. */
   async read<Body>(method: string, path: string, call: Call, isDue = hasId): Promise<Body> {
     return this.parse<Body>(await this.send(method, path, call), isDue);
+  }
+
+  /**
+   * Sends a request that creates. If there is no response, or the service fails, it is sent again with the same
+   * `Idempotency-Key`, within the time limit of one call.
+   */
+  async create<Body>(path: string, call: Call, isDue = hasId): Promise<Body> {
+    const { idempotencyKey = randomKey() } = call;
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.read('POST', path, { ...call, idempotencyKey, timeout }, isDue);
+      } catch (error) {
+        const isFailure =
+          error instanceof LicetError && (error.status === 0 || error.status >= 500);
+        if (!isFailure || timeout.aborted || attempt === MAX_CREATE_ATTEMPTS) throw error;
+        await new Promise((resolve) => setTimeout(resolve, attempt * CREATE_PAUSE_MS));
+      }
+    }
   }
 }
 
@@ -301,11 +339,12 @@ class Changeable<Path extends string> extends Collection<Path> {
 
 /** A resource whose items can be created and deleted. */
 class Managed<Path extends string> extends Changeable<Path> {
+  /** Creates an item once, also if the request has to be sent again. */
   create(
     body: Part<`POST ${Path}`, 'body'>,
-    { signal }: CallOptions = {},
+    { signal, idempotencyKey }: CreateOptions = {},
   ): Promise<Part<`POST ${Path}`, 'response'>> {
-    return this.connection.read('POST', this.path, { body, signal });
+    return this.connection.create(this.path, { body, signal, idempotencyKey });
   }
 
   async delete(id: number, { signal }: CallOptions = {}): Promise<void> {
@@ -321,9 +360,9 @@ class Licenses extends Managed<typeof LICENSES> {
   /** Creates up to 500 licenses with the same fields, each with a key of its own: all of them or none. */
   createBatch(
     body: Part<`POST ${typeof LICENSES}/batch`, 'body'>,
-    { signal }: CallOptions = {},
+    { signal, idempotencyKey }: CreateOptions = {},
   ): Promise<Part<`POST ${typeof LICENSES}/batch`, 'response'>> {
-    return this.connection.read('POST', `${this.path}/batch`, { body, signal }, isList);
+    return this.connection.create(`${this.path}/batch`, { body, signal, idempotencyKey }, isList);
   }
 
   /** Finds the license with a key, ignoring case. @throws LicetError 404 if there is none */
@@ -374,8 +413,8 @@ class Licenses extends Managed<typeof LICENSES> {
 
 /**
  * A client of a Licet service. Each resource has `list`, `iterate` and `get`, and where the service supports
- * them `create`, `update`, `change` and `delete`. Only `change` sends a request again. A rejected request, a
- * missing response, and a response that is not from Licet throw `LicetError`.
+ * them `create`, `update`, `change` and `delete`. Only `create` and `change` send a request again. A rejected
+ * request, a missing response, and a response that is not from Licet throw `LicetError`.
  */
 export class Licet {
   readonly products: Managed<'/api/v2/products'>;

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, type SQL } from 'drizzle-orm';
 import { logBlacklist, logNewEntries } from '../../db/change-log';
 import type { Database } from '../../db/client';
+import { newestRow } from '../../db/idempotency';
 import { containsText, equalsUnindexed, isUnchanged, type Page } from '../../db/predicates';
 import { blacklists } from '../../db/schema';
 import { reserveIds, type Writer } from '../../db/writer';
@@ -43,7 +44,7 @@ export const findEntry = (db: Database, id: number): Promise<EntryRow | undefine
  * @throws a unique violation if the entry exists, a foreign key violation for an unknown product
  */
 export async function insertEntry(
-  { db, guard, changed }: Writer,
+  { db, guard, changed, remember }: Writer,
   values: EntryValues,
   now: number,
 ): Promise<EntryRow> {
@@ -54,6 +55,7 @@ export async function insertEntry(
       .insert(blacklists)
       .values({ ...values, createdAt: now, updatedAt: now })
       .returning(),
+    ...remember(newestRow(blacklists)),
   ]);
   changed(changes);
   if (!row) throw new Error('The blacklist entry was not stored');

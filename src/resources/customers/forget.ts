@@ -2,7 +2,7 @@ import { and, eq, exists, getTableColumns, or, type SQL, sql } from 'drizzle-orm
 import { logLicenses, nextRevisionSql } from '../../db/change-log';
 import type { Database } from '../../db/client';
 import { isUnchanged } from '../../db/predicates';
-import { customers, licenses } from '../../db/schema';
+import { customers, idempotencyKeys, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';
 import { eraseCallers, eraseRecordsOfKeys, findCallers } from '../../history/erase';
 import { LICENSE_PLATFORMS } from '../../lib/enums';
@@ -57,9 +57,18 @@ export async function eraseIdentity(
     sql`${licenses.ownerPlatformId} || ${licenses.ownerChatId} || ${licenses.ownerChatUsername} <> ''`,
     exists(db.select({ id: customers.id }).from(customers).where(asRead)),
   );
-  const [, changes, , [erased]] = await db.batch([
+  const [, changes, , , [erased]] = await db.batch([
     guard(),
     logLicenses(db, repeats, now),
+    db
+      .update(idempotencyKeys)
+      .set({ created: null })
+      .where(
+        and(
+          eq(idempotencyKeys.customerId, row.id),
+          exists(db.select({ id: customers.id }).from(customers).where(asRead)),
+        ),
+      ),
     db
       .update(licenses)
       .set({

@@ -1,5 +1,6 @@
 import { and, asc, count, eq, gt, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client';
+import { newestRow } from '../../db/idempotency';
 import type { Page } from '../../db/predicates';
 import { containsText } from '../../db/predicates';
 import { customers } from '../../db/schema';
@@ -69,7 +70,7 @@ const toColumns = (values: Partial<CustomerValues>) =>
 
 /** Stores a new customer. Fails with a unique violation where the e-mail or an account belongs to another one. */
 export async function insertCustomer(
-  { db, guard }: Writer,
+  { db, guard, remember }: Writer,
   values: CustomerValues,
   now: number,
 ): Promise<CustomerRow> {
@@ -79,6 +80,7 @@ export async function insertCustomer(
       .insert(customers)
       .values({ ...toColumns(values), createdAt: now })
       .returning(),
+    ...remember(newestRow(customers), sql`(select max(id) from customers)`),
   ]);
   if (!row) throw new Error('The customer was not stored');
   return row;

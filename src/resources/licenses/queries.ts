@@ -16,6 +16,7 @@ import {
 } from 'drizzle-orm';
 import { logLicenses, logNew, NEW_LICENSES, nextRevision } from '../../db/change-log';
 import type { Database } from '../../db/client';
+import { rowJson, rowOf } from '../../db/idempotency';
 import { containsText, equalsAll, isOneOf, isUnchanged, type Page } from '../../db/predicates';
 import { bindings, customers, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';
@@ -146,7 +147,7 @@ export const findLicenseByKey = (
  * @throws a foreign key violation for an unknown product
  */
 export async function insertLicenses(
-  { db, guard, changed }: Writer,
+  { db, guard, changed, remember }: Writer,
   { ips, hwids, ...values }: LicenseValues,
   owner: NamedCustomer | undefined,
   count: number,
@@ -185,6 +186,10 @@ export async function insertLicenses(
       .select(sql`select ${sql.join(columns, sql`, `)} from json_each(${keys}) k order by k.key`),
     bindNew(db, keys, 'IP', ips),
     bindNew(db, keys, 'HWID', hwids),
+    ...remember(
+      createdLicenses(keys),
+      sql`(select customer_id from licenses where license_key_normalized = ${licenseKey})`,
+    ),
   ]);
   changed(changes);
   const stored = await selectLicenses(db)
@@ -255,6 +260,42 @@ export async function markLicenseDeleted(
   ]);
   changed(changes);
   return deleted;
+}
+
+type CreatedLicenses = readonly [
+  license: Partial<LicenseRow>[],
+  customer: Partial<NonNullable<LicenseRow['customer']>>[] | null,
+  licenses: [id: number, licenseKey: string][],
+];
+
+/**
+ * New licenses as JSON, which differ in their ids and keys alone: the first one, its customer, and the id and key of
+ * each.
+ */
+const createdLicenses = (keys: string): SQL => sql`(
+  select json_array(
+    ${rowJson({
+      ...getTableColumns(licenses),
+      ips: sql`json((${boundValues.ips.sql}))`,
+      hwids: sql`json((${boundValues.hwids.sql}))`,
+    })},
+    (select ${rowJson(getTableColumns(customers))} from ${customers}
+      where ${customers.id} = ${licenses.customerId}),
+    (select json_group_array(json_array(l.id, l.license_key))
+      from json_each(${keys}) k join licenses l on l.license_key_normalized = k.value))
+  from ${licenses} where ${licenses.licenseKeyNormalized} = json_extract(${keys}, '$[0]'))`;
+
+/** The licenses of {@link createdLicenses}, sorted by id. */
+export function licensesOf(json: string): LicenseRow[] {
+  const [license, customer, created]: CreatedLicenses = JSON.parse(json);
+  const first: LicenseRow = {
+    ...rowOf<LicenseRow>(license),
+    totalRequests: 0,
+    customer: customer && rowOf(customer),
+  };
+  return created
+    .toSorted(([one], [other]) => one - other)
+    .map(([id, licenseKey]) => ({ ...first, id, licenseKey, licenseKeyNormalized: licenseKey }));
 }
 
 /** Binds values to new licenses, in their order. `keys` is a JSON array of the normalized keys. */

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
 import { logBlacklist, logLicenses } from '../../db/change-log';
 import type { Database } from '../../db/client';
+import { newestRow } from '../../db/idempotency';
 import { containsText, isUnchanged, type Page } from '../../db/predicates';
 import { bindings, blacklists, licenses, products } from '../../db/schema';
 import { reserveIds, type Writer } from '../../db/writer';
@@ -40,7 +41,7 @@ export const findProduct = (db: Database, id: number): Promise<ProductRow | unde
 
 /** Stores a new product; `now` in milliseconds since 1970. */
 export async function insertProduct(
-  { db, guard }: Writer,
+  { db, guard, remember }: Writer,
   values: ProductValues,
   now: number,
 ): Promise<ProductRow> {
@@ -50,6 +51,7 @@ export async function insertProduct(
       .insert(products)
       .values({ ...values, createdAt: now, updatedAt: now })
       .returning(),
+    ...remember(newestRow(products)),
   ]);
   if (!row) throw new Error('The product was not stored');
   return row;

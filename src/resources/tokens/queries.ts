@@ -31,7 +31,7 @@ export const findToken = (db: Database, id: number): Promise<TokenRow | undefine
 
 /** Stores a new token; `now` in milliseconds since 1970. */
 export async function insertToken(
-  { db, guard, changed }: Writer,
+  { db, guard, changed, remember }: Writer,
   values: TokenValues & Pick<TokenRow, 'tokenHash'>,
   now: number,
 ): Promise<TokenRow> {
@@ -42,6 +42,8 @@ export async function insertToken(
       .insert(tokens)
       .values({ ...values, createdAt: now, updatedAt: now, revision: now })
       .returning(),
+    // Its secret is not stored anywhere.
+    ...remember(null),
   ]);
   changed(changes);
   if (!row) throw new Error('The token was not stored');

@@ -18,8 +18,14 @@ import {
   updateEntry,
 } from '../../resources/blacklists/queries';
 import { entryOf } from '../../resources/blacklists/rules';
-import { entryCreate, entryUpdate, toEntry } from '../../resources/blacklists/schema';
+import {
+  type EntryRow,
+  entryCreate,
+  entryUpdate,
+  toEntry,
+} from '../../resources/blacklists/schema';
 import { rejectUnknownProduct } from '../../resources/products/rules';
+import { createOnce, restoreRow } from './create-once';
 import { databaseOf } from './database';
 
 const blacklistPath = z.object({ id: idText });
@@ -52,13 +58,17 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     setETag(c, row);
     return c.json(toEntry(row));
   })
-  .post('/', requireIntents(INTENTS.writeBlacklists), body(entryCreate), async (c) => {
+  .post('/', requireIntents(INTENTS.writeBlacklists), body(entryCreate), (c) => {
     const values = entryOf(c.req.valid('json'));
-    const row = await insertEntry(writerOf(c), values, Date.now())
-      .catch(rejectDuplicate)
-      .catch(rejectUnknownProduct);
-    setETag(c, row);
-    return c.json(toEntry(row), 201, { Location: `/api/v2/blacklists/${row.id}` });
+    return createOnce(c, {
+      create: (writer) =>
+        insertEntry(writer, values, Date.now()).catch(rejectDuplicate).catch(rejectUnknownProduct),
+      restore: restoreRow<EntryRow>,
+      respond(row) {
+        setETag(c, row);
+        return c.json(toEntry(row), 201, { Location: `/api/v2/blacklists/${row.id}` });
+      },
+    });
   })
   .put(
     '/:id',

@@ -17,7 +17,13 @@ import {
   listCustomers,
   updateCustomer,
 } from '../../resources/customers/queries';
-import { customerCreate, customerUpdate, toCustomer } from '../../resources/customers/schema';
+import {
+  type CustomerRow,
+  customerCreate,
+  customerUpdate,
+  toCustomer,
+} from '../../resources/customers/schema';
+import { createOnce, restoreRow } from './create-once';
 import { databaseOf } from './database';
 
 const customerPath = z.object({ id: idText });
@@ -51,12 +57,17 @@ export const customerRoutes = new Hono<AuthEnv>()
     setETag(c, row);
     return c.json(toCustomer(row));
   })
-  .post('/', requireIntents(INTENTS.everything), body(customerCreate), async (c) => {
-    const values = c.req.valid('json');
-    const row = await insertCustomer(writerOf(c), values, Date.now()).catch(rejectDuplicate);
-    setETag(c, row);
-    return c.json(toCustomer(row), 201, { Location: `/api/v2/customers/${row.id}` });
-  })
+  .post('/', requireIntents(INTENTS.everything), body(customerCreate), (c) =>
+    createOnce(c, {
+      create: (writer) =>
+        insertCustomer(writer, c.req.valid('json'), Date.now()).catch(rejectDuplicate),
+      restore: restoreRow<CustomerRow>,
+      respond(row) {
+        setETag(c, row);
+        return c.json(toCustomer(row), 201, { Location: `/api/v2/customers/${row.id}` });
+      },
+    }),
+  )
   .put(
     '/:id',
     requireIntents(INTENTS.everything),

@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
+import type { Writer } from '../../db/writer';
 import { ApiError, notFound } from '../../http/errors';
 import { setETag } from '../../http/etag';
 import { body, path, query } from '../../http/input';
@@ -16,6 +17,7 @@ import {
   findLicenseByKey,
   insertLicenses,
   type LicenseFilter,
+  licensesOf,
   listLicenses,
   markLicenseDeleted,
   updateLicense,
@@ -31,6 +33,7 @@ import {
 } from '../../resources/licenses/schema';
 import { findProduct } from '../../resources/products/queries';
 import { rejectUnknownProduct, unknownProduct } from '../../resources/products/rules';
+import { createOnce } from './create-once';
 import { databaseOf } from './database';
 
 const licensePath = z.object({ id: idText });
@@ -60,13 +63,13 @@ function licenseList(c: Context<AuthEnv>, filter: LicenseFilter, page: PageQuery
 
 /** Creates licenses with the same values, all or none. */
 async function createLicenses(
-  c: Context<AuthEnv>,
+  writer: Writer,
   body: z.output<typeof licenseCreate>,
   count: number,
 ): Promise<LicenseRow[]> {
   const { customerId, customerEmail, ...named } = body;
   const { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest } = named;
-  const db = databaseOf(c);
+  const { db } = writer;
   const product = await findProduct(db, rest.productId);
   if (!product) throw unknownProduct();
   const owner = (await namedCustomer(db, customerId, customerEmail)) ?? undefined;
@@ -78,7 +81,7 @@ async function createLicenses(
     maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,
   };
   checkLimits(values, { ips: [], hwids: [] });
-  return insertLicenses(writerOf(c), values, owner, count, Date.now()).catch(rejectUnknownProduct);
+  return insertLicenses(writer, values, owner, count, Date.now()).catch(rejectUnknownProduct);
 }
 
 const canRead = requireIntents(INTENTS.readLicenses);
@@ -95,20 +98,29 @@ export const licenseRoutes = new Hono<AuthEnv>()
     if (!row) throw notFound('License');
     return c.json(oneLicense(c, row));
   })
-  .post('/', canWrite, body(licenseCreate), async (c) => {
-    const [row] = await createLicenses(c, c.req.valid('json'), 1);
-    if (!row) throw new Error('The license was not stored');
-    const location = `/api/v2/licenses/${row.id}`;
-    return c.json(oneLicense(c, row), 201, { Location: location });
-  })
-  .post('/batch', canWrite, body(licenseBatch), async (c) => {
+  .post('/', canWrite, body(licenseCreate), (c) =>
+    createOnce(c, {
+      create: (writer) => createLicenses(writer, c.req.valid('json'), 1),
+      restore: licensesOf,
+      respond([row]) {
+        if (!row) throw new Error('The license was not stored');
+        setETag(c, row);
+        const location = `/api/v2/licenses/${row.id}`;
+        return c.json(toLicense(row, row.createdAt), 201, { Location: location });
+      },
+    }),
+  )
+  .post('/batch', canWrite, body(licenseBatch), (c) => {
     const { count, ...values } = c.req.valid('json');
-    const rows = await createLicenses(c, values, count);
-    const now = Date.now();
-    return c.json(
-      rows.map((row) => toLicense(row, now)),
-      201,
-    );
+    return createOnce(c, {
+      create: (writer) => createLicenses(writer, values, count),
+      restore: licensesOf,
+      respond: (rows) =>
+        c.json(
+          rows.map((row) => toLicense(row, row.createdAt)),
+          201,
+        ),
+    });
   })
   .get('/by-license-key/:licenseKey', canRead, async (c) => {
     const row = await findLicenseByKey(databaseOf(c), c.req.param('licenseKey'));

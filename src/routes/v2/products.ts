@@ -16,7 +16,13 @@ import {
   listProducts,
   updateProduct,
 } from '../../resources/products/queries';
-import { productCreate, productUpdate, toProduct } from '../../resources/products/schema';
+import {
+  type ProductRow,
+  productCreate,
+  productUpdate,
+  toProduct,
+} from '../../resources/products/schema';
+import { createOnce, restoreRow } from './create-once';
 import { databaseOf } from './database';
 
 const productPath = z.object({ id: idText });
@@ -44,11 +50,16 @@ export const productRoutes = new Hono<AuthEnv>()
     setETag(c, row);
     return c.json(toProduct(row));
   })
-  .post('/', requireIntents(INTENTS.writeProducts), body(productCreate), async (c) => {
-    const row = await insertProduct(writerOf(c), c.req.valid('json'), Date.now());
-    setETag(c, row);
-    return c.json(toProduct(row), 201, { Location: `/api/v2/products/${row.id}` });
-  })
+  .post('/', requireIntents(INTENTS.writeProducts), body(productCreate), (c) =>
+    createOnce(c, {
+      create: (writer) => insertProduct(writer, c.req.valid('json'), Date.now()),
+      restore: restoreRow<ProductRow>,
+      respond(row) {
+        setETag(c, row);
+        return c.json(toProduct(row), 201, { Location: `/api/v2/products/${row.id}` });
+      },
+    }),
+  )
   .put(
     '/:id',
     requireIntents(INTENTS.writeProducts),

@@ -23,6 +23,7 @@ import {
   tokenUpdate,
   toToken,
 } from '../../resources/tokens/schema';
+import { createOnce } from './create-once';
 import { databaseOf } from './database';
 
 const tokenPath = z.object({ id: idText });
@@ -49,11 +50,15 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const token = newToken();
     const tokenHash = await sha256Hex(token);
     const values = { ...c.req.valid('json'), tokenHash };
-    const row = await insertToken(writerOf(c), values, Date.now());
-    setETag(c, row);
-    // Only this response shows the secret.
-    const created: z.infer<typeof createdToken> = { ...toToken(row), token };
-    return c.json(created, 201, { Location: `/api/v2/tokens/${row.id}` });
+    return createOnce(c, {
+      create: (writer) => insertToken(writer, values, Date.now()),
+      respond(row) {
+        setETag(c, row);
+        // Only this response shows the secret.
+        const created: z.infer<typeof createdToken> = { ...toToken(row), token };
+        return c.json(created, 201, { Location: `/api/v2/tokens/${row.id}` });
+      },
+    });
   })
   .put('/:id', all, path(tokenPath), body(tokenUpdate), async (c) => {
     const db = databaseOf(c);

@@ -1,0 +1,82 @@
+import type { Context } from 'hono';
+import { type AuthEnv, writerOf } from '../../auth/middleware';
+import { isUniqueViolation } from '../../db/client';
+import { findFirstRequest, type KeyedRequest, rowOf, storeKey } from '../../db/idempotency';
+import type { Writer } from '../../db/writer';
+import { ApiError } from '../../http/errors';
+import { sha256Hex } from '../../lib/sha256';
+
+const MAX_KEY_LENGTH = 255;
+
+interface Creation<Row> {
+  create: (writer: Writer) => Promise<Row>;
+  /** The created object from the JSON that was stored with the key; undefined if it is not kept. */
+  restore?: (json: string) => Row;
+  respond: (row: Row) => Response;
+}
+
+/**
+ * Creates an object. Responds to a repetition, with the same `Idempotency-Key`, as to the first request, and creates
+ * nothing (3). A request that fails stores no key.
+ *
+ * @throws ApiError 400 for a bad key, 422 for the key of another request, 409 if the first response is not kept
+ */
+export async function createOnce<Row>(
+  c: Context<AuthEnv>,
+  { create, restore, respond }: Creation<Row>,
+): Promise<Response> {
+  const writer = writerOf(c);
+  const request = await keyedRequestOf(c);
+  if (request === undefined) return respond(await create(writer));
+
+  const { db } = writer;
+  const findFirst = async (): Promise<Response | undefined> => {
+    const first = await findFirstRequest(db, request);
+    if (!first) return undefined;
+    if (first.requestHash !== request.requestHash) {
+      throw new ApiError(422, 'Idempotency-Key was sent with another request: use a new key');
+    }
+    if (first.created === null || !restore) {
+      throw new ApiError(
+        409,
+        'An earlier request with this Idempotency-Key was carried out, and its response cannot be repeated: the secret of a token is shown once, and a forgotten customer is erased',
+      );
+    }
+    return respond(restore(first.created));
+  };
+
+  const known = await findFirst();
+  if (known) return known;
+  try {
+    return respond(
+      await create({
+        ...writer,
+        remember: (created, customerId) => storeKey(db, request, created, customerId),
+      }),
+    );
+  } catch (error) {
+    // A concurrent request with the same key was faster, or has stored the same unique value.
+    const isRace = isUniqueViolation(error) || (error instanceof ApiError && error.status === 409);
+    const winner = isRace ? await findFirst() : undefined;
+    if (winner) return winner;
+    throw error;
+  }
+}
+
+/** The row of a stored object that is a row of one table. */
+export const restoreRow = <Row>(json: string): Row => rowOf<Row>(JSON.parse(json));
+
+/** Undefined without an `Idempotency-Key`. */
+async function keyedRequestOf(c: Context<AuthEnv>): Promise<KeyedRequest | undefined> {
+  const key = c.req.header('Idempotency-Key');
+  if (key === undefined) return undefined;
+  if (key.length < 1 || key.length > MAX_KEY_LENGTH) {
+    throw new ApiError(400, `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters`);
+  }
+  return {
+    tokenId: c.get('actor').tokenId ?? 0,
+    keyHash: await sha256Hex(key),
+    requestHash: await sha256Hex(`${c.req.path} ${JSON.stringify(await c.req.json())}`),
+    now: Date.now(),
+  };
+}

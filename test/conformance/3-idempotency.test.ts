@@ -1,0 +1,205 @@
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { newIsolate, settled } from '../support/app';
+import {
+  type Answer,
+  call,
+  createLicense,
+  createProduct,
+  createToken,
+  expectError,
+} from '../support/client';
+import {
+  blacklists,
+  customers,
+  type Fields,
+  idsOf,
+  licenses,
+  products,
+  tokens,
+} from '../support/resources';
+
+/** POSTs with an `Idempotency-Key` (3). */
+
+const HOUR_MS = 60 * 60 * 1000;
+
+afterEach(settled);
+
+let keys = 0;
+const nextKey = () => `order ${++keys}`;
+
+const post = (path: string, body: unknown, key: string, options: object = {}): Promise<Answer> =>
+  call('POST', path, { body, headers: { 'Idempotency-Key': key }, ...options });
+
+/** The parts of an answer that a repetition has to have. */
+const partsOf = ({ status, text, headers }: Answer) => ({
+  ...{ status, text },
+  location: headers.get('Location'),
+  etag: headers.get('ETag'),
+});
+
+const BATCH = `${licenses.path}/batch`;
+const CREATES: { path: string; list: string; fullBody: () => Promise<Fields> }[] = [
+  ...[products, licenses, blacklists, customers].map(({ path, fullBody }) => ({
+    ...{ path, fullBody },
+    list: path,
+  })),
+  {
+    path: BATCH,
+    list: licenses.path,
+    fullBody: async () => ({ ...(await licenses.fullBody()), count: 3 }),
+  },
+];
+
+describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
+  it('with the same key and body answers as the first time and creates nothing again', async () => {
+    const [body, key] = [await fullBody(), nextKey()];
+    const first = await post(path, body, key);
+    expect(first.status, first.text).toBe(201);
+    const stored = await idsOf(list);
+    expect(partsOf(await post(path, body, key))).toEqual(partsOf(first));
+    // Blanks are not part of the body.
+    const spaced = await post(path, JSON.stringify(body, null, 2), key);
+    expect(partsOf(spaced)).toEqual(partsOf(first));
+    expect(await idsOf(list)).toEqual(stored);
+  });
+
+  it('answers as the first time although the object has changed since', async () => {
+    const [body, key] = [await fullBody(), nextKey()];
+    const first = await post(path, body, key);
+    const [{ id = 0 } = {}] = [first.json].flat().map(Object);
+    const changes = path === customers.path ? { firstName: 'Eve' } : {};
+    const changed = await call('PUT', `${list}/${id}`, { body: changes });
+    expect(changed.status, changed.text).toBe(200);
+    expect(partsOf(await post(path, body, key))).toEqual(partsOf(first));
+  });
+
+  it('ten times at once with one key creates once, and answers all alike', async () => {
+    const [body, key] = [await fullBody(), nextKey()];
+    const before = await idsOf(list);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        newIsolate().call('POST', path, { body, headers: { 'Idempotency-Key': key } }),
+      ),
+    );
+    const [first] = answers;
+    expect(first?.status, first?.text).toBe(201);
+    for (const answer of answers) expect(partsOf(answer)).toEqual(first && partsOf(first));
+    expect((await idsOf(list)).length - before.length).toBe(path === BATCH ? 3 : 1);
+  });
+
+  it('with the same key and another body answers 422 and creates nothing', async () => {
+    const [body, key] = [await fullBody(), nextKey()];
+    await post(path, body, key);
+    const stored = await idsOf(list);
+    const answer = await post(path, await fullBody(), key);
+    expectError(answer, 422, 'Idempotency-Key was sent with another request: use a new key');
+    expect(await idsOf(list)).toEqual(stored);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('of another path is the key of another request', async () => {
+    const key = nextKey();
+    const { id: productId } = await createProduct();
+    const body = { productId, licenseType: 'PERMANENT' };
+    expect((await post(licenses.path, body, key)).status).toBe(201);
+    expect((await post(BATCH, { ...body, count: 1 }, key)).status).toBe(422);
+  });
+
+  it('of another token is another key', async () => {
+    const key = nextKey();
+    const body = await products.fullBody();
+    const [one, other] = [
+      await createToken(['ALL_READ_WRITE']),
+      await createToken(['ALL_READ_WRITE']),
+    ];
+    const locations = new Set<string | null>();
+    for (const options of [{}, { token: one.token }, { token: other.token }]) {
+      const answer = await post(products.path, body, key, options);
+      expect(answer.status).toBe(201);
+      locations.add(answer.headers.get('Location'));
+    }
+    expect(locations.size).toBe(3);
+  });
+
+  it.each([
+    ['1 character', 'k'.repeat(1), 201],
+    ['255 characters', 'k'.repeat(255), 201],
+    ['256 characters', 'k'.repeat(256), 400],
+    ['no character', '', 400],
+  ])('of %s is taken or refused', async (_, key, status) => {
+    const answer = await post(products.path, await products.fullBody(), key);
+    expect(answer.status).toBe(status);
+    if (status === 400) {
+      expectError(answer, 400, 'Idempotency-Key must have 1 to 255 characters');
+    }
+  });
+
+  it('of a request that failed may be used again', async () => {
+    const [key, good] = [nextKey(), await products.fullBody()];
+    expect((await post(products.path, { ...good, name: '' }, key)).status).toBe(400);
+    expect((await post(products.path, good, key)).status).toBe(201);
+  });
+
+  it('of a license is good for the same answer after its product is deleted', async () => {
+    const { id: productId } = await createProduct();
+    const [key, body] = [nextKey(), { productId, licenseType: 'PERMANENT' }];
+    const first = await post(licenses.path, body, key);
+    expect((await call('DELETE', first.headers.get('Location') ?? '')).status).toBe(204);
+    expect((await call('DELETE', `${products.path}/${productId}`)).status).toBe(204);
+    expect(partsOf(await post(licenses.path, body, key))).toEqual(partsOf(first));
+  });
+
+  it('counts for 24 hours, and is removed by the scheduled handler then', async () => {
+    const [key, body] = [nextKey(), await products.fullBody()];
+    const countKeys = env.DB.prepare('select count(*) n from idempotency_keys');
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 10 * 24 * HOUR_MS });
+    await env.DB.prepare('delete from idempotency_keys').run();
+    const first = await post(products.path, body, key);
+    vi.setSystemTime(Date.now() + 24 * HOUR_MS - 1);
+    expect(partsOf(await post(products.path, body, key))).toEqual(partsOf(first));
+    await newIsolate().runScheduled();
+    expect(await countKeys.first('n')).toBe(1);
+
+    vi.setSystemTime(Date.now() + 1);
+    const second = await post(products.path, body, key);
+    expect(second.status).toBe(201);
+    expect(second.headers.get('Location')).not.toBe(first.headers.get('Location'));
+    expect(partsOf(await post(products.path, body, key))).toEqual(partsOf(second));
+    vi.setSystemTime(Date.now() + 24 * HOUR_MS);
+    await newIsolate().runScheduled();
+    expect(await countKeys.first('n')).toBe(0);
+  });
+});
+
+describe('what is not kept for a repetition', () => {
+  it('is the secret of a token: 409, no second token, and no secret in the database', async () => {
+    const [key, body] = [nextKey(), await tokens.fullBody()];
+    const first = await post(tokens.path, body, key);
+    expect(first.status).toBe(201);
+    const stored = await idsOf(tokens.path);
+    const answer = await post(tokens.path, body, key);
+    expectError(answer, 409, /the secret of a token is shown once/);
+    expect(await idsOf(tokens.path)).toEqual(stored);
+    expect((await post(tokens.path, await tokens.fullBody(), key)).status).toBe(422);
+    const { results } = await env.DB.prepare('select * from idempotency_keys').all();
+    const { token = 'none' } = Object(first.json);
+    expect(JSON.stringify(results)).not.toContain(token);
+  });
+
+  it('is a forgotten customer', async () => {
+    const [key, other] = [nextKey(), nextKey()];
+    const email = 'forgotten@example.com';
+    const first = await post(customers.path, { email }, key);
+    const { id: productId } = await createProduct();
+    const body = { productId, licenseType: 'PERMANENT', customerEmail: email };
+    expect((await post(licenses.path, body, other)).status).toBe(201);
+    expect((await call('DELETE', first.headers.get('Location') ?? '')).status).toBe(204);
+    expectError(await post(customers.path, { email }, key), 409, /forgotten customer is erased/);
+    expect((await post(licenses.path, body, other)).status).toBe(409);
+    const { results } = await env.DB.prepare('select * from idempotency_keys').all();
+    expect(JSON.stringify(results)).not.toContain('forgotten@');
+    expect((await createLicense({ productId, customerEmail: email })).customer).not.toBeNull();
+  });
+});
