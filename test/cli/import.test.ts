@@ -186,6 +186,24 @@ it(
   LONG_MS,
 );
 
+it('the summary of an import counts the customers that it creates as owners of licenses', async () => {
+  const licenses = numbers(250).map((n) => ({
+    ...{ licenseKey: `owned ${n}`, productId: 9_050, licenseType: 'PERMANENT' },
+    customer: { email: `owner${n % 120}@shop.example` },
+  }));
+  const shop = { products: [productOf(9_050)], customers: [], licenses, blacklists: [] };
+  const file = write('owned.json', JSON.stringify(shop));
+  const dry = await imports([file, '--dry-run']);
+  expect(dry.output).toMatch(/^Customers created: at most \d+ as owners of licenses\.$/m);
+  const { code, output } = await imports([file]);
+  expect(code, output).toBe(0);
+  expect(countsIn(output, 'customers')).toEqual([120, 0, 0, 0]);
+  expect(output).toContain('Customers created: 120 as owners of licenses.');
+  const again = await imports([file]);
+  expect(countsIn(again.output, 'customers')).toEqual([0, 0, 0, 0]);
+  expect(again.output).not.toContain('Customers created');
+});
+
 it('a faulty network delays an import, which reports it and stores each item once', async () => {
   const licenses = numbers(450).map((n) => ({
     license: licenseOf(n, { id: null, licenseKey: `net ${n}`, productId: 9_000 }),
