@@ -4,7 +4,7 @@ import { ensureRootToken, SECRETS_FILE } from '../packages/cli/src/root-token.ts
 import { CliError, done, fail, guardOutput } from '../packages/cli/src/terminal.ts';
 import { migrate } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';
-import { absoluteFolder, checkPort, OPTIONS_HELP, readOptions } from './local/options.ts';
+import { absoluteFolder, checkPorts, OPTIONS_HELP, readOptions } from './local/options.ts';
 import { lockState } from './state-lock.ts';
 
 /** `npm run dev`: `wrangler dev` with reload, on the data of `npm start`. */
@@ -14,8 +14,9 @@ const HELP = `Starts Licet with wrangler dev, which reloads it when its code cha
   npm run dev [-- options]
 
 ${OPTIONS_HELP}
+  --inspector-port PORT   where debuggers connect (any free port)
 
-Any other option goes to wrangler dev. It runs no cron: open /cdn-cgi/handler/scheduled for that.`;
+It runs no cron: open /cdn-cgi/handler/scheduled for that.`;
 
 process.umask(0o077);
 // By default wrangler records every request with keys and SQL, also in a log in the home folder that grows
@@ -37,7 +38,7 @@ const forWrangler = (args: readonly string[]): string[] =>
   });
 
 async function dev(): Promise<void> {
-  const options = readOptions('npm run dev', HELP, true);
+  const options = readOptions('npm run dev', HELP);
   const { folder, port } = options;
   if (!lockState(folder)) {
     throw new CliError(
@@ -46,7 +47,7 @@ async function dev(): Promise<void> {
     );
   }
   await endLeftover(folder);
-  await checkPort(options);
+  await checkPorts(options);
   if (ensureRootToken()) done(`A root token was made, in ${SECRETS_FILE}`);
   await migrate(folder);
   const args = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { ensureRootToken, rootTokenFault, SECRETS_FILE } from '../packages/cli/s
 import { CliError, fail, guardOutput, note, usageError } from '../packages/cli/src/terminal.ts';
 import { migrate } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';
-import { checkPort, DEFAULT_PORT, OPTIONS_HELP, readOptions } from './local/options.ts';
+import { checkPorts, DEFAULT_PORT, OPTIONS_HELP, readOptions } from './local/options.ts';
 import { buildWorker, LocalService } from './local/service.ts';
 import { lockState } from './state-lock.ts';
 
@@ -77,7 +77,7 @@ function welcome(address: string): void {
 
 async function start(): Promise<void> {
   const parent = process.ppid;
-  const options = readOptions('npm start', HELP, false);
+  const options = readOptions('npm start', HELP);
   const { folder, address } = options;
   if (!lockState(folder)) {
     throw new CliError(
@@ -86,7 +86,7 @@ async function start(): Promise<void> {
     );
   }
   await endLeftover(folder);
-  await checkPort(options);
+  await checkPorts(options);
   const { ROOT_TOKEN } = process.env;
   const fault = ROOT_TOKEN && rootTokenFault(ROOT_TOKEN);
   if (fault) throw new CliError(`ROOT_TOKEN in the environment ${fault}`);

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { takenByNpm } from '../../packages/cli/src/npm-options.ts';
 import { CliError, usageError } from '../../packages/cli/src/terminal.ts';
 
-/** The options of `npm start` and `npm run dev`. */
+/** The options of `npm start` and `npm run dev`. Another program would reject an unknown one with its whole help. */
 
 export const DEFAULT_PORT = '8787';
 export const DEFAULT_FOLDER = '.wrangler/state';
@@ -24,7 +24,17 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
+const DEV_OPTIONS = { ...OPTIONS, 'inspector-port': { type: 'string' } } as const;
+
+const MAX_PORT = 65_535;
+/** Where wrangler's inspector listens. */
+const INSPECTOR_HOST = '127.0.0.1';
+
+export type LocalCommand = 'npm start' | 'npm run dev';
+
 export interface LocalOptions {
+  /** The command, for messages. */
+  command: LocalCommand;
   port: number;
   host: string;
   /** The URL to show. */
@@ -32,6 +42,8 @@ export interface LocalOptions {
   /** The data folder, as an absolute path. */
   folder: string;
   variables: Record<string, string>;
+  /** The port of the inspector; undefined unless asked for. */
+  inspectorPort: number | undefined;
 }
 
 /** A folder relative to the directory in which npm was called, as an absolute path. */
@@ -45,46 +57,52 @@ export const dataFolder = (given: string | undefined): string =>
 /**
  * The options of the command. For `--help`, prints the help and exits.
  *
- * @param takesOthers whether other options are allowed, for another program
  * @throws CliError for an unknown or invalid option
  */
-export function readOptions(command: string, help: string, takesOthers: boolean): LocalOptions {
+export function readOptions(command: LocalCommand, help: string): LocalOptions {
+  const options = command === 'npm run dev' ? DEV_OPTIONS : OPTIONS;
   const { values, positionals, tokens } = parseArgs({
-    options: OPTIONS,
+    options: DEV_OPTIONS,
     strict: false,
     allowPositionals: true,
     tokens: true,
   });
-  if (values.help === true) {
+  if (values.help !== undefined) {
     console.log(help);
     process.exit(0);
   }
-  const taken = takenByNpm(Object.keys(OPTIONS));
+  const taken = takenByNpm(Object.keys(options));
   if (taken !== undefined) throw usageError(taken);
-  const unknown = tokens.find((token) => token.kind === 'option' && !(token.name in OPTIONS));
-  if (unknown?.kind === 'option' && !takesOthers) {
+  const unknown = tokens.find((token) => token.kind === 'option' && !(token.name in options));
+  if (unknown?.kind === 'option') {
     throw usageError(
       `${unknown.rawName} is no option of ${command}. Add --help to see what it takes.`,
     );
   }
   const [stray] = positionals;
-  if (stray !== undefined && (!takesOthers || process.argv[2] === stray)) {
+  if (stray !== undefined) {
     throw usageError(
       `"${stray}" is no option. Options go behind two dashes: ${command} -- --port 9000`,
     );
   }
-  const textOf = (name: 'port' | 'ip' | 'persist-to'): string | undefined => {
+  const textOf = (name: 'port' | 'ip' | 'persist-to' | 'inspector-port'): string | undefined => {
     const value = values[name];
     if (value === true || value === '') throw usageError(`--${name} needs a value.`);
     return typeof value === 'string' ? value : undefined;
   };
+  const portOf = (name: 'port' | 'inspector-port'): number | undefined => {
+    const text = textOf(name);
+    return text === undefined ? undefined : readPort(name, text);
+  };
   const ip = textOf('ip');
-  const port = readPort(textOf('port') ?? DEFAULT_PORT);
+  const port = portOf('port') ?? Number(DEFAULT_PORT);
   const folder = textOf('persist-to');
   const isEverywhere = ip === undefined || ['0.0.0.0', '::', '*', 'localhost'].includes(ip);
   const shown = isEverywhere ? 'localhost' : ip.includes(':') ? `[${ip}]` : ip;
   return {
+    command,
     port,
+    inspectorPort: portOf('inspector-port'),
     // The runtime takes the first address of a name.
     host: ip === undefined || ip === 'localhost' ? '127.0.0.1' : ip,
     address: `http://${shown}:${port}`,
@@ -93,10 +111,10 @@ export function readOptions(command: string, help: string, takesOthers: boolean)
   };
 }
 
-function readPort(text: string): number {
+function readPort(name: string, text: string): number {
   const port = Number(text);
-  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
-  throw usageError(`--port must be a number from 1 to 65535, not "${text}".`);
+  if (/^\d+$/.test(text) && port >= 1 && port <= MAX_PORT) return port;
+  throw usageError(`--${name} must be a number from 1 to ${MAX_PORT}, not "${text}".`);
 }
 
 function readVariable(text: string | boolean): [string, string] {
@@ -105,13 +123,22 @@ function readVariable(text: string | boolean): [string, string] {
   throw usageError(`--var takes NAME:VALUE, not "${text}".`);
 }
 
-/** @throws CliError if the port is taken */
-export async function checkPort({ port, host }: LocalOptions): Promise<void> {
-  if (await isFree(port, host)) return;
-  throw new CliError(
-    `Port ${port} is taken: is Licet running already? ` +
-      `Stop what listens there, or choose another: npm start -- --port ${port + 1}`,
-  );
+/** @throws CliError if a port is taken */
+export async function checkPorts(options: LocalOptions): Promise<void> {
+  const { command, port, host, inspectorPort } = options;
+  if (!(await isFree(port, host))) {
+    throw new CliError(
+      `Port ${port} is taken: is Licet running already? ` +
+        `Stop what listens there, or choose another: ${command} -- --port ${port + 1}`,
+    );
+  }
+  if (inspectorPort === undefined) return;
+  if (inspectorPort === port || !(await isFree(inspectorPort, INSPECTOR_HOST))) {
+    throw new CliError(
+      `Port ${inspectorPort} is taken, so the inspector cannot listen there. ` +
+        `Choose another: ${command} -- --inspector-port ${inspectorPort + 1}`,
+    );
+  }
 }
 
 function isFree(port: number, host: string): Promise<boolean> {
