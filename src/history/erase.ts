@@ -1,5 +1,4 @@
 import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
-import type { BatchItem } from 'drizzle-orm/batch';
 import type { Database } from '../db/client';
 import { foldedBucketOf, isOneOf, productOf } from '../db/predicates';
 import { callers, licenses, requests } from '../db/schema';
@@ -11,8 +10,8 @@ import { BUCKETS_A_DAY, timeOfRecordIdSql } from './record';
  * times, outcomes and versions, and so do all counts.
  */
 
-/** A statement reads this part of the records of no license. */
-const PARTS = 20;
+/** Statements that read the records of no license, because the time of each is limited. */
+const PARTS = 8;
 
 const DAY = sql.raw(String(BUCKETS_A_DAY));
 
@@ -91,15 +90,10 @@ export function eraseCallers(db: Database, ids: readonly number[]) {
 }
 
 /**
- * Erases records of no license that have the key of a license: programs asked before the license was imported.
- *
- * @param guard makes the first statement of each batch
+ * The statements that erase records of no license with the key of a license: programs asked before the license was
+ * imported.
  */
-export async function eraseRecordsOfKeys(
-  db: Database,
-  guard: () => BatchItem<'sqlite'>,
-  isLicense: SQL,
-): Promise<void> {
+export async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
   const [range] = await db
     .select({
       // SQLite seeks one of them, and would read all buckets for both.
@@ -107,29 +101,28 @@ export async function eraseRecordsOfKeys(
       last: sql<number | null>`(select max(bucket) from buckets)`,
     })
     .from(sql`(select 1)`);
-  if (range?.first == null || range.last == null) return;
-  const size = Math.ceil((range.last - range.first + 1) / PARTS);
+  if (range?.first == null || range.last == null) return [];
+  const { first, last } = range;
+  const size = Math.ceil((last - first + 1) / PARTS);
   const sent = (name: string): SQL => sql.raw(`details ->> '${name}'`);
   const keys = db.select({ key: licenses.licenseKeyNormalized }).from(licenses).where(isLicense);
-  for (let first = range.first; first <= range.last; first += size) {
-    await db.batch([
-      guard(),
-      db
-        .update(requests)
-        .set({
-          details: sql`json_remove(${requests.details}, '$.licenseKey', '$.licenseKeyNormalized',
-            '$.ip', '$.hwid', '$.macAddress')`,
-        })
-        .where(
-          and(
-            sql`${requests.bucket} in (
-              select bucket from buckets where bucket >= ${first} and bucket < ${first + size})`,
-            eq(requests.productId, 0),
-            eq(requests.callerId, 0),
-            isNotNull(requests.details),
-            sql`ifnull(${sent('licenseKeyNormalized')}, ${sent('licenseKey')}) in ${keys}`,
-          ),
+  return Array.from({ length: PARTS }, (_, part) =>
+    db
+      .update(requests)
+      .set({
+        details: sql`json_remove(${requests.details}, '$.licenseKey', '$.licenseKeyNormalized',
+          '$.ip', '$.hwid', '$.macAddress')`,
+      })
+      .where(
+        and(
+          sql`${requests.bucket} in (
+            select bucket from buckets
+            where bucket >= ${first + part * size} and bucket < ${first + (part + 1) * size})`,
+          eq(requests.productId, 0),
+          eq(requests.callerId, 0),
+          isNotNull(requests.details),
+          sql`ifnull(${sent('licenseKeyNormalized')}, ${sent('licenseKey')}) in ${keys}`,
         ),
-    ]);
-  }
+      ),
+  );
 }

@@ -101,7 +101,7 @@ export async function eraseHistory(
 ): Promise<boolean> {
   const isOfCustomer = eq(licenses.customerId, customerId);
   if (!(await hasLicense(db, isOfCustomer))) return true;
-  await eraseRecordsOfKeys(db, guard, isOfCustomer);
+  await db.batch([guard(), ...(await eraseRecordsOfKeys(db, isOfCustomer))]);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const ids = await findCallers(db, isOfCustomer, MAX_CALLERS);
     if (ids.length > 0) await db.batch([guard(), ...eraseCallers(db, ids)]);
