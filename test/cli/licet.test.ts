@@ -2,16 +2,13 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { addBlacklist } from '../../packages/cli/src/licet/blacklist.ts';
-import { addHistory, Follower } from '../../packages/cli/src/licet/history.ts';
-import { addLicenses } from '../../packages/cli/src/licet/licenses.ts';
-import { Output, Table } from '../../packages/cli/src/licet/output.ts';
-import { addProducts } from '../../packages/cli/src/licet/products.ts';
-import { addTokens } from '../../packages/cli/src/licet/tokens.ts';
+import { Follower } from '../../packages/cli/src/licet/history.ts';
+import { collect, Output, shortHwid, Table } from '../../packages/cli/src/licet/output.ts';
+import { newProgram } from '../../packages/cli/src/licet.ts';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { Licet } from '../../packages/client/src/index.ts';
+import { type LicenseCreate, Licet } from '../../packages/client/src/index.ts';
 import { timestamp } from '../../src/lib/time.ts';
 import { listen, listenWith, ownFolder } from '../node/own.ts';
 import { argsOfScript, type RunningService, startService } from '../node/service.ts';
@@ -84,7 +81,120 @@ describe('licet products', () => {
   });
 });
 
+describe('licet products edit and delete', () => {
+  it('change and delete a product, found by its id or its name in any case', async () => {
+    const { id } = await licet.products.create({ name: 'Brief', productType: 'OTHER' });
+    const options = ['--name', 'Short', '--description', 'Text', '--max-ips', '3'];
+    const edited = await run('products', 'edit', 'brief', ...options);
+    expect(edited.stderr).toContain(`Product ${id} "Short" is changed.`);
+    expect(await licet.products.get(id)).toMatchObject({
+      ...{ name: 'Short', description: 'Text', defaultMaxIPs: 3, defaultMaxHWIDs: 5 },
+    });
+    expect(await fail('products', 'delete', 'Brief')).toContain('name or the id Brief');
+    await createLicense();
+    expect(await fail('products', 'delete', 'Guard')).toContain('Product has licenses');
+    await run('products', 'delete', `id:${id}`);
+    expect(await fail('products', 'delete', String(id))).toContain('not found');
+  });
+
+  it('reject a name of several products', async () => {
+    const twins = [];
+    for (const name of ['Twin', 'TWIN']) {
+      twins.push(await licet.products.create({ name, productType: 'OTHER' }));
+    }
+    const ids = twins.map(({ id }) => `id:${id}`).join(', ');
+    expect(await fail('products', 'edit', 'twin', '--max-ips', '1')).toContain(
+      `Give one of ${ids}.`,
+    );
+  });
+});
+
 describe('licet licenses', () => {
+  it('list filters by product, status, expiry, use and free slots', async () => {
+    const product = await licet.products.create({ name: 'Listed', productType: 'OTHER' });
+    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+    const temporary = (expiryDate: string) => ({ licenseType: 'TEMPORARY', expiryDate }) as const;
+    const fields: Record<string, Partial<LicenseCreate>> = {
+      plain: {},
+      endless: { maxIPs: -1, maxHWIDs: -1 },
+      full: { maxIPs: 1, ips: ['192.0.2.1'] },
+      closed: { maxHWIDs: 0 },
+      soon: temporary(inDays(6)),
+      later: temporary(inDays(8)),
+      expired: temporary(inDays(-1)),
+      deactivated: { licenseStatus: 'DEACTIVATED' },
+      deleted: { licenseStatus: 'DELETED' },
+    };
+    for (const [notes, each] of Object.entries(fields)) {
+      const license = { productId: product.id, licenseType: 'PERMANENT', notes, ...each } as const;
+      const { licenseKey } = await licet.licenses.create(license);
+      if (notes === 'plain') {
+        await licet.validate({ licenseKey, productId: product.id, ip: '192.0.2.9' });
+        await recorded(licenseKey, 1);
+      }
+    }
+    const all = Object.keys(fields).filter((notes) => notes !== 'deleted');
+    const expected = [
+      { args: [], notes: all },
+      { args: ['--status', 'DELETED'], notes: ['deleted'] },
+      { args: ['--status', 'DEACTIVATED'], notes: ['deactivated'] },
+      { args: ['--expiring', '7'], notes: ['soon'] },
+      { args: ['--expiring', '9', '--never-used'], notes: ['soon', 'later'] },
+      { args: ['--never-used'], notes: all.filter((notes) => notes !== 'plain') },
+      { args: ['--at-limit'], notes: ['full', 'closed'] },
+    ];
+    for (const { args, notes } of expected) {
+      const listed = await objects('licenses', 'list', '--product', 'listed', ...args);
+      expect(
+        listed.map((license) => license.notes),
+        args.join(' '),
+      ).toEqual(notes);
+    }
+    const { stdout } = await run('licenses', 'list', '--product', String(product.id));
+    expect(stdout).toContain(` ${product.id} Listed `);
+  });
+
+  it('edit changes the given fields, and delete marks a license DELETED', async () => {
+    const { id, licenseKey } = await createLicense('Before');
+    const product = await licet.products.create({ name: 'Other', productType: 'OTHER' });
+    const expected = [
+      { args: ['--notes', '', '--max-ips', '-1'], fields: { notes: '', maxIPs: -1 } },
+      { args: ['--expires', '2099-01-31'], fields: { licenseType: 'TEMPORARY' } },
+      { args: ['--expires', 'never'], fields: { licenseType: 'PERMANENT', expiryDate: null } },
+      { args: ['--chat-id', '77', '--product', 'Other'], fields: { productId: product.id } },
+    ];
+    for (const { args, fields } of expected) {
+      const edited = await run('licenses', 'edit', licenseKey, ...args);
+      expect(edited.stderr).toContain(`License ${id} is changed: ${licenseKey}`);
+      expect(await licet.licenses.get(id), args.join(' ')).toMatchObject(fields);
+    }
+    expect(await licet.licenses.get(id)).toMatchObject({ maxIPs: -1, ownerChatId: '77' });
+    const deleted = await run('licenses', 'delete', licenseKey);
+    expect(deleted.stderr).toContain(`licenses activate ${licenseKey}`);
+    expect(await licet.licenses.get(id)).toMatchObject({ licenseStatus: 'DELETED' });
+  });
+
+  it('create --count creates several licenses, and --csv prints them for spreadsheets', async () => {
+    const create = [
+      'licenses',
+      'create',
+      '--product',
+      'guard',
+      '--notes',
+      'Shop "A", 1',
+      '--count',
+    ];
+    const two = await run(...create, '2');
+    expect(two.stderr).toContain('2 licenses created. Their keys:');
+    expect(two.stdout).toMatch(/^([0-9A-Z-]{24}\n){2}$/);
+    const csv = await run(...create, '2', '--csv');
+    const [titles, first, second] = csv.stdout.split('\n');
+    expect(titles).toBe('licenseKey,id,productId,licenseType,expiryDate,maxIPs,maxHWIDs,notes');
+    for (const line of [first, second]) {
+      expect(line).toMatch(/^[0-9A-Z-]{24},\d+,\d+,PERMANENT,,5,5,"Shop ""A"", 1"$/);
+    }
+  });
+
   it('create prints only the key to stdout', async () => {
     const create = ['licenses', 'create', '--product', String(productId)];
     const options =
@@ -120,7 +230,7 @@ describe('licet licenses', () => {
     expect(stdout).toMatch(/^ID +KEY +STATUS .*NOTES\n/);
     expect(stdout.split('\n')[1]?.split(/ {2,}/)).toEqual([
       ...[String(id), licenseKey, 'ACTIVE', 'never', '0/5', '0/5', 'ada@shop.example'],
-      ...[String(productId), 'Found by ada@shop.example'],
+      ...[`${productId} Guard`, 'Found by ada@shop.example'],
     ]);
     await licet.licenses.delete(id);
     expect(await objects('licenses', 'find', licenseKey)).toMatchObject([{ id }]);
@@ -274,6 +384,20 @@ describe('licet tokens', () => {
   });
 });
 
+it('a token that may read no products lists licenses with the ids of their products', async () => {
+  const { licenseKey } = await createLicense('Nameless');
+  const { token } = await licet.tokens.create({ name: 'Shop', intents: ['LICENSES_READ'] });
+  const listed = await runWith(
+    { LICET_TOKEN: token },
+    'licenses',
+    'list',
+    '--product',
+    `${productId}`,
+  );
+  expect(listed.stderr).toBe('');
+  expect(listed.stdout).toMatch(new RegExp(`^\\d+ +${licenseKey} .* ${productId} +Nameless$`, 'm'));
+});
+
 describe('licet blacklist', () => {
   it('blocks and unblocks addresses, ranges and hardware IDs', async () => {
     const product = ['--product', String(productId)];
@@ -281,7 +405,7 @@ describe('licet blacklist', () => {
     await run('blacklist', 'add', '198.51.100.0/24', ...product);
     await run('blacklist', 'add', '--hwid', 'board-9');
     expect((await run('blacklist', 'list')).stdout).toMatch(
-      /^ID .*\n\d+ +IP +2001:db8::7 +all +Leaked keys .*\n\d+ +IP +198\.51\.100\.0\/24 +1 .*\n\d+ +HWID +board-9 +all /,
+      /^ID .*\n\d+ +IP +2001:db8::7 +all +Leaked keys .*\n\d+ +IP +198\.51\.100\.0\/24 +1 Guard .*\n\d+ +HWID +board-9 +all /,
     );
     expect(await objects('blacklist', 'list', 'leaked')).toMatchObject([{ data: '2001:db8::7' }]);
     const removed = await run('blacklist', 'remove', '2001:DB8::7');
@@ -307,6 +431,8 @@ describe('licet blacklist', () => {
 /** Waits until the history has `count` records of a key. */
 const recorded = (licenseKey: string, count: number) =>
   expect.poll(() => licet.requests.list({ licenseKey }), { timeout: 5_000 }).toHaveLength(count);
+
+const hasGnuTail = spawnSync('tail', ['--version'], { encoding: 'utf8' }).stdout?.includes('GNU');
 
 describe('licet history', () => {
   it('shows the validations of a filter, newest last', async () => {
@@ -414,18 +540,32 @@ describe('licet history', () => {
       expect(shown()).toHaveLength(3);
     });
 
-    it('ends quietly when its output is closed', async () => {
+    it.each([
+      // GNU's tail notices it.
+      ...(hasGnuTail ? [{ event: 'the end of its reader', isWritten: false }] : []),
+      { event: 'a write that nobody reads', isWritten: true },
+    ])('ends quietly at $event', async ({ isWritten }) => {
       const { licenseKey } = await createLicense();
       await validate(licenseKey, '192.0.2.1');
       await recorded(licenseKey, 1);
-      const child = start(['history', '--follow', '--key', licenseKey, '--json']);
-      let stderr = '';
-      child.stderr?.on('data', (chunk) => (stderr += chunk));
-      await once(child.stdout ?? child, 'data');
-      child.stdout?.destroy();
-      await validate(licenseKey, '192.0.2.2');
-      expect(await once(child, 'exit')).toEqual([0, null]);
-      expect(stderr).toBe('');
+      const command = ['history', '--follow', '--key', licenseKey, '--json'];
+      if (isWritten) {
+        const child = start(command);
+        const ended = once(child, 'exit');
+        let stderr = '';
+        child.stderr?.on('data', (chunk) => (stderr += chunk));
+        await once(child.stdout ?? child, 'data');
+        child.stdout?.destroy();
+        await validate(licenseKey, '192.0.2.2');
+        expect(await ended).toEqual([0, null]);
+        expect(stderr).toBe('');
+        return;
+      }
+      const args = [process.execPath, ...argsOfScript('licet'), ...command];
+      const child = spawn('bash', ['-c', 'set -o pipefail; "$@" | head -n 1', 'bash', ...args], {
+        env: { ...process.env, LICET_URL: service.address, LICET_TOKEN: readRootToken() },
+      });
+      expect(await endingOf(child)).toMatchObject({ code: 0, stderr: '' });
     });
 
     it('ends when its token is revoked', async () => {
@@ -506,12 +646,12 @@ describe('licet history', () => {
 describe('an error of licet', () => {
   it.each<[command: string, env: Environment, code: number, message: string]>([
     ['tokens list', { LICET_URL: 'http://localhost:1' }, 1, ':1. Start the service'],
-    ['tokens list', { LICET_URL: 'http://licet.invalid', LICET_TOKEN: 'a' }, 1, 'Check the add'],
+    ['tokens list', { LICET_URL: 'https://licet.invalid', LICET_TOKEN: 'a' }, 1, 'Check the add'],
     // Another machine must not get the local root token.
     ['tokens list', { LICET_URL: 'https://licet.invalid' }, 2, 'Set LICET_TOKEN, or name a file'],
     ['tokens list', { LICET_TOKEN: 'two words' }, 2, 'token is empty, or has'],
     ['--token-file none tokens list', {}, 2, 'The token file cannot be'],
-    ['--url shop tokens list', {}, 2, '"shop" is not a URL. Give one'],
+    ['--url shop tokens list', {}, 2, 'is "shop". Give an address'],
     ['licenses find ..', {}, 0, 'No license found'],
     ['licenses', {}, 2, 'npm run licet -- licenses'],
     ['', {}, 2, 'npm run licet -- [options]'],
@@ -524,12 +664,16 @@ describe('an error of licet', () => {
   it.each([
     ['licenses show ..', 'Give a key or an id.'],
     ['license', 'Did you mean licenses?'],
-    ['licenses create', '--product <id>'],
+    ['licenses create', '--product <product>'],
     ['tokens revoke x', 'Give an integer of at least 1.'],
     ['tokens create A READ', 'PRODUCTS_READ,'],
     ['history --since yesterday', "--since <when> argument 'yesterday'"],
     ['history --refuse', 'Did you mean --refused?'],
     ['tokens list all', 'Too many arguments'],
+    ['licenses create --product 1 --count 501', 'Give an integer from 1 to 500.'],
+    ['licenses create --product 1 --json --csv', 'not both.'],
+    ['licenses edit 1', 'Nothing to change.'],
+    ['products edit 1', 'Nothing to change.'],
   ])('is a usage error with status 2: %s', async (command, message) => {
     const { code, stdout, stderr } = await runWith({}, ...command.split(' '));
     expect(stderr).toContain(message);
@@ -554,24 +698,22 @@ describe('an error of licet', () => {
 });
 
 describe('the help of licet', () => {
-  const program = new Command('npm run licet --').exitOverride();
   let shown = '';
-  program.configureOutput({ writeOut: (text) => (shown += text) });
-  const never = () => {
+  const program = newProgram(() => {
     throw new Error('opened');
-  };
-  for (const add of [addProducts, addLicenses, addTokens, addBlacklist, addHistory]) {
-    add(program, never);
-  }
+  });
   const leavesOf = (command: CommandUnknownOpts): CommandUnknownOpts[] =>
     command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
 
+  const needsService = (command: CommandUnknownOpts) =>
+    !['completion', 'help'].includes(command.name());
+
   it('has valid examples for each command', async () => {
-    const leaves = leavesOf(program);
+    const leaves = leavesOf(program).filter(needsService);
     expect(leaves.length).toBeGreaterThan(15);
     for (const leaf of leaves) {
       shown = '';
-      leaf.outputHelp();
+      leaf.configureOutput({ writeOut: (text) => (shown += text) }).outputHelp();
       const [, text = ''] = shown.split('Examples:\n');
       const examples = text.split('\n').filter((line) => line.startsWith('  npm run licet -- '));
       expect(examples, leaf.name()).not.toHaveLength(0);
@@ -583,6 +725,75 @@ describe('the help of licet', () => {
         await expect(program.parseAsync(args, { from: 'user' }), example).rejects.toThrow('opened');
       }
     }
+  });
+});
+
+describe('licet', () => {
+  it('shows the help of a command with its required options, and its version', async () => {
+    const help = await run('help', 'licenses', 'create');
+    expect(help.stdout).toMatch(/^Usage: npm run licet -- licenses create /);
+    expect(help.stdout).toMatch(/--product <product> .*\(required\)$/m);
+    expect(await runWith({}, 'help', 'licenses', 'none')).toMatchObject({
+      ...{ code: 2, stdout: '' },
+      stderr: expect.stringContaining('Unknown command "licenses none".'),
+    });
+    expect((await run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  const shells = ['bash', 'zsh'].map((shell) => ({
+    shell,
+    isMissing: spawnSync(shell, ['-c', ':']).status !== 0,
+  }));
+  for (const { shell, isMissing } of shells) {
+    it.skipIf(isMissing)(
+      `completion completes commands, options and values in ${shell}`,
+      async () => {
+        const file = join(folder, `completion.${shell}`);
+        writeFileSync(file, (await run('completion', shell)).stdout);
+        /** zsh itself leaves out the words that do not fit. */
+        const wordsFor = (...words: string[]): string[] => {
+          const script = `. ${file}
+          choose() {
+            ${shell === 'zsh' ? 'emulate -L sh' : ''}
+            COMP_WORDS=("$@")
+            COMP_CWORD=$(($# - 1))
+            _licet
+            printf '%s\\n' "\${COMPREPLY[@]}"
+          }
+          choose licet "$@"`;
+          const { stdout } = spawnSync(shell, ['-c', script, shell, ...words], {
+            encoding: 'utf8',
+          });
+          const last = words.at(-1) ?? '';
+          return stdout.split('\n').filter((word) => word !== '' && word.startsWith(last));
+        };
+        expect(wordsFor('li')).toEqual(['licenses']);
+        expect(wordsFor('--json', 'licenses', 'de')).toEqual(['delete', 'deactivate']);
+        expect(wordsFor('licenses', 'list', '--st')).toEqual(['--status']);
+        expect(wordsFor('licenses', 'list', '--status', 'D')).toEqual(['DEACTIVATED', 'DELETED']);
+        expect(wordsFor('tokens', 'create', 'Shop', 'REQ')).toEqual(['REQUESTS_READ']);
+        expect(wordsFor('help', 'licenses', 'cr')).toEqual(['create']);
+      },
+    );
+  }
+
+  it('shows the progress of a list after a second', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const shown: unknown[] = [];
+    const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      shown.push(text);
+      return true;
+    });
+    async function* pages() {
+      yield* [1, 2];
+      vi.advanceTimersByTime(1_000);
+      yield 3;
+    }
+    const even = await collect('items', pages(), (item) => item % 2 === 0);
+    write.mockRestore();
+    vi.useRealTimers();
+    expect(even).toEqual([2]);
+    expect(shown.join('')).toMatch(/^ {2}Reading items {2}3 {2}3\/s\n$/);
   });
 });
 
@@ -623,6 +834,13 @@ describe('a table of licet', () => {
     expect(linesAt(29)).toEqual(['AAAA-BBBB  ada@sho…  Summer …', 'CCCC       漢字かな  a b']);
     expect(linesAt(20)).toEqual(['AAAA-BBBB  ada@shop…', 'CCCC       漢字かな']);
     expect(linesAt(8)).toEqual(['AAAA-BBBB', 'CCCC']);
+  });
+
+  it.each([
+    ['board-1', 'board-1'],
+    ['4c4c4544-0051-3510-8053-b4c04f4e3132', '4c4c4544-005…f4e3132'],
+  ])('shortens a long hardware ID: %s', (hwid, text) => {
+    expect(shortHwid(hwid)).toBe(text);
   });
 
   it('has any number of rows, and is not made for JSON', () => {

@@ -21,7 +21,7 @@ const masked = (text: string): string =>
   text
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00/g, 'TIMESTAMP')
     .replaceAll(/\b([0-9A-HJKMNP-TV-Z]{4}-){4}[0-9A-HJKMNP-TV-Z]{4}\b/g, 'LICENSE-KEY')
-    .replaceAll(/^\d\d-\d\d \d\d:\d\d:\d\d/gm, 'MM-DD hh:mm:ss')
+    .replaceAll(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/gm, 'YYYY-MM-DD hh:mm:ss')
     .replaceAll(/licet_[\w-]{43}/g, 'TOKEN')
     .trim();
 

@@ -1,13 +1,16 @@
-import { Command } from '@commander-js/extra-typings';
+import { readFileSync } from 'node:fs';
+import { Command, type CommandUnknownOpts, Help } from '@commander-js/extra-typings';
 import { LicetError } from '../../client/src/index.ts';
 import { type CliCommand, INSECURE_OPTION, parseArguments, serviceOption } from './command-line.ts';
 import { addBlacklist } from './licet/blacklist.ts';
+import { addCompletion } from './licet/completion.ts';
 import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
+import { examples } from './licet/output.ts';
 import { addProducts } from './licet/products.ts';
-import { explain, openSession, type Session } from './licet/session.ts';
+import { explain, type GlobalOptions, openSession, type Session } from './licet/session.ts';
 import { addTokens } from './licet/tokens.ts';
-import { CliError } from './terminal.ts';
+import { CliError, usageError } from './terminal.ts';
 
 /** `npm run licet`: the daily tasks of administrators. */
 
@@ -15,7 +18,7 @@ const HELP = `
 The token comes from LICET_TOKEN or --token-file, or for a service on this machine from .dev.vars.
 There is no option for the token itself: arguments are visible to others and stay in the shell's history.
 
-A number may be an id or a key. id:50 is always the id.
+A number may be an id or a key. id:50 is always the id. A product is given by its id or its name.
 
 Results go to stdout, everything else to stderr: KEY=$(npm run -s licet -- licenses create --product 1)
 is the key only. -s suppresses npm's own lines. A narrow terminal shows fewer columns.
@@ -28,28 +31,66 @@ Examples:
   npm run licet -- history --refused --follow
   npm run -s licet -- --url https://licet.example --json tokens list`;
 
-const newProgram = () =>
-  new Command('npm run licet --')
+const versionOfLicet = (): string =>
+  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version;
+
+/** Finds a command by its names. @throws CliError for unknown ones */
+function findCommand(program: CommandUnknownOpts, names: readonly string[]): CommandUnknownOpts {
+  let command = program;
+  for (const name of names) {
+    const next = command.commands.find((each) => each.name() === name);
+    if (!next) {
+      throw usageError(
+        `Unknown command "${names.join(' ')}". Run npm run licet -- help to see all commands.`,
+      );
+    }
+    command = next;
+  }
+  return command;
+}
+
+/**
+ * Declares all commands.
+ *
+ * @param open opens the session of a command that needs the service
+ */
+export function newProgram(open: (options: GlobalOptions) => Session) {
+  const program = new Command('npm run licet --')
     .description(
       'Manages a Licet service: products, licenses, tokens, the blacklist and the history.',
     )
+    .version(versionOfLicet(), '--version', 'print the version')
     .addOption(serviceOption('the address of the service'))
     .option(...INSECURE_OPTION)
     .option('--token-file <file>', 'a file that contains an API token and nothing else')
     .option('--json', 'print each object as a line of JSON, for programs')
     .addHelpText('after', HELP)
-    .configureHelp({ showGlobalOptions: true });
+    .configureHelp({
+      showGlobalOptions: true,
+      optionDescription: (option) =>
+        `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
+    })
+    // Commander's own takes one name only.
+    .helpCommand(false);
+  for (const add of [addProducts, addLicenses, addTokens, addBlacklist, addHistory]) {
+    add(program, () => open(program.opts()));
+  }
+  addCompletion(program);
+  program
+    .command('help')
+    .description('show the help of a command')
+    .argument('[command...]', 'such as licenses create')
+    .addHelpText('after', examples('help licenses create'))
+    .action((names) => findCommand(program, names).help());
+  return program;
+}
 
 async function run(args: readonly string[]): Promise<number> {
-  const program = newProgram();
   let session: Session | undefined;
-  const open = (): Session => {
-    session ??= openSession(program.opts());
+  const program = newProgram((options) => {
+    session ??= openSession(options);
     return session;
-  };
-  for (const add of [addProducts, addLicenses, addTokens, addBlacklist, addHistory]) {
-    add(program, open);
-  }
+  });
   try {
     await parseArguments(program, args);
     return 0;

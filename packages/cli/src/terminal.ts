@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { fstatSync } from 'node:fs';
 import { getSystemErrorMap, styleText } from 'node:util';
 import { stripControlCharactersInLines } from './text.ts';
 
@@ -107,6 +108,21 @@ function endTogether(child: ChildProcess): void {
   child.on('close', () => process.off('exit', kill));
 }
 
+/**
+ * Calls back when the reader of a pipe on the standard output ends, as with `| head`. A command that waits writes
+ * nothing, and would not notice. Node.js cannot poll a pipe; GNU's tail does. Without it, the next write fails.
+ */
+export function onReaderEnd(callback: () => void): void {
+  if (!fstatSync(process.stdout.fd).isFIFO()) return;
+  const tail = spawn('tail', ['-f', '/dev/null'], { stdio: ['ignore', 'inherit', 'ignore'] });
+  endTogether(tail);
+  tail.unref();
+  tail.on('error', () => undefined);
+  tail.on('exit', (_status, signal) => {
+    if (signal === 'SIGPIPE') callback();
+  });
+}
+
 /** Runs a command of the project's dependencies and collects its output. */
 export function run(
   command: string,
@@ -159,17 +175,18 @@ export function runShown(
   });
 }
 
+const FIRST_MS = 1_000;
 const REDRAW_MS = 100;
 const LINE_MS = 5_000;
 const BAR_LENGTH = 24;
 
-/** Progress: a bar on a terminal, elsewhere a line every few seconds. */
+/** Progress, after the first second: a bar on a terminal, elsewhere a line every few seconds. */
 export class Progress {
   readonly #what: string;
   readonly #total: number | undefined;
   readonly #startedAt = performance.now();
   #count = 0;
-  #shownAt = performance.now();
+  #shownAt: number | undefined;
 
   /** @param total the number of items, if known */
   constructor(what: string, total: number | undefined) {
@@ -180,7 +197,9 @@ export class Progress {
   add(count: number): void {
     this.#count += count;
     const intervalMs = process.stderr.isTTY ? REDRAW_MS : LINE_MS;
-    if (performance.now() - this.#shownAt < intervalMs) return;
+    const dueAt =
+      this.#shownAt === undefined ? this.#startedAt + FIRST_MS : this.#shownAt + intervalMs;
+    if (performance.now() < dueAt) return;
     this.#shownAt = performance.now();
     process.stderr.write(
       process.stderr.isTTY ? `\r\x1b[K  ${this.#line()}` : `  ${this.#line()}\n`,

@@ -1,14 +1,21 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { BlacklistEntry, Licet } from '../../../client/src/index.ts';
 import { CliError } from '../terminal.ts';
-import { type Column, examples, timeText } from './output.ts';
-import { findOne, idArgument, type OpenSession } from './session.ts';
+import { type Column, examples, shortHwid, timeText } from './output.ts';
+import { findOne, type OpenSession, optionalProductId, productNames } from './session.ts';
 
-const COLUMNS: Column<BlacklistEntry>[] = [
+const columnsOf = (nameProduct: (id: number) => string): Column<BlacklistEntry>[] => [
   { title: 'ID', text: ({ id }) => String(id) },
   { title: 'KIND', text: ({ licenseDataType }) => licenseDataType },
-  { title: 'BLOCKED', text: ({ data }) => data },
-  { title: 'PRODUCT', text: ({ productId }) => (productId === null ? 'all' : String(productId)) },
+  {
+    title: 'BLOCKED',
+    text: ({ data, licenseDataType }) => (licenseDataType === 'HWID' ? shortHwid(data) : data),
+  },
+  {
+    title: 'PRODUCT',
+    text: ({ productId }) => (productId === null ? 'all' : nameProduct(productId)),
+    isFlexible: true,
+  },
   { title: 'REASON', text: ({ reason }) => reason, isFlexible: true },
   { title: 'SINCE (UTC)', text: ({ createdAt }) => timeText(createdAt) },
 ];
@@ -63,7 +70,7 @@ export function addBlacklist(parent: CommandUnknownOpts, open: OpenSession): voi
     .description('block an address, a range or a hardware ID')
     .argument('<value>', 'an address, or a range such as 192.0.2.0/24; with --hwid a hardware ID')
     .option('--hwid', 'the value is a hardware ID')
-    .option('--product <id>', 'only for this product; default: for all', idArgument)
+    .option('--product <product>', 'only for this product, by its id or name; default: for all')
     .option('--reason <text>', 'shown in the history, never to programs', '')
     .addHelpText(
       'after',
@@ -78,7 +85,7 @@ export function addBlacklist(parent: CommandUnknownOpts, open: OpenSession): voi
         licenseDataType: hwid ? 'HWID' : 'IP',
         data: value,
         isForAllProducts: product === undefined,
-        productId: product,
+        productId: await optionalProductId(licet, product),
         reason,
       });
       output.done(`Blocked ${entry.data} for ${scopeOf(entry)}, entry ${entry.id}.`, entry);
@@ -88,26 +95,25 @@ export function addBlacklist(parent: CommandUnknownOpts, open: OpenSession): voi
     .command('list')
     .description('list all entries')
     .argument('[text]', 'only entries with this text in the value or the reason')
-    .option('--product <id>', 'only entries for this product', idArgument)
+    .option('--product <product>', 'only entries for this product, by its id or name')
     .addHelpText('after', examples('blacklist list', 'blacklist list 192.0.2.'))
     .action(async (q, { product }) => {
-      const { licet, output } = open();
-      const entries = await licet.blacklists.list({ q, productId: product });
-      output.list(entries, COLUMNS, 'The blacklist is empty.');
+      const session = open();
+      const { licet, output } = session;
+      const productId = await optionalProductId(licet, product);
+      const entries = await licet.blacklists.list({ q, productId });
+      output.list(entries, columnsOf(await productNames(session)), 'The blacklist is empty.');
     });
 
   blacklist
     .command('remove')
     .description('remove an entry')
-    .argument(
-      '<value>',
-      'the value as blacklist list shows it, or the id of its entry, such as id:5',
-    )
-    .option('--product <id>', 'the entry for this product', idArgument)
+    .argument('<value>', 'the whole value, or the id of its entry, such as id:5')
+    .option('--product <product>', 'the entry for this product, by its id or name')
     .addHelpText('after', examples('blacklist remove 192.0.2.0/24', 'blacklist remove id:5'))
     .action(async (value, { product }) => {
       const { licet, output } = open();
-      const entry = await findEntry(licet, value, product);
+      const entry = await findEntry(licet, value, await optionalProductId(licet, product));
       await licet.blacklists.delete(entry.id);
       output.done(`${entry.data} is no longer blocked for ${scopeOf(entry)}.`, entry);
     });

@@ -7,8 +7,16 @@ import {
   LicetError,
   type ListRequestsQuery,
 } from '../../../client/src/index.ts';
-import { type Column, examples, statusStyle, timeText } from './output.ts';
-import { idArgument, integerFrom, momentOf, type OpenSession, type Session } from './session.ts';
+import { onReaderEnd } from '../terminal.ts';
+import { type Column, examples, shortHwid, statusStyle, timeText } from './output.ts';
+import {
+  integerFrom,
+  momentOf,
+  type OpenSession,
+  optionalProductId,
+  productNames,
+  type Session,
+} from './session.ts';
 
 const DEFAULT_SHOWN = 20;
 const DEFAULT_SHOWN_SINCE = 1_000;
@@ -25,8 +33,8 @@ const OVERLAP_MS = 5_000;
 const LONG_OVERLAP_MS = 60_000;
 const POLLS_PER_LONG_ONE = 10;
 
-const COLUMNS: Column<LicenseRequest>[] = [
-  { title: 'TIME (UTC)', text: ({ requestDate }) => timeText(requestDate).slice(5), minWidth: 14 },
+const columnsOf = (nameProduct: (id: number) => string): Column<LicenseRequest>[] => [
+  { title: 'TIME (UTC)', text: ({ requestDate }) => timeText(requestDate), minWidth: 19 },
   {
     title: 'RESULT',
     text: ({ responseType }) => responseType,
@@ -35,8 +43,12 @@ const COLUMNS: Column<LicenseRequest>[] = [
   },
   { title: 'KEY', text: ({ licenseKey }) => licenseKey ?? '', minWidth: 24 },
   { title: 'IP', text: ({ ip }) => ip ?? '', minWidth: 15 },
-  { title: 'PRODUCT', text: ({ productId }) => String(productId ?? '') },
-  { title: 'HWID', text: ({ hwid }) => hwid ?? '', minWidth: 16, isFlexible: true },
+  {
+    title: 'PRODUCT',
+    text: ({ productId }) => (productId === null ? '' : nameProduct(productId)),
+    isFlexible: true,
+  },
+  { title: 'HWID', text: ({ hwid }) => shortHwid(hwid ?? ''), minWidth: 16, isFlexible: true },
   {
     title: 'WHY',
     text: ({ blockReason, remarks }) => blockReason ?? remarks ?? '',
@@ -136,6 +148,7 @@ const isTemporary = (error: unknown): error is LicetError =>
 /** Prints the newest `count` records, then new ones until the signal. @throws LicetError */
 async function follow(
   { licet, output }: Session,
+  columns: readonly Column<LicenseRequest>[],
   filter: Filter,
   newest: readonly LicenseRequest[],
   count: number,
@@ -145,7 +158,7 @@ async function follow(
   follower.markSeen(newest);
   // The first poll also returns records that are slightly older than the newest. They are not new.
   const known = [...(await follower.poll(signal)), ...newest].toSorted(byTime);
-  const print = output.lines(known.slice(-count), COLUMNS);
+  const print = output.lines(known.slice(-count), columns);
   let isFailing = false;
   for (;;) {
     await pause(POLL_MS, undefined, { signal });
@@ -169,7 +182,7 @@ export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void 
     .option('--key <key>', 'only this license key')
     .option('--ip <address>', 'only this address')
     .option('--hwid <hwid>', 'only this hardware ID')
-    .option('--product <id>', 'only this product', idArgument)
+    .option('--product <product>', 'only this product, by its id or name')
     .option('--refused', 'only rejected validations')
     .option('--since <when>', 'only since a time ago (90s, 30m, 2h, 7d) or a date', sinceArgument)
     .option(
@@ -193,7 +206,7 @@ export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void 
         licenseKey: options.key,
         ip: options.ip,
         hwid: options.hwid,
-        productId: options.product,
+        productId: await optionalProductId(licet, options.product),
         valid: options.refused ? false : undefined,
         from: options.since,
       };
@@ -212,8 +225,9 @@ export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void 
           `More than ${shown} validations match. Older ones are left out; raise --limit to see them.`,
         );
       }
+      const columns = columnsOf(await productNames(session));
       if (!options.follow) {
-        output.list(newest, COLUMNS, 'No validations found.');
+        output.list(newest, columns, 'No validations found.');
         return;
       }
 
@@ -222,7 +236,8 @@ export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void 
       for (const name of ['SIGINT', 'SIGTERM'] as const) {
         process.once(name, () => interrupted.abort());
       }
-      await follow(session, filter, newest, shown, signal).catch((error) => {
+      onReaderEnd(() => interrupted.abort());
+      await follow(session, columns, filter, newest, shown, signal).catch((error) => {
         if (!signal.aborted) throw error;
       });
     });

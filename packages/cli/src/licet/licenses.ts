@@ -1,10 +1,19 @@
-import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import { LICENSE_PLATFORMS } from '../../../../src/lib/enums.ts';
-import type { License, Licet } from '../../../client/src/index.ts';
+import {
+  type Command,
+  type CommandUnknownOpts,
+  InvalidArgumentError,
+  Option,
+  type OptionValues,
+} from '@commander-js/extra-typings';
+import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '../../../../src/lib/enums.ts';
+import type { License, LicensePlatform, Licet } from '../../../client/src/index.ts';
+import { argumentError } from '../command-line.ts';
 import { CliError } from '../terminal.ts';
 import {
   type Column,
+  collect,
   counted,
+  csvLine,
   dayText,
   examples,
   limitText,
@@ -13,14 +22,20 @@ import {
 } from './output.ts';
 import {
   EXPIRES_OPTION,
+  expiryField,
   findOne,
-  idArgument,
   integerFrom,
   type OpenSession,
+  optionalProductId,
   orUndefined,
+  productIdOf,
+  productNames,
 } from './session.ts';
 
 const DEFAULT_FOUND = 50;
+/** The service creates no more at once. */
+const MAX_COUNT = 500;
+const DAY_MS = 24 * 60 * 60_000;
 
 const expiryOf = ({ expiryDate }: License): string =>
   expiryDate ? `${timeText(expiryDate)} (UTC)` : 'never';
@@ -28,7 +43,9 @@ const expiryOf = ({ expiryDate }: License): string =>
 const ownerOf = ({ customer, ownerChatUsername, ownerChatId, ownerPlatformId }: License): string =>
   customer?.email || ownerChatUsername || ownerChatId || ownerPlatformId;
 
-const COLUMNS: Column<License>[] = [
+type NameProduct = (id: number) => string;
+
+const columnsOf = (nameProduct: NameProduct): Column<License>[] => [
   { title: 'ID', text: ({ id }) => String(id) },
   { title: 'KEY', text: ({ licenseKey }) => licenseKey },
   {
@@ -40,24 +57,37 @@ const COLUMNS: Column<License>[] = [
   { title: 'IPS', text: ({ ips, maxIPs }) => `${ips.length}/${limitText(maxIPs)}` },
   { title: 'HWIDS', text: ({ hwids, maxHWIDs }) => `${hwids.length}/${limitText(maxHWIDs)}` },
   { title: 'OWNER', text: ownerOf, isFlexible: true },
-  { title: 'PRODUCT', text: ({ productId }) => String(productId) },
+  { title: 'PRODUCT', text: ({ productId }) => nameProduct(productId), isFlexible: true },
   { title: 'NOTES', text: ({ notes }) => notes, isFlexible: true },
 ];
 
 const boundText = (values: readonly string[], limit: number): string =>
   `${values.length} of ${limitText(limit)}${values.length > 0 ? ': ' : ''}${values.join(', ')}`;
 
-const fieldsOf = (license: License): Record<string, string> => ({
+const CSV_FIELDS = [
+  'licenseKey',
+  'id',
+  'productId',
+  'licenseType',
+  'expiryDate',
+  'maxIPs',
+  'maxHWIDs',
+  'notes',
+] as const;
+
+const fieldsOf = (license: License, nameProduct: NameProduct): Record<string, string> => ({
   Id: String(license.id),
   Key: license.licenseKey,
-  Product: String(license.productId),
+  Product: nameProduct(license.productId),
   Status: license.licenseStatus,
   Expires: expiryOf(license),
   Addresses: boundText(license.ips, license.maxIPs),
   'Hardware IDs': boundText(license.hwids, license.maxHWIDs),
   Validations: String(license.totalRequests),
   Owner: ownerOf(license),
-  Customer: license.customer ? String(license.customer.id) : '',
+  Customer: license.customer
+    ? [license.customer.id, license.customer.email].join(' ').trimEnd()
+    : '',
   Platform: [license.licensePlatform, license.ownerPlatformId].filter(Boolean).join(' '),
   Created: `${timeText(license.createdDate)} (UTC)`,
   Notes: license.notes,
@@ -105,20 +135,13 @@ const KEY = [
   licenseArgument,
 ] as const;
 
-/** `licet licenses`: manage licenses. */
-export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void {
-  const licenses = parent.command('licenses').description('manage licenses');
-
-  licenses
-    .command('create')
-    .description('create a license; prints its key')
-    .requiredOption('--product <id>', 'its product', idArgument)
+/** Adds the options that `create` and `edit` share. */
+const withFields = <Args extends unknown[], Opts extends OptionValues, Global extends OptionValues>(
+  command: Command<Args, Opts, Global>,
+) =>
+  command
     .option(...EXPIRES_OPTION)
-    .option(
-      '--max-ips <n>',
-      'number of addresses, -1 is unlimited (default: of the product)',
-      integerFrom(-1),
-    )
+    .option('--max-ips <n>', 'number of addresses, -1 is unlimited', integerFrom(-1))
     .option('--max-hwids <n>', 'number of hardware IDs, likewise', integerFrom(-1))
     .option('--chat-id <id>', 'the id of its owner on the chat service')
     .addOption(
@@ -127,28 +150,113 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
       ),
     )
     .option('--platform-id <id>', 'the id of its owner there')
-    .option('--notes <text>', 'free text')
+    .option('--notes <text>', 'free text');
+
+interface FieldOptions {
+  maxIps?: number | undefined;
+  maxHwids?: number | undefined;
+  chatId?: string | undefined;
+  platform?: LicensePlatform | undefined;
+  platformId?: string | undefined;
+  notes?: string | undefined;
+}
+
+const fieldsOfOptions = (options: FieldOptions) => ({
+  maxIPs: options.maxIps,
+  maxHWIDs: options.maxHwids,
+  ownerChatId: options.chatId,
+  licensePlatform: options.platform,
+  ownerPlatformId: options.platformId,
+  notes: options.notes,
+});
+
+/** The options of `list` that the service has no filter for. */
+interface ListOptions {
+  expiring?: number | undefined;
+  neverUsed?: true | undefined;
+  atLimit?: true | undefined;
+}
+
+const isFull = (bound: readonly string[], limit: number): boolean =>
+  limit !== -1 && bound.length >= limit;
+
+function isListed(license: License, { expiring, neverUsed, atLimit }: ListOptions, now: number) {
+  const { expiryDate, totalRequests, ips, maxIPs, hwids, maxHWIDs } = license;
+  const remainingMs = expiryDate === null ? Infinity : Date.parse(expiryDate) - now;
+  return (
+    (expiring === undefined || (remainingMs > 0 && remainingMs <= expiring * DAY_MS)) &&
+    (!neverUsed || totalRequests === 0) &&
+    (!atLimit || isFull(ips, maxIPs) || isFull(hwids, maxHWIDs))
+  );
+}
+
+/** `licet licenses`: manage licenses. */
+export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void {
+  const licenses = parent.command('licenses').description('manage licenses');
+
+  licenses
+    .command('list')
+    .description('list licenses; deleted ones with --status DELETED only')
+    .option('--product <product>', 'only of this product, by its id or name')
+    .addOption(new Option('--status <status>', 'only with this status').choices(LICENSE_STATUSES))
+    .option('--expiring <days>', 'only those that expire within this many days', integerFrom(1))
+    .option('--never-used', 'only those without any validation')
+    .option('--at-limit', 'only those without a free slot for an address or a hardware ID')
+    .addHelpText(
+      'after',
+      examples(
+        'licenses list --product "Chunk Guard" --expiring 30',
+        'licenses list --status ACTIVE --never-used',
+        'licenses list --at-limit',
+      ),
+    )
+    .action(async ({ product, status, ...options }) => {
+      const session = open();
+      const { licet, output } = session;
+      const productId = await optionalProductId(licet, product);
+      const pages = licet.licenses.iterate({ productId, licenseStatus: status });
+      const now = Date.now();
+      const listed = await collect('licenses', pages, (each) => isListed(each, options, now));
+      output.list(listed, columnsOf(await productNames(session)), 'No license found.');
+    });
+
+  withFields(licenses.command('create'))
+    .description('create licenses; prints their keys. Limits are those of the product unless given')
+    .requiredOption('--product <product>', 'its product, by its id or name')
+    .option(
+      '--count <n>',
+      `the number of licenses, at most ${MAX_COUNT}`,
+      integerFrom(1, MAX_COUNT),
+      1,
+    )
+    .option('--csv', 'print a table for spreadsheets and shops')
     .addHelpText(
       'after',
       examples(
         'licenses create --product 1 --notes "Order 48213"',
         'licenses create --product 1 --expires 2030-01-31 --max-ips 2 --platform MARKET_A --platform-id 48213',
+        'licenses create --product "Chunk Guard" --count 100 --csv',
       ),
     )
-    .action(async ({ product, expires, maxIps, maxHwids, chatId, platform, platformId, notes }) => {
+    .action(async ({ product, count, csv, expires, ...options }) => {
       const { licet, output } = open();
-      const license = await licet.licenses.create({
-        productId: product,
-        licenseType: expires === undefined ? 'PERMANENT' : 'TEMPORARY',
-        expiryDate: expires,
-        maxIPs: maxIps,
-        maxHWIDs: maxHwids,
-        ownerChatId: chatId,
-        licensePlatform: platform,
-        ownerPlatformId: platformId,
-        notes,
+      if (csv && output.isJson) throw argumentError('Give --csv or --json, not both.');
+      const created = await licet.licenses.createBatch({
+        ...fieldsOfOptions(options),
+        productId: await productIdOf(licet, product),
+        licenseType: expiryField(expires) ? 'TEMPORARY' : 'PERMANENT',
+        expiryDate: expiryField(expires),
+        count,
       });
-      output.done(`License ${license.id} created. Its key:`, license, license.licenseKey);
+      const [first] = created;
+      const message =
+        created.length === 1
+          ? `License ${first?.id} created. Its key:`
+          : `${created.length} licenses created. Their keys:`;
+      if (csv) console.log(csvLine(CSV_FIELDS));
+      output.doneAll(message, created, (license) =>
+        csv ? csvLine(CSV_FIELDS.map((name) => license[name])) : license.licenseKey,
+      );
     });
 
   licenses
@@ -163,7 +271,8 @@ A deleted license is found by its complete key only.
 ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'licenses find 280497242714931202')}`,
     )
     .action(async (text, { limit }) => {
-      const { licet, output } = open();
+      const session = open();
+      const { licet, output } = session;
       const shown: License[] = [];
       let hasMore = false;
       for await (const license of found(licet, text)) {
@@ -171,7 +280,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
         if (hasMore) break;
         shown.push(license);
       }
-      output.list(shown, COLUMNS, 'No license found.');
+      output.list(shown, columnsOf(await productNames(session)), 'No license found.');
       if (hasMore)
         output.note(`More than ${limit} licenses match. Give a longer text, or raise --limit.`);
     });
@@ -185,9 +294,52 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
       examples('licenses show 7K2M-9QX4-B3TD-WJ8R-5HVN', 'licenses show id:7341'),
     )
     .action(async (text) => {
+      const session = open();
+      const license = await findLicense(session.licet, text);
+      session.output.object(license, fieldsOf(license, await productNames(session)));
+    });
+
+  withFields(licenses.command('edit'))
+    .description('change fields of a license')
+    .argument(...KEY)
+    .option('--product <product>', 'its product, by its id or name')
+    .addHelpText(
+      'after',
+      examples(
+        'licenses edit 7K2M-9QX4-B3TD-WJ8R-5HVN --max-ips 3 --notes ""',
+        'licenses edit 7341 --expires never',
+      ),
+    )
+    .action(async (text, options) => {
+      if (Object.keys(options).length === 0) throw argumentError('Nothing to change.');
+      const { licet, output } = open();
+      const { product, expires } = options;
+      const { id } = await findLicense(licet, text);
+      const license = await licet.licenses.update(id, {
+        ...fieldsOfOptions(options),
+        productId: await optionalProductId(licet, product),
+        ...(expires !== undefined && {
+          licenseType: expiryField(expires) ? 'TEMPORARY' : 'PERMANENT',
+          expiryDate: expiryField(expires),
+        }),
+      });
+      output.done(`License ${id} is changed: ${license.licenseKey}`, license);
+    });
+
+  licenses
+    .command('delete')
+    .description('reject validations of a license and remove it from lists; activate restores it')
+    .argument(...KEY)
+    .addHelpText('after', examples('licenses delete 7K2M-9QX4-B3TD-WJ8R-5HVN'))
+    .action(async (text) => {
       const { licet, output } = open();
       const license = await findLicense(licet, text);
-      output.object(license, fieldsOf(license));
+      await licet.licenses.delete(license.id);
+      const { licenseKey } = license;
+      output.done(`${licenseKey} is DELETED. To restore it: licenses activate ${licenseKey}`, {
+        ...license,
+        licenseStatus: 'DELETED',
+      });
     });
 
   licenses

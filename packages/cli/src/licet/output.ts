@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { Progress } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
 
 /** Output of the command line: results to stdout, explanations to stderr. */
@@ -111,11 +112,11 @@ const jsonLine = (value: object): string =>
   );
 
 export class Output {
-  readonly #isJson: boolean;
+  readonly isJson: boolean;
 
   /** @param isJson whether to print each object as a line of JSON, for programs */
   constructor(isJson: boolean) {
-    this.#isJson = isJson;
+    this.isJson = isJson;
   }
 
   /** Prints a list, or a note if it is empty. */
@@ -133,7 +134,7 @@ export class Output {
     items: readonly Item[],
     columns: readonly Column<Item>[],
   ): (items: readonly Item[]) => void {
-    const table = this.#isJson ? undefined : new Table(columns, items);
+    const table = this.isJson ? undefined : new Table(columns, items);
     const print = (more: readonly Item[]) => {
       for (const item of more) console.log(table ? table.line(item) : jsonLine(item));
     };
@@ -144,7 +145,7 @@ export class Output {
 
   /** Prints the fields of an object that are not empty. */
   object(item: object, fields: Readonly<Record<string, string>>): void {
-    if (this.#isJson) {
+    if (this.isJson) {
       console.log(jsonLine(item));
       return;
     }
@@ -157,13 +158,25 @@ export class Output {
 
   /** Reports success. Prints `result` for scripts, or the whole object for programs. */
   done(message: string, item: object, result?: string): void {
-    if (this.#isJson) {
-      console.log(jsonLine(item));
+    this.doneAll(message, [item], () => result);
+  }
+
+  /** The same for several objects. */
+  doneAll<Item extends object>(
+    message: string,
+    items: readonly Item[],
+    resultOf: (item: Item) => string | undefined,
+  ): void {
+    if (this.isJson) {
+      for (const item of items) console.log(jsonLine(item));
       return;
     }
     const mark = styleText('green', '✓', { stream: process.stderr });
     console.error(`${mark} ${stripControlCharacters(message)}`);
-    if (result !== undefined) console.log(stripControlCharacters(result));
+    for (const item of items) {
+      const result = resultOf(item);
+      if (result !== undefined) console.log(stripControlCharacters(result));
+    }
   }
 
   /** Prints a note beside the result. */
@@ -181,6 +194,38 @@ export const dayText = (timestamp: string): string => timeText(timestamp).slice(
 
 /** Formats a limit. */
 export const limitText = (limit: number): string => (limit === -1 ? '∞' : String(limit));
+
+const MAX_HWID_LENGTH = 20;
+
+/** Shortens a hardware ID for a table. Its beginning and its end stay. */
+export const shortHwid = (hwid: string): string =>
+  hwid.length > MAX_HWID_LENGTH ? `${hwid.slice(0, 12)}…${hwid.slice(-7)}` : hwid;
+
+/** A line of CSV (RFC 4180). */
+export const csvLine = (cells: readonly unknown[]): string =>
+  cells
+    .map((cell) => String(cell ?? ''))
+    .map((text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text))
+    .join(',');
+
+/** Reads items page by page, and shows the progress. @returns those to keep */
+export async function collect<Item>(
+  what: string,
+  items: AsyncIterable<Item>,
+  isKept: (item: Item) => boolean,
+): Promise<Item[]> {
+  const progress = new Progress(`Reading ${what}`, undefined);
+  const kept: Item[] = [];
+  try {
+    for await (const item of items) {
+      progress.add(1);
+      if (isKept(item)) kept.push(item);
+    }
+  } finally {
+    progress.end();
+  }
+  return kept;
+}
 
 /** `1 address`, `2 addresses` */
 export const counted = (count: number, one: string, many: string): string =>

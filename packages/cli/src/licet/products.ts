@@ -1,8 +1,14 @@
-import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import {
+  type Command,
+  type CommandUnknownOpts,
+  Option,
+  type OptionValues,
+} from '@commander-js/extra-typings';
 import { PRODUCT_TYPES } from '../../../../src/lib/enums.ts';
 import type { Product } from '../../../client/src/index.ts';
+import { argumentError } from '../command-line.ts';
 import { type Column, examples, limitText, timeText } from './output.ts';
-import { integerFrom, type OpenSession } from './session.ts';
+import { integerFrom, type OpenSession, productIdOf } from './session.ts';
 
 const COLUMNS: Column<Product>[] = [
   { title: 'ID', text: ({ id }) => String(id) },
@@ -12,6 +18,23 @@ const COLUMNS: Column<Product>[] = [
   { title: 'MAX HWIDS', text: ({ defaultMaxHWIDs }) => limitText(defaultMaxHWIDs) },
   { title: 'CHANGED (UTC)', text: ({ updatedDate }) => timeText(updatedDate) },
 ];
+
+const PRODUCT = ['<product>', 'its id or its name'] as const;
+
+const typeOption = () => new Option('--type <type>', 'the kind of program').choices(PRODUCT_TYPES);
+
+/** Adds the options that `create` and `edit` share. */
+const withFields = <Args extends unknown[], Opts extends OptionValues, Global extends OptionValues>(
+  command: Command<Args, Opts, Global>,
+) =>
+  command
+    .option('--description <text>', 'free text')
+    .option(
+      '--max-ips <n>',
+      'addresses of a license without its own limit, -1 is unlimited; 5 unless set',
+      integerFrom(-1),
+    )
+    .option('--max-hwids <n>', 'hardware IDs, likewise', integerFrom(-1));
 
 /** `licet products`: manage products. */
 export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void {
@@ -27,29 +50,55 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
       output.list(await licet.products.list({ q }), COLUMNS, 'No products found.');
     });
 
-  products
-    .command('create')
+  withFields(products.command('create'))
     .description('create a product; prints its id, for your program')
     .argument('<name>', 'its name')
-    .addOption(
-      new Option('--type <type>', 'the kind of program')
-        .choices(PRODUCT_TYPES)
-        .makeOptionMandatory(),
-    )
-    .option('--max-ips <n>', 'addresses per license, -1 is unlimited (5)', integerFrom(-1))
-    .option('--max-hwids <n>', 'hardware IDs per license, -1 is unlimited (5)', integerFrom(-1))
+    .addOption(typeOption().makeOptionMandatory())
     .addHelpText(
       'after',
       examples('products create "Chunk Guard" --type GAME_JAVA_PLUGIN --max-ips 1'),
     )
-    .action(async (name, { type, maxIps, maxHwids }) => {
+    .action(async (name, { type, description, maxIps, maxHwids }) => {
       const { licet, output } = open();
       const product = await licet.products.create({
         name,
         productType: type,
+        description,
         defaultMaxIPs: maxIps,
         defaultMaxHWIDs: maxHwids,
       });
       output.done(`Product "${product.name}" created. Its id:`, product, String(product.id));
+    });
+
+  withFields(products.command('edit'))
+    .description('change a product; its licenses keep their limits')
+    .argument(...PRODUCT)
+    .option('--name <name>', 'its new name')
+    .addOption(typeOption())
+    .addHelpText('after', examples('products edit 1 --name "Chunk Guard 2" --max-ips 3'))
+    .action(async (text, options) => {
+      if (Object.keys(options).length === 0) throw argumentError('Nothing to change.');
+      const { licet, output } = open();
+      const { name, type, description, maxIps, maxHwids } = options;
+      const product = await licet.products.update(await productIdOf(licet, text), {
+        name,
+        productType: type,
+        description,
+        defaultMaxIPs: maxIps,
+        defaultMaxHWIDs: maxHwids,
+      });
+      output.done(`Product ${product.id} "${product.name}" is changed.`, product);
+    });
+
+  products
+    .command('delete')
+    .description('delete a product for good; its licenses must be deleted before')
+    .argument(...PRODUCT)
+    .addHelpText('after', examples('products delete 1', 'products delete "Chunk Guard"'))
+    .action(async (text) => {
+      const { licet, output } = open();
+      const product = await licet.products.get(await productIdOf(licet, text));
+      await licet.products.delete(product.id);
+      output.done(`Product ${product.id} "${product.name}" is deleted.`, product);
     });
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { timestamp } from '../../../../src/lib/time.ts';
-import { Licet, LicetError } from '../../../client/src/index.ts';
+import { Licet, LicetError, type Product } from '../../../client/src/index.ts';
 import { serviceUrl } from '../command-line.ts';
 import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { CliError, usageError } from '../terminal.ts';
@@ -90,13 +90,17 @@ export function explain(error: LicetError, { url, tokenSource }: Access): string
   return message;
 }
 
-/** Parses an integer argument of at least `minimum`. */
+/** Parses an integer argument of at least `minimum`, and at most `maximum`. */
 export const integerFrom =
-  (minimum: number) =>
+  (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
   (text: string): number => {
     const value = Number(text);
-    if (/^-?\d+$/.test(text) && Number.isSafeInteger(value) && value >= minimum) return value;
-    throw new InvalidArgumentError(`Give an integer of at least ${minimum}.`);
+    if (/^-?\d+$/.test(text) && value >= minimum && value <= maximum) return value;
+    throw new InvalidArgumentError(
+      maximum === Number.MAX_SAFE_INTEGER
+        ? `Give an integer of at least ${minimum}.`
+        : `Give an integer from ${minimum} to ${maximum}.`,
+    );
   };
 
 export const idArgument = integerFrom(1);
@@ -148,7 +152,51 @@ export async function findOne<Item extends { id: number }>(
   return named ?? numbered;
 }
 
-const EXPIRES = 'the expiry date: 2030-01-31 is the start of that day, in UTC; default: never';
+/**
+ * Finds the product with an id, or with a name in any case.
+ *
+ * @returns its id; an id is not looked up, because a token may read no products
+ * @throws CliError unless exactly one product has the name
+ */
+export async function productIdOf(licet: Licet, text: string): Promise<number> {
+  const id = idOf(text.replace(/^id:/, ''));
+  if (id !== undefined) return id;
+  const isNamed = ({ name }: Product) => name.toLowerCase() === text.toLowerCase();
+  const products = (await licet.products.list({ q: text })).filter(isNamed);
+  const [product] = products;
+  if (!product) throw new CliError(`No product has the name or the id ${text}.`);
+  if (products.length === 1) return product.id;
+  const ids = products.map(({ id }) => `id:${id}`).join(', ');
+  throw new CliError(`Several products have the name ${text}. Give one of ${ids}.`);
+}
+
+/** The same for an option that may be missing. */
+export const optionalProductId = async (
+  licet: Licet,
+  text: string | undefined,
+): Promise<number | undefined> => (text === undefined ? undefined : productIdOf(licet, text));
+
+/** Reads the names of products. @returns a function that adds the name to an id, such as `1 Guard` */
+export async function productNames({ licet, output }: Session): Promise<(id: number) => string> {
+  // Programs read the id.
+  if (output.isJson) return String;
+  try {
+    const names = new Map((await licet.products.list()).map(({ id, name }) => [id, name]));
+    return (id) => [id, names.get(id)].join(' ').trimEnd();
+  } catch (error) {
+    // A token for licenses alone may read no products.
+    if (error instanceof LicetError && error.status === 403) return String;
+    throw error;
+  }
+}
+
+const NEVER = 'never';
+
+/** The field for the value of `--expires`. Commander accepts no null as a value. */
+export const expiryField = (expires: string | undefined): string | null | undefined =>
+  expires === NEVER ? null : expires;
+
+const EXPIRES = 'the expiry date, or never; 2030-01-31 is the start of that day, in UTC';
 
 /** The arguments of `option()` for an expiry date. */
 export const EXPIRES_OPTION = ['--expires <date>', EXPIRES, futureMoment] as const;
@@ -157,10 +205,11 @@ export const EXPIRES_OPTION = ['--expires <date>', EXPIRES, futureMoment] as con
 export const momentOf = (text: string): number | undefined => timestamp.safeParse(text).data;
 
 function futureMoment(text: string): string {
+  if (text === NEVER) return text;
   const moment = momentOf(text);
   if (moment === undefined) {
     throw new InvalidArgumentError(
-      'Give a date such as 2030-01-31, or a time such as 2030-01-31T12:00:00Z.',
+      'Give a date such as 2030-01-31, a time such as 2030-01-31T12:00:00Z, or never.',
     );
   }
   if (moment <= Date.now()) {

@@ -2,7 +2,7 @@ import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { API_INTENTS } from '../../../../src/lib/enums.ts';
 import type { Token } from '../../../client/src/index.ts';
 import { type Column, examples, timeText } from './output.ts';
-import { EXPIRES_OPTION, idArgument, type OpenSession } from './session.ts';
+import { EXPIRES_OPTION, expiryField, idArgument, type OpenSession } from './session.ts';
 
 const timeOr = (timestamp: string | null, otherwise: string): string =>
   timestamp === null ? otherwise : timeText(timestamp);
@@ -42,7 +42,7 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
     )
     .action(async (name, intents, { expires }) => {
       const { licet, output } = open();
-      const token = await licet.tokens.create({ name, intents, expiresAt: expires });
+      const token = await licet.tokens.create({ name, intents, expiresAt: expiryField(expires) });
       const message = `Token ${token.id} "${token.name}" created. Its secret, shown only once:`;
       output.done(message, token, token.token);
     });

@@ -1,0 +1,81 @@
+import { resolve } from 'node:path';
+import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
+
+const PROJECT = resolve(import.meta.dirname, '../../../..');
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+interface Node {
+  /** The names up to this command: ` licenses list`, empty for the program. */
+  names: string;
+  command: CommandUnknownOpts;
+}
+
+const nodesOf = (command: CommandUnknownOpts, names = ''): Node[] => [
+  { names, command },
+  ...command.commands.flatMap((each) => nodesOf(each, `${names} ${each.name()}`)),
+];
+
+/** Branches of a shell's `case` that set the words to choose from. */
+const branch = (pattern: string, words: readonly string[]): string =>
+  `    ${quoted(pattern)}) choices=${quoted(words.join(' '))} ;;`;
+
+/** A script for bash. zsh runs it too, after `bashcompinit`. */
+function scriptOf(program: CommandUnknownOpts): string {
+  // After `help` comes the name of another command.
+  const nodes = nodesOf(program).filter(({ names }) => names !== ' help');
+  const namesOf = (command: CommandUnknownOpts) =>
+    command.options.flatMap(({ long }) => (long ? [long] : []));
+  const words = nodes.map(({ names, command }) =>
+    branch(names, [
+      ...command.commands.map((each) => each.name()),
+      ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
+      ...new Set([...namesOf(command), ...namesOf(program), '--help']),
+    ]),
+  );
+  const values = nodes.flatMap(({ names, command }) =>
+    command.options.flatMap(({ long, argChoices }) =>
+      argChoices ? [branch(`${names} ${long}`, argChoices)] : [],
+    ),
+  );
+  const known = nodes.slice(1).map(({ names }) => quoted(names));
+  return `licet() { npm --prefix ${quoted(PROJECT)} run -s licet -- "$@"; }
+_licet() {
+  local word command='' choices=''
+  for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
+    case "$command $word" in
+      ${known.join('|')}) command="$command $word" ;;
+    esac
+  done
+  case "$command" in
+${words.join('\n')}
+  esac
+  case "$command \${COMP_WORDS[COMP_CWORD-1]}" in
+${values.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$choices" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _licet licet`;
+}
+
+/** `licet completion`: prints a script for a shell. */
+export function addCompletion(program: CommandUnknownOpts): void {
+  program
+    .command('completion')
+    .description('print a script that defines the command licet in a shell, and completes it')
+    .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh']))
+    .addHelpText(
+      'after',
+      `
+Put one of these into ~/.bashrc or ~/.zshrc:
+  eval "$(npm --prefix ${quoted(PROJECT)} run -s licet -- completion bash)"
+  eval "$(npm --prefix ${quoted(PROJECT)} run -s licet -- completion zsh)"`,
+    )
+    .action((shell) => {
+      if (shell === 'zsh') {
+        console.log('(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }');
+        console.log('autoload -Uz bashcompinit && bashcompinit');
+      }
+      console.log(scriptOf(program));
+    });
+}
