@@ -4,6 +4,8 @@ import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 
 const FILES = {
   'docs/openapi.json': 'public/openapi.json',
+  // For a person who opens the address of the service.
+  'public/docs.html': 'public/index.html',
   'node_modules/swagger-ui-dist/swagger-ui.css': 'public/docs/swagger-ui.css',
   'node_modules/swagger-ui-dist/swagger-ui-bundle.js': 'public/docs/swagger-ui-bundle.js',
 };

@@ -32,8 +32,6 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .onError(respondToError);
 
 export const app = validations.notFound(async (c) => {
-  // A person who opens the address of the service. Programs ask for no such path.
-  if (c.req.path === '/' && c.req.method === 'GET') return c.redirect('/docs');
   const isFile = !/^\/api(\/|$)/.test(c.req.path) && ['GET', 'HEAD'].includes(c.req.method);
   const file = isFile ? await c.env.ASSETS.fetch(c.req.raw) : undefined;
   return file && file.status !== 404 ? file : management.fetch(c.req.raw, c.env, c.executionCtx);

@@ -11,7 +11,7 @@ async function fetch(request: Request): Promise<Response> {
   await readAnswer(request, response.clone());
   return response;
 }
-const licet = new Licet({ url: 'http://licet.test', token: ROOT_TOKEN, fetch });
+const licet = new Licet({ url: 'https://licet.test', token: ROOT_TOKEN, fetch });
 
 it('creates, iterates, changes and validates, and tells what is refused', async () => {
   const product = await licet.products.create({ name: 'Plugin', productType: 'OTHER' });

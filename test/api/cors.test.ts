@@ -55,9 +55,10 @@ describe('any page may read', () => {
     const VALIDATION_LIMITER = { limit: async () => ({ success: false }) };
     const limited = newIsolate({ VALIDATION_LIMITER });
     // The first ten of a minute pass without asking the limiter; a minute can end in between.
-    let flooding = await limited.call('POST', path, { body });
+    const headers = { ...ORIGIN, 'CF-Connecting-IP': '192.0.2.1' };
+    let flooding = await limited.call('POST', path, { body, headers });
     for (let asked = 1; flooding.status !== 429 && asked < 30; asked++) {
-      flooding = await limited.call('POST', path, { body });
+      flooding = await limited.call('POST', path, { body, headers });
     }
 
     const DB = withFaults(env.DB, (sql) => (sql.includes('past_requests') ? 'fails' : null));
