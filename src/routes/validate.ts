@@ -190,6 +190,8 @@ async function validateLicense(
     record(request, 'VALID', NO_DETAILS);
     return { status: 200, body: validBody(MESSAGES.VALID, license, totalRequests) };
   };
+  // A flood of failed tokens looks up no license (1.7).
+  if (client && isolate.limits.failedTokens.isOver(client)) await authorized;
   const context = { connectingAddress, requireHwid: c.env.REQUIRE_HWID === 'true' };
   const clientOverLimit = client && isolate.limits.refused.isOver(client) ? client : undefined;
   const finding = clientOverLimit ? undefined : findSnapshots(isolate, request, timings);

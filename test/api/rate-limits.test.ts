@@ -2,6 +2,7 @@ import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { app } from '../../src/app';
+import type { Bindings } from '../../src/isolate';
 import { newIsolate, settled } from '../support/app';
 import {
   type Answer,
@@ -20,6 +21,7 @@ import {
 } from '../support/client';
 import { takeClock } from '../support/clock';
 import { spyOnDatabase } from '../support/d1-spy';
+import { spyOnKv } from '../support/kv-spy';
 import { ROOT_TOKEN } from '../support/root-token';
 
 /** The rate limits of decisions 1.7: by the real local limiters, by such as the tests make, and by none. */
@@ -270,7 +272,7 @@ describe('what is counted together', () => {
 describe('a flood from one connecting address', () => {
   const flooder = { 'CF-Connecting-IP': '203.0.113.66' };
   /** A cold isolate with limits of its own, and what it sends to D1. */
-  function newFloodedIsolate() {
+  function newFloodedIsolate(bindings: Partial<Bindings> = {}) {
     const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
     const limits = { VALIDATION_LIMITER: 120, REFUSED_LIMITER: 100, FAILED_TOKEN_LIMITER: 60 };
     // From the beginning of a minute, of which the test takes a moment only.
@@ -278,7 +280,7 @@ describe('a flood from one connecting address', () => {
     clock.elapse(WINDOW_MS - (Date.now() % WINDOW_MS));
     const statementsWith = (text: string) =>
       roundTrips.flat().filter(({ sql }) => sql.includes(text)).length;
-    return { isolate: newIsolate({ DB, ...limits }), statementsWith };
+    return { isolate: newIsolate({ DB, ...limits, ...bindings }), statementsWith };
   }
   /** Forty programs behind the same address as the flood, each asked once before it. */
   async function newShop(isolate: ReturnType<typeof newIsolate>) {
@@ -363,6 +365,22 @@ describe('a flood from one connecting address', () => {
     expect([counted(statuses, 401), counted(statuses, 429)]).toEqual([60, 140]);
     expect(statementsWith('from "tokens"') - before).toBe(61);
     expect((await ping(token)).status).toBe(200);
+  });
+
+  it('of unknown tokens with made-up keys looks up no more licenses than the limit', async () => {
+    const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
+    const { isolate } = newFloodedIsolate({ SNAPSHOTS });
+    const { id: productId } = await createProduct();
+    const statuses = await repeat(300, (attempt) =>
+      isolate.validate(
+        { licenseKey: `guess-${attempt}`, productId },
+        { version: 'v2', headers: { ...flooder, TOKEN: `guess-${attempt}` } },
+      ),
+    );
+    expect([counted(statuses, 401), counted(statuses, 429)]).toEqual([60, 240]);
+    await settled();
+    // Each of the 60 reads its token and its license; the blacklist is read once.
+    expect(operations.length).toBeLessThanOrEqual(123);
   });
 
   it('of a /64 of IPv6 is one client', async () => {
