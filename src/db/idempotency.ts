@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, gt, lte, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gt, lt, lte, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Database } from './client';
 import { idempotencyKeys } from './schema';
@@ -68,10 +68,11 @@ export const storeKey = (
  * @param now milliseconds since 1970
  */
 export async function removeExpiredKeys(db: Database, now: number): Promise<void> {
-  const oldest = sql`(select id from ${idempotencyKeys} order by id limit ${MAX_REMOVED})`;
-  await db
-    .delete(idempotencyKeys)
-    .where(and(sql`${idempotencyKeys.id} in ${oldest}`, isExpired(now)));
+  const end = sql`(select min(id) from idempotency_keys) + ${MAX_REMOVED}`;
+  // Reads one row while nothing has expired.
+  const firstKept = sql`(select id from idempotency_keys
+    where id < ${end} and created_at > ${now - KEPT_MS} order by id limit 1)`;
+  await db.delete(idempotencyKeys).where(lt(idempotencyKeys.id, sql`ifnull(${firstKept}, ${end})`));
 }
 
 /** A row as JSON: an array of objects, which together have all fields. */
