@@ -39,18 +39,34 @@ it.each<[problem: string, file: string, data: string | undefined, kind?: Kind]>(
     `{"products":[${product}],"licences":[{}]}`,
   ],
   ['licenseKey is there twice', 'twice.csv', 'licenseKey,licenseKey\na,b\n', 'licenses'],
-  ['not separated by commas', 'semicolon.csv', 'licenseKey;productId\na;1\n', 'licenses'],
+  ['separated by tabs. Use commas', 'tab.csv', 'licenseKey\tproductId\na\t1\n', 'licenses'],
+  ['unknown headings: Price, column 3 has none', 'gap.csv', 'id;Price;;name\n1;2;;a\n', 'products'],
   ['Add --kind', 'list.json', `[${product}]`],
   ['Add --kind', 'none.csv', `${CSV}a,1\n`],
   ['--kind is not for', 'kind.jsonl', good, 'products'],
   ['products is not a list', 'object.json', `{"products":${product}}`],
   ['it is not a list', 'object.json', `{"products":${product}}`, 'products'],
-  ['Invalid Record Length', 'bad.csv', `${CSV}a,1\nb\n`, 'licenses'],
-  ['Quote Not Closed', 'quote.csv', `${CSV}"a,1\n`, 'licenses'],
+  ['line 3 opens a quotation mark that is never', 'open.csv', `${CSV}a,1\n"b,1\n\n`, 'licenses'],
+  ['line 3 has a quotation mark within a cell', 'quote.csv', `${CSV}a,1\nb"c,1\n`, 'licenses'],
+  ['line 3 has a quotation mark within a cell', 'quote.csv', `${CSV}a,1\n"b"c,1\n`, 'licenses'],
+  ['line 2 is larger than 1 MiB', 'row.csv', `${CSV}${'x'.repeat(2_000_000)},1\n`, 'licenses'],
   ['Use one of .jsonl, .ndjson, .json, .csv', 'shop.xml', '<shop/>'],
   ['nowhere.jsonl does not exist', 'nowhere.jsonl', undefined],
 ])('a file is rejected where %s: %s', async (problem, name, data, kind) => {
   await expect(check(name, data, kind)).rejects.toThrow(problem);
+});
+
+it.each([
+  ['semicolons', 'id;name\r\n1;a, b\r\n2;"c; d"\r\n', ['a, b', 'c; d']],
+  ['commas', 'id,name\n1,a; b\n2,"c, d"\n', ['a; b', 'c, d']],
+  ['quoted headings', '"id";"name"\n"1";"a, b"\n', ['a, b']],
+  ['empty columns at the right', 'id;name;;\n1;a;;\n2;;;\n', ['a', undefined]],
+])('a CSV file may have %s', async (_, text, names) => {
+  const source = await check('separated.csv', `\ufeff${text}`, 'products');
+  const items = await Array.fromAsync(source.read('products'), ({ item }) => item);
+  expect(items).toEqual(
+    names.map((name, index) => ({ id: `${index + 1}`, ...(name && { name }) })),
+  );
 });
 
 it.each<[problem: string, file: string, data: string, kind?: Kind]>([

@@ -1,15 +1,25 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
-import { parse } from 'csv-parse';
+import { CsvError, parse } from 'csv-parse';
 import { CliError, note, usageError } from '../terminal.ts';
+import { FIELDS, meantField } from './fields.ts';
 import { CutOffError, findInJson } from './json.ts';
-import { type Counts, fieldsOf, isKind, KINDS, type Kind, NAMES, type Source } from './kinds.ts';
+import {
+  type Counts,
+  fieldsOf,
+  isKind,
+  KINDS,
+  type Kind,
+  NAMES,
+  type Source,
+  type SourceItem,
+} from './kinds.ts';
 
 /** The file formats of an import: JSON Lines from an export, JSON, and CSV. */
 
 /** A piece of a file: an item, or the counts in the last line of an export. */
-type Piece = { kind: Kind; item: unknown; where: string } | { end: Counts };
+type Piece = ({ kind: Kind } & SourceItem) | { end: Counts };
 
 interface FileOptions {
   file: string;
@@ -153,11 +163,11 @@ const LISTS = new Map([
 ]);
 
 /** Converts a row to the form of GET: without blank cells, and with `customer.email` inside `customer`. */
-function rowToItem(row: Readonly<Record<string, string>>): object {
+function rowToItem(headings: readonly string[], cells: readonly string[]): object {
   const item: Record<string, unknown> = {};
   const customer: Record<string, string> = {};
-  for (const [name, cell] of Object.entries(row)) {
-    const text = cell.trim();
+  for (const [index, name] of headings.entries()) {
+    const text = (cells[index] ?? '').trim();
     const [list, separator] = [LISTS.has(name), LISTS.get(name) ?? ''];
     if (text === '') continue;
     if (name.startsWith('customer.')) customer[name.slice('customer.'.length)] = text;
@@ -166,29 +176,106 @@ function rowToItem(row: Readonly<Record<string, string>>): object {
   return Object.keys(customer).length > 0 ? { ...item, customer } : item;
 }
 
-/** @throws CliError for a duplicate column, or a separator other than a comma */
-function columnsOf(header: readonly string[]): string[] {
-  const names = header.map((name) => name.trim());
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) throw new CliError(`the column ${twice} is there twice`);
-  if (names.length === 1 && /[;\t]/.test(names.join())) {
-    throw new CliError('its columns are not separated by commas');
+const MAX_HEADING_LENGTH = 60;
+const MAX_HEADINGS_SHOWN = 20;
+
+/** Spreadsheets also write empty columns to the right of the last heading. */
+const withoutBlankEnd = (cells: readonly string[], minimum = 0): readonly string[] =>
+  cells.slice(0, Math.max(minimum, cells.findLastIndex((cell) => cell.trim() !== '') + 1));
+
+function describeHeading(kind: Kind, name: string, index: number): string {
+  if (name === '') return `column ${index + 1} has none`;
+  const meant = meantField(kind, name);
+  return `${name.slice(0, MAX_HEADING_LENGTH)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}`;
+}
+
+/**
+ * Reads the headings of a CSV file. An unknown one is rejected here: the items would be stored without its
+ * values, and a repeated import keeps them so.
+ *
+ * @throws CliError for duplicate or unknown headings, or a wrong separator
+ */
+function headingsOf(kind: Kind, header: readonly string[]): string[] {
+  const names = withoutBlankEnd(header).map((name) => name.trim());
+  if (names.length === 1 && names.join().includes('\t')) {
+    throw new CliError('its columns are separated by tabs. Use commas or semicolons');
   }
-  return names;
+  const twice = names.find((name, index) => name !== '' && names.indexOf(name) < index);
+  if (twice !== undefined) {
+    throw new CliError(`the column ${twice.slice(0, MAX_HEADING_LENGTH)} is there twice`);
+  }
+  const wrong = names.flatMap((name, index) =>
+    FIELDS[kind].includes(name) ? [] : [describeHeading(kind, name, index)],
+  );
+  if (wrong.length === 0) return names;
+  const rest = wrong.splice(MAX_HEADINGS_SHOWN).length;
+  throw new CliError(
+    `unknown headings: ${wrong.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. ` +
+      `Rename or remove these columns. The headings of ${kind} are ${FIELDS[kind].join(', ')}`,
+  );
+}
+
+/** The separator of the columns. Spreadsheets write semicolons where the comma is the decimal mark. */
+function separatorIn(start: string): ';' | ',' {
+  const [header = ''] = start.trimStart().split(/[\r\n]/, 1);
+  return header.split(';').length > header.split(',').length ? ';' : ',';
+}
+
+/** The parser's error in the words of this command. Its own message repeats cells, which may be keys. */
+function csvProblem({ code }: CsvError, line: number): CliError {
+  if (code === 'CSV_MAX_RECORD_SIZE') return new CliError(`line ${line} is larger than 1 MiB`);
+  if (code === 'CSV_QUOTE_NOT_CLOSED') {
+    return new CliError(`line ${line} opens a quotation mark that is never closed`);
+  }
+  return new CliError(
+    `line ${line} has a quotation mark within a cell. Put the whole cell between quotation marks, and ` +
+      'double those within it',
+  );
 }
 
 async function* readCsv({ file, kind }: FileOptions): AsyncGenerator<Piece> {
   if (!kind) throw sayKind(file);
+  const text = readText(file, false);
+  const { value: start = '' } = await text.next();
+  async function* all(): AsyncGenerator<string> {
+    yield start;
+    yield* text;
+  }
+  const separator = separatorIn(start);
+  let lastLine = 0;
   const rows = parse({
-    columns: columnsOf,
+    delimiter: separator,
     info: true,
+    relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: MAX_PIECE_BYTES,
+    on_record(row, { lines }) {
+      lastLine = lines;
+      return row;
+    },
   });
   // A failure ends the rows and is thrown by the loop below.
-  pipeline(Readable.from(readText(file, false)), rows, () => {});
-  for await (const { record, info } of rows) {
-    yield { kind, item: rowToItem(record), where: `line ${info.lines}` };
+  pipeline(Readable.from(all()), rows, () => {});
+  let headings: string[] | undefined;
+  try {
+    for await (const { record, info } of rows) {
+      if (!headings) {
+        headings = headingsOf(kind, record);
+        continue;
+      }
+      const where = `line ${info.lines}`;
+      const { length } = withoutBlankEnd(record, Math.min(record.length, headings.length));
+      if (length === headings.length) {
+        yield { kind, item: rowToItem(headings, record), where };
+        continue;
+      }
+      const advice =
+        length > headings.length ? `. Put a cell with "${separator}" between quotation marks` : '';
+      const problem = `${length} columns instead of ${headings.length}${advice}`;
+      yield { kind, item: {}, where, problem };
+    }
+  } catch (error) {
+    throw error instanceof CsvError ? csvProblem(error, lastLine + 1) : error;
   }
 }
 

@@ -104,7 +104,12 @@ export class Import {
   /** Serializes items. Rejects those that the service would reject. */
   async *#prepare(kind: Kind): AsyncGenerator<Prepared> {
     for await (const found of this.#source.read(kind)) {
-      const { item, where } = found;
+      const { item, where, problem } = found;
+      if (problem !== undefined) {
+        const unread = { where, id: null, licenseKey: null, productId: null };
+        this.#report.add(kind, { ...unread, duplicateOf: undefined }, rejection(problem));
+        continue;
+      }
       const { id, licenseKey, productId } = fieldsOf(item);
       const duplicateOf = this.#duplicates.find(kind, found);
       const named: Named = { where, id, licenseKey, productId, duplicateOf };

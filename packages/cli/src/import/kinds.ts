@@ -19,6 +19,8 @@ export type Counts = Partial<Record<Kind, number>>;
 export interface SourceItem {
   item: unknown;
   where: string;
+  /** The reason why the item cannot be read. It is rejected, the others are imported. */
+  problem?: string;
 }
 
 /** The source of an import. It can be read more than once. */
