@@ -184,7 +184,7 @@ const CLOUDFLARE_ERRORS: Readonly<Record<string, string>> = {
   1008: IP_ACCESS,
   1009: IP_ACCESS,
   1010: 'Security, "Browser Integrity Check": off, or off for this host by a Configuration Rule.',
-  1015: 'Security, "Rate limiting rules": for /api/ let at least 500 requests in 10 seconds pass from one address.',
+  1015: 'Security, "Rate limiting rules": for /api/ let 200 requests in 10 seconds pass from one address.',
   1020: 'Security, "Custom rules": leave out /api/.',
   1027: "Today's requests of the Free plan are used up: take the paid plan of Workers.",
   1101: 'The Worker failed. Its log tells why: npx wrangler tail',
