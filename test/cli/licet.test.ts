@@ -384,6 +384,71 @@ describe('licet tokens', () => {
   });
 });
 
+describe('licet customers', () => {
+  const create = ['customers', 'create', '--email', 'Grace@shop.example', '--first-name', 'Grace'];
+
+  it('creates, finds, shows and changes a customer', async () => {
+    const created = await run(...create, '--last-name', 'Hopper', '--phone', '555-0100');
+    expect(created.stdout).toMatch(/^\d+\n$/);
+    const id = created.stdout.trim();
+    for (const text of ['grace@', 'race hop', '0100']) {
+      expect(await objects('customers', 'find', text), text).toMatchObject([{ id: Number(id) }]);
+    }
+    const found = await run('customers', 'find', 'grace@');
+    expect(found.stdout.split('\n')[1]).toMatch(
+      new RegExp(`^${id} +Grace@shop\\.example +Grace Hopper +20\\d\\d-`),
+    );
+    expect(await fail(...create)).toContain('belongs to another customer');
+
+    const ofGrace = ['--product', `${productId}`, '--email', 'grace@SHOP.example'];
+    const key = (await run('licenses', 'create', ...ofGrace)).stdout.trim();
+    const shown = await run('customers', 'show', 'grace@shop.example');
+    expect(shown.stdout).toMatch(/^Name +Grace Hopper$/m);
+    expect(shown.stdout).toMatch(new RegExp(`^\\d+ +${key} +ACTIVE `, 'm'));
+    expect(await objects('customers', 'show', id)).toMatchObject([
+      { id: Number(id), licenses: [{ licenseKey: key }] },
+    ]);
+    expect(await objects('licenses', 'find', 'race@')).toMatchObject([{ licenseKey: key }]);
+    expect(await run('licenses', 'edit', key, '--email', '')).toBeDefined();
+    expect(await licet.licenses.findByKey(key)).toMatchObject({ customer: null });
+
+    await run('customers', 'edit', `id:${id}`, '--phone', '', '--username', 'amazing');
+    expect(await licet.customers.get(Number(id))).toMatchObject({
+      ...{ phoneNumber: null, username: 'amazing', lastName: 'Hopper' },
+    });
+  });
+
+  it('find stops at its limit, and says so', async () => {
+    for (const name of ['one', 'two']) await licet.customers.create({ username: `Cut ${name}` });
+    const one = await run('customers', 'find', 'cut', '--limit', '1', '--json');
+    expect(one.stdout.trim().split('\n')).toHaveLength(1);
+    expect(one.stderr).toContain('More than 1 customers match.');
+  });
+
+  it('forget takes an id or a complete e-mail, and erases the person', async () => {
+    const { id } = await licet.customers.create({ email: 'alan@shop.example', firstName: 'Alan' });
+    expect(await fail('customers', 'forget', 'alan@')).toContain('complete e-mail alan@.');
+    expect(await fail('customers', 'forget', '4711')).toContain('4711');
+    const forgotten = await run('customers', 'forget', 'ALAN@shop.example');
+    expect(forgotten.stderr).toContain(`Customer ${id} is forgotten.`);
+    expect(await licet.customers.get(id)).toMatchObject({ email: null, firstName: null });
+  });
+
+  it('forget goes on until a long history is erased', async () => {
+    const body = { message: 'send it again', accepted_intents: [] };
+    let requests = 0;
+    const address = await listen(({ method }, response) => {
+      if (method !== 'DELETE') response.end(JSON.stringify({ id: 7 }));
+      else if (++requests === 3) response.writeHead(204).end();
+      else response.writeHead(409).end(JSON.stringify(body));
+    });
+    expect(await runWith({ LICET_URL: address }, 'customers', 'forget', '7')).toMatchObject({
+      ...{ code: 0, stderr: expect.stringContaining('Customer 7 is forgotten.') },
+    });
+    expect(requests).toBe(3);
+  });
+});
+
 it('a token that may read no products lists licenses with the ids of their products', async () => {
   const { licenseKey } = await createLicense('Nameless');
   const { token } = await licet.tokens.create({ name: 'Shop', intents: ['LICENSES_READ'] });
@@ -673,6 +738,8 @@ describe('an error of licet', () => {
     ['licenses create --product 1 --count 501', 'Give an integer from 1 to 500.'],
     ['licenses create --product 1 --json --csv', 'not both.'],
     ['licenses edit 1', 'Nothing to change.'],
+    ['customers edit 1', 'Nothing to change.'],
+    ['customers create', 'Give a field of the customer.'],
     ['products edit 1', 'Nothing to change.'],
   ])('is a usage error with status 2: %s', async (command, message) => {
     const { code, stdout, stderr } = await runWith({}, ...command.split(' '));
@@ -681,6 +748,15 @@ describe('an error of licet', () => {
     expect(stdout).toBe('');
     expect(code).toBe(2);
   });
+
+  it.each(['licenses', 'customers'])(
+    'is a usage error for an empty text: %s find',
+    async (group) => {
+      const { code, stderr } = await runWith({}, group, 'find', '');
+      expect(stderr).toContain('Give a text to find.');
+      expect(code).toBe(2);
+    },
+  );
 
   // test/node/client.test.ts has more of them.
   it.each([

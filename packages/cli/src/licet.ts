@@ -4,6 +4,7 @@ import { LicetError } from '../../client/src/index.ts';
 import { type CliCommand, INSECURE_OPTION, parseArguments, serviceOption } from './command-line.ts';
 import { addBlacklist } from './licet/blacklist.ts';
 import { addCompletion } from './licet/completion.ts';
+import { addCustomers } from './licet/customers.ts';
 import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
 import { examples } from './licet/output.ts';
@@ -57,7 +58,7 @@ function findCommand(program: CommandUnknownOpts, names: readonly string[]): Com
 export function newProgram(open: (options: GlobalOptions) => Session) {
   const program = new Command('npm run licet --')
     .description(
-      'Manages a Licet service: products, licenses, tokens, the blacklist and the history.',
+      'Manages a Licet service: products, licenses, customers, tokens, the blacklist and the history.',
     )
     .version(versionOfLicet(), '--version', 'print the version')
     .addOption(serviceOption('the address of the service'))
@@ -72,7 +73,7 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
     })
     // Commander's own takes one name only.
     .helpCommand(false);
-  for (const add of [addProducts, addLicenses, addTokens, addBlacklist, addHistory]) {
+  for (const add of [addProducts, addLicenses, addCustomers, addTokens, addBlacklist, addHistory]) {
     add(program, () => open(program.opts()));
   }
   addCompletion(program);

@@ -30,6 +30,7 @@ import {
   orUndefined,
   productIdOf,
   productNames,
+  searchArgument,
 } from './session.ts';
 
 const DEFAULT_FOUND = 50;
@@ -45,7 +46,8 @@ const ownerOf = ({ customer, ownerChatUsername, ownerChatId, ownerPlatformId }: 
 
 type NameProduct = (id: number) => string;
 
-const columnsOf = (nameProduct: NameProduct): Column<License>[] => [
+/** The columns of a table of licenses. */
+export const licenseColumns = (nameProduct: NameProduct): Column<License>[] => [
   { title: 'ID', text: ({ id }) => String(id) },
   { title: 'KEY', text: ({ licenseKey }) => licenseKey },
   {
@@ -113,19 +115,12 @@ async function findLicense(licet: Licet, text: string): Promise<License> {
   return license;
 }
 
-/** Finds licenses by key, by the customer's e-mail, and by text in a field; each once. */
+/** Finds licenses by key, and by text in a field of a license or its customer; each once. */
 async function* found(licet: Licet, text: string): AsyncGenerator<License> {
-  const seen = new Set<number>();
-  const isNew = ({ id }: License) => seen.size < seen.add(id).size;
   const exact = canBeKey(text) ? await orUndefined(licet.licenses.findByKey(text)) : undefined;
-  if (exact && isNew(exact)) yield exact;
-  if (text.includes('@')) {
-    for await (const license of licet.licenses.byCustomerEmail(text).iterate()) {
-      if (isNew(license)) yield license;
-    }
-  }
+  if (exact) yield exact;
   for await (const license of licet.licenses.iterate({ q: text })) {
-    if (isNew(license)) yield license;
+    if (license.id !== exact?.id) yield license;
   }
 }
 
@@ -143,6 +138,7 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .option(...EXPIRES_OPTION)
     .option('--max-ips <n>', 'number of addresses, -1 is unlimited', integerFrom(-1))
     .option('--max-hwids <n>', 'number of hardware IDs, likewise', integerFrom(-1))
+    .option('--email <email>', 'the e-mail of its customer, who is created if it is new')
     .option('--chat-id <id>', 'the id of its owner on the chat service')
     .addOption(
       new Option('--platform <platform>', 'the platform where it was bought').choices(
@@ -155,6 +151,7 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
 interface FieldOptions {
   maxIps?: number | undefined;
   maxHwids?: number | undefined;
+  email?: string | undefined;
   chatId?: string | undefined;
   platform?: LicensePlatform | undefined;
   platformId?: string | undefined;
@@ -164,6 +161,8 @@ interface FieldOptions {
 const fieldsOfOptions = (options: FieldOptions) => ({
   maxIPs: options.maxIps,
   maxHWIDs: options.maxHwids,
+  // In a PUT, null is nobody.
+  customerEmail: options.email === '' ? null : options.email,
   ownerChatId: options.chatId,
   licensePlatform: options.platform,
   ownerPlatformId: options.platformId,
@@ -217,7 +216,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
       const pages = licet.licenses.iterate({ productId, licenseStatus: status });
       const now = Date.now();
       const listed = await collect('licenses', pages, (each) => isListed(each, options, now));
-      output.list(listed, columnsOf(await productNames(session)), 'No license found.');
+      output.list(listed, licenseColumns(await productNames(session)), 'No license found.');
     });
 
   withFields(licenses.command('create'))
@@ -233,7 +232,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
     .addHelpText(
       'after',
       examples(
-        'licenses create --product 1 --notes "Order 48213"',
+        'licenses create --product 1 --email ada@shop.example --notes "Order 48213"',
         'licenses create --product 1 --expires 2030-01-31 --max-ips 2 --platform MARKET_A --platform-id 48213',
         'licenses create --product "Chunk Guard" --count 100 --csv',
       ),
@@ -261,8 +260,8 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
 
   licenses
     .command('find')
-    .description('find licenses by key, e-mail, chat id, platform id, name or notes')
-    .argument('<text>', 'a complete key or e-mail, or part of another field')
+    .description('find licenses by key, e-mail, name, chat id, platform id or notes')
+    .argument('<text>', 'part of a field, in any case', searchArgument)
     .option('--limit <n>', 'the maximum number of results', integerFrom(1), DEFAULT_FOUND)
     .addHelpText(
       'after',
@@ -280,7 +279,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
         if (hasMore) break;
         shown.push(license);
       }
-      output.list(shown, columnsOf(await productNames(session)), 'No license found.');
+      output.list(shown, licenseColumns(await productNames(session)), 'No license found.');
       if (hasMore)
         output.note(`More than ${limit} licenses match. Give a longer text, or raise --limit.`);
     });

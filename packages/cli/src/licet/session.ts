@@ -105,9 +105,15 @@ export const integerFrom =
 
 export const idArgument = integerFrom(1);
 
-/** Parses an id; undefined if the text is none. */
-const idOf = (text: string): number | undefined =>
-  /^[1-9]\d{0,15}$/.test(text) ? Number(text) : undefined;
+/** Parses a text to search for. */
+export function searchArgument(text: string): string {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('Give a text to find.');
+}
+
+/** Parses an id, such as 50 or id:50; undefined if the text is none. */
+export const idOf = (text: string): number | undefined =>
+  /^(id:)?[1-9]\d{0,15}$/.test(text) ? Number(text.replace('id:', '')) : undefined;
 
 /** Resolves to undefined for a 404. */
 export async function orUndefined<Result>(call: Promise<Result>): Promise<Result | undefined> {
@@ -138,9 +144,8 @@ export async function findOne<Item extends { id: number }>(
   text: string,
   { what, nameIs, byName, byId }: Lookup<Item>,
 ): Promise<Item | undefined> {
-  const markedId = text.startsWith('id:') ? idOf(text.slice('id:'.length)) : undefined;
-  if (markedId !== undefined) return orUndefined(byId(markedId));
   const id = idOf(text);
+  if (id !== undefined && text.startsWith('id:')) return orUndefined(byId(id));
   const named = await byName(text);
   const numbered = id === undefined ? undefined : await orUndefined(byId(id));
   if (named && numbered && named.id !== numbered.id) {
@@ -159,7 +164,7 @@ export async function findOne<Item extends { id: number }>(
  * @throws CliError unless exactly one product has the name
  */
 export async function productIdOf(licet: Licet, text: string): Promise<number> {
-  const id = idOf(text.replace(/^id:/, ''));
+  const id = idOf(text);
   if (id !== undefined) return id;
   const isNamed = ({ name }: Product) => name.toLowerCase() === text.toLowerCase();
   const products = (await licet.products.list({ q: text })).filter(isNamed);

@@ -1,0 +1,198 @@
+import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
+import { type Customer, type Licet, LicetError } from '../../../client/src/index.ts';
+import { argumentError } from '../command-line.ts';
+import { CliError } from '../terminal.ts';
+import { licenseColumns } from './licenses.ts';
+import { type Column, dayText, examples, timeText } from './output.ts';
+import {
+  idOf,
+  integerFrom,
+  type OpenSession,
+  orUndefined,
+  productNames,
+  searchArgument,
+} from './session.ts';
+
+const DEFAULT_FOUND = 50;
+/** A request erases the records of a few thousand installations. */
+const MAX_FORGET_REQUESTS = 1_000;
+
+const nameOf = ({ firstName, lastName, username, chatUsername }: Customer): string =>
+  [firstName, lastName].filter(Boolean).join(' ') || username || chatUsername || '';
+
+const COLUMNS: Column<Customer>[] = [
+  { title: 'ID', text: ({ id }) => String(id) },
+  { title: 'E-MAIL', text: ({ email }) => email ?? '', isFlexible: true },
+  { title: 'NAME', text: nameOf, isFlexible: true },
+  { title: 'CHAT ID', text: ({ chatId }) => chatId ?? '' },
+  { title: 'SINCE', text: ({ createdAt }) => dayText(createdAt) },
+];
+
+const accountOf = (id: string | null, name: string | null): string =>
+  [id, name].filter(Boolean).join(' ');
+
+const fieldsOf = (customer: Customer): Record<string, string> => ({
+  Id: String(customer.id),
+  'E-mail': customer.email ?? '',
+  Name: [customer.firstName, customer.lastName].filter(Boolean).join(' '),
+  'User name': customer.username ?? '',
+  Phone: customer.phoneNumber ?? '',
+  Chat: accountOf(customer.chatId, customer.chatUsername),
+  PLATFORM_A: accountOf(customer.platformAId, customer.platformAUsername),
+  PLATFORM_B: accountOf(customer.platformBId, customer.platformBUsername),
+  PLATFORM_C: accountOf(customer.platformCId, customer.platformCUsername),
+  MARKET_A: accountOf(customer.marketAId, customer.marketAUsername),
+  MARKET_B: accountOf(customer.marketBId, customer.marketBUsername),
+  Created: `${timeText(customer.createdAt)} (UTC)`,
+});
+
+/** Finds the customer with an id, or with a complete e-mail. @throws CliError if there is none */
+async function findCustomer(licet: Licet, text: string): Promise<Customer> {
+  const id = idOf(text);
+  if (id !== undefined) {
+    const customer = await orUndefined(licet.customers.get(id));
+    if (customer) return customer;
+  } else {
+    for await (const customer of licet.customers.iterate({ q: text })) {
+      if (customer.email?.toLowerCase() === text.toLowerCase()) return customer;
+    }
+  }
+  throw new CliError(
+    `No customer has the id or the complete e-mail ${text}. Find the id with customers find.`,
+  );
+}
+
+const CUSTOMER = ['<customer>', 'the id or the complete e-mail'] as const;
+
+/** Adds the options that `create` and `edit` share. */
+const withFields = <Args extends unknown[], Opts extends OptionValues, Global extends OptionValues>(
+  command: Command<Args, Opts, Global>,
+) =>
+  command
+    .option('--email <email>', 'the e-mail')
+    .option('--first-name <name>', 'the first name')
+    .option('--last-name <name>', 'the last name')
+    .option('--username <name>', 'the name of the account')
+    .option('--phone <number>', 'the phone number')
+    .option('--chat-id <id>', 'the id on the chat service');
+
+interface FieldOptions {
+  email?: string | undefined;
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  username?: string | undefined;
+  phone?: string | undefined;
+  chatId?: string | undefined;
+}
+
+/** An empty text clears a field. */
+const orNull = (text: string | undefined): string | null | undefined => (text === '' ? null : text);
+
+const fieldsOfOptions = (options: FieldOptions) => ({
+  email: orNull(options.email),
+  firstName: orNull(options.firstName),
+  lastName: orNull(options.lastName),
+  username: orNull(options.username),
+  phoneNumber: orNull(options.phone),
+  chatId: orNull(options.chatId),
+});
+
+/** Forgets a customer. A long history takes several requests: 409 asks for the next one. */
+async function forget(licet: Licet, id: number): Promise<void> {
+  for (let requests = 1; ; requests++) {
+    try {
+      await licet.customers.delete(id);
+      return;
+    } catch (error) {
+      const isContinued = error instanceof LicetError && error.status === 409;
+      if (!isContinued || requests === MAX_FORGET_REQUESTS) throw error;
+    }
+  }
+}
+
+/** `licet customers`: manage customers. */
+export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): void {
+  const customers = parent.command('customers').description('manage customers');
+
+  customers
+    .command('find')
+    .description('find customers by part of a name, an e-mail, a phone number or an account')
+    .argument('<text>', 'part of a field, in any case', searchArgument)
+    .option('--limit <n>', 'the maximum number of results', integerFrom(1), DEFAULT_FOUND)
+    .addHelpText('after', examples('customers find ada@', 'customers find "Ada Lovelace"'))
+    .action(async (q, { limit }) => {
+      const { licet, output } = open();
+      const found: Customer[] = [];
+      let hasMore = false;
+      for await (const customer of licet.customers.iterate({ q })) {
+        hasMore = found.length === limit;
+        if (hasMore) break;
+        found.push(customer);
+      }
+      output.list(found, COLUMNS, 'No customer found.');
+      if (hasMore)
+        output.note(`More than ${limit} customers match. Give a longer text, or raise --limit.`);
+    });
+
+  customers
+    .command('show')
+    .description('show a customer and the licenses')
+    .argument(...CUSTOMER)
+    .addHelpText('after', examples('customers show ada@shop.example', 'customers show 7'))
+    .action(async (text) => {
+      const session = open();
+      const { licet, output } = session;
+      const customer = await findCustomer(licet, text);
+      const licenses = await licet.licenses.byCustomerId(customer.id).list();
+      output.object({ ...customer, licenses }, fieldsOf(customer));
+      if (output.isJson) return;
+      const columns = licenseColumns(await productNames(session));
+      output.list(licenses, columns, 'The customer has no licenses.');
+    });
+
+  withFields(customers.command('create'))
+    .description('create a customer; prints the id')
+    .addHelpText('after', examples('customers create --email ada@shop.example --first-name Ada'))
+    .action(async (options) => {
+      if (Object.keys(options).length === 0) throw argumentError('Give a field of the customer.');
+      const { licet, output } = open();
+      const customer = await licet.customers.create(fieldsOfOptions(options));
+      output.done('Customer created. The id:', customer, String(customer.id));
+    });
+
+  withFields(customers.command('edit'))
+    .description('change fields of a customer; an empty value clears a field')
+    .argument(...CUSTOMER)
+    .addHelpText(
+      'after',
+      examples(
+        'customers edit ada@shop.example --last-name Lovelace',
+        'customers edit 7 --phone ""',
+      ),
+    )
+    .action(async (text, options) => {
+      if (Object.keys(options).length === 0) throw argumentError('Nothing to change.');
+      const { licet, output } = open();
+      const { id } = await findCustomer(licet, text);
+      const customer = await licet.customers.update(id, fieldsOfOptions(options));
+      output.done(`Customer ${id} is changed.`, customer);
+    });
+
+  customers
+    .command('forget')
+    .description('erase a person for good; licenses keep working, with their keys and bindings')
+    .argument(...CUSTOMER)
+    .addHelpText(
+      'after',
+      `
+Erased are all fields of the customer, the owner fields of the licenses that repeat them, and the keys, addresses
+and hardware IDs in their history. docs/operations.md says what remains.
+${examples('customers forget ada@shop.example', 'customers forget 7')}`,
+    )
+    .action(async (text) => {
+      const { licet, output } = open();
+      const { id } = await findCustomer(licet, text);
+      await forget(licet, id);
+      output.done(`Customer ${id} is forgotten.`, { id });
+    });
+}
