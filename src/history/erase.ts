@@ -2,6 +2,7 @@ import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { foldedBucketOf, isOneOf, productOf } from '../db/predicates';
 import { callers, licenses, requests } from '../db/schema';
+import type { Writer } from '../db/writer';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
 import { BUCKETS_A_DAY, timeOfRecordIdSql } from './record';
 
@@ -10,13 +11,17 @@ import { BUCKETS_A_DAY, timeOfRecordIdSql } from './record';
  * times, outcomes and versions, and so do all counts.
  */
 
+/** All rounds together stay below 50 queries, the limit of a request on the Free plan. */
+const MAX_ROUNDS = 4;
+const MAX_CALLERS = 1_000;
+
 /** Statements that read the records of no license, because the time of each is limited. */
 const PARTS = 8;
 
 const DAY = sql.raw(String(BUCKETS_A_DAY));
 
 /** The callers of licenses, at most `limit` of them. An erased caller is found no more. */
-export async function findCallers(
+async function findCallers(
   db: Database,
   isLicense: SQL,
   limit: number,
@@ -42,7 +47,7 @@ export async function findCallers(
  * program that still asks becomes another caller. It counts as folded to the end of its last day, or it would take
  * a place in each later fold of that day.
  */
-export function eraseCallers(db: Database, ids: readonly number[]) {
+function eraseCallers(db: Database, ids: readonly number[]) {
   const isErased = isOneOf(callers.id, ids);
   const counts = sql.raw(`r.outcome <> ${RESPONSE_TYPE_CODES.RATE_LIMITED}`);
   return [
@@ -93,7 +98,7 @@ export function eraseCallers(db: Database, ids: readonly number[]) {
  * The statements that erase records of no license with the key of a license: programs asked before the license was
  * imported.
  */
-export async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
+async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
   const [range] = await db
     .select({
       // SQLite seeks one of them, and would read all buckets for both.
@@ -125,4 +130,30 @@ export async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
         ),
       ),
   );
+}
+
+/**
+ * Erases keys, addresses and hardware IDs in the history of the licenses of a customer, a bounded part of it. The
+ * licenses keep their counts and their bindings.
+ *
+ * @returns whether nothing remains
+ */
+export async function eraseHistory(
+  { db, guard }: Pick<Writer, 'db' | 'guard'>,
+  customerId: number,
+): Promise<boolean> {
+  const isOfCustomer = eq(licenses.customerId, customerId);
+  if (!(await hasLicense(db, isOfCustomer))) return true;
+  await db.batch([guard(), ...(await eraseRecordsOfKeys(db, isOfCustomer))]);
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const ids = await findCallers(db, isOfCustomer, MAX_CALLERS);
+    if (ids.length > 0) await db.batch([guard(), ...eraseCallers(db, ids)]);
+    if (ids.length < MAX_CALLERS) return true;
+  }
+  return false;
+}
+
+async function hasLicense(db: Database, isOfCustomer: SQL): Promise<boolean> {
+  const found = await db.select({ id: licenses.id }).from(licenses).where(isOfCustomer).limit(1);
+  return found.length > 0;
 }

@@ -12,7 +12,7 @@ const env = {
 
 it.each([
   ['run import', 'dry-run', ['shop.jsonl']],
-  ['run export', 'from', ['shop.jsonl']],
+  ['run export', 'url', ['shop.jsonl']],
   ['run backup', 'persist-to', ['shop.sqlite', 'DIR']],
   ['run restore', 'persist-to', ['shop.sqlite', 'DIR']],
   ['run licet', 'ips', ['licenses', 'free', 'KEY']],

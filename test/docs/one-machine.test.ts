@@ -276,7 +276,9 @@ describe('the image', () => {
 
   it('starts as npm start does', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
-    expect(`exec ${image.entrypoint.join(' ')}`).toMatch(new RegExp(`^${scripts.start} --ip `));
+    const { MALLOC_MMAP_THRESHOLD_: threshold } = image.env;
+    const command = `MALLOC_MMAP_THRESHOLD_=${threshold} exec ${image.entrypoint.join(' ')}`;
+    expect(command).toMatch(new RegExp(`^${scripts.start} --ip `));
   });
 
   it('starts without root, validates and is healthy', async () => {

@@ -1,17 +1,11 @@
 import { and, eq, exists, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
 import { logLicenses, nextRevisionSql } from '../../db/change-log';
-import type { Database } from '../../db/client';
 import { isUnchanged } from '../../db/predicates';
 import { customers, idempotencyKeys, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';
-import { eraseCallers, eraseRecordsOfKeys, findCallers } from '../../history/erase';
 import { LICENSE_PLATFORMS } from '../../lib/enums';
 import { ACCOUNT_FIELDS } from './owner';
 import type { CustomerRow } from './schema';
-
-/** All rounds together stay below 50 queries, the limit of a request on the Free plan. */
-const MAX_ROUNDS = 4;
-const MAX_CALLERS = 1_000;
 
 /** The columns of a customer that are not about the person. */
 const KEPT: readonly string[] = ['id', 'createdAt', 'revision'];
@@ -87,30 +81,4 @@ export async function eraseIdentity(
   ]);
   changed(changes);
   return erased;
-}
-
-/**
- * Erases keys, addresses and hardware IDs in the history of the licenses of a customer, a bounded part of it. The
- * licenses keep their counts and their bindings.
- *
- * @returns whether nothing remains
- */
-export async function eraseHistory(
-  { db, guard }: Pick<Writer, 'db' | 'guard'>,
-  customerId: number,
-): Promise<boolean> {
-  const isOfCustomer = eq(licenses.customerId, customerId);
-  if (!(await hasLicense(db, isOfCustomer))) return true;
-  await db.batch([guard(), ...(await eraseRecordsOfKeys(db, isOfCustomer))]);
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const ids = await findCallers(db, isOfCustomer, MAX_CALLERS);
-    if (ids.length > 0) await db.batch([guard(), ...eraseCallers(db, ids)]);
-    if (ids.length < MAX_CALLERS) return true;
-  }
-  return false;
-}
-
-async function hasLicense(db: Database, isOfCustomer: SQL): Promise<boolean> {
-  const found = await db.select({ id: licenses.id }).from(licenses).where(isOfCustomer).limit(1);
-  return found.length > 0;
 }

@@ -3,13 +3,14 @@ import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { isUniqueViolation } from '../../db/client';
+import { eraseHistory } from '../../history/erase';
 import { ApiError, notFound } from '../../http/errors';
 import { setETag } from '../../http/etag';
 import { body, path, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { idText } from '../../lib/fields';
-import { eraseHistory, eraseIdentity } from '../../resources/customers/forget';
+import { eraseIdentity } from '../../resources/customers/forget';
 import {
   countCustomers,
   findCustomer,
