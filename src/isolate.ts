@@ -41,10 +41,10 @@ export class Isolate {
   readonly caches: Caches;
   readonly recorder: Recorder;
   readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
-  /** What one client can have this isolate do in a minute, once it is over a limit (1.7). */
+  /** The work that this isolate still does in a minute for a client over a limit (1.7). */
   readonly ceilings = {
     unreadableRecords: new RateLimiter(10),
-    /** Of each client, and of each client and known key. */
+    /** Counts each client, and each client with a known key. */
     limitedRecords: new RateLimiter(1),
     publishedReads: new RateLimiter(300),
   };

@@ -50,7 +50,7 @@ export function canonicalAddress(text: string): string | null {
   return address && format(address);
 }
 
-/** What a machine calls itself, and not where it is. */
+/** The ranges of addresses that a machine has for itself. They do not say where it is. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
   'loopback',
   'private',

@@ -14,7 +14,7 @@ export interface AppEnv {
     timings: RequestTimings;
     /** Whether the request came with a live token. */
     isTrusted?: boolean;
-    /** Of the token of the request; null for ROOT_TOKEN. */
+    /** The id of the request's token; null for ROOT_TOKEN. */
     tokenId?: number | null;
     /** The token that a validation came with. */
     token?: Found<TokenSnapshot>;

@@ -31,7 +31,7 @@ export interface PartialRequest extends Pick<ValidationRequest, 'ip' | 'hwid' | 
 }
 
 const MAX_LOGGED_LENGTH = 255;
-/** Of the fields of an unreadable request: a flood must not fill the database (1.7). */
+/** The fields of an unreadable request are cut here: a flood must not fill the database (1.7). */
 const MAX_UNREADABLE_LENGTH = 64;
 
 /** A text field. Null, empty text and the text `null` count as absent. */
