@@ -382,6 +382,39 @@ describe('licet tokens', () => {
     });
     await fail('tokens', 'revoke', id);
   });
+
+  it('list --used-since shows only tokens used since then', async () => {
+    const { id, token } = await licet.tokens.create({ name: 'Used', intents: ['PRODUCTS_READ'] });
+    const unused = await licet.tokens.create({ name: 'Unused', intents: ['ALL_READ'] });
+    await runWith({ LICET_TOKEN: token }, 'products', 'list');
+    const idsSince = async (when: string) =>
+      (await objects('tokens', 'list', '--used-since', when)).map((each) => each.id);
+    await expect.poll(() => idsSince('1h')).toEqual([id]);
+    const usedAtMs = Date.parse((await licet.tokens.get(id)).lastUsedAt ?? '');
+    const minutesLater = (minutes: number) => new Date(usedAtMs + minutes * 60_000).toISOString();
+    // The last use is stored to within 5 minutes.
+    expect(await idsSince(minutesLater(4))).toEqual([id]);
+    expect(await idsSince(minutesLater(6))).toEqual([]);
+    for (const each of [id, unused.id]) await licet.tokens.delete(each);
+  });
+
+  it('revoke-all revokes all tokens but the root token', async () => {
+    await licet.tokens.create({ name: 'Shop', intents: ['ALL_READ'] });
+    const own = await licet.tokens.create({ name: 'Own', intents: ['ALL_READ_WRITE'] });
+    const { id } = await licet.tokens.create({ name: 'Panel', intents: ['ALL_READ'] });
+    // A token that revoked itself cannot revoke the others.
+    const revoke = ['tokens', 'revoke-all', '--yes'];
+    const { code, stderr } = await runWith({ LICET_TOKEN: own.token }, ...revoke);
+    expect(stderr).toContain(
+      '2 of 3 tokens are revoked. Run the command again with the root token.',
+    );
+    expect(code).toBe(1);
+
+    expect((await runWith({}, 'tokens', 'revoke-all')).code).toBe(2);
+    expect(await licet.tokens.list()).toMatchObject([{ id }]);
+    expect((await run(...revoke)).stderr).toContain('1 token is revoked. The root token stays.');
+    expect((await run('tokens', 'list')).stderr).toContain('No tokens but the root token.');
+  });
 });
 
 describe('licet customers', () => {
@@ -731,7 +764,13 @@ describe('an error of licet', () => {
     ['license', 'Did you mean licenses?'],
     ['licenses create', '--product <product>'],
     ['tokens revoke x', 'Give an integer of at least 1.'],
-    ['tokens create A READ', 'PRODUCTS_READ,'],
+    ['tokens create A READ', 'READ is no intent. Use some of PRODUCTS_READ,'],
+    [
+      'tokens create A READ ALL_READ WRITE',
+      'READ, WRITE are no intents. Use some of PRODUCTS_READ,',
+    ],
+    ['tokens list --used-since yesterday', 'Give a time ago such as 90s'],
+    ['tokens revoke-all', 'Confirm it with --yes.'],
     ['history --since yesterday', "--since <when> argument 'yesterday'"],
     ['history --refuse', 'Did you mean --refused?'],
     ['tokens list all', 'Too many arguments'],

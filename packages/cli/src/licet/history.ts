@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
-import { toTimestamp } from '../../../../src/lib/time.ts';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import {
   type LicenseRequest,
   type Licet,
@@ -16,6 +15,7 @@ import {
   optionalProductId,
   productNames,
   type Session,
+  sinceArgument,
 } from './session.ts';
 
 const DEFAULT_SHOWN = 20;
@@ -55,27 +55,6 @@ const columnsOf = (nameProduct: (id: number) => string): Column<LicenseRequest>[
     isFlexible: true,
   },
 ];
-
-const UNITS_MS: Record<string, number> = {
-  s: 1_000,
-  m: 60_000,
-  h: 60 * 60_000,
-  d: 24 * 60 * 60_000,
-};
-
-/** Parses a date, or a time ago, into a timestamp. */
-function sinceArgument(text: string): string {
-  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  const agoMs = Number(count) * (UNITS_MS[unit] ?? 0);
-  // No record is older than 1970.
-  const moment = count === undefined ? momentOf(text) : Math.max(0, Date.now() - agoMs);
-  if (moment === undefined) {
-    throw new InvalidArgumentError(
-      'Give a time ago such as 90s, 30m, 2h or 7d, or a date such as 2030-01-31.',
-    );
-  }
-  return toTimestamp(moment);
-}
 
 interface Filter extends ListRequestsQuery {
   limit?: never;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { timestamp } from '../../../../src/lib/time.ts';
+import { timestamp, toTimestamp } from '../../../../src/lib/time.ts';
 import { Licet, LicetError, type Product } from '../../../client/src/index.ts';
 import { serviceUrl } from '../command-line.ts';
 import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
@@ -105,7 +105,7 @@ export const integerFrom =
 
 export const idArgument = integerFrom(1);
 
-/** Parses a text to search for. */
+/** Parses a text to search for. A blank one would find everything. */
 export function searchArgument(text: string): string {
   if (text.trim() !== '') return text;
   throw new InvalidArgumentError('Give a text to find.');
@@ -223,4 +223,25 @@ function futureMoment(text: string): string {
     );
   }
   return text;
+}
+
+const UNITS_MS: Record<string, number> = {
+  s: 1_000,
+  m: 60_000,
+  h: 60 * 60_000,
+  d: 24 * 60 * 60_000,
+};
+
+/** Parses a date, or a time ago, into a timestamp. */
+export function sinceArgument(text: string): string {
+  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  const agoMs = Number(count) * (UNITS_MS[unit] ?? 0);
+  // No record is older than 1970.
+  const moment = count === undefined ? momentOf(text) : Math.max(0, Date.now() - agoMs);
+  if (moment === undefined) {
+    throw new InvalidArgumentError(
+      'Give a time ago such as 90s, 30m, 2h or 7d, or a date such as 2030-01-31.',
+    );
+  }
+  return toTimestamp(moment);
 }

@@ -1,8 +1,16 @@
 import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import { API_INTENTS } from '../../../../src/lib/enums.ts';
-import type { Token } from '../../../client/src/index.ts';
-import { type Column, examples, timeText } from './output.ts';
-import { EXPIRES_OPTION, expiryField, idArgument, type OpenSession } from './session.ts';
+import { API_INTENTS, type ApiIntent } from '../../../../src/lib/enums.ts';
+import { type Licet, LicetError, type Token } from '../../../client/src/index.ts';
+import { argumentError } from '../command-line.ts';
+import { CliError } from '../terminal.ts';
+import { type Column, counted, examples, timeText } from './output.ts';
+import {
+  EXPIRES_OPTION,
+  expiryField,
+  idArgument,
+  type OpenSession,
+  sinceArgument,
+} from './session.ts';
 
 const timeOr = (timestamp: string | null, otherwise: string): string =>
   timestamp === null ? otherwise : timeText(timestamp);
@@ -23,6 +31,50 @@ const COLUMNS: Column<Token>[] = [
   { title: 'LAST USED (UTC)', text: ({ lastUsedAt }) => timeOr(lastUsedAt, 'never') },
 ];
 
+/** The service stores the last use of a token with this precision. */
+const LAST_USED_PRECISION_MS = 5 * 60_000;
+
+const isUsedSince =
+  (since: string) =>
+  ({ lastUsedAt }: Token): boolean =>
+    lastUsedAt !== null && Date.parse(lastUsedAt) + LAST_USED_PRECISION_MS >= Date.parse(since);
+
+const isIntent = (word: string): word is ApiIntent => API_INTENTS.some((intent) => intent === word);
+
+/** @throws CliError that names all unknown intents */
+function intentsOf(words: readonly string[]): ApiIntent[] {
+  const unknown = words.filter((word) => !isIntent(word));
+  if (unknown.length === 0) return words.filter(isIntent);
+  const are = unknown.length === 1 ? 'is no intent' : 'are no intents';
+  throw argumentError(`${unknown.join(', ')} ${are}. Use some of ${API_INTENTS.join(', ')}.`);
+}
+
+/**
+ * Revokes all tokens. @returns those that it revoked
+ *
+ * @throws CliError if it revoked the token that it uses itself, before the others
+ */
+async function revokeAll(licet: Licet): Promise<Token[]> {
+  const revoked: Token[] = [];
+  const all = await licet.tokens.list();
+  for (const token of all) {
+    try {
+      await licet.tokens.delete(token.id);
+      revoked.push(token);
+    } catch (error) {
+      const status = error instanceof LicetError ? error.status : undefined;
+      // Another administrator was faster.
+      if (status === 404) continue;
+      if (status !== 401) throw error;
+      throw new CliError(
+        `The token of this command is now revoked too. ${revoked.length} of ${all.length} tokens are revoked. ` +
+          'Run the command again with the root token.',
+      );
+    }
+  }
+  return revoked;
+}
+
 /** `licet tokens`: manage API tokens. */
 export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
   const tokens = parent.command('tokens').description('manage API tokens');
@@ -31,7 +83,11 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
     .command('create')
     .description('create a token; prints its secret, which is shown only once')
     .argument('<name>', 'its name, for example of its user')
-    .addArgument(new Argument('<intents...>', 'its permissions').choices(API_INTENTS))
+    .addArgument(
+      new Argument('<intents...>', 'its permissions')
+        .choices(API_INTENTS)
+        .argParser<string[]>((intent, others = []) => [...others, intent]),
+    )
     .option(...EXPIRES_OPTION)
     .addHelpText(
       'after',
@@ -40,7 +96,8 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
         'tokens create Support LICENSES_READ_WRITE REQUESTS_READ --expires 2030-01-31',
       ),
     )
-    .action(async (name, intents, { expires }) => {
+    .action(async (name, words, { expires }) => {
+      const intents = intentsOf(words);
       const { licet, output } = open();
       const token = await licet.tokens.create({ name, intents, expiresAt: expiryField(expires) });
       const message = `Token ${token.id} "${token.name}" created. Its secret, shown only once:`;
@@ -50,10 +107,19 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
   tokens
     .command('list')
     .description('list all tokens')
-    .addHelpText('after', examples('tokens list'))
-    .action(async () => {
+    .option(
+      '--used-since <when>',
+      'only those used since a date or a time ago (90s, 30m, 2h, 7d), to within 5 minutes',
+      sinceArgument,
+    )
+    .addHelpText('after', examples('tokens list', 'tokens list --used-since 2026-11-20'))
+    .action(async ({ usedSince }) => {
       const { licet, output } = open();
-      output.list(await licet.tokens.list(), COLUMNS, 'No tokens but the root token.');
+      const all = await licet.tokens.list();
+      const shown = usedSince === undefined ? all : all.filter(isUsedSince(usedSince));
+      const nothing =
+        all.length === 0 ? 'No tokens but the root token.' : 'No token was used since then.';
+      output.list(shown, COLUMNS, nothing);
     });
 
   tokens
@@ -66,5 +132,22 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
       const token = await licet.tokens.get(id);
       await licet.tokens.delete(id);
       output.done(`Token ${id} "${token.name}" is revoked.`, token);
+    });
+
+  tokens
+    .command('revoke-all')
+    .description('revoke all tokens but the root token, for example after a restore')
+    .option('--yes', 'confirm that no program with one of these tokens shall go on (required)')
+    .addHelpText('after', examples('tokens revoke-all --yes'))
+    .action(async ({ yes }) => {
+      if (!yes) {
+        throw argumentError(
+          'This ends every program that uses a token, except with the root token. Confirm it with --yes.',
+        );
+      }
+      const { licet, output } = open();
+      const revoked = await revokeAll(licet);
+      const count = counted(revoked.length, 'token is', 'tokens are');
+      output.doneAll(`${count} revoked. The root token stays.`, revoked, () => undefined);
     });
 }
