@@ -89,7 +89,9 @@ export const requireToken = (): MiddlewareHandler<AuthEnv> =>
       const found = await withTimeout(tokenSnapshot.load(db, [hash]), DATABASE_TIMEOUT_MS);
       c.get('timings').record('d1', performance.now() - startedAt);
       const token = found.get(hash) ?? null;
-      if (token?.revokedAt === null) liveTokens.set(hash, true);
+      const isLive = token?.revokedAt === null && (token.expiresAt ?? Infinity) > Date.now();
+      if (isLive) liveTokens.set(hash, true);
+      else liveTokens.delete(hash);
       return token;
     };
     const actor = await authenticate(c.req.header('TOKEN'), c.env.ROOT_TOKEN, find, Date.now());
@@ -122,12 +124,15 @@ export async function authorizeValidation(
   c: Context<AppEnv>,
   intents: readonly ApiIntent[],
 ): Promise<void> {
-  const { caches, recorder } = isolateOf(c.env);
+  const { caches, ceilings, recorder } = isolateOf(c.env);
   const timings = c.get('timings');
   const now = Date.now();
   const find = async (hash: string) => {
+    const client = clientIn(c);
+    const mayReadPublished = async () =>
+      client !== null && !(await ceilings.publishedReads.count(client));
     const token = isOverLimit(c)
-      ? await caches.tokens.findNear(hash, timings, async () => false)
+      ? await caches.tokens.findNear(hash, timings, mayReadPublished)
       : await caches.tokens.find(hash, timings);
     c.set('token', token);
     return token?.value ?? null;

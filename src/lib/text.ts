@@ -4,10 +4,10 @@ export const isStorable = (text: string): boolean => text.isWellFormed() && !tex
 /** A license has up to 1,000 hardware IDs, and D1 returns them as one text of at most 2 MB (1.4). */
 export const MAX_HWID_BYTES = 512;
 
-/** Whether a hardware ID is short enough, in UTF-8. */
+/** Whether a hardware ID is short enough, in UTF-8 as JSON writes it: six bytes for a control character. */
 export const fitsHwid = (hwid: string): boolean =>
-  // A character takes at most three bytes.
-  hwid.length * 3 <= MAX_HWID_BYTES || new TextEncoder().encode(hwid).length <= MAX_HWID_BYTES;
+  hwid.length * 6 <= MAX_HWID_BYTES ||
+  new TextEncoder().encode(JSON.stringify(hwid).slice(1, -1)).length <= MAX_HWID_BYTES;
 
 /** Removes the characters that cannot be stored. */
 export const toStorable = (text: string): string => text.toWellFormed().replaceAll('\0', '');

@@ -248,7 +248,7 @@ function detailsOf(
     case 'IP_BLACKLISTED': {
       // Explains the rejection of an address that is not on the blacklist itself.
       const isOther = connectingAddress !== null && connectingAddress !== request.ip;
-      const remarks = isOther ? `Connecting address ${connectingAddress}` : null;
+      const remarks = isOther ? 'The connecting address may be the one on the blacklist' : null;
       return { blockReason: outcome.blockReason, remarks };
     }
     case 'HWID_BLACKLISTED':

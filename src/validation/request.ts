@@ -65,14 +65,21 @@ function trimmed(text: string): string {
 const numberAsWritten = (key: string, value: unknown, context?: { source?: string }): unknown =>
   typeof value === 'number' && key !== 'productId' ? (context?.source ?? String(value)) : value;
 
+function readNumbers(json: string): JsonObject | null {
+  try {
+    return JSON.parse(json, numberAsWritten);
+  } catch {
+    // With a function JSON.parse overflows its stack where a value is nested thousands of times.
+    return null;
+  }
+}
+
 function parseObject(bodyText: string): JsonObject | null {
   const json = bodyText.replace(/^\uFEFF/, '');
   const body = parseJson(json);
   if (!isObject(body)) return null;
   for (const name in body) {
-    if (typeof body[name] === 'number' && name !== 'productId') {
-      return JSON.parse(json, numberAsWritten);
-    }
+    if (typeof body[name] === 'number' && name !== 'productId') return readNumbers(json);
   }
   return body;
 }

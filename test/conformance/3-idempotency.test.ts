@@ -47,7 +47,7 @@ const CREATES: { path: string; list: string; fullBody: () => Promise<Fields> }[]
   {
     path: BATCH,
     list: licenses.path,
-    fullBody: async () => ({ ...(await licenses.fullBody()), count: 3 }),
+    fullBody: async () => ({ ...(await licenses.fullBody()), ips: [], hwids: [], count: 3 }),
   },
 ];
 

@@ -192,6 +192,13 @@ describe('the body', () => {
     expect(answer.status).toBe(200);
   });
 
+  it('is refused where it is nested too deeply to read its numbers', async () => {
+    const body = `{"licenseKey":"X","productId":1,"javaVersion":8,"b":${'['.repeat(4_000)}${']'.repeat(4_000)}}`;
+    const answer = await validate(body);
+    expect(answer.status).toBe(400);
+    expect(answer.json).toStrictEqual(refusal('Body must be a JSON object'));
+  });
+
   it('may have fields that we do not know', async () => {
     const { answer } = await ask({
       pluginName: 'x',

@@ -201,7 +201,7 @@ describe('a body of any size', () => {
 describe('the bounds of a validation', () => {
   it('a hwid of more than 512 bytes is refused', async () => {
     expect((await validate({ ...asked, hwid: 'h'.repeat(512) })).status).toBe(200);
-    for (const hwid of ['h'.repeat(513), 'é'.repeat(257)]) {
+    for (const hwid of ['h'.repeat(513), 'é'.repeat(257), '\u0001'.repeat(100)]) {
       const answer = await validate({ ...asked, hwid });
       expect(answer.status).toBe(400);
       expect(answer.json).toStrictEqual({

@@ -9,6 +9,7 @@ import { setETag } from '../../http/etag';
 import { body, path, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
+import { isolateOf } from '../../isolate';
 import { idText } from '../../lib/fields';
 import { eraseIdentity } from '../../resources/customers/forget';
 import {
@@ -96,9 +97,11 @@ export const customerRoutes = new Hono<AuthEnv>()
       read: () => findCustomer(db, id),
       write: (current) => eraseIdentity(writerOf(c), current, Date.now()),
     });
+    // Records of this isolate that are not stored yet would bring back what is erased.
+    await isolateOf(c.env).recorder.settle(c.get('timings').waitUntil);
     if (await eraseHistory(writerOf(c), id)) return c.body(null, 204);
     throw new ApiError(
       409,
-      `The history of customer ${id} is too long for one request: send it again to erase the rest`,
+      `The history of customer ${id} is too long for one request: send it again, without If-Match, to erase the rest`,
     );
   });

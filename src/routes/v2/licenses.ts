@@ -112,6 +112,10 @@ export const licenseRoutes = new Hono<AuthEnv>()
   )
   .post('/batch', canWrite, body(licenseBatch), (c) => {
     const { count, ...values } = c.req.valid('json');
+    // Multiplied by 500 they would not fit into memory.
+    if (count > 1 && values.ips.length + values.hwids.length > 0) {
+      throw new ApiError(400, 'ips and hwids must be empty for more than one license');
+    }
     return createOnce(c, {
       create: (writer) => createLicenses(writer, values, count),
       restore: licensesOf,

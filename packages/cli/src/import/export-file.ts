@@ -1,4 +1,4 @@
-import { createWriteStream, renameSync, rmSync } from 'node:fs';
+import { createWriteStream, openSync, renameSync, rmSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { CliError, Progress } from '../terminal.ts';
 import { type Counts, KINDS, NAMES, type Source } from './kinds.ts';
@@ -53,7 +53,8 @@ export async function exportToFile(
     // The file holds license keys and addresses of people: only its owner may read it.
     // A new file: nobody has put a link to another one in its place.
     const flags = isReplaceable ? 'wx' : 'w';
-    await pipeline(linesOf(source, counts), createWriteStream(written, { mode: 0o600, flags }));
+    const fd = openSync(written, flags, 0o600);
+    await pipeline(linesOf(source, counts), createWriteStream(written, { fd }));
     if (isReplaceable) renameSync(written, path);
   } catch (error) {
     remove();
