@@ -37,7 +37,7 @@ export const WRITES: Readonly<Record<string, () => Promise<Write>>> = {
   'POST /api/v2/licenses': create(licenses),
   'POST /api/v2/licenses/batch': async () => ({
     path: `${licenses.path}/batch`,
-    body: { ...(await licenses.fullBody()), count: 3 },
+    body: { ...(await licenses.fullBody()), ips: [], hwids: [], count: 3 },
   }),
   'PUT /api/v2/licenses/:id': update(licenses),
   'DELETE /api/v2/licenses/:id': remove(licenses),
