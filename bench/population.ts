@@ -72,7 +72,7 @@ async function insertLicenses(db: D1Database, population: Population): Promise<v
     db,
     licenses,
     `insert into bindings (license_id, type, value, position)
-     select i, 'IP', printf('10.%d.%d.%d', slot * 2 + (i >> 16), (i >> 8) & 255, i & 255), slot
+     select i, 'IP', printf('11.%d.%d.%d', slot * 2 + (i >> 16), (i >> 8) & 255, i & 255), slot
      from n, (select 1 as slot union select 2)
      union all
      select i, 'HWID', printf('%08x-5d1c-4b7e-9f3a-%012d', i, slot), slot
