@@ -18,6 +18,8 @@ interface Count {
   isOver: boolean;
 }
 
+const windowNow = (): number => Math.floor(Date.now() / (WINDOW_SECONDS * 1000));
+
 /** A rate limit (1.7), counted by this isolate, and above a number also by the platform if it has a limiter. */
 export class RateLimiter {
   readonly #limiter: RateLimit | number;
@@ -30,7 +32,8 @@ export class RateLimiter {
 
   /** Whether a request under a key was limited in this window. Counts nothing, and asks nobody. */
   isOver(key: string): boolean {
-    return this.#countOf(key).isOver;
+    const count = this.#counts.get(key);
+    return count !== undefined && count.isOver && count.window === windowNow();
   }
 
   /** Counts a request under a key. @returns whether it is over the limit. A limiter that fails lets it pass */
@@ -60,7 +63,7 @@ export class RateLimiter {
   }
 
   #countOf(key: string): Count {
-    const window = Math.floor(Date.now() / (WINDOW_SECONDS * 1000));
+    const window = windowNow();
     const known = this.#counts.get(key);
     if (known?.window === window) return known;
     const count = { window, requests: 0, isOver: false };
