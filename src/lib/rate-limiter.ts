@@ -33,7 +33,7 @@ export class RateLimiter {
   /** Whether a request under a key was limited in this window. Counts nothing, and asks nobody. */
   isOver(key: string): boolean {
     const count = this.#counts.get(key);
-    return count !== undefined && count.isOver && count.window === windowNow();
+    return count?.window === windowNow() && count.isOver;
   }
 
   /** Counts a request under a key. @returns whether it is over the limit. A limiter that fails lets it pass */
