@@ -291,7 +291,7 @@ describe('the blacklist', () => {
     expect((await validate(askFor(license, { ip }))).status).toBe(200);
   });
 
-  it('says in the history which connecting address was listed', async () => {
+  it('says in the history that the connecting address may be the listed one, without it', async () => {
     const license = await createLicense({ productId: product.id });
     const { ip } = newcomer();
     await createBlacklist({ data: '192.0.2.66', reason: 'Resold' });
@@ -299,7 +299,7 @@ describe('the blacklist', () => {
     const [record] = await historyOf({ ip }, 1);
     expect(record).toMatchObject({
       blockReason: 'Resold',
-      remarks: expect.stringContaining('192.0.2.66'),
+      remarks: 'The connecting address may be the one on the blacklist',
     });
   });
 });
