@@ -42,23 +42,20 @@ function clientIn(c: AnyContext): string | null {
   return address && clientOf(address);
 }
 
-const limitedToken = (): ApiError =>
-  new ApiError(429, 'Too many requests without a live token', {
-    'Retry-After': String(WINDOW_SECONDS),
-  });
-
 async function rejectToken(c: AnyContext): Promise<never> {
   const client = clientIn(c);
-  if (client && (await isolateOf(c.env).limits.failedTokens.count(client))) throw limitedToken();
+  if (client && (await isolateOf(c.env).limits.failedTokens.count(client))) {
+    throw new ApiError(429, 'Too many requests without a live token', {
+      'Retry-After': String(WINDOW_SECONDS),
+    });
+  }
   const isInWrongHeader = !c.req.header('TOKEN') && c.req.header('Authorization');
   throw new ApiError(401, isInWrongHeader ? WRONG_HEADER : NOT_LIVE);
 }
 
-/** Whether this client sent so many failed tokens that the database is not asked for more of them (1.7). */
-function isOverLimit(c: AnyContext): boolean {
-  const client = clientIn(c);
-  return client !== null && isolateOf(c.env).limits.failedTokens.isOver(client);
-}
+/** Whether a client sent so many failed tokens that the database is not asked for more of them (1.7). */
+const isOverLimit = (c: AnyContext, client: string | null): client is string =>
+  client !== null && isolateOf(c.env).limits.failedTokens.isOver(client);
 
 const isAllowed = (actor: Actor, intents: readonly ApiIntent[]): boolean =>
   actor.intents.some((intent) => intents.includes(intent));
@@ -84,7 +81,7 @@ export const requireToken = (): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
     const { db, liveTokens } = isolateOf(c.env);
     const find = async (hash: string) => {
-      if (!liveTokens.has(hash) && isOverLimit(c)) return null;
+      if (!liveTokens.has(hash) && isOverLimit(c, clientIn(c))) return null;
       const startedAt = performance.now();
       const found = await withTimeout(tokenSnapshot.load(db, [hash]), DATABASE_TIMEOUT_MS);
       c.get('timings').record('d1', performance.now() - startedAt);
@@ -129,10 +126,12 @@ export async function authorizeValidation(
   const now = Date.now();
   const find = async (hash: string) => {
     const client = clientIn(c);
-    const mayReadPublished = async () =>
-      client !== null && !(await ceilings.publishedReads.count(client));
-    const token = isOverLimit(c)
-      ? await caches.tokens.findNear(hash, timings, mayReadPublished)
+    const token = isOverLimit(c, client)
+      ? await caches.tokens.findNear(
+          hash,
+          timings,
+          async () => !(await ceilings.publishedReads.count(client)),
+        )
       : await caches.tokens.find(hash, timings);
     c.set('token', token);
     return token?.value ?? null;

@@ -193,17 +193,15 @@ async function validateLicense(
   // A flood of failed tokens looks up no license (1.7).
   if (client && isolate.limits.failedTokens.isOver(client)) await authorized;
   const context = { connectingAddress, requireHwid: c.env.REQUIRE_HWID === 'true' };
-  const clientOverLimit = client && isolate.limits.refused.isOver(client) ? client : undefined;
-  const finding = clientOverLimit ? undefined : findSnapshots(isolate, request, timings);
-  if (authorized) {
-    // An invalid token is reported before any other failure.
-    finding?.catch(() => undefined);
-    await authorized;
-  }
+  const isOverLimit = client !== null && isolate.limits.refused.isOver(client);
+  const finding = isOverLimit ? undefined : findSnapshots(isolate, request, timings);
+  // An invalid token is reported before any other failure.
+  finding?.catch(() => undefined);
+  await authorized;
   try {
-    if (clientOverLimit) {
+    if (finding === undefined) {
       const { publishedReads } = isolate.ceilings;
-      const mayReadPublished = async () => !(await publishedReads.count(clientOverLimit));
+      const mayReadPublished = async () => !(await publishedReads.count(String(client)));
       const { isKnownKey, valid } = await validateNear(
         isolate,
         request,
@@ -212,17 +210,17 @@ async function validateLicense(
         timings,
         mayReadPublished,
       );
-      if (!valid) return rejectFlood(request, true, isKnownKey ? withKey : clientOverLimit);
+      if (!valid) return await rejectFlood(request, true, isKnownKey ? withKey : String(client));
       snapshots = valid.snapshots;
       return accept(valid.license);
     }
-    snapshots = await (finding ?? findSnapshots(isolate, request, timings));
+    snapshots = await finding;
     const validated = await validate(isolate, request, snapshots, context, requestedAt, timings);
     const { outcome, license } = validated;
     snapshots = { ...snapshots, license };
     if (outcome.responseType === 'VALID') return accept(outcome.license);
     if (client && (await isolate.limits.refused.count(client))) {
-      return rejectFlood(request, true, license.value ? withKey : client);
+      return await rejectFlood(request, true, license.value ? withKey : client);
     }
     if (license.value) isolate.countRequest(license.value);
     record(request, outcome.responseType, detailsOf(outcome, request, connectingAddress));
