@@ -39,7 +39,7 @@ export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
   /** Lines of the log. */
   logged = 0;
   #stored = 0;
-  /** Of the database. */
+  /** The database's file. */
   #file: string | undefined;
 
   private constructor(script: 'start' | 'dev', url: URL, folder: string) {

@@ -25,7 +25,7 @@ const MAX_MEGABYTES = 400;
 const MAX_SLOWEST_MS = 1_000;
 const CONNECTIONS_AT_ONCE = 50;
 const REQUESTS_AFTER = 1_000;
-/** So many that each key is asked for less than 60 times a minute, by each of its two servers. */
+/** Enough that no key reaches the limit of validations a minute. */
 const LICENSES = 5_000;
 
 /** The ways in which a client can go: at once, in the head, in the body, before the response. */

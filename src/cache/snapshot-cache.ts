@@ -139,7 +139,7 @@ export class SnapshotCache<Value extends Snapshot> {
     this.#floors.set(key, { revision, order: ++this.#order });
   }
 
-  /** Rows were added under new keys: any key may be known now. */
+  /** Rows were added under new keys, so no key counts as unknown. */
   invalidateUnknown(): void {
     this.#unknown.clear();
     this.#newKeysOrder = ++this.#order;

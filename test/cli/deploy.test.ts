@@ -508,7 +508,7 @@ describe('npm run deploy', () => {
       onStart(child);
     });
 
-  /** What a wrangler does that deploys. */
+  /** The answers of a wrangler that deploys. */
   const DEPLOYS = 'cp report "$WRANGLER_OUTPUT_FILE_PATH"';
   const reportDeployment = (host = `localhost:${port}`): void => {
     const report = { type: 'deploy', version_id: 'v', targets: [`${host}/*`] };

@@ -13,7 +13,7 @@ import {
   withoutChange,
 } from '../support/resources';
 
-/** What POST and PUT reject: 400 with the name of the field, and nothing is stored (3.1). */
+/** The values that POST and PUT reject: 400 with the name of the field, and nothing is stored (3.1). */
 
 type BadValue = [field: string, value: unknown, message: string | RegExp];
 

@@ -41,7 +41,7 @@ const ours = commands.filter((command) => !isOfWrangler(command));
 /** The tests and the workflow, which run the commands. */
 const runners = globSync(['test/**/*.ts', '.github/workflows/*.yml']).map(read).join('\n');
 
-/** What the name of an npm script or of a program of npx is in a command. */
+/** The place of an npm script or of a program of npx in a command. */
 const nameIn = (command: string): string =>
   /(?:npm (?:run )?(?:-s )?|npx )([\w:]+)/.exec(command)?.[1] ?? '';
 

@@ -104,7 +104,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** So few that independent draws collide: uniqueness must not depend on luck. */
+/** Few values, because independent draws must collide: uniqueness must not depend on luck. */
 const RANDOM_VALUES = 16;
 
 /** The globals of the platform, in virtual time and repeatable. */
