@@ -158,6 +158,7 @@ export const licenses = sqliteTable(
     index('licenses_product').on(t.productId),
     index('licenses_customer').on(t.customerId),
     index('licenses_chat').on(t.ownerChatId),
+    index('licenses_expiry').on(t.expiresAt).where(sql`${t.expiresAt} is not null`),
     index('licenses_platform').on(t.ownerPlatformId, t.licensePlatform),
     check('licenses_license_type', oneOf(t.licenseType, LICENSE_TYPES)),
     check('licenses_license_platform', oneOf(t.licensePlatform, LICENSE_PLATFORMS)),
@@ -303,6 +304,23 @@ export const rollups = sqliteTable(
   (t) => [primaryKey({ columns: [t.bucket, t.productId, t.outcome] })],
 );
 
+/**
+ * Counts of a day by product, for the statistics of a large shop: licenses by status, expiries ahead by date,
+ * installations by version. Without a rowid.
+ */
+export const dailyCounts = sqliteTable(
+  'daily_counts',
+  {
+    /** Days since 1970 in UTC. */
+    day: integer('day').notNull(),
+    kind: text('kind', { enum: ['status', 'expiry', 'version'] }).notNull(),
+    productId: integer('product_id').notNull(),
+    label: text('label').notNull(),
+    count: integer('count').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.day, t.kind, t.productId, t.label] })],
+);
+
 /** API tokens, with the SHA-256 of the secret. The row of a revoked token stays, for its id to stay reserved. */
 export const tokens = sqliteTable(
   'tokens',
@@ -344,6 +362,38 @@ export const changes = sqliteTable(
   },
   (t) => [index('changes_unpublished').on(t.seq).where(sql`not ${t.isPublished}`)],
 );
+
+/**
+ * The events (5): what each change through the service changed, and by whom. `changes` is JSON of the values
+ * before and after, by field.
+ */
+export const events = sqliteTable(
+  'events',
+  {
+    id: integer('id').primaryKey(),
+    createdAt: createdAt(),
+    type: text('type').notNull(),
+    /** Null for ROOT_TOKEN. */
+    tokenId: integer('token_id'),
+    isConsole: integer('is_console', { mode: 'boolean' }).notNull(),
+    ip: text('ip'),
+    resourceType: text('resource_type').notNull(),
+    /** Null for a change of many objects at once. */
+    resourceId: integer('resource_id'),
+    changes: text('changes'),
+  },
+  (t) => [index('events_resource').on(t.resourceType, t.resourceId)],
+);
+
+/** The sessions of the console (4). A session that was ended or is too old is removed. Without a rowid. */
+export const sessions = sqliteTable('sessions', {
+  /** SHA-256 of the 256 random bits in the cookie. */
+  sessionHash: text('session_hash').primaryKey(),
+  /** SHA-256 of the token, also of ROOT_TOKEN: a session is its token. */
+  tokenHash: text('token_hash').notNull(),
+  createdAt: createdAt(),
+  lastUsedAt: integer('last_used_at').notNull(),
+});
 
 /** The POSTs with an `Idempotency-Key` of the last 24 hours (see `idempotency.ts`). */
 export const idempotencyKeys = sqliteTable(
