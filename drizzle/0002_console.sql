@@ -9,7 +9,6 @@ CREATE TABLE `daily_counts` (
 --> statement-breakpoint
 CREATE TABLE `events` (
 	`id` integer PRIMARY KEY NOT NULL,
-	`created_at` integer NOT NULL,
 	`type` text NOT NULL,
 	`token_id` integer,
 	`is_console` integer NOT NULL,

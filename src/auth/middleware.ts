@@ -1,6 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { tokenSnapshot } from '../cache/snapshots';
+import { type EventSender, insertEvent } from '../db/events';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
 import { isolateOf } from '../isolate';
@@ -36,9 +37,12 @@ const NOT_ALLOWED = 'Token lacks a required intent';
 
 const WRONG_HEADER = 'Send the token in the header TOKEN, not in Authorization';
 
+const addressIn = (c: AnyContext): string | null =>
+  connectingAddressOf(c.req.raw, isolateOf(c.env).trustedProxies);
+
 /** The client that the limit counts (1.7); null if its address is unknown. */
 function clientIn(c: AnyContext): string | null {
-  const address = connectingAddressOf(c.req.raw, isolateOf(c.env).trustedProxies);
+  const address = addressIn(c);
   return address && clientOf(address);
 }
 
@@ -160,6 +164,12 @@ export function guardError(error: Error): Error {
   return failure === 'notAllowed' ? new ApiError(403, NOT_ALLOWED) : error;
 }
 
+/** The sender of a request, as an event names it (5). */
+export const eventSender = (
+  c: AnyContext,
+  { tokenId, isConsole = false }: Pick<Actor, 'tokenId' | 'isConsole'>,
+): EventSender => ({ tokenId, isConsole, ip: addressIn(c) });
+
 /** The context in which a handler changes something. */
 export function writerOf(c: Context<AuthEnv>): Writer {
   const { db, caches } = isolateOf(c.env);
@@ -168,6 +178,8 @@ export function writerOf(c: Context<AuthEnv>): Writer {
   return {
     db,
     guard: () => guard(db, c.get('actor'), c.get('intents'), Date.now()),
+    event: (event, condition) =>
+      insertEvent(db, eventSender(c, c.get('actor')), event, Date.now(), condition),
     changed(changes, unlogged = []) {
       caches.invalidate(changes);
       caches.invalidate(unlogged);

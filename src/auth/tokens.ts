@@ -15,6 +15,8 @@ export interface Actor {
   tokenId: number | null;
   intents: readonly ApiIntent[];
   lastUsedAt: number | null;
+  /** Whether the request came with a session of the console (4). */
+  isConsole?: boolean;
 }
 
 const ROOT: Actor = { tokenId: null, intents: ['ALL_READ_WRITE'], lastUsedAt: null };

@@ -1,5 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 
 /** A part of a list: at most `limit` rows, after the row with the id `after`. */
 export interface Page {
@@ -49,6 +49,12 @@ export const isUnchanged = (
   table: { id: SQLiteColumn; revision: SQLiteColumn },
   row: { id: number; revision: number },
 ): SQL | undefined => and(eq(table.id, row.id), eq(table.revision, row.revision));
+
+/** Whether the row is there, and nobody has changed it since it was read. */
+export const existsUnchanged = (
+  table: SQLiteTable & { id: SQLiteColumn; revision: SQLiteColumn },
+  row: { id: number; revision: number },
+): SQL => sql`exists (select 1 from ${table} where ${isUnchanged(table, row)})`;
 
 /** Rows with one of the values in a column. One parameter, because a statement has at most a hundred. */
 export const isOneOf = (column: SQLiteColumn, values: readonly (string | number)[]): SQL =>

@@ -13,6 +13,8 @@ import {
 } from 'drizzle-orm/sqlite-core';
 import {
   type ApiIntent,
+  EVENT_RESOURCES,
+  EVENT_TYPES,
   LICENSE_DATA_TYPES,
   LICENSE_PLATFORMS,
   LICENSE_STATES,
@@ -364,20 +366,19 @@ export const changes = sqliteTable(
 );
 
 /**
- * The events (5): what each change through the service changed, and by whom. `changes` is JSON of the values
- * before and after, by field.
+ * The events (5): one for each change, with its sender. `id` holds the time (see `lib/time-id.ts`), so that a range
+ * of time needs no index. `changes` is JSON of the values before and after, by field.
  */
 export const events = sqliteTable(
   'events',
   {
     id: integer('id').primaryKey(),
-    createdAt: createdAt(),
-    type: text('type').notNull(),
+    type: text('type', { enum: EVENT_TYPES }).notNull(),
     /** Null for ROOT_TOKEN. */
     tokenId: integer('token_id'),
     isConsole: integer('is_console', { mode: 'boolean' }).notNull(),
     ip: text('ip'),
-    resourceType: text('resource_type').notNull(),
+    resourceType: text('resource_type', { enum: EVENT_RESOURCES }).notNull(),
     /** Null for a change of many objects at once. */
     resourceId: integer('resource_id'),
     changes: text('changes'),

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
 import type { Change, Invalidation } from './change-log';
 import type { Database } from './client';
+import type { NewEvent } from './events';
 import { type blacklists, deletedIds, type licenses, type products } from './schema';
 
 /** The context of a change by an administrator. */
@@ -9,6 +10,12 @@ export interface Writer {
   db: Database;
   /** The first statement of the batch. It fails the batch unless the sender still has the permission. */
   guard(): BatchItem<'sqlite'>;
+  /**
+   * The statement that stores the event of the change (5), before the statement that makes `condition` false.
+   *
+   * @param condition holds while the change is still to be made; none for a new object
+   */
+  event(event: NewEvent, condition?: SQL): BatchItem<'sqlite'>;
   /**
    * Takes the changes that the statements of the change log returned.
    *

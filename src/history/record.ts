@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { REQUEST_TYPES, RESPONSE_TYPES } from '../lib/enums';
+import { EPOCH, firstIdAt, SLOTS, timeOfId } from '../lib/time-id';
 
 const text = z.string().nullable();
 
@@ -49,13 +50,9 @@ export const newRecord = (
 ): HistoryRecord => ({ id: newRecordId(requestedAt), nonce: newNonce(), ...record });
 
 /**
- * The id of a history record: the milliseconds since 2025 in the upper bits, one of 4,096 slots in the
- * lower twelve. It needs no coordination, is known before the write, sorts by time, and is a safe integer
- * until 2094. Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or
- * caller.
+ * The id of a history record holds its time (see `lib/time-id.ts`). It needs no coordination, and is known before
+ * the write. Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or caller.
  */
-const EPOCH = Date.UTC(2025, 0, 1);
-const SLOTS = 4096;
 const NONCES = 2 ** 15;
 const BUCKET_MS = 60 * 60 * 1000;
 
@@ -75,14 +72,14 @@ export function newRecordId(now: number): number {
 export const newNonce = (): number => Math.floor(Math.random() * NONCES);
 
 /** The time of a record, in milliseconds since 1970. */
-export const timeOfRecordId = (id: number): number => Math.floor(id / SLOTS) + EPOCH;
+export const timeOfRecordId = timeOfId;
 
 /** {@link timeOfRecordId} in SQL. */
 export const timeOfRecordIdSql = (id: SQL): SQL =>
   sql`(${id} / ${sql.raw(String(SLOTS))} + ${sql.raw(String(EPOCH))})`;
 
 /** The smallest id of a record of this millisecond or later. */
-export const firstRecordIdAt = (milliseconds: number): number => (milliseconds - EPOCH) * SLOTS;
+export const firstRecordIdAt = firstIdAt;
 
 /** The bucket of a time: an hour, counted since 2025. */
 export const bucketAt = (milliseconds: number): number =>

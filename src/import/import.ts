@@ -4,6 +4,7 @@ import { isForeignKeyViolation, isUniqueViolation } from '../db/client';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
 import { wait } from '../lib/async';
+import type { EventType } from '../lib/enums';
 import { planBlacklists } from './blacklists';
 import { planCustomers } from './customers';
 import {
@@ -50,6 +51,13 @@ const KINDS: Record<ImportKind, { schema: z.ZodObject; plan: Reader }> = {
   licenses: { schema: licenseItem, plan: planning(licenseItem, planLicenses) },
   blacklists: { schema: blacklistItem, plan: planning(blacklistItem, planBlacklists) },
 };
+
+const EVENT_TYPES = {
+  products: 'product.created',
+  customers: 'customer.created',
+  licenses: 'license.created',
+  blacklists: 'blacklist.created',
+} as const satisfies Record<ImportKind, EventType>;
 
 const ownerOfLicense = z.object({ customer: z.unknown() });
 
@@ -108,21 +116,37 @@ export async function importItems(
 
 /** Stores items of one kind, in one transaction. */
 async function store(
-  { db, guard, changed }: Writer,
+  { db, guard, event, changed }: Writer,
   kind: ImportKind,
-  { statements, newKeys = [] }: Plan,
+  { results, statements, newKeys = [] }: Plan,
   now: number,
 ): Promise<void> {
+  const count = results.filter(({ outcome }) => outcome === 'created').length;
+  const imported = event({
+    type: EVENT_TYPES[kind],
+    resourceId: null,
+    changes: { count: { before: 0, after: count } },
+  });
   if (kind === 'licenses') {
-    const [, changes] = await db.batch([guard(), logNew(db, NEW_LICENSES, now), ...statements]);
+    const [, changes] = await db.batch([
+      guard(),
+      logNew(db, NEW_LICENSES, now),
+      ...statements,
+      imported,
+    ]);
     // A license can come back under its old key, of which this isolate may hold a snapshot.
     const unlogged = newKeys.map((key) => ({ subject: `license:${key}`, revision: now }));
     changed(changes, unlogged);
   } else if (kind === 'blacklists') {
-    const [, , changes] = await db.batch([guard(), ...logNewEntries(db, now), ...statements]);
+    const [, , changes] = await db.batch([
+      guard(),
+      ...logNewEntries(db, now),
+      ...statements,
+      imported,
+    ]);
     changed(changes);
   } else {
-    await db.batch([guard(), ...statements]);
+    await db.batch([guard(), ...statements, imported]);
   }
 }
 

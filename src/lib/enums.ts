@@ -98,3 +98,36 @@ export const RESPONSE_TYPE_CODES = {
   MAX_HWIDS_REACHED: 12,
   ERROR: 13,
 } as const satisfies Record<ResponseType, number>;
+
+/** The kinds of resources whose changes leave events, and the sessions of the console (5). */
+export const EVENT_RESOURCES = [
+  'product',
+  'license',
+  'customer',
+  'blacklist',
+  'token',
+  'session',
+] as const;
+export type EventResource = (typeof EVENT_RESOURCES)[number];
+
+/** The types of events: the resource, and its change. */
+export const EVENT_TYPES = [
+  'product.created',
+  'product.updated',
+  'product.deleted',
+  'license.created',
+  'license.updated',
+  'license.slots_freed',
+  'license.deleted',
+  'customer.created',
+  'customer.updated',
+  'customer.deleted',
+  'blacklist.created',
+  'blacklist.updated',
+  'blacklist.deleted',
+  'token.created',
+  'token.updated',
+  'token.deleted',
+  'session.created',
+] as const satisfies readonly `${EventResource}.${string}`[];
+export type EventType = (typeof EVENT_TYPES)[number];

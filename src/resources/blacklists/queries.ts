@@ -1,11 +1,22 @@
 import { and, asc, eq, gt, type SQL } from 'drizzle-orm';
 import { logBlacklist, logNewEntries } from '../../db/change-log';
 import type { Database } from '../../db/client';
+import { changesBetween, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
-import { containsText, equalsUnindexed, isUnchanged, type Page } from '../../db/predicates';
+import {
+  containsText,
+  equalsUnindexed,
+  existsUnchanged,
+  isUnchanged,
+  type Page,
+} from '../../db/predicates';
 import { blacklists } from '../../db/schema';
 import { reserveIds, type Writer } from '../../db/writer';
-import type { EntryRow, EntryValues } from './schema';
+import { settable } from '../fields';
+import { type EntryRow, type EntryValues, entryFields } from './schema';
+
+/** `isForAllProducts` follows from `productId`. */
+const FIELDS = Object.keys(settable(entryFields)).filter((name) => name !== 'isForAllProducts');
 
 export interface EntryFilter {
   licenseDataType?: EntryRow['licenseDataType'] | undefined;
@@ -44,7 +55,7 @@ export const findEntry = (db: Database, id: number): Promise<EntryRow | undefine
  * @throws a unique violation if the entry exists, a foreign key violation for an unknown product
  */
 export async function insertEntry(
-  { db, guard, changed, remember }: Writer,
+  { db, guard, event, changed, remember }: Writer,
   values: EntryValues,
   now: number,
 ): Promise<EntryRow> {
@@ -55,6 +66,11 @@ export async function insertEntry(
       .insert(blacklists)
       .values({ ...values, createdAt: now, updatedAt: now })
       .returning(),
+    event({
+      type: 'blacklist.created',
+      resourceId: newestId(blacklists),
+      changes: changesBetween(FIELDS, null, values),
+    }),
     ...remember(newestRow(blacklists)),
   ]);
   changed(changes);
@@ -68,14 +84,22 @@ export async function insertEntry(
  * @returns undefined if another request has changed it since it was read
  */
 export async function updateEntry(
-  { db, guard, changed }: Writer,
+  { db, guard, event, changed }: Writer,
   row: EntryRow,
   values: EntryValues,
   now: number,
 ): Promise<EntryRow | undefined> {
-  const [, , changes, [updated]] = await db.batch([
+  const [, , changes, , [updated]] = await db.batch([
     guard(),
     ...logBlacklist(db, isUnchanged(blacklists, row), now),
+    event(
+      {
+        type: 'blacklist.updated',
+        resourceId: row.id,
+        changes: changesBetween(FIELDS, row, values),
+      },
+      existsUnchanged(blacklists, row),
+    ),
     db
       .update(blacklists)
       .set({ ...values, updatedAt: now, revision: row.revision + 1 })
@@ -88,13 +112,21 @@ export async function updateEntry(
 
 /** Deletes an entry. @returns undefined if another request has changed it since it was read */
 export async function deleteEntry(
-  { db, guard, changed }: Writer,
+  { db, guard, event, changed }: Writer,
   row: EntryRow,
   now: number,
 ): Promise<{ id: number } | undefined> {
-  const [, , changes, , [deleted]] = await db.batch([
+  const [, , changes, , , [deleted]] = await db.batch([
     guard(),
     ...logBlacklist(db, isUnchanged(blacklists, row), now),
+    event(
+      {
+        type: 'blacklist.deleted',
+        resourceId: row.id,
+        changes: changesBetween(FIELDS, row, null),
+      },
+      existsUnchanged(blacklists, row),
+    ),
     reserveIds(db, 'blacklists', blacklists, isUnchanged(blacklists, row)),
     db.delete(blacklists).where(isUnchanged(blacklists, row)).returning({ id: blacklists.id }),
   ]);

@@ -1,11 +1,15 @@
 import { and, asc, count, eq, gt, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client';
+import { changesBetween, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
 import type { Page } from '../../db/predicates';
-import { containsText } from '../../db/predicates';
+import { containsText, existsUnchanged } from '../../db/predicates';
 import { customers } from '../../db/schema';
 import type { Writer } from '../../db/writer';
-import { type CustomerRow, type CustomerValues, normalizeEmail } from './schema';
+import { settable } from '../fields';
+import { type CustomerRow, type CustomerValues, customerFields, normalizeEmail } from './schema';
+
+const FIELDS = Object.keys(settable(customerFields));
 
 export interface CustomerFilter {
   q?: string | undefined;
@@ -70,7 +74,7 @@ const toColumns = (values: Partial<CustomerValues>) =>
 
 /** Stores a new customer. Fails with a unique violation where the e-mail or an account belongs to another one. */
 export async function insertCustomer(
-  { db, guard, remember }: Writer,
+  { db, guard, event, remember }: Writer,
   values: CustomerValues,
   now: number,
 ): Promise<CustomerRow> {
@@ -80,7 +84,12 @@ export async function insertCustomer(
       .insert(customers)
       .values({ ...toColumns(values), createdAt: now })
       .returning(),
-    ...remember(newestRow(customers), sql`(select max(id) from customers)`),
+    event({
+      type: 'customer.created',
+      resourceId: newestId(customers),
+      changes: changesBetween(FIELDS, null, values),
+    }),
+    ...remember(newestRow(customers), newestId(customers)),
   ]);
   if (!row) throw new Error('The customer was not stored');
   return row;
@@ -91,12 +100,20 @@ export async function insertCustomer(
  * with a unique violation where the e-mail or an account belongs to another customer.
  */
 export async function updateCustomer(
-  { db, guard }: Writer,
+  { db, guard, event }: Writer,
   row: CustomerRow,
   changes: Partial<CustomerValues>,
 ): Promise<CustomerRow | undefined> {
-  const [, [updated]] = await db.batch([
+  const [, , [updated]] = await db.batch([
     guard(),
+    event(
+      {
+        type: 'customer.updated',
+        resourceId: row.id,
+        changes: changesBetween(FIELDS, row, { ...row, ...changes }),
+      },
+      existsUnchanged(customers, row),
+    ),
     db
       .update(customers)
       .set({ ...toColumns(changes), revision: row.revision + 1 })

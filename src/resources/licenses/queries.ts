@@ -16,8 +16,16 @@ import {
 } from 'drizzle-orm';
 import { logLicenses, logNew, NEW_LICENSES, nextRevision } from '../../db/change-log';
 import type { Database } from '../../db/client';
+import { newestId } from '../../db/events';
 import { rowJson, rowOf } from '../../db/idempotency';
-import { containsText, equalsAll, isOneOf, isUnchanged, type Page } from '../../db/predicates';
+import {
+  containsText,
+  equalsAll,
+  existsUnchanged,
+  isOneOf,
+  isUnchanged,
+  type Page,
+} from '../../db/predicates';
 import { bindings, customers, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';
 import type { LicenseDataType, LicensePlatform, LicenseStatus } from '../../lib/enums';
@@ -29,8 +37,9 @@ import {
 } from '../customers/owner';
 import { matchingCustomers } from '../customers/queries';
 import { normalizeEmail } from '../customers/schema';
+import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events';
 import { newLicenseKey, normalizeLicenseKey } from './key';
-import type { LicenseRow, LicenseValues } from './schema';
+import { type LicenseRow, type LicenseValues, valuesOf } from './schema';
 import { boundValues, totalRequests } from './snapshot';
 
 export interface LicenseFilter {
@@ -147,7 +156,7 @@ export const findLicenseByKey = (
  * @throws a foreign key violation for an unknown product
  */
 export async function insertLicenses(
-  { db, guard, changed, remember }: Writer,
+  { db, guard, event, changed, remember }: Writer,
   { ips, hwids, ...values }: LicenseValues,
   owner: NamedCustomer | undefined,
   count: number,
@@ -177,6 +186,8 @@ export async function insertLicenses(
   );
   const keys = JSON.stringify(licenseKeys);
   const subject = others.length === 0 ? (`license:${licenseKey}` as const) : NEW_LICENSES;
+  const customerOfFirst = sql`(select customer_id from licenses
+    where license_key_normalized = ${licenseKey})`;
   const [, changes] = await db.batch([
     guard(),
     logNew(db, subject, now),
@@ -186,10 +197,16 @@ export async function insertLicenses(
       .select(sql`select ${sql.join(columns, sql`, `)} from json_each(${keys}) k order by k.key`),
     bindNew(db, keys, 'IP', ips),
     bindNew(db, keys, 'HWID', hwids),
-    ...remember(
-      createdLicenses(keys),
-      sql`(select customer_id from licenses where license_key_normalized = ${licenseKey})`,
-    ),
+    event({
+      type: 'license.created',
+      resourceId: count === 1 ? newestId(licenses) : null,
+      changes: withCustomer(
+        changesOfNew({ ...values, ips, hwids }, licenseKeys, now),
+        null,
+        customerOfFirst,
+      ),
+    }),
+    ...remember(createdLicenses(keys), customerOfFirst),
   ]);
   changed(changes);
   const stored = await selectLicenses(db)
@@ -207,7 +224,7 @@ export async function insertLicenses(
  * @throws a foreign key violation for an unknown product
  */
 export async function updateLicense(
-  { db, guard, changed }: Writer,
+  { db, guard, event, changed }: Writer,
   row: LicenseRow,
   { ips, hwids, ...values }: LicenseValues,
   owner: NamedCustomer | undefined,
@@ -225,6 +242,7 @@ export async function updateLicense(
     return linkCustomer(db, values, now, condition);
   };
   const { statements, customerId } = link();
+  const fieldChanges = changesOfLicense(row, { ...values, ips, hwids }, now);
   const [, found, changes] = await db.batch([
     guard(),
     unchanged,
@@ -232,6 +250,16 @@ export async function updateLicense(
     ...statements,
     ...rebind(db, id, 'IP', row.ips, ips, condition),
     ...rebind(db, id, 'HWID', row.hwids, hwids, condition),
+    event(
+      {
+        type: freesSlots(row, { ips, hwids }) ? 'license.slots_freed' : 'license.updated',
+        resourceId: id,
+        changes: withCustomer(fieldChanges, row.customerId, customerId),
+      },
+      Object.keys(fieldChanges).length === 0
+        ? sql`${condition} and ${customerId} is not ${row.customerId}`
+        : condition,
+    ),
     db
       .update(licenses)
       .set({ ...values, customerId, updatedAt: now, revision })
@@ -243,15 +271,23 @@ export async function updateLicense(
 
 /** Marks a license DELETED (2). @returns undefined if another request has changed it since it was read */
 export async function markLicenseDeleted(
-  { db, guard, changed }: Writer,
+  { db, guard, event, changed }: Writer,
   row: LicenseRow,
   now: number,
 ): Promise<{ id: number } | undefined> {
   if (row.state === 'DELETED') return { id: row.id };
   const revision = nextRevision(row.revision, now);
-  const [, changes, [deleted]] = await db.batch([
+  const [, changes, , [deleted]] = await db.batch([
     guard(),
     logLicenses(db, isUnchanged(licenses, row), now),
+    event(
+      {
+        type: 'license.deleted',
+        resourceId: row.id,
+        changes: changesOfLicense(row, { ...valuesOf(row), state: 'DELETED' }, now),
+      },
+      existsUnchanged(licenses, row),
+    ),
     db
       .update(licenses)
       .set({ state: 'DELETED', updatedAt: now, revision })

@@ -1,11 +1,15 @@
 import { and, asc, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
 import { logBlacklist, logLicenses } from '../../db/change-log';
 import type { Database } from '../../db/client';
+import { changesBetween, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
-import { containsText, isUnchanged, type Page } from '../../db/predicates';
+import { containsText, existsUnchanged, isUnchanged, type Page } from '../../db/predicates';
 import { bindings, blacklists, licenses, products } from '../../db/schema';
 import { reserveIds, type Writer } from '../../db/writer';
-import type { ProductRow, ProductValues } from './schema';
+import { settable } from '../fields';
+import { type ProductRow, type ProductValues, productFields } from './schema';
+
+const FIELDS = Object.keys(settable(productFields));
 
 export interface ProductFilter {
   productType?: ProductRow['productType'] | undefined;
@@ -41,7 +45,7 @@ export const findProduct = (db: Database, id: number): Promise<ProductRow | unde
 
 /** Stores a new product; `now` in milliseconds since 1970. */
 export async function insertProduct(
-  { db, guard, remember }: Writer,
+  { db, guard, event, remember }: Writer,
   values: ProductValues,
   now: number,
 ): Promise<ProductRow> {
@@ -51,6 +55,11 @@ export async function insertProduct(
       .insert(products)
       .values({ ...values, createdAt: now, updatedAt: now })
       .returning(),
+    event({
+      type: 'product.created',
+      resourceId: newestId(products),
+      changes: changesBetween(FIELDS, null, values),
+    }),
     ...remember(newestRow(products)),
   ]);
   if (!row) throw new Error('The product was not stored');
@@ -59,13 +68,21 @@ export async function insertProduct(
 
 /** Changes a product. @returns undefined if another request has changed it since it was read */
 export async function updateProduct(
-  { db, guard }: Writer,
+  { db, guard, event }: Writer,
   row: ProductRow,
   changes: Partial<ProductValues>,
   now: number,
 ): Promise<ProductRow | undefined> {
-  const [, [changed]] = await db.batch([
+  const [, , [changed]] = await db.batch([
     guard(),
+    event(
+      {
+        type: 'product.updated',
+        resourceId: row.id,
+        changes: changesBetween(FIELDS, row, { ...row, ...changes }),
+      },
+      existsUnchanged(products, row),
+    ),
     db
       .update(products)
       .set({ ...changes, updatedAt: now, revision: row.revision + 1 })
@@ -83,7 +100,7 @@ export async function updateProduct(
  *   it was read
  */
 export async function deleteProduct(
-  { db, guard, changed }: Writer,
+  { db, guard, event, changed }: Writer,
   row: ProductRow,
   now: number,
 ): Promise<'deleted' | 'in use' | 'changed'> {
@@ -99,7 +116,7 @@ export async function deleteProduct(
   const isOfProduct = sql`${licenses.productId} = ${deletable}`;
   const isEntryOfProduct = sql`${blacklists.productId} = ${deletable}`;
   const licenseIds = db.select({ id: licenses.id }).from(licenses).where(isOfProduct);
-  const [, used, removedLicenses, , removedEntries, , , , , , , deleted] = await db.batch([
+  const [, used, removedLicenses, , removedEntries, , , , , , , , deleted] = await db.batch([
     guard(),
     inUse.limit(1),
     logLicenses(db, isOfProduct, now),
@@ -109,6 +126,14 @@ export async function deleteProduct(
     db.delete(licenses).where(isOfProduct),
     reserveIds(db, 'blacklists', blacklists, isEntryOfProduct),
     db.delete(blacklists).where(isEntryOfProduct),
+    event(
+      {
+        type: 'product.deleted',
+        resourceId: row.id,
+        changes: changesBetween(FIELDS, row, null),
+      },
+      sql`exists ${deletable}`,
+    ),
     reserveIds(db, 'products', products, sql`${products.id} = ${deletable}`),
     db.delete(products).where(sql`${products.id} = ${deletable}`).returning({ id: products.id }),
   ]);

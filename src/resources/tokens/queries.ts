@@ -1,10 +1,23 @@
 import { and, asc, eq, gt, isNull } from 'drizzle-orm';
 import { logNew, logTokens, nextRevision } from '../../db/change-log';
 import type { Database } from '../../db/client';
-import { isUnchanged, type Page } from '../../db/predicates';
+import { changesBetween, newestId } from '../../db/events';
+import { existsUnchanged, isUnchanged, type Page } from '../../db/predicates';
 import { tokens } from '../../db/schema';
 import type { Writer } from '../../db/writer';
-import type { TokenRow, TokenValues } from './schema';
+import { toOptionalTimestamp } from '../../lib/time';
+import { settable } from '../fields';
+import { type TokenRow, type TokenValues, tokenFields } from './schema';
+
+/** The secret is none of them. */
+const FIELDS = Object.keys(settable(tokenFields));
+
+/** The fields of a token that a client sets, as GET shows them. */
+const shown = ({ name, intents, expiresAt }: TokenValues) => ({
+  name,
+  intents,
+  expiresAt: toOptionalTimestamp(expiresAt),
+});
 
 /** The row of a revoked token stays, so that its id and name stay known. Nothing else shows it. */
 const isLive = isNull(tokens.revokedAt);
@@ -31,7 +44,7 @@ export const findToken = (db: Database, id: number): Promise<TokenRow | undefine
 
 /** Stores a new token; `now` in milliseconds since 1970. */
 export async function insertToken(
-  { db, guard, changed, remember }: Writer,
+  { db, guard, event, changed, remember }: Writer,
   values: TokenValues & Pick<TokenRow, 'tokenHash'>,
   now: number,
 ): Promise<TokenRow> {
@@ -42,6 +55,11 @@ export async function insertToken(
       .insert(tokens)
       .values({ ...values, createdAt: now, updatedAt: now, revision: now })
       .returning(),
+    event({
+      type: 'token.created',
+      resourceId: newestId(tokens),
+      changes: changesBetween(FIELDS, null, shown(values)),
+    }),
     // Its secret is not stored anywhere.
     ...remember(null),
   ]);
@@ -56,14 +74,27 @@ export async function insertToken(
  * @returns undefined if another request has changed it since it was read
  */
 export async function updateToken(
-  { db, guard, changed }: Writer,
+  { db, guard, event, changed }: Writer,
   row: TokenRow,
   changes: Partial<TokenValues> & { revokedAt?: number },
   now: number,
 ): Promise<TokenRow | undefined> {
-  const [, logged, [updated]] = await db.batch([
+  const isRevoked = changes.revokedAt !== undefined;
+  const [, logged, , [updated]] = await db.batch([
     guard(),
     logTokens(db, isUnchanged(tokens, row), now),
+    event(
+      {
+        type: isRevoked ? 'token.deleted' : 'token.updated',
+        resourceId: row.id,
+        changes: changesBetween(
+          FIELDS,
+          shown(row),
+          isRevoked ? null : shown({ ...row, ...changes }),
+        ),
+      },
+      existsUnchanged(tokens, row),
+    ),
     db
       .update(tokens)
       .set({ ...changes, updatedAt: now, revision: nextRevision(row.revision, now) })

@@ -1,0 +1,113 @@
+import { is, SQL, sql } from 'drizzle-orm';
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { EventType } from '../lib/enums';
+import { firstIdAt, SLOTS } from '../lib/time-id';
+import type { Database } from './client';
+import { events } from './schema';
+
+/**
+ * Events (5). The batch of a change also stores its event: two written rows, the event and its entry in the
+ * index. Neither is there without the other.
+ */
+
+/** The sender of a change. */
+export interface EventSender {
+  /** Null for ROOT_TOKEN. */
+  tokenId: number | null;
+  isConsole: boolean;
+  /** The connecting address; null if it is unknown. */
+  ip: string | null;
+}
+
+/** The values before and after a change, by field. */
+export type EventChanges = Record<string, { before: unknown; after: unknown }>;
+
+/** An event to store. */
+export interface NewEvent {
+  type: EventType;
+  /** Null for many objects at once, and for a session. */
+  resourceId: number | SQL | null;
+  /** Fields, or JSON of them in SQL. Null without fields. */
+  changes: EventChanges | SQL | null;
+}
+
+/** Longer text is cut, and of longer lists the values that stay are left out: an event is one row of D1. */
+const MAX_TEXT_LENGTH = 500;
+const MAX_VALUES = 100;
+
+const isBlank = (value: unknown): boolean =>
+  value == null || value === '' || (Array.isArray(value) && value.length === 0);
+
+const shorten = (value: unknown): unknown =>
+  typeof value === 'string' && value.length > MAX_TEXT_LENGTH
+    ? `${value.slice(0, MAX_TEXT_LENGTH)}…`.toWellFormed()
+    : value;
+
+/** The values of a list, which does not change with values that another list has. */
+function shortenList(list: readonly unknown[], other: unknown): unknown[] {
+  if (list.length <= MAX_VALUES && !(Array.isArray(other) && other.length > MAX_VALUES)) {
+    return list.map(shorten);
+  }
+  const others = new Set(Array.isArray(other) ? other : []);
+  const differing = list.filter((value) => !others.has(value));
+  const shown: unknown[] = differing.slice(0, MAX_VALUES).map(shorten);
+  if (differing.length > MAX_VALUES) shown.push(`… and ${differing.length - MAX_VALUES} more`);
+  return shown;
+}
+
+const shown = (value: unknown, other: unknown): unknown =>
+  Array.isArray(value) ? shortenList(value, other) : (shorten(value) ?? null);
+
+/**
+ * The fields that differ between two versions of an object, both as GET shows them.
+ *
+ * @param names the fields that a client sets
+ * @param before null for a new object
+ * @param after null for a deleted object
+ */
+export function changesBetween(
+  names: readonly string[],
+  before: object | null,
+  after: object | null,
+): EventChanges {
+  const [old, current] = [before, after].map(
+    (values) => new Map<string, unknown>(Object.entries(values ?? {})),
+  );
+  const changes: EventChanges = {};
+  for (const name of names) {
+    const [one, other] = [old?.get(name), current?.get(name)];
+    if (JSON.stringify(one) === JSON.stringify(other)) continue;
+    // An empty field of a new or deleted object says nothing.
+    if (isBlank(one) && isBlank(other) && (before === null || after === null)) continue;
+    changes[name] = { before: shown(one, other), after: shown(other, one) };
+  }
+  return changes;
+}
+
+/** The id of the newest row of a table, whose ids grow. */
+export const newestId = (table: SQLiteTable): SQL => sql`(select max(id) from ${table})`;
+
+/**
+ * The statement that stores an event, in the batch of its change. It stores none if no field has changed.
+ *
+ * @param now milliseconds since 1970
+ * @param condition holds while the change is still to be made, or was made
+ */
+export function insertEvent(
+  db: Database,
+  { tokenId, isConsole, ip }: EventSender,
+  { type, resourceId, changes }: NewEvent,
+  now: number,
+  condition: SQL = sql`true`,
+) {
+  const first = firstIdAt(now);
+  const id = sql`ifnull((select max(id) + 1 from events
+    where id >= ${first} and id < ${first + SLOTS}), ${first})`;
+  const isSql = changes === null || is(changes, SQL);
+  const isChange = isSql || Object.keys(changes).length > 0;
+  return db.insert(events).select(
+    sql`select ${id}, ${type}, ${tokenId}, ${Number(isConsole)}, ${ip},
+      ${type.slice(0, type.indexOf('.'))}, ${resourceId}, ${isSql ? changes : JSON.stringify(changes)}
+      where ${isChange ? condition : sql`false`}`,
+  );
+}

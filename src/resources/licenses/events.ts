@@ -1,0 +1,69 @@
+import { type SQL, sql } from 'drizzle-orm';
+import { changesBetween, type EventChanges } from '../../db/events';
+import { settable } from '../fields';
+import { type LicenseValues, licenseFields, toLicense } from './schema';
+
+/** The changes of a license that its events show (5). */
+
+const FIELDS = Object.keys(settable(licenseFields));
+const KEY_GROUP_LENGTH = 4;
+
+/** In a batch the owner is the customer alone: nothing would find the fields again to erase them. */
+const OWNER_FIELDS = ['ownerPlatformId', 'ownerChatId', 'ownerChatUsername'];
+
+/** The fields that a client sets, as GET shows them. */
+const shown = (values: LicenseValues, now: number) =>
+  toLicense(
+    {
+      ...values,
+      id: 0,
+      licenseKey: '',
+      licenseKeyNormalized: '',
+      pastRequests: 0,
+      totalRequests: 0,
+      customerId: null,
+      customer: null,
+      createdAt: 0,
+      updatedAt: 0,
+      revision: 0,
+    },
+    now,
+  );
+
+/** The fields that a change of a license changes; `now` in milliseconds since 1970. */
+export const changesOfLicense = (
+  before: LicenseValues,
+  after: LicenseValues,
+  now: number,
+): EventChanges => changesBetween(FIELDS, shown(before, now), shown(after, now));
+
+/** The fields of new licenses: the last group of its key for one license, the number of them for several. */
+export function changesOfNew(
+  values: LicenseValues,
+  licenseKeys: readonly string[],
+  now: number,
+): EventChanges {
+  const isOne = licenseKeys.length === 1;
+  const fields = isOne ? FIELDS : FIELDS.filter((name) => !OWNER_FIELDS.includes(name));
+  const changes = changesBetween(fields, null, shown(values, now));
+  return isOne
+    ? { licenseKey: { before: null, after: licenseKeys[0]?.slice(-KEY_GROUP_LENGTH) }, ...changes }
+    : { count: { before: 0, after: licenseKeys.length }, ...changes };
+}
+
+/** Changes as JSON in SQL, with the `customerId` if it differs. */
+export function withCustomer(
+  changes: EventChanges,
+  before: number | null,
+  after: SQL | number | null,
+): SQL {
+  const json = JSON.stringify(changes);
+  return sql`case when ${after} is ${before} then ${json} else json_set(${json}, '$.customerId',
+    json_object('before', ${before}, 'after', ${after})) end`;
+}
+
+type Slots = Pick<LicenseValues, 'ips' | 'hwids'>;
+
+/** Whether a change leaves fewer addresses or hardware IDs bound. */
+export const freesSlots = (before: Slots, after: Slots): boolean =>
+  after.ips.length < before.ips.length || after.hwids.length < before.hwids.length;
