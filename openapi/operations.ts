@@ -437,6 +437,21 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
 
   'GET /api/v2/licenses': list('listLicenses', LICENSES),
   'GET /api/v2/licenses/:id': get('getLicense', LICENSES),
+  'GET /api/v2/licenses/:id/installations': {
+    operationId: 'listInstallations',
+    tag: 'Licenses',
+    summary: 'List the installations of a license',
+    description:
+      'The machines that have asked with its key, the one that was seen last first: at most 1,000, with `limit` a page. Machines without a record in the history are left out. An extension.',
+    responses: {
+      200: {
+        description: 'The installations.',
+        headers: headers('Link'),
+        content: jsonList('Installation'),
+      },
+      ...errors(404, 500),
+    },
+  },
   'POST /api/v2/licenses': create(
     'createLicense',
     LICENSES,

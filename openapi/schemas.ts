@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { installation } from '../src/history/installations';
 import { request } from '../src/history/schema';
 import { MAX_LIMIT, pageQuery } from '../src/http/pagination';
 import { errorResponse, invalidResponse, validResponse } from '../src/http/responses';
@@ -92,6 +93,21 @@ const REQUEST: Descriptions<typeof request> = {
   rateLimited: 'Whether it was over a rate limit.',
   blocked: 'Whether a blacklist entry blocked it.',
   spam: 'Whether its address sent too many unknown keys.',
+};
+
+const INSTALLATION: Descriptions<typeof installation> = {
+  id: 'For `after`.',
+  ip: 'The address that was checked.',
+  hwid: 'As it was sent.',
+  productVersion: 'As it was sent.',
+  operatingSystem: 'As it was sent.',
+  operatingSystemVersion: 'As it was sent.',
+  operatingSystemArchitecture: 'As it was sent.',
+  javaVersion: 'As it was sent.',
+  macAddress: 'As it was sent.',
+  firstSeen: 'When it asked for the first time.',
+  lastSeen: 'When it asked for the last time.',
+  requests: 'Number of its recorded validations, without those over a rate limit.',
 };
 
 /** The documented body of a validation [4.7]. Decision 1.2 has the values that are accepted beyond it. */
@@ -357,6 +373,25 @@ export const BODIES = {
     blocked: false,
     spam: false,
   }),
+  Installation: described(
+    installation,
+    'A machine that asked with the key of a license: one combination of all that its program sent.',
+    INSTALLATION,
+    {
+      id: 210,
+      ip: '192.0.2.10',
+      hwid: '4c4c4544-0051',
+      productVersion: '1.4.2',
+      operatingSystem: 'Linux',
+      operatingSystemVersion: '6.1.0',
+      operatingSystemArchitecture: 'amd64',
+      javaVersion: '21.0.5',
+      macAddress: null,
+      firstSeen: CREATED,
+      lastSeen: UPDATED,
+      requests: 128,
+    },
+  ),
   Customer: ofResource(customerFields, customer, 'An owner of licenses [2.5].', customerExample),
   CustomerCreate: ofResource(customerFields, customerCreate, 'A new customer.', {
     firstName: 'Ada',

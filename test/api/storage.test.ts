@@ -86,8 +86,9 @@ const isScan = (detail: string): boolean =>
     detail,
   );
 const isSort = (detail: string): boolean => detail === 'USE TEMP B-TREE FOR ORDER BY';
-/** Within a page and within a bucket, records are sorted. */
-const isOfTheHistory = ({ sql }: SentStatement): boolean => sql.includes('from "buckets"');
+/** Within a page and within a bucket, records are sorted; and the installations of a license. */
+const isOfTheHistory = ({ sql }: SentStatement): boolean =>
+  sql.includes('from "buckets"') || sql.includes('order by exact.last_seen_at');
 
 const TOTAL = 'X-Total-Count counts them all';
 const SEARCH = 'a free search reads every row';
@@ -208,6 +209,7 @@ const LISTS: Case[] = [
   { path: '/products/7', reads: 1 },
   { path: '/licenses/7', reads: PER_LICENSE },
   { path: `/licenses/by-license-key/${keyOf(7)}`, reads: PER_LICENSE },
+  { path: `/licenses/${active}/installations`, reads: 100 },
   { path: '/blacklists/7', reads: 1 },
   { path: '/customers/7', reads: 1 },
   // The other records of its hour.

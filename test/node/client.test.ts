@@ -107,6 +107,7 @@ describe('for each operation there is a method', () => {
     'DELETE /api/v2/products/{id}': (licet) => licet.products.delete(7),
     'GET /api/v2/licenses': (licet) => licet.licenses.list(),
     'GET /api/v2/licenses/{id}': (licet) => licet.licenses.get(7),
+    'GET /api/v2/licenses/{id}/installations': (licet) => licet.licenses.installations(7).list(),
     'POST /api/v2/licenses': (licet) =>
       licet.licenses.create({ productId: 7, licenseType: 'PERMANENT' }),
     'POST /api/v2/licenses/batch': (licet) =>

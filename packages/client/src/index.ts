@@ -373,6 +373,14 @@ class Licenses extends Managed<typeof LICENSES> {
     return this.connection.read('GET', this.#pathOf('by-license-key', licenseKey), { signal });
   }
 
+  /** The installations of a license, the one that was seen last first, to `list` or `iterate`. */
+  installations(id: number) {
+    return new List<`GET ${typeof LICENSES}/{id}/installations`>(
+      this.connection,
+      this.#pathOf(id, 'installations'),
+    );
+  }
+
   /** The licenses of the customer with an e-mail, to `list` or `iterate`. */
   byCustomerEmail(email: string) {
     return this.#by<`GET ${typeof LICENSES}/by-customer-email/{email}`>('by-customer-email', email);

@@ -642,6 +642,34 @@ export interface Customer {
   marketBUsername: string | null;
 }
 
+/** A machine that asked with the key of a license: one combination of all that its program sent. */
+export interface Installation {
+  /** For `after`. */
+  id: number;
+  /** The address that was checked. */
+  ip: string | null;
+  /** As it was sent. */
+  hwid: string | null;
+  /** As it was sent. */
+  productVersion: string | null;
+  /** As it was sent. */
+  operatingSystem: string | null;
+  /** As it was sent. */
+  operatingSystemVersion: string | null;
+  /** As it was sent. */
+  operatingSystemArchitecture: string | null;
+  /** As it was sent. */
+  javaVersion: string | null;
+  /** As it was sent. */
+  macAddress: string | null;
+  /** When it asked for the first time. */
+  firstSeen: string;
+  /** When it asked for the last time. */
+  lastSeen: string;
+  /** Number of its recorded validations, without those over a rate limit. */
+  requests: number;
+}
+
 /** A blacklist entry [2.3]. */
 export interface BlacklistEntry {
   /** Set by the service. */
@@ -804,6 +832,14 @@ export interface ListLicensesQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+}
+
+/** Filters: List the installations of a license */
+export interface ListInstallationsQuery {
+  /** Maximum number of objects. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
 }
 
 /** Filters: List licenses of the customer with an e-mail */
@@ -1023,6 +1059,12 @@ export interface Operations {
     query: undefined;
     body: undefined;
     response: undefined;
+  };
+  /** List the installations of a license */
+  'GET /api/v2/licenses/{id}/installations': {
+    query: ListInstallationsQuery;
+    body: undefined;
+    response: Installation[];
   };
   /** Create up to 500 licenses at once */
   'POST /api/v2/licenses/batch': {

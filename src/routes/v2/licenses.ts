@@ -3,11 +3,18 @@ import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import type { Writer } from '../../db/writer';
+import { listInstallations } from '../../history/installations';
 import { ApiError, notFound } from '../../http/errors';
 import { setETag } from '../../http/etag';
 import { body, path, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
-import { listResponse, type PageQuery, pageQuery, searchText } from '../../http/pagination';
+import {
+  linkNextPage,
+  listResponse,
+  type PageQuery,
+  pageQuery,
+  searchText,
+} from '../../http/pagination';
 import { idText, licensePlatform, licenseStatus, licenseType, text } from '../../lib/fields';
 import { namedCustomer } from '../../resources/customers/owner';
 import { normalizeLicenseKey } from '../../resources/licenses/key';
@@ -84,6 +91,20 @@ async function createLicenses(
   return insertLicenses(writer, values, owner, count, Date.now()).catch(rejectUnknownProduct);
 }
 
+/** A part of a list that is read as a whole; `after` is the id of its predecessor. */
+function pageOf<Item extends { id: number }>(
+  c: Context,
+  items: readonly Item[],
+  { limit = items.length, after }: PageQuery,
+): readonly Item[] {
+  const previous = items.findIndex(({ id }) => id === after);
+  // An object that is gone has no place in the list.
+  const start = !after ? 0 : previous === -1 ? items.length : previous + 1;
+  const page = items.slice(start, start + limit);
+  if (start + limit < items.length) linkNextPage(c, page.at(-1)?.id);
+  return page;
+}
+
 const canRead = requireIntents(INTENTS.readLicenses);
 const canWrite = requireIntents(INTENTS.writeLicenses);
 
@@ -98,6 +119,17 @@ export const licenseRoutes = new Hono<AuthEnv>()
     if (!row) throw notFound('License');
     return c.json(oneLicense(c, row));
   })
+  .get(
+    '/:id/installations',
+    canRead,
+    path(licensePath),
+    query(z.strictObject(pageQuery)),
+    async (c) => {
+      const installations = await listInstallations(databaseOf(c), c.req.valid('param').id);
+      if (!installations) throw notFound('License');
+      return c.json(pageOf(c, installations, c.req.valid('query')));
+    },
+  )
   .post('/', canWrite, body(licenseCreate), (c) =>
     createOnce(c, {
       create: (writer) => createLicenses(writer, c.req.valid('json'), 1),

@@ -1,0 +1,93 @@
+import { eq, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Database } from '../db/client';
+import { foldedBucketOf, productOf } from '../db/predicates';
+import { callers, licenses } from '../db/schema';
+import { RESPONSE_TYPE_CODES } from '../lib/enums';
+import { toTimestamp, wireTimestamp } from '../lib/time';
+import { timeOfRecordIdSql } from './record';
+
+/** An installation: a caller of a license, which is a server or a machine with its program version. */
+
+/** Programs can send any text: made-up callers of a license must not make its list slow. */
+const MAX_READ_CALLERS = 10_000;
+export const MAX_INSTALLATIONS = 1_000;
+
+const text = z.string().nullable();
+
+/** An installation on the wire. */
+export const installation = z.strictObject({
+  id: z.int(),
+  ip: text,
+  hwid: text,
+  productVersion: text,
+  operatingSystem: text,
+  operatingSystemVersion: text,
+  operatingSystemArchitecture: text,
+  javaVersion: text,
+  macAddress: text,
+  firstSeen: wireTimestamp,
+  lastSeen: wireTimestamp,
+  requests: z.int(),
+});
+
+const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
+
+/**
+ * The installations of a license, the one that was seen last first: at most {@link MAX_INSTALLATIONS}. The
+ * times and counts include the records since the last fold (see `fold.ts`).
+ *
+ * @returns undefined if there is no such license
+ */
+export async function listInstallations(
+  db: Database,
+  licenseId: number,
+): Promise<z.infer<typeof installation>[] | undefined> {
+  const [license] = await db
+    .select({ key: licenses.licenseKeyNormalized })
+    .from(licenses)
+    .where(eq(licenses.id, licenseId));
+  if (!license) return undefined;
+  const rows = await db
+    .select({
+      id: callers.id,
+      ip: callers.ip,
+      hwid: callers.hwid,
+      productVersion: callers.productVersion,
+      operatingSystem: callers.operatingSystem,
+      operatingSystemVersion: callers.operatingSystemVersion,
+      operatingSystemArchitecture: callers.operatingSystemArchitecture,
+      javaVersion: callers.javaVersion,
+      macAddress: callers.macAddress,
+      firstSeenAt: callers.firstSeenAt,
+      lastSeenAt: sql<number>`exact.last_seen_at`.as('exact_last_seen_at'),
+      requests: sql<number>`exact.requests`.as('exact_requests'),
+    })
+    .from(
+      sql`(
+        with known as materialized (
+          select id, product_id, folded_bucket, last_seen_at, requests from (
+            select * from callers
+            where license_key_normalized = ${license.key} and license_id = ${licenseId}
+            limit ${MAX_READ_CALLERS})
+          order by last_seen_at desc, id desc limit ${MAX_INSTALLATIONS})
+        select id, max(last_seen_at, ifnull(last_record_at, 0)) as last_seen_at,
+          requests + ifnull(recent_requests, 0) as requests
+        from known left join (
+          select c.id as caller_id, ${timeOfRecordIdSql(sql`max(r.id)`)} as last_record_at,
+            count(*) filter (where r.outcome <> ${RATE_LIMITED}) as recent_requests
+          from known c
+          cross join buckets b on b.bucket > ${foldedBucketOf('c')}
+          cross join requests r
+            on r.bucket = b.bucket and r.product_id = ${productOf('c')} and r.caller_id = c.id
+          group by c.id) on caller_id = id) exact`,
+    )
+    .innerJoin(callers, eq(callers.id, sql`exact.id`))
+    .orderBy(sql`exact.last_seen_at desc, exact.id desc`);
+  return rows.map(({ firstSeenAt, lastSeenAt, requests, ...values }) => ({
+    ...values,
+    firstSeen: toTimestamp(firstSeenAt),
+    lastSeen: toTimestamp(lastSeenAt),
+    requests,
+  }));
+}
