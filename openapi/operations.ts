@@ -425,6 +425,21 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     },
   },
 
+  'GET /api/v2/platforms': {
+    operationId: 'listPlatforms',
+    tag: 'Service',
+    summary: 'List the labels of platforms',
+    description:
+      'The variable `PLATFORM_LABELS` sets them, for people. All other endpoints take and return the names. Any intent is enough; an extension.',
+    responses: {
+      200: {
+        description: 'The platforms, each with its label.',
+        content: jsonList('PlatformLabel'),
+      },
+      ...errors(500),
+    },
+  },
+
   'GET /api/v2/products': list('listProducts', PRODUCTS),
   'GET /api/v2/products/:id': get('getProduct', PRODUCTS),
   'POST /api/v2/products': create('createProduct', PRODUCTS, 'Omitted fields have a default.'),

@@ -5,6 +5,7 @@ import { MAX_LIMIT, pageQuery } from '../src/http/pagination';
 import { errorResponse, invalidResponse, validResponse } from '../src/http/responses';
 import { customerItem } from '../src/import/items';
 import { importRequest, importResponse, importResult } from '../src/import/schema';
+import { LABELLED_PLATFORMS } from '../src/lib/enums';
 import {
   apiIntent,
   booleanText,
@@ -174,6 +175,13 @@ const IMPORT_RESULT: Descriptions<typeof importResult> = {
   differences:
     'The fields in which the stored object differs from the item; `id` if that was in use.',
   reason: 'The reason, if it was refused.',
+};
+
+const platformLabel = z.strictObject({ platform: z.enum(LABELLED_PLATFORMS), label: z.string() });
+
+const PLATFORM_LABEL: Descriptions<typeof platformLabel> = {
+  platform: 'The name, which all other endpoints take and return.',
+  label: 'What people see: the name, if no label is set.',
 };
 
 const ERROR: Descriptions<typeof errorResponse> = {
@@ -426,6 +434,10 @@ export const BODIES = {
     lastUsedAt: null,
     token: 'licet_3q2-7wAAC1f4dKZkq0s8yX9pLmNvBcRtYuIoPaSdFgH',
   }),
+  PlatformLabel: described(platformLabel, 'The label of a platform.', PLATFORM_LABEL, {
+    platform: 'MARKET_A',
+    label: 'SpigotMC',
+  }),
   ValidationRequest: described(
     validationRequest,
     'The request of a program [4.7]. Unknown fields are ignored, and numbers are accepted as text.',
@@ -489,7 +501,10 @@ const ENUMERATIONS: Readonly<Record<string, readonly [schema: z.ZodType, descrip
   ProductType: [productType, 'The kind of program.'],
   LicenseType: [licenseType, 'Whether a license expires.'],
   LicenseStatus: [licenseStatus, 'The status of a license.'],
-  LicensePlatform: [licensePlatform, 'The platform or market where a license was bought.'],
+  LicensePlatform: [
+    licensePlatform,
+    'The platform or market where a license was bought. `GET /api/v2/platforms` shows their labels.',
+  ],
   LicenseDataType: [licenseDataType, 'The kind of value that a blacklist entry blocks.'],
   ApiIntent: [apiIntent, 'A permission that a token can hold [5].'],
   RequestType: [requestType, 'The interface of a validation.'],

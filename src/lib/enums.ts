@@ -32,6 +32,15 @@ export const LICENSE_PLATFORMS = [
 ] as const;
 export type LicensePlatform = (typeof LICENSE_PLATFORMS)[number];
 
+/** The platforms whose names say nothing to people: PLATFORM_LABELS can label them. */
+export const LABELLED_PLATFORMS = [
+  'PLATFORM_A',
+  'PLATFORM_B',
+  'PLATFORM_C',
+  'MARKET_A',
+  'MARKET_B',
+] as const satisfies LicensePlatform[];
+
 export const LICENSE_DATA_TYPES = ['IP', 'HWID'] as const;
 export type LicenseDataType = (typeof LICENSE_DATA_TYPES)[number];
 

@@ -28,7 +28,8 @@ let service: RunningService;
 let licet: Licet;
 let productId: number;
 beforeAll(async () => {
-  service = await startService(folder);
+  const labels = 'PLATFORM_LABELS:MARKET_A=SpigotMC';
+  service = await startService(folder, undefined, ['--var', labels]);
   licet = new Licet({ url: service.address, token: readRootToken() });
   productId = Number((await run('products', 'create', 'Guard', '--type', 'OTHER')).stdout);
 });
@@ -211,6 +212,25 @@ describe('licet licenses', () => {
     expect(await objects(...create)).toMatchObject([
       { licenseType: 'PERMANENT', expiryDate: null },
     ]);
+  });
+
+  it('shows the label of a platform, and takes it for --platform, for its name', async () => {
+    const create = ['licenses', 'create', '--product', String(productId), '--platform-id', '77001'];
+    const { stdout: key } = await run(...create, '--platform', 'spigotmc');
+    const { licensePlatform, customer } = await licet.licenses.findByKey(key.trim());
+    expect(licensePlatform).toBe('MARKET_A');
+    expect((await run('licenses', 'show', key.trim())).stdout).toMatch(
+      /^Platform +SpigotMC 77001$/m,
+    );
+    const shown = await run('customers', 'show', String(customer?.id));
+    expect(shown.stdout).toMatch(/^SpigotMC +77001$/m);
+    expect(await objects('licenses', 'show', key.trim())).toMatchObject([
+      { licensePlatform: 'MARKET_A' },
+    ]);
+    expect(await fail(...create, '--platform', 'Spigot')).toContain(
+      'No platform has the name or the label Spigot. Give one of PLATFORM_A, PLATFORM_B, ' +
+        'PLATFORM_C, MARKET_A, MARKET_B, CHAT, OTHER, SpigotMC.',
+    );
   });
 
   it('find finds licenses by key, e-mail, chat id and text, each once', async () => {

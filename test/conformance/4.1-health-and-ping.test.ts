@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { callWith } from '../support/app';
 import { call, createToken } from '../support/client';
 
 it.each([null, 'no-such-token'])(
@@ -13,4 +14,32 @@ it('GET ping answers 200 and the string pong with a token of any intent', async 
   const { token } = await createToken(['LICENSE_VALIDATE']);
   const answer = await call('GET', '/api/v2/ping', { token });
   expect([answer.status, answer.text]).toEqual([200, 'pong']);
+});
+
+describe('GET platforms', () => {
+  it.each<string[]>([
+    ['PLATFORM_A=SpigotMC, MARKET_B = A=B & C ', 'PLATFORM_A=SpigotMC', 'MARKET_B=A=B & C'],
+    ['MARKET_A=No\u0000line\nend\u001b', 'MARKET_A=No line end'],
+    [`MARKET_A=${'🦊'.repeat(50)}`, `MARKET_A=${'🦊'.repeat(40)}`],
+    ['PLATFORM_A=Same,PLATFORM_B=same', 'PLATFORM_A=Same'],
+    ['PLATFORM_A=market_a, CHAT=Discord, MARKET_Z=X, =, MARKET_B'],
+    [''],
+  ])(
+    'lists the labels of %j for people, and the names without one',
+    async (text = '', ...changed) => {
+      const { token } = await createToken(['LICENSE_VALIDATE']);
+      const bindings = { PLATFORM_LABELS: text };
+      const answer = await callWith(bindings, 'GET', '/api/v2/platforms', { token });
+      const names = ['PLATFORM_A', 'PLATFORM_B', 'PLATFORM_C', 'MARKET_A', 'MARKET_B'];
+      expect([answer.status, answer.json]).toEqual([
+        200,
+        names.map((platform) => ({
+          platform,
+          label:
+            changed.find((label) => label.startsWith(platform))?.slice(platform.length + 1) ??
+            platform,
+        })),
+      ]);
+    },
+  );
 });

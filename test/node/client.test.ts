@@ -100,6 +100,7 @@ describe('for each operation there is a method', () => {
     'POST /api/v2/validate': (licet) => licet.validateWithToken(ask),
     'GET /api/v2/healthy': (licet) => licet.healthy(),
     'GET /api/v2/ping': (licet) => licet.ping(),
+    'GET /api/v2/platforms': (licet) => licet.platforms(),
     'GET /api/v2/products': (licet) => licet.products.list(),
     'GET /api/v2/products/{id}': (licet) => licet.products.get(7),
     'POST /api/v2/products': (licet) => licet.products.create({ name: 'A', productType: 'OTHER' }),
@@ -289,22 +290,22 @@ it('manages what administrators manage', async () => {
   await licet.ping();
 
   const license = await createLicense(licet, {
-    ownerChatId: '280497242714931202',
+    ownerChatId: '280497242714931299',
     licensePlatform: 'MARKET_A',
     ownerPlatformId: 'a/b?c',
   });
   const customerId = license.customer?.id ?? 0;
-  await licet.customers.change(customerId, () => ({ email: 'ada@shop.example' }));
-  expect(await licet.customers.list({ q: 'ADA@' })).toEqual([
-    { ...license.customer, email: 'ada@shop.example' },
+  await licet.customers.change(customerId, () => ({ email: 'ada@client.example' }));
+  expect(await licet.customers.list({ q: 'ADA@client' })).toEqual([
+    { ...license.customer, email: 'ada@client.example' },
   ]);
   const found = await licet.licenses.get(license.id);
   const { licenses } = licet;
   expect(await licenses.findByKey(license.licenseKey.toLowerCase())).toEqual(found);
-  expect(await licenses.byCustomerEmail('ADA@shop.example').list()).toEqual([found]);
+  expect(await licenses.byCustomerEmail('ADA@client.example').list()).toEqual([found]);
   expect(await licenses.byPlatform('MARKET_A', 'a/b?c').list()).toEqual([found]);
   expect(await licenses.byCustomerId(customerId).list()).toEqual([found]);
-  expect(await licenses.byChatId('280497242714931202').list()).toEqual([found]);
+  expect(await licenses.byChatId('280497242714931299').list()).toEqual([found]);
 
   const ask = { licenseKey: license.licenseKey, productId: product.id, ip: '192.0.2.77' };
   expect(await licet.validate(ask)).toMatchObject({ valid: true, iPLocked: true });

@@ -3,6 +3,20 @@ import type { ApiIntent } from '../../src/lib/enums';
 /** What no token is needed for [4.1]; the second is the preflight of the first (1.1). */
 export const PUBLIC = ['GET /api/v2/healthy', 'OPTIONS /api/v2/healthy'];
 
+const ANY: readonly ApiIntent[] = [
+  'PRODUCTS_READ',
+  'PRODUCTS_READ_WRITE',
+  'LICENSE_VALIDATE',
+  'LICENSES_READ',
+  'LICENSES_READ_WRITE',
+  'BLACKLISTS_READ',
+  'BLACKLISTS_READ_WRITE',
+  'REQUESTS_READ',
+  'CUSTOMERS_READ',
+  'ALL_READ',
+  'ALL_READ_WRITE',
+];
+
 type Resource = 'PRODUCTS' | 'LICENSES' | 'BLACKLISTS';
 
 export const readSet = (resource: Resource): readonly ApiIntent[] => [
@@ -21,19 +35,8 @@ export const writeSet = (resource: Resource): readonly ApiIntent[] => [
  * here once more, so that the service is not its own measure.
  */
 export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
-  'GET /api/v2/ping': [
-    'PRODUCTS_READ',
-    'PRODUCTS_READ_WRITE',
-    'LICENSE_VALIDATE',
-    'LICENSES_READ',
-    'LICENSES_READ_WRITE',
-    'BLACKLISTS_READ',
-    'BLACKLISTS_READ_WRITE',
-    'REQUESTS_READ',
-    'CUSTOMERS_READ',
-    'ALL_READ',
-    'ALL_READ_WRITE',
-  ],
+  'GET /api/v2/ping': ANY,
+  'GET /api/v2/platforms': ANY,
   'GET /api/v2/products': readSet('PRODUCTS'),
   'GET /api/v2/products/:id': readSet('PRODUCTS'),
   'POST /api/v2/products': writeSet('PRODUCTS'),

@@ -96,6 +96,10 @@ const isList: Check = (body) => Array.isArray(body) && body.every(hasId);
 const hasResults: Check = (body) =>
   isObject(body) && 'results' in body && Array.isArray(body.results);
 
+const areLabels: Check = (body) =>
+  Array.isArray(body) &&
+  body.every((each) => isObject(each) && 'label' in each && typeof each.label === 'string');
+
 interface ErrorBody {
   message: string;
   accepted_intents?: ApiIntent[];
@@ -491,6 +495,11 @@ export class Licet {
   /** Succeeds if the token is valid. */
   async ping({ signal }: CallOptions = {}): Promise<void> {
     await this.#expect('/api/v2/ping', 'pong', { signal });
+  }
+
+  /** The platforms that can have a label for people (`PLATFORM_LABELS`), with it or with their name. */
+  platforms({ signal }: CallOptions = {}): Promise<Part<'GET /api/v2/platforms', 'response'>> {
+    return this.#connection.read('GET', '/api/v2/platforms', { signal }, areLabels);
   }
 
   async #expect(path: string, text: string, call: Call): Promise<void> {

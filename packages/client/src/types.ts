@@ -147,7 +147,7 @@ export interface LicenseCreate {
   customerEmail?: string | null | undefined;
 }
 
-/** The platform or market where a license was bought. */
+/** The platform or market where a license was bought. `GET /api/v2/platforms` shows their labels. */
 export type LicensePlatform = 'PLATFORM_A' | 'PLATFORM_B' | 'PLATFORM_C' | 'MARKET_A' | 'MARKET_B' | 'CHAT' | 'OTHER';
 
 /** Changes of a license: an omitted field keeps its value [4.8]. */
@@ -504,6 +504,14 @@ export interface Error {
   message: string;
   /** The intents that open the endpoint. One of them is enough. */
   accepted_intents: ApiIntent[];
+}
+
+/** The label of a platform. */
+export interface PlatformLabel {
+  /** The name, which all other endpoints take and return. */
+  platform: 'PLATFORM_A' | 'PLATFORM_B' | 'PLATFORM_C' | 'MARKET_A' | 'MARKET_B';
+  /** What people see: the name, if no label is set. */
+  label: string;
 }
 
 /** A product [2.1]. */
@@ -999,6 +1007,12 @@ export interface Operations {
     query: undefined;
     body: undefined;
     response: undefined;
+  };
+  /** List the labels of platforms */
+  'GET /api/v2/platforms': {
+    query: undefined;
+    body: undefined;
+    response: PlatformLabel[];
   };
   /** List products */
   'GET /api/v2/products': {

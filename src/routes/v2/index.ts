@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, requireToken } from '../../auth/middleware';
+import { parsePlatformLabels } from '../../lib/platform-labels';
 import { allowPages } from '../../middleware/cors';
 import { blacklistRoutes } from './blacklists';
 import { customerRoutes } from './customers';
@@ -16,6 +17,9 @@ export const v2 = new Hono<AuthEnv>()
   .options('/healthy', allowPages('GET'))
   .use(requireToken())
   .get('/ping', requireIntents(INTENTS.any), (c) => c.text('pong'))
+  .get('/platforms', requireIntents(INTENTS.any), (c) =>
+    c.json(parsePlatformLabels(c.env.PLATFORM_LABELS)),
+  )
   .route('/products', productRoutes)
   .route('/licenses', licenseRoutes)
   .route('/blacklists', blacklistRoutes)

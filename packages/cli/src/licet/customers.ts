@@ -1,5 +1,10 @@
 import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
-import { type Customer, type Licet, LicetError } from '../../../client/src/index.ts';
+import {
+  type Customer,
+  type LicensePlatform,
+  type Licet,
+  LicetError,
+} from '../../../client/src/index.ts';
 import { argumentError } from '../command-line.ts';
 import { CliError } from '../terminal.ts';
 import { licenseColumns } from './licenses.ts';
@@ -9,6 +14,7 @@ import {
   integerFrom,
   type OpenSession,
   orUndefined,
+  platformLabels,
   productNames,
   searchArgument,
 } from './session.ts';
@@ -31,18 +37,21 @@ const COLUMNS: Column<Customer>[] = [
 const accountOf = (id: string | null, name: string | null): string =>
   [id, name].filter(Boolean).join(' ');
 
-const fieldsOf = (customer: Customer): Record<string, string> => ({
+const fieldsOf = (
+  customer: Customer,
+  label: (name: LicensePlatform) => string,
+): Record<string, string> => ({
   Id: String(customer.id),
   'E-mail': customer.email ?? '',
   Name: [customer.firstName, customer.lastName].filter(Boolean).join(' '),
   'User name': customer.username ?? '',
   Phone: customer.phoneNumber ?? '',
   Chat: accountOf(customer.chatId, customer.chatUsername),
-  PLATFORM_A: accountOf(customer.platformAId, customer.platformAUsername),
-  PLATFORM_B: accountOf(customer.platformBId, customer.platformBUsername),
-  PLATFORM_C: accountOf(customer.platformCId, customer.platformCUsername),
-  MARKET_A: accountOf(customer.marketAId, customer.marketAUsername),
-  MARKET_B: accountOf(customer.marketBId, customer.marketBUsername),
+  [label('PLATFORM_A')]: accountOf(customer.platformAId, customer.platformAUsername),
+  [label('PLATFORM_B')]: accountOf(customer.platformBId, customer.platformBUsername),
+  [label('PLATFORM_C')]: accountOf(customer.platformCId, customer.platformCUsername),
+  [label('MARKET_A')]: accountOf(customer.marketAId, customer.marketAUsername),
+  [label('MARKET_B')]: accountOf(customer.marketBId, customer.marketBUsername),
   Created: `${timeText(customer.createdAt)} (UTC)`,
 });
 
@@ -144,7 +153,7 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
       const { licet, output } = session;
       const customer = await findCustomer(licet, text);
       const licenses = await licet.licenses.byCustomerId(customer.id).list();
-      output.object({ ...customer, licenses }, fieldsOf(customer));
+      output.object({ ...customer, licenses }, fieldsOf(customer, await platformLabels(session)));
       if (output.isJson) return;
       const columns = licenseColumns(await productNames(session));
       output.list(licenses, columns, 'The customer has no licenses.');

@@ -26,8 +26,10 @@ import {
   findOne,
   integerFrom,
   type OpenSession,
+  optionalPlatform,
   optionalProductId,
   orUndefined,
+  platformLabels,
   productIdOf,
   productNames,
   searchArgument,
@@ -77,7 +79,11 @@ const CSV_FIELDS = [
   'notes',
 ] as const;
 
-const fieldsOf = (license: License, nameProduct: NameProduct): Record<string, string> => ({
+const fieldsOf = (
+  license: License,
+  nameProduct: NameProduct,
+  label: (name: LicensePlatform) => string,
+): Record<string, string> => ({
   Id: String(license.id),
   Key: license.licenseKey,
   Product: nameProduct(license.productId),
@@ -90,7 +96,9 @@ const fieldsOf = (license: License, nameProduct: NameProduct): Record<string, st
   Customer: license.customer
     ? [license.customer.id, license.customer.email].join(' ').trimEnd()
     : '',
-  Platform: [license.licensePlatform, license.ownerPlatformId].filter(Boolean).join(' '),
+  Platform: [license.licensePlatform && label(license.licensePlatform), license.ownerPlatformId]
+    .filter(Boolean)
+    .join(' '),
   Created: `${timeText(license.createdDate)} (UTC)`,
   Notes: license.notes,
 });
@@ -141,9 +149,9 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .option('--email <email>', 'the e-mail of its customer, who is created if it is new')
     .option('--chat-id <id>', 'the id of its owner on the chat service')
     .addOption(
-      new Option('--platform <platform>', 'the platform where it was bought').choices(
-        LICENSE_PLATFORMS,
-      ),
+      new Option('--platform <platform>', 'the platform where it was bought, or its label')
+        .choices(LICENSE_PLATFORMS)
+        .argParser(String),
     )
     .option('--platform-id <id>', 'the id of its owner there')
     .option('--notes <text>', 'free text');
@@ -153,18 +161,18 @@ interface FieldOptions {
   maxHwids?: number | undefined;
   email?: string | undefined;
   chatId?: string | undefined;
-  platform?: LicensePlatform | undefined;
+  platform?: string | undefined;
   platformId?: string | undefined;
   notes?: string | undefined;
 }
 
-const fieldsOfOptions = (options: FieldOptions) => ({
+const fieldsOfOptions = async (licet: Licet, options: FieldOptions) => ({
   maxIPs: options.maxIps,
   maxHWIDs: options.maxHwids,
   // In a PUT, null is nobody.
   customerEmail: options.email === '' ? null : options.email,
   ownerChatId: options.chatId,
-  licensePlatform: options.platform,
+  licensePlatform: await optionalPlatform(licet, options.platform),
   ownerPlatformId: options.platformId,
   notes: options.notes,
 });
@@ -241,7 +249,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
       const { licet, output } = open();
       if (csv && output.isJson) throw argumentError('Give --csv or --json, not both.');
       const created = await licet.licenses.createBatch({
-        ...fieldsOfOptions(options),
+        ...(await fieldsOfOptions(licet, options)),
         productId: await productIdOf(licet, product),
         licenseType: expiryField(expires) ? 'TEMPORARY' : 'PERMANENT',
         expiryDate: expiryField(expires),
@@ -295,7 +303,8 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
     .action(async (text) => {
       const session = open();
       const license = await findLicense(session.licet, text);
-      session.output.object(license, fieldsOf(license, await productNames(session)));
+      const names = await productNames(session);
+      session.output.object(license, fieldsOf(license, names, await platformLabels(session)));
     });
 
   withFields(licenses.command('edit'))
@@ -315,7 +324,7 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
       const { product, expires } = options;
       const { id } = await findLicense(licet, text);
       const license = await licet.licenses.update(id, {
-        ...fieldsOfOptions(options),
+        ...(await fieldsOfOptions(licet, options)),
         productId: await optionalProductId(licet, product),
         ...(expires !== undefined && {
           licenseType: expiryField(expires) ? 'TEMPORARY' : 'PERMANENT',

@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { LICENSE_PLATFORMS } from '../../../../src/lib/enums.ts';
 import { timestamp, toTimestamp } from '../../../../src/lib/time.ts';
-import { Licet, LicetError, type Product } from '../../../client/src/index.ts';
+import {
+  type LicensePlatform,
+  Licet,
+  LicetError,
+  type Product,
+} from '../../../client/src/index.ts';
 import { serviceUrl } from '../command-line.ts';
 import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { CliError, usageError } from '../terminal.ts';
@@ -194,6 +200,44 @@ export async function productNames({ licet, output }: Session): Promise<(id: num
     throw error;
   }
 }
+
+/** Reads the labels of platforms. @returns a function that replaces a name by its label */
+export async function platformLabels({
+  licet,
+  output,
+}: Session): Promise<(name: LicensePlatform) => string> {
+  // Programs read the name.
+  if (output.isJson) return String;
+  const labels = new Map<string, string>();
+  for (const { platform, label } of await licet.platforms()) labels.set(platform, label);
+  return (name) => labels.get(name) ?? name;
+}
+
+const isPlatform = (text: string): text is LicensePlatform =>
+  LICENSE_PLATFORMS.some((name) => name === text);
+
+/**
+ * Finds the platform with a name, or with a label in any case.
+ *
+ * @throws CliError if there is none
+ */
+export async function platformOf(licet: Licet, text: string): Promise<LicensePlatform> {
+  if (isPlatform(text)) return text;
+  const labels = await licet.platforms();
+  const named = labels.find(({ label }) => label.toLowerCase() === text.toLowerCase());
+  if (named) return named.platform;
+  const known = labels.flatMap(({ platform, label }) => (label === platform ? [] : [label]));
+  throw new CliError(
+    `No platform has the name or the label ${text}. Give one of ${[...LICENSE_PLATFORMS, ...known].join(', ')}.`,
+  );
+}
+
+/** The same for an option that may be missing. */
+export const optionalPlatform = async (
+  licet: Licet,
+  text: string | undefined,
+): Promise<LicensePlatform | undefined> =>
+  text === undefined ? undefined : platformOf(licet, text);
 
 const NEVER = 'never';
 

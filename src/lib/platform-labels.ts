@@ -1,0 +1,34 @@
+import { LABELLED_PLATFORMS, LICENSE_PLATFORMS } from './enums';
+
+export interface PlatformLabel {
+  platform: (typeof LABELLED_PLATFORMS)[number];
+  label: string;
+}
+
+const MAX_LABEL_LENGTH = 40;
+
+/** Terminals and pages show a label: it has no control characters. */
+function cleanLabel(text: string): string {
+  const line = text.replaceAll(/\p{C}+/gu, ' ').trim();
+  return [...line].slice(0, MAX_LABEL_LENGTH).join('').trim();
+}
+
+/**
+ * The labels of the platforms, from a text such as `MARKET_A=SpigotMC, MARKET_B=Polymart`. A platform keeps its
+ * name where the text has no label for it, or one that stands for another platform.
+ */
+export function parsePlatformLabels(text = ''): PlatformLabel[] {
+  const labels = new Map(
+    text.split(',').map((pair) => {
+      const [name = '', ...label] = pair.split('=');
+      return [name.trim(), cleanLabel(label.join('='))];
+    }),
+  );
+  const taken = new Set<string>(LICENSE_PLATFORMS);
+  return LABELLED_PLATFORMS.map((platform) => {
+    const label = labels.get(platform) ?? '';
+    if (label === '' || taken.has(label.toUpperCase())) return { platform, label: platform };
+    taken.add(label.toUpperCase());
+    return { platform, label };
+  });
+}
