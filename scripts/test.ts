@@ -28,6 +28,7 @@ const typesOptions = ['--check', '--include-runtime=false', '--strict-vars=false
 await Promise.all([
   check('types of the service and its tests', ...tsc('.')),
   check('types of the scripts', ...tsc('scripts')),
+  check('types of the console', ...tsc('console')),
   check('types of the client', ...tsc('packages/client')),
   check('types of the bindings', 'wrangler', 'types', ...typesOptions),
   check('bundle', 'wrangler', 'deploy', '--dry-run', '--outdir', join(folder, 'bundle')),

@@ -1,0 +1,129 @@
+import { QueryClient } from '@tanstack/react-query';
+import { type ApiIntent, Licet, LicetError } from '../../packages/client/src/index';
+import { texts } from './texts';
+
+/** Calls of the service: all of them go through `licet`, and errors are put into words by `describe`. */
+
+/** The session's token as `GET /api/v2/tokens/self` shows it. */
+export interface Session {
+  /** Null for the root token. */
+  id: number | null;
+  name: string;
+  intents: ApiIntent[];
+  expiresAt: string | null;
+}
+
+export const SESSION_KEY = ['session'] as const;
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 15_000,
+      retry: (failures, error) =>
+        failures < 2 && error instanceof LicetError && (error.status === 0 || error.status >= 500),
+    },
+  },
+});
+
+async function fetchWithSession(request: Request): Promise<Response> {
+  // The service takes a cookie with JSON only, also where there is no body.
+  if (request.method !== 'GET') request.headers.set('Content-Type', 'application/json');
+  const response = await fetch(request);
+  // The session has ended: the log-in takes the place of the screen, which stays in the address.
+  if (response.status === 401) queries.setQueryData(SESSION_KEY, null);
+  return response;
+}
+
+/** The client of the page's own service. The browser sends the session's cookie. */
+export const licet = new Licet({ url: location.origin, fetch: fetchWithSession });
+
+/** The error for a response that is none of Licet's: a gateway's page, say. */
+const notLicet = (status: number): LicetError => new LicetError(status, texts.errors.notLicet);
+
+async function send(method: string, path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set('Content-Type', 'application/json');
+  const request = new Request(path, {
+    ...init,
+    method,
+    headers,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(30_000),
+  });
+  const response = await fetch(request).catch((cause: unknown) => {
+    throw new LicetError(0, texts.errors.noAnswer, { cause });
+  });
+  if (response.ok) return response;
+  const body: unknown = await response.json().catch(() => undefined);
+  if (typeof body === 'object' && body !== null && 'message' in body) {
+    throw new LicetError(response.status, String(body.message));
+  }
+  throw notLicet(response.status);
+}
+
+/** Whose session it is; null without one. */
+export async function readSession(): Promise<Session | null> {
+  try {
+    const response = await send('GET', '/api/v2/tokens/self');
+    const session: Session = await response.json();
+    return session;
+  } catch (error) {
+    if (error instanceof LicetError && error.status === 401) return null;
+    throw error;
+  }
+}
+
+/** Starts a session with a token. The token goes into the request, and is kept nowhere. */
+export async function logIn(token: string): Promise<void> {
+  await send('POST', '/console/session', { headers: { TOKEN: token } });
+}
+
+/** Starts a session with the code of a link, which works once. */
+export async function logInWithCode(code: string): Promise<void> {
+  await send('POST', '/console/session', { body: JSON.stringify({ code }) });
+}
+
+/** Ends the session, and forgets what was read with it. */
+export async function logOut(): Promise<void> {
+  await send('DELETE', '/console/session');
+  queries.clear();
+  queries.setQueryData(SESSION_KEY, null);
+}
+
+/** Whether an error is a response with a status. */
+export const hasStatus = (error: unknown, status: number): boolean =>
+  error instanceof LicetError && error.status === status;
+
+/** An error in words, with the next step. */
+export function describe(error: unknown): string {
+  if (!(error instanceof LicetError)) return texts.errors.unexpected;
+  const { status, message, acceptedIntents, retryAfterSeconds } = error;
+  if (status === 0) return texts.errors.noAnswer;
+  if (status === 401) return texts.errors.sessionEnded;
+  if (status === 403) return texts.errors.forbidden(acceptedIntents);
+  if (status === 412) return texts.errors.changedMeanwhile;
+  if (status === 429) return texts.errors.tooMany(retryAfterSeconds);
+  if (status >= 500) return texts.errors.failed;
+  return /[.!?]$/.test(message) ? message : `${message}.`;
+}
+
+/**
+ * The messages of a 400 by the name of their field, as in `maxIPs must be an integer; name is required`.
+ * Those of no field in `names` are in `rest`.
+ */
+export function fieldErrors(
+  error: unknown,
+  names: readonly string[],
+): { byField: Readonly<Record<string, string>>; rest: string | undefined } {
+  if (!(error instanceof LicetError) || error.status !== 400) {
+    return { byField: {}, rest: describe(error) };
+  }
+  const byField: Record<string, string> = {};
+  const rest: string[] = [];
+  for (const message of error.message.split('; ')) {
+    const [, name = '', words = ''] = /^(\w+)\S* (.*)$/.exec(message) ?? [];
+    if (names.includes(name)) byField[name] = texts.errors.field(words);
+    else rest.push(message);
+  }
+  return { byField, rest: rest.length > 0 ? `${rest.join('; ')}.` : undefined };
+}

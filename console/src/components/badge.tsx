@@ -1,0 +1,43 @@
+import type { ReactNode } from 'react';
+import type { LicenseStatus } from '../../../packages/client/src/index';
+import { texts } from '../texts';
+
+export type Tone = 'good' | 'warn' | 'bad' | 'neutral' | 'accent';
+
+const TONES: Record<Tone, string> = {
+  good: 'bg-good-soft text-good',
+  warn: 'bg-warn-soft text-warn',
+  bad: 'bg-bad-soft text-bad',
+  neutral: 'bg-hover text-muted',
+  accent: 'bg-accent-soft text-accent',
+};
+
+/** A word in a colour. The word says all: the colour is only for the eye. */
+export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
+  return (
+    <span
+      className={`inline-flex rounded-md px-1.5 py-0.5 text-xs font-medium whitespace-nowrap ${TONES[tone]}`}
+    >
+      {children}
+    </span>
+  );
+}
+
+const STATUS_TONES: Record<LicenseStatus, Tone> = {
+  ACTIVE: 'good',
+  EXPIRED: 'warn',
+  DEACTIVATED: 'bad',
+  DELETED: 'neutral',
+};
+
+/** The status of a license. */
+export const StatusBadge = ({ status }: { status: LicenseStatus }) => (
+  <Badge tone={STATUS_TONES[status]}>{texts.statuses[status]}</Badge>
+);
+
+/** The outcome of a validation, by its `responseType`. */
+export const OutcomeBadge = ({ outcome }: { outcome: string }) => (
+  <Badge tone={outcome === 'VALID' ? 'good' : outcome === 'RATE_LIMITED' ? 'warn' : 'bad'}>
+    {texts.outcomes[outcome] ?? outcome}
+  </Badge>
+);

@@ -1,0 +1,50 @@
+import { Dialog as BaseDialog } from '@base-ui/react/dialog';
+import { X } from 'lucide-react';
+import { texts } from '../texts';
+import { buttonClass } from './button';
+import type { DialogProps } from './dialog';
+
+export const BACKDROP_CLASS =
+  'fixed inset-0 z-40 bg-shade transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0';
+export const POPUP_CLASS =
+  'fixed z-40 border border-line bg-raised shadow-raised transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0';
+/** In the middle of a wide screen, and at the bottom of a phone, where the thumb is. */
+export const CENTRED_CLASS =
+  'inset-x-0 bottom-0 max-h-[90dvh] overflow-auto rounded-t-2xl p-5 sm:inset-x-auto sm:top-1/2 sm:bottom-auto sm:left-1/2 sm:w-full sm:max-w-md sm:-translate-x-1/2 sm:-translate-y-1/2 sm:rounded-2xl sm:p-6';
+
+/** The `Dialog` itself, loaded when the first one opens. */
+export default function DialogPopup({
+  title,
+  lead,
+  isOpen,
+  onClose,
+  isWide = false,
+  children,
+}: DialogProps) {
+  return (
+    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <BaseDialog.Portal>
+        <BaseDialog.Backdrop className={BACKDROP_CLASS} />
+        <BaseDialog.Popup
+          className={`${POPUP_CLASS} ${CENTRED_CLASS} ${isWide ? 'sm:max-w-2xl' : ''}`}
+        >
+          <div className="flex items-start gap-4">
+            <BaseDialog.Title className="flex-1 py-1 text-base font-semibold">
+              {title}
+            </BaseDialog.Title>
+            <BaseDialog.Close
+              aria-label={texts.actions.close}
+              className={buttonClass('quiet', '-mr-2 w-9 px-0')}
+            >
+              <X size={18} aria-hidden />
+            </BaseDialog.Close>
+          </div>
+          {lead && (
+            <BaseDialog.Description className="mt-1 text-muted">{lead}</BaseDialog.Description>
+          )}
+          <div className="mt-4">{children}</div>
+        </BaseDialog.Popup>
+      </BaseDialog.Portal>
+    </BaseDialog.Root>
+  );
+}

@@ -1,0 +1,21 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+
+const DialogPopup = lazy(() => import('./dialog-popup'));
+
+export interface DialogProps {
+  title: string;
+  lead?: string;
+  isOpen: boolean;
+  /** Called for Escape, the button and a click beside the dialog. */
+  onClose: () => void;
+  isWide?: boolean;
+  children: ReactNode;
+}
+
+/** A dialog with a title, in the middle of a wide screen and at the bottom of a phone. */
+export function Dialog(props: DialogProps) {
+  const [wasOpen, setWasOpen] = useState(false);
+  if (props.isOpen && !wasOpen) setWasOpen(true);
+  // Once it was open it stays, so that it can fade out.
+  return <Suspense>{wasOpen && <DialogPopup {...props} />}</Suspense>;
+}

@@ -1,0 +1,239 @@
+import {
+  type ComponentProps,
+  createContext,
+  type ReactNode,
+  type SubmitEvent,
+  useContext,
+  useId,
+  useRef,
+  useState,
+} from 'react';
+import { fieldErrors } from '../api';
+import { Notice } from './page';
+
+/** Forms whose fields show the messages of the service's 400 beside the field that they are about. */
+
+const Errors = createContext<Readonly<Record<string, string>>>({});
+
+interface FormProps {
+  /** Called with the fields; what it throws is shown. */
+  onSubmit: (data: FormData) => Promise<void>;
+  /** The buttons; `isBusy` while the submission runs. */
+  buttons: (isBusy: boolean) => ReactNode;
+  children: ReactNode;
+  className?: string;
+}
+
+/** A form. Its fields are those of this file, or native ones. */
+export function Form({
+  onSubmit,
+  buttons,
+  children,
+  className = 'flex flex-col gap-5',
+}: FormProps) {
+  const [isBusy, setBusy] = useState(false);
+  const [errors, setErrors] = useState<ReturnType<typeof fieldErrors>>();
+  const form = useRef<HTMLFormElement>(null);
+  const submit = async (event: SubmitEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    if (isBusy) return;
+    setBusy(true);
+    setErrors(undefined);
+    const names = Array.from(event.currentTarget.elements, (element) =>
+      element.getAttribute('name'),
+    ).filter((name) => name !== null);
+    try {
+      await onSubmit(new FormData(event.currentTarget));
+    } catch (error) {
+      const found = fieldErrors(error, names);
+      setErrors(found);
+      const [first] = Object.keys(found.byField);
+      if (first) form.current?.querySelector<HTMLElement>(`[name="${CSS.escape(first)}"]`)?.focus();
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Errors value={errors?.byField ?? {}}>
+      <form ref={form} onSubmit={submit} className={className}>
+        {errors?.rest && <Notice tone="bad">{errors.rest}</Notice>}
+        {children}
+        <div className="flex flex-wrap items-center gap-2">{buttons(isBusy)}</div>
+      </form>
+    </Errors>
+  );
+}
+
+const CONTROL =
+  'min-h-9 w-full rounded-lg border border-edge bg-surface px-3 py-1.5 text-base placeholder:text-muted aria-invalid:border-bad pointer-coarse:min-h-11 sm:text-sm';
+
+interface FieldProps {
+  label: string;
+  name: string;
+  hint?: string;
+}
+
+/** The label, hint and error of a control, which gets what ties them to it. */
+function Field({
+  label,
+  name,
+  hint,
+  control,
+}: FieldProps & {
+  control: (tied: {
+    id: string;
+    name: string;
+    'aria-describedby': string | undefined;
+    'aria-invalid': true | undefined;
+  }) => ReactNode;
+}) {
+  const id = useId();
+  const error = useContext(Errors)[name];
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  return (
+    <div className="flex min-w-0 flex-col gap-1.5">
+      <label htmlFor={id} className="font-medium">
+        {label}
+      </label>
+      {control({
+        id,
+        name,
+        'aria-describedby': described || undefined,
+        'aria-invalid': error ? true : undefined,
+      })}
+      {error && (
+        <p id={`${id}-error`} role="alert" className="text-bad">
+          {error}
+        </p>
+      )}
+      {hint && (
+        <p id={`${id}-hint`} className="text-xs text-muted">
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** One line of text, a number, a date; `type` as in HTML. */
+export const TextField = ({
+  label,
+  hint,
+  name,
+  ...props
+}: FieldProps & Omit<ComponentProps<'input'>, 'name'>) => (
+  <Field
+    label={label}
+    name={name}
+    {...(hint !== undefined && { hint })}
+    control={(tied) => <input autoComplete="off" {...props} {...tied} className={CONTROL} />}
+  />
+);
+
+/** Several lines of text. */
+export const TextArea = ({
+  label,
+  hint,
+  name,
+  ...props
+}: FieldProps & Omit<ComponentProps<'textarea'>, 'name'>) => (
+  <Field
+    label={label}
+    name={name}
+    {...(hint !== undefined && { hint })}
+    control={(tied) => <textarea rows={3} {...props} {...tied} className={CONTROL} />}
+  />
+);
+
+type Options = readonly (readonly [value: string, label: string])[];
+
+/** One of several. */
+export const SelectField = ({
+  label,
+  hint,
+  name,
+  options,
+  ...props
+}: FieldProps & { options: Options } & Omit<ComponentProps<'select'>, 'name'>) => (
+  <Field
+    label={label}
+    name={name}
+    {...(hint !== undefined && { hint })}
+    control={(tied) => (
+      <select {...props} {...tied} className={CONTROL}>
+        <OptionList options={options} />
+      </select>
+    )}
+  />
+);
+
+const OptionList = ({ options }: { options: Options }) =>
+  options.map(([value, label]) => (
+    <option key={value} value={value}>
+      {label}
+    </option>
+  ));
+
+/** A filter above a table: its label is for screen readers, and its first option names it. */
+export const FilterSelect = ({
+  label,
+  options,
+  value,
+  onChange,
+}: {
+  label: string;
+  options: Options;
+  value: string;
+  onChange: (value: string) => void;
+}) => (
+  <select
+    aria-label={label}
+    value={value}
+    onChange={(event) => onChange(event.target.value)}
+    className={`${CONTROL} max-w-full min-w-0 sm:w-auto ${value === '' ? '' : 'border-accent bg-accent-soft'}`}
+  >
+    <OptionList options={options} />
+  </select>
+);
+
+const REST_MS = 300;
+
+/** A filter for text: asks after 300 ms of rest, and at once with Enter. */
+export function FilterText({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  const [typed, setTyped] = useState<string>();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const send = (text: string): void => {
+    clearTimeout(timer.current);
+    setTyped(undefined);
+    if (text !== value) onChange(text);
+  };
+  return (
+    <input
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      maxLength={100}
+      value={typed ?? value}
+      onChange={({ target }) => {
+        setTyped(target.value);
+        clearTimeout(timer.current);
+        const text = target.value.trim();
+        // A search reads rows: less than three characters are not worth them.
+        if (text.length === 0 || text.length > 2)
+          timer.current = setTimeout(() => send(text), REST_MS);
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') send(event.currentTarget.value.trim());
+      }}
+      className={CONTROL}
+    />
+  );
+}

@@ -1,0 +1,143 @@
+import { type ReactNode, useEffect } from 'react';
+import { describe } from '../api';
+import { texts } from '../texts';
+import { Button } from './button';
+
+/** A screen: its title, which is the document's too, its actions, and its content. */
+export function Page({
+  title,
+  heading = title,
+  lead,
+  actions,
+  children,
+}: {
+  title: string;
+  /** In place of the title at the top of the screen. */
+  heading?: ReactNode;
+  lead?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  useEffect(() => {
+    document.title = `${title} · ${texts.product}`;
+  }, [title]);
+  return (
+    <div className="mx-auto flex w-full max-w-6xl flex-col gap-5 px-4 py-5 sm:px-6 lg:py-8">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-3">
+        <div className="min-w-0 flex-1">
+          <h1 className="text-xl font-semibold tracking-tight break-words">{heading}</h1>
+          {lead && <div className="mt-1 text-muted">{lead}</div>}
+        </div>
+        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+/** A part of a screen with a heading. */
+export function Section({
+  title,
+  note,
+  actions,
+  children,
+}: {
+  title: string;
+  /** Beside the title. */
+  note?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <section
+      aria-label={title}
+      className="flex min-w-0 flex-col rounded-xl border border-line bg-surface"
+    >
+      <div className="flex min-h-13 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2 sm:px-5">
+        <h2 className="font-semibold">{title}</h2>
+        {note && <span className="text-muted">{note}</span>}
+        {actions && <div className="ml-auto flex gap-2">{actions}</div>}
+      </div>
+      <div className="min-w-0 border-t border-line">{children}</div>
+    </section>
+  );
+}
+
+/** Says that there is nothing, and what to do first. */
+export function Empty({
+  title,
+  children,
+  actions,
+}: {
+  title?: string;
+  children: ReactNode;
+  actions?: ReactNode;
+}) {
+  return (
+    <div className="flex flex-col items-center gap-2 px-6 py-10 text-center">
+      {title && <p className="text-base font-semibold">{title}</p>}
+      <p className="max-w-prose text-muted">{children}</p>
+      {actions && <div className="mt-3 flex flex-wrap justify-center gap-2">{actions}</div>}
+    </div>
+  );
+}
+
+/** Says that something could not be loaded, why, and tries again. */
+export const LoadFailure = ({ error, onRetry }: { error: unknown; onRetry: () => void }) => (
+  <div role="alert" className="flex flex-col items-center gap-2 px-6 py-10 text-center">
+    <p className="font-semibold">{texts.errors.title}</p>
+    <p className="max-w-prose text-muted">{describe(error)}</p>
+    <div className="mt-3">
+      <Button onClick={onRetry}>{texts.actions.retry}</Button>
+    </div>
+  </div>
+);
+
+/** Grey lines in the place of what is being loaded. */
+export const Skeleton = ({ lines = 4 }: { lines?: number }) => (
+  <div role="status" aria-label={texts.loading} className="flex flex-col gap-3 p-5">
+    {Array.from({ length: lines }, (_, index) => (
+      <div
+        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are alike and never move
+        key={index}
+        className={`h-4 animate-pulse rounded bg-hover ${index % 3 === 2 ? 'w-1/2' : 'w-full'}`}
+      />
+    ))}
+  </div>
+);
+
+/** A message inside a screen or a form. */
+export const Notice = ({
+  tone = 'neutral',
+  children,
+}: {
+  tone?: 'neutral' | 'bad' | 'warn';
+  children: ReactNode;
+}) => (
+  <div
+    role={tone === 'bad' ? 'alert' : undefined}
+    className={`rounded-lg px-4 py-3 ${
+      { neutral: 'bg-hover text-ink', bad: 'bg-bad-soft text-bad', warn: 'bg-warn-soft text-warn' }[
+        tone
+      ]
+    }`}
+  >
+    {children}
+  </div>
+);
+
+/** Names and values, such as the details of a license. */
+export const Facts = ({
+  rows,
+}: {
+  rows: readonly (readonly [name: string, value: ReactNode])[];
+}) => (
+  <dl className="grid grid-cols-[minmax(6rem,auto)_1fr] gap-x-6 gap-y-2.5 px-4 py-4 sm:px-5">
+    {rows.map(([name, value]) => (
+      <div key={name} className="contents">
+        <dt className="text-muted">{name}</dt>
+        <dd className="min-w-0 break-words">{value}</dd>
+      </div>
+    ))}
+  </dl>
+);

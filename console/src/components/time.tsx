@@ -1,0 +1,16 @@
+import { formatAgo, formatDate, formatTime, formatUtc } from '../format';
+
+interface TimeProps {
+  value: string;
+  /** `date` a day, `time` a minute (the default), `ago` the distance from now. */
+  show?: 'date' | 'time' | 'ago';
+}
+
+const FORMATS = { date: formatDate, time: formatTime, ago: formatAgo };
+
+/** A time in the viewer's zone; in UTC on hover. */
+export const Time = ({ value, show = 'time' }: TimeProps) => (
+  <time dateTime={value} title={formatUtc(value)} className="whitespace-nowrap">
+    {FORMATS[show](value)}
+  </time>
+);

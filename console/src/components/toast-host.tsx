@@ -1,0 +1,41 @@
+import { Toast } from '@base-ui/react/toast';
+import { X } from 'lucide-react';
+import { texts } from '../texts';
+import { buttonClass } from './button';
+
+/** Where the messages of `toasts` wait. */
+export const manager = Toast.createToastManager();
+
+function ToastList() {
+  return Toast.useToastManager().toasts.map((toast) => (
+    <Toast.Root
+      key={toast.id}
+      toast={toast}
+      className="mt-2 w-full rounded-xl border border-line bg-raised shadow-raised transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0"
+    >
+      <Toast.Content className="flex items-center gap-2 py-2 pr-2 pl-4">
+        <Toast.Title
+          render={<p />}
+          className={`min-w-0 flex-1 py-1.5 ${toast.type === 'error' ? 'text-bad' : ''}`}
+        />
+        <Toast.Action className={buttonClass('plain')} />
+        <Toast.Close aria-label={texts.actions.close} className={buttonClass('quiet', 'w-9 px-0')}>
+          <X size={16} aria-hidden />
+        </Toast.Close>
+      </Toast.Content>
+    </Toast.Root>
+  ));
+}
+
+/** The place where the messages appear, loaded with the first one. */
+const ToastHost = () => (
+  <Toast.Provider toastManager={manager}>
+    <Toast.Portal>
+      <Toast.Viewport className="fixed right-4 bottom-20 left-4 z-50 mx-auto flex max-w-md flex-col lg:right-6 lg:bottom-6 lg:left-auto lg:w-96">
+        <ToastList />
+      </Toast.Viewport>
+    </Toast.Portal>
+  </Toast.Provider>
+);
+
+export default ToastHost;

@@ -1,0 +1,61 @@
+import { lazy, Suspense, useSyncExternalStore } from 'react';
+import { describe } from '../api';
+import { texts } from '../texts';
+
+const load = () => import('./toast-host');
+const LazyHost = lazy(load);
+
+const UNDO_MS = 10_000;
+let isWanted = false;
+const listeners = new Set<() => void>();
+
+type Message = Parameters<Awaited<ReturnType<typeof load>>['manager']['add']>[0];
+
+/** Shows a message. The host is mounted with the first one. */
+async function add(messageOf: (close: () => void) => Message): Promise<void> {
+  isWanted = true;
+  for (const listener of listeners) listener();
+  const { manager } = await load();
+  const id = manager.add(messageOf(() => manager.close(id)));
+}
+
+/** Short messages at the edge of the screen. */
+export const toasts = {
+  /** Says what has been done. With `restore` it offers to undo it. */
+  done(title: string, restore?: () => Promise<unknown>): void {
+    void add((close) => ({
+      title,
+      ...(restore && {
+        timeout: UNDO_MS,
+        actionProps: {
+          children: texts.actions.undo,
+          onClick() {
+            close();
+            restore().catch(toasts.fail);
+          },
+        },
+      }),
+    }));
+  },
+
+  /** Says what failed, in words: an error, or a text. */
+  fail(error: unknown): void {
+    void add(() => ({
+      title: typeof error === 'string' ? error : describe(error),
+      type: 'error',
+      priority: 'high',
+      timeout: UNDO_MS,
+    }));
+  },
+};
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The place where the messages appear; once in the page. */
+export function ToastHost() {
+  const isMounted = useSyncExternalStore(subscribe, () => isWanted);
+  return <Suspense>{isMounted && <LazyHost />}</Suspense>;
+}

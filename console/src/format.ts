@@ -1,0 +1,44 @@
+import { texts } from './texts';
+
+/** Numbers and times as the console shows them. */
+
+const dateFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
+const timeFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const agoFormat = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+export const formatNumber = (value: number): string => value.toLocaleString('en');
+
+/** A day in the viewer's zone, such as `31 Dec 2035`. */
+export const formatDate = (time: string): string => dateFormat.format(new Date(time));
+
+/** A minute in the viewer's zone, such as `31 Dec 2035, 23:59`. */
+export const formatTime = (time: string): string => timeFormat.format(new Date(time));
+
+/** A time in UTC to the second, such as `2035-12-31 23:59:59 UTC`. */
+export const formatUtc = (time: string): string =>
+  `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+const UNITS = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+
+/** The distance from now, such as `3 days ago` or `in 2 hours`. */
+export function formatAgo(time: string, now = Date.now()): string {
+  const seconds = (Date.parse(time) - now) / 1000;
+  for (const [unit, size] of UNITS) {
+    if (Math.abs(seconds) >= size) return agoFormat.format(Math.trunc(seconds / size), unit);
+  }
+  return 'just now';
+}
+
+/** Bound values and their limit, such as `2 / 5`. */
+export const formatSlots = (bound: number, limit: number): string =>
+  `${formatNumber(bound)} / ${limit === -1 ? '∞' : formatNumber(limit)}`;
+
+/** The name of a product, or its id where products may not be read. */
+export const productName = (names: ReadonlyMap<number, string>, id: number): string =>
+  names.get(id) ?? texts.unknownProduct(id);

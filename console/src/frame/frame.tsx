@@ -1,0 +1,179 @@
+import { Link, Outlet, useRouter } from '@tanstack/react-router';
+import { CircleUser, Search } from 'lucide-react';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { logOut } from '../api';
+import { ButtonLink } from '../components/button';
+import { ConfirmHost } from '../components/confirm';
+import { Dialog } from '../components/dialog';
+import { Menu, MenuItem, MenuList, MenuNote } from '../components/menu';
+import { Empty, Page } from '../components/page';
+import { Time } from '../components/time';
+import { toasts } from '../components/toasts';
+import { useSession } from '../session';
+import { useShortcuts } from '../shortcuts';
+import { texts } from '../texts';
+import { BottomNavigation, SideNavigation } from './navigation';
+
+const Palette = lazy(() => import('./palette'));
+
+/** The sign of Licet: the word's first letter in the accent's colour. */
+const Brand = () => (
+  <Link
+    to="/"
+    className="flex items-center gap-2 rounded-sm text-base font-semibold tracking-tight"
+  >
+    <span
+      aria-hidden
+      className="grid size-7 place-items-center rounded-lg bg-accent text-sm font-bold text-on-accent"
+    >
+      L
+    </span>
+    <span className="max-sm:sr-only">{texts.product}</span>
+  </Link>
+);
+
+function SessionMenu() {
+  const { name, id, intents, expiresAt } = useSession();
+  const shownName = id === null ? texts.session.root : name;
+  return (
+    <Menu
+      look="quiet"
+      label={texts.session.menu(shownName)}
+      trigger={
+        <>
+          <CircleUser size={18} aria-hidden />
+          <span className="max-w-32 truncate max-sm:hidden">{shownName}</span>
+        </>
+      }
+    >
+      <MenuNote>
+        <p className="text-sm font-medium break-words text-ink">{shownName}</p>
+        <p className="mt-1">
+          {texts.session.may}: {intents.join(', ')}
+        </p>
+        {expiresAt !== null && (
+          <p className="mt-1">
+            {texts.session.until} <Time value={expiresAt} show="ago" />
+          </p>
+        )}
+      </MenuNote>
+      <MenuList label={texts.session.menu(shownName)}>
+        <MenuItem onClick={() => logOut().catch(toasts.fail)}>{texts.session.logOut}</MenuItem>
+      </MenuList>
+    </Menu>
+  );
+}
+
+const ShortcutList = ({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) => (
+  <Dialog title={texts.shortcuts.title} isOpen={isOpen} onClose={onClose}>
+    <dl className="grid grid-cols-[auto_1fr] items-center gap-x-6 gap-y-3">
+      {texts.shortcuts.rows.map(([keys, action]) => (
+        <div key={keys} className="contents">
+          <dt className="font-mono text-xs">{keys}</dt>
+          <dd className="text-muted">{action}</dd>
+        </div>
+      ))}
+    </dl>
+  </Dialog>
+);
+
+/** The frame of every screen: navigation, search, and whose session it is. */
+export function Frame() {
+  const [isSearching, setSearching] = useState(false);
+  const [isHelping, setHelping] = useState(false);
+  useShortcuts({ '/': () => setSearching(true), '?': () => setHelping(true) });
+  useEffect(() => {
+    // Unlike the other keys, also inside fields.
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      setSearching(true);
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, []);
+  return (
+    <div className="min-h-dvh lg:grid lg:grid-cols-[14rem_1fr]">
+      <a
+        href="#content"
+        className="fixed top-2 left-2 z-50 -translate-y-20 rounded-lg bg-raised px-4 py-2 focus:translate-y-0"
+      >
+        {texts.navigation.skip}
+      </a>
+      <div className="sticky top-0 flex h-dvh flex-col gap-6 overflow-y-auto border-r border-line py-4 max-lg:hidden">
+        <div className="px-6 pt-0.5">
+          <Brand />
+        </div>
+        <SideNavigation />
+      </div>
+      <div className="flex min-w-0 flex-col pb-20 lg:pb-0">
+        <header className="sticky top-0 z-20 flex items-center gap-3 border-b border-line bg-page px-4 py-2 sm:px-6">
+          <div className="lg:hidden">
+            <Brand />
+          </div>
+          <button
+            type="button"
+            onClick={() => setSearching(true)}
+            className="flex min-h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border border-line bg-surface px-3 text-left text-muted hover:border-edge lg:max-w-xl pointer-coarse:min-h-11"
+          >
+            <Search size={16} aria-hidden className="shrink-0" />
+            <span className="min-w-0 flex-1 truncate">{texts.palette.open}</span>
+            <kbd
+              aria-hidden
+              className="rounded border border-line px-1.5 font-sans text-xs max-lg:hidden"
+            >
+              /
+            </kbd>
+          </button>
+          <div className="ml-auto">
+            <SessionMenu />
+          </div>
+        </header>
+        <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
+          <Outlet />
+        </main>
+      </div>
+      <BottomNavigation />
+      {isSearching && (
+        <Suspense>
+          <Palette onClose={() => setSearching(false)} />
+        </Suspense>
+      )}
+      <ShortcutList isOpen={isHelping} onClose={() => setHelping(false)} />
+      <ConfirmHost />
+    </div>
+  );
+}
+
+/** The screen of an address that does not exist. */
+export const NotFound = () => (
+  <Page title={texts.errors.notFoundTitle}>
+    <Empty
+      actions={
+        <ButtonLink to="/" look="primary">
+          {texts.errors.notFoundHome}
+        </ButtonLink>
+      }
+    >
+      {texts.errors.notFound}
+    </Empty>
+  </Page>
+);
+
+/** The screen in place of one that has failed. */
+export function ScreenFailure() {
+  const router = useRouter();
+  return (
+    <Page title={texts.errors.screenTitle}>
+      <Empty
+        actions={
+          <ButtonLink to="/" onClick={() => router.invalidate()}>
+            {texts.errors.notFoundHome}
+          </ButtonLink>
+        }
+      >
+        {texts.errors.unexpected}
+      </Empty>
+    </Page>
+  );
+}

@@ -1,0 +1,145 @@
+import { Link, type LinkProps } from '@tanstack/react-router';
+import {
+  ArrowDownUp,
+  Ban,
+  Box,
+  CodeXml,
+  History,
+  KeyRound,
+  LayoutDashboard,
+  type LucideIcon,
+  Menu,
+  ScrollText,
+  Ticket,
+  Users,
+} from 'lucide-react';
+import { useState } from 'react';
+import type { ApiIntent } from '../../../packages/client/src/index';
+import { INTENTS } from '../../../src/auth/intents';
+import { Dialog } from '../components/dialog';
+import { useSession } from '../session';
+import { texts } from '../texts';
+
+const { navigation: words } = texts;
+
+interface Place {
+  to: NonNullable<LinkProps['to']>;
+  label: string;
+  Icon: LucideIcon;
+  /** Without it the place is not shown. */
+  right: readonly ApiIntent[];
+}
+
+const READ_ALL = ['ALL_READ', 'ALL_READ_WRITE'] as const;
+
+/** The screens, in groups. */
+const PLACES: readonly (readonly Place[])[] = [
+  [
+    { to: '/', label: words.overview, Icon: LayoutDashboard, right: INTENTS.any },
+    { to: '/licenses', label: words.licenses, Icon: KeyRound, right: INTENTS.readLicenses },
+    { to: '/history', label: words.history, Icon: History, right: INTENTS.readRequests },
+    { to: '/customers', label: words.customers, Icon: Users, right: INTENTS.readCustomers },
+  ],
+  [
+    { to: '/products', label: words.products, Icon: Box, right: INTENTS.readProducts },
+    { to: '/blacklist', label: words.blacklist, Icon: Ban, right: INTENTS.readBlacklists },
+    { to: '/program', label: words.program, Icon: CodeXml, right: INTENTS.readProducts },
+  ],
+  [
+    { to: '/events', label: words.events, Icon: ScrollText, right: READ_ALL },
+    { to: '/tokens', label: words.tokens, Icon: Ticket, right: INTENTS.everything },
+    { to: '/import', label: words.import, Icon: ArrowDownUp, right: INTENTS.everything },
+  ],
+];
+
+/** The screens that the session's token may open, in groups. */
+export function usePlaces(): readonly (readonly Place[])[] {
+  const { intents } = useSession();
+  return PLACES.map((group) =>
+    group.filter(({ right }) => intents.some((intent) => right.includes(intent))),
+  ).filter((group) => group.length > 0);
+}
+
+const ROW =
+  'flex min-h-9 items-center gap-3 rounded-lg px-3 text-muted hover:bg-hover hover:text-ink data-[status=active]:bg-accent-soft data-[status=active]:font-medium data-[status=active]:text-accent pointer-coarse:min-h-11';
+
+const PlaceLink = ({
+  place: { to, label, Icon },
+  onClick,
+}: {
+  place: Place;
+  onClick?: (() => void) | undefined;
+}) => (
+  <Link
+    to={to}
+    activeOptions={{ exact: to === '/', includeSearch: false }}
+    className={ROW}
+    {...(onClick && { onClick })}
+  >
+    <Icon size={18} aria-hidden />
+    {label}
+  </Link>
+);
+
+/** At the left of a wide screen. */
+export const SideNavigation = () => (
+  <nav aria-label={words.label} className="flex flex-col gap-5 px-3 max-lg:hidden">
+    {usePlaces().map((group) => (
+      <div key={group[0]?.to} className="flex flex-col gap-0.5">
+        {group.map((place) => (
+          <PlaceLink key={place.to} place={place} />
+        ))}
+      </div>
+    ))}
+  </nav>
+);
+
+const TAB =
+  'flex min-h-14 min-w-0 flex-1 flex-col items-center justify-center gap-0.5 text-xs text-muted data-[status=active]:text-accent';
+
+/** At the bottom of a phone: the first screens, and all others behind a button. */
+export function BottomNavigation() {
+  const [isOpen, setOpen] = useState(false);
+  const places = usePlaces();
+  return (
+    <nav
+      aria-label={words.label}
+      className="fixed inset-x-0 bottom-0 z-30 flex border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] lg:hidden"
+    >
+      {places[0]?.map(({ to, label, Icon }) => (
+        <Link
+          key={to}
+          to={to}
+          activeOptions={{ exact: to === '/', includeSearch: false }}
+          className={TAB}
+        >
+          <Icon size={20} aria-hidden />
+          {label}
+        </Link>
+      ))}
+      {places.length > 1 && (
+        <>
+          <button
+            type="button"
+            className={TAB}
+            aria-haspopup="dialog"
+            onClick={() => setOpen(true)}
+          >
+            <Menu size={20} aria-hidden />
+            {words.more}
+          </button>
+          {isOpen && (
+            <Dialog title={words.more} isOpen onClose={() => setOpen(false)}>
+              {places
+                .slice(1)
+                .flat()
+                .map((place) => (
+                  <PlaceLink key={place.to} place={place} onClick={() => setOpen(false)} />
+                ))}
+            </Dialog>
+          )}
+        </>
+      )}
+    </nav>
+  );
+}

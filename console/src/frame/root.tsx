@@ -1,0 +1,41 @@
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { useQuery } from '@tanstack/react-query';
+import { createRootRoute, useLocation } from '@tanstack/react-router';
+import { readSession, SESSION_KEY } from '../api';
+import { LoadFailure, Skeleton } from '../components/page';
+import { ToastHost } from '../components/toasts';
+import { LogIn } from '../screens/log-in/screen';
+import { Frame, NotFound, ScreenFailure } from './frame';
+
+/** The frame with a session, else the log-in. The address stays: after the log-in its screen appears. */
+function Root() {
+  const { hash } = useLocation();
+  const code = /^code=(.+)$/.exec(hash)?.[1];
+  const session = useQuery({
+    queryKey: SESSION_KEY,
+    queryFn: readSession,
+    staleTime: Number.POSITIVE_INFINITY,
+    enabled: code === undefined,
+  });
+  return (
+    <CSPProvider disableStyleElements>
+      {code !== undefined || session.data === null ? (
+        <LogIn code={code} />
+      ) : session.data ? (
+        <Frame />
+      ) : session.error ? (
+        <LoadFailure error={session.error} onRetry={session.refetch} />
+      ) : (
+        <Skeleton />
+      )}
+      <ToastHost />
+    </CSPProvider>
+  );
+}
+
+/** The parent of the screens' routes. */
+export const rootRoute = createRootRoute({
+  component: Root,
+  notFoundComponent: NotFound,
+  errorComponent: ScreenFailure,
+});

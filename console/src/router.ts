@@ -1,0 +1,50 @@
+import { createRouter } from '@tanstack/react-router';
+import { Skeleton } from './components/page';
+import { NotFound, ScreenFailure } from './frame/frame';
+import { rootRoute } from './frame/root';
+import { blacklistRoute } from './screens/blacklist/route';
+import { customersRoute } from './screens/customers/route';
+import { eventsRoute } from './screens/events/route';
+import { historyRoute } from './screens/history/route';
+import { importRoute } from './screens/import/route';
+import { licenseEditRoute, licenseRoute } from './screens/license/route';
+import { licenseNewRoute, licensesRoute } from './screens/licenses/route';
+import { overviewRoute } from './screens/overview/route';
+import { productsRoute } from './screens/products/route';
+import { programRoute } from './screens/program/route';
+import { tokensRoute } from './screens/tokens/route';
+
+/** Each screen has a folder with its `route.ts`, which checks the address, and its `screen.tsx`, on demand. */
+export const router = createRouter({
+  basepath: '/console',
+  routeTree: rootRoute.addChildren([
+    overviewRoute,
+    licensesRoute,
+    licenseNewRoute,
+    licenseRoute,
+    licenseEditRoute,
+    historyRoute,
+    productsRoute,
+    customersRoute,
+    blacklistRoute,
+    tokensRoute,
+    eventsRoute,
+    importRoute,
+    programRoute,
+  ]),
+  defaultPreload: 'intent',
+  defaultPendingComponent: Skeleton,
+  defaultErrorComponent: ScreenFailure,
+  defaultNotFoundComponent: NotFound,
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+  interface HistoryStateObjectBase {
+    /** The `after` of the pages of a list before this one. */
+    trail?: readonly number[];
+  }
+}

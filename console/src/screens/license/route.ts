@@ -1,0 +1,21 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { rootRoute } from '../../frame/root';
+
+const params = {
+  parse: ({ licenseId }: { licenseId: string }) => ({ licenseId: Number(licenseId) }),
+  stringify: ({ licenseId }: { licenseId: number }) => ({ licenseId: String(licenseId) }),
+};
+
+export const licenseRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'licenses/$licenseId',
+  params,
+  component: lazyRouteComponent(() => import('./screen'), 'Screen'),
+});
+
+export const licenseEditRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'licenses/$licenseId/edit',
+  params,
+  component: lazyRouteComponent(() => import('./edit'), 'Screen'),
+});

@@ -1,0 +1,37 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import * as z from 'zod/mini';
+import { LICENSE_STATUSES, LICENSE_TYPES } from '../../../../src/lib/enums';
+import { rootRoute } from '../../frame/root';
+import { id, text } from '../../search';
+
+export const QUESTIONS = ['expiring', 'expired', 'unused', 'dormant', 'full'] as const;
+export const SORTS = ['id', '-id', 'expiryDate', '-expiryDate'] as const;
+
+/** The filters of the list. The last three name one owner, and are set by links from elsewhere. */
+const search = z.object({
+  licenseStatus: z.catch(z.optional(z.enum(LICENSE_STATUSES)), undefined),
+  licenseType: z.catch(z.optional(z.enum(LICENSE_TYPES)), undefined),
+  productId: id,
+  q: text,
+  question: z.catch(z.optional(z.enum(QUESTIONS)), undefined),
+  sort: z.catch(z.optional(z.enum(SORTS)), undefined),
+  after: id,
+  customerId: id,
+  email: text,
+  chatId: text,
+});
+export type LicensesSearch = z.output<typeof search>;
+
+export const licensesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'licenses',
+  validateSearch: search,
+  component: lazyRouteComponent(() => import('./screen'), 'Screen'),
+});
+
+export const licenseNewRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: 'licenses/new',
+  validateSearch: z.object({ productId: id, email: text }),
+  component: lazyRouteComponent(() => import('./new'), 'Screen'),
+});

@@ -1,0 +1,82 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import { describe, hasStatus, logIn, logInWithCode, queries, SESSION_KEY } from '../../api';
+import { Button } from '../../components/button';
+import { Form, TextField } from '../../components/form';
+import { Notice, Skeleton } from '../../components/page';
+import { texts } from '../../texts';
+
+const { session: words } = texts;
+
+/** Asks for a token. A `code` from the address is used up at once, and removed from the address. */
+export function LogIn({ code }: { code: string | undefined }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [failure, setFailure] = useState<string>();
+  const usedCode = useRef<string>(undefined);
+  useEffect(() => {
+    document.title = `${words.title} · ${texts.product}`;
+  }, []);
+  useEffect(() => {
+    // React may run an effect twice; the code works once.
+    if (code === undefined || usedCode.current === code) return;
+    usedCode.current = code;
+    logInWithCode(code)
+      .catch((error: unknown) =>
+        setFailure(hasStatus(error, 401) ? words.codeUsed : describe(error)),
+      )
+      .finally(async () => {
+        await navigate({ to: '.', search: true, hash: '', replace: true });
+        await client.invalidateQueries({ queryKey: SESSION_KEY });
+      });
+  }, [code, client, navigate]);
+  if (code !== undefined) return <Skeleton />;
+  const submit = async (data: FormData): Promise<void> => {
+    const token = String(data.get('token')).trim();
+    setFailure(undefined);
+    if (token === '') return setFailure(words.tokenNeeded);
+    try {
+      await logIn(token);
+    } catch (error) {
+      return setFailure(hasStatus(error, 401) ? words.wrong : describe(error));
+    }
+    await queries.invalidateQueries({ queryKey: SESSION_KEY });
+  };
+  return (
+    <main className="mx-auto flex min-h-dvh max-w-sm flex-col justify-center gap-6 px-5 py-10">
+      <div>
+        <span
+          aria-hidden
+          className="mb-5 grid size-10 place-items-center rounded-xl bg-accent text-lg font-bold text-on-accent"
+        >
+          L
+        </span>
+        <h1 className="text-xl font-semibold tracking-tight">{words.title}</h1>
+        <p className="mt-1 text-muted">{words.lead}</p>
+      </div>
+      {failure && <Notice tone="bad">{failure}</Notice>}
+      <Form
+        onSubmit={submit}
+        buttons={(isBusy) => (
+          <Button type="submit" look="primary" className="w-full" disabled={isBusy}>
+            {words.submit}
+          </Button>
+        )}
+      >
+        <TextField
+          label={words.token}
+          name="token"
+          type="password"
+          autoComplete="current-password"
+          spellCheck={false}
+          autoFocus
+        />
+      </Form>
+      <details className="text-muted">
+        <summary className="cursor-pointer rounded-sm">{words.whereTitle}</summary>
+        <p className="mt-2">{words.where}</p>
+      </details>
+    </main>
+  );
+}

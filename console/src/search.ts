@@ -1,0 +1,17 @@
+import * as z from 'zod/mini';
+
+/** Parts of an address. Those that make no sense are left out, not refused: people edit addresses. */
+
+/** An id, such as `productId=602`. */
+export const id = z.catch(z.optional(z.int().check(z.gte(0))), undefined);
+
+/** Text, such as `q=order`. The router reads `q=17` as a number. */
+export const text = z.catch(
+  z.optional(
+    z.pipe(
+      z.union([z.string(), z.number(), z.boolean()]),
+      z.transform((value) => String(value).trim() || undefined),
+    ),
+  ),
+  undefined,
+);

@@ -1,0 +1,25 @@
+import { useQuery } from '@tanstack/react-query';
+import { INTENTS } from '../../src/auth/intents';
+import { SESSION_KEY, type Session } from './api';
+import { texts } from './texts';
+
+/** A kind of action, as the service guards it. */
+export type Right = keyof typeof INTENTS;
+
+/** The session of the page. Only for screens, which nobody sees without one. */
+export function useSession(): Session {
+  const { data } = useQuery<Session | null>({ queryKey: SESSION_KEY, enabled: false });
+  return data ?? { id: null, name: '', intents: [], expiresAt: null };
+}
+
+/** Whether the session's token may do something. */
+export function useMay(right: Right): boolean {
+  const { intents } = useSession();
+  const accepted: readonly string[] = INTENTS[right];
+  return intents.some((intent) => accepted.includes(intent));
+}
+
+/** The reason why the session's token may not do something; undefined if it may. */
+export function useRefusal(right: Right): string | undefined {
+  return useMay(right) ? undefined : texts.errors.forbidden(INTENTS[right]);
+}

@@ -1,0 +1,34 @@
+import { useEffect, useRef } from 'react';
+
+/** Keys for the keyboard. */
+
+const isField = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable ||
+    /^(TEXTAREA|SELECT)$/.test(target.tagName) ||
+    (target instanceof HTMLInputElement && !/^(checkbox|radio|button)$/.test(target.type)));
+
+const isDialogOpen = (): boolean =>
+  document.querySelector('[role="dialog"], [role="alertdialog"], [role="menu"]') !== null;
+
+/**
+ * Calls a function when its key is pressed, such as `{ j: () => … }`. Off inside fields, dialogs and menus,
+ * and with Ctrl, Alt or Meta.
+ */
+export function useShortcuts(keys: Readonly<Record<string, () => void>>): void {
+  const latest = useRef(keys);
+  useEffect(() => {
+    latest.current = keys;
+  });
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      const call = latest.current[event.key];
+      if (!call || isField(event.target) || isDialogOpen()) return;
+      event.preventDefault();
+      call();
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, []);
+}

@@ -1,0 +1,36 @@
+import tailwindcss from '@tailwindcss/vite';
+import { defineConfig } from 'vite';
+
+/**
+ * The console's build, into the files that the service serves. For work on it, `npx vite console` beside
+ * `npm start`; LICET_URL names another service.
+ */
+const service = process.env.LICET_URL ?? 'http://localhost:8787';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/console/',
+  plugins: [tailwindcss()],
+  server: {
+    proxy: {
+      '/api': service,
+      '/console/session': service,
+      '/docs': service,
+    },
+  },
+  build: {
+    target: 'es2022',
+    outDir: '../public/console',
+    emptyOutDir: true,
+    // Every browser of the target preloads modules by itself.
+    modulePreload: { polyfill: false },
+    // The Content-Security-Policy takes scripts and styles from files only.
+    assetsInlineLimit: 0,
+    rolldownOptions: {
+      onwarn(warning, warn) {
+        // 'use client' in the libraries means nothing here.
+        if (warning.code !== 'MODULE_LEVEL_DIRECTIVE') warn(warning);
+      },
+    },
+  },
+});
