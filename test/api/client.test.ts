@@ -36,6 +36,30 @@ it('creates, iterates, changes and validates, and tells what is refused', async 
   await expect(refused).rejects.toMatchObject({ status: 409 });
 });
 
+it('reads a page with the start of the next one and the number of all', async () => {
+  const product = await licet.products.create({ name: 'Pages', productType: 'OTHER' });
+  const license = { productId: product.id, licenseType: 'PERMANENT', count: 3 } as const;
+  const [first, second, third] = await licet.licenses.createBatch(license);
+  const query = { productId: product.id, limit: 2 };
+  const page = await licet.licenses.page(query);
+  expect(page).toEqual({ items: [first, second], after: second?.id, total: 3 });
+  expect(await licet.licenses.page({ ...query, after: page.after })).toEqual({
+    items: [third],
+    after: undefined,
+    total: 3,
+  });
+});
+
+it('updates an item only if it is as it was read', async () => {
+  const product = await licet.products.create({ name: 'Plugin', productType: 'OTHER' });
+  const { item, etag } = await licet.products.read(product.id);
+  expect(item).toEqual(product);
+  await licet.products.update(product.id, { name: 'Theirs' }, { ifMatch: etag });
+  const late = licet.products.update(product.id, { name: 'Mine' }, { ifMatch: etag });
+  await expect(late).rejects.toMatchObject({ status: 412 });
+  expect(await licet.products.get(product.id)).toMatchObject({ name: 'Theirs' });
+});
+
 it('ends a call with the signal of its caller', async () => {
   const signal = AbortSignal.abort(new Error('enough'));
   await expect(licet.products.list({}, { signal })).rejects.toThrow('enough');

@@ -42,6 +42,26 @@ export interface CreateOptions extends CallOptions {
   idempotencyKey?: string | undefined;
 }
 
+export interface UpdateOptions extends CallOptions {
+  /** The `etag` of a `read`: the update fails with 412 if the item was changed since. */
+  ifMatch?: string | undefined;
+}
+
+/** A part of a list. */
+export interface Page<Item> {
+  items: Item[];
+  /** The `after` of the next page, if there is one. */
+  after: number | undefined;
+  /** The number of all items, if the service counted them. */
+  total: number | undefined;
+}
+
+/** An item, and the tag of its version. */
+export interface Tagged<Item> {
+  item: Item;
+  etag: string | undefined;
+}
+
 /** A rejected call, or one without a response from Licet. It never contains the token. */
 export class LicetError extends Error {
   override readonly name = 'LicetError';
@@ -265,6 +285,18 @@ class List<Key extends string> {
     return this.connection.read('GET', this.path, { query, signal }, isList);
   }
 
+  /** Returns a page, of 250 items by default. A page can be short and still have a next one. */
+  async page(query?: QueryOf<Key>, { signal }: CallOptions = {}): Promise<Page<ItemOf<Key>>> {
+    const part = { ...query, limit: query?.limit ?? PAGE_SIZE };
+    const answer = await this.connection.send('GET', this.path, { query: part, signal });
+    const total = answer.headers.get('X-Total-Count');
+    return {
+      items: this.connection.parse<ItemOf<Key>[]>(answer, isList),
+      after: nextAfter(answer.headers.get('Link')),
+      total: total === null ? undefined : Number(total),
+    };
+  }
+
   /**
    * Yields all items, and holds one page at a time. `limit` is the size of a page, by default 250. Items
    * that are created meanwhile may be missing.
@@ -304,13 +336,24 @@ class Collection<Path extends string> extends List<`GET ${Path}`> {
 
 /** A resource whose items can be changed. */
 class Changeable<Path extends string> extends Collection<Path> {
+  /** Gets an item with its tag, for an `update` that overwrites no other. */
+  async read(
+    id: number,
+    { signal }: CallOptions = {},
+  ): Promise<Tagged<Part<`GET ${Path}/{id}`, 'response'>>> {
+    const answer = await this.connection.send('GET', `${this.path}/${segmentOf(id)}`, { signal });
+    const item = this.connection.parse<Part<`GET ${Path}/{id}`, 'response'>>(answer, hasId);
+    return { item, etag: answer.headers.get('ETag') ?? undefined };
+  }
+
   /** Changes the given fields. Use `change` if the new values depend on the current ones. */
   update(
     id: number,
     changes: Part<`PUT ${Path}/{id}`, 'body'>,
-    { signal }: CallOptions = {},
+    { signal, ifMatch }: UpdateOptions = {},
   ): Promise<Part<`PUT ${Path}/{id}`, 'response'>> {
-    return this.connection.read('PUT', `${this.path}/${segmentOf(id)}`, { body: changes, signal });
+    const call = { body: changes, ifMatch, signal };
+    return this.connection.read('PUT', `${this.path}/${segmentOf(id)}`, call);
   }
 
   /**
@@ -328,9 +371,8 @@ class Changeable<Path extends string> extends Collection<Path> {
   ): Promise<Part<`PUT ${Path}/{id}`, 'response'>> {
     const path = `${this.path}/${segmentOf(id)}`;
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.connection.send('GET', path, { signal });
-      const body = await changesOf(this.connection.parse(answer, hasId));
-      const ifMatch = answer.headers.get('ETag') ?? undefined;
+      const { item, etag: ifMatch } = await this.read(id, { signal });
+      const body = await changesOf(item);
       try {
         return await this.connection.read('PUT', path, { body, ifMatch, signal });
       } catch (error) {
