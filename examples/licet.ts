@@ -1,16 +1,19 @@
 /** Asks Licet whether a license key may run here. Node 20 or newer, no dependencies; see README.md. */
-import { createHash } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { arch, hostname, release, type, userInfo } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 
 export interface Program {
   url: string;
   productId: number;
   productVersion: string;
   licenseKey: string;
-  /** Where the time of the last good answer is kept. */
+  /** Where the time of the last good answer is kept; with public keys, the lease. */
   markFile: string;
+  /** `KID:X.Y` of one or two ES256 keys, with a space between. With them only signed answers count. */
+  publicKeys?: string;
   timeoutSeconds?: number;
   retrySeconds?: number;
   graceHours?: number;
@@ -28,6 +31,15 @@ interface Reply {
   valid?: boolean;
   text: string;
   retryAfterSeconds?: number;
+  status?: number;
+  lease?: unknown;
+}
+
+interface Claims {
+  valid: unknown;
+  message: unknown;
+  iat: number;
+  exp: number;
 }
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -45,22 +57,59 @@ export function hardwareId(): string {
   return sha256(`${machine}\n${hostname()}\n${attempt(() => userInfo().username) ?? ''}`);
 }
 
-async function ask(url: string, body: string, timeoutSeconds: number): Promise<Reply> {
+/** Returns the claims of a JWS that a pinned key signed and that has the type and the claims expected. */
+function verified(jws: unknown, typ: string, publicKeys: string, expected: object) {
+  return attempt((): Claims | undefined => {
+    const parts = String(jws).split('.');
+    const [header, payload, signature] = parts.map((part) => Buffer.from(part, 'base64url'));
+    if (!header || !payload || !signature || parts.length !== 3) return undefined;
+    // Buffer ignores characters that are not base64url.
+    const isStrict = [header, payload, signature].every(
+      (bytes, at) => bytes.toString('base64url') === parts[at],
+    );
+    // The pinned key decides about the algorithm, never the header.
+    const said = JSON.parse(header.toString());
+    const pinned = publicKeys
+      .split(' ')
+      .map((key) => key.split(/[:.]/))
+      .find(([kid]) => isDeepStrictEqual(said, { alg: 'ES256', kid, typ }));
+    if (!isStrict || !pinned) return undefined;
+    const [, x = '', y = ''] = pinned;
+    const key = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' });
+    const signed = Buffer.from(`${parts[0]}.${parts[1]}`);
+    // Node refuses signatures of other lengths, and zeros.
+    if (!verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature)) return undefined;
+    const claims = JSON.parse(payload.toString());
+    const fits = Object.entries(expected).every(([name, value]) => claims[name] === value);
+    return fits ? claims : undefined;
+  });
+}
+
+async function ask(
+  url: string,
+  body: object,
+  timeoutSeconds: number,
+  believe: (said: Record<string, unknown>) => { valid?: unknown; message?: unknown } | undefined,
+): Promise<Reply> {
   try {
     const answer = await fetch(`${url}/api/v1/validate`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'User-Agent': 'licet-client/1' },
-      body,
+      body: JSON.stringify(body),
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutSeconds * 1000),
     });
     const text = await answer.text();
-    const { valid, message } = text.startsWith('{') ? JSON.parse(text) : {};
-    const says = valid === true ? [200] : valid === false ? [400, 413] : [];
-    if (says.includes(answer.status)) return { valid, text: String(message) };
+    const said = text.startsWith('{') ? JSON.parse(text) : {};
+    const { valid, message } = believe(said) ?? {};
+    const { status } = answer;
+    if ((valid === true && status === 200) || (valid === false && [400, 413].includes(status))) {
+      return { valid, text: String(message), lease: said.lease };
+    }
     const retryAfter = answer.headers.get('Retry-After') ?? '';
     return {
-      text: `HTTP ${answer.status}`,
+      status,
+      text: `HTTP ${status}`,
       ...(/^\d+$/.test(retryAfter) && { retryAfterSeconds: Number(retryAfter) }),
     };
   } catch (error) {
@@ -70,23 +119,42 @@ async function ask(url: string, body: string, timeoutSeconds: number): Promise<R
 }
 
 export async function checkLicense(program: Program): Promise<Answer> {
-  const { url, licenseKey, productId, productVersion, markFile } = program;
+  const { url, licenseKey, productId, productVersion, markFile, publicKeys = '' } = program;
   const { timeoutSeconds = 10, retrySeconds = 2, graceHours = 72 } = program;
   const hwid = hardwareId();
   const system = { operatingSystem: type(), osVersion: release(), osArchitecture: arch() };
-  const body = JSON.stringify({ licenseKey, productId, hwid, productVersion, ...system });
-  let reply = await ask(url, body, timeoutSeconds);
+  const fields = { licenseKey, productId, hwid, productVersion, ...system };
+  const nonce = randomBytes(16).toString('base64url');
+  const [firstKid, secondKid = firstKid] = publicKeys.split(' ').map((key) => key.split(':')[0]);
+  const sub = createHash('sha256').update(licenseKey.trim().toUpperCase()).digest('base64url');
+  const own = { aud: String(productId), sub, hwid };
+  const leaseOf = (jws: unknown) => verified(jws, 'licet-lease+jwt', publicKeys, own);
+  const askFor = (kid: string | undefined) =>
+    publicKeys === ''
+      ? ask(url, fields, timeoutSeconds, (said) => said)
+      : ask(url, { ...fields, nonce, kid, lease: true }, timeoutSeconds, ({ signed }) =>
+          verified(signed, 'licet-validation+jwt', publicKeys, { ...own, nonce }),
+        );
+  let reply = await askFor(firstKid);
   const pauseSeconds = reply.retryAfterSeconds ?? retrySeconds;
   if (reply.valid === undefined && pauseSeconds <= 10) {
     await wait(pauseSeconds * 1000);
-    reply = await ask(url, body, timeoutSeconds);
+    // 400 may mean that the service no longer has the first key.
+    reply = await askFor(reply.status === 400 ? secondKid : firstKid);
   }
 
   const now = Math.floor(Date.now() / 1000);
   const markOf = (time: number) =>
     `${time} ${sha256(`${time}\n${licenseKey}\n${productId}\n${hwid}`)}`;
+  const keepLease = (lease: unknown, latest: number) =>
+    attempt(() => {
+      writeFileSync(`${markFile}.tmp`, `${lease} ${latest}`, { mode: 0o600 });
+      renameSync(`${markFile}.tmp`, markFile);
+    });
   if (reply.valid) {
-    attempt(() => writeFileSync(markFile, markOf(now)));
+    const lease = leaseOf(reply.lease);
+    if (lease) keepLease(reply.lease, lease.iat);
+    if (publicKeys === '') attempt(() => writeFileSync(markFile, markOf(now)));
     return { state: 'valid', mayRun: true, message: reply.text };
   }
   if (reply.valid === false) {
@@ -95,9 +163,18 @@ export async function checkLicense(program: Program): Promise<Answer> {
   }
   const problem = `The license service cannot be reached (${reply.text}).`;
   const mark = attempt(() => readFileSync(markFile, 'utf8').trim()) ?? '';
-  const time = Number.parseInt(mark, 10);
-  const leftSeconds = graceHours * 3600 - Math.abs(now - time);
-  if (mark === markOf(time) && leftSeconds > 0) {
+  let leftSeconds = 0;
+  if (publicKeys === '') {
+    const time = Number.parseInt(mark, 10);
+    if (mark === markOf(time)) leftSeconds = graceHours * 3600 - Math.abs(now - time);
+  } else {
+    const [jws, latest] = mark.split(' ');
+    const lease = leaseOf(jws);
+    const seen = Math.max(lease?.iat ?? Number.NaN, Number.parseInt(latest ?? '', 10));
+    if (now > seen) keepLease(jws, now);
+    if (lease && now >= seen - 3600) leftSeconds = lease.exp - now;
+  }
+  if (leftSeconds > 0) {
     const message = `${problem} The last good answer counts for ${Math.ceil(leftSeconds / 3600)} h more.`;
     return { state: 'grace', mayRun: true, message };
   }
@@ -117,6 +194,7 @@ const answer = await checkLicense({
   productVersion: '1.0.0',
   licenseKey,
   markFile: process.env.LICET_MARK ?? 'licet.mark',
+  publicKeys: process.env.LICET_PUBLIC_KEYS ?? '',
   timeoutSeconds: Number(process.env.LICET_TIMEOUT_SECONDS ?? 10),
   retrySeconds: Number(process.env.LICET_RETRY_SECONDS ?? 2),
 });

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
@@ -6,6 +6,7 @@ import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { build, isInstalled, type Program, programs, runIn } from './example-programs.ts';
 import { listen, ownFolder } from './own.ts';
 import { freePort } from './service.ts';
 import { sharedService } from './shared-service.ts';
@@ -15,30 +16,6 @@ import { sharedService } from './shared-service.ts';
 const HOUR_SECONDS = 60 * 60;
 const GRACE_SECONDS = 72 * HOUR_SECONDS;
 
-const isInstalled = (tool: string): boolean =>
-  spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
-
-interface Program {
-  file: string;
-  build: string[];
-  start: string;
-  missing: string[];
-}
-
-/** The commands of the README's table: the last one runs the program, the one before builds it. */
-const programs: Program[] = [
-  ...readFileSync('examples/README.md', 'utf8').matchAll(/^\| \[(.+?)\].*\| `(.+)` \|$/gm),
-].map(([, file = '', commands = '']) => {
-  const steps = commands.split(' && ');
-  const curl = /\bcurl -q/.test(readFileSync(`examples/${file}`, 'utf8')) ? ['curl'] : [];
-  const tools = [...steps.map((step) => step.split(' ', 1)[0] ?? ''), ...curl];
-  return {
-    file,
-    build: steps.slice(0, -1),
-    start: steps.at(-1) ?? '',
-    missing: tools.filter((tool) => !tool.startsWith('./') && !isInstalled(tool)),
-  };
-});
 const runnable = programs.filter(({ missing }) => missing.length === 0);
 
 /** What a service, or something in its place, answers to the nth question of one program. */
@@ -111,8 +88,6 @@ const startFake = () =>
   });
 
 const folder = ownFolder();
-const hosts = join(folder, 'hosts');
-writeFileSync(hosts, '127.0.0.1 localhost\n');
 let address: string;
 let fakeAddress: string;
 let closedAddress: string;
@@ -121,36 +96,6 @@ let productId: number;
 interface License {
   id: number;
   licenseKey: string;
-}
-
-interface Ending {
-  code: number | null;
-  output: string;
-}
-
-/** Each program has a folder of its own, in which it is built and run. */
-function runIn(file: string, command: string, variables: NodeJS.ProcessEnv): Promise<Ending> {
-  const child = spawn('sh', ['-c', `exec ${command}`], {
-    cwd: join(folder, file),
-    env: {
-      ...process.env,
-      // Java starts faster, and knows no host name but one; Go looks for nothing in the network.
-      JAVA_TOOL_OPTIONS: `-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.net.hosts.file=${hosts}`,
-      GOPROXY: 'off',
-      NO_PROXY: '127.0.0.1,localhost',
-      LC_ALL: 'C.UTF-8',
-      USER: userInfo().username,
-      ...variables,
-    },
-  });
-  let output = '';
-  child.stdout.on('data', (chunk) => (output += chunk));
-  child.stderr.on('data', (chunk) => (output += chunk));
-  return new Promise((resolve) =>
-    child.on('close', (code) =>
-      resolve({ code, output: output.replace(/^Picked up JAVA_TOOL_OPTIONS.*\n/gm, '').trim() }),
-    ),
-  );
 }
 
 interface Question {
@@ -170,7 +115,7 @@ async function ask({ file, start }: Program, question: Question) {
   const { url, licenseKey = 'KEY', mark, timeoutSeconds = 10 } = question;
   const { markFile = join(folder, `mark-${++questions}`) } = question;
   if (mark !== undefined) writeFileSync(markFile, mark);
-  const ending = await runIn(file, start, {
+  const ending = await runIn(folder, file, start, {
     LICET_URL: url,
     LICET_PRODUCT_ID: question.productId ?? String(productId),
     LICET_KEY: licenseKey,
@@ -232,14 +177,6 @@ function firstOf({ file }: Program): First {
   return first;
 }
 
-async function build(program: Program): Promise<void> {
-  cpSync('examples', join(folder, program.file), { recursive: true });
-  for (const command of program.build) {
-    const { code, output } = await runIn(program.file, command, {});
-    expect(code, `${command}\n${output}`).toBe(0);
-  }
-}
-
 async function askFirst(program: Program): Promise<void> {
   const body = { productId, licenseType: 'PERMANENT' };
   const license = await api<License>('POST', '/licenses', body);
@@ -258,7 +195,7 @@ beforeAll(async () => {
     sharedService(),
     freePort().then((port) => `http://127.0.0.1:${port}`),
     startFake(),
-    ...runnable.map(build),
+    ...runnable.map((program) => build(folder, program)),
   ]);
   const product = { name: 'Example', description: '', productType: 'OTHER' };
   ({ id: productId } = await api<{ id: number }>('POST', '/products', product));
@@ -427,7 +364,7 @@ it.concurrent.each(curlPrograms)('$file takes for no answer what is not HTTP', a
 const lua = runnable.find(({ file }) => file === 'licet.lua');
 it.skipIf(!lua)('licet.lua tries nothing out when a program loads it', async () => {
   const program = `print(type(dofile('licet.lua').check), type(require('licet').check))`;
-  const ending = await runIn('licet.lua', `lua5.4 -e "${program}"`, {});
+  const ending = await runIn(folder, 'licet.lua', `lua5.4 -e "${program}"`);
   expect(ending).toEqual({ code: 0, output: 'function\tfunction' });
 });
 

@@ -1,0 +1,481 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { build, isInstalled, programs, runIn, startIn } from './example-programs.ts';
+import {
+  type Algorithm,
+  ANSWER_TYPE,
+  answerForgeriesOf,
+  type Claims,
+  type Forgery,
+  forgeriesOf,
+  type Keys,
+  LEASE_TYPE,
+  newKeys,
+  newSigningKey,
+  signedBy,
+} from './forged-answers.ts';
+import { listen, ownFolder } from './own.ts';
+import { freePort } from './service.ts';
+
+/** The examples with pinned public keys, between an honest service and hostile ones. */
+
+const HOUR_SECONDS = 60 * 60;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
+const PRODUCT_ID = 602;
+
+/**
+ * A program that validates many times in one process. It reads lines of `url|file|publicKeys|licenseKey`, and
+ * prints a line with the state and the message after each.
+ */
+interface Driver {
+  alg: Algorithm;
+  /** The files to write beside the example, made of its source. */
+  files: (source: string) => Record<string, string>;
+  start: string;
+}
+
+/** The source without the end that only tries it out. */
+function beforeDemo(source: string, mark: string): string {
+  const [kept = '', demo] = source.split(mark);
+  if (demo === undefined) throw new Error(`The example has no "${mark}"`);
+  return kept;
+}
+
+const drivers: Record<string, Driver> = {
+  'licet.ts': {
+    alg: 'ES256',
+    files: (source) => ({
+      'driver.ts': `${beforeDemo(source, '// From here on: a program')}
+import { createInterface } from 'node:readline';
+for await (const line of createInterface(process.stdin)) {
+  const [url, markFile, publicKeys, licenseKey] = line.split('|');
+  const program = { url, markFile, publicKeys, licenseKey, productId: ${PRODUCT_ID}, productVersion: '1' };
+  const { state, message } = await checkLicense({ ...program, retrySeconds: 0 });
+  console.log(state + ' ' + message);
+}`,
+    }),
+    start: 'node driver.ts',
+  },
+};
+
+interface Asked extends Claims {
+  nonce?: string | undefined;
+  kid?: string;
+}
+
+/** What the server in the place of the service answers to the nth request of one check. */
+type Responder = (asked: Asked, nth: number) => Promise<[status: number, body: unknown]>;
+
+let address: string;
+let closedAddress: string;
+const responders = new Map<string, { respond: Responder; asked: Asked[] }>();
+const folder = ownFolder();
+const allKeys: Record<Algorithm, Keys> = { ES256: newKeys('ES256'), RS256: newKeys('RS256') };
+const nowSeconds = () => Math.floor(Date.now() / 1000);
+
+const hash = (text: string, encoding: 'hex' | 'base64url') =>
+  createHash('sha256').update(text).digest(encoding);
+
+/** The claims of an honest answer or, without a nonce, of an honest lease. */
+const claimsFor = ({ nonce, hwid, licenseKey, productId }: Asked, valid = true): Claims => ({
+  iss: 'licet',
+  aud: String(productId),
+  sub: hash(String(licenseKey).trim().toUpperCase(), 'base64url'),
+  ...(nonce !== undefined && { nonce }),
+  iat: nowSeconds(),
+  exp: nowSeconds() + 300,
+  valid,
+  message: valid ? 'License is valid' : 'License is deactivated',
+  hwid,
+  ip: '127.0.0.1',
+  licenseExpires: null,
+});
+
+interface Ending {
+  state: string;
+  message: string;
+}
+
+const stops: (() => void)[] = [];
+afterAll(() => {
+  for (const stop of stops) stop();
+});
+
+/** Starts the driver of an example. */
+function startDriver(file: string, { files, start }: Driver): (line: string) => Promise<Ending> {
+  const written = files(readFileSync(join(folder, file, file), 'utf8'));
+  for (const [name, text] of Object.entries(written)) writeFileSync(join(folder, file, name), text);
+  const child = startIn(folder, file, start);
+  stops.push(() => child.kill());
+  let errors = '';
+  child.stderr.on('data', (chunk) => (errors += chunk));
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  let last: Promise<unknown> = Promise.resolve();
+  return (line) => {
+    const ending = last.then(async () => {
+      child.stdin.write(`${line}\n`);
+      const { value, done } = await lines.next();
+      if (done) throw new Error(`${file} ended: ${errors}`);
+      const [, state = '', message = ''] = /^(\w+) (.*)$/.exec(value) ?? [];
+      return { state, message };
+    });
+    last = ending.catch(() => undefined);
+    return ending;
+  };
+}
+
+interface Check {
+  /** Without it, nothing answers. */
+  respond?: Responder;
+  /** What is in the file before. */
+  kept?: string | undefined;
+  publicKeys?: string;
+  licenseKey?: string;
+}
+
+type Validate = (
+  check: Check,
+) => Promise<Ending & { kept: string | undefined; asked: Asked[]; path: string }>;
+
+let checks = 0;
+
+const readIfThere = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
+
+/** Validates with a file of its own. */
+const validator =
+  (drive: (line: string) => Promise<Ending>, keys: Keys): Validate =>
+  async ({ respond, kept, publicKeys, licenseKey = 'KEY' }) => {
+    const name = String(++checks);
+    const path = join(folder, `kept-${name}`);
+    if (kept !== undefined) writeFileSync(path, kept);
+    const asked: Asked[] = [];
+    if (respond) responders.set(name, { respond, asked });
+    const url = respond ? `${address}/${name}` : closedAddress;
+    const pinned = publicKeys ?? `${keys.pinned.constant} ${keys.second.constant}`;
+    const ending = await drive([url, path, pinned, licenseKey].join('|'));
+    return { ...ending, kept: readIfThere(path), asked, path };
+  };
+
+beforeAll(async () => {
+  closedAddress = `http://127.0.0.1:${await freePort()}`;
+  address = await listen((request, response) => {
+    const [, name = ''] = (request.url ?? '').split('/');
+    let text = '';
+    request.on('data', (chunk) => (text += chunk));
+    request.on('end', async () => {
+      const responder = responders.get(name);
+      const asked: Asked = JSON.parse(text);
+      responder?.asked.push(asked);
+      const [status, body] = (await responder?.respond(asked, responder.asked.length)) ?? [404, ''];
+      response.writeHead(status, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify(body));
+    });
+  });
+});
+
+const VALID = { valid: true, message: 'License is valid' };
+const REFUSED = { valid: false, message: 'License is deactivated' };
+
+const pairsOf = <Item>(items: Item[]): Item[][] =>
+  items.flatMap((_, at) => (at % 2 === 0 ? [items.slice(at, at + 2)] : []));
+
+for (const program of programs) {
+  const { file } = program;
+  const driver = drivers[file];
+  if (!driver) continue;
+  const needed = /\bopenssl\b/.test(readFileSync(`examples/${file}`, 'utf8')) ? ['openssl'] : [];
+  const missing = [...program.missing, ...needed.filter((tool) => !isInstalled(tool))];
+  if (missing.length > 0) {
+    console.warn(`SKIPPED: examples/${file} is not run: ${missing.join(', ')} is not installed`);
+  }
+  describe.skipIf(missing.length > 0)(`${file} with public keys`, () => {
+    const keys = allKeys[driver.alg];
+    let validate: Validate;
+    let hwid: unknown;
+
+    /** A honest answer, with or without a lease. */
+    const honest =
+      ({ leaseDays = 0, valid = true, key = keys.pinned } = {}): Responder =>
+      async (asked) => {
+        const claims = claimsFor(asked, valid);
+        const exp = nowSeconds() + leaseDays * DAY_SECONDS;
+        const ofLease = { ...claimsFor({ ...asked, nonce: undefined }), exp };
+        return [
+          valid ? 200 : 400,
+          {
+            ...(valid ? VALID : REFUSED),
+            signed: await signedBy(key, ANSWER_TYPE, claims),
+            ...(leaseDays > 0 && { lease: await signedBy(key, LEASE_TYPE, ofLease) }),
+          },
+        ];
+      };
+
+    /** The claims of a lease for this machine. */
+    const leaseClaims = (changes: Claims = {}): Claims => ({
+      ...claimsFor({ hwid, licenseKey: 'KEY', productId: PRODUCT_ID }),
+      exp: nowSeconds() + 2 * DAY_SECONDS,
+      ...changes,
+    });
+    const leaseWith = (changes: Claims = {}) =>
+      signedBy(keys.pinned, LEASE_TYPE, leaseClaims(changes));
+
+    /** A mark file as the program without public keys believes it. */
+    const forgedMark = () => {
+      const now = nowSeconds();
+      return `${now} ${hash(`${now}\nKEY\n${PRODUCT_ID}\n${hwid}`, 'hex')}`;
+    };
+
+    beforeAll(async () => {
+      await build(folder, program);
+      validate = validator(startDriver(file, driver), keys);
+      const { asked } = await validate({ respond: honest() });
+      hwid = asked[0]?.hwid;
+    });
+
+    it('runs with a signed answer, and keeps the lease for itself', async () => {
+      const { state, message, kept, asked, path } = await validate({
+        respond: honest({ leaseDays: 3 }),
+      });
+      expect({ state, message }).toEqual({ state: 'valid', message: 'License is valid' });
+      const [lease, latest, ...more] = kept?.split(' ') ?? [];
+      expect(lease).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+      expect(Math.abs(Number(latest) - nowSeconds())).toBeLessThan(60);
+      expect(more).toEqual([]);
+      // Lua has no function for it.
+      if (file !== 'licet.lua') expect(statSync(path).mode & 0o777).toBe(0o600);
+      expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+      expect(asked).toHaveLength(1);
+      expect(asked[0]).toMatchObject({ kid: 'key-1', lease: true, hwid });
+    });
+
+    it('draws a nonce of at least 128 bits for each check', async () => {
+      const nonces = [];
+      for (let nth = 0; nth < 3; nth++) {
+        const { asked } = await validate({ respond: honest() });
+        nonces.push(asked[0]?.nonce);
+      }
+      for (const nonce of nonces) expect(nonce).toMatch(/^([\w-]{22,128}|[0-9a-f]{32,128})$/);
+      expect(new Set(nonces).size).toBe(3);
+    });
+
+    it('compares the license key as the service does', async () => {
+      const ending = await validate({ respond: honest(), licenseKey: ' ab-Cd ' });
+      expect(ending.state).toBe('valid');
+    });
+
+    it('stops at a signed refusal, whatever the body says, and deletes the lease', async () => {
+      const ending = await validate({
+        respond: async (asked) => {
+          const signed = await signedBy(keys.pinned, ANSWER_TYPE, claimsFor(asked, false));
+          return [400, { ...REFUSED, message: 'Nonsense', signed }];
+        },
+        kept: `${await leaseWith()} ${nowSeconds()}`,
+      });
+      expect(ending).toMatchObject({
+        state: 'refused',
+        message: 'License refused: License is deactivated',
+        kept: undefined,
+      });
+    });
+
+    it('does not run if the body says valid and the signature refuses', async () => {
+      const { state } = await validate({
+        respond: async (asked) => {
+          const signed = await signedBy(keys.pinned, ANSWER_TYPE, claimsFor(asked, false));
+          return [200, { ...VALID, signed }];
+        },
+      });
+      expect(['refused', 'unreachable']).toContain(state);
+    });
+
+    it('runs on its lease when only an unsigned refusal comes', async () => {
+      const lease = await leaseWith();
+      const { state, kept } = await validate({
+        respond: async () => [400, REFUSED],
+        kept: `${lease} ${nowSeconds()}`,
+      });
+      expect(state).toBe('grace');
+      expect(kept).toContain(lease);
+    });
+
+    it('takes an answer whatever its clock says: the nonce makes it fresh', async () => {
+      const times = {
+        iat: nowSeconds() - 400 * DAY_SECONDS,
+        exp: nowSeconds() - 399 * DAY_SECONDS,
+      };
+      const { state } = await validate({
+        respond: async (asked) => {
+          const claims = { ...claimsFor(asked), ...times };
+          return [200, { ...VALID, signed: await signedBy(keys.pinned, ANSWER_TYPE, claims) }];
+        },
+      });
+      expect(state).toBe('valid');
+    });
+
+    it('asks with its second key if the service refuses the first', async () => {
+      const { state, asked } = await validate({
+        respond: async (request, nth) =>
+          nth === 1
+            ? [400, { valid: false, message: 'kid is unknown' }]
+            : honest({ key: keys.second })(request, nth),
+      });
+      expect(state).toBe('valid');
+      expect(asked.map(({ kid }) => kid)).toEqual(['key-1', 'key-2']);
+    });
+
+    it('asks with its first key again after an outage', async () => {
+      const { state, asked } = await validate({
+        respond: async (request, nth) => (nth === 1 ? [503, {}] : honest()(request, nth)),
+      });
+      expect(state).toBe('valid');
+      expect(asked.map(({ kid }) => kid)).toEqual(['key-1', 'key-1']);
+    });
+
+    it.each<[string, string]>([
+      ['nonsense', 'nonsense'],
+      ['a blank', ' '],
+      ['a kid without a key', 'key-1:'],
+    ])('takes nothing unsigned if its public key is %s', async (_, publicKeys) => {
+      const ending = await validate({
+        respond: async (asked) => {
+          const signed = await signedBy(keys.pinned, ANSWER_TYPE, claimsFor(asked));
+          return [200, { ...VALID, signed }];
+        },
+        publicKeys,
+        kept: forgedMark(),
+      });
+      expect(ending.state).toBe('unreachable');
+    });
+
+    const wrongBits = driver.alg === 'RS256' ? [1024, 2040, 2056] : [];
+    it.each(wrongBits)('takes no RSA key of %i bits', async (bits) => {
+      const key = newSigningKey('RS256', 'key-1', bits);
+      const { state } = await validate({ respond: honest({ key }), publicKeys: key.constant });
+      expect(state).toBe('unreachable');
+    });
+
+    /** An answer with a forgery in it. */
+    const forged =
+      (forgery: Forgery): Responder =>
+      async (asked) => [
+        200,
+        { ...VALID, signed: await forgery(keys, ANSWER_TYPE, claimsFor(asked)) },
+      ];
+
+    it.each(
+      pairsOf(answerForgeriesOf(driver.alg)).map((pair) => ({
+        name: pair.map(([name]) => name).join('; nor by: '),
+        pair,
+      })),
+    )('is not fooled by: $name', async ({ pair }) => {
+      const [first, second = first] = pair;
+      const ending = await validate({
+        respond: (asked, nth) => {
+          const [, forgery] = (nth === 1 ? first : second) ?? [];
+          return forged(forgery ?? (() => undefined))(asked, nth);
+        },
+        kept: forgedMark(),
+      });
+      expect(ending).toMatchObject({ state: 'unreachable' });
+      expect(ending.asked).toHaveLength(2);
+    });
+
+    it('is not fooled by a recorded answer', async () => {
+      let recorded: [number, unknown] | undefined;
+      const respond = honest({ leaseDays: 3 });
+      const first = await validate({
+        respond: async (asked, nth) => (recorded = await respond(asked, nth)),
+      });
+      expect(first.state).toBe('valid');
+      const again = await validate({ respond: async () => recorded ?? [404, {}] });
+      expect(again).toMatchObject({ state: 'unreachable', kept: undefined });
+    });
+
+    it('starts without the network while its lease lasts, and keeps the time', async () => {
+      const lease = await leaseWith({ iat: nowSeconds() - HOUR_SECONDS });
+      const ending = await validate({ kept: `${lease} ${nowSeconds() - HOUR_SECONDS}` });
+      expect(ending.state).toBe('grace');
+      expect(ending.message).toMatch(/The last good answer counts for 48 h more\.$/);
+      const [kept, latest] = ending.kept?.split(' ') ?? [];
+      expect(kept).toBe(lease);
+      expect(Math.abs(Number(latest) - nowSeconds())).toBeLessThan(60);
+    });
+
+    it('does not start without the network and without a lease', async () => {
+      const { state, message } = await validate({ kept: forgedMark() });
+      expect(state).toBe('unreachable');
+      expect(message).toMatch(/Check the network connection and try again\.$/);
+    });
+
+    it('keeps its lease when a valid answer has none, or one for another machine', async () => {
+      const kept = `${await leaseWith()} ${nowSeconds()}`;
+      expect(await validate({ respond: honest(), kept })).toMatchObject({ state: 'valid', kept });
+      const other = await leaseWith({ hwid: 'f'.repeat(64) });
+      const ending = await validate({
+        respond: async (asked, nth) => {
+          const [status, body] = await honest()(asked, nth);
+          return [status, { ...Object(body), lease: other }];
+        },
+        kept,
+      });
+      expect(ending).toMatchObject({ state: 'valid', kept });
+    });
+
+    it.each<[string, Claims, number, string]>([
+      ['has expired', { exp: -1 }, 0, 'unreachable'],
+      ['was issued more than an hour from now', { iat: 2 * HOUR_SECONDS }, 0, 'unreachable'],
+      ['was issued half an hour from now', { iat: HOUR_SECONDS / 2 }, 0, 'grace'],
+      ['was used more than an hour from now', {}, 2 * HOUR_SECONDS, 'unreachable'],
+      ['was used half an hour from now', {}, HOUR_SECONDS / 2, 'grace'],
+      ['was issued without a time', { iat: undefined }, 0, 'unreachable'],
+      ['has no end', { exp: undefined }, 0, 'unreachable'],
+    ])('a lease that %s', async (_, times, usedIn, state) => {
+      const shifted = Object.entries(times).map(([name, seconds]) => [
+        name,
+        typeof seconds === 'number' ? nowSeconds() + seconds : undefined,
+      ]);
+      const lease = await leaseWith(Object.fromEntries(shifted));
+      const latest = nowSeconds() + usedIn;
+      const ending = await validate({ kept: `${lease} ${latest}` });
+      expect(ending.state).toBe(state);
+      expect(Number(ending.kept?.split(' ')[1])).toBeGreaterThanOrEqual(latest);
+    });
+
+    it('keeps the time of an expired lease too, so that moving the clock back gains nothing', async () => {
+      const lease = await leaseWith({ iat: nowSeconds() - 9, exp: nowSeconds() - 1 });
+      const { kept } = await validate({ kept: `${lease} ${nowSeconds() - 9}` });
+      expect(Number(kept?.split(' ')[1])).toBeGreaterThanOrEqual(nowSeconds() - 5);
+    });
+
+    it.each(['', ' ', ' x'])('takes no lease with "%s" behind it', async (text) => {
+      const { state } = await validate({ kept: `${await leaseWith()}${text}` });
+      expect(state).toBe('unreachable');
+    });
+
+    it.each(forgeriesOf(driver.alg))(
+      'starts with no lease that is forged: %s',
+      async (_, forgery) => {
+        const forgedLease = await forgery(keys, LEASE_TYPE, leaseClaims());
+        const { state } = await validate({ kept: `${forgedLease} ${nowSeconds()}` });
+        expect(state).toBe('unreachable');
+      },
+    );
+
+    it('says when its program is tried out that the answer is signed', async () => {
+      const name = `demo-${file}`;
+      responders.set(name, { respond: honest(), asked: [] });
+      const ending = await runIn(folder, file, program.start, {
+        LICET_URL: `${address}/${name}`,
+        LICET_PRODUCT_ID: String(PRODUCT_ID),
+        LICET_KEY: 'KEY',
+        LICET_MARK: join(folder, name),
+        LICET_PUBLIC_KEYS: keys.pinned.constant,
+      });
+      expect(ending).toEqual({ code: 0, output: 'License is valid' });
+      expect(responders.get(name)?.asked[0]).toHaveProperty('nonce');
+    });
+  });
+}
