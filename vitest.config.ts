@@ -64,6 +64,7 @@ export default defineConfig({
                   'ipaddr.js',
                   '@cfworker/json-schema',
                   'hono/validator',
+                  'hono/cookie',
                   'hono/cors',
                   'hono/route',
                   'hono/http-exception',

@@ -59,7 +59,8 @@ export interface Route {
 export function declaredRoutes(): Route[] {
   const routes = new Map<string, Route>();
   for (const { method, path, handler } of appRoutes) {
-    if (method === 'ALL') continue;
+    // The routes of the console are for its page alone.
+    if (method === 'ALL' || !path.startsWith('/api/')) continue;
     const key = `${method} ${path}`;
     const { intents, inputs } = routes.get(key) ?? { intents: undefined, inputs: [] };
     routes.set(key, {

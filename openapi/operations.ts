@@ -558,6 +558,16 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 
   'GET /api/v2/tokens': list('listTokens', TOKENS),
+  'GET /api/v2/tokens/self': {
+    operationId: 'getOwnToken',
+    tag: 'Tokens',
+    summary: 'Get the token of the request',
+    description: 'Any intent is enough. An extension. [5]',
+    responses: {
+      200: { description: 'The token.', content: json('OwnToken') },
+      ...errors(500),
+    },
+  },
   'GET /api/v2/tokens/:id': get('getToken', TOKENS),
   'POST /api/v2/tokens': create(
     'createToken',

@@ -55,6 +55,7 @@ import {
 import {
   createdToken,
   createdTokenFields,
+  ownToken,
   token,
   tokenCreate,
   tokenUpdate,
@@ -140,6 +141,13 @@ const VALIDATION_REQUEST: Descriptions<typeof validationRequest> = {
   macAddress: 'For the history.',
   operatingSystemVersion: 'Another name of `osVersion`, and used if both are sent.',
   operatingSystemArchitecture: 'Another name of `osArchitecture`, and used if both are sent.',
+};
+
+const OWN_TOKEN: Descriptions<typeof ownToken> = {
+  id: 'Null for ROOT_TOKEN.',
+  name: 'The name of the user or program; `root` for ROOT_TOKEN.',
+  intents: 'The permissions.',
+  expiresAt: 'From this millisecond on it is refused; null for never.',
 };
 
 const RESPONSE: Descriptions<typeof validResponse> & Descriptions<typeof invalidResponse> = {
@@ -437,6 +445,12 @@ export const BODIES = {
   PlatformLabel: described(platformLabel, 'The label of a platform.', PLATFORM_LABEL, {
     platform: 'MARKET_A',
     label: 'SpigotMC',
+  }),
+  OwnToken: described(ownToken, 'The token of the request [5].', OWN_TOKEN, {
+    id: 3,
+    name: 'Shop',
+    intents: ['LICENSES_READ_WRITE'],
+    expiresAt: null,
   }),
   ValidationRequest: described(
     validationRequest,

@@ -5,6 +5,7 @@ import { declaredIntents } from './auth/middleware';
 import { ApiError } from './http/errors';
 import { API_INTENTS } from './lib/enums';
 import { type AppEnv, observe } from './middleware/request-log';
+import { consolePage, consoleRoutes, isConsolePage } from './routes/console';
 import { errorResponse, respondToError } from './routes/error-response';
 import { v1 } from './routes/v1';
 import { v2 } from './routes/v2';
@@ -28,11 +29,13 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .use(observe())
   .route('/api/v1', v1)
   .route('/api/v2', v2)
+  .route('/console', consoleRoutes)
   .notFound(notFoundOrWrongMethod)
   .onError(respondToError);
 
 export const app = validations.notFound(async (c) => {
   const isFile = !/^\/api(\/|$)/.test(c.req.path) && ['GET', 'HEAD'].includes(c.req.method);
+  if (isFile && isConsolePage(c.req.path)) return consolePage(c);
   const file = isFile ? await c.env.ASSETS.fetch(c.req.raw) : undefined;
   return file && file.status !== 404 ? file : management.fetch(c.req.raw, c.env, c.executionCtx);
 });

@@ -1,4 +1,5 @@
 import { app } from './app';
+import { removeExpiredSessions } from './auth/sessions';
 import { removeExpiredKeys } from './db/idempotency';
 import { foldDays, rollUp } from './history/fold';
 import { receiveRecords } from './history/queue';
@@ -32,6 +33,7 @@ export default {
       removeExpiredRecords(db, env.REQUEST_RETENTION_DAYS, scheduledTime),
       'Old records were not removed',
     );
+    await attempt(removeExpiredSessions(db, scheduledTime), 'Old sessions were not removed');
     await attempt(removeExpiredKeys(db, scheduledTime), 'Idempotency keys were not removed');
   },
   async queue(batch, env) {

@@ -55,7 +55,7 @@ export class Isolate {
   readonly trustedProxies: readonly string[] | undefined;
   /** Requests of each license, by id. */
   readonly #totals = new BoundedMap<number, number>(MAX_COUNTED);
-  /** Hashes of tokens that the database knew. */
+  /** Hashes of tokens and sessions that the database knew. */
   readonly liveTokens = new BoundedMap<string, true>(MAX_COUNTED);
   /** When each token was last used, by id. */
   readonly #tokenUses = new BoundedMap<number, number>(MAX_COUNTED);

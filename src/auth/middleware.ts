@@ -1,20 +1,25 @@
 import type { Context, MiddlewareHandler } from 'hono';
+import { getCookie } from 'hono/cookie';
 import { matchedRoutes } from 'hono/route';
 import { tokenSnapshot } from '../cache/snapshots';
 import { type EventSender, insertEvent } from '../db/events';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
+import { isFromOwnPage } from '../http/own-page';
 import { isolateOf } from '../isolate';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async';
-import type { ApiIntent } from '../lib/enums';
+import { API_INTENTS, type ApiIntent } from '../lib/enums';
 import { clientOf, connectingAddressOf } from '../lib/ip';
 import { logFailure } from '../lib/log';
 import { WINDOW_SECONDS } from '../lib/rate-limiter';
 import type { RequestTimings } from '../lib/request-timings';
+import { sha256Hex } from '../lib/sha256';
 import type { AppEnv } from '../middleware/request-log';
+import { findSession, isUseDue, markSessionUsed } from './sessions';
 import {
   type Actor,
   authenticate,
+  authenticateSession,
   guard,
   guardFailure,
   LAST_USED_PRECISION_MS,
@@ -32,9 +37,10 @@ export interface AuthEnv extends AppEnv {
 /** A context of a validation or of management. */
 type AnyContext = Pick<Context<AppEnv>, 'env' | 'req'> & { get(key: 'timings'): RequestTimings };
 
-const NOT_LIVE = 'Token is missing, unknown, expired or revoked';
+/** The message for a request without a live token. */
+export const NOT_LIVE = 'Token is missing, unknown, expired or revoked';
 const NOT_ALLOWED = 'Token lacks a required intent';
-
+const WRONG_TYPE = 'A change with a session needs the header Content-Type: application/json';
 const WRONG_HEADER = 'Send the token in the header TOKEN, not in Authorization';
 
 const addressIn = (c: AnyContext): string | null =>
@@ -46,12 +52,15 @@ function clientIn(c: AnyContext): string | null {
   return address && clientOf(address);
 }
 
+const overLimit = (): ApiError =>
+  new ApiError(429, 'Too many requests without a live token', {
+    'Retry-After': String(WINDOW_SECONDS),
+  });
+
 async function rejectToken(c: AnyContext): Promise<never> {
   const client = clientIn(c);
   if (client && (await isolateOf(c.env).limits.failedTokens.count(client))) {
-    throw new ApiError(429, 'Too many requests without a live token', {
-      'Retry-After': String(WINDOW_SECONDS),
-    });
+    throw overLimit();
   }
   const isInWrongHeader = !c.req.header('TOKEN') && c.req.header('Authorization');
   throw new ApiError(401, isInWrongHeader ? WRONG_HEADER : NOT_LIVE);
@@ -77,32 +86,109 @@ function noteUse(c: AnyContext, { tokenId, lastUsedAt }: Actor): void {
   );
 }
 
+/** Looks a token up in the database, unless the client is over the limit of failed tokens (1.7). */
+const tokenFinder = (c: AnyContext) => async (hash: string) => {
+  const { db, liveTokens } = isolateOf(c.env);
+  if (!liveTokens.has(hash) && isOverLimit(c, clientIn(c))) return null;
+  const startedAt = performance.now();
+  const found = await withTimeout(tokenSnapshot.load(db, [hash]), DATABASE_TIMEOUT_MS);
+  c.get('timings').record('d1', performance.now() - startedAt);
+  const token = found.get(hash) ?? null;
+  const isLive = token?.revokedAt === null && (token.expiresAt ?? Infinity) > Date.now();
+  if (isLive) liveTokens.set(hash, true);
+  else liveTokens.delete(hash);
+  return token;
+};
+
+/** The value of the console's cookie; undefined without one. */
+export const sessionCookieOf = (c: Context): string | undefined => getCookie(c, 'licet', 'host');
+
 /**
- * Rejects requests without a live token, before any other check [5]. The token is read from the database, so
- * that a revoked one is rejected everywhere at once (1.5).
+ * The sender of a request with a session of the console (4); null for a session that is not live, and for a
+ * request of another page than the console's.
+ */
+async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
+  const secret = sessionCookieOf(c);
+  if (secret === undefined || !isFromOwnPage(c.req.raw)) return null;
+  const { db, liveTokens } = isolateOf(c.env);
+  const hash = await sha256Hex(secret);
+  if (!liveTokens.has(hash) && isOverLimit(c, clientIn(c))) return null;
+  const timings = c.get('timings');
+  const startedAt = performance.now();
+  const now = Date.now();
+  const session = await withTimeout(findSession(db, hash, now), DATABASE_TIMEOUT_MS);
+  timings.record('d1', performance.now() - startedAt);
+  const actor = session ? await authenticateSession(session, c.env.ROOT_TOKEN, now) : null;
+  if (!session || !actor) {
+    liveTokens.delete(hash);
+    return null;
+  }
+  liveTokens.set(hash, true);
+  if (isUseDue(session, now)) {
+    timings.waitUntil(
+      markSessionUsed(db, hash, now).catch((error) =>
+        logFailure('The use of a session was not written', error),
+      ),
+    );
+  }
+  return actor;
+}
+
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
+
+/** Rejects a change with a session unless its content type is one that no form can send (4). */
+function requireJson({ method, headers }: Request): void {
+  const isSafe = method === 'GET' || method === 'HEAD';
+  if (isSafe || JSON_TYPE.test(headers.get('Content-Type') ?? '')) return;
+  throw new ApiError(403, WRONG_TYPE);
+}
+
+function setActor(c: Context<AuthEnv>, actor: Actor): void {
+  noteUse(c, actor);
+  c.set('actor', actor);
+  c.set('tokenId', actor.tokenId);
+  c.set('isTrusted', true);
+}
+
+/**
+ * Rejects requests without a live token or session, before any other check [5]. Both are read from the database,
+ * so that a revoked token is rejected everywhere at once (1.5). A session counts only without the header TOKEN.
  */
 export const requireToken = (): MiddlewareHandler<AuthEnv> =>
   async function requireToken(c, next) {
-    const { db, liveTokens } = isolateOf(c.env);
-    const find = async (hash: string) => {
-      if (!liveTokens.has(hash) && isOverLimit(c, clientIn(c))) return null;
-      const startedAt = performance.now();
-      const found = await withTimeout(tokenSnapshot.load(db, [hash]), DATABASE_TIMEOUT_MS);
-      c.get('timings').record('d1', performance.now() - startedAt);
-      const token = found.get(hash) ?? null;
-      const isLive = token?.revokedAt === null && (token.expiresAt ?? Infinity) > Date.now();
-      if (isLive) liveTokens.set(hash, true);
-      else liveTokens.delete(hash);
-      return token;
-    };
-    const actor = await authenticate(c.req.header('TOKEN'), c.env.ROOT_TOKEN, find, Date.now());
+    const header = c.req.header('TOKEN');
+    const actor =
+      header === undefined
+        ? await findSessionActor(c)
+        : await authenticate(header, c.env.ROOT_TOKEN, tokenFinder(c), Date.now());
     if (!actor) return rejectToken(c);
-    noteUse(c, actor);
-    c.set('actor', actor);
-    c.set('tokenId', actor.tokenId);
-    c.set('isTrusted', true);
+    if (actor.isConsole) requireJson(c.req.raw);
+    setActor(c, actor);
     await next();
   };
+
+/**
+ * Takes the sender of a log-in for that of the request: the owner of the token in the header TOKEN, or of
+ * ROOT_TOKEN.
+ *
+ * @throws ApiError without a live token
+ */
+export async function acceptLogin(c: Context<AuthEnv>, token: string | undefined): Promise<void> {
+  const actor = await authenticate(token, c.env.ROOT_TOKEN, tokenFinder(c), Date.now());
+  if (!actor) throw new ApiError(401, NOT_LIVE);
+  setActor(c, { ...actor, isConsole: true });
+  c.set('intents', API_INTENTS);
+}
+
+/**
+ * Counts a log-in, whatever its outcome, for the limit of failed tokens (4).
+ *
+ * @throws ApiError over the limit
+ */
+export async function countLogin(c: AnyContext): Promise<void> {
+  const client = clientIn(c);
+  if (client && (await isolateOf(c.env).limits.failedTokens.count(client))) throw overLimit();
+}
 
 type IntentGuard = MiddlewareHandler<AuthEnv> & { readonly intents: readonly ApiIntent[] };
 
@@ -167,7 +253,7 @@ export function guardError(error: Error): Error {
 /** The sender of a request, as an event names it (5). */
 export const eventSender = (
   c: AnyContext,
-  { tokenId, isConsole = false }: Pick<Actor, 'tokenId' | 'isConsole'>,
+  { tokenId, isConsole }: Pick<Actor, 'tokenId' | 'isConsole'>,
 ): EventSender => ({ tokenId, isConsole, ip: addressIn(c) });
 
 /** The context in which a handler changes something. */

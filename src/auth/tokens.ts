@@ -4,6 +4,7 @@ import { type Database, databaseMessage } from '../db/client';
 import { tokens } from '../db/schema';
 import type { ApiIntent } from '../lib/enums';
 import { sha256, sha256Hex } from '../lib/sha256';
+import type { Session } from './sessions';
 
 const PREFIX = 'licet_';
 const MIN_ROOT_TOKEN_LENGTH = 32;
@@ -15,11 +16,16 @@ export interface Actor {
   tokenId: number | null;
   intents: readonly ApiIntent[];
   lastUsedAt: number | null;
-  /** Whether the request came with a session of the console (4). */
-  isConsole?: boolean;
+  /** Whether the request came by a session of the console (4). */
+  isConsole: boolean;
 }
 
-const ROOT: Actor = { tokenId: null, intents: ['ALL_READ_WRITE'], lastUsedAt: null };
+const ROOT: Actor = {
+  tokenId: null,
+  intents: ['ALL_READ_WRITE'],
+  lastUsedAt: null,
+  isConsole: false,
+};
 
 /** A new API token: a prefix for secret scanners, and 256 random bits [5]. */
 export function newToken(): string {
@@ -27,8 +33,13 @@ export function newToken(): string {
   return `${PREFIX}${bytes.toBase64({ alphabet: 'base64url', omitPadding: true })}`;
 }
 
-async function isRootToken(token: string, rootToken: string | undefined): Promise<boolean> {
-  if (rootToken === undefined || rootToken.length < MIN_ROOT_TOKEN_LENGTH) return false;
+/** ROOT_TOKEN, unless it is too short to be on (3.2). */
+export const activeRootToken = (rootToken: string | undefined): string | undefined =>
+  rootToken !== undefined && rootToken.length >= MIN_ROOT_TOKEN_LENGTH ? rootToken : undefined;
+
+async function isRootToken(token: string, secret: string | undefined): Promise<boolean> {
+  const rootToken = activeRootToken(secret);
+  if (rootToken === undefined) return false;
   return crypto.subtle.timingSafeEqual(await sha256(token), await sha256(rootToken));
 }
 
@@ -48,10 +59,32 @@ export async function authenticate(
   const token = header?.trim() ?? '';
   if (token === '') return null;
   if (await isRootToken(token, rootToken)) return ROOT;
-  const found = await find(await sha256Hex(token));
-  if (!found || found.revokedAt !== null) return null;
-  if (found.expiresAt !== null && found.expiresAt <= now) return null;
-  return { tokenId: found.id, intents: found.intents, lastUsedAt: found.lastUsedAt };
+  return actorOf(await find(await sha256Hex(token)), now);
+}
+
+/** The sender with a token; null unless the token is live. */
+function actorOf(token: TokenSnapshot | null, now: number): Actor | null {
+  if (!token || token.revokedAt !== null) return null;
+  if (token.expiresAt !== null && token.expiresAt <= now) return null;
+  const { id, intents, lastUsedAt } = token;
+  return { tokenId: id, intents, lastUsedAt, isConsole: false };
+}
+
+/**
+ * The sender of a request with a session: its token, as it is now. Null if that is not live, and for ROOT_TOKEN
+ * after its change.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function authenticateSession(
+  { tokenHash, token }: Session,
+  secret: string | undefined,
+  now: number,
+): Promise<Actor | null> {
+  const rootToken = activeRootToken(secret);
+  const isRoot = rootToken !== undefined && (await sha256Hex(rootToken)) === tokenHash;
+  const actor = isRoot ? ROOT : actorOf(token, now);
+  return actor && { ...actor, isConsole: true };
 }
 
 /** Stores the last use of a token. */

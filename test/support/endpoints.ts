@@ -69,6 +69,7 @@ export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'DELETE /api/v2/customers/:id': ['ALL_READ_WRITE'],
   'POST /api/v2/validate': ['LICENSE_VALIDATE', 'ALL_READ_WRITE'],
   'GET /api/v2/tokens': ['ALL_READ_WRITE'],
+  'GET /api/v2/tokens/self': ANY,
   'GET /api/v2/tokens/:id': ['ALL_READ_WRITE'],
   'POST /api/v2/tokens': ['ALL_READ_WRITE'],
   'PUT /api/v2/tokens/:id': ['ALL_READ_WRITE'],

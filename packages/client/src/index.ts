@@ -120,6 +120,9 @@ const areLabels: Check = (body) =>
   Array.isArray(body) &&
   body.every((each) => isObject(each) && 'label' in each && typeof each.label === 'string');
 
+const hasIntents: Check = (body) =>
+  isObject(body) && 'intents' in body && Array.isArray(body.intents);
+
 interface ErrorBody {
   message: string;
   accepted_intents?: ApiIntent[];
@@ -176,7 +179,8 @@ class Connection {
     if (isGuarded && this.#token !== undefined) headers.set('TOKEN', this.#token);
     if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
     if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey);
-    if (body !== undefined) headers.set('Content-Type', 'application/json');
+    // Also without a body: a session of the console changes nothing without it.
+    if (method !== 'GET') headers.set('Content-Type', 'application/json');
     const request = new Request(url, {
       method,
       headers,
@@ -400,6 +404,15 @@ class Managed<Path extends string> extends Changeable<Path> {
   }
 }
 
+const TOKENS = '/api/v2/tokens';
+
+class Tokens extends Managed<typeof TOKENS> {
+  /** The token of this client: its name and permissions. */
+  self({ signal }: CallOptions = {}): Promise<Part<`GET ${typeof TOKENS}/self`, 'response'>> {
+    return this.connection.read('GET', `${this.path}/self`, { signal }, hasIntents);
+  }
+}
+
 const LICENSES = '/api/v2/licenses';
 
 class Licenses extends Managed<typeof LICENSES> {
@@ -477,7 +490,7 @@ export class Licet {
   readonly requests: Collection<'/api/v2/requests'>;
   /** `delete` forgets a customer. */
   readonly customers: Managed<'/api/v2/customers'>;
-  readonly tokens: Managed<'/api/v2/tokens'>;
+  readonly tokens: Tokens;
   readonly #connection: Connection;
 
   /** @throws TypeError for an invalid url or token */
@@ -489,7 +502,7 @@ export class Licet {
     this.blacklists = new Managed(connection, '/api/v2/blacklists');
     this.requests = new Collection(connection, '/api/v2/requests');
     this.customers = new Managed(connection, '/api/v2/customers');
-    this.tokens = new Managed(connection, '/api/v2/tokens');
+    this.tokens = new Tokens(connection, TOKENS);
   }
 
   /**

@@ -792,6 +792,18 @@ export interface CreatedToken {
   token: string;
 }
 
+/** The token of the request [5]. */
+export interface OwnToken {
+  /** Null for ROOT_TOKEN. */
+  id: number | null;
+  /** The name of the user or program; `root` for ROOT_TOKEN. */
+  name: string;
+  /** The permissions. */
+  intents: ApiIntent[];
+  /** From this millisecond on it is refused; null for never. */
+  expiresAt: string | null;
+}
+
 /** The results of an import. */
 export interface ImportResponse {
   /** In the order of the items. */
@@ -1205,6 +1217,12 @@ export interface Operations {
     query: undefined;
     body: TokenCreate;
     response: CreatedToken;
+  };
+  /** Get the token of the request */
+  'GET /api/v2/tokens/self': {
+    query: undefined;
+    body: undefined;
+    response: OwnToken;
   };
   /** Get a token by its id */
   'GET /api/v2/tokens/{id}': {

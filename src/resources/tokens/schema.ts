@@ -68,3 +68,21 @@ export const toToken = (row: TokenRow) =>
     createdAt: toTimestamp(row.createdAt),
     updatedAt: toTimestamp(row.updatedAt),
   });
+
+/** The token or session of a request, as the request itself may see it. */
+export const ownToken = z.strictObject({
+  id: z.int().nullable(),
+  name: z.string(),
+  intents: z.array(apiIntent),
+  expiresAt: wireTimestamp.nullable(),
+});
+
+/** The token of a request; `id` is null for ROOT_TOKEN. */
+export const toOwnToken = ({
+  id,
+  name,
+  intents,
+  expiresAt,
+}: Pick<TokenRow, 'name' | 'intents' | 'expiresAt'> & { id: number | null }): z.infer<
+  typeof ownToken
+> => ({ id, name, intents: [...intents], expiresAt: toOptionalTimestamp(expiresAt) });

@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
+import { type AuthEnv, NOT_LIVE, requireIntents, writerOf } from '../../auth/middleware';
 import { newToken } from '../../auth/tokens';
-import { notFound } from '../../http/errors';
+import { ApiError, notFound } from '../../http/errors';
 import { setETag } from '../../http/etag';
 import { body, path, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
@@ -19,12 +19,16 @@ import {
 } from '../../resources/tokens/queries';
 import {
   type createdToken,
+  type ownToken,
   tokenCreate,
   tokenUpdate,
+  toOwnToken,
   toToken,
 } from '../../resources/tokens/schema';
 import { createOnce } from './create-once';
 import { databaseOf } from './database';
+
+const ROOT = { id: null, name: 'root', expiresAt: null };
 
 const tokenPath = z.object({ id: idText });
 const all = requireIntents(INTENTS.everything);
@@ -39,6 +43,14 @@ export const tokenRoutes = new Hono<AuthEnv>()
       id: (row) => row.id,
       toWire: toToken,
     });
+  })
+  .get('/self', requireIntents(INTENTS.any), async (c) => {
+    const { tokenId, intents } = c.get('actor');
+    const row = tokenId === null ? ROOT : await findToken(databaseOf(c), tokenId);
+    // Revoked just now.
+    if (!row) throw new ApiError(401, NOT_LIVE);
+    const self: z.infer<typeof ownToken> = toOwnToken({ ...row, intents });
+    return c.json(self);
   })
   .get('/:id', all, path(tokenPath), async (c) => {
     const row = await findToken(databaseOf(c), c.req.valid('param').id);

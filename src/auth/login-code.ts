@@ -1,0 +1,58 @@
+/**
+ * Codes that log in to the console once (4). `npm start` and `licet console` make them with ROOT_TOKEN, so that
+ * no token is in a URL. Node runs this module too: it imports nothing.
+ *
+ * A code is `<expiry>.<random>.<HMAC>`: milliseconds since 1970, 128 bits and 256 bits in hexadecimal digits.
+ */
+
+const LIFE_MS = 5 * 60 * 1000;
+/** Tolerance for the clock of the machine that made a code. */
+const CLOCK_TOLERANCE_MS = 60 * 1000;
+
+const CODE = /^(\d{13}\.[0-9a-f]{32})\.([0-9a-f]{64})$/;
+
+const encoder = new TextEncoder();
+
+const toHex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+const fromHex = (hex: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(hex.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+
+const keyOf = (rootToken: string, usage: 'sign' | 'verify') =>
+  crypto.subtle.importKey(
+    'raw',
+    encoder.encode(rootToken),
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    [usage],
+  );
+
+/** The signed text. Its prefix keeps it apart from any other use of the token as a key. */
+const signedText = (claim: string) => encoder.encode(`licet console log-in ${claim}`);
+
+/**
+ * Makes a code.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function newLoginCode(rootToken: string, now: number): Promise<string> {
+  const claim = `${now + LIFE_MS}.${toHex(crypto.getRandomValues(new Uint8Array(16)))}`;
+  const key = await keyOf(rootToken, 'sign');
+  const signature = await crypto.subtle.sign('HMAC', key, signedText(claim));
+  return `${claim}.${toHex(new Uint8Array(signature))}`;
+}
+
+/**
+ * Whether a code is genuine and has not expired. Compares in constant time. A code that was used is the matter
+ * of the sessions.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function isLoginCode(code: string, rootToken: string, now: number): Promise<boolean> {
+  const [, claim = '', signature = ''] = CODE.exec(code) ?? [];
+  const leftMs = Number.parseInt(claim, 10) - now;
+  if (!(leftMs > 0 && leftMs <= LIFE_MS + CLOCK_TOLERANCE_MS)) return false;
+  const key = await keyOf(rootToken, 'verify');
+  return crypto.subtle.verify('HMAC', key, fromHex(signature), signedText(claim));
+}

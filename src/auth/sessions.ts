@@ -1,0 +1,120 @@
+import { and, eq, lte, or } from 'drizzle-orm';
+import type { TokenSnapshot } from '../cache/snapshots';
+import type { Database } from '../db/client';
+import { sessions, tokens } from '../db/schema';
+import type { Writer } from '../db/writer';
+import { sha256Hex } from '../lib/sha256';
+
+/** Sessions of the console (4). A session is its token: it has the same intents and ends with it. */
+
+const HOUR_MS = 60 * 60 * 1000;
+const LIFE_MS = 12 * HOUR_MS;
+const IDLE_LIFE_MS = HOUR_MS;
+/** Precision of the last use of a session. */
+const LAST_USED_PRECISION_MS = 5 * 60 * 1000;
+
+/** In the place of a token's hash, for the row of a used log-in code. No token has this hash. */
+const USED_CODE = 'code';
+
+/** A session that has not expired. */
+export interface Session {
+  hash: string;
+  tokenHash: string;
+  lastUsedAt: number;
+  /** Null for ROOT_TOKEN, and for one that is gone. */
+  token: TokenSnapshot | null;
+}
+
+/** A new session: 256 random bits for the cookie. */
+export const newSession = (): string =>
+  crypto.getRandomValues(new Uint8Array(32)).toBase64({ alphabet: 'base64url', omitPadding: true });
+
+/**
+ * The session with a hash, with its token as the database has it now; undefined for none.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function findSession(
+  db: Database,
+  hash: string,
+  now: number,
+): Promise<Session | undefined> {
+  const row = await db
+    .select({
+      tokenHash: sessions.tokenHash,
+      createdAt: sessions.createdAt,
+      lastUsedAt: sessions.lastUsedAt,
+      token: {
+        id: tokens.id,
+        revision: tokens.revision,
+        intents: tokens.intents,
+        expiresAt: tokens.expiresAt,
+        revokedAt: tokens.revokedAt,
+        lastUsedAt: tokens.lastUsedAt,
+      },
+    })
+    .from(sessions)
+    .leftJoin(tokens, eq(tokens.tokenHash, sessions.tokenHash))
+    .where(eq(sessions.sessionHash, hash))
+    .get();
+  if (!row || row.createdAt + LIFE_MS <= now || row.lastUsedAt + IDLE_LIFE_MS <= now) {
+    return undefined;
+  }
+  const { tokenHash, lastUsedAt, token } = row;
+  return { hash, tokenHash, lastUsedAt, token };
+}
+
+/**
+ * Stores a session with its event, and with it its log-in code.
+ *
+ * @param session the value of the cookie, of which only the hash is stored
+ * @param now milliseconds since 1970
+ * @throws if the code was used before
+ */
+export async function insertSession(
+  { db, guard, event }: Writer,
+  session: { secret: string; tokenHash: string; code: string | undefined },
+  now: number,
+): Promise<void> {
+  const rowOf = async (secret: string, tokenHash: string) => ({
+    sessionHash: await sha256Hex(secret),
+    tokenHash,
+    createdAt: now,
+    lastUsedAt: now,
+  });
+  const rows = [await rowOf(session.secret, session.tokenHash)];
+  // Outlives its code by far, and is removed like a session.
+  if (session.code !== undefined) rows.push(await rowOf(session.code, USED_CODE));
+  await db.batch([
+    guard(),
+    event({ type: 'session.created', resourceId: null, changes: null }),
+    db.insert(sessions).values(rows),
+  ]);
+}
+
+/** Whether the last use of a session is to be stored. */
+export const isUseDue = ({ lastUsedAt }: Session, now: number): boolean =>
+  now - lastUsedAt >= LAST_USED_PRECISION_MS;
+
+/** Stores the last use of a session. */
+export async function markSessionUsed(db: Database, hash: string, now: number): Promise<void> {
+  const isOld = lte(sessions.lastUsedAt, now - LAST_USED_PRECISION_MS);
+  await db
+    .update(sessions)
+    .set({ lastUsedAt: now })
+    .where(and(eq(sessions.sessionHash, hash), isOld));
+}
+
+/** Ends a session. */
+export async function endSession(db: Database, secret: string): Promise<void> {
+  await db.delete(sessions).where(eq(sessions.sessionHash, await sha256Hex(secret)));
+}
+
+/** Removes the sessions that have expired; `now` in milliseconds since 1970. */
+export async function removeExpiredSessions(db: Database, now: number): Promise<void> {
+  await db
+    .delete(sessions)
+    .where(
+      or(lte(sessions.createdAt, now - LIFE_MS), lte(sessions.lastUsedAt, now - IDLE_LIFE_MS)),
+    );
+}

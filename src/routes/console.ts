@@ -1,0 +1,113 @@
+import { type Context, Hono } from 'hono';
+import { deleteCookie, setCookie } from 'hono/cookie';
+import * as z from 'zod';
+import { isLoginCode } from '../auth/login-code';
+import {
+  type AuthEnv,
+  acceptLogin,
+  countLogin,
+  sessionCookieOf,
+  writerOf,
+} from '../auth/middleware';
+import { endSession, insertSession, newSession } from '../auth/sessions';
+import { activeRootToken } from '../auth/tokens';
+import { isUniqueViolation } from '../db/client';
+import { BodyError, readBody } from '../http/body';
+import { ApiError } from '../http/errors';
+import { isFromElsewhere } from '../http/own-page';
+import { isolateOf } from '../isolate';
+import { parseJson } from '../lib/json';
+import { sha256Hex } from '../lib/sha256';
+
+/** The console (4): its page, and its sessions. */
+
+const MAX_BODY_BYTES = 1024;
+const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'Strict' } as const;
+
+const BAD_CODE =
+  'The log-in link has expired or was used before. Make another one: npm run licet -- console';
+
+const login = z.object({ code: z.string() });
+
+/** Checks a log-in code. @returns ROOT_TOKEN, with which it was made */
+async function tokenOf(code: string, secret: string | undefined): Promise<string> {
+  const rootToken = activeRootToken(secret);
+  if (rootToken !== undefined && (await isLoginCode(code, rootToken, Date.now()))) return rootToken;
+  throw new ApiError(401, BAD_CODE);
+}
+
+async function readCode(request: Request): Promise<string | undefined> {
+  const text = await readBody(request, MAX_BODY_BYTES).catch((error) => {
+    throw error instanceof BodyError ? new ApiError(error.status, error.message) : error;
+  });
+  return login.safeParse(parseJson(text)).data?.code;
+}
+
+function checkOrigin({ req }: Context): void {
+  if (!isFromElsewhere(req.raw)) return;
+  throw new ApiError(403, 'Only the page of the console can log in and out');
+}
+
+async function logIn(c: Context<AuthEnv>): Promise<Response> {
+  checkOrigin(c);
+  await countLogin(c);
+  const header = c.req.header('TOKEN');
+  const code = header === undefined ? await readCode(c.req.raw) : undefined;
+  const token = code === undefined ? (header ?? '').trim() : await tokenOf(code, c.env.ROOT_TOKEN);
+  await acceptLogin(c, token);
+  const session = { secret: newSession(), tokenHash: await sha256Hex(token), code };
+  await insertSession(writerOf(c), session, Date.now()).catch((error) => {
+    throw isUniqueViolation(error) ? new ApiError(401, BAD_CODE) : error;
+  });
+  setCookie(c, 'licet', session.secret, { ...COOKIE, prefix: 'host' });
+  return c.body(null, 204);
+}
+
+async function logOut(c: Context<AuthEnv>): Promise<Response> {
+  checkOrigin(c);
+  const secret = sessionCookieOf(c);
+  if (secret !== undefined) await endSession(isolateOf(c.env).db, secret);
+  deleteCookie(c, 'licet', { ...COOKIE, prefix: 'host' });
+  return c.body(null, 204);
+}
+
+/** Logging in and out. The page itself is a file. */
+export const consoleRoutes = new Hono<AuthEnv>().post('/session', logIn).delete('/session', logOut);
+
+/** The same as of the files in `public/_headers`, which the platform adds to files alone. */
+const PAGE_HEADERS = {
+  'Cache-Control': 'no-cache',
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+const NOT_BUILT = `The console is not built.
+Stop the service and run npm start, or npm run deploy again: both build it.
+`;
+
+/** Whether a path gives the page: /console and all paths under it but those of the files that the page loads. */
+export const isConsolePage = (path: string): boolean =>
+  /^\/console(\/|$)/.test(path) && !/^\/console\/assets(\/|$)/.test(path);
+
+/** The page of the console. It is the same for each path: the page itself reads the path. */
+export async function consolePage(c: Context): Promise<Response> {
+  // The address under which the platform has the file. It would redirect from that of the file itself.
+  const file = await c.env.ASSETS.fetch(new Request(new URL('/console/', c.req.url), c.req.raw));
+  const page =
+    file.status === 200 || file.status === 304
+      ? new Response(file.body, file)
+      : new Response(NOT_BUILT, { status: 503, headers: { 'Content-Type': 'text/plain' } });
+  for (const [name, value] of Object.entries(PAGE_HEADERS)) page.headers.set(name, value);
+  return page;
+}

@@ -1,0 +1,516 @@
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { newLoginCode } from '../../src/auth/login-code';
+import { callWith, newIsolate, settled } from '../support/app';
+import {
+  type Answer,
+  type CallOptions,
+  call,
+  createProduct,
+  createToken,
+  expectError,
+  getProduct,
+} from '../support/client';
+import { ENDPOINTS } from '../support/endpoints';
+import { ROOT_TOKEN } from '../support/root-token';
+
+/** Sessions of the console, and the page [decision 4]. */
+
+const LOGIN = '/console/session';
+const NOT_LIVE = 'Token is missing, unknown, expired or revoked';
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const START = Date.parse('2026-03-01T00:00:00Z');
+
+/** The headers of a browser for a request of our own page, and of one of another site. */
+const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin', Origin: 'http://licet.test' };
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await settled();
+});
+
+const setTime = (milliseconds: number) => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.setSystemTime(milliseconds);
+};
+
+let addresses = 0;
+/** Log-ins from addresses of their own, for no limit to count them together. */
+const logIn = (options: CallOptions): Promise<Answer> => {
+  const address = `198.51.${addresses >> 8}.${addresses++ & 255}`;
+  const headers = { 'CF-Connecting-IP': address, ...options.headers };
+  return call('POST', LOGIN, { ...options, headers });
+};
+
+const cookieIn = ({ headers }: Answer): string => headers.get('Set-Cookie')?.split(';')[0] ?? '';
+
+/** Logs in with a token. @returns the header `Cookie` of the browser from then on */
+async function sessionOf(token: string | null = ROOT_TOKEN): Promise<string> {
+  const answer = await logIn({ token });
+  expect(answer.status, answer.text).toBe(204);
+  return cookieIn(answer);
+}
+
+/** A request of our own page with a session. */
+const callAs = (
+  cookie: string,
+  method: string,
+  path: string,
+  { headers, ...options }: CallOptions = {},
+): Promise<Answer> =>
+  call(method, path, {
+    token: null,
+    ...options,
+    headers: { ...OWN_PAGE, ...JSON_TYPE, Cookie: cookie, ...headers },
+  });
+
+const ping = (cookie: string): Promise<Answer> => callAs(cookie, 'GET', '/api/v2/ping');
+
+const sha256 = async (text: string): Promise<string> =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toHex();
+
+const secretIn = (cookie: string): string => cookie.slice('__Host-licet='.length);
+
+const sessionRow = async (cookie: string) =>
+  env.DB.prepare('select * from sessions where session_hash = ?')
+    .bind(await sha256(secretIn(cookie)))
+    .first();
+
+describe('A log-in', () => {
+  it('with a live token answers 204 and the cookie', async () => {
+    const { token } = await createToken(['PRODUCTS_READ']);
+    const { status, text, headers } = await logIn({ token });
+    expect([status, text]).toEqual([204, '']);
+    const [pair, ...attributes] = headers.get('Set-Cookie')?.split('; ') ?? [];
+    // 43 characters of base64url are 256 bits.
+    expect(pair).toMatch(/^__Host-licet=[A-Za-z0-9_-]{43}$/);
+    expect(attributes.toSorted()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure']);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+  });
+
+  it('stores only the hash of the session, with the hash of its token', async () => {
+    const { token } = await createToken(['PRODUCTS_READ']);
+    const cookie = await sessionOf(token);
+    const row = await sessionRow(cookie);
+    expect(row).toMatchObject({ token_hash: await sha256(token) });
+    expect(JSON.stringify(row)).not.toContain(secretIn(cookie));
+  });
+
+  it("takes the session from the platform's secure source", async () => {
+    const secureSource = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => array);
+    const cookie = await sessionOf();
+    secureSource.mockRestore();
+    expect(secretIn(cookie)).toBe('A'.repeat(43));
+  });
+
+  it('leaves an event, by token and by code, and one that fails leaves none', async () => {
+    const events = async () =>
+      (await env.DB.prepare("select * from events where type = 'session.created'").all()).results;
+    const { id, token } = await createToken(['PRODUCTS_READ']);
+    const before = (await events()).length;
+    await logIn({ token, headers: { 'CF-Connecting-IP': '203.0.113.41' } });
+    const code = await newLoginCode(ROOT_TOKEN, Date.now());
+    for (let use = 1; use <= 2; use++) await logIn({ token: null, body: { code } });
+    await logIn({ token: 'licet_nobody' });
+    const common = { is_console: 1, resource_type: 'session', resource_id: null, changes: null };
+    expect((await events()).slice(before)).toMatchObject([
+      { ...common, token_id: id, ip: '203.0.113.41' },
+      { ...common, token_id: null },
+    ]);
+  });
+
+  it.each([null, '', 'licet_nobody', `${ROOT_TOKEN}x`])(
+    'with the token %j answers 401 and no cookie',
+    async (token) => {
+      const answer = await logIn({ token });
+      expectError(answer, 401, NOT_LIVE);
+      expect(answer.headers.get('Set-Cookie')).toBeNull();
+    },
+  );
+
+  it('with an expired or revoked token answers 401', async () => {
+    const expired = await createToken(['ALL_READ'], { expiresAt: '2020-01-01' });
+    expectError(await logIn({ token: expired.token }), 401, NOT_LIVE);
+    const revoked = await createToken(['ALL_READ']);
+    await call('DELETE', `/api/v2/tokens/${revoked.id}`);
+    expectError(await logIn({ token: revoked.token }), 401, NOT_LIVE);
+  });
+
+  it('counts for the limit of failed tokens, also with a live token', async () => {
+    setTime(START);
+    const isolate = newIsolate({ FAILED_TOKEN_LIMITER: 3 });
+    const headers = { 'CF-Connecting-IP': '203.0.113.40' };
+    const statuses: number[] = [];
+    for (const token of [ROOT_TOKEN, 'licet_nobody', ROOT_TOKEN, ROOT_TOKEN]) {
+      statuses.push((await isolate.call('POST', LOGIN, { token, headers })).status);
+    }
+    expect(statuses).toEqual([204, 401, 204, 429]);
+    const limited = await isolate.call('POST', LOGIN, { token: ROOT_TOKEN, headers });
+    expectError(limited, 429, 'Too many requests without a live token');
+    expect(limited.headers.get('Retry-After')).toBe('60');
+  });
+
+  it.each([
+    [{ 'Sec-Fetch-Site': 'cross-site' }],
+    [{ 'Sec-Fetch-Site': 'same-site', Origin: 'http://licet.test' }],
+    [{ Origin: 'https://evil.example' }],
+    [{ Origin: 'null' }],
+  ])('sent by another page, %j, answers 403', async (headers) => {
+    const answer = await logIn({ headers });
+    expectError(answer, 403, 'Only the page of the console can log in and out');
+    expect(answer.headers.get('Set-Cookie')).toBeNull();
+  });
+});
+
+describe('A log-in code', () => {
+  const BAD_CODE =
+    'The log-in link has expired or was used before. Make another one: npm run licet -- console';
+  const logInWith = (code: unknown, headers = {}) =>
+    logIn({ token: null, body: { code }, headers: { ...OWN_PAGE, ...headers } });
+
+  it('logs in once, as ROOT_TOKEN', async () => {
+    const code = await newLoginCode(ROOT_TOKEN, Date.now());
+    const answer = await logInWith(code);
+    expect(answer.status, answer.text).toBe(204);
+    const self = await callAs(cookieIn(answer), 'GET', '/api/v2/tokens/self');
+    expect(self.json).toMatchObject({ id: null, name: 'root' });
+    expectError(await logInWith(code), 401, BAD_CODE);
+  });
+
+  it('logs in once, however many use it at the same time', async () => {
+    const code = await newLoginCode(ROOT_TOKEN, Date.now());
+    const answers = await Promise.all(Array.from({ length: 5 }, () => logInWith(code)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 401, 401, 401, 401]);
+  });
+
+  it('stays used after its session has ended', async () => {
+    const code = await newLoginCode(ROOT_TOKEN, Date.now());
+    const cookie = cookieIn(await logInWith(code));
+    expect((await callAs(cookie, 'DELETE', LOGIN)).status).toBe(204);
+    expectError(await logInWith(code), 401, BAD_CODE);
+  });
+
+  it('logs in for five minutes', async () => {
+    const [early, late] = [
+      await newLoginCode(ROOT_TOKEN, START),
+      await newLoginCode(ROOT_TOKEN, START),
+    ];
+    setTime(START + 5 * MINUTE_MS - 1);
+    expect((await logInWith(early)).status).toBe(204);
+    setTime(START + 5 * MINUTE_MS);
+    expectError(await logInWith(late), 401, BAD_CODE);
+  });
+
+  it('is refused with another secret, a changed expiry, and as a cookie', async () => {
+    const code = await newLoginCode(ROOT_TOKEN, Date.now());
+    const [expiry = '', random, signature = ''] = code.split('.');
+    const later = [Number(expiry) + 1, random, signature].join('.');
+    const changed = [
+      expiry,
+      random,
+      signature.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
+    ];
+    const distant = await newLoginCode(ROOT_TOKEN, Date.now() + HOUR_MS);
+    const foreign = await newLoginCode('another root token of thirty-two characters', Date.now());
+    for (const bad of [later, changed.join('.'), distant, foreign, '', 'nonsense', `${code}0`]) {
+      expectError(await logInWith(bad), 401, BAD_CODE);
+    }
+    expect((await logInWith(code)).status).toBe(204);
+    expectError(await ping(`__Host-licet=${code}`), 401, NOT_LIVE);
+  });
+
+  it('is refused without a root token of 32 characters', async () => {
+    const short = 'r'.repeat(31);
+    const code = await newLoginCode(short, Date.now());
+    const answer = await callWith({ ROOT_TOKEN: short }, 'POST', LOGIN, {
+      token: null,
+      body: { code },
+    });
+    expectError(answer, 401, BAD_CODE);
+  });
+
+  it('sent by another page answers 403, so that nobody is logged in as somebody else', async () => {
+    const code = await newLoginCode(ROOT_TOKEN, Date.now());
+    const answer = await logInWith(code, { 'Sec-Fetch-Site': 'cross-site' });
+    expectError(answer, 403, 'Only the page of the console can log in and out');
+    expect((await logInWith(code)).status).toBe(204);
+  });
+
+  it('in a body of more than 1,024 bytes answers 413', async () => {
+    expect((await logInWith('x'.repeat(2_000))).status).toBe(413);
+  });
+});
+
+describe('A session', () => {
+  it('is its token: the same intents', async () => {
+    const { id, name, token } = await createToken(['PRODUCTS_READ'], { expiresAt: '2035-01-01' });
+    const cookie = await sessionOf(token);
+    expect((await callAs(cookie, 'GET', '/api/v2/products')).status).toBe(200);
+    const refused = await callAs(cookie, 'GET', '/api/v2/licenses');
+    expectError(refused, 403, 'Token lacks a required intent', ENDPOINTS['GET /api/v2/licenses']);
+    const self = await callAs(cookie, 'GET', '/api/v2/tokens/self');
+    expect(self.json).toEqual({
+      id,
+      name,
+      intents: ['PRODUCTS_READ'],
+      expiresAt: '2035-01-01T00:00:00.000+00:00',
+    });
+  });
+
+  it('of ROOT_TOKEN has ALL_READ_WRITE, and changes what it may', async () => {
+    const cookie = await sessionOf();
+    const body = { name: 'By console', productType: 'OTHER' };
+    expect((await callAs(cookie, 'POST', '/api/v2/products', { body })).status).toBe(201);
+    const self = await callAs(cookie, 'GET', '/api/v2/tokens/self');
+    expect(self.json).toEqual({
+      id: null,
+      name: 'root',
+      intents: ['ALL_READ_WRITE'],
+      expiresAt: null,
+    });
+  });
+
+  it('follows a change of the intents of its token at the next request', async () => {
+    const { id, token } = await createToken(['PRODUCTS_READ']);
+    const cookie = await sessionOf(token);
+    await call('PUT', `/api/v2/tokens/${id}`, { body: { intents: ['LICENSES_READ'] } });
+    expect((await callAs(cookie, 'GET', '/api/v2/products')).status).toBe(403);
+    expect((await callAs(cookie, 'GET', '/api/v2/licenses')).status).toBe(200);
+  });
+
+  it('dies with its token at the next request, also for a stolen cookie', async () => {
+    const { id, token } = await createToken(['ALL_READ_WRITE']);
+    const cookie = await sessionOf(token);
+    expect((await ping(cookie)).status).toBe(200);
+    expect((await call('DELETE', `/api/v2/tokens/${id}`)).status).toBe(204);
+    expectError(await ping(cookie), 401, NOT_LIVE);
+    const { id: productId } = await createProduct();
+    expectError(await callAs(cookie, 'DELETE', `/api/v2/products/${productId}`), 401, NOT_LIVE);
+  });
+
+  it('dies when its token expires', async () => {
+    setTime(START);
+    const { token } = await createToken(['ALL_READ'], { expiresAt: '2026-03-01T00:00:10Z' });
+    const cookie = await sessionOf(token);
+    setTime(START + 9_999);
+    expect((await ping(cookie)).status).toBe(200);
+    setTime(START + 10_000);
+    expectError(await ping(cookie), 401, NOT_LIVE);
+  });
+
+  it('of ROOT_TOKEN ends when the secret is changed or removed', async () => {
+    const headers = { ...OWN_PAGE, Cookie: await sessionOf() };
+    const pingWith = async (secret: string) =>
+      (await callWith({ ROOT_TOKEN: secret }, 'GET', '/api/v2/ping', { token: null, headers }))
+        .status;
+    expect(await pingWith(ROOT_TOKEN)).toBe(200);
+    expect(await pingWith('another root token of thirty-two characters')).toBe(401);
+    expect(await pingWith('')).toBe(401);
+  });
+
+  it('ends by DELETE, which also removes the cookie', async () => {
+    const cookie = await sessionOf();
+    const answer = await callAs(cookie, 'DELETE', LOGIN);
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect(answer.headers.get('Set-Cookie')).toMatch(/^__Host-licet=; Max-Age=0;.* Secure/);
+    expectError(await ping(cookie), 401, NOT_LIVE);
+    expect(await sessionRow(cookie)).toBeNull();
+    expect((await callAs(cookie, 'DELETE', LOGIN)).status).toBe(204);
+  });
+
+  it('lives 12 hours, however much it is used', async () => {
+    setTime(START);
+    const cookie = await sessionOf();
+    for (let minutes = 50; minutes < 12 * 60; minutes += 50) {
+      setTime(START + minutes * MINUTE_MS);
+      expect((await ping(cookie)).status).toBe(200);
+      await settled();
+    }
+    setTime(START + 12 * HOUR_MS);
+    expectError(await ping(cookie), 401, NOT_LIVE);
+  });
+
+  it('lives an hour without use', async () => {
+    setTime(START);
+    const [used, unused] = [await sessionOf(), await sessionOf()];
+    setTime(START + HOUR_MS - 1);
+    expect((await ping(used)).status).toBe(200);
+    await settled();
+    setTime(START + HOUR_MS);
+    expectError(await ping(unused), 401, NOT_LIVE);
+    expect((await ping(used)).status).toBe(200);
+  });
+
+  it('stores its use at most every 5 minutes', async () => {
+    setTime(START);
+    const cookie = await sessionOf();
+    const uses: unknown[] = [];
+    for (const seconds of [0, 299, 300, 400, 599, 600]) {
+      setTime(START + seconds * 1000);
+      await ping(cookie);
+      await settled();
+      uses.push((await sessionRow(cookie))?.last_used_at);
+    }
+    const at = (seconds: number) => START + seconds * 1000;
+    expect(uses).toEqual([at(0), at(0), at(300), at(300), at(300), at(600)]);
+  });
+
+  it('is removed by the scheduled handler when it has expired', async () => {
+    setTime(START);
+    const [old, recent] = [await sessionOf(), await sessionOf()];
+    const code = await newLoginCode(ROOT_TOKEN, Date.now());
+    await logIn({ token: null, body: { code } });
+    setTime(START + HOUR_MS - 1);
+    await ping(recent);
+    await settled();
+    setTime(START + HOUR_MS);
+    await newIsolate().runScheduled();
+    expect(await sessionRow(old)).toBeNull();
+    expect(await sessionRow(recent)).not.toBeNull();
+    const codes = env.DB.prepare('select * from sessions where session_hash = ?');
+    expect(await codes.bind(await sha256(code)).first()).toBeNull();
+  });
+});
+
+describe('The cookie', () => {
+  let cookie: string;
+  let productId: number;
+  beforeAll(async () => {
+    cookie = await sessionOf();
+    productId = (await createProduct()).id;
+  });
+
+  const change = (headers: Record<string, string>) =>
+    call('PUT', `/api/v2/products/${productId}`, {
+      token: null,
+      body: { name: 'Changed from elsewhere' },
+      headers: { Cookie: cookie, ...headers },
+    });
+  const expectUnchanged = async () =>
+    expect((await getProduct(productId)).name).not.toBe('Changed from elsewhere');
+
+  it.each([
+    ["another site's fetch", { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' }],
+    [
+      "another site's fetch that claims our origin",
+      { 'Sec-Fetch-Site': 'cross-site', Origin: 'http://licet.test' },
+    ],
+    ['a same-site sibling', { 'Sec-Fetch-Site': 'same-site', Origin: 'http://sibling.licet.test' }],
+    ['no page', { 'Sec-Fetch-Site': 'none' }],
+    ['another origin in a browser without Sec-Fetch-Site', { Origin: 'https://evil.example' }],
+    ['another port in a browser without Sec-Fetch-Site', { Origin: 'http://licet.test:8080' }],
+    ['a hidden origin in a browser without Sec-Fetch-Site', { Origin: 'null' }],
+    ['neither Sec-Fetch-Site nor Origin', {}],
+  ])('is not taken from %s', async (_, headers) => {
+    expectError(
+      await change({ ...JSON_TYPE, ...headers }),
+      401,
+      NOT_LIVE,
+      ENDPOINTS['PUT /api/v2/products/:id'],
+    );
+    await expectUnchanged();
+    const answer = await call('GET', '/api/v2/products', {
+      token: null,
+      headers: { Cookie: cookie, ...headers },
+    });
+    expectError(answer, 401, NOT_LIVE, ENDPOINTS['GET /api/v2/products']);
+  });
+
+  it.each([
+    ["another site's image", { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'image' }],
+    ["another site's link", { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }],
+  ])('is not taken from %s', async (_, headers) => {
+    const answer = await call('GET', '/api/v2/ping', {
+      token: null,
+      headers: { Cookie: cookie, ...headers },
+    });
+    expectError(answer, 401, NOT_LIVE, ENDPOINTS['GET /api/v2/ping']);
+  });
+
+  it.each([
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'text/plain',
+    'text/plain; application/json',
+    'application/jsonp',
+    '',
+  ])('changes nothing with the content type %j of a form', async (type) => {
+    const answer = await change({ ...OWN_PAGE, 'Content-Type': type });
+    const message = 'A change with a session needs the header Content-Type: application/json';
+    expectError(answer, 403, message, ENDPOINTS['PUT /api/v2/products/:id']);
+    await expectUnchanged();
+  });
+
+  it('deletes with a JSON content type, and not without', async () => {
+    const { id } = await createProduct();
+    const remove = (headers: Record<string, string>) =>
+      call('DELETE', `/api/v2/products/${id}`, {
+        token: null,
+        headers: { ...OWN_PAGE, Cookie: cookie, ...headers },
+      });
+    expect((await remove({})).status).toBe(403);
+    expect((await getProduct(id)).id).toBe(id);
+    expect((await remove(JSON_TYPE)).status).toBe(204);
+  });
+
+  it.each(['http://licet.test', 'https://licet.test'])(
+    'is taken from the origin %s in a browser without Sec-Fetch-Site, also behind a proxy with TLS',
+    async (origin) => {
+      const headers = { Cookie: cookie, Origin: origin };
+      const answer = await call('GET', '/api/v2/ping', { token: null, headers });
+      expect(answer.status).toBe(200);
+    },
+  );
+
+  it('is not looked at beside a TOKEN header, whatever that holds', async () => {
+    for (const token of ['', 'licet_nobody']) {
+      expectError(await callAs(cookie, 'GET', '/api/v2/ping', { token }), 401, NOT_LIVE);
+    }
+    const { token } = await createToken(['PRODUCTS_READ']);
+    const answer = await callAs(cookie, 'GET', '/api/v2/tokens/self', { token });
+    expect(answer.json).toMatchObject({ intents: ['PRODUCTS_READ'] });
+  });
+
+  it('is not looked at by v1 and v2 validate', async () => {
+    const body = { licenseKey: 'NO-SUCH-KEY', productId };
+    const v2 = await callAs(cookie, 'POST', '/api/v2/validate', { body });
+    expectError(v2, 401, NOT_LIVE, ENDPOINTS['POST /api/v2/validate']);
+    const withCookie = await callAs(cookie, 'POST', '/api/v1/validate', { body });
+    const without = await call('POST', '/api/v1/validate', { body, token: null });
+    expect([withCookie.status, withCookie.text]).toEqual([without.status, without.text]);
+    expect(withCookie.headers.get('Access-Control-Allow-Credentials')).toBeNull();
+  });
+
+  it('changes nothing by GET, on any path of v2', async () => {
+    const state = async () =>
+      JSON.stringify([
+        (await env.DB.prepare('select count(*), max(seq) from changes').raw())[0],
+        (await env.DB.prepare('select count(*) from sessions').raw())[0],
+      ]);
+    const before = await state();
+    for (const name of Object.keys(ENDPOINTS)) {
+      const path = (name.split(' ')[1] ?? '')
+        .replace(':platform/', 'CHAT/')
+        .replace(/:\w+/g, String(productId));
+      await callAs(cookie, 'GET', path, { headers: { 'X-HTTP-Method-Override': 'DELETE' } });
+    }
+    expect(await state()).toBe(before);
+  });
+
+  it.each([
+    'Cookie: other=1',
+    '__Host-licet=',
+    `__Host-licet=${'B'.repeat(43)}`,
+    `licet=${'B'.repeat(43)}`,
+  ])('that is stale or made up, %j, answers 401', async (made) => {
+    expectError(await ping(made), 401, NOT_LIVE);
+  });
+
+  it('of another page ends no session', async () => {
+    const headers = { Cookie: cookie, 'Sec-Fetch-Site': 'same-site' };
+    expect((await call('DELETE', LOGIN, { token: null, headers })).status).toBe(403);
+    expect((await ping(cookie)).status).toBe(200);
+  });
+});
