@@ -9,12 +9,14 @@ import { LABELLED_PLATFORMS } from '../src/lib/enums';
 import {
   apiIntent,
   booleanText,
+  daysText,
   idText,
   ignored,
   licenseDataType,
   licensePlatform,
   licenseStatus,
   licenseType,
+  MAX_DAYS,
   mustNotBeSent,
   productType,
   requestType,
@@ -547,6 +549,13 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   valid: 'Only requests that were valid, or only those that were not.',
   from: 'Only requests from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone.',
   to: 'Only requests up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond.',
+  expiresFrom: 'Only licenses that expire at this time or later: ISO 8601, or a date alone.',
+  expiresTo: 'Only licenses that expire at this time or earlier.',
+  unused: 'Only licenses without a validation, or only those with one.',
+  dormantDays: 'Only licenses that were used before, and not within this number of days.',
+  full: 'Only licenses without a free slot for an address or a hardware ID, or only the others.',
+  sort: 'The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default.',
+  total: 'Without `X-Total-Count` if false: a page of a large list then takes less time.',
 };
 
 /** Examples of these parameters. */
@@ -567,12 +576,20 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   valid: false,
   from: '2026-11-20T18:00:00Z',
   to: '2026-11-21',
+  expiresFrom: '2026-11-20T18:00:00Z',
+  expiresTo: '2026-12-20T18:00:00Z',
+  unused: true,
+  dormantDays: 90,
+  full: true,
+  sort: 'id',
+  total: false,
 };
 
 /** The types of parameters, which their schemas check as text. */
 const PARAMETER_TYPES: readonly (readonly [schema: z.ZodType, type: object])[] = [
   [idText, { type: 'integer', minimum: 1 }],
   [booleanText, { type: 'boolean' }],
+  [daysText, { type: 'integer', minimum: 1, maximum: MAX_DAYS }],
   [pageQuery.limit.unwrap(), { type: 'integer', minimum: 1, maximum: MAX_LIMIT }],
   [pageQuery.after.unwrap(), { type: 'integer', minimum: 0 }],
 ];

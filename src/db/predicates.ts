@@ -1,10 +1,11 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 
-/** A part of a list: at most `limit` rows, after the row with the id `after`. */
+/** A part of a list: at most `limit` rows, after the row with the id `after`, and not beyond that of `until`. */
 export interface Page {
   limit: number;
   after?: number | undefined;
+  until?: number | undefined;
 }
 
 /**

@@ -36,14 +36,20 @@ export interface PageQuery {
 interface List<Row> {
   /** Reads at most `limit` rows after `after`, in the order of the list. */
   read: (page: Page) => Promise<Row[]>;
-  count: () => Promise<number>;
+  /** Undefined if nobody asked for the total. */
+  count: (() => Promise<number>) | undefined;
+  /**
+   * The id of the last row that a page after `after` looks at, where a page must not look at all; undefined if it
+   * may look at all.
+   */
+  endOfPage?: (after: number | undefined) => Promise<number | undefined>;
   id: (row: Row) => number;
   toWire: (row: Row) => unknown;
 }
 
 /**
  * The response to a list. Without `limit` it is complete, and streamed in constant memory. With `limit` it is one
- * page, with the total in `X-Total-Count` and the next page in `Link`.
+ * page, with the total in `X-Total-Count` and the next page in `Link`. A page can be short, and yet have a next one.
  */
 export async function listResponse<Row>(
   c: Context,
@@ -52,14 +58,16 @@ export async function listResponse<Row>(
 ): Promise<Response> {
   if (page.limit === undefined) return streamList(c, page.after, list);
 
-  const [rows, total] = await Promise.all([
-    list.read({ limit: page.limit + 1, after: page.after }),
-    list.count(),
-  ]);
-  const shown = rows.slice(0, page.limit);
+  const { limit, after } = page;
+  const readPage = async () => {
+    const until = await list.endOfPage?.(after);
+    return { until, rows: await list.read({ limit: limit + 1, after, until }) };
+  };
+  const [{ until, rows }, total] = await Promise.all([readPage(), list.count?.()]);
+  const shown = rows.slice(0, limit);
   const lastRow = shown.at(-1);
-  c.header('X-Total-Count', String(total));
-  if (rows.length > page.limit) linkNextPage(c, lastRow && list.id(lastRow));
+  if (total !== undefined) c.header('X-Total-Count', String(total));
+  linkNextPage(c, rows.length > limit ? lastRow && list.id(lastRow) : until);
   return c.json(shown.map(list.toWire));
 }
 

@@ -104,6 +104,16 @@ export const idText = z
   .transform(Number)
   .refine(Number.isSafeInteger, 'must be a positive integer');
 
+export const MAX_DAYS = 3_650;
+const DAYS_MESSAGE = `must be an integer from 1 to ${MAX_DAYS}`;
+
+/** A number of days in a query. */
+export const daysText = z
+  .string()
+  .regex(/^[1-9]\d{0,3}$/, DAYS_MESSAGE)
+  .transform(Number)
+  .refine((days) => days <= MAX_DAYS, DAYS_MESSAGE);
+
 /** A boolean in a query. */
 export const booleanText = z.enum(['true', 'false']).transform((value) => value === 'true');
 

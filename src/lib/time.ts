@@ -42,3 +42,9 @@ export const timestamp = z.string({ error: MESSAGE }).transform((text, context) 
   context.addIssue({ code: 'custom', message: MESSAGE });
   return z.NEVER;
 });
+
+/** A {@link timestamp} in a query, where a plus sign is a space: one from a response loses the sign of its offset. */
+export const timestampText = z
+  .string()
+  .transform((value) => value.replace(' ', '+'))
+  .pipe(timestamp);

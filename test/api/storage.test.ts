@@ -141,6 +141,29 @@ const LISTS: Case[] = [
     counts: licenses,
     scan: STATUS,
   })),
+  // With total=false a page of 100 reads at most 5,000 rows, whatever its filter.
+  ...[
+    { filter: '', reads: 2_100 },
+    { filter: '&sort=-id', reads: 2_100 },
+    ...['licenseStatus=EXPIRED', 'licenseStatus=DEACTIVATED', 'licenseType=TEMPORARY'].map(
+      (by) => ({
+        filter: `&${by}`,
+        reads: 800,
+      }),
+    ),
+    { filter: `&expiresFrom=${dayAgo}`, reads: 2_100 },
+    { filter: '&sort=-expiryDate', reads: 2_100 },
+    { filter: '&sort=expiryDate&productId=2', reads: 3_000 },
+    { filter: `&expiresFrom=${dayAgo}&sort=id`, reads: 2_100 },
+    { filter: '&unused=true', reads: 3_000 },
+    { filter: '&unused=false', reads: 5_000 },
+    { filter: '&full=true', reads: 5_000 },
+    { filter: '&dormantDays=1', reads: 5_000 },
+    { filter: '&dormantDays=90&productId=9', reads: 5_000 },
+  ].map(({ filter, reads }) => ({
+    path: `/licenses?limit=100&total=false&after=50000${filter}`,
+    reads,
+  })),
   {
     path: '/licenses?limit=10&q=key-00000000000000099999',
     reads: licenses + customers + PER_LICENSE,

@@ -852,6 +852,20 @@ export interface ListLicensesQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
+  expiresFrom?: string | undefined;
+  /** Only licenses that expire at this time or earlier. */
+  expiresTo?: string | undefined;
+  /** Only licenses without a validation, or only those with one. */
+  unused?: boolean | undefined;
+  /** Only licenses that were used before, and not within this number of days. */
+  dormantDays?: number | undefined;
+  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  full?: boolean | undefined;
+  /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
+  sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
+  /** Without `X-Total-Count` if false: a page of a large list then takes less time. */
+  total?: boolean | undefined;
 }
 
 /** Filters: List the installations of a license */
@@ -876,6 +890,20 @@ export interface FindLicensesByCustomerEmailQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
+  expiresFrom?: string | undefined;
+  /** Only licenses that expire at this time or earlier. */
+  expiresTo?: string | undefined;
+  /** Only licenses without a validation, or only those with one. */
+  unused?: boolean | undefined;
+  /** Only licenses that were used before, and not within this number of days. */
+  dormantDays?: number | undefined;
+  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  full?: boolean | undefined;
+  /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
+  sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
+  /** Without `X-Total-Count` if false: a page of a large list then takes less time. */
+  total?: boolean | undefined;
 }
 
 /** Filters: List licenses of an owner on a platform */
@@ -892,6 +920,20 @@ export interface FindLicensesByPlatformQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
+  expiresFrom?: string | undefined;
+  /** Only licenses that expire at this time or earlier. */
+  expiresTo?: string | undefined;
+  /** Only licenses without a validation, or only those with one. */
+  unused?: boolean | undefined;
+  /** Only licenses that were used before, and not within this number of days. */
+  dormantDays?: number | undefined;
+  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  full?: boolean | undefined;
+  /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
+  sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
+  /** Without `X-Total-Count` if false: a page of a large list then takes less time. */
+  total?: boolean | undefined;
 }
 
 /** Filters: List licenses of a customer */
@@ -908,6 +950,20 @@ export interface FindLicensesByCustomerIdQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
+  expiresFrom?: string | undefined;
+  /** Only licenses that expire at this time or earlier. */
+  expiresTo?: string | undefined;
+  /** Only licenses without a validation, or only those with one. */
+  unused?: boolean | undefined;
+  /** Only licenses that were used before, and not within this number of days. */
+  dormantDays?: number | undefined;
+  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  full?: boolean | undefined;
+  /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
+  sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
+  /** Without `X-Total-Count` if false: a page of a large list then takes less time. */
+  total?: boolean | undefined;
 }
 
 /** Filters: List licenses for a product */
@@ -922,6 +978,20 @@ export interface FindLicensesByProductIdQuery {
   licenseType?: LicenseType | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
+  expiresFrom?: string | undefined;
+  /** Only licenses that expire at this time or earlier. */
+  expiresTo?: string | undefined;
+  /** Only licenses without a validation, or only those with one. */
+  unused?: boolean | undefined;
+  /** Only licenses that were used before, and not within this number of days. */
+  dormantDays?: number | undefined;
+  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  full?: boolean | undefined;
+  /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
+  sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
+  /** Without `X-Total-Count` if false: a page of a large list then takes less time. */
+  total?: boolean | undefined;
 }
 
 /** Filters: List licenses of an owner on the chat service */
@@ -938,6 +1008,20 @@ export interface FindLicensesByChatIdQuery {
   productId?: number | undefined;
   /** Text to find, such as `guard`, without regard to the case of A to Z. */
   q?: string | undefined;
+  /** Only licenses that expire at this time or later: ISO 8601, or a date alone. */
+  expiresFrom?: string | undefined;
+  /** Only licenses that expire at this time or earlier. */
+  expiresTo?: string | undefined;
+  /** Only licenses without a validation, or only those with one. */
+  unused?: boolean | undefined;
+  /** Only licenses that were used before, and not within this number of days. */
+  dormantDays?: number | undefined;
+  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  full?: boolean | undefined;
+  /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
+  sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
+  /** Without `X-Total-Count` if false: a page of a large list then takes less time. */
+  total?: boolean | undefined;
 }
 
 /** Filters: List blacklist entries */

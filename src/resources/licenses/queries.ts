@@ -1,138 +1,29 @@
-import {
-  and,
-  asc,
-  eq,
-  exists,
-  getTableColumns,
-  gt,
-  isNotNull,
-  isNull,
-  lte,
-  ne,
-  not,
-  or,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
+import { and, asc, eq, exists, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
 import { logLicenses, logNew, NEW_LICENSES, nextRevision } from '../../db/change-log';
 import type { Database } from '../../db/client';
 import { newestId } from '../../db/events';
 import { rowJson, rowOf } from '../../db/idempotency';
-import {
-  containsText,
-  equalsAll,
-  existsUnchanged,
-  isOneOf,
-  isUnchanged,
-  type Page,
-} from '../../db/predicates';
+import { existsUnchanged, isOneOf, isUnchanged } from '../../db/predicates';
 import { bindings, customers, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';
-import type { LicenseDataType, LicensePlatform, LicenseStatus } from '../../lib/enums';
+import type { LicenseDataType } from '../../lib/enums';
 import {
   hasSameOwner,
   linkCustomer,
   linkNamedCustomer,
   type NamedCustomer,
 } from '../customers/owner';
-import { matchingCustomers } from '../customers/queries';
-import { normalizeEmail } from '../customers/schema';
 import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events';
 import { newLicenseKey, normalizeLicenseKey } from './key';
 import { type LicenseRow, type LicenseValues, valuesOf } from './schema';
 import { boundValues, totalRequests } from './snapshot';
 
-export interface LicenseFilter {
-  licenseStatus?: LicenseStatus | undefined;
-  licenseType?: LicenseRow['licenseType'] | undefined;
-  productId?: number | undefined;
-  q?: string | undefined;
-  customerId?: number | undefined;
-  customerEmail?: string | undefined;
-  chatId?: string | undefined;
-  owner?: { platform: LicensePlatform; platformId: string } | undefined;
-}
-
-/** Without a status: all but DELETED licenses. */
-function hasStatus(status: LicenseStatus | undefined, now: number): SQL | undefined {
-  const isExpired = and(isNotNull(licenses.expiresAt), lte(licenses.expiresAt, now));
-  const isActive = eq(licenses.state, 'ACTIVE');
-  switch (status) {
-    case undefined:
-      return ne(licenses.state, 'DELETED');
-    case 'EXPIRED':
-      return and(isActive, isExpired);
-    case 'ACTIVE':
-      return and(isActive, or(isNull(licenses.expiresAt), gt(licenses.expiresAt, now)));
-    default:
-      return eq(licenses.state, status);
-  }
-}
-
-const withEmail = (email: string | undefined): SQL | undefined =>
-  email === undefined
-    ? undefined
-    : sql`(select id from customers where email_normalized = ${normalizeEmail(email)})`;
-
-/** Licenses whose owner has a chat account: in `ownerChatId`, or as the account on the platform CHAT. */
-const ofChatId = (chatId: string | undefined): SQL | undefined =>
-  chatId === undefined
-    ? undefined
-    : sql`${licenses.id} in (
-        select id from licenses where owner_chat_id = ${chatId}
-        union select id from licenses where owner_platform_id = ${chatId} and license_platform = 'CHAT')`;
-
-const matching = (filter: LicenseFilter, now: number): SQL | undefined =>
-  and(
-    hasStatus(filter.licenseStatus, now),
-    filter.licenseType && eq(licenses.licenseType, filter.licenseType),
-    equalsAll(
-      [licenses.customerId, filter.customerId ?? withEmail(filter.customerEmail)],
-      [licenses.ownerPlatformId, filter.owner?.platformId],
-      [licenses.productId, filter.productId],
-    ),
-    filter.owner && eq(licenses.licensePlatform, filter.owner.platform),
-    ofChatId(filter.chatId),
-    or(
-      containsText(filter.q, [
-        licenses.licenseKey,
-        licenses.licensePlatformOther,
-        licenses.ownerPlatformId,
-        licenses.ownerChatId,
-        licenses.ownerChatUsername,
-        licenses.notes,
-      ]),
-      filter.q === undefined
-        ? undefined
-        : sql`${licenses.customerId} in (select id from ${customers} where ${matchingCustomers(filter)})`,
-    ),
-  );
-
-const selectLicenses = (db: Database) =>
+/** Licenses with all that responses show of them. */
+export const selectLicenses = (db: Database) =>
   db
     .select({ ...getTableColumns(licenses), ...boundValues, totalRequests, customer: customers })
     .from(licenses)
     .leftJoin(customers, eq(customers.id, licenses.customerId));
-
-/**
- * A page of the licenses that match, sorted by id.
- *
- * @param now milliseconds since 1970; the status depends on it
- */
-export const listLicenses = (
-  db: Database,
-  filter: LicenseFilter,
-  page: Page,
-  now: number,
-): Promise<LicenseRow[]> =>
-  selectLicenses(db)
-    .where(and(matching(filter, now), gt(licenses.id, page.after ?? 0)))
-    .orderBy(asc(licenses.id))
-    .limit(page.limit);
-
-/** The number of licenses that match. */
-export const countLicenses = (db: Database, filter: LicenseFilter, now: number): Promise<number> =>
-  db.$count(licenses, matching(filter, now));
 
 /** The license with an id. */
 export const findLicense = (db: Database, id: number): Promise<LicenseRow | undefined> =>

@@ -39,9 +39,10 @@ const bound = (type: LicenseDataType) =>
 /** The columns `ips` and `hwids` of a select from the licenses. */
 export const boundValues = { ips: bound('IP').as('ips'), hwids: bound('HWID').as('hwids') };
 
-const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
+export const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
 
-const callersOfLicense = sql.raw(`callers c where c.license_key_normalized =
+/** The callers of the license of the row, in a join. */
+export const callersOfLicense = sql.raw(`callers c where c.license_key_normalized =
   licenses.license_key_normalized and c.license_id = licenses.id`);
 
 /** The requests of the callers of a license: folded, and the records since (see `history/fold.ts`). */

@@ -15,17 +15,30 @@ import {
   pageQuery,
   searchText,
 } from '../../http/pagination';
-import { idText, licensePlatform, licenseStatus, licenseType, text } from '../../lib/fields';
+import {
+  booleanText,
+  daysText,
+  idText,
+  licensePlatform,
+  licenseStatus,
+  licenseType,
+  text,
+} from '../../lib/fields';
+import { timestampText } from '../../lib/time';
 import { namedCustomer } from '../../resources/customers/owner';
 import { normalizeLicenseKey } from '../../resources/licenses/key';
 import {
   countLicenses,
+  endOfPage,
+  LICENSE_ORDERS,
+  type LicenseFilter,
+  listLicenses,
+} from '../../resources/licenses/list';
+import {
   findLicense,
   findLicenseByKey,
   insertLicenses,
-  type LicenseFilter,
   licensesOf,
-  listLicenses,
   markLicenseDeleted,
   updateLicense,
 } from '../../resources/licenses/queries';
@@ -50,22 +63,35 @@ const licenseQuery = z.strictObject({
   licenseType: licenseType.optional(),
   productId: idText.optional(),
   q: searchText,
+  expiresFrom: timestampText.optional(),
+  expiresTo: timestampText.optional(),
+  unused: booleanText.optional(),
+  dormantDays: daysText.optional(),
+  full: booleanText.optional(),
+  sort: z.enum(LICENSE_ORDERS).optional(),
+  total: booleanText.optional(),
 });
+type LicenseQuery = LicenseFilter & PageQuery & { total?: boolean | undefined };
 
 function oneLicense(c: Context, row: LicenseRow) {
   setETag(c, row);
   return toLicense(row, Date.now());
 }
 
-function licenseList(c: Context<AuthEnv>, filter: LicenseFilter, page: PageQuery) {
+function licenseList(c: Context<AuthEnv>, { limit, after, total, ...filter }: LicenseQuery) {
   const db = databaseOf(c);
   const now = Date.now();
-  return listResponse(c, page, {
-    read: (part) => listLicenses(db, filter, part, now),
-    count: () => countLicenses(db, filter, now),
-    id: (row) => row.id,
-    toWire: (row) => toLicense(row, now),
-  });
+  return listResponse(
+    c,
+    { limit, after },
+    {
+      read: (part) => listLicenses(db, filter, part, now),
+      count: total === false ? undefined : () => countLicenses(db, filter, now),
+      endOfPage: (previous) => endOfPage(db, filter, previous),
+      id: (row) => row.id,
+      toWire: (row) => toLicense(row, now),
+    },
+  );
 }
 
 /** Creates licenses with the same values, all or none. */
@@ -110,10 +136,7 @@ const canWrite = requireIntents(INTENTS.writeLicenses);
 
 /** [4.3] */
 export const licenseRoutes = new Hono<AuthEnv>()
-  .get('/', canRead, query(licenseQuery), (c) => {
-    const filter = c.req.valid('query');
-    return licenseList(c, filter, filter);
-  })
+  .get('/', canRead, query(licenseQuery), (c) => licenseList(c, c.req.valid('query')))
   .get('/:id', canRead, path(licensePath), async (c) => {
     const row = await findLicense(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('License');
@@ -166,7 +189,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
   .get('/by-customer-email/:email', canRead, query(licenseQuery), (c) => {
     const filter = c.req.valid('query');
     const customerEmail = c.req.param('email');
-    return licenseList(c, { ...filter, customerEmail }, filter);
+    return licenseList(c, { ...filter, customerEmail });
   })
   .get(
     '/by-platform/:platform/:platformId',
@@ -176,7 +199,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     (c) => {
       const filter = c.req.valid('query');
       const owner = c.req.valid('param');
-      return licenseList(c, { ...filter, owner }, filter);
+      return licenseList(c, { ...filter, owner });
     },
   )
   .get(
@@ -186,7 +209,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     query(licenseQuery),
     (c) => {
       const filter = c.req.valid('query');
-      return licenseList(c, { ...filter, ...c.req.valid('param') }, filter);
+      return licenseList(c, { ...filter, ...c.req.valid('param') });
     },
   )
   .get(
@@ -196,12 +219,12 @@ export const licenseRoutes = new Hono<AuthEnv>()
     query(licenseQuery.omit({ productId: true })),
     (c) => {
       const filter = c.req.valid('query');
-      return licenseList(c, { ...filter, ...c.req.valid('param') }, filter);
+      return licenseList(c, { ...filter, ...c.req.valid('param') });
     },
   )
   .get('/by-chat-id/:chatId', canRead, query(licenseQuery), (c) => {
     const filter = c.req.valid('query');
-    return licenseList(c, { ...filter, chatId: c.req.param('chatId') }, filter);
+    return licenseList(c, { ...filter, chatId: c.req.param('chatId') });
   })
   .put('/:id', canWrite, path(licensePath), body(licenseUpdate), async (c) => {
     const db = databaseOf(c);

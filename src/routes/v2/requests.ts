@@ -9,14 +9,8 @@ import { setETag } from '../../http/etag';
 import { path, query } from '../../http/input';
 import { linkNextPage, MAX_LIMIT, pageQuery } from '../../http/pagination';
 import { address, booleanText, hardwareId, idText } from '../../lib/fields';
-import { timestamp } from '../../lib/time';
+import { timestampText } from '../../lib/time';
 import { databaseOf } from './database';
-
-/** A plus sign in a query is a space, so a timestamp from a response loses the sign of its offset. */
-const timestampText = z
-  .string()
-  .transform((value) => value.replace(' ', '+'))
-  .pipe(timestamp);
 
 const requestQuery = z.strictObject({
   ...pageQuery,

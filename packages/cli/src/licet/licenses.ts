@@ -6,6 +6,7 @@ import {
   type OptionValues,
 } from '@commander-js/extra-typings';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '../../../../src/lib/enums.ts';
+import { toTimestamp } from '../../../../src/lib/time.ts';
 import type { License, LicensePlatform, Licet } from '../../../client/src/index.ts';
 import { argumentError } from '../command-line.ts';
 import { CliError } from '../terminal.ts';
@@ -38,6 +39,8 @@ import {
 const DEFAULT_FOUND = 50;
 /** The service creates no more at once. */
 const MAX_COUNT = 500;
+/** The service takes no more. */
+const MAX_DORMANT_DAYS = 3_650;
 const DAY_MS = 24 * 60 * 60_000;
 
 const expiryOf = ({ expiryDate }: License): string =>
@@ -127,7 +130,7 @@ async function findLicense(licet: Licet, text: string): Promise<License> {
 async function* found(licet: Licet, text: string): AsyncGenerator<License> {
   const exact = canBeKey(text) ? await orUndefined(licet.licenses.findByKey(text)) : undefined;
   if (exact) yield exact;
-  for await (const license of licet.licenses.iterate({ q: text })) {
+  for await (const license of licet.licenses.iterate({ q: text, total: false })) {
     if (license.id !== exact?.id) yield license;
   }
 }
@@ -177,24 +180,11 @@ const fieldsOfOptions = async (licet: Licet, options: FieldOptions) => ({
   notes: options.notes,
 });
 
-/** The options of `list` that the service has no filter for. */
-interface ListOptions {
-  expiring?: number | undefined;
-  neverUsed?: true | undefined;
-  atLimit?: true | undefined;
-}
-
-const isFull = (bound: readonly string[], limit: number): boolean =>
-  limit !== -1 && bound.length >= limit;
-
-function isListed(license: License, { expiring, neverUsed, atLimit }: ListOptions, now: number) {
-  const { expiryDate, totalRequests, ips, maxIPs, hwids, maxHWIDs } = license;
-  const remainingMs = expiryDate === null ? Infinity : Date.parse(expiryDate) - now;
-  return (
-    (expiring === undefined || (remainingMs > 0 && remainingMs <= expiring * DAY_MS)) &&
-    (!neverUsed || totalRequests === 0) &&
-    (!atLimit || isFull(ips, maxIPs) || isFull(hwids, maxHWIDs))
-  );
+/** The query for licenses that expire within a number of days. */
+function expiringWithin(days: number | undefined) {
+  if (days === undefined) return {};
+  const now = Date.now();
+  return { expiresFrom: toTimestamp(now), expiresTo: toTimestamp(now + days * DAY_MS) };
 }
 
 /** `licet licenses`: manage licenses. */
@@ -208,22 +198,34 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
     .addOption(new Option('--status <status>', 'only with this status').choices(LICENSE_STATUSES))
     .option('--expiring <days>', 'only those that expire within this many days', integerFrom(1))
     .option('--never-used', 'only those without any validation')
+    .option(
+      '--dormant <days>',
+      'only those that were used before, and not within this many days',
+      integerFrom(1, MAX_DORMANT_DAYS),
+    )
     .option('--at-limit', 'only those without a free slot for an address or a hardware ID')
     .addHelpText(
       'after',
       examples(
         'licenses list --product "Chunk Guard" --expiring 30',
         'licenses list --status ACTIVE --never-used',
+        'licenses list --dormant 90',
         'licenses list --at-limit',
       ),
     )
-    .action(async ({ product, status, ...options }) => {
+    .action(async ({ product, status, expiring, neverUsed, dormant, atLimit }) => {
       const session = open();
       const { licet, output } = session;
-      const productId = await optionalProductId(licet, product);
-      const pages = licet.licenses.iterate({ productId, licenseStatus: status });
-      const now = Date.now();
-      const listed = await collect('licenses', pages, (each) => isListed(each, options, now));
+      const pages = licet.licenses.iterate({
+        productId: await optionalProductId(licet, product),
+        licenseStatus: status,
+        ...expiringWithin(expiring),
+        unused: neverUsed,
+        dormantDays: dormant,
+        full: atLimit,
+        total: false,
+      });
+      const listed = await collect('licenses', pages);
       output.list(listed, licenseColumns(await productNames(session)), 'No license found.');
     });
 

@@ -208,23 +208,19 @@ export const csvLine = (cells: readonly unknown[]): string =>
     .map((text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text))
     .join(',');
 
-/** Reads items page by page, and shows the progress. @returns those to keep */
-export async function collect<Item>(
-  what: string,
-  items: AsyncIterable<Item>,
-  isKept: (item: Item) => boolean,
-): Promise<Item[]> {
+/** Reads items page by page, and shows the progress. */
+export async function collect<Item>(what: string, items: AsyncIterable<Item>): Promise<Item[]> {
   const progress = new Progress(`Reading ${what}`, undefined);
-  const kept: Item[] = [];
+  const read: Item[] = [];
   try {
     for await (const item of items) {
       progress.add(1);
-      if (isKept(item)) kept.push(item);
+      read.push(item);
     }
   } finally {
     progress.end();
   }
-  return kept;
+  return read;
 }
 
 /** `1 address`, `2 addresses` */

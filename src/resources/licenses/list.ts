@@ -1,0 +1,264 @@
+import { and, desc, eq, gte, isNotNull, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
+import type { Database } from '../../db/client';
+import {
+  containsText,
+  equalsAll,
+  equalsUnindexed,
+  foldedBucketOf,
+  type Page,
+  productOf,
+} from '../../db/predicates';
+import { customers, licenses } from '../../db/schema';
+import { bucketAt, firstRecordIdAt } from '../../history/record';
+import type { LicensePlatform, LicenseStatus } from '../../lib/enums';
+import { matchingCustomers } from '../customers/queries';
+import { normalizeEmail } from '../customers/schema';
+import { selectLicenses } from './queries';
+import type { LicenseRow } from './schema';
+import { callersOfLicense, RATE_LIMITED } from './snapshot';
+
+/** The lists of licenses: their filters and their orders. */
+
+/** The licenses that a page looks at, where no index finds those that match. */
+const WINDOW_LICENSES = 500;
+/** Fewer, because the records since the last fold are looked up for each of their callers. */
+const DORMANT_WINDOW_LICENSES = 250;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+export const LICENSE_ORDERS = ['id', '-id', 'expiryDate', '-expiryDate'] as const;
+export type LicenseOrder = (typeof LICENSE_ORDERS)[number];
+
+export interface LicenseFilter {
+  licenseStatus?: LicenseStatus | undefined;
+  licenseType?: LicenseRow['licenseType'] | undefined;
+  productId?: number | undefined;
+  q?: string | undefined;
+  customerId?: number | undefined;
+  customerEmail?: string | undefined;
+  chatId?: string | undefined;
+  owner?: { platform: LicensePlatform; platformId: string } | undefined;
+  /** Milliseconds since 1970, both inclusive. */
+  expiresFrom?: number | undefined;
+  expiresTo?: number | undefined;
+  /** Without any validation. */
+  unused?: boolean | undefined;
+  /** Used before, and not for so many days. */
+  dormantDays?: number | undefined;
+  /** Without a free slot for an address or for a hardware ID. */
+  full?: boolean | undefined;
+  sort?: LicenseOrder | undefined;
+}
+
+const hasExpiryBound = ({ expiresFrom, expiresTo }: LicenseFilter): boolean =>
+  expiresFrom !== undefined || expiresTo !== undefined;
+
+/** The index of the expiry dates finds the licenses of a range and sorts them. */
+const orderOf = (filter: LicenseFilter): LicenseOrder =>
+  filter.sort ?? (hasExpiryBound(filter) ? 'expiryDate' : 'id');
+
+const isByExpiry = (filter: LicenseFilter): boolean => orderOf(filter).endsWith('expiryDate');
+const isDescending = (filter: LicenseFilter): boolean => orderOf(filter).startsWith('-');
+
+/** Whether an owner is asked for, who has few licenses. */
+const isOfOwner = ({ customerId, customerEmail, chatId, owner }: LicenseFilter): boolean =>
+  (customerId ?? customerEmail ?? chatId ?? owner) !== undefined;
+
+/** Whether no index finds the licenses that match, and they may be few. */
+function needsWindow(filter: LicenseFilter): boolean {
+  const { licenseStatus, licenseType, productId, q, unused, dormantDays, full } = filter;
+  // A free search and an owner read all.
+  if (q !== undefined || isOfOwner(filter)) return false;
+  const isUnindexed = isByExpiry(filter) ? productId !== undefined : hasExpiryBound(filter);
+  const others = [licenseStatus, licenseType, unused, dormantDays, full];
+  return isUnindexed || others.some((value) => value !== undefined);
+}
+
+/** The expiry without its index. */
+const unindexedExpiry = sql`+${licenses.expiresAt}`;
+
+/** The expiry, whose index would be read for nothing in a list by id, and for the few licenses of an owner. */
+const expiryOf = (filter: LicenseFilter): SQL =>
+  isByExpiry(filter) && !isOfOwner(filter) ? sql`${licenses.expiresAt}` : unindexedExpiry;
+
+/** Without a status: all but DELETED licenses. */
+function hasStatus(status: LicenseStatus | undefined, now: number): SQL | undefined {
+  const isExpired = sql`ifnull(${unindexedExpiry} <= ${now}, false)`;
+  const isActive = eq(licenses.state, 'ACTIVE');
+  switch (status) {
+    case undefined:
+      return ne(licenses.state, 'DELETED');
+    case 'EXPIRED':
+      return and(isActive, isExpired);
+    case 'ACTIVE':
+      return and(isActive, not(isExpired));
+    default:
+      return eq(licenses.state, status);
+  }
+}
+
+const withEmail = (email: string | undefined): SQL | undefined =>
+  email === undefined
+    ? undefined
+    : sql`(select id from customers where email_normalized = ${normalizeEmail(email)})`;
+
+/** Licenses whose owner has a chat account: in `ownerChatId`, or as the account on the platform CHAT. */
+const ofChatId = (chatId: string | undefined): SQL | undefined =>
+  chatId === undefined
+    ? undefined
+    : sql`${licenses.id} in (
+        select id from licenses where owner_chat_id = ${chatId}
+        union select id from licenses where owner_platform_id = ${chatId} and license_platform = 'CHAT')`;
+
+/** Whether a caller of the license of the row is as described. */
+const hasCaller = (isCaller: SQL): SQL =>
+  sql`exists (select 1 from ${callersOfLicense} and (${isCaller}))`;
+
+/** Whether a caller has records since its last fold (see `history/fold.ts`). */
+const hasRecent = (isRecord: SQL): SQL => sql`exists (
+  select 1 from buckets b cross join requests r
+    on r.bucket = b.bucket and r.product_id = ${productOf('c')} and r.caller_id = c.id
+  where b.bucket > ${foldedBucketOf('c')} and ${isRecord})`;
+
+/** Whether `totalRequests` is not 0. */
+const isUsed = sql`(licenses.past_requests > 0 or ${hasCaller(
+  sql`c.requests > 0 or ${hasRecent(sql`r.outcome <> ${RATE_LIMITED}`)}`,
+)})`;
+
+const wasSeenSince = (time: number): SQL =>
+  hasCaller(
+    sql`c.last_seen_at >= ${time} or ${hasRecent(
+      sql`b.bucket >= ${bucketAt(time)} and r.id >= ${firstRecordIdAt(time)}`,
+    )}`,
+  );
+
+const isFull = sql`(
+  (licenses.max_ips >= 0 and licenses.max_ips <= (
+    select count(*) from bindings where license_id = licenses.id and type = 'IP'))
+  or (licenses.max_hwids >= 0 and licenses.max_hwids <= (
+    select count(*) from bindings where license_id = licenses.id and type = 'HWID')))`;
+
+const equalsIfGiven = (wanted: boolean | undefined, condition: SQL): SQL | undefined =>
+  wanted === undefined ? undefined : wanted ? condition : not(condition);
+
+/** The expiry dates of the filter. A list by expiry has only licenses that expire. */
+function hasExpiry(filter: LicenseFilter): SQL | undefined {
+  const { expiresFrom, expiresTo } = filter;
+  const expiry = expiryOf(filter);
+  return and(
+    isByExpiry(filter) ? isNotNull(expiry) : undefined,
+    expiresFrom === undefined ? undefined : gte(expiry, expiresFrom),
+    expiresTo === undefined ? undefined : lte(expiry, expiresTo),
+  );
+}
+
+/** The conditions that the index of the order fulfils, or all licenses. */
+function indexed(filter: LicenseFilter): SQL | undefined {
+  const { customerId, customerEmail, owner, productId, chatId } = filter;
+  if (isByExpiry(filter) && !isOfOwner(filter)) return hasExpiry(filter);
+  return and(
+    equalsAll(
+      [licenses.customerId, customerId ?? withEmail(customerEmail)],
+      [licenses.ownerPlatformId, owner?.platformId],
+      [licenses.productId, productId],
+    ),
+    owner && eq(licenses.licensePlatform, owner.platform),
+    ofChatId(chatId),
+  );
+}
+
+function matching(filter: LicenseFilter, now: number): SQL | undefined {
+  const { licenseStatus, licenseType, productId, q, unused, dormantDays, full } = filter;
+  return and(
+    indexed(filter),
+    hasStatus(licenseStatus, now),
+    licenseType && eq(licenses.licenseType, licenseType),
+    hasExpiry(filter),
+    equalsUnindexed(licenses.productId, productId),
+    or(
+      containsText(q, [
+        licenses.licenseKey,
+        licenses.licensePlatformOther,
+        licenses.ownerPlatformId,
+        licenses.ownerChatId,
+        licenses.ownerChatUsername,
+        licenses.notes,
+      ]),
+      q === undefined
+        ? undefined
+        : sql`${licenses.customerId} in (select id from ${customers} where ${matchingCustomers(filter)})`,
+    ),
+    equalsIfGiven(full, isFull),
+    equalsIfGiven(unused, sql`not ${isUsed}`),
+    dormantDays === undefined
+      ? undefined
+      : and(isUsed, not(wasSeenSince(now - dormantDays * DAY_MS))),
+  );
+}
+
+/** Compares the licenses with the one with an id, in the order of the filter. */
+function compare(filter: LicenseFilter, operator: '<' | '>' | '<=' | '>=', id: number): SQL {
+  const compares = sql.raw(operator);
+  if (!isByExpiry(filter)) return sql`${licenses.id} ${compares} ${id}`;
+  // A range that the index reads, and the order of those with the same expiry in it.
+  const [strictly] = operator;
+  const expiry = expiryOf(filter);
+  const its = sql`(select expires_at from licenses where id = ${id})`;
+  return sql`(${expiry} ${sql.raw(`${strictly}=`)} ${its}
+    and (${expiry} ${sql.raw(`${strictly}`)} ${its} or ${licenses.id} ${compares} ${id}))`;
+}
+
+/** The licenses of a page: after a license, and up to another one. */
+function isOnPage(filter: LicenseFilter, { after, until }: Omit<Page, 'limit'>): SQL | undefined {
+  const isReverse = isDescending(filter);
+  return and(
+    after ? compare(filter, isReverse ? '<' : '>', after) : undefined,
+    until === undefined ? undefined : compare(filter, isReverse ? '>=' : '<=', until),
+  );
+}
+
+function columnsOf(filter: LicenseFilter) {
+  const columns = isByExpiry(filter) ? [expiryOf(filter), licenses.id] : [licenses.id];
+  return isDescending(filter) ? columns.map(desc) : columns;
+}
+
+/**
+ * A page of the licenses that match, in the order of the filter.
+ *
+ * @param now milliseconds since 1970; the status depends on it
+ */
+export const listLicenses = (
+  db: Database,
+  filter: LicenseFilter,
+  page: Page,
+  now: number,
+): Promise<LicenseRow[]> =>
+  selectLicenses(db)
+    .where(and(matching(filter, now), isOnPage(filter, page)))
+    .orderBy(...columnsOf(filter))
+    .limit(page.limit);
+
+/**
+ * The last license that a page looks at. Where no index finds those that match, a page looks at a bounded number
+ * of licenses, and may be short.
+ *
+ * @returns undefined if the page may look at all
+ */
+export async function endOfPage(
+  db: Database,
+  filter: LicenseFilter,
+  after: number | undefined,
+): Promise<number | undefined> {
+  if (!needsWindow(filter)) return undefined;
+  const [last] = await db
+    .select({ id: licenses.id })
+    .from(licenses)
+    .where(and(indexed(filter), isOnPage(filter, { after })))
+    .orderBy(...columnsOf(filter))
+    .limit(1)
+    .offset((filter.dormantDays === undefined ? WINDOW_LICENSES : DORMANT_WINDOW_LICENSES) - 1);
+  return last?.id;
+}
+
+/** The number of licenses that match. */
+export const countLicenses = (db: Database, filter: LicenseFilter, now: number): Promise<number> =>
+  db.$count(licenses, matching(filter, now));

@@ -1,0 +1,153 @@
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { license as licenseWire } from '../../src/resources/licenses/schema';
+import { call, createProduct, expectError, type License } from '../support/client';
+import {
+  DAY_MS,
+  emptyHistory,
+  HOUR_MS,
+  recordAt,
+  runToTheEnd,
+  setNow,
+  write,
+} from '../support/history';
+import { importOne } from '../support/import';
+import { openShop } from '../support/shop';
+
+const NOW = Date.UTC(2026, 5, 2, 12, 30);
+const inDays = (days: number): string => new Date(NOW + days * DAY_MS).toISOString();
+
+const shop = openShop();
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** The notes of the licenses of all pages, in their order, and how many pages there were. */
+async function readPages(query: string): Promise<{ notes: string[]; pages: number }> {
+  const notes: string[] = [];
+  let pages = 0;
+  let path: string | undefined = `/api/v2/licenses?${query}`;
+  while (path !== undefined) {
+    const answer = await call('GET', path);
+    expect(answer.status, answer.text).toBe(200);
+    notes.push(
+      ...z
+        .array(licenseWire)
+        .parse(answer.json)
+        .map((license) => license.notes),
+    );
+    pages++;
+    const [, link] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('Link') ?? '') ?? [];
+    path = link && new URL(link).href.slice(new URL(link).origin.length);
+  }
+  return { notes, pages };
+}
+
+async function notesOf(query: string): Promise<string[]> {
+  setNow(NOW);
+  const whole = await call('GET', `/api/v2/licenses?${query}`);
+  expect(whole.status, whole.text).toBe(200);
+  const complete = z.array(licenseWire).parse(whole.json);
+  const { notes } = await readPages(`${query}&limit=2`);
+  expect(notes).toEqual(complete.map((license) => license.notes));
+  return notes;
+}
+
+describe('GET licenses', () => {
+  const licenses: Record<string, License> = {};
+
+  beforeAll(async () => {
+    setNow(NOW);
+    await emptyHistory();
+    const fields: Record<string, object> = {
+      plain: {},
+      full: { maxIPs: 1, maxHWIDs: -1, ips: ['192.0.2.1'] },
+      closed: { maxIPs: -1, maxHWIDs: 0 },
+      endless: { maxIPs: -1, maxHWIDs: -1 },
+      later: { licenseType: 'TEMPORARY', expiryDate: inDays(8) },
+      soon: { licenseType: 'TEMPORARY', expiryDate: inDays(6) },
+      twin: { licenseType: 'TEMPORARY', expiryDate: inDays(6) },
+      expired: { licenseType: 'TEMPORARY', expiryDate: inDays(-1) },
+      deleted: { licenseType: 'TEMPORARY', expiryDate: inDays(7), licenseStatus: 'DELETED' },
+    };
+    for (const [notes, each] of Object.entries(fields)) {
+      licenses[notes] = await shop.newLicense({ licenseType: 'PERMANENT', notes, ...each });
+    }
+    const ask = (name: string, time: number) => {
+      const license = licenses[name];
+      if (!license) throw new Error(`no license ${name}`);
+      const { id: licenseId, licenseKey, productId } = license;
+      return recordAt(time, { licenseId, licenseKey, productId, hwid: name });
+    };
+    await write(
+      ask('plain', NOW - 40 * DAY_MS),
+      ask('full', NOW - 31 * DAY_MS),
+      ask('closed', NOW - 40 * DAY_MS),
+      ask('closed', NOW - 3 * DAY_MS),
+      ask('soon', NOW - 40 * DAY_MS),
+    );
+    await runToTheEnd(NOW);
+    // Not folded yet.
+    await write(ask('soon', NOW - HOUR_MS), ask('later', NOW - HOUR_MS));
+    await importOne('licenses', {
+      licenseKey: 'used elsewhere',
+      productId: shop.productId,
+      licenseType: 'PERMANENT',
+      notes: 'imported',
+      totalRequests: 7,
+    });
+  });
+
+  it.each([
+    { query: `expiresFrom=${inDays(0)}`, notes: ['soon', 'twin', 'later'] },
+    { query: `expiresTo=${inDays(6)}`, notes: ['expired', 'soon', 'twin'] },
+    { query: `expiresFrom=${inDays(6)}&expiresTo=${inDays(6)}`, notes: ['soon', 'twin'] },
+    { query: `expiresFrom=${inDays(0)}&sort=id`, notes: ['later', 'soon', 'twin'] },
+    { query: `expiresFrom=${inDays(0)}&sort=-expiryDate`, notes: ['later', 'twin', 'soon'] },
+    { query: 'sort=expiryDate', notes: ['expired', 'soon', 'twin', 'later'] },
+    { query: 'sort=expiryDate&licenseStatus=DELETED', notes: ['deleted'] },
+    { query: 'sort=expiryDate&licenseStatus=ACTIVE', notes: ['soon', 'twin', 'later'] },
+    { query: 'sort=-id&full=true', notes: ['closed', 'full'] },
+    { query: 'full=true', notes: ['full', 'closed'] },
+    { query: 'full=false&licenseType=TEMPORARY', notes: ['later', 'soon', 'twin', 'expired'] },
+    { query: 'unused=true', notes: ['endless', 'twin', 'expired'] },
+    { query: 'unused=false', notes: ['plain', 'full', 'closed', 'later', 'soon', 'imported'] },
+    { query: 'dormantDays=30', notes: ['plain', 'full', 'imported'] },
+    { query: 'dormantDays=35', notes: ['plain', 'imported'] },
+    { query: 'dormantDays=2', notes: ['plain', 'full', 'closed', 'imported'] },
+    { query: 'dormantDays=30&full=true', notes: ['full'] },
+  ])('licenses of $query are $notes', async ({ query, notes }) => {
+    const ofShop = `productId=${shop.productId}&${query.replaceAll('+', '%2B')}`;
+    expect(await notesOf(ofShop)).toEqual(notes);
+  });
+
+  it('a page with total=false has no X-Total-Count, and others count all that match', async () => {
+    const path = `/api/v2/licenses?productId=${shop.productId}&full=true&limit=1`;
+    expect((await call('GET', path)).headers.get('X-Total-Count')).toBe('2');
+    expect((await call('GET', `${path}&total=false`)).headers.has('X-Total-Count')).toBe(false);
+  });
+
+  it.each(['unused=1', 'dormantDays=0', 'dormantDays=4000', 'full=', 'sort=notes', 'total=no'])(
+    '%s answers 400 and names the parameter',
+    async (query) => {
+      const [name = ''] = query.split('=');
+      expectError(await call('GET', `/api/v2/licenses?${query}`), 400, new RegExp(`^${name} must`));
+    },
+  );
+
+  it('a page without a match in 500 licenses is empty, and linked to the next', async () => {
+    const { id: productId } = await createProduct();
+    const body = { productId, licenseType: 'PERMANENT', count: 500 };
+    for (const notes of ['first', 'second']) {
+      const created = await call('POST', '/api/v2/licenses/batch', { body: { ...body, notes } });
+      expect(created.status, created.text).toBe(201);
+    }
+    await call('POST', '/api/v2/licenses', {
+      body: { productId, licenseType: 'PERMANENT', maxIPs: 0, notes: 'closed' },
+    });
+    const query = `productId=${productId}&limit=10&full=true`;
+    expect(await readPages(query)).toEqual({ notes: ['closed'], pages: 3 });
+    expect(await readPages(`${query}&sort=-id`)).toEqual({ notes: ['closed'], pages: 3 });
+  });
+});
