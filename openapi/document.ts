@@ -14,7 +14,6 @@ import {
   CHECKED,
   GUARDED,
   HEADERS,
-  headers,
   json,
   OPERATIONS,
   type Operation,
@@ -40,8 +39,9 @@ All of v2 but the health check takes an API token in the header \`TOKEN\`; any o
 \`x-intents\` opens it. Bodies are JSON, whatever the content type says. An unknown path returns 404, and
 a path with another method 405 with \`Allow\`, with the body of any other error.
 
-Every request takes an \`X-Request-Id\` (up to 64 letters, digits, \`-\`, \`_\` and \`=\`), which the response
-repeats; with a live token \`X-Server-Timing: 1\` asks for \`Server-Timing\`.
+Every response has an \`X-Request-Id\`: that of the request (up to 64 letters, digits, \`-\`, \`_\` and \`=\`), or a
+new one. The log has it too. With a live token, \`X-Server-Timing: 1\` asks for \`Server-Timing\`: where the request
+spent its time, in milliseconds.
 
 Numbers in brackets are sections of the interface (\`docs/interface.md\`).`;
 
@@ -183,21 +183,6 @@ function describeParts({ components, paths = {} }: OpenApiDocument): void {
   }
 }
 
-/** Adds the headers of every response. */
-function addCommonHeaders({ components, paths = {} }: OpenApiDocument): void {
-  for (const { responses = {}, security = [] } of Object.values(paths).flatMap(operationsOf)) {
-    for (const response of Object.values(responses)) {
-      if ('$ref' in response) continue;
-      const timing = security.length > 0 ? headers('Server-Timing') : {};
-      response.headers = { ...headers('X-Request-Id'), ...timing, ...response.headers };
-    }
-  }
-  for (const response of Object.values(components?.responses ?? {})) {
-    if ('$ref' in response) continue;
-    response.headers = { ...headers('X-Request-Id', 'Server-Timing'), ...response.headers };
-  }
-}
-
 /** @throws if a route has no operation */
 export function openApiDocument(): OpenApiDocument {
   registerMetadata();
@@ -240,6 +225,5 @@ export function openApiDocument(): OpenApiDocument {
     override: ({ jsonSchema }) => dropRangeOfIntegers(jsonSchema),
   });
   describeParts(document);
-  addCommonHeaders(document);
   return document;
 }

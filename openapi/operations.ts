@@ -37,17 +37,6 @@ export const TAGS = {
 export type Tag = keyof typeof TAGS;
 
 export const HEADERS = {
-  'X-Request-Id': {
-    description: 'The id that was sent, or a new one. The log has it too.',
-    required: true,
-    schema: { type: 'string' },
-    example: 'order-4711',
-  },
-  'Server-Timing': {
-    description: 'Where the request spent its time, in milliseconds, if it asked for it.',
-    schema: { type: 'string' },
-    example: 'memory;dur=0, total;dur=1',
-  },
   ETag: {
     description: 'The revision of the object, for `If-Match`.',
     required: true,
