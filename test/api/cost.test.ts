@@ -7,6 +7,8 @@ import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import document from '../../docs/cost.md?raw';
 import { app } from '../../src/app';
+import { openDatabase } from '../../src/db/client';
+import { removeExpiredKeys } from '../../src/db/idempotency';
 import worker from '../../src/index';
 import type { Bindings } from '../../src/isolate';
 import { callWith } from '../support/app';
@@ -259,7 +261,7 @@ it.each(
   expect(stated).toEqual(expected);
 });
 
-it('a change of a license or token is one write of KV and at most 12 written rows', async () => {
+it('a change of a license or token is one write of KV and at most 13 written rows', async () => {
   const { id } = await createLicense({ productId: product.id });
   const token = await createToken(['ALL_READ']);
   const changes = [
@@ -279,6 +281,25 @@ it('a change of a license or token is one write of KV and at most 12 written row
     await callWith({ DB, SNAPSHOTS }, method, `/api/v2${path}`, { body });
     expect(operations.map(({ name }) => name)).toEqual(['put']);
     // The row of the change log is removed later.
-    expect((await sumRows(roundTrips.flat())).written + 1).toBeLessThanOrEqual(12);
+    expect((await sumRows(roundTrips.flat())).written + 1).toBeLessThanOrEqual(13);
   }
+});
+
+it('an Idempotency-Key is two written rows more, and one for its removal', async () => {
+  const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+  const body = { productId: product.id, licenseType: 'PERMANENT' };
+  const written = async (send: () => Promise<unknown>): Promise<number> => {
+    await isAllPublished();
+    await settleLog();
+    roundTrips.length = 0;
+    await send();
+    return (await sumRows(roundTrips.flat())).written;
+  };
+  const create = (headers: Record<string, string>) => () =>
+    callWith({ DB }, 'POST', '/api/v2/licenses', { body, headers });
+  const plain = await written(create({}));
+  expect((await written(create({ 'Idempotency-Key': 'order-1' }))) - plain).toBe(2);
+  expect(await written(create({ 'Idempotency-Key': 'order-1' }))).toBe(0);
+  const tomorrow = Date.now() + 25 * HOUR_MS;
+  expect(await written(() => removeExpiredKeys(openDatabase(DB), tomorrow))).toBe(1);
 });

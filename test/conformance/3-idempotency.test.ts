@@ -202,4 +202,26 @@ describe('what is not kept for a repetition', () => {
     expect(JSON.stringify(results)).not.toContain('forgotten@');
     expect((await createLicense({ productId, customerEmail: email })).customer).not.toBeNull();
   });
+
+  it.each([
+    { ownerChatId: '280497242714931777' },
+    { licensePlatform: 'MARKET_A', ownerPlatformId: 'market-777' },
+    { licensePlatform: 'OTHER', licensePlatformOther: 'Forum', ownerPlatformId: 'forum-777' },
+  ])('names a forgotten customer as the owner of the license of another: %j', async (owner) => {
+    const { id: productId } = await createProduct();
+    const { customer } = await createLicense({ productId, ...owner });
+    const body = {
+      ...{ productId, licenseType: 'PERMANENT', customerEmail: `${crypto.randomUUID()}@b.example` },
+      ...owner,
+    };
+    const [key, other] = [nextKey(), nextKey()];
+    expect((await post(licenses.path, body, key)).status).toBe(201);
+    const kept = { productId, licenseType: 'PERMANENT', ownerChatId: '7770' };
+    const { json } = await post(licenses.path, kept, other);
+    expect((await call('DELETE', `${customers.path}/${customer?.id}`)).status).toBe(204);
+    expectError(await post(licenses.path, body, key), 409, /forgotten customer is erased/);
+    expect((await post(licenses.path, kept, other)).json).toEqual(json);
+    const { results } = await env.DB.prepare('select * from idempotency_keys').all();
+    expect(JSON.stringify(results)).not.toMatch(/(931|-)777\b/);
+  });
 });
