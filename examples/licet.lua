@@ -23,6 +23,14 @@ function licet.send(url, body)
   return tonumber(status), text, tonumber(headers:lower():match("\nretry%-after: (%d+)"))
 end
 
+-- Returns random bytes that nobody can guess. Windows has no such file: put a function of your game here.
+function licet.random(count)
+  local file = assert(io.open("/dev/urandom", "rb"))
+  local bytes = file:read(count)
+  file:close()
+  return bytes
+end
+
 local function sha256(text)
   local function rotate(x, bits) return (x >> bits | x << 32 - bits) & 0xffffffff end
   local primes, k, hash = {}, {}, {}
@@ -54,6 +62,109 @@ local function sha256(text)
   return (("%08x"):rep(8):format(table.unpack(hash)))
 end
 
+local function from_hex(text)
+  return (text:gsub("..", function(hex) return string.char(tonumber(hex, 16)) end))
+end
+
+local BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+local function to_base64url(bytes)
+  return (bytes:gsub("..?.?", function(group)
+    local bits, text = string.unpack(">I3", group .. "\0\0"), ""
+    for i = 0, #group do
+      local value = bits >> 18 - 6 * i & 63
+      text = text .. BASE64URL:sub(value + 1, value + 1)
+    end
+    return text
+  end))
+end
+
+-- Returns nil for text that is not base64url in its only form: unused bits have to be 0.
+local function from_base64url(text)
+  local bits, count, bytes = 0, 0, {}
+  for char in text:gmatch(".") do
+    local value = BASE64URL:find(char, 1, true)
+    if not value then return nil end
+    bits, count = bits << 6 | value - 1, count + 6
+    if count >= 8 then
+      count = count - 8
+      bytes[#bytes + 1] = string.char(bits >> count)
+      bits = bits & (1 << count) - 1
+    end
+  end
+  return bits == 0 and count < 6 and table.concat(bytes) or nil
+end
+
+-- A number of 256 bytes, as 86 limbs of 24 bits, the least first.
+local function to_limbs(bytes)
+  local limbs = {}
+  for i = 1, 86 do limbs[i] = string.unpack(">I3", "\0\0" .. bytes, 259 - 3 * i) end
+  return limbs
+end
+
+-- Montgomery's product: a * b / R modulo n, where R is 2^2064. It is less than 2n if a and b are.
+local function multiply(a, b, n, inverse)
+  local product, top = {}, 0
+  for j = 1, 86 do product[j] = 0 end
+  for i = 1, 86 do
+    local limb = a[i]
+    local m = (product[1] + limb * b[1]) * inverse & 0xffffff
+    local carry = product[1] + limb * b[1] + m * n[1] >> 24
+    for j = 2, 86 do
+      carry = carry + product[j] + limb * b[j] + m * n[j]
+      product[j - 1] = carry & 0xffffff
+      carry = carry >> 24
+    end
+    product[86] = carry + top & 0xffffff
+    top = carry + top >> 24
+  end
+  return product
+end
+
+-- RSA with exponent 65537 and 2048 bits, PKCS #1 v1.5, SHA-256. Compares the whole padded block: a search
+-- for the hash in it could be deceived.
+local function is_signed(data, signature, modulus)
+  if #modulus ~= 256 or modulus:byte() < 128 or #signature ~= 256 then return false end
+  local block = "\0\1" .. ("\xff"):rep(202) .. "\0"
+    .. from_hex("3031300d060960864801650304020105000420")
+    .. from_hex(sha256(data))
+  local n, s, one = to_limbs(modulus), to_limbs(signature), to_limbs(("\0"):rep(255) .. "\1")
+  local at = 86
+  while at > 1 and s[at] == n[at] do at = at - 1 end
+  if s[at] >= n[at] then return false end
+  local inverse = 1 -- of -n modulo 2^24
+  for _ = 1, 5 do inverse = inverse * (2 + n[1] * inverse) & 0xffffff end
+  -- base^65536 * last, divided by the same power of R whatever base and last are; less than n at the end.
+  local function power(base, last)
+    for _ = 1, 16 do base = multiply(base, base, n, inverse) end
+    return table.concat(multiply(multiply(base, last, n, inverse), one, n, inverse), ",")
+  end
+  return power(s, s) == power(one, to_limbs(block))
+end
+
+-- Returns the claims, as text, of a JWS that a pinned key signed and that has this type and these claims. The
+-- service writes JSON without blanks, and escapes quotes in texts: "name":"value" is found as a member only.
+local function verified(jws, typ, public_keys, expected)
+  local header, payload, signature = jws:match("^([^.]*)%.([^.]*)%.([^.]*)$")
+  local said = header and from_base64url(header)
+  local signature_bytes = said and from_base64url(signature)
+  local claims = signature_bytes and from_base64url(payload)
+  if not claims then return nil end
+  for kid, key in public_keys:gmatch("([^ :]+):([%w_-]+)") do
+    -- The pinned key decides about the algorithm, never the header.
+    local a, b, c = '"alg":"RS256"', ('"kid":"%s"'):format(kid), ('"typ":"%s"'):format(typ)
+    local is_exact = #said == #("{,,}" .. a .. b .. c)
+      and said:find(a, 1, true) and said:find(b, 1, true) and said:find(c, 1, true)
+    local modulus = from_base64url(key)
+    if is_exact and modulus and is_signed(header .. "." .. payload, signature_bytes, modulus) then
+      for name, value in pairs(expected) do
+        if not claims:find(('"%s":"%s"'):format(name, value), 1, true) then return nil end
+      end
+      return claims
+    end
+  end
+end
+
 local function read(name)
   local file = io.open(name)
   if not file then return "" end
@@ -72,50 +183,96 @@ function licet.hardware_id()
   return sha256(read("/etc/machine-id") .. "\n" .. host .. "\n" .. user)
 end
 
--- Returns true for valid, false for refused, nil where the service cannot be reached; a text; and how
--- long to wait where the service asks for that.
-local function ask(url, body)
+-- Returns a table: valid, which is nil where the service cannot be reached; text; lease; and, where the service
+-- cannot be reached, status, and retry_after where the service asks for that.
+local function ask(url, body, believe)
   local status, text, retry_after = licet.send(url .. "/api/v1/validate", body)
-  if not status then return nil, text end
-  local valid = text:match('^{.*"valid"%s*:%s*(%a+)')
-  local said = text:gsub('\\([\\"])', { ["\\"] = "\1", ['"'] = "\2" }):match('"message"%s*:%s*"([^"]*)"')
+  if not status then return { text = text } end
+  local believed = believe(text) or ""
+  local valid = believed:match('^{.*"valid"%s*:%s*(%a+)')
+  local said = believed:gsub('\\([\\"])', { ["\\"] = "\1", ['"'] = "\2" }):match('"message"%s*:%s*"([^"]*)"')
   said = said and said:gsub("\\u(%x%x%x%x)", function(hex) return utf8.char(tonumber(hex, 16)) end)
     :gsub("\\(.)", { n = "\n", r = "\r", t = "\t", ["/"] = "/" }):gsub("\1", "\\"):gsub("\2", '"')
-  if said and valid == "true" and status == 200 then return true, said end
-  if said and valid == "false" and (status == 400 or status == 413) then return false, said end
-  return nil, "HTTP " .. status, retry_after
+  local lease = text:match('"lease"%s*:%s*"([^"]*)"')
+  if said and valid == "true" and status == 200 then return { valid = true, text = said, lease = lease } end
+  if said and valid == "false" and (status == 400 or status == 413) then return { valid = false, text = said } end
+  return { text = "HTTP " .. status, status = status, retry_after = retry_after }
+end
+
+-- Writes beside the file first, so that the file is never half written.
+local function keep_lease(name, lease, latest)
+  local file = io.open(name .. ".tmp", "w")
+  if not file then return end
+  file:write(lease, " ", latest):close()
+  if not os.rename(name .. ".tmp", name) then -- Windows replaces no file
+    os.remove(name)
+    os.rename(name .. ".tmp", name)
+  end
 end
 
 -- The program: url, product_id, product_version, license_key, and mark_file, where the time of the last
--- good answer is kept. Returns "valid", "grace" (both may run), "refused" or "unreachable", and a text for
--- the user.
+-- good answer is kept; and public_keys, KID:N of one or two RS256 keys with a space between, if only signed
+-- answers count: then the lease is in mark_file. Returns "valid", "grace" (both may run), "refused" or
+-- "unreachable", and a text for the user.
 function licet.check(program)
+  local keys = program.public_keys or ""
   local hwid = licet.hardware_id()
-  local body = ('{"licenseKey":%s,"productId":%d,"hwid":%s,"productVersion":%s}'):format(
+  local body = ('{"licenseKey":%s,"productId":%d,"hwid":%s,"productVersion":%s'):format(
     json(program.license_key), program.product_id, json(hwid), json(program.product_version))
-  local valid, text, retry_after = ask(program.url, body)
-  local pause_seconds = retry_after or licet.retry_seconds
-  if valid == nil and pause_seconds <= 10 then
+  local nonce = keys ~= "" and to_base64url(licet.random(16))
+  local sub = to_base64url(from_hex(sha256(program.license_key:match("^%s*(.-)%s*$"):upper())))
+  local own = { aud = ("%d"):format(program.product_id), sub = sub, hwid = hwid }
+  local function lease_of(jws)
+    local claims = verified(jws, "licet-lease+jwt", keys, own)
+    if claims then return tonumber(claims:match('"iat":(%d+)')), tonumber(claims:match('"exp":(%d+)')) end
+  end
+  local function believe(text)
+    local expected = { aud = own.aud, sub = sub, hwid = hwid, nonce = nonce }
+    return verified(text:match('"signed"%s*:%s*"([^"]*)"') or "", "licet-validation+jwt", keys, expected)
+  end
+  local function ask_for(kid)
+    if keys == "" then return ask(program.url, body .. "}", function(text) return text end) end
+    local signed = (',"nonce":"%s","kid":%s,"lease":true}'):format(nonce, json(kid))
+    return ask(program.url, body .. signed, believe)
+  end
+  local first_kid = keys:match("^[^:]*")
+  local reply = ask_for(first_kid)
+  local pause_seconds = reply.retry_after or licet.retry_seconds
+  if reply.valid == nil and pause_seconds <= 10 then
     licet.wait(pause_seconds)
-    valid, text = ask(program.url, body)
+    -- 400 may mean that the service no longer has the first key.
+    reply = ask_for(reply.status == 400 and keys:match(" ([^:]*)") or first_kid)
   end
   local function mark_of(time)
     local lines = { time, program.license_key, program.product_id, hwid }
     return time .. " " .. sha256(table.concat(lines, "\n"))
   end
-  if valid then
-    local file = io.open(program.mark_file, "w")
+  if reply.valid then
+    local issued = lease_of(reply.lease or "")
+    if issued then keep_lease(program.mark_file, reply.lease, issued) end
+    local file = keys == "" and io.open(program.mark_file, "w")
     if file then file:write(mark_of(os.time())):close() end
-    return "valid", text
-  elseif valid == false then
+    return "valid", reply.text
+  elseif reply.valid == false then
     os.remove(program.mark_file)
-    return "refused", "License refused: " .. text
+    return "refused", "License refused: " .. reply.text
   end
-  local problem = "The license service cannot be reached (" .. text .. ")."
-  local mark = read(program.mark_file)
-  local time = tonumber(mark:match("^%d+")) or 0
-  local hours = math.ceil(licet.grace_hours - math.abs(os.time() - time) / 3600)
-  if mark == mark_of(time) and hours > 0 then
+  local problem = "The license service cannot be reached (" .. reply.text .. ")."
+  local mark, now, left_seconds = read(program.mark_file), os.time(), 0
+  if keys == "" then
+    local time = tonumber(mark:match("^%d+")) or 0
+    if mark == mark_of(time) then left_seconds = licet.grace_hours * 3600 - math.abs(now - time) end
+  else
+    local jws, latest = mark:match("^(%S+) (%d+)$")
+    local issued, expires = lease_of(jws or "")
+    if issued and expires then
+      local seen = math.max(issued, tonumber(latest))
+      if now > seen then keep_lease(program.mark_file, jws, now) end
+      if now >= seen - 3600 then left_seconds = expires - now end
+    end
+  end
+  if left_seconds > 0 then
+    local hours = math.ceil(left_seconds / 3600)
     return "grace", ("%s The last good answer counts for %d h more."):format(problem, hours)
   end
   return "unreachable", problem .. " Check the network connection and try again."
@@ -137,6 +294,7 @@ local state, message = licet.check({
   product_version = "1.0.0",
   license_key = key,
   mark_file = os.getenv("LICET_MARK") or "licet.mark",
+  public_keys = os.getenv("LICET_PUBLIC_KEYS"),
 })
 print(message)
 os.exit(({ valid = 0, grace = 0, refused = 1, unreachable = 2 })[state])

@@ -1,4 +1,5 @@
 """Asks Licet whether a license key may run here. Python 3.8 or newer, no dependencies; see README.md."""
+import base64
 import getpass
 import hashlib
 import json
@@ -6,13 +7,14 @@ import math
 import os
 import platform
 import queue
+import secrets
 import socket
 import sys
 import threading
 import time
 import urllib.error
 import urllib.request
-from typing import NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional
 
 
 class Answer(NamedTuple):
@@ -28,6 +30,8 @@ class _Reply(NamedTuple):
     valid: Optional[bool]  # None: the service cannot be reached, and the text is why
     text: str
     retry_after_seconds: Optional[int] = None
+    status: int = 0
+    lease: object = None
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -55,7 +59,49 @@ def hardware_id() -> str:
     return _sha256(f"{_read('/etc/machine-id')}\n{socket.gethostname()}\n{user}")
 
 
-def _ask(url: str, fields: dict, timeout_seconds: float) -> _Reply:
+def _base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _from_base64url(text: str) -> bytes:
+    data = base64.urlsafe_b64decode(text + "==")
+    if _base64url(data) != text:  # Python ignores characters that are not base64url
+        raise ValueError("not base64url")
+    return data
+
+
+_SHA256_INFO = bytes.fromhex("3031300d060960864801650304020105000420")
+
+
+def _is_signed(data: bytes, signature: bytes, modulus: bytes) -> bool:
+    """RSA of 2048 bits with exponent 65537, PKCS #1 v1.5, SHA-256: compares the whole padded block."""
+    number, n = int.from_bytes(signature, "big"), int.from_bytes(modulus, "big")
+    if len(modulus) != 256 or modulus[0] < 128 or len(signature) != 256 or number >= n:
+        return False
+    block = b"\0\1" + b"\xff" * 202 + b"\0" + _SHA256_INFO + hashlib.sha256(data).digest()
+    return pow(number, 65537, n) == int.from_bytes(block, "big")
+
+
+def _verified(jws: object, typ: str, public_keys: str, expected: dict) -> Optional[dict]:
+    """The claims of a JWS that a pinned key signed and that has the type and the claims expected."""
+    try:
+        header, payload, signature = str(jws).split(".")
+        said = json.loads(_from_base64url(header))
+        for key in public_keys.split(" "):
+            kid, modulus = key.split(":")
+            # The pinned key decides about the algorithm, never the header.
+            if said == {"alg": "RS256", "kid": kid, "typ": typ} and _is_signed(
+                f"{header}.{payload}".encode(), _from_base64url(signature), _from_base64url(modulus)
+            ):
+                claims = json.loads(_from_base64url(payload))
+                if all(claims.get(name) == value for name, value in expected.items()):
+                    return claims
+    except (ValueError, AttributeError):
+        pass
+    return None
+
+
+def _ask(url: str, fields: dict, timeout_seconds: float, believe: Callable[[dict], dict]) -> _Reply:
     headers = {"Content-Type": "application/json", "User-Agent": "licet-client/1"}
     request = urllib.request.Request(url + "/api/v1/validate", json.dumps(fields).encode(), headers)
     try:
@@ -65,20 +111,23 @@ def _ask(url: str, fields: dict, timeout_seconds: float) -> _Reply:
     status = answer.getcode()
     text = answer.read().decode("utf-8", "replace")
     said = json.loads(text) if text.startswith("{") else {}
-    if said.get("valid") is True and status == 200:
-        return _Reply(True, str(said.get("message")))
-    if said.get("valid") is False and status in (400, 413):
-        return _Reply(False, str(said.get("message")))
+    believed = believe(said)
+    valid, message = believed.get("valid"), str(believed.get("message"))
+    if (valid is True and status == 200) or (valid is False and status in (400, 413)):
+        return _Reply(valid, message, lease=said.get("lease"))
     retry_after = answer.headers.get("Retry-After", "")
-    return _Reply(None, f"HTTP {status}", int(retry_after) if retry_after.isdigit() else None)
+    seconds = int(retry_after) if retry_after.isdigit() else None
+    return _Reply(None, f"HTTP {status}", seconds, status)
 
 
-def _ask_in_time(url: str, fields: dict, timeout_seconds: float) -> _Reply:
+def _ask_in_time(
+    url: str, fields: dict, timeout_seconds: float, believe: Callable[[dict], dict]
+) -> _Reply:
     replies: "queue.Queue[_Reply]" = queue.Queue()
 
     def work() -> None:
         try:
-            replies.put(_ask(url, fields, timeout_seconds))
+            replies.put(_ask(url, fields, timeout_seconds, believe))
         except Exception as error:
             replies.put(_Reply(None, str(error)))
 
@@ -90,15 +139,25 @@ def _ask_in_time(url: str, fields: dict, timeout_seconds: float) -> _Reply:
         return _Reply(None, "time-out")
 
 
+def _keep_lease(path: str, lease: object, latest: int) -> None:
+    try:
+        with open(os.open(path + ".tmp", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(f"{lease} {latest}")
+        os.replace(path + ".tmp", path)
+    except OSError:
+        pass  # then the program does not start without the network
+
+
 def check_license(
     url: str,
     product_id: int,
     product_version: str,
     license_key: str,
-    mark_file: str,  # where the time of the last good answer is kept
+    mark_file: str,  # where the time of the last good answer is kept; with public keys, the lease
     timeout_seconds: float = 10,
     retry_seconds: float = 2,
     grace_hours: float = 72,
+    public_keys: str = "",  # KID:N of one or two RS256 keys. With them only signed answers count.
 ) -> Answer:
     """Takes up to 30 seconds: call it from a thread where something else has to go on."""
     hwid = hardware_id()
@@ -111,18 +170,38 @@ def check_license(
         "osVersion": platform.release(),
         "osArchitecture": platform.machine(),
     }
-    reply = _ask_in_time(url, fields, timeout_seconds)
+    sub = _base64url(hashlib.sha256(license_key.strip().upper().encode()).digest())
+    own = {"aud": str(product_id), "sub": sub, "hwid": hwid}
+    nonce = secrets.token_urlsafe(16)
+    kids = [key.split(":")[0] for key in public_keys.split(" ")]
+
+    def ask_for(kid: str) -> _Reply:
+        if not public_keys:
+            return _ask_in_time(url, fields, timeout_seconds, lambda said: said)
+        signed = dict(fields, nonce=nonce, kid=kid, lease=True)
+        expected = dict(own, nonce=nonce)
+
+        def believe(said: dict) -> dict:
+            return _verified(said.get("signed"), "licet-validation+jwt", public_keys, expected) or {}
+
+        return _ask_in_time(url, signed, timeout_seconds, believe)
+
+    reply = ask_for(kids[0])
     pause_seconds = retry_seconds if reply.retry_after_seconds is None else reply.retry_after_seconds
     if reply.valid is None and pause_seconds <= 10:
         time.sleep(pause_seconds)
-        reply = _ask_in_time(url, fields, timeout_seconds)
+        # 400 may mean that the service no longer has the first key.
+        reply = ask_for(kids[-1] if reply.status == 400 else kids[0])
 
     def mark_of(seconds: str) -> str:
         return f"{seconds} " + _sha256(f"{seconds}\n{license_key}\n{product_id}\n{hwid}")
 
+    def lease_of(jws: object) -> Optional[dict]:
+        return _verified(jws, "licet-lease+jwt", public_keys, own)
+
     now = int(time.time())
     try:
-        if reply.valid:
+        if reply.valid and not public_keys:
             with open(mark_file, "w", encoding="utf-8") as file:
                 file.write(mark_of(str(now)))
         elif reply.valid is False:
@@ -130,16 +209,31 @@ def check_license(
     except OSError:
         pass  # then there is no grace
     if reply.valid:
+        lease = lease_of(reply.lease)
+        if lease:
+            _keep_lease(mark_file, reply.lease, lease.get("iat", 0))
         return Answer("valid", reply.text)
     if reply.valid is False:
         return Answer("refused", f"License refused: {reply.text}")
     problem = f"The license service cannot be reached ({reply.text})."
     mark = _read(mark_file)
-    seconds = mark.split(" ")[0]
-    if seconds.isdigit() and mark == mark_of(seconds):
-        hours = math.ceil(grace_hours - abs(now - int(seconds)) / 3600)
-        if hours > 0:
-            return Answer("grace", f"{problem} The last good answer counts for {hours} h more.")
+    left_seconds = 0.0
+    if public_keys:
+        jws, _, latest = mark.partition(" ")
+        lease = lease_of(jws)
+        if lease and "iat" in lease and "exp" in lease and latest.isdecimal():
+            seen = max(lease["iat"], int(latest))
+            if now > seen:
+                _keep_lease(mark_file, jws, now)
+            if now >= seen - 3600:
+                left_seconds = lease["exp"] - now
+    else:
+        seconds = mark.split(" ")[0]
+        if seconds.isdigit() and mark == mark_of(seconds):
+            left_seconds = grace_hours * 3600 - abs(now - int(seconds))
+    if left_seconds > 0:
+        hours = math.ceil(left_seconds / 3600)
+        return Answer("grace", f"{problem} The last good answer counts for {hours} h more.")
     return Answer("unreachable", f"{problem} Check the network connection and try again.")
 
 
@@ -156,6 +250,7 @@ if __name__ == "__main__":  # tries it out; no part of your program
         os.environ.get("LICET_MARK", "licet.mark"),
         int(os.environ.get("LICET_TIMEOUT_SECONDS", "10")),
         int(os.environ.get("LICET_RETRY_SECONDS", "2")),
+        public_keys=os.environ.get("LICET_PUBLIC_KEYS", ""),
     )
     print(result.message)
     sys.exit({"valid": 0, "grace": 0, "refused": 1, "unreachable": 2}[result.state])

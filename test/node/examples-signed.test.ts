@@ -16,6 +16,7 @@ import {
   newKeys,
   newSigningKey,
   signedBy,
+  signedByHand,
 } from './forged-answers.ts';
 import { listen, ownFolder } from './own.ts';
 import { freePort } from './service.ts';
@@ -58,6 +59,35 @@ for await (const line of createInterface(process.stdin)) {
 }`,
     }),
     start: 'node driver.ts',
+  },
+  'licet.py': {
+    alg: 'RS256',
+    files: () => ({
+      'driver.py': `
+import sys, licet
+for line in sys.stdin:
+    url, mark_file, public_keys, license_key = line.rstrip("\\n").split("|")
+    answer = licet.check_license(url, ${PRODUCT_ID}, "1", license_key, mark_file, retry_seconds=0,
+                                 public_keys=public_keys)
+    print(answer.state, answer.message, flush=True)`,
+    }),
+    start: 'python3 driver.py',
+  },
+  'licet.lua': {
+    alg: 'RS256',
+    files: () => ({
+      'driver.lua': `
+local licet = require("licet")
+licet.retry_seconds = 0
+function licet.wait() end
+for line in io.lines() do
+  local url, mark_file, public_keys, license_key = line:match("(.*)|(.*)|(.*)|(.*)")
+  print(licet.check({ url = url, product_id = ${PRODUCT_ID}, product_version = "1", license_key = license_key,
+    mark_file = mark_file, public_keys = public_keys }))
+  io.stdout:flush()
+end`,
+    }),
+    start: 'lua5.4 driver.lua',
   },
 };
 
@@ -119,7 +149,7 @@ function startDriver(file: string, { files, start }: Driver): (line: string) => 
       child.stdin.write(`${line}\n`);
       const { value, done } = await lines.next();
       if (done) throw new Error(`${file} ended: ${errors}`);
-      const [, state = '', message = ''] = /^(\w+) (.*)$/.exec(value) ?? [];
+      const [, state = '', message = ''] = /^(\w+)\s(.*)$/.exec(value) ?? [];
       return { state, message };
     });
     last = ending.catch(() => undefined);
@@ -198,7 +228,7 @@ for (const program of programs) {
 
     /** A honest answer, with or without a lease. */
     const honest =
-      ({ leaseDays = 0, valid = true, key = keys.pinned } = {}): Responder =>
+      ({ leaseDays = 0, valid = true, key = keys.pinned, sign = signedBy } = {}): Responder =>
       async (asked) => {
         const claims = claimsFor(asked, valid);
         const exp = nowSeconds() + leaseDays * DAY_SECONDS;
@@ -207,8 +237,8 @@ for (const program of programs) {
           valid ? 200 : 400,
           {
             ...(valid ? VALID : REFUSED),
-            signed: await signedBy(key, ANSWER_TYPE, claims),
-            ...(leaseDays > 0 && { lease: await signedBy(key, LEASE_TYPE, ofLease) }),
+            signed: await sign(key, ANSWER_TYPE, claims),
+            ...(leaseDays > 0 && { lease: await sign(key, LEASE_TYPE, ofLease) }),
           },
         ];
       };
@@ -353,7 +383,10 @@ for (const program of programs) {
     const wrongBits = driver.alg === 'RS256' ? [1024, 2040, 2056] : [];
     it.each(wrongBits)('takes no RSA key of %i bits', async (bits) => {
       const key = newSigningKey('RS256', 'key-1', bits);
-      const { state } = await validate({ respond: honest({ key }), publicKeys: key.constant });
+      const { state } = await validate({
+        respond: honest({ key, sign: signedByHand }),
+        publicKeys: key.constant,
+      });
       expect(state).toBe('unreachable');
     });
 

@@ -80,10 +80,14 @@ function jws(header: object, claims: Claims, signer: Signer): string {
   return `${signed}.${signer(Buffer.from(signed)).toString('base64url')}`;
 }
 
+const headerOf = ({ alg, kid }: SigningKey, typ: string) => ({ alg, kid, typ });
+
+/** The same with a key of any size, which `jose` refuses. */
+export const signedByHand: typeof signedBy = async (key, typ, claims) =>
+  jws(headerOf(key, typ), claims, signerOf(key));
+
 /** What an attacker, or a service with a bug, gives in the place of a JWS of `typ` and these claims. */
 export type Forgery = (keys: Keys, typ: string, claims: Claims) => unknown;
-
-const headerOf = ({ alg, kid }: SigningKey, typ: string) => ({ alg, kid, typ });
 
 const withClaims =
   (change: (claims: Claims) => Claims): Forgery =>
