@@ -1,4 +1,4 @@
-import { QueryClient } from '@tanstack/react-query';
+import { QueryClient, queryOptions } from '@tanstack/react-query';
 import { type ApiIntent, Licet, LicetError } from '../../packages/client/src/index';
 import { texts } from './texts';
 
@@ -13,7 +13,7 @@ export interface Session {
   expiresAt: string | null;
 }
 
-export const SESSION_KEY = ['session'] as const;
+const SESSION_KEY = ['session'] as const;
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -73,6 +73,13 @@ export async function readSession(): Promise<Session | null> {
   }
 }
 
+/** The session: read once, and kept until it ends. */
+export const SESSION_QUERY = queryOptions({
+  queryKey: SESSION_KEY,
+  queryFn: readSession,
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
 /** Starts a session with a token. The token goes into the request, and is kept nowhere. */
 export async function logIn(token: string): Promise<void> {
   await send('POST', '/console/session', { headers: { TOKEN: token } });
@@ -126,4 +133,28 @@ export function fieldErrors(
     else rest.push(message);
   }
   return { byField, rest: rest.length > 0 ? `${rest.join('; ')}.` : undefined };
+}
+
+/** An event, as `GET /api/v2/events` shows it. */
+export interface LicetEvent {
+  id: number;
+  time: string;
+  type: string;
+  actor: { tokenId: number | null; tokenName: string; isConsole: boolean };
+  ip: string | null;
+  resourceType: string;
+  resourceId: number | null;
+  changes: Readonly<Record<string, { before: unknown; after: unknown }>> | null;
+}
+
+/** The latest events of an object; null from a service without events. */
+export async function readEventsOf(resourceType: string, id: number): Promise<LicetEvent[] | null> {
+  const path = `/api/v2/events?resourceType=${resourceType}&resourceId=${id}&limit=5`;
+  try {
+    const events: LicetEvent[] = await (await send('GET', path)).json();
+    return events;
+  } catch (error) {
+    if (hasStatus(error, 404)) return null;
+    throw error;
+  }
 }

@@ -43,7 +43,10 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router;
   }
-  interface HistoryStateObjectBase {
+}
+
+declare module '@tanstack/history' {
+  interface HistoryState {
     /** The `after` of the pages of a list before this one. */
     trail?: readonly number[];
   }

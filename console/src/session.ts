@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { INTENTS } from '../../src/auth/intents';
-import { SESSION_KEY, type Session } from './api';
+import { SESSION_QUERY, type Session } from './api';
 import { texts } from './texts';
 
 /** A kind of action, as the service guards it. */
@@ -8,7 +8,7 @@ export type Right = keyof typeof INTENTS;
 
 /** The session of the page. Only for screens, which nobody sees without one. */
 export function useSession(): Session {
-  const { data } = useQuery<Session | null>({ queryKey: SESSION_KEY, enabled: false });
+  const { data } = useQuery(SESSION_QUERY);
   return data ?? { id: null, name: '', intents: [], expiresAt: null };
 }
 

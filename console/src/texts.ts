@@ -223,7 +223,7 @@ export const texts = {
       anyProduct: 'Any product',
       question: 'Show',
       noQuestion: 'All licenses',
-      text: 'Text in keys, owners and notes',
+      text: 'Key, owner or notes',
       of: (name: string) => `Of ${name}`,
     },
     questions: {
@@ -290,6 +290,7 @@ export const texts = {
     notes: 'Notes',
     platform: 'Bought on',
     chat: 'Chat',
+    email: 'E-mail',
     none: 'None',
     ips: 'Addresses',
     hwids: 'Hardware IDs',
@@ -383,5 +384,6 @@ export const texts = {
 
   loading: 'Loading',
   progress: 'Progress',
+  counted: (count: number) => count.toLocaleString('en'),
   unknownProduct: (id: number) => `Product ${id}`,
 } as const;

@@ -150,15 +150,7 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
       <div className="flex flex-wrap items-start gap-2 sm:flex-nowrap">
         <div className="min-w-0 flex-1">{props.tools}</div>
         <div className="hidden sm:block">
-          <Menu
-            label={texts.table.columns}
-            trigger={
-              <>
-                <Columns3 size={16} aria-hidden />
-                <span className="hidden xl:inline">{texts.table.columns}</span>
-              </>
-            }
-          >
+          <Menu label={texts.table.columns} trigger={<Columns3 size={16} aria-hidden />}>
             <MenuList label={texts.table.columns}>
               {columns.map(({ id, header }) => (
                 <MenuCheck
@@ -209,7 +201,7 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
                 {table.getRowModel().rows.map((row) => (
                   <tr
                     key={row.id}
-                    className={`border-line not-last:border-b focus-within:bg-hover hover:bg-hover max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-3 max-sm:gap-y-1 max-sm:py-3 max-sm:pr-4 ${selection ? 'max-sm:pl-12' : 'max-sm:pl-4'} ${row.getIsSelected() ? 'bg-accent-soft' : ''}`}
+                    className={`border-line not-last:border-b focus-within:bg-hover hover:bg-hover max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-3 max-sm:gap-y-1 max-sm:py-3 max-sm:pr-4 ${selection ? 'max-sm:pl-12' : 'max-sm:pl-4'} ${row.getIsSelected() ? 'bg-accent-soft' : ''}`}
                   >
                     {selection && (
                       <td className="w-10 py-2.5 pl-4 max-sm:absolute max-sm:top-1 max-sm:left-0">

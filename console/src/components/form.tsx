@@ -1,3 +1,4 @@
+import { ChevronDown } from 'lucide-react';
 import {
   type ComponentProps,
   createContext,
@@ -65,7 +66,7 @@ export function Form({
 }
 
 const CONTROL =
-  'min-h-9 w-full rounded-lg border border-edge bg-surface px-3 py-1.5 text-base placeholder:text-muted aria-invalid:border-bad pointer-coarse:min-h-11 sm:text-sm';
+  'min-h-9 w-full rounded-lg border bg-surface px-3 py-1.5 text-base placeholder:text-muted aria-invalid:border-bad pointer-coarse:min-h-11 sm:text-sm';
 
 interface FieldProps {
   label: string;
@@ -126,7 +127,9 @@ export const TextField = ({
     label={label}
     name={name}
     {...(hint !== undefined && { hint })}
-    control={(tied) => <input autoComplete="off" {...props} {...tied} className={CONTROL} />}
+    control={(tied) => (
+      <input autoComplete="off" {...props} {...tied} className={`${CONTROL} border-edge`} />
+    )}
   />
 );
 
@@ -141,8 +144,24 @@ export const TextArea = ({
     label={label}
     name={name}
     {...(hint !== undefined && { hint })}
-    control={(tied) => <textarea rows={3} {...props} {...tied} className={CONTROL} />}
+    control={(tied) => (
+      <textarea rows={3} {...props} {...tied} className={`${CONTROL} border-edge`} />
+    )}
   />
+);
+
+const SELECT = 'appearance-none truncate pr-8';
+
+/** The arrow of a select, alike in every browser. */
+const Arrow = ({ children }: { children: ReactNode }) => (
+  <span className="relative block min-w-0">
+    {children}
+    <ChevronDown
+      size={16}
+      aria-hidden
+      className="pointer-events-none absolute top-1/2 right-2.5 -translate-y-1/2 text-muted"
+    />
+  </span>
 );
 
 type Options = readonly (readonly [value: string, label: string])[];
@@ -160,9 +179,11 @@ export const SelectField = ({
     name={name}
     {...(hint !== undefined && { hint })}
     control={(tied) => (
-      <select {...props} {...tied} className={CONTROL}>
-        <OptionList options={options} />
-      </select>
+      <Arrow>
+        <select {...props} {...tied} className={`${CONTROL} ${SELECT} border-edge`}>
+          <OptionList options={options} />
+        </select>
+      </Arrow>
     )}
   />
 );
@@ -186,14 +207,16 @@ export const FilterSelect = ({
   value: string;
   onChange: (value: string) => void;
 }) => (
-  <select
-    aria-label={label}
-    value={value}
-    onChange={(event) => onChange(event.target.value)}
-    className={`${CONTROL} max-w-full min-w-0 sm:w-auto ${value === '' ? '' : 'border-accent bg-accent-soft'}`}
-  >
-    <OptionList options={options} />
-  </select>
+  <Arrow>
+    <select
+      aria-label={label}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      className={`${CONTROL} ${SELECT} sm:w-auto sm:max-w-44 ${value === '' ? 'border-line' : 'border-accent bg-accent-soft'}`}
+    >
+      <OptionList options={options} />
+    </select>
+  </Arrow>
 );
 
 const REST_MS = 300;
@@ -233,7 +256,7 @@ export function FilterText({
       onKeyDown={(event) => {
         if (event.key === 'Enter') send(event.currentTarget.value.trim());
       }}
-      className={CONTROL}
+      className={`${CONTROL} border-line`}
     />
   );
 }

@@ -22,9 +22,9 @@ export function Page({
     document.title = `${title} · ${texts.product}`;
   }, [title]);
   return (
-    <div className="mx-auto flex w-full max-w-6xl flex-col gap-5 px-4 py-5 sm:px-6 lg:py-8">
+    <div className="mx-auto flex w-full max-w-7xl flex-col gap-5 px-4 py-5 sm:px-6 lg:py-8">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-3">
-        <div className="min-w-0 flex-1">
+        <div className="min-w-28 flex-1">
           <h1 className="text-xl font-semibold tracking-tight break-words">{heading}</h1>
           {lead && <div className="mt-1 text-muted">{lead}</div>}
         </div>
@@ -53,10 +53,10 @@ export function Section({
       aria-label={title}
       className="flex min-w-0 flex-col rounded-xl border border-line bg-surface"
     >
-      <div className="flex min-h-13 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2 sm:px-5">
+      <div className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-1.5 sm:px-5">
         <h2 className="font-semibold">{title}</h2>
         {note && <span className="text-muted">{note}</span>}
-        {actions && <div className="ml-auto flex gap-2">{actions}</div>}
+        {actions && <div className="-mr-2 ml-auto flex items-center gap-2">{actions}</div>}
       </div>
       <div className="min-w-0 border-t border-line">{children}</div>
     </section>

@@ -7,6 +7,7 @@ import { ConfirmHost } from '../components/confirm';
 import { Dialog } from '../components/dialog';
 import { Menu, MenuItem, MenuList, MenuNote } from '../components/menu';
 import { Empty, Page } from '../components/page';
+import { ProgressHost } from '../components/progress';
 import { Time } from '../components/time';
 import { toasts } from '../components/toasts';
 import { useSession } from '../session';
@@ -141,6 +142,7 @@ export function Frame() {
       )}
       <ShortcutList isOpen={isHelping} onClose={() => setHelping(false)} />
       <ConfirmHost />
+      <ProgressHost />
     </div>
   );
 }

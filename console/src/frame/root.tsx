@@ -1,7 +1,7 @@
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { useQuery } from '@tanstack/react-query';
 import { createRootRoute, useLocation } from '@tanstack/react-router';
-import { readSession, SESSION_KEY } from '../api';
+import { SESSION_QUERY } from '../api';
 import { LoadFailure, Skeleton } from '../components/page';
 import { ToastHost } from '../components/toasts';
 import { LogIn } from '../screens/log-in/screen';
@@ -11,12 +11,7 @@ import { Frame, NotFound, ScreenFailure } from './frame';
 function Root() {
   const { hash } = useLocation();
   const code = /^code=(.+)$/.exec(hash)?.[1];
-  const session = useQuery({
-    queryKey: SESSION_KEY,
-    queryFn: readSession,
-    staleTime: Number.POSITIVE_INFINITY,
-    enabled: code === undefined,
-  });
+  const session = useQuery({ ...SESSION_QUERY, enabled: code === undefined });
   return (
     <CSPProvider disableStyleElements>
       {code !== undefined || session.data === null ? (

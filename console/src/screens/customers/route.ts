@@ -1,8 +1,17 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import * as z from 'zod/mini';
 import { rootRoute } from '../../frame/root';
+import { id, text } from '../../search';
+
+/** What the address says. */
+const search = z.object({
+  q: text,
+  after: id,
+});
 
 export const customersRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'customers',
+  validateSearch: search,
   component: lazyRouteComponent(() => import('./screen'), 'Screen'),
 });

@@ -1,8 +1,111 @@
-import { Empty, Page } from '../../components/page';
+import { Download } from 'lucide-react';
+import { useState } from 'react';
+import type { License } from '../../../../packages/client/src/index';
+import { licet } from '../../api';
+import { Button, ButtonLink, TextLink } from '../../components/button';
+import { CopyButton } from '../../components/copy-button';
+import { Form, TextField } from '../../components/form';
+import { Page, Section } from '../../components/page';
+import { toasts } from '../../components/toasts';
+import { downloadCsv } from '../../csv';
+import { useProductNames } from '../../products';
 import { texts } from '../../texts';
+import { bodyOf, LicenseFields } from '../license/form-fields';
+import { refresh } from '../license/queries';
+import { toCsvRows } from './columns';
+import { licenseNewRoute } from './route';
 
-export const Screen = () => (
-  <Page title={texts.navigation.history}>
-    <Empty>{texts.errors.soon}</Empty>
-  </Page>
-);
+const words = texts.licenseForm;
+
+/** New licenses: one, or many with the same terms. */
+export function Screen() {
+  const { productId, email } = licenseNewRoute.useSearch();
+  const navigate = licenseNewRoute.useNavigate();
+  const [count, setCount] = useState(1);
+  const [created, setCreated] = useState<readonly License[]>();
+  if (created) return <Created licenses={created} onMore={() => setCreated(undefined)} />;
+  const submit = async (data: FormData): Promise<void> => {
+    const customerEmail = String(data.get('customerEmail')).trim();
+    const licenses = await licet.licenses.createBatch({
+      ...bodyOf(data),
+      ...(customerEmail !== '' && { customerEmail }),
+      count,
+    });
+    await refresh();
+    const [first] = licenses;
+    if (licenses.length > 1 || !first) return setCreated(licenses);
+    toasts.done(words.created(1));
+    await navigate({ to: '/licenses/$licenseId', params: { licenseId: first.id } });
+  };
+  return (
+    <Page title={words.newTitle} lead={words.newLead}>
+      <Form
+        className="flex max-w-3xl flex-col gap-4"
+        onSubmit={submit}
+        buttons={(isBusy) => (
+          <>
+            <Button type="submit" look="primary" disabled={isBusy}>
+              {words.create(count)}
+            </Button>
+            <ButtonLink to="/licenses" look="quiet">
+              {texts.actions.cancel}
+            </ButtonLink>
+          </>
+        )}
+      >
+        <LicenseFields productId={productId} email={email}>
+          <TextField
+            label={words.count}
+            hint={words.countHint}
+            name="count"
+            type="number"
+            min={1}
+            max={500}
+            step={1}
+            required
+            defaultValue={1}
+            onChange={({ target }) => setCount(Number(target.value) || 1)}
+          />
+        </LicenseFields>
+      </Form>
+    </Page>
+  );
+}
+
+function Created({ licenses, onMore }: { licenses: readonly License[]; onMore: () => void }) {
+  const names = useProductNames();
+  return (
+    <Page
+      title={words.created(licenses.length)}
+      lead={words.createdLead}
+      actions={
+        <>
+          <Button
+            look="primary"
+            onClick={() => downloadCsv(texts.licenses.csvName, toCsvRows(licenses, names))}
+          >
+            <Download size={16} aria-hidden />
+            {words.csv}
+          </Button>
+          <CopyButton
+            value={licenses.map(({ licenseKey }) => licenseKey).join('\n')}
+            label={words.copyAll}
+          />
+          <Button onClick={onMore}>{words.more}</Button>
+        </>
+      }
+    >
+      <Section title={texts.licenses.title}>
+        <ul className="grid gap-x-6 gap-y-2 p-4 font-mono text-[0.8125rem] sm:grid-cols-2 sm:p-5 lg:grid-cols-3">
+          {licenses.map(({ id, licenseKey }) => (
+            <li key={id}>
+              <TextLink to="/licenses/$licenseId" params={{ licenseId: id }}>
+                {licenseKey}
+              </TextLink>
+            </li>
+          ))}
+        </ul>
+      </Section>
+    </Page>
+  );
+}

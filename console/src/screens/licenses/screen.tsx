@@ -1,8 +1,254 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useLocation } from '@tanstack/react-router';
+import { Download, Plus, X } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import type { License } from '../../../../packages/client/src/index';
+import { LICENSE_STATUSES, LICENSE_TYPES } from '../../../../src/lib/enums';
+import { Button, ButtonLink } from '../../components/button';
+import { DataTable } from '../../components/data-table';
+import { FilterSelect, FilterText } from '../../components/form';
 import { Empty, Page } from '../../components/page';
+import { runWithProgress } from '../../components/progress';
+import { toasts } from '../../components/toasts';
+import { downloadCsv } from '../../csv';
+import { useProductNames, useProducts } from '../../products';
+import { useMay, useRefusal } from '../../session';
 import { texts } from '../../texts';
+import { columnsOf, toCsvRows } from './columns';
+import { iterateAll, readPage, sortOf } from './queries';
+import { type LicensesSearch, licensesRoute, QUESTIONS, SORTS } from './route';
+import { SelectionBar } from './selection-bar';
 
-export const Screen = () => (
-  <Page title={texts.navigation.history}>
-    <Empty>{texts.errors.soon}</Empty>
-  </Page>
-);
+const words = texts.licenses;
+
+/** Reads all licenses that match, with progress; undefined if it was stopped. */
+const readAll = (search: LicensesSearch, title: string): Promise<License[] | undefined> =>
+  runWithProgress(title, async (progress, signal) => {
+    const all: License[] = [];
+    for await (const license of iterateAll(search, signal)) {
+      all.push(license);
+      if (all.length % 100 === 0) progress(all.length);
+    }
+    return all;
+  });
+
+export function Screen() {
+  const search = licensesRoute.useSearch();
+  const navigate = licensesRoute.useNavigate();
+  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
+  const products = useProducts();
+  const names = useProductNames();
+  const columns = useMemo(() => columnsOf(names), [names]);
+  const refusal = useRefusal('writeLicenses');
+  const [selected, setSelected] = useState<ReadonlyMap<string, License>>(new Map());
+  const page = useQuery({
+    queryKey: ['licenses', 'list', search],
+    queryFn: ({ signal }) => readPage(search, signal),
+    placeholderData: keepPreviousData,
+  });
+
+  const filter = (changes: Partial<LicensesSearch>): void => {
+    setSelected(new Map());
+    void navigate({ search: (old) => ({ ...old, after: undefined, ...changes }) });
+  };
+  const { sort: _, after, ...filters } = search;
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const owner = search.email ?? search.chatId ?? search.customerId;
+  const next = page.data?.after;
+
+  const saveAll = async (): Promise<void> => {
+    const all = await readAll(search, words.csvReading).catch(toasts.fail);
+    if (all) downloadCsv(words.csvName, toCsvRows(all, names));
+  };
+  const selectMatching = async (): Promise<void> => {
+    const all = await readAll(search, words.selecting).catch(toasts.fail);
+    if (all) setSelected(new Map(all.map((license) => [String(license.id), license])));
+  };
+
+  return (
+    <Page
+      title={words.title}
+      actions={
+        <>
+          <Button onClick={saveAll} disabled={page.data?.items.length === 0}>
+            <Download size={16} aria-hidden />
+            <span className="max-sm:sr-only">{words.csvAll}</span>
+          </Button>
+          {refusal === undefined && (
+            <ButtonLink to="/licenses/new" look="primary">
+              <Plus size={16} aria-hidden />
+              {words.new}
+            </ButtonLink>
+          )}
+        </>
+      }
+    >
+      <DataTable
+        name="licenses"
+        label={words.title}
+        columns={columns}
+        rows={page.data?.items}
+        error={page.error}
+        onRetry={page.refetch}
+        linkOf={({ id }) => ({ to: '/licenses/$licenseId', params: { licenseId: id } })}
+        nameOf={({ licenseKey }) => licenseKey}
+        selection={{ rows: selected, onChange: setSelected }}
+        sort={{
+          value: sortOf(search),
+          onChange: (value) => filter({ sort: licensesSort(value) }),
+        }}
+        tools={
+          <search
+            aria-label={words.filters.label}
+            className="grid grid-cols-2 gap-2 sm:flex sm:flex-wrap"
+          >
+            <div className="col-span-2 min-w-48 sm:w-52">
+              <FilterText
+                label={words.filters.text}
+                value={search.q ?? ''}
+                onChange={(q) => filter({ q: q || undefined })}
+              />
+            </div>
+            <FilterSelect
+              label={words.filters.question}
+              value={search.question ?? ''}
+              options={[
+                ['', words.filters.noQuestion],
+                ...QUESTIONS.map((question) => [question, words.questions[question]] as const),
+              ]}
+              onChange={(value) =>
+                filter({ question: QUESTIONS.find((known) => known === value), sort: undefined })
+              }
+            />
+            <FilterSelect
+              label={words.filters.status}
+              value={search.licenseStatus ?? ''}
+              options={[
+                ['', words.filters.anyStatus],
+                ...LICENSE_STATUSES.map((status) => [status, texts.statuses[status]] as const),
+              ]}
+              onChange={(value) =>
+                filter({ licenseStatus: LICENSE_STATUSES.find((known) => known === value) })
+              }
+            />
+            <FilterSelect
+              label={words.filters.type}
+              value={search.licenseType ?? ''}
+              options={[
+                ['', words.filters.anyType],
+                ...LICENSE_TYPES.map((type) => [type, texts.licenseTypes[type]] as const),
+              ]}
+              onChange={(value) =>
+                filter({ licenseType: LICENSE_TYPES.find((known) => known === value) })
+              }
+            />
+            {products.data && products.data.length > 0 && (
+              <FilterSelect
+                label={words.filters.product}
+                value={String(search.productId ?? '')}
+                options={[
+                  ['', words.filters.anyProduct],
+                  ...products.data.map(({ id, name }) => [String(id), name] as const),
+                ]}
+                onChange={(value) =>
+                  filter({ productId: value === '' ? undefined : Number(value) })
+                }
+              />
+            )}
+            {owner !== undefined && (
+              <Button
+                onClick={() =>
+                  filter({ email: undefined, chatId: undefined, customerId: undefined })
+                }
+              >
+                {words.filters.of(String(owner))}
+                <X size={14} aria-label={texts.actions.clear} />
+              </Button>
+            )}
+          </search>
+        }
+        empty={
+          <NoLicenses
+            isFiltered={isFiltered}
+            hasNext={next !== undefined}
+            hasProduct={products.data?.length !== 0}
+          />
+        }
+        previous={
+          after === undefined
+            ? undefined
+            : {
+                to: '/licenses',
+                search: { ...search, after: trail.at(-1) },
+                state: { trail: trail.slice(0, -1) },
+              }
+        }
+        next={
+          next === undefined
+            ? undefined
+            : {
+                to: '/licenses',
+                search: { ...search, after: next },
+                state: { trail: after === undefined ? [] : [...trail, after] },
+              }
+        }
+      />
+      {selected.size > 0 && (
+        <SelectionBar
+          selected={selected}
+          onChange={setSelected}
+          products={names}
+          refusal={refusal}
+          selectMatching={
+            next !== undefined && selected.size === page.data?.items.length
+              ? selectMatching
+              : undefined
+          }
+        />
+      )}
+    </Page>
+  );
+}
+
+const licensesSort = (value: string) => SORTS.find((known) => known === value);
+
+function NoLicenses({
+  isFiltered,
+  hasNext,
+  hasProduct,
+}: {
+  isFiltered: boolean;
+  hasNext: boolean;
+  hasProduct: boolean;
+}) {
+  const mayWrite = useMay('writeLicenses');
+  const mayAll = useMay('everything');
+  if (hasNext) return <Empty>{texts.table.shortPage}</Empty>;
+  if (isFiltered) {
+    return (
+      <Empty
+        title={texts.table.noMatch}
+        actions={<ButtonLink to="/licenses">{texts.table.clearFilters}</ButtonLink>}
+      >
+        {texts.table.noMatchLead}
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      title={words.emptyTitle}
+      actions={
+        <>
+          {mayWrite && (
+            <ButtonLink to={hasProduct ? '/licenses/new' : '/products'} look="primary">
+              {hasProduct ? words.new : words.createProduct}
+            </ButtonLink>
+          )}
+          {mayAll && <ButtonLink to="/import">{words.import}</ButtonLink>}
+        </>
+      }
+    >
+      {hasProduct ? words.empty : words.emptyProductFirst}
+    </Empty>
+  );
+}

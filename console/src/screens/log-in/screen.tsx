@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { describe, hasStatus, logIn, logInWithCode, queries, SESSION_KEY } from '../../api';
+import { describe, hasStatus, logIn, logInWithCode, queries, SESSION_QUERY } from '../../api';
 import { Button } from '../../components/button';
 import { Form, TextField } from '../../components/form';
 import { Notice, Skeleton } from '../../components/page';
@@ -28,7 +28,7 @@ export function LogIn({ code }: { code: string | undefined }) {
       )
       .finally(async () => {
         await navigate({ to: '.', search: true, hash: '', replace: true });
-        await client.invalidateQueries({ queryKey: SESSION_KEY });
+        await client.invalidateQueries(SESSION_QUERY);
       });
   }, [code, client, navigate]);
   if (code !== undefined) return <Skeleton />;
@@ -41,7 +41,7 @@ export function LogIn({ code }: { code: string | undefined }) {
     } catch (error) {
       return setFailure(hasStatus(error, 401) ? words.wrong : describe(error));
     }
-    await queries.invalidateQueries({ queryKey: SESSION_KEY });
+    await queries.invalidateQueries(SESSION_QUERY);
   };
   return (
     <main className="mx-auto flex min-h-dvh max-w-sm flex-col justify-center gap-6 px-5 py-10">

@@ -1,0 +1,88 @@
+import { useSyncExternalStore } from 'react';
+import { texts } from '../texts';
+import { Button } from './button';
+
+/** Progress of what takes longer than a second, with a button that stops it. */
+
+interface Running {
+  title: string;
+  done: number;
+  /** Undefined where nobody knows it. */
+  total: number | undefined;
+  stop: () => void;
+}
+
+const SHOWN_AFTER_MS = 400;
+let running: Running | undefined;
+const listeners = new Set<() => void>();
+
+function show(next: Running | undefined): void {
+  running = next;
+  for (const listener of listeners) listener();
+}
+
+/**
+ * Runs a task that says how far it is, and shows that. Resolves to undefined if the task ends with the
+ * signal's error, because the viewer has stopped it.
+ */
+export async function runWithProgress<Result>(
+  title: string,
+  task: (progress: (done: number) => void, signal: AbortSignal) => Promise<Result>,
+  total?: number,
+): Promise<Result | undefined> {
+  const controller = new AbortController();
+  let done = 0;
+  let isShown = false;
+  const update = (): void => {
+    if (isShown) show({ title, done, total, stop: () => controller.abort() });
+  };
+  const timer = setTimeout(() => {
+    isShown = true;
+    update();
+  }, SHOWN_AFTER_MS);
+  try {
+    return await task((value) => {
+      done = value;
+      update();
+    }, controller.signal);
+  } catch (error) {
+    if (controller.signal.aborted) return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    show(undefined);
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The place where the progress appears; once in the page. */
+export function ProgressHost() {
+  const now = useSyncExternalStore(subscribe, () => running);
+  if (!now) return null;
+  const { title, done, total, stop } = now;
+  return (
+    <div
+      role="status"
+      className="fixed inset-x-4 bottom-20 z-30 mx-auto flex max-w-md items-center gap-4 rounded-xl border border-line bg-raised p-4 shadow-raised lg:bottom-6"
+    >
+      <div className="min-w-0 flex-1">
+        <p className="mb-2 flex justify-between gap-4">
+          <span>{title}</span>
+          <span className="text-muted">
+            {total === undefined ? texts.counted(done) : texts.licenses.bulk.progress(done, total)}
+          </span>
+        </p>
+        <progress
+          aria-label={title}
+          className="block h-1.5 w-full accent-accent"
+          {...(total !== undefined && { value: done, max: total })}
+        />
+      </div>
+      <Button onClick={stop}>{texts.actions.stop}</Button>
+    </div>
+  );
+}

@@ -1,0 +1,149 @@
+import type { LinkProps } from '@tanstack/react-router';
+import type { ApiIntent, License } from '../../../packages/client/src/index';
+import { INTENTS } from '../../../src/auth/intents';
+import { hasStatus, licet } from '../api';
+import { formatSlots } from '../format';
+import { ownerOf } from '../screens/licenses/columns';
+import type { Right } from '../session';
+import { texts } from '../texts';
+import { type Kind, recognise } from './recognise';
+
+/** The search of the palette: exact look-ups first, text after them. */
+
+const words = texts.palette;
+const ROWS = 5;
+export const MIN_TEXT = 3;
+
+/** A result: a line that leads somewhere. */
+export interface Hit {
+  id: string;
+  group: string;
+  title: string;
+  note: string;
+  link: Pick<LinkProps, 'to' | 'params' | 'search'>;
+}
+
+const hitOf = (license: License): Hit => ({
+  id: `license-${license.id}`,
+  group: words.licenses,
+  title: license.licenseKey,
+  note: [
+    texts.statuses[license.licenseStatus],
+    ownerOf(license),
+    formatSlots(license.ips.length, license.maxIPs),
+  ]
+    .filter(Boolean)
+    .join(' · '),
+  link: { to: '/licenses/$licenseId', params: { licenseId: license.id } },
+});
+
+/** What a 404 means here: nothing found. */
+async function orNothing<Item>(found: Promise<Item>): Promise<Item[]> {
+  try {
+    return [await found];
+  } catch (error) {
+    if (hasStatus(error, 404) || hasStatus(error, 400)) return [];
+    throw error;
+  }
+}
+
+/** Where a pasted value can be looked up without a search. */
+function placesOf(kind: Kind, value: string, may: (right: Right) => boolean): Hit[] {
+  if (kind !== 'key' && kind !== 'address' && kind !== 'hardware') return [];
+  const field = { key: 'licenseKey', address: 'ip', hardware: 'hwid' }[kind];
+  const places: Hit[] = [];
+  if (may('readRequests')) {
+    places.push({
+      id: 'history',
+      group: words.actions,
+      title: words.historyOf(value),
+      note: texts.navigation.history,
+      link: { to: '/history', search: { [field]: value } },
+    });
+  }
+  if (kind !== 'key' && may('readBlacklists')) {
+    places.push({
+      id: 'blacklist',
+      group: words.actions,
+      title: words.blacklistEntry(value),
+      note: texts.navigation.blacklist,
+      link: { to: '/blacklist', search: { q: value } },
+    });
+  }
+  return places;
+}
+
+/** Finds what somebody typed or pasted, as far as the token may see it. */
+export async function lookUp(
+  typed: string,
+  intents: readonly ApiIntent[],
+  signal: AbortSignal,
+): Promise<Hit[]> {
+  const kind = recognise(typed);
+  const may = (right: Right): boolean => {
+    const accepted: readonly string[] = INTENTS[right];
+    return intents.some((intent) => accepted.includes(intent));
+  };
+  const places = placesOf(kind, typed, may);
+  const { licenses, customers, products } = licet;
+  const page = { limit: ROWS };
+  const exact = async (): Promise<License[]> => {
+    if (!may('readLicenses')) return [];
+    switch (kind) {
+      case 'key':
+      case 'hardware':
+        return orNothing(licenses.findByKey(typed, { signal }));
+      case 'email':
+        return licenses.byCustomerEmail(typed).list(page, { signal });
+      case 'account':
+        return licenses.byChatId(typed).list(page, { signal });
+      case 'number':
+        return [
+          ...(await orNothing(licenses.get(Number(typed), { signal }))),
+          ...(await orNothing(licenses.findByKey(typed, { signal }))),
+        ];
+      case 'text':
+        // Imported keys have any form.
+        return /\s/.test(typed) ? [] : orNothing(licenses.findByKey(typed, { signal }));
+      default:
+        return [];
+    }
+  };
+  const found = await exact();
+  const hits = found.map(hitOf);
+  if (found.length > 0 && kind !== 'email' && kind !== 'text') return [...hits, ...places];
+
+  const query = { q: typed, ...page };
+  const [byText, people, things] = await Promise.all([
+    found.length === 0 && kind !== 'address' && may('readLicenses')
+      ? licenses.list(query, { signal })
+      : [],
+    (kind === 'email' || kind === 'text' || kind === 'account') && may('readCustomers')
+      ? customers.list(query, { signal })
+      : [],
+    kind === 'text' && may('readProducts') ? products.list(query, { signal }) : [],
+  ]);
+  return [
+    ...hits,
+    ...byText.map(hitOf),
+    ...people.map(
+      ({ id, firstName, lastName, email, username }): Hit => ({
+        id: `customer-${id}`,
+        group: words.customers,
+        title: [firstName, lastName].filter(Boolean).join(' ') || email || username || String(id),
+        note: email ?? '',
+        link: { to: '/licenses', search: { customerId: id } },
+      }),
+    ),
+    ...things.map(
+      ({ id, name, description }): Hit => ({
+        id: `product-${id}`,
+        group: words.products,
+        title: name,
+        note: description,
+        link: { to: '/licenses', search: { productId: id } },
+      }),
+    ),
+    ...places,
+  ];
+}

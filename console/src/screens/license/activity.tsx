@@ -1,0 +1,166 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { Installation, License, LicenseRequest } from '../../../../packages/client/src/index';
+import { hasStatus, type LicetEvent, licet, readEventsOf } from '../../api';
+import { OutcomeBadge } from '../../components/badge';
+import { TextLink } from '../../components/button';
+import { LoadFailure, Section, Skeleton } from '../../components/page';
+import { SimpleTable } from '../../components/simple-table';
+import { Time } from '../../components/time';
+import { formatNumber } from '../../format';
+import { useMay } from '../../session';
+import { texts } from '../../texts';
+
+/** Installations, history and events of a license. */
+
+const words = texts.license;
+const HISTORY_ROWS = 10;
+const INSTALLATION_ROWS = 100;
+
+/** The installations of a license, newest first; null from a service that does not list them. */
+export const installationsQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['licenses', 'installations', id],
+    queryFn: async ({ signal }): Promise<Installation[] | null> => {
+      const query = { limit: INSTALLATION_ROWS };
+      try {
+        return await licet.licenses.installations(id).list(query, { signal });
+      } catch (error) {
+        if (hasStatus(error, 404)) return null;
+        throw error;
+      }
+    },
+  });
+
+/** A list inside a section: the table, or its skeleton, or the words in place of it. */
+function SectionList<Row extends { id: number }>({
+  query: { data, error, refetch },
+  empty,
+  ...table
+}: {
+  query: { data: readonly Row[] | null | undefined; error: unknown; refetch: () => void };
+  empty: string;
+  label: string;
+  columns: readonly (readonly [header: string, cell: (row: Row) => ReactNode])[];
+}) {
+  if (error) return <LoadFailure error={error} onRetry={refetch} />;
+  if (!data) return <Skeleton />;
+  if (data.length === 0) return <p className="px-4 py-4 text-muted sm:px-5">{empty}</p>;
+  return <SimpleTable rows={data} {...table} />;
+}
+
+const mono = (value: string | null) => (
+  <span className="font-mono text-[0.8125rem] break-all">{value}</span>
+);
+
+export function InstallationSection({ license }: { license: License }) {
+  const query = useQuery(installationsQuery(license.id));
+  if (query.data === null) return null;
+  const { installationsColumns: headers } = words;
+  return (
+    <Section title={words.installations}>
+      <SectionList
+        query={query}
+        empty={words.installationsEmpty}
+        label={words.installations}
+        columns={[
+          [
+            headers.caller,
+            ({ ip, hwid }) => (
+              <span className="flex flex-col">
+                {mono(ip)}
+                {hwid !== null && <span className="text-muted">{mono(hwid)}</span>}
+              </span>
+            ),
+          ],
+          [headers.version, ({ productVersion }) => productVersion],
+          [
+            headers.system,
+            ({ operatingSystem, operatingSystemVersion, javaVersion }) =>
+              [
+                [operatingSystem, operatingSystemVersion].filter(Boolean).join(' '),
+                javaVersion && `Java ${javaVersion}`,
+              ]
+                .filter(Boolean)
+                .join(', '),
+          ],
+          [headers.first, ({ firstSeen }) => <Time value={firstSeen} show="date" />],
+          [headers.last, ({ lastSeen }) => <Time value={lastSeen} show="ago" />],
+          [headers.requests, ({ requests }) => formatNumber(requests)],
+        ]}
+      />
+    </Section>
+  );
+}
+
+export function HistorySection({ license }: { license: License }) {
+  const { licenseKey } = license;
+  const query = useQuery({
+    queryKey: ['history', 'of', licenseKey],
+    queryFn: ({ signal }): Promise<LicenseRequest[]> =>
+      licet.requests.list({ licenseKey, limit: HISTORY_ROWS }, { signal }),
+  });
+  const { historyColumns: headers } = words;
+  return (
+    <Section
+      title={words.history}
+      actions={
+        <TextLink to="/history" search={{ licenseKey }}>
+          {words.historyAll}
+        </TextLink>
+      }
+    >
+      <SectionList
+        query={query}
+        empty={words.historyEmpty}
+        label={words.history}
+        columns={[
+          [headers.time, ({ requestDate }) => <Time value={requestDate} />],
+          [headers.outcome, ({ responseType }) => <OutcomeBadge outcome={responseType} />],
+          [headers.ip, ({ ip }) => mono(ip)],
+          [headers.version, ({ productVersion }) => productVersion],
+        ]}
+      />
+    </Section>
+  );
+}
+
+export function EventSection({ license: { id } }: { license: License }) {
+  const query = useQuery<LicetEvent[] | null>({
+    queryKey: ['events', 'of', 'license', id],
+    queryFn: () => readEventsOf('license', id),
+    enabled: useMay('everything'),
+  });
+  if (!query.data && !query.error) return null;
+  const { eventsColumns: headers } = words;
+  return (
+    <Section
+      title={words.events}
+      actions={
+        <TextLink to="/events" search={{ resourceType: 'license', resourceId: id }}>
+          {words.eventsAll}
+        </TextLink>
+      }
+    >
+      <SectionList
+        query={query}
+        empty={words.eventsEmpty}
+        label={words.events}
+        columns={[
+          [headers.time, ({ time }) => <Time value={time} />],
+          [headers.type, ({ type }) => type],
+          [
+            headers.actor,
+            ({ actor: { tokenName, isConsole } }) => (
+              <>
+                {tokenName}
+                {isConsole && <span className="text-muted"> ({words.console})</span>}
+              </>
+            ),
+          ],
+          [headers.changes, ({ changes }) => Object.keys(changes ?? {}).join(', ')],
+        ]}
+      />
+    </Section>
+  );
+}

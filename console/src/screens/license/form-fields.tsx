@@ -1,0 +1,190 @@
+import { type ReactNode, useState } from 'react';
+import type { License } from '../../../../packages/client/src/index';
+import { LICENSE_PLATFORMS, LICENSE_TYPES } from '../../../../src/lib/enums';
+import { SelectField, TextArea, TextField } from '../../components/form';
+import { useProducts } from '../../products';
+import { texts } from '../../texts';
+
+/** The fields of a license, for a new one and for one that is edited. */
+
+const words = texts.licenseForm;
+
+/** A time as a field for a local date and time has it, such as `2035-12-31T23:59`. */
+export function toLocal(time: string | null): string {
+  if (time === null) return '';
+  const date = new Date(time);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 16);
+}
+
+/** The fields of a form as the service takes them. Empty limits are left out, for the product's defaults. */
+export function bodyOf(data: FormData) {
+  const text = (name: string): string => String(data.get(name) ?? '').trim();
+  const limit = (name: string): number | undefined =>
+    text(name) === '' ? undefined : Number(text(name));
+  const licenseType = LICENSE_TYPES.find((type) => type === text('licenseType')) ?? 'PERMANENT';
+  const maxIPs = limit('maxIPs');
+  const maxHWIDs = limit('maxHWIDs');
+  return {
+    productId: Number(text('productId')),
+    licenseType,
+    expiryDate:
+      licenseType === 'TEMPORARY' && text('expiryDate') !== ''
+        ? new Date(text('expiryDate')).toISOString()
+        : null,
+    ...(maxIPs !== undefined && { maxIPs }),
+    ...(maxHWIDs !== undefined && { maxHWIDs }),
+    ownerChatId: text('ownerChatId'),
+    ownerChatUsername: text('ownerChatUsername'),
+    licensePlatform: LICENSE_PLATFORMS.find((one) => one === text('licensePlatform')) ?? null,
+    licensePlatformOther: text('licensePlatformOther'),
+    ownerPlatformId: text('ownerPlatformId'),
+    notes: text('notes'),
+  };
+}
+export type LicenseBody = ReturnType<typeof bodyOf>;
+
+const GROUP = 'grid gap-4 rounded-xl border border-line bg-surface p-4 sm:grid-cols-2 sm:p-5';
+
+/** The fields, in groups. `license` has their values; a new one has none. */
+export function LicenseFields({
+  license,
+  productId,
+  email,
+  children,
+}: {
+  license?: License;
+  /** Chosen from the start, for a new license. */
+  productId?: number | undefined;
+  email?: string | undefined;
+  /** More fields of the first group. */
+  children?: ReactNode;
+}) {
+  const products = useProducts();
+  const [type, setType] = useState<string>(license?.licenseType ?? 'PERMANENT');
+  const [platform, setPlatform] = useState<string>(license?.licensePlatform ?? '');
+  const chosen = license?.productId ?? productId;
+  const options = products.data?.map(({ id, name }) => [String(id), name] as const);
+  return (
+    <>
+      <fieldset className={GROUP}>
+        <legend className="sr-only">{words.terms}</legend>
+        {options ? (
+          <SelectField
+            // The default value is the one that it has when it appears.
+            key={chosen}
+            label={words.product}
+            name="productId"
+            required
+            defaultValue={String(chosen ?? (options.length === 1 ? options[0]?.[0] : ''))}
+            options={[['', words.chooseProduct], ...options]}
+          />
+        ) : (
+          <TextField
+            label={words.product}
+            name="productId"
+            type="number"
+            min={1}
+            required
+            defaultValue={chosen}
+          />
+        )}
+        {children}
+        <SelectField
+          label={words.type}
+          name="licenseType"
+          value={type}
+          onChange={({ target }) => setType(target.value)}
+          options={LICENSE_TYPES.map((one) => [one, texts.licenseTypes[one]] as const)}
+        />
+        {type === 'TEMPORARY' && (
+          <TextField
+            label={words.expiryDate}
+            hint={words.expiryHint}
+            name="expiryDate"
+            type="datetime-local"
+            required
+            defaultValue={toLocal(license?.expiryDate ?? null)}
+          />
+        )}
+      </fieldset>
+      <fieldset className={GROUP}>
+        <legend className="sr-only">{words.limits}</legend>
+        <TextField
+          label={words.maxIPs}
+          hint={license ? words.limitHintEdit : words.limitHint}
+          name="maxIPs"
+          type="number"
+          min={-1}
+          max={1000}
+          required={license !== undefined}
+          defaultValue={license?.maxIPs}
+        />
+        <TextField
+          label={words.maxHWIDs}
+          hint={license ? words.limitHintEdit : words.limitHint}
+          name="maxHWIDs"
+          type="number"
+          min={-1}
+          max={1000}
+          required={license !== undefined}
+          defaultValue={license?.maxHWIDs}
+        />
+      </fieldset>
+      <fieldset className={GROUP}>
+        <legend className="sr-only">{words.owner}</legend>
+        {!license && (
+          <TextField
+            label={words.customerEmail}
+            hint={words.customerEmailHint}
+            name="customerEmail"
+            type="email"
+            defaultValue={email}
+          />
+        )}
+        <TextField
+          label={words.ownerChatId}
+          name="ownerChatId"
+          defaultValue={license?.ownerChatId}
+        />
+        <TextField
+          label={words.ownerChatUsername}
+          name="ownerChatUsername"
+          defaultValue={license?.ownerChatUsername}
+        />
+        <SelectField
+          label={words.licensePlatform}
+          name="licensePlatform"
+          value={platform}
+          onChange={({ target }) => setPlatform(target.value)}
+          options={[
+            ['', words.noPlatform],
+            ...LICENSE_PLATFORMS.map((one) => [one, texts.platforms[one]] as const),
+          ]}
+        />
+        {platform === 'OTHER' && (
+          <TextField
+            label={words.licensePlatformOther}
+            name="licensePlatformOther"
+            defaultValue={license?.licensePlatformOther}
+          />
+        )}
+        {platform !== '' && (
+          <TextField
+            label={words.ownerPlatformId}
+            name="ownerPlatformId"
+            defaultValue={license?.ownerPlatformId}
+          />
+        )}
+        <div className="sm:col-span-2">
+          <TextArea
+            label={words.notes}
+            hint={words.notesHint}
+            name="notes"
+            defaultValue={license?.notes}
+          />
+        </div>
+      </fieldset>
+    </>
+  );
+}

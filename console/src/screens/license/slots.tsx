@@ -1,0 +1,142 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Installation, License } from '../../../../packages/client/src/index';
+import { licet, queries } from '../../api';
+import { Button } from '../../components/button';
+import { confirm } from '../../components/confirm';
+import { Section } from '../../components/page';
+import { Time } from '../../components/time';
+import { toasts } from '../../components/toasts';
+import { useMay } from '../../session';
+import { texts } from '../../texts';
+import { installationsQuery } from './activity';
+import { change, refresh } from './queries';
+
+const words = texts.license;
+type Kind = 'ips' | 'hwids';
+
+/** When a value was last seen; undefined where it was not. */
+function lastSeenOf(
+  installations: readonly Installation[] | null | undefined,
+  kind: Kind,
+  value: string,
+): string | undefined {
+  const field = kind === 'ips' ? 'ip' : 'hwid';
+  return installations
+    ?.filter((installation) => installation[field] === value)
+    .map(({ lastSeen }) => lastSeen)
+    .sort()
+    .at(-1);
+}
+
+/** The bound addresses or hardware IDs of a license: each can be freed, and blocked. */
+export function Slots({
+  license,
+  kind,
+  refusal,
+}: {
+  license: License;
+  kind: Kind;
+  refusal: string | undefined;
+}) {
+  const { id, licenseKey } = license;
+  const values = license[kind];
+  const limit = kind === 'ips' ? license.maxIPs : license.maxHWIDs;
+  const mayBlock = useMay('writeBlacklists');
+  const { data: installations } = useQuery(installationsQuery(id));
+
+  /** Binds values again that were freed; a limit that is reached meanwhile is for the service to tell. */
+  const bindAgain = (freed: readonly string[]) =>
+    change(id, (current) => ({ [kind]: [...new Set([...current[kind], ...freed])] }));
+  const free = async (freed: readonly string[], done: string): Promise<void> => {
+    try {
+      await change(id, (current) => ({
+        [kind]: current[kind].filter((value) => !freed.includes(value)),
+      }));
+      toasts.done(done, () => bindAgain(freed));
+    } catch (error) {
+      toasts.fail(error);
+    }
+  };
+  const block = async (value: string): Promise<void> => {
+    const question = { title: words.blockTitle(value), lead: words.blockLead, action: words.block };
+    if (!(await confirm(question))) return;
+    try {
+      const entry = await licet.blacklists.create({
+        licenseDataType: kind === 'ips' ? 'IP' : 'HWID',
+        data: value,
+        isForAllProducts: true,
+        reason: words.blockReason(licenseKey.slice(-4)),
+      });
+      await queries.invalidateQueries({ queryKey: ['blacklist'] });
+      toasts.done(words.blocked(value), () => licet.blacklists.delete(entry.id).then(refresh));
+    } catch (error) {
+      toasts.fail(error);
+    }
+  };
+
+  return (
+    <Section
+      title={words[kind]}
+      note={words.slots(values.length, limit)}
+      actions={
+        values.length > 0 && (
+          <Button
+            look="quiet"
+            refusal={refusal}
+            onClick={() => free(values, words.freedAll(values.length))}
+          >
+            {words.freeAll}
+          </Button>
+        )
+      }
+    >
+      {values.length === 0 ? (
+        <p className="px-4 py-4 text-muted sm:px-5">{words.noSlots}</p>
+      ) : (
+        <ul className="max-h-96 overflow-y-auto">
+          {values.map((value) => {
+            const lastSeen = lastSeenOf(installations, kind, value);
+            return (
+              <li
+                key={value}
+                className="flex items-center gap-2 border-line py-1.5 pr-2 pl-4 not-last:border-b sm:pl-5"
+              >
+                <div className="min-w-0 flex-1">
+                  <p className="font-mono text-[0.8125rem] break-all">{value}</p>
+                  {installations && (
+                    <p className="text-xs text-muted">
+                      {lastSeen ? (
+                        <>
+                          {words.lastSeen} <Time value={lastSeen} show="ago" />
+                        </>
+                      ) : (
+                        words.neverSeen
+                      )}
+                    </p>
+                  )}
+                </div>
+                <Button
+                  look="quiet"
+                  aria-label={words.freeOne(value)}
+                  refusal={refusal}
+                  onClick={() => free([value], words.freed(value))}
+                >
+                  {words.free}
+                </Button>
+                {mayBlock && (
+                  <Button
+                    look="quiet"
+                    aria-label={words.blockOne(value)}
+                    onClick={() => block(value)}
+                  >
+                    {words.block}
+                  </Button>
+                )}
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </Section>
+  );
+}

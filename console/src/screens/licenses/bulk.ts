@@ -1,0 +1,81 @@
+import type { License } from '../../../../packages/client/src/index';
+import { licet } from '../../api';
+
+/** Changes of many licenses. */
+
+const PARALLEL = 6;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Puts a license back; undefined where nothing was changed. */
+type Undo = (() => Promise<unknown>) | undefined;
+
+/** A change of one license. */
+export type Work = (id: number) => Promise<Undo>;
+
+export interface BulkResult {
+  undos: (() => Promise<unknown>)[];
+  /** Licenses that could not be changed, and the first error. */
+  failures: number;
+  firstError: unknown;
+  /** Licenses that were not reached before the stop. */
+  left: number;
+}
+
+/** Works on several at a time. After the signal no further one is begun; those begun are finished. */
+export async function inBulk(
+  ids: readonly number[],
+  work: Work,
+  onProgress: (done: number) => void,
+  signal: AbortSignal,
+): Promise<BulkResult> {
+  const queue = ids.values();
+  const result: BulkResult = { undos: [], failures: 0, firstError: undefined, left: 0 };
+  let done = 0;
+  const worker = async (): Promise<void> => {
+    for (const id of queue) {
+      try {
+        const undo = await work(id);
+        if (undo) result.undos.push(undo);
+      } catch (error) {
+        result.firstError ??= error;
+        result.failures++;
+      }
+      done++;
+      onProgress(done);
+      if (signal.aborted) return;
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, worker));
+  return { ...result, left: ids.length - done };
+}
+
+/** Sets the status, unless the license has it. */
+export const setStatus =
+  (status: 'ACTIVE' | 'DEACTIVATED' | 'DELETED'): Work =>
+  async (id) => {
+    let before: License | undefined;
+    await licet.licenses.change(id, (current) => {
+      before = current;
+      return { licenseStatus: status };
+    });
+    const old = before?.licenseStatus;
+    // EXPIRED is an active license to the service.
+    if (!old || old === status || (old === 'EXPIRED' && status === 'ACTIVE')) return undefined;
+    return () => licet.licenses.update(id, { licenseStatus: old });
+  };
+
+/** Adds days to the expiry, or to now where it has passed. */
+export const extend =
+  (days: number): Work =>
+  async (id) => {
+    let before: string | null = null;
+    await licet.licenses.change(id, ({ expiryDate }) => {
+      before = expiryDate;
+      if (expiryDate === null) return {};
+      const start = Math.max(Date.parse(expiryDate), Date.now());
+      return { expiryDate: new Date(start + days * DAY_MS).toISOString() };
+    });
+    if (before === null) return undefined;
+    const expiryDate = before;
+    return () => licet.licenses.update(id, { expiryDate });
+  };

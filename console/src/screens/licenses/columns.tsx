@@ -1,0 +1,157 @@
+import type { License } from '../../../../packages/client/src/index';
+import { StatusBadge } from '../../components/badge';
+import type { Column } from '../../components/data-table';
+import { Time } from '../../components/time';
+import { formatNumber, formatSlots, productName } from '../../format';
+import { texts } from '../../texts';
+
+const { columns: words } = texts.licenses;
+
+/** The owner of a license by the best name that there is; empty without one. */
+export function ownerOf({
+  customer,
+  ownerChatUsername,
+  ownerChatId,
+  ownerPlatformId,
+}: License): string {
+  const name = [customer?.firstName, customer?.lastName].filter(Boolean).join(' ');
+  return (
+    name ||
+    customer?.email ||
+    customer?.username ||
+    ownerChatUsername ||
+    ownerChatId ||
+    ownerPlatformId
+  );
+}
+
+/** A name in one line, however long it is. */
+const Name = ({ children }: { children: string }) => (
+  <span title={children} className="break-words sm:line-clamp-1 sm:max-w-48 sm:break-all">
+    {children}
+  </span>
+);
+
+/** The columns of every list of licenses. */
+export const columnsOf = (products: ReadonlyMap<number, string>): readonly Column<License>[] => [
+  {
+    id: 'licenseKey',
+    header: words.licenseKey,
+    cell: ({ licenseKey }) => (
+      <span className="font-mono text-[0.8125rem] max-sm:break-all sm:block sm:max-w-64 sm:truncate">
+        {licenseKey}
+      </span>
+    ),
+    phone: 'title',
+  },
+  {
+    id: 'status',
+    header: words.status,
+    cell: ({ licenseStatus }) => <StatusBadge status={licenseStatus} />,
+  },
+  {
+    id: 'product',
+    header: words.product,
+    cell: ({ productId }) => <Name>{productName(products, productId)}</Name>,
+  },
+  {
+    id: 'owner',
+    header: words.owner,
+    cell: (license) =>
+      ownerOf(license) ? (
+        <Name>{ownerOf(license)}</Name>
+      ) : (
+        <span className="text-muted">{texts.licenses.noOwner}</span>
+      ),
+  },
+  {
+    id: 'expires',
+    header: words.expires,
+    cell: ({ expiryDate }) =>
+      expiryDate === null ? (
+        <span className="text-muted">{texts.licenses.never}</span>
+      ) : (
+        <Time value={expiryDate} show="date" />
+      ),
+    sort: { ascending: 'expiryDate', descending: '-expiryDate' },
+  },
+  {
+    id: 'ips',
+    header: words.ips,
+    isNumber: true,
+    cell: ({ ips, maxIPs }) => formatSlots(ips.length, maxIPs),
+    phone: 'hidden',
+  },
+  {
+    id: 'hwids',
+    header: words.hwids,
+    isNumber: true,
+    cell: ({ hwids, maxHWIDs }) => formatSlots(hwids.length, maxHWIDs),
+    phone: 'hidden',
+  },
+  {
+    id: 'requests',
+    header: words.requests,
+    isNumber: true,
+    cell: ({ totalRequests }) => formatNumber(totalRequests),
+    phone: 'hidden',
+  },
+  {
+    id: 'created',
+    header: words.created,
+    cell: ({ createdDate }) => <Time value={createdDate} show="date" />,
+    sort: { ascending: 'id', descending: '-id' },
+    phone: 'hidden',
+    isExtra: true,
+  },
+  {
+    id: 'notes',
+    header: words.notes,
+    cell: ({ notes }) => <span className="line-clamp-2 max-w-60 break-words">{notes}</span>,
+    phone: 'hidden',
+    isExtra: true,
+  },
+];
+
+/** Licenses as the rows of a CSV file. */
+export const toCsvRows = (
+  licenses: readonly License[],
+  products: ReadonlyMap<number, string>,
+): (string | number)[][] => [
+  [
+    'id',
+    'licenseKey',
+    'productId',
+    'product',
+    'licenseStatus',
+    'licenseType',
+    'expiryDate',
+    'maxIPs',
+    'maxHWIDs',
+    'ips',
+    'hwids',
+    'totalRequests',
+    'owner',
+    'email',
+    'notes',
+    'createdDate',
+  ],
+  ...licenses.map((license) => [
+    license.id,
+    license.licenseKey,
+    license.productId,
+    productName(products, license.productId),
+    license.licenseStatus,
+    license.licenseType,
+    license.expiryDate ?? '',
+    license.maxIPs,
+    license.maxHWIDs,
+    license.ips.join(' '),
+    license.hwids.join(' '),
+    license.totalRequests,
+    ownerOf(license),
+    license.customer?.email ?? '',
+    license.notes,
+    license.createdDate,
+  ]),
+];

@@ -1,0 +1,62 @@
+import type { License } from '../../../../packages/client/src/index';
+import { licet } from '../../api';
+import type { LicensesSearch } from './route';
+
+/** The list of licenses as the address says. */
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+export const PAGE_ROWS = 50;
+
+const daysFromNow = (days: number): string =>
+  // To the hour, so that the same question is the same request for a while.
+  `${new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 13)}:00:00Z`;
+
+/** The filters behind the ready-made questions. */
+const QUESTIONS = {
+  expiring: () => ({ expiresFrom: daysFromNow(0), expiresTo: daysFromNow(7) }),
+  expired: () => ({ expiresFrom: daysFromNow(-30), expiresTo: daysFromNow(0) }),
+  unused: () => ({ unused: true }),
+  dormant: () => ({ dormantDays: 90 }),
+  full: () => ({ full: true }),
+} as const;
+
+const QUESTION_SORTS = {
+  expiring: 'expiryDate',
+  expired: '-expiryDate',
+  unused: '-id',
+  dormant: '-id',
+  full: '-id',
+} as const;
+
+/** The order of the list: as chosen, else the newest first or as the question wants it. */
+export const sortOf = ({ sort, question }: LicensesSearch) =>
+  sort ?? (question ? QUESTION_SORTS[question] : '-id');
+
+/** The list that an address means, and its filters. */
+function listOf(search: LicensesSearch) {
+  const { question, customerId, email, chatId, after: _, sort: __, ...filters } = search;
+  // Not counted: that would read every row.
+  const query = {
+    ...filters,
+    ...(question && QUESTIONS[question]()),
+    sort: sortOf(search),
+    total: false,
+  };
+  const { licenses } = licet;
+  if (customerId !== undefined) return { list: licenses.byCustomerId(customerId), query };
+  if (email !== undefined) return { list: licenses.byCustomerEmail(email), query };
+  if (chatId !== undefined) return { list: licenses.byChatId(chatId), query };
+  return { list: licenses, query };
+}
+
+/** One page. */
+export function readPage(search: LicensesSearch, signal: AbortSignal) {
+  const { list, query } = listOf(search);
+  return list.page({ ...query, after: search.after, limit: PAGE_ROWS }, { signal });
+}
+
+/** All that match, page by page. */
+export function iterateAll(search: LicensesSearch, signal: AbortSignal): AsyncIterable<License> {
+  const { list, query } = listOf(search);
+  return list.iterate(query, { signal });
+}

@@ -1,0 +1,161 @@
+import { useState } from 'react';
+import type { License } from '../../../../packages/client/src/index';
+import { describe, queries } from '../../api';
+import { Button } from '../../components/button';
+import { confirm } from '../../components/confirm';
+import { Dialog } from '../../components/dialog';
+import { Form, TextField } from '../../components/form';
+import { runWithProgress } from '../../components/progress';
+import { toasts } from '../../components/toasts';
+import { downloadCsv } from '../../csv';
+import { texts } from '../../texts';
+import { extend, inBulk, setStatus, type Work } from './bulk';
+import { toCsvRows } from './columns';
+
+const words = texts.licenses.bulk;
+type Action = keyof typeof words.running;
+
+/** Changes many licenses, and says how it went. What was changed can be undone. */
+async function run(action: Action, ids: readonly number[], work: Work): Promise<void> {
+  const result = await runWithProgress(
+    words.running[action],
+    (progress, signal) => inBulk(ids, work, progress, signal),
+    ids.length,
+  );
+  await queries.invalidateQueries({ queryKey: ['licenses'] });
+  if (!result) return;
+  const { undos, failures, firstError, left } = result;
+  if (failures > 0) toasts.fail(words.failures(failures, describe(firstError)));
+  const stopped = left > 0 ? `. ${words.stopped(left)}` : '';
+  if (undos.length === 0 && failures === 0 && left === 0) toasts.done(words.unchanged);
+  else if (action === 'undo') toasts.done(words.done.undo(ids.length - failures - left) + stopped);
+  else {
+    toasts.done(
+      words.done[action](undos.length) + stopped,
+      undos.length === 0 ? undefined : () => undoAll(undos),
+    );
+  }
+}
+
+const undoAll = (undos: readonly (() => Promise<unknown>)[]): Promise<void> =>
+  run(
+    'undo',
+    undos.map((_, index) => index),
+    async (index) => {
+      await undos[index]?.();
+      return undefined;
+    },
+  );
+
+/** What can be done with the selected licenses. */
+export function SelectionBar({
+  selected,
+  onChange,
+  products,
+  refusal,
+  selectMatching,
+}: {
+  selected: ReadonlyMap<string, License>;
+  onChange: (selected: ReadonlyMap<string, License>) => void;
+  products: ReadonlyMap<number, string>;
+  /** The reason why the token may not change licenses. */
+  refusal: string | undefined;
+  selectMatching: (() => Promise<void>) | undefined;
+}) {
+  const [isExtending, setExtending] = useState(false);
+  const licenses = [...selected.values()];
+  const start = (action: Action, work: Work): void => {
+    onChange(new Map());
+    const ids = licenses.map(({ id }) => id);
+    run(action, ids, work).catch(toasts.fail);
+  };
+  const remove = async (): Promise<void> => {
+    const { size } = selected;
+    const question = {
+      title: words.deleteTitle(size),
+      lead: words.deleteLead,
+      action: words.delete,
+    };
+    if (await confirm(question)) start('delete', setStatus('DELETED'));
+  };
+  return (
+    <section
+      aria-label={texts.table.selected(selected.size)}
+      className="sticky bottom-16 z-10 flex flex-wrap items-center gap-2 rounded-xl border border-line bg-raised p-2 pl-4 shadow-raised lg:bottom-4"
+    >
+      <p className="mr-auto font-medium">{texts.table.selected(selected.size)}</p>
+      {selectMatching && (
+        <Button look="quiet" onClick={selectMatching}>
+          {texts.licenses.selectMatching}
+        </Button>
+      )}
+      <Button refusal={refusal} onClick={() => setExtending(true)}>
+        {words.extend}
+      </Button>
+      <Button refusal={refusal} onClick={() => start('deactivate', setStatus('DEACTIVATED'))}>
+        {words.deactivate}
+      </Button>
+      <Button refusal={refusal} onClick={() => start('restore', setStatus('ACTIVE'))}>
+        {words.restore}
+      </Button>
+      <Button refusal={refusal} onClick={remove}>
+        {words.delete}
+      </Button>
+      <Button onClick={() => downloadCsv(texts.licenses.csvName, toCsvRows(licenses, products))}>
+        {texts.licenses.csvSelected}
+      </Button>
+      <Button look="quiet" onClick={() => onChange(new Map())}>
+        {texts.actions.clear}
+      </Button>
+      <ExtendDialog
+        count={selected.size}
+        isOpen={isExtending}
+        onClose={() => setExtending(false)}
+        onExtend={(days) => start('extend', extend(days))}
+      />
+    </section>
+  );
+}
+
+/** Asks by how many days licenses are extended. */
+export const ExtendDialog = ({
+  count,
+  isOpen,
+  onClose,
+  onExtend,
+}: {
+  count: number;
+  isOpen: boolean;
+  onClose: () => void;
+  onExtend: (days: number) => void;
+}) => (
+  <Dialog
+    title={words.extendTitle(count)}
+    lead={words.extendLead}
+    isOpen={isOpen}
+    onClose={onClose}
+  >
+    <Form
+      onSubmit={async (data) => {
+        onClose();
+        onExtend(Number(data.get('days')));
+      }}
+      buttons={() => (
+        <Button type="submit" look="primary">
+          {words.extend}
+        </Button>
+      )}
+    >
+      <TextField
+        label={words.extendDays}
+        name="days"
+        type="number"
+        min={1}
+        max={36_500}
+        step={1}
+        defaultValue={30}
+        required
+      />
+    </Form>
+  </Dialog>
+);
