@@ -1,5 +1,6 @@
 #!/bin/sh
-# Asks Licet whether a license key may run here. A POSIX shell, and curl; see README.md.
+# Asks Licet whether a license key may run here. A POSIX shell, and curl; with public keys openssl too; see
+# README.md.
 
 licet_timeout_seconds=10
 licet_retry_seconds=2
@@ -18,9 +19,54 @@ licet_hardware_id() {
   printf '%s\n%s\n%s' "$machine" "$(uname -n)" "$(id -un)" | licet_sha256
 }
 
-# Sends $body; sets valid to true, to false, or to nothing where the service cannot be reached, and text.
+licet_base64url() {
+  openssl base64 -A | tr '/+' '_-' | tr -d '='
+}
+
+licet_from_base64url() {
+  printf '%s%s' "$1" "$(printf '%*s' $(((4 - ${#1} % 4) % 4)) '' | tr ' ' =)" | tr '_-' '/+' | openssl base64 -d -A
+}
+
+# licet_verified JWS TYP NONCE: prints the claims of a JWS that a key of $public_keys signed and that has this
+# type and this nonce (none for ''), and $product, $sub and $hwid. The service writes JSON without blanks, and
+# escapes quotes in texts: "name":"value" is found as a member only.
+licet_verified() (
+  signature=${1##*.} signed=${1%.*}
+  case $1 in *[!A-Za-z0-9_.-]* | *.*.*.*) return 1 ;; esac
+  # 256 bytes, and the bits that are left over are 0.
+  [ ${#signature} -eq 342 ] || return 1
+  case $signature in *[!AQgw]) return 1 ;; esac
+  header=$(licet_from_base64url "${signed%%.*}")
+  folder=$(mktemp -d) || return 1
+  trap 'rm -rf "$folder"' EXIT
+  for key in $public_keys; do
+    # The pinned key decides about the algorithm, never the header.
+    alg='"alg":"RS256"' kid="\"kid\":\"${key%%:*}\"" typ="\"typ\":\"$2\""
+    [ ${#header} -eq $((${#alg} + ${#kid} + ${#typ} + 4)) ] || continue
+    case $header in *"$alg"*) ;; *) continue ;; esac
+    case $header in *"$kid"*) ;; *) continue ;; esac
+    case $header in *"$typ"*) ;; *) continue ;; esac
+    # Before the modulus: RSA, 2048 bits. Behind it: the exponent 65537.
+    key=$(printf '%s' "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA${key#*:}IDAQAB" | tr '_-' '/+' | fold -w 64)
+    printf '%s\n' '-----BEGIN PUBLIC KEY-----' "$key" '-----END PUBLIC KEY-----' >"$folder/key"
+    licet_from_base64url "$signature" >"$folder/signature"
+    printf '%s' "$signed" |
+      openssl dgst -sha256 -verify "$folder/key" -signature "$folder/signature" >/dev/null 2>&1 || return 1
+    claims=$(licet_from_base64url "${signed#*.}")
+    case $claims in *"\"aud\":\"$product\""*) ;; *) return 1 ;; esac
+    case $claims in *"\"sub\":\"$sub\""*) ;; *) return 1 ;; esac
+    case $claims in *"\"hwid\":\"$hwid\""*) ;; *) return 1 ;; esac
+    case $claims in *"${3:+\"nonce\":\"$3\"}"*) ;; *) return 1 ;; esac
+    printf '%s\n' "$claims"
+    return 0
+  done
+  return 1
+)
+
+# Sends $body; sets valid to true, to false, or to nothing where the service cannot be reached; text, status and
+# lease.
 licet_ask() {
-  valid= pause=$licet_retry_seconds
+  valid= status= pause=$licet_retry_seconds
   connect=$((licet_timeout_seconds < 5 ? licet_timeout_seconds : 5))
   if ! answer=$(printf '%s' "$body" | curl -q -sS -i --suppress-connect-headers \
     --connect-timeout $connect --max-time "$licet_timeout_seconds" -A licet-client/1 \
@@ -31,6 +77,11 @@ licet_ask() {
   answer=$(printf '%s\n' "$answer" | tr -d '\r')
   status=$(printf '%s\n' "$answer" | sed -n '1s/^HTTP[^ ]* \([0-9]*\).*/\1/p')
   said=$(printf '%s\n' "$answer" | sed '1,/^$/d' | tr -d '\n')
+  lease=$(printf '%s\n' "$said" | sed -nE 's/^\{.*"lease": *"([^"]*)".*/\1/p')
+  if [ -n "$public_keys" ]; then
+    signed=$(printf '%s\n' "$said" | sed -nE 's/^\{.*"signed": *"([^"]*)".*/\1/p')
+    said=$(licet_verified "$signed" licet-validation+jwt "$nonce")
+  fi
   text=$(printf '%s\n' "$said" | sed -nE 's/^\{.*"message": *"(([^"\\]|\\.)*)".*/\1/p' | sed 's/\\\(.\)/\1/g')
   case "$status $(printf '%s\n' "$said" | sed -nE 's/^\{.*"valid": *(true|false).*/\1/p')" in
     '200 true') valid=true ;;
@@ -43,24 +94,51 @@ licet_ask() {
   esac
 }
 
-# licet_check URL PRODUCT_ID PRODUCT_VERSION LICENSE_KEY MARK_FILE
-# In the mark file is the time of the last good answer. Prints a line for the user. Its status is 0 where
-# the program may run, 1 for a license that is refused, 2 where the service cannot be reached.
+# licet_check URL PRODUCT_ID PRODUCT_VERSION LICENSE_KEY MARK_FILE [PUBLIC_KEYS]
+# In the mark file is the time of the last good answer; with public keys (KID:N of one or two RS256 keys, with a
+# space between) the lease, and only signed answers count. Prints a line for the user. Its status is 0 where the
+# program may run, 1 for a license that is refused, 2 where the service cannot be reached.
 licet_check() (
-  url=$1 product=$2 key=$4 file=$5
+  url=$1 product=$2 key=$4 file=$5 public_keys=$6
   hwid=$(licet_hardware_id)
   mark_of() { printf '%s ' "$1"; printf '%s\n%s\n%s\n%s' "$1" "$key" "$product" "$hwid" | licet_sha256; }
-  body="{\"licenseKey\":$(licet_json "$key"),\"productId\":$product,\"hwid\":\"$hwid\","
-  body="$body\"productVersion\":$(licet_json "$3"),\"operatingSystem\":$(licet_json "$(uname -s)"),"
-  body="$body\"osVersion\":$(licet_json "$(uname -r)"),\"osArchitecture\":$(licet_json "$(uname -m)")}"
+  keep_lease() { (umask 077 && printf '%s %s' "$1" "$2" >"$file.tmp" && mv -f "$file.tmp" "$file") 2>/dev/null; }
+  # Sets the times of a lease that fits.
+  read_lease() {
+    claims=$(licet_verified "$1" licet-lease+jwt '') || return 1
+    issued=$(printf '%s\n' "$claims" | sed -n 's/.*"iat":\([0-9]\{1,12\}\)[,}].*/\1/p')
+    expires=$(printf '%s\n' "$claims" | sed -n 's/.*"exp":\([0-9]\{1,12\}\)[,}].*/\1/p')
+    [ -n "$issued" ] && [ -n "$expires" ]
+  }
+  fields="{\"licenseKey\":$(licet_json "$key"),\"productId\":$product,\"hwid\":\"$hwid\","
+  fields="$fields\"productVersion\":$(licet_json "$3"),\"operatingSystem\":$(licet_json "$(uname -s)"),"
+  fields="$fields\"osVersion\":$(licet_json "$(uname -r)"),\"osArchitecture\":$(licet_json "$(uname -m)")"
+  if [ -n "$public_keys" ]; then
+    nonce=$(openssl rand -hex 16) || return 2
+    sub=$(printf '%s' "$key" | sed 's/^[[:space:]]*//; s/[[:space:]]*$//' | tr '[:lower:]' '[:upper:]' |
+      openssl dgst -sha256 -binary | licet_base64url)
+    fields="$fields,\"nonce\":\"$nonce\",\"lease\":true,\"kid\":\""
+    body="$fields${public_keys%%:*}\"}"
+  else
+    body="$fields}"
+  fi
   licet_ask
   if [ -z "$valid" ] && [ "$pause" -le 10 ]; then
     sleep "$pause"
+    # 400 may mean that the service no longer has the first key.
+    if [ -n "$public_keys" ] && [ "$status" = 400 ]; then
+      second=${public_keys##* }
+      body="$fields${second%%:*}\"}"
+    fi
     licet_ask
   fi
   now=$(date +%s)
   if [ "$valid" = true ]; then
-    mark_of "$now" 2>/dev/null >"$file"
+    if [ -z "$public_keys" ]; then
+      mark_of "$now" 2>/dev/null >"$file"
+    elif read_lease "$lease"; then
+      keep_lease "$lease" "$issued"
+    fi
     printf '%s\n' "$text"
     return 0
   elif [ "$valid" = false ]; then
@@ -70,14 +148,23 @@ licet_check() (
   fi
   problem="The license service cannot be reached ($text)."
   mark=$(cat "$file" 2>/dev/null)
-  time=${mark%% *}
-  if [ -n "$mark" ] && [ "$mark" = "$(mark_of "$time")" ]; then
-    age=$((now - time))
-    left=$((licet_grace_hours * 3600 - ${age#-}))
-    if [ $left -gt 0 ]; then
-      printf '%s\n' "$problem The last good answer counts for $(((left + 3599) / 3600)) h more."
-      return 0
+  left=0
+  if [ -z "$public_keys" ]; then
+    time=${mark%% *}
+    if [ -n "$mark" ] && [ "$mark" = "$(mark_of "$time")" ]; then
+      age=$((now - time))
+      left=$((licet_grace_hours * 3600 - ${age#-}))
     fi
+  elif read_lease "${mark%% *}"; then
+    seen=${mark#* }
+    case $seen in '' | *[!0-9]*) seen=$((now + 86400)) ;; esac # unreadable: the lease does not count
+    [ "$seen" -ge "$issued" ] || seen=$issued
+    [ "$now" -le "$seen" ] || keep_lease "${mark%% *}" "$now"
+    [ "$now" -lt $((seen - 3600)) ] || left=$((expires - now))
+  fi
+  if [ $left -gt 0 ]; then
+    printf '%s\n' "$problem The last good answer counts for $(((left + 3599) / 3600)) h more."
+    return 0
   fi
   printf '%s\n' "$problem Check the network connection and try again."
   return 2
@@ -91,4 +178,5 @@ if [ -z "$LICET_URL" ] || [ -z "$product" ] || [ -z "$LICET_KEY" ]; then
 fi
 licet_timeout_seconds=${LICET_TIMEOUT_SECONDS:-10}
 licet_retry_seconds=${LICET_RETRY_SECONDS:-2}
-licet_check "$LICET_URL" "$LICET_PRODUCT_ID" 1.0.0 "$LICET_KEY" "${LICET_MARK:-licet.mark}"
+licet_check "$LICET_URL" "$LICET_PRODUCT_ID" 1.0.0 "$LICET_KEY" "${LICET_MARK:-licet.mark}" \
+  "$LICET_PUBLIC_KEYS"

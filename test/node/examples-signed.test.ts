@@ -10,9 +10,9 @@ import {
   answerForgeriesOf,
   type Claims,
   type Forgery,
-  forgeriesOf,
   type Keys,
   LEASE_TYPE,
+  leaseForgeries,
   newKeys,
   newSigningKey,
   signedBy,
@@ -88,6 +88,24 @@ for line in io.lines() do
 end`,
     }),
     start: 'lua5.4 driver.lua',
+  },
+  'licet.sh': {
+    alg: 'RS256',
+    files: (source) => ({
+      'driver.sh': `${beforeDemo(source, '# From here on it is tried out')}
+licet_retry_seconds=0
+while IFS='|' read -r url file keys key; do
+  message=$(licet_check "$url" ${PRODUCT_ID} 1 "$key" "$file" "$keys")
+  case "$? $message" in
+    "0 The license service"*) state=grace ;;
+    0*) state=valid ;;
+    1*) state=refused ;;
+    *) state=unreachable ;;
+  esac
+  printf '%s %s\\n' $state "$message"
+done`,
+    }),
+    start: 'sh driver.sh',
   },
 };
 
@@ -488,16 +506,13 @@ for (const program of programs) {
       expect(state).toBe('unreachable');
     });
 
-    it.each(forgeriesOf(driver.alg))(
-      'starts with no lease that is forged: %s',
-      async (_, forgery) => {
-        const forgedLease = await forgery(keys, LEASE_TYPE, leaseClaims());
-        const { state } = await validate({ kept: `${forgedLease} ${nowSeconds()}` });
-        expect(state).toBe('unreachable');
-      },
-    );
+    it.each(leaseForgeries)('starts with no lease that is forged: %s', async (_, forgery) => {
+      const forgedLease = await forgery(keys, LEASE_TYPE, leaseClaims());
+      const { state } = await validate({ kept: `${forgedLease} ${nowSeconds()}` });
+      expect(state).toBe('unreachable');
+    });
 
-    it('says when its program is tried out that the answer is signed', async () => {
+    it('takes its public keys from LICET_PUBLIC_KEYS when it is tried out', async () => {
       const name = `demo-${file}`;
       responders.set(name, { respond: honest(), asked: [] });
       const ending = await runIn(folder, file, program.start, {
