@@ -403,6 +403,20 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     }),
   },
   'OPTIONS /api/v2/healthy': preflight('allowHealth', 'GET'),
+  'GET /.well-known/jwks.json': {
+    operationId: 'getSigningKeys',
+    tag: 'Validation',
+    summary: 'List the public keys of signed responses',
+    description:
+      'Needs no token. For tools: a program has its keys built in, because whoever pretends to be this service would list their own. An extension.',
+    responses: forPages({
+      200: { description: 'The keys.', content: json('KeySet') },
+    }),
+  },
+  'OPTIONS /.well-known/jwks.json': {
+    ...preflight('allowSigningKeys', 'GET'),
+    tag: 'Validation',
+  },
   'GET /api/v2/ping': {
     operationId: 'ping',
     tag: 'Service',

@@ -62,6 +62,7 @@ import {
   tokenCreate,
   tokenUpdate,
 } from '../src/resources/tokens/schema';
+import { ecPublicKey, keySet, rsaPublicKey } from '../src/signing/keys';
 
 /**
  * The bodies of the OpenAPI document: their names, descriptions and examples. The fields of a resource have
@@ -128,6 +129,12 @@ export const validationRequest = z.object({
   macAddress: z.string().nullish(),
   operatingSystemVersion: z.string().nullish(),
   operatingSystemArchitecture: z.string().nullish(),
+  nonce: z
+    .string()
+    .regex(/^[\w-]{16,128}$/)
+    .nullish(),
+  kid: z.string().nullish(),
+  lease: z.boolean().nullish(),
 });
 
 const VALIDATION_REQUEST: Descriptions<typeof validationRequest> = {
@@ -143,6 +150,10 @@ const VALIDATION_REQUEST: Descriptions<typeof validationRequest> = {
   macAddress: 'For the history.',
   operatingSystemVersion: 'Another name of `osVersion`, and used if both are sent.',
   operatingSystemArchitecture: 'Another name of `osArchitecture`, and used if both are sent.',
+  nonce:
+    'At least 128 random bits as base64url: asks for a signed response. Ignored by a service without signing keys.',
+  kid: 'With a nonce: the signing key that the program knows; without one, the default key.',
+  lease: 'With a nonce and a hardware ID: true asks for a lease.',
 };
 
 const OWN_TOKEN: Descriptions<typeof ownToken> = {
@@ -162,6 +173,44 @@ const RESPONSE: Descriptions<typeof validResponse> & Descriptions<typeof invalid
   maxIPs: 'Maximum number of addresses; -1 is unlimited.',
   maxHWIDs: 'Maximum number of hardware IDs; -1 is unlimited.',
   totalRequests: 'Validations of this license, including this one, as far as this location knows.',
+  signed:
+    'With a nonce, and unless the request itself was rejected: a JWS in compact form (`docs/signing.md`).',
+  lease:
+    'On request, if the product has offline days: a JWS to start with while the network is down.',
+};
+
+const PUBLIC_KEY = {
+  kty: 'The type of the key.',
+  kid: 'Its name, which a program sends.',
+  alg: 'The algorithm of its signatures.',
+  use: 'Always `sig`.',
+};
+
+const EC_PUBLIC_KEY: Descriptions<typeof ecPublicKey> = {
+  ...PUBLIC_KEY,
+  crv: 'The curve.',
+  x: 'As base64url.',
+  y: 'As base64url.',
+};
+
+const RSA_PUBLIC_KEY: Descriptions<typeof rsaPublicKey> = {
+  ...PUBLIC_KEY,
+  n: 'The modulus of 2,048 bits, as base64url.',
+  e: 'The exponent, 65537.',
+};
+
+const EC_KEY_EXAMPLE = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+  y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+  kid: 'es-1',
+  alg: 'ES256',
+  use: 'sig',
+} as const;
+
+const KEY_SET: Descriptions<typeof keySet> = {
+  keys: 'Public keys as JWK, the default key first. Empty for a service that does not sign.',
 };
 
 const IMPORT_REQUEST: Descriptions<typeof importRequest> = {
@@ -485,6 +534,18 @@ export const BODIES = {
       message: 'Max IPs reached',
     },
   ),
+  EcPublicKey: described(ecPublicKey, 'A public key of ES256.', EC_PUBLIC_KEY, EC_KEY_EXAMPLE),
+  RsaPublicKey: described(rsaPublicKey, 'A public key of RS256.', RSA_PUBLIC_KEY, {
+    kty: 'RSA',
+    kid: 'rs-1',
+    n: `w${'A'.repeat(340)}Q`,
+    e: 'AQAB',
+    alg: 'RS256',
+    use: 'sig',
+  }),
+  KeySet: described(keySet, 'The public halves of the signing keys (RFC 7517).', KEY_SET, {
+    keys: [EC_KEY_EXAMPLE],
+  }),
   ImportRequest: described(
     importRequest,
     'Objects of another service, of one kind.',

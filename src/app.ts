@@ -3,13 +3,18 @@ import { getPath } from 'hono/utils/url';
 import { INTENTS } from './auth/intents';
 import { declaredIntents } from './auth/middleware';
 import { ApiError } from './http/errors';
+import { isolateOf } from './isolate';
 import { API_INTENTS } from './lib/enums';
+import { allowPages } from './middleware/cors';
 import { type AppEnv, observe } from './middleware/request-log';
 import { consolePage, consoleRoutes, isConsolePage } from './routes/console';
 import { errorResponse, respondToError } from './routes/error-response';
 import { v1 } from './routes/v1';
 import { v2 } from './routes/v2';
 import { validation } from './routes/validate';
+
+/** For tools: a program pins its keys (1.8). */
+const KEYS_MAX_AGE_SECONDS = 300;
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];
 
@@ -27,6 +32,11 @@ const validations = new Hono<AppEnv>({ getPath: plainPath })
 
 const management = new Hono<AppEnv>({ getPath: plainPath })
   .use(observe())
+  .get('/.well-known/jwks.json', allowPages('GET'), (c) => {
+    c.header('Cache-Control', `public, max-age=${KEYS_MAX_AGE_SECONDS}`);
+    return c.json({ keys: isolateOf(c.env).signingKeys?.publicKeys() ?? [] });
+  })
+  .options('/.well-known/jwks.json', allowPages('GET'))
   .route('/api/v1', v1)
   .route('/api/v2', v2)
   .route('/console', consoleRoutes)

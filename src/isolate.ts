@@ -6,6 +6,7 @@ import { MonotonicClock } from './lib/clock';
 import { parseNetworks } from './lib/ip';
 import { RateLimiter } from './lib/rate-limiter';
 import type { LicenseSnapshot } from './resources/licenses/snapshot';
+import { SigningKeys } from './signing/keys';
 
 const MAX_COUNTED = 10_000;
 /** A full license is not asked for a slot again within this time (1.7). */
@@ -26,6 +27,7 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
  * - `RECORDS` is the optional queue, which wrangler.toml has in comments.
  * - `SNAPSHOTS` is optional, because D1 is as near as KV on one machine.
  * - A limiter can be a number of requests a minute, which a single isolate counts itself.
+ * - `SIGNING_KEY_<n>` are optional secrets, which {@link SigningKeys} finds by their names.
  * - `TRUSTED_PROXIES`: see {@link Isolate.trustedProxies}.
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
@@ -53,6 +55,8 @@ export class Isolate {
    * can set that header.
    */
   readonly trustedProxies: readonly string[] | undefined;
+  /** Undefined for a service that does not sign (1.8). */
+  readonly signingKeys: SigningKeys | undefined;
   /** Requests of each license, by id. */
   readonly #totals = new BoundedMap<number, number>(MAX_COUNTED);
   /** Hashes of tokens and sessions that the database knew. */
@@ -75,6 +79,7 @@ export class Isolate {
     };
     this.trustedProxies =
       env.TRUSTED_PROXIES === undefined ? undefined : parseNetworks(env.TRUSTED_PROXIES);
+    this.signingKeys = SigningKeys.of(env);
   }
 
   /** Counts a request for a license. @returns its total, as this isolate knows it (1.1) */

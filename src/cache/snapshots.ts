@@ -2,7 +2,7 @@ import { eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
-import { blacklists, counters, licenses, tokens } from '../db/schema';
+import { blacklists, counters, licenses, products, tokens } from '../db/schema';
 import { apiIntent } from '../lib/fields';
 import { parseJson } from '../lib/json';
 import { sha256Hex } from '../lib/sha256';
@@ -107,11 +107,14 @@ export const tokenSnapshot: SnapshotType<TokenSnapshot> = {
 /** The key of the one blacklist. */
 export const BLACKLIST_KEY = '';
 
+/** The snapshot of the blacklist has the offline days of products since 3. */
+const BLACKLIST_FORMAT = 3;
+
 export const blacklistSnapshot: SnapshotType<Blacklist> = {
   name: 'blacklist',
   kvKey: async () => 'blacklist',
-  encode: (blacklist) => encodeBlacklist(FORMAT.value, blacklist),
-  decode: (text) => decodeBlacklist(FORMAT.value, text),
+  encode: (blacklist) => encodeBlacklist(BLACKLIST_FORMAT, blacklist),
+  decode: (text) => decodeBlacklist(BLACKLIST_FORMAT, text),
   async load(db) {
     // One statement, for the revision to be that of these entries. An empty blacklist has one row, too.
     const rows = await db
@@ -121,16 +124,33 @@ export const blacklistSnapshot: SnapshotType<Blacklist> = {
         data: blacklists.data,
         productId: blacklists.productId,
         reason: blacklists.reason,
+        offlineDays: sql<number | null>`null`.as('offlineDays'),
       })
       .from(counters)
       .leftJoin(blacklists, sql`true`)
-      .where(eq(counters.name, 'blacklist_revision'));
+      .where(eq(counters.name, 'blacklist_revision'))
+      .unionAll(
+        db
+          .select({
+            revision: sql<number>`0`.as('revision'),
+            licenseDataType: sql<null>`null`.as('licenseDataType'),
+            data: sql<null>`null`.as('data'),
+            productId: products.id,
+            reason: sql<null>`null`.as('reason'),
+            offlineDays: products.offlineDays,
+          })
+          .from(products)
+          .where(sql`${products.offlineDays} > 0`),
+      );
     const entries = rows.flatMap(({ licenseDataType, data, productId, reason }) =>
       licenseDataType === null || data === null
         ? []
         : [{ licenseDataType, data, productId, reason: reason ?? '' }],
     );
-    return new Map([[BLACKLIST_KEY, blacklistOf(rows[0]?.revision ?? 1, entries)]]);
+    const offlineDays = Object.fromEntries(
+      rows.flatMap((row) => (row.offlineDays === null ? [] : [[row.productId, row.offlineDays]])),
+    );
+    return new Map([[BLACKLIST_KEY, blacklistOf(rows[0]?.revision ?? 1, entries, offlineDays)]]);
   },
   currentRevision: () => sql`(select value from counters where name = 'blacklist_revision')`,
 };

@@ -82,7 +82,11 @@ export const logBlacklist = (db: Database, where: SQL | undefined, now: number) 
 /** Logs the blacklist for new entries. Returns two statements. */
 export const logNewEntries = (db: Database, now: number) => logBlacklistIf(db, sql`true`, now);
 
-const logBlacklistIf = (db: Database, condition: SQL, now: number) =>
+/**
+ * Logs the blacklist on a condition, also for the offline days of products, which its snapshot has. Returns two
+ * statements.
+ */
+export const logBlacklistIf = (db: Database, condition: SQL, now: number) =>
   [
     db
       .update(counters)

@@ -68,8 +68,13 @@ export const products = sqliteTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
     revision: revision(),
+    /** How long a lease lets a program run without the network (1.8); 0 for no leases. */
+    offlineDays: integer('offline_days').notNull().default(0),
   },
   (t) => [
+    // Covers the products with leases, which each load of the blacklist reads.
+    index('products_offline_days').on(t.offlineDays).where(sql`${t.offlineDays} > 0`),
+    check('products_offline_days', sql`${t.offlineDays} between 0 and 90`),
     check('products_product_type', oneOf(t.productType, PRODUCT_TYPES)),
     check('products_default_max_ips', sql`${t.defaultMaxIPs} >= -1`),
     check('products_default_max_hwids', sql`${t.defaultMaxHWIDs} >= -1`),
@@ -239,7 +244,7 @@ export const callers = sqliteTable(
   {
     id: integer('id').primaryKey(),
     licenseKeyNormalized: text('license_key_normalized').notNull(),
-    /** 96 bits of SHA-256 over the columns from `licenseId` to `javaVersion`. */
+    /** 96 bits of SHA-256 over the columns from `licenseId` to `javaVersion`, and `kid`. */
     fingerprint: text('fingerprint').notNull(),
     licenseId: integer('license_id').notNull(),
     licenseKey: text('license_key').notNull(),
@@ -256,6 +261,8 @@ export const callers = sqliteTable(
     lastSeenAt: integer('last_seen_at').notNull(),
     requests: integer('requests').notNull().default(0),
     foldedBucket: integer('folded_bucket').notNull(),
+    /** The signing key of the responses (1.8); null for a program that asks for no signature. */
+    kid: text('kid'),
   },
   (t) => [
     // Also finds the callers of a license key.

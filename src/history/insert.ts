@@ -9,7 +9,6 @@ import {
   bucketAt,
   bucketOf,
   bucketOfIdSql,
-  type CallerFields,
   callerFields,
   firstRecordIdAt,
   type HistoryRecord,
@@ -36,14 +35,15 @@ interface NewCaller {
   records: HistoryRecord[];
 }
 
-/** The identity of a caller. */
-function identityOf(licenseId: number, caller: CallerFields): string {
+/** The identity of a caller. Without a `kid` it is as before there were any: a known caller stays the same. */
+function identityOf(licenseId: number, { caller, kid }: HistoryRecord): string {
   let identity = String(licenseId);
   for (const field of CALLER_FIELDS) {
     const value = caller[field];
     // Unambiguous: no value contains NUL.
     identity += value === null ? '\0' : `\0=${value}`;
   }
+  if (kid !== undefined) identity += `\0=${kid}`;
   return identity;
 }
 
@@ -123,7 +123,7 @@ export class HistoryInserter {
         others.push(rowOf(record, allDetailsOf(record)));
         continue;
       }
-      const identity = identityOf(licenseId, record.caller);
+      const identity = identityOf(licenseId, record);
       owned.push({ identity, record });
       const fingerprint = this.#fingerprints.get(identity);
       const newCaller = newCallers.get(identity);
@@ -210,13 +210,14 @@ export class HistoryInserter {
         0,
         // Records of the bucket before can still come from other isolates, and are not late.
         bucketOf(firstId) - 2,
+        record?.kid,
       ];
     });
     return [
       this.#db
         .insert(callers)
         .select(
-          sql`select ${fields(CALLER_FIELDS.length + 8)} from json_each(${JSON.stringify(rows)}) r
+          sql`select ${fields(CALLER_FIELDS.length + 9)} from json_each(${JSON.stringify(rows)}) r
             where true`,
         )
         .onConflictDoNothing(),

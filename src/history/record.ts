@@ -39,6 +39,8 @@ export const historyRecord = z.object({
   licenseId: z.int().nullish(),
   licenseKeyNormalized: text,
   caller: callerFields,
+  /** The signing key of the response. It belongs to the caller, and is not on the wire. */
+  kid: z.exactOptional(z.string()),
   details: recordDetails,
 });
 export type HistoryRecord = z.infer<typeof historyRecord>;

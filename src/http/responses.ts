@@ -12,6 +12,9 @@ export const errorResponse = z.strictObject({
 });
 export type ErrorResponse = z.infer<typeof errorResponse>;
 
+/** A JWS in compact form, of a program that asked for it (1.8). */
+const signed = z.exactOptional(z.string());
+
 /** The license is valid [4.7]. */
 export const validResponse = z.strictObject({
   valid: z.literal(true),
@@ -22,9 +25,15 @@ export const validResponse = z.strictObject({
   maxIPs: z.int(),
   maxHWIDs: z.int(),
   totalRequests: z.int(),
+  signed,
+  lease: z.exactOptional(z.string()),
 });
 export type ValidResponse = z.infer<typeof validResponse>;
 
 /** The license is not valid, or the request was rejected [4.7]. */
-export const invalidResponse = z.strictObject({ valid: z.literal(false), message: z.string() });
+export const invalidResponse = z.strictObject({
+  valid: z.literal(false),
+  message: z.string(),
+  signed,
+});
 export type InvalidResponse = z.infer<typeof invalidResponse>;

@@ -118,7 +118,7 @@ export async function importItems(
 async function store(
   { db, guard, event, changed }: Writer,
   kind: ImportKind,
-  { results, statements, newKeys = [] }: Plan,
+  { results, statements, newKeys = [], hasOfflineDays = false }: Plan,
   now: number,
 ): Promise<void> {
   const count = results.filter(({ outcome }) => outcome === 'created').length;
@@ -137,7 +137,7 @@ async function store(
     // A license can come back under its old key, of which this isolate may hold a snapshot.
     const unlogged = newKeys.map((key) => ({ subject: `license:${key}`, revision: now }));
     changed(changes, unlogged);
-  } else if (kind === 'blacklists') {
+  } else if (kind === 'blacklists' || hasOfflineDays) {
     const [, , changes] = await db.batch([
       guard(),
       ...logNewEntries(db, now),

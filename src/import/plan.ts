@@ -14,6 +14,8 @@ export interface Plan {
   newOwners?: number;
   /** The normalized keys of the licenses that it creates. */
   newKeys?: readonly string[];
+  /** Whether it creates a product with leases. */
+  hasOfflineDays?: boolean;
 }
 
 export interface Context {

@@ -59,5 +59,5 @@ export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => 
   });
   const statements =
     news.length > 0 ? [db.insert(products).select(selectRows(products, news))] : [];
-  return { results, statements };
+  return { results, statements, hasOfflineDays: news.some(({ offlineDays }) => offlineDays > 0) };
 };

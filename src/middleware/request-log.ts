@@ -62,7 +62,10 @@ export const observe = (): MiddlewareHandler<AppEnv> =>
     await next();
     // c.header() would copy the response.
     const { headers } = c.res;
-    for (const [name, value] of Object.entries(commonHeaders(c))) headers.set(name, value);
+    for (const [name, value] of Object.entries(commonHeaders(c))) {
+      // A route can let its response be cached.
+      if (!headers.has(name)) headers.set(name, value);
+    }
     endRequest(c, c.res);
     await drainBody(c.req.raw);
   };

@@ -11,6 +11,8 @@ import { WINDOW_SECONDS } from '../lib/rate-limiter';
 import { toTimestampWithoutOffset } from '../lib/time';
 import { type AppEnv, beginRequest, commonHeaders, endRequest } from '../middleware/request-log';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
+import type { Signer } from '../signing/keys';
+import { type Decided, type Signatures, signResponse } from '../signing/respond';
 import type { Outcome } from '../validation/decide';
 import { recordingOf } from '../validation/record';
 import {
@@ -145,11 +147,13 @@ async function validateLicense(
   const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES).catch(keepBodyError);
   const requestedAt = Date.now();
   let snapshots: Snapshots | undefined;
+  let signer: Signer | undefined;
   const record = (request: PartialRequest, outcome: ResponseType, details: RecordDetails) => {
     c.set('outcome', outcome);
     const token = c.get('token');
-    const answered = { requestType, request, outcome, details, snapshots, token, requestedAt };
-    isolate.recorder.record(recordingOf(answered), timings.waitUntil);
+    const kid = signer?.kid;
+    const decided = { requestType, request, outcome, details, snapshots, token, kid, requestedAt };
+    isolate.recorder.record(recordingOf(decided), timings.waitUntil);
   };
   const rejectFlood = async (request: PartialRequest, spam: boolean, counted: string) => {
     c.set('outcome', 'RATE_LIMITED');
@@ -177,7 +181,12 @@ async function validateLicense(
       message,
     );
   }
-  const parsed = parseRequest(bodyText, connectingAddress, c.env.TRUST_BODY_IP !== 'false');
+  const parsed = parseRequest(
+    bodyText,
+    connectingAddress,
+    c.env.TRUST_BODY_IP !== 'false',
+    isolate.signingKeys,
+  );
   if (!parsed.ok) return rejectUnreadable(parsed.partial, 400, parsed.message);
   const { request } = parsed;
   const withKey = `${client} ${request.key.slice(0, 255)}`;
@@ -185,10 +194,23 @@ async function validateLicense(
     await authorized;
     return rejectFlood(request, false, withKey);
   }
-  const accept = (license: LicenseSnapshot): Reply => {
+  /** The fields of a signature, if the program asked for them (1.8). */
+  const signaturesOf = (
+    body: Decided['body'],
+    license: LicenseSnapshot | null,
+  ): Promise<Signatures> | undefined => {
+    const { signature } = request;
+    if (!signer || !signature || !isolate.signingKeys) return undefined;
+    const offlineDays = snapshots?.blacklist.value.offlineDays[request.productId] ?? 0;
+    const decided = { request, body, license, offlineDays, decidedAt: requestedAt };
+    return signResponse(signer, isolate.signingKeys.issuer, signature, decided);
+  };
+  const accept = async (license: LicenseSnapshot): Promise<Reply> => {
     const totalRequests = isolate.countRequest(license);
+    const body = validBody(MESSAGES.VALID, license, totalRequests);
+    const signatures = signer && (await signaturesOf(body, license));
     record(request, 'VALID', NO_DETAILS);
-    return { status: 200, body: validBody(MESSAGES.VALID, license, totalRequests) };
+    return { status: 200, body: signatures ? { ...body, ...signatures } : body };
   };
   // A flood of failed tokens looks up no license (1.7).
   if (client && isolate.limits.failedTokens.isOver(client)) await authorized;
@@ -199,6 +221,8 @@ async function validateLicense(
   finding?.catch(() => undefined);
   await authorized;
   try {
+    // Before the decision: a key that cannot be used binds nothing.
+    if (request.signature) signer = await isolate.signingKeys?.signer(request.signature.kid);
     if (finding === undefined) {
       const { publishedReads } = isolate.ceilings;
       const mayReadPublished = async () => !(await publishedReads.count(String(client)));
@@ -212,19 +236,22 @@ async function validateLicense(
       );
       if (!valid) return await rejectFlood(request, true, isKnownKey ? withKey : String(client));
       snapshots = valid.snapshots;
-      return accept(valid.license);
+      return await accept(valid.license);
     }
     snapshots = await finding;
     const validated = await validate(isolate, request, snapshots, context, requestedAt, timings);
     const { outcome, license } = validated;
     snapshots = { ...snapshots, license };
-    if (outcome.responseType === 'VALID') return accept(outcome.license);
+    if (outcome.responseType === 'VALID') return await accept(outcome.license);
     if (client && (await isolate.limits.refused.count(client))) {
       return await rejectFlood(request, true, license.value ? withKey : client);
     }
     if (license.value) isolate.countRequest(license.value);
+    const body: InvalidResponse = { valid: false, message: messageOf(outcome) };
+    const isDecided = outcome.responseType !== 'INVALID_REQUEST';
+    const signatures = signer && isDecided ? await signaturesOf(body, null) : undefined;
     record(request, outcome.responseType, detailsOf(outcome, request, connectingAddress));
-    return reject(400, messageOf(outcome));
+    return { status: 400, body: signatures ? { ...body, ...signatures } : body };
   } catch (error) {
     logFailure('A validation failed', error);
     record(request, 'ERROR', {});

@@ -16,6 +16,8 @@ interface DecidedValidation {
   /** The snapshots that the response is based on; undefined without a look-up. */
   snapshots: Snapshots | undefined;
   token: Found<Snapshot> | undefined;
+  /** The signing key of the response; undefined without a signature. */
+  kid: string | undefined;
   /** Milliseconds since 1970. */
   requestedAt: number;
 }
@@ -28,6 +30,7 @@ export function recordingOf({
   details,
   snapshots,
   token,
+  kid,
   requestedAt,
 }: DecidedValidation): Recording {
   const { licenseKey, key, productId, ip, hwid, logged } = request;
@@ -42,6 +45,7 @@ export function recordingOf({
       licenseKeyNormalized: cutKey === licenseKey ? key : cutKey && normalizeLicenseKey(cutKey),
       caller: { licenseKey: cutKey, productId, ip, hwid, ...logged },
       details,
+      ...(kid !== undefined && { kid }),
     },
     requestedAt,
   );

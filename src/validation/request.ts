@@ -3,6 +3,8 @@ import { publicAddress } from '../lib/ip';
 import { isObject, type JsonObject, parseJson } from '../lib/json';
 import { copyText, fitsHwid, MAX_HWID_BYTES, toStorable } from '../lib/text';
 import { normalizeLicenseKey } from '../resources/licenses/key';
+import type { SigningKeys } from '../signing/keys';
+import type { SignatureRequest } from '../signing/respond';
 
 /** The request of a program: may this license key run here? [4.7] */
 export interface ValidationRequest {
@@ -14,6 +16,8 @@ export interface ValidationRequest {
   ip: string | null;
   hwid: string | null;
   logged: LoggedFields;
+  /** Undefined for a program that asks for no signature. */
+  signature?: SignatureRequest | undefined;
 }
 
 /** The fields that only the history has. */
@@ -31,6 +35,7 @@ export interface PartialRequest extends Pick<ValidationRequest, 'ip' | 'hwid' | 
 }
 
 const MAX_LOGGED_LENGTH = 255;
+const NONCE = /^[\w-]{16,128}$/;
 /** The fields of an unreadable request are cut here: a flood must not fill the database (1.7). */
 const MAX_UNREADABLE_LENGTH = 64;
 
@@ -113,11 +118,13 @@ function readLoggedFields(body: JsonObject, maxLength = MAX_LOGGED_LENGTH): Logg
  *
  * @param connectingAddress canonical; null if it is unknown
  * @param trustsBodyIp whether the `ip` of the body counts
+ * @param keys undefined for a service that does not sign: it ignores the fields of a signature
  */
 export function parseRequest(
   bodyText: string,
   connectingAddress: string | null,
   trustsBodyIp: boolean,
+  keys?: Pick<SigningKeys, 'isUnknown'>,
 ): ParsedRequest {
   const body = parseObject(bodyText);
   if (!body) {
@@ -158,7 +165,24 @@ export function parseRequest(
     return reject('hwid must be a string');
   }
   if (hwid && !fitsHwid(hwid)) return reject(`hwid must be at most ${MAX_HWID_BYTES} bytes`);
+  const signature = keys && readSignature(body, keys);
+  if (typeof signature === 'string') return reject(signature);
   const key = normalizeLicenseKey(licenseKey);
   const logged = readLoggedFields(body);
-  return { ok: true, request: { licenseKey, key, productId, ip, hwid, logged } };
+  return { ok: true, request: { licenseKey, key, productId, ip, hwid, logged, signature } };
+}
+
+/** @returns undefined for a request without a nonce, which asks for no signature; a text for an invalid one */
+function readSignature(
+  { nonce, kid: sentKid, lease }: JsonObject,
+  keys: Pick<SigningKeys, 'isUnknown'>,
+): SignatureRequest | string | undefined {
+  if (nonce == null || (typeof nonce === 'string' && readText(nonce) === null)) return undefined;
+  if (typeof nonce !== 'string' || !NONCE.test(nonce)) {
+    return 'nonce must be 16 to 128 characters of base64url';
+  }
+  const kid = readText(sentKid);
+  const isText = sentKid == null || typeof sentKid === 'string';
+  if (!isText || (kid !== null && keys.isUnknown(kid))) return 'kid is unknown';
+  return { nonce, kid, wantsLease: lease === true };
 }

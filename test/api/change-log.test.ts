@@ -91,10 +91,11 @@ interface Case {
 }
 
 /**
- * The routes that change snapshots. Products, customers and imported products have none, but a forgotten customer
- * has a license, whose owner fields are erased.
+ * The routes that change snapshots. Customers have none, but a forgotten customer has a license, whose owner fields
+ * are erased. The offline days of products, also of imported ones, are in the snapshot of the blacklist.
  */
-const CHANGES_SNAPSHOT = /licenses|blacklists|tokens|^DELETE .*customers/;
+const CHANGES_SNAPSHOT =
+  /licenses|blacklists|tokens|^DELETE .*customers|^(POST|PUT) .*products|import/;
 const STATUSES: Record<string, number> = { POST: 201, PUT: 200, DELETE: 204 };
 
 const CASES: Case[] = [
@@ -104,6 +105,20 @@ const CASES: Case[] = [
     const logged = path.endsWith('/batch') ? 'licenses' : CHANGES_SNAPSHOT.test(route) ? 1 : 0;
     return { method, what: path, status, logged, prepare };
   }),
+  {
+    ...{ method: 'POST', what: 'a product without leases', status: 201, logged: 0 },
+    prepare: async () => ({
+      path: products.path,
+      body: { ...(await products.fullBody()), offlineDays: 0 },
+    }),
+  },
+  {
+    ...{ method: 'PUT', what: 'a product that keeps its offline days', status: 200, logged: 0 },
+    prepare: async () => {
+      const product = await createProduct({ offlineDays: 7 });
+      return { path: pathOf(products, product), body: { ...product, name: 'Renamed' } };
+    },
+  },
   {
     ...{ method: 'DELETE', what: 'a product with deleted licenses and an entry', status: 204 },
     logged: 3,

@@ -57,6 +57,7 @@ const product: Fields = {
   purchaseRoleId: null,
   url: 'https://shop.example/chunk-guard',
   imageUrl: null,
+  offlineDays: 7,
 };
 
 const ada: Fields = {

@@ -91,12 +91,14 @@ it('has an example for all that may be sent, which fits, and with which /docs fi
 
 describe('the body of a validation', () => {
   const { properties = {}, required = [] } = document.components.schemas.ValidationRequest ?? {};
+  const nonce = 'a'.repeat(22);
   const minimum: Record<string, unknown> = { licenseKey: 'A-KEY', productId: 602 };
-  const parse = (body: object) => parseRequest(JSON.stringify(body), null, true);
+  const parse = (body: object) =>
+    parseRequest(JSON.stringify(body), null, true, { isUnknown: () => false });
 
   it.each(Object.keys(properties))('is read with its %s', (name) => {
-    const value = { productId: 603, ip: '192.0.2.7' }[name] ?? `the ${name}`;
-    const parsed = parse({ ...minimum, [name]: value });
+    const value = { productId: 603, ip: '192.0.2.7', nonce, lease: true }[name] ?? `the ${name}`;
+    const parsed = parse({ ...minimum, nonce, [name]: value });
     expect(parsed).toMatchObject({ ok: true });
     expect(JSON.stringify(parsed)).toContain(JSON.stringify(value));
   });

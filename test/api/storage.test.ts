@@ -274,8 +274,13 @@ const isWholeBlacklist = ({ sql }: SentStatement): boolean =>
 
 async function expectNoScans(roundTrips: RoundTrips): Promise<void> {
   for (const statement of roundTrips.flat()) {
-    if (isWholeBlacklist(statement)) continue;
-    expect((await planOf(statement)).filter(isScan), statement.sql).toEqual([]);
+    const scans = (await planOf(statement)).filter(isScan);
+    const isDue = (detail: string) =>
+      isWholeBlacklist(statement) && /^SCAN blacklists\b/.test(detail);
+    expect(
+      scans.filter((detail) => !isDue(detail)),
+      statement.sql,
+    ).toEqual([]);
   }
 }
 
@@ -287,6 +292,8 @@ async function totalRead(roundTrips: RoundTrips): Promise<number> {
 const WRITE_READS = 110;
 /** All entries are read to publish the blacklist. */
 const WHOLE_BLACKLIST = blacklists + 35;
+/** The offline days of products are in its snapshot. */
+const PUBLISHES_BLACKLIST = /blacklists|^(POST|PUT) .*products|import/;
 /** A product with 500 DELETED licenses, their bindings and their snapshots. Some leave KV at once. */
 const DELETE_PRODUCT = 22 * ofProduct + 100;
 
@@ -297,7 +304,7 @@ const CHANGES: { route: string; status?: number; reads?: number; prepare: () => 
     ...Object.entries(WRITES).map(([route, prepare]) => ({
       route,
       prepare,
-      ...(route.includes('/blacklists') && { reads: WHOLE_BLACKLIST }),
+      ...(PUBLISHES_BLACKLIST.test(route) && { reads: WHOLE_BLACKLIST }),
       ...(route === 'DELETE /api/v2/customers/:id' && { reads: ALL_HOURS }),
     })),
     {

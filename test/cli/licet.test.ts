@@ -85,11 +85,21 @@ describe('licet products', () => {
 describe('licet products edit and delete', () => {
   it('change and delete a product, found by its id or its name in any case', async () => {
     const { id } = await licet.products.create({ name: 'Brief', productType: 'OTHER' });
-    const options = ['--name', 'Short', '--description', 'Text', '--max-ips', '3'];
+    const options = [
+      '--name',
+      'Short',
+      '--description',
+      'Text',
+      '--max-ips',
+      '3',
+      '--offline-days',
+      '7',
+    ];
     const edited = await run('products', 'edit', 'brief', ...options);
     expect(edited.stderr).toContain(`Product ${id} "Short" is changed.`);
     expect(await licet.products.get(id)).toMatchObject({
       ...{ name: 'Short', description: 'Text', defaultMaxIPs: 3, defaultMaxHWIDs: 5 },
+      offlineDays: 7,
     });
     expect(await fail('products', 'delete', 'Brief')).toContain('name or the id Brief');
     await createLicense();

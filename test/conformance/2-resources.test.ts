@@ -89,6 +89,7 @@ describe('Fields', () => {
       purchaseRoleId: null,
       url: null,
       imageUrl: null,
+      offlineDays: 0,
     });
   });
 

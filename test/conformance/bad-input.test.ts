@@ -37,6 +37,10 @@ const BAD: Record<string, BadValue[]> = {
     ['imageUrl', [], 'imageUrl must be a string'],
     ...badLimits('defaultMaxIPs'),
     ...badLimits('defaultMaxHWIDs'),
+    ['offlineDays', -1, 'offlineDays must be at least 0'],
+    ['offlineDays', 91, 'offlineDays must be at most 90'],
+    ['offlineDays', 1.5, 'offlineDays must be an integer'],
+    ['offlineDays', '7', 'offlineDays must be an integer'],
   ],
   [licenses.name]: [
     ['productId', 999_999, 'productId is not a product'],

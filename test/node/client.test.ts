@@ -98,6 +98,7 @@ describe('for each operation there is a method', () => {
   const METHODS: Record<keyof Operations, (licet: Licet) => Promise<unknown>> = {
     'POST /api/v1/validate': (licet) => licet.validate(ask),
     'POST /api/v2/validate': (licet) => licet.validateWithToken(ask),
+    'GET /.well-known/jwks.json': (licet) => licet.signingKeys(),
     'GET /api/v2/healthy': (licet) => licet.healthy(),
     'GET /api/v2/ping': (licet) => licet.ping(),
     'GET /api/v2/platforms': (licet) => licet.platforms(),

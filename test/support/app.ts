@@ -36,8 +36,11 @@ export interface Isolate {
   runScheduled(): Promise<void>;
 }
 
+/** Bindings of a test, and secrets that the service finds by their names. */
+export type TestBindings = Partial<Bindings> & { [secret: `SIGNING_KEY_${number}`]: string };
+
 /** A cold isolate with other bindings than the Worker's: the service keeps its state by them. */
-export function newIsolate(bindings: Partial<Bindings> = {}): Isolate {
+export function newIsolate(bindings: TestBindings = {}): Isolate {
   const isolateEnv = { ...env, ...bindings };
   async function send(method: string, path: string, options?: CallOptions): Promise<SentAnswer> {
     const context = createExecutionContext();

@@ -95,6 +95,7 @@ export const products: CreatableResource = {
     purchaseRoleId: nextAccountId(),
     url: 'https://example.com/plugin',
     imageUrl: 'https://example.com/plugin.png',
+    offlineDays: 7,
   }),
   forbidden: { id: 999_999, createdDate: LONG_AGO, updatedDate: LONG_AGO },
   changes: () => ({
@@ -108,6 +109,7 @@ export const products: CreatableResource = {
     purchaseRoleId: nextAccountId(),
     url: 'https://example.org/',
     imageUrl: 'https://example.org/image.png',
+    offlineDays: 14,
   }),
   cleared: {
     description: '',

@@ -542,6 +542,15 @@ export class Licet {
     return this.#connection.read('POST', '/api/v2/import', call, hasResults);
   }
 
+  /** The public keys of signed responses. Needs no token. A program has them built in instead. */
+  signingKeys({
+    signal,
+  }: CallOptions = {}): Promise<Part<'GET /.well-known/jwks.json', 'response'>> {
+    const hasKeys: Check = (body) => isObject(body) && 'keys' in body && Array.isArray(body.keys);
+    const call = { isGuarded: false, signal };
+    return this.#connection.read('GET', '/.well-known/jwks.json', call, hasKeys);
+  }
+
   /** Succeeds if the service responds. Needs no token. */
   async healthy({ signal }: CallOptions = {}): Promise<void> {
     await this.#expect('/api/v2/healthy', 'healthy', { isGuarded: false, signal });

@@ -26,6 +26,12 @@ export interface ValidationRequest {
   operatingSystemVersion?: string | null | undefined;
   /** Another name of `osArchitecture`, and used if both are sent. */
   operatingSystemArchitecture?: string | null | undefined;
+  /** At least 128 random bits as base64url: asks for a signed response. Ignored by a service without signing keys. */
+  nonce?: string | null | undefined;
+  /** With a nonce: the signing key that the program knows; without one, the default key. */
+  kid?: string | null | undefined;
+  /** With a nonce and a hardware ID: true asks for a lease. */
+  lease?: boolean | null | undefined;
 }
 
 /** The kind of program. */
@@ -59,6 +65,8 @@ export interface ProductCreate {
   url?: string | null | undefined;
   /** The image of the product. */
   imageUrl?: string | null | undefined;
+  /** How many days a lease lets a program run without the network; 0, the default, for none. */
+  offlineDays?: number | null | undefined;
 }
 
 /** Changes of a product: an omitted field keeps its value [4.8]. */
@@ -89,6 +97,8 @@ export interface ProductUpdate {
   url?: string | null | undefined;
   /** The image of the product. */
   imageUrl?: string | null | undefined;
+  /** How many days a lease lets a program run without the network; 0, the default, for none. */
+  offlineDays?: number | undefined;
 }
 
 /** The status of a license. */
@@ -488,6 +498,10 @@ export interface ValidResponse {
   maxHWIDs: number;
   /** Validations of this license, including this one, as far as this location knows. */
   totalRequests: number;
+  /** With a nonce, and unless the request itself was rejected: a JWS in compact form (`docs/signing.md`). */
+  signed?: string | undefined;
+  /** On request, if the product has offline days: a JWS to start with while the network is down. */
+  lease?: string | undefined;
 }
 
 /** The license is not valid, or the request was rejected [4.7]. */
@@ -496,6 +510,8 @@ export interface InvalidResponse {
   valid: false;
   /** Why. */
   message: string;
+  /** With a nonce, and unless the request itself was rejected: a JWS in compact form (`docs/signing.md`). */
+  signed?: string | undefined;
 }
 
 /** An error of v2 [7]. */
@@ -504,6 +520,46 @@ export interface Error {
   message: string;
   /** The intents that open the endpoint. One of them is enough. */
   accepted_intents: ApiIntent[];
+}
+
+/** The public halves of the signing keys (RFC 7517). */
+export interface KeySet {
+  /** Public keys as JWK, the default key first. Empty for a service that does not sign. */
+  keys: (EcPublicKey | RsaPublicKey)[];
+}
+
+/** A public key of ES256. */
+export interface EcPublicKey {
+  /** The type of the key. */
+  kty: 'EC';
+  /** The curve. */
+  crv: 'P-256';
+  /** Its name, which a program sends. */
+  kid: string;
+  /** As base64url. */
+  x: string;
+  /** As base64url. */
+  y: string;
+  /** The algorithm of its signatures. */
+  alg: 'ES256';
+  /** Always `sig`. */
+  use: 'sig';
+}
+
+/** A public key of RS256. */
+export interface RsaPublicKey {
+  /** The type of the key. */
+  kty: 'RSA';
+  /** Its name, which a program sends. */
+  kid: string;
+  /** The modulus of 2,048 bits, as base64url. */
+  n: string;
+  /** The exponent, 65537. */
+  e: 'AQAB';
+  /** The algorithm of its signatures. */
+  alg: 'RS256';
+  /** Always `sig`. */
+  use: 'sig';
 }
 
 /** The label of a platform. */
@@ -542,6 +598,8 @@ export interface Product {
   url: string | null;
   /** The image of the product. */
   imageUrl: string | null;
+  /** How many days a lease lets a program run without the network; 0, the default, for none. */
+  offlineDays: number;
 }
 
 /** A license [2.2]. */
@@ -1091,6 +1149,12 @@ export interface Operations {
     query: undefined;
     body: ValidationRequest;
     response: ValidResponse;
+  };
+  /** List the public keys of signed responses */
+  'GET /.well-known/jwks.json': {
+    query: undefined;
+    body: undefined;
+    response: KeySet;
   };
   /** Check that the service runs */
   'GET /api/v2/healthy': {

@@ -31,20 +31,26 @@ interface Tables {
   networks: Table;
 }
 
+/** The days that a lease of a product lasts, by product id. Products without leases are not there. */
+export type OfflineDays = Readonly<Record<number, number>>;
+
 /**
- * The whole blacklist. The tables are searched as they are: an index of them would take a cold isolate longer
+ * The whole blacklist, and the offline days of products (1.8): few numbers, which every validation then has, and
+ * which a change of a product publishes once, however many licenses it has. The tables are searched as they are: an index of them would take a cold isolate longer
  * than all that it has to compute for a request besides.
  */
 export class Blacklist {
   readonly id = 0;
   readonly revision: number;
   readonly tables: Tables;
+  readonly offlineDays: OfflineDays;
   /** The lengths of ranges, the narrowest first. */
   readonly #lengths: readonly number[];
 
-  constructor(revision: number, tables: Tables) {
+  constructor(revision: number, tables: Tables, offlineDays: OfflineDays) {
     this.revision = revision;
     this.tables = tables;
+    this.offlineDays = offlineDays;
     const lengths = new Set(tables.networks.keys.map((bits) => bits.length));
     this.#lengths = [...lengths].sort((one, other) => other - one);
   }
@@ -94,7 +100,11 @@ function findReason(table: Table, key: string, productId: number): number | unde
 }
 
 /** The blacklist with these entries. */
-export function blacklistOf(revision: number, entries: readonly BlacklistEntry[]): Blacklist {
+export function blacklistOf(
+  revision: number,
+  entries: readonly BlacklistEntry[],
+  offlineDays: OfflineDays = {},
+): Blacklist {
   const reasons = [...new Set(entries.map(({ reason }) => reason))];
   const positions = new Map(reasons.map((reason, position) => [reason, position]));
   const tableOf = (keyOf: (entry: BlacklistEntry) => string | null): Table => {
@@ -112,19 +122,22 @@ export function blacklistOf(revision: number, entries: readonly BlacklistEntry[]
     };
   };
   const isIP = ({ licenseDataType }: BlacklistEntry) => licenseDataType === 'IP';
-  return new Blacklist(revision, {
+  const tables = {
     reasons,
     hwids: tableOf((entry) => (isIP(entry) ? null : entry.data)),
     addresses: tableOf((entry) =>
       isIP(entry) && networkBits(entry.data) === null ? entry.data : null,
     ),
     networks: tableOf((entry) => (isIP(entry) ? networkBits(entry.data) : null)),
-  });
+  };
+  return new Blacklist(revision, tables, offlineDays);
 }
 
 /** The blacklist as KV holds it. */
-export const encodeBlacklist = (format: number, { revision, tables }: Blacklist): string =>
-  JSON.stringify({ format, revision, ...tables });
+export const encodeBlacklist = (
+  format: number,
+  { revision, tables, offlineDays }: Blacklist,
+): string => JSON.stringify({ format, revision, offlineDays, ...tables });
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
@@ -134,6 +147,9 @@ const isSorted = (texts: readonly string[]): boolean =>
 
 const isIntegers = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every(Number.isSafeInteger);
+
+const isOfflineDays = (value: unknown): value is OfflineDays =>
+  isObject(value) && isIntegers(Object.values(value));
 
 function toTable(value: unknown): Table | undefined {
   if (!isObject(value)) return undefined;
@@ -151,8 +167,9 @@ function toTable(value: unknown): Table | undefined {
 export function decodeBlacklist(format: number, text: string): Blacklist | null {
   const value = parseJson(text);
   if (!isObject(value) || value.format !== format || !isTexts(value.reasons)) return null;
-  const { revision, reasons } = value;
+  const { revision, reasons, offlineDays } = value;
   const [hwids, addresses, networks] = [value.hwids, value.addresses, value.networks].map(toTable);
   if (!hwids || !addresses || !networks || typeof revision !== 'number') return null;
-  return new Blacklist(revision, { reasons, hwids, addresses, networks });
+  if (!isOfflineDays(offlineDays)) return null;
+  return new Blacklist(revision, { reasons, hwids, addresses, networks }, offlineDays);
 }

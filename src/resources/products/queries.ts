@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
-import { logBlacklist, logLicenses } from '../../db/change-log';
+import { logBlacklist, logBlacklistIf, logLicenses } from '../../db/change-log';
 import type { Database } from '../../db/client';
 import { changesBetween, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
@@ -45,12 +45,14 @@ export const findProduct = (db: Database, id: number): Promise<ProductRow | unde
 
 /** Stores a new product; `now` in milliseconds since 1970. */
 export async function insertProduct(
-  { db, guard, event, remember }: Writer,
+  { db, guard, changed, event, remember }: Writer,
   values: ProductValues,
   now: number,
 ): Promise<ProductRow> {
-  const [, [row]] = await db.batch([
+  const [, , changes, [row]] = await db.batch([
     guard(),
+    // Its offline days are in the snapshot of the blacklist.
+    ...logBlacklistIf(db, values.offlineDays > 0 ? sql`true` : sql`false`, now),
     db
       .insert(products)
       .values({ ...values, createdAt: now, updatedAt: now })
@@ -62,34 +64,39 @@ export async function insertProduct(
     }),
     ...remember(newestRow(products)),
   ]);
+  changed(changes);
   if (!row) throw new Error('The product was not stored');
   return row;
 }
 
 /** Changes a product. @returns undefined if another request has changed it since it was read */
 export async function updateProduct(
-  { db, guard, event }: Writer,
+  { db, guard, changed, event }: Writer,
   row: ProductRow,
-  changes: Partial<ProductValues>,
+  values: Partial<ProductValues>,
   now: number,
 ): Promise<ProductRow | undefined> {
-  const [, , [changed]] = await db.batch([
+  const { offlineDays = row.offlineDays } = values;
+  const isRead = existsUnchanged(products, row);
+  const [, , changes, , [updated]] = await db.batch([
     guard(),
+    ...logBlacklistIf(db, offlineDays === row.offlineDays ? sql`false` : isRead, now),
     event(
       {
         type: 'product.updated',
         resourceId: row.id,
-        changes: changesBetween(FIELDS, row, { ...row, ...changes }),
+        changes: changesBetween(FIELDS, row, { ...row, ...values }),
       },
-      existsUnchanged(products, row),
+      isRead,
     ),
     db
       .update(products)
-      .set({ ...changes, updatedAt: now, revision: row.revision + 1 })
+      .set({ ...values, updatedAt: now, revision: row.revision + 1 })
       .where(isUnchanged(products, row))
       .returning(),
   ]);
-  return changed;
+  changed(changes);
+  return updated;
 }
 
 /**

@@ -20,6 +20,8 @@ export type ProductRow = typeof products.$inferSelect;
 /** The columns that a client sets. */
 export type ProductValues = Omit<ProductRow, 'id' | 'createdAt' | 'updatedAt' | 'revision'>;
 
+const MAX_OFFLINE_DAYS = 90;
+
 /** A product's limits for licenses, if its creator sets none. */
 export const DEFAULT_LIMIT = 5;
 
@@ -30,6 +32,8 @@ const defaultLimit = (description: string) =>
     z.int(),
     description,
   );
+
+const offlineDays = z.int().min(0).max(MAX_OFFLINE_DAYS);
 
 /** [2.1] */
 export const productFields = {
@@ -46,6 +50,12 @@ export const productFields = {
   purchaseRoleId: accountOrNull('A role on the chat service, for buyers.'),
   url: textOrNull(2048, 'The page of the product.'),
   imageUrl: textOrNull(2048, 'The image of the product.'),
+  offlineDays: optional(
+    offlineDays.nullish().transform((value) => value ?? 0),
+    offlineDays,
+    z.int(),
+    'How many days a lease lets a program run without the network; 0, the default, for none.',
+  ),
 };
 
 export const productCreate = createBody(productFields);

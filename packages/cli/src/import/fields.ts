@@ -6,7 +6,7 @@ const namesIn = (text: string): string[] => text.trim().split(/\s+/);
 
 const PRODUCT = namesIn(`
   id name description productType productTypeOther createdDate updatedDate defaultMaxIPs defaultMaxHWIDs
-  roleId purchaseRoleId url imageUrl`);
+  roleId purchaseRoleId url imageUrl offlineDays`);
 
 const CUSTOMER = namesIn(`
   id createdAt firstName lastName username email phoneNumber profilePictureUrl role status

@@ -34,7 +34,12 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
       'addresses of a license without its own limit, -1 is unlimited; 5 unless set',
       integerFrom(-1),
     )
-    .option('--max-hwids <n>', 'hardware IDs, likewise', integerFrom(-1));
+    .option('--max-hwids <n>', 'hardware IDs, likewise', integerFrom(-1))
+    .option(
+      '--offline-days <n>',
+      'days that a lease lets a program run without the network, up to 90; 0 unless set',
+      integerFrom(0),
+    );
 
 /** `licet products`: manage products. */
 export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void {
@@ -58,7 +63,7 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
       'after',
       examples('products create "Chunk Guard" --type GAME_JAVA_PLUGIN --max-ips 1'),
     )
-    .action(async (name, { type, description, maxIps, maxHwids }) => {
+    .action(async (name, { type, description, maxIps, maxHwids, offlineDays }) => {
       const { licet, output } = open();
       const product = await licet.products.create({
         name,
@@ -66,6 +71,7 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
         description,
         defaultMaxIPs: maxIps,
         defaultMaxHWIDs: maxHwids,
+        offlineDays,
       });
       output.done(`Product "${product.name}" created. Its id:`, product, String(product.id));
     });
@@ -79,13 +85,14 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
     .action(async (text, options) => {
       if (Object.keys(options).length === 0) throw argumentError('Nothing to change.');
       const { licet, output } = open();
-      const { name, type, description, maxIps, maxHwids } = options;
+      const { name, type, description, maxIps, maxHwids, offlineDays } = options;
       const product = await licet.products.update(await productIdOf(licet, text), {
         name,
         productType: type,
         description,
         defaultMaxIPs: maxIps,
         defaultMaxHWIDs: maxHwids,
+        offlineDays,
       });
       output.done(`Product ${product.id} "${product.name}" is changed.`, product);
     });

@@ -1,0 +1,207 @@
+import * as z from 'zod';
+import { parseJson } from '../lib/json';
+import { logFailure } from '../lib/log';
+
+/** The signing keys (1.8): secrets `SIGNING_KEY_<n>`, each a private JWK with its `kid`. */
+
+const SECRET = /^SIGNING_KEY_(\d+)$/;
+const DEFAULT_ISSUER = 'licet';
+
+const kid = z.string().regex(/^[\w.-]{1,64}$/);
+const base64url = z.string().regex(/^[\w-]+$/);
+/** 2,048 bits: verifiers without a library take no other size. */
+const modulus = base64url.refine((text) => /^[g-z0-9_-]/.test(text) && text.length === 342);
+
+const ecKey = z.object({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  kid,
+  x: base64url,
+  y: base64url,
+  d: base64url,
+});
+const rsaKey = z.object({
+  kty: z.literal('RSA'),
+  kid,
+  n: modulus,
+  e: z.literal('AQAB'),
+  d: base64url,
+  p: base64url,
+  q: base64url,
+  dp: base64url,
+  dq: base64url,
+  qi: base64url,
+});
+const privateKey = z.discriminatedUnion('kty', [ecKey, rsaKey]);
+type PrivateKey = z.infer<typeof privateKey>;
+
+const ALGORITHMS = {
+  EC: { alg: 'ES256', name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
+  RSA: { alg: 'RS256', name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+} as const;
+
+/** The public halves, as `/.well-known/jwks.json` shows them. */
+export const ecPublicKey = z.strictObject({
+  ...ecKey.omit({ d: true }).shape,
+  alg: z.literal('ES256'),
+  use: z.literal('sig'),
+});
+export const rsaPublicKey = z.strictObject({
+  ...rsaKey.pick({ kty: true, kid: true, n: true, e: true }).shape,
+  alg: z.literal('RS256'),
+  use: z.literal('sig'),
+});
+const publicKey = z.union([ecPublicKey, rsaPublicKey]);
+export const keySet = z.strictObject({ keys: z.array(publicKey) });
+type PublicKey = z.infer<typeof publicKey>;
+
+function toPublic(key: PrivateKey): PublicKey {
+  if (key.kty === 'EC') {
+    const { kty, crv, x, y } = key;
+    return { kty, crv, x, y, kid: key.kid, alg: 'ES256', use: 'sig' };
+  }
+  const { kty, n, e } = key;
+  return { kty, n, e, kid: key.kid, alg: 'RS256', use: 'sig' };
+}
+
+const toBase64url = (bytes: Uint8Array): string =>
+  bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
+
+const encoder = new TextEncoder();
+const encodeText = (text: string): string => toBase64url(encoder.encode(text));
+
+/** The type of a token, so that a lease never counts as a response, nor the other way round. */
+export type TokenType = 'licet-validation+jwt' | 'licet-lease+jwt';
+
+/** Signs with one key. */
+export class Signer {
+  readonly kid: string;
+  readonly #alg: string;
+  readonly #algorithm: { name: string; hash: string };
+  readonly #key: CryptoKey;
+
+  private constructor(kid: string, alg: string, name: string, key: CryptoKey) {
+    this.kid = kid;
+    this.#alg = alg;
+    this.#algorithm = { name, hash: 'SHA-256' };
+    this.#key = key;
+  }
+
+  static async of(jwk: PrivateKey): Promise<Signer> {
+    const { alg, ...algorithm } = ALGORITHMS[jwk.kty];
+    const key = await crypto.subtle.importKey('jwk', jwk, algorithm, false, ['sign']);
+    return new Signer(jwk.kid, alg, algorithm.name, key);
+  }
+
+  /** A JWS in compact form (RFC 7515). */
+  async sign(typ: TokenType, claims: object): Promise<string> {
+    const header = encodeText(JSON.stringify({ alg: this.#alg, kid: this.kid, typ }));
+    const signed = `${header}.${encodeText(JSON.stringify(claims))}`;
+    const signature = await crypto.subtle.sign(this.#algorithm, this.#key, encoder.encode(signed));
+    return `${signed}.${toBase64url(new Uint8Array(signature))}`;
+  }
+}
+
+interface Held {
+  secret: string;
+  jwk: PrivateKey;
+}
+
+/** The keys of a service that signs. */
+export class SigningKeys {
+  readonly issuer: string;
+  /** By `kid`. */
+  readonly #held: ReadonlyMap<string, Held>;
+  readonly #defaultKid: string | undefined;
+  /** Whether each secret holds a usable key. Else an unknown `kid` may be that of an unreadable one. */
+  readonly #isComplete: boolean;
+  /** Imported once an isolate. No promises: one of another request must not be awaited. */
+  readonly #signers = new Map<string, Signer>();
+
+  private constructor(
+    issuer: string,
+    held: ReadonlyMap<string, Held>,
+    defaultKid: string | undefined,
+    isComplete: boolean,
+  ) {
+    this.issuer = issuer;
+    this.#held = held;
+    this.#defaultKid = defaultKid;
+    this.#isComplete = isComplete;
+  }
+
+  /** The keys of the secrets; undefined for a service that does not sign. A broken secret is logged. */
+  static of(env: object): SigningKeys | undefined {
+    const variables = new Map<string, unknown>(Object.entries(env));
+    const secrets = [...variables.keys()]
+      .flatMap((secret) => {
+        const [, number] = SECRET.exec(secret) ?? [];
+        return number !== undefined && variables.get(secret) ? [{ secret, number }] : [];
+      })
+      .sort((one, other) => Number(one.number) - Number(other.number));
+    if (secrets.length === 0) return undefined;
+    const held = new Map<string, Held>();
+    let firstKid: string | undefined;
+    let isComplete = true;
+    for (const [index, { secret }] of secrets.entries()) {
+      const { data: jwk } = privateKey.safeParse(parseJson(String(variables.get(secret))));
+      if (jwk && !held.has(jwk.kid)) {
+        held.set(jwk.kid, { secret, jwk });
+        if (index === 0) firstKid = jwk.kid;
+        continue;
+      }
+      isComplete = false;
+      logBroken(secret, jwk ? 'has the kid of another key' : NO_KEY);
+    }
+    const textOf = (name: string): string | undefined => {
+      const value = variables.get(name);
+      return typeof value === 'string' && value !== '' ? value : undefined;
+    };
+    const chosenKid = textOf('SIGNING_DEFAULT_KID');
+    if (chosenKid !== undefined && !held.has(chosenKid)) {
+      logBroken('SIGNING_DEFAULT_KID', 'is the kid of no signing key');
+    }
+    const issuer = textOf('SIGNING_ISSUER') ?? DEFAULT_ISSUER;
+    return new SigningKeys(issuer, held, chosenKid ?? firstKid, isComplete);
+  }
+
+  /** Whether no key has this `kid`. */
+  isUnknown(kid: string): boolean {
+    return this.#isComplete && !this.#held.has(kid);
+  }
+
+  /** The public halves, the default first. */
+  publicKeys(): PublicKey[] {
+    const isDefault = (kid: string): number => (kid === this.#defaultKid ? 0 : 1);
+    return [...this.#held.values()]
+      .map(({ jwk }) => toPublic(jwk))
+      .sort((one, other) => isDefault(one.kid) - isDefault(other.kid));
+  }
+
+  /**
+   * The signer of a key.
+   *
+   * @param kid null for the default key
+   * @throws if the key cannot be used, which is logged
+   */
+  async signer(kid: string | null): Promise<Signer> {
+    const held = this.#held.get(kid ?? this.#defaultKid ?? '');
+    if (!held) throw new Error('The signing key cannot be used');
+    const { secret, jwk } = held;
+    const known = this.#signers.get(jwk.kid);
+    if (known) return known;
+    const signer = await Signer.of(jwk).catch((error) => {
+      logBroken(secret, NO_KEY);
+      throw error;
+    });
+    this.#signers.set(jwk.kid, signer);
+    return signer;
+  }
+}
+
+const NO_KEY =
+  'must be a private JWK with a kid: of P-256, or of RSA with 2048 bits and the exponent 65537';
+
+/** Never with the value, which is a secret. */
+const logBroken = (name: string, fault: string): void =>
+  logFailure(`${name} ${fault}. Responses that need it fail with 503`, new Error(fault));

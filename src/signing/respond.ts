@@ -1,0 +1,70 @@
+import type { InvalidResponse, ValidResponse } from '../http/responses';
+import { sha256 } from '../lib/sha256';
+import type { LicenseSnapshot } from '../resources/licenses/snapshot';
+import type { ValidationRequest } from '../validation/request';
+import type { Signer } from './keys';
+
+/** Signed responses and leases (1.8). */
+
+/** A program must take a response within this time. */
+const RESPONSE_SECONDS = 300;
+const DAY_SECONDS = 24 * 60 * 60;
+
+/** The request fields by which a program asks for a signature. */
+export interface SignatureRequest {
+  nonce: string;
+  /** Null for the default key. */
+  kid: string | null;
+  wantsLease: boolean;
+}
+
+/** A decided validation. */
+export interface Decided {
+  request: ValidationRequest;
+  body: ValidResponse | InvalidResponse;
+  /** Null for a rejection: a signature says no more about it than its message. */
+  license: Pick<LicenseSnapshot, 'expiresAt'> | null;
+  /** The days of a lease; 0 for none. */
+  offlineDays: number;
+  /** Milliseconds since 1970. */
+  decidedAt: number;
+}
+
+/** The fields that a signature adds to a response. */
+export type Signatures = Required<Pick<ValidResponse, 'signed'>> & Pick<ValidResponse, 'lease'>;
+
+/** Signs a response, and a lease where the product has leases. */
+export async function signResponse(
+  signer: Signer,
+  issuer: string,
+  { nonce, wantsLease }: SignatureRequest,
+  { request, body, license, offlineDays, decidedAt }: Decided,
+): Promise<Signatures> {
+  const iat = Math.floor(decidedAt / 1000);
+  const expiresAt = license?.expiresAt ?? null;
+  const licenseExpires = expiresAt === null ? null : Math.floor(expiresAt / 1000);
+  const hash = await sha256(request.key);
+  const claims = {
+    iss: issuer,
+    aud: String(request.productId),
+    sub: hash.toBase64({ alphabet: 'base64url', omitPadding: true }),
+    iat,
+    valid: body.valid,
+    message: body.message,
+    hwid: request.hwid,
+    ip: request.ip,
+    licenseExpires,
+  };
+  const response = { ...claims, nonce, exp: iat + RESPONSE_SECONDS };
+  const signing = signer.sign('licet-validation+jwt', response);
+  if (!body.valid || !wantsLease || request.hwid === null || offlineDays === 0) {
+    return { signed: await signing };
+  }
+  const lastDay = iat + offlineDays * DAY_SECONDS;
+  const exp = licenseExpires === null ? lastDay : Math.min(lastDay, licenseExpires);
+  const [signed, lease] = await Promise.all([
+    signing,
+    signer.sign('licet-lease+jwt', { ...claims, exp }),
+  ]);
+  return { signed, lease };
+}

@@ -1,0 +1,412 @@
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import * as z from 'zod';
+import { sha256 } from '../../src/lib/sha256';
+import { type Isolate, newIsolate, settled } from '../support/app';
+import {
+  call,
+  createBlacklist,
+  createLicense,
+  createProduct,
+  createToken,
+  getLicense,
+  historyOf,
+  type License,
+  type Product,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { claimsOf, newNonce, newSigningKey, type TestKey } from '../support/signing';
+
+/** Decisions 1.8: signed answers and leases. */
+
+const CONNECTING = '192.0.2.80';
+const DAY_SECONDS = 24 * 60 * 60;
+
+const answered = z.looseObject({
+  valid: z.boolean(),
+  message: z.string(),
+  signed: z.string().optional(),
+  lease: z.string().optional(),
+});
+
+let es: TestKey;
+let rs: TestKey;
+let product: Product;
+let isolate: Isolate;
+
+beforeAll(async () => {
+  [es, rs] = await Promise.all([newSigningKey('ES256', 'es-1'), newSigningKey('RS256', 'rs-1')]);
+  product = await createProduct({ offlineDays: 7 });
+  isolate = newIsolate({ SIGNING_KEY_1: es.secret, SIGNING_KEY_2: rs.secret });
+});
+
+const newLicense = (fields: object = {}): Promise<License> =>
+  createLicense({ productId: product.id, ...fields });
+
+async function ask(body: object, by = isolate, headers: Record<string, string> = {}) {
+  const answer = await by.validate(body, {
+    headers: { 'CF-Connecting-IP': CONNECTING, ...headers },
+  });
+  return { status: answer.status, json: answered.parse(answer.json), recorded: answer.recorded };
+}
+
+/** A request of a license with a nonce. */
+const signedBody = ({ licenseKey, productId }: License, fields: object = {}) => ({
+  licenseKey,
+  productId,
+  nonce: newNonce(),
+  ...fields,
+});
+
+const subjectOf = async (licenseKey: string): Promise<string> =>
+  (await sha256(licenseKey.trim().toUpperCase())).toBase64({
+    alphabet: 'base64url',
+    omitPadding: true,
+  });
+
+describe('without a nonce', () => {
+  it('an answer is byte for byte that of a service without signing keys', async () => {
+    const license = await newLicense();
+    const fields = { hwid: 'HW-1', kid: 'unheard-of', lease: true };
+    const body = { licenseKey: license.licenseKey, productId: product.id, ...fields };
+    const options = { headers: { 'CF-Connecting-IP': CONNECTING } };
+    const paths = ['valid', 'refused'].map((name) =>
+      name === 'valid' ? body : { ...body, hwid: 5 },
+    );
+    for (const asked of [...paths, { ...body, nonce: null }, { ...body, nonce: '' }]) {
+      const unsigned = { token: null, body: asked, ...options };
+      const here = await isolate.call('POST', '/api/v1/validate', unsigned);
+      const there = await newIsolate().call('POST', '/api/v1/validate', unsigned);
+      const text = there.text.replace(/("totalRequests":)\d+/, '$1N');
+      expect(here.text.replace(/("totalRequests":)\d+/, '$1N')).toBe(text);
+      expect(here.status).toBe(there.status);
+    }
+  });
+});
+
+describe('a service without signing keys', () => {
+  it('ignores nonce, kid and lease of any form', async () => {
+    const { licenseKey, productId } = await newLicense();
+    const answer = await validate({
+      licenseKey,
+      productId,
+      hwid: 'HW',
+      nonce: '!',
+      kid: 5,
+      lease: true,
+    });
+    expect(answer.status).toBe(200);
+    expect(Object.keys(answered.parse(answer.json))).toHaveLength(8);
+  });
+
+  it('has an empty key set', async () => {
+    const answer = await call('GET', '/.well-known/jwks.json', { token: null });
+    expect(answer.json).toEqual({ keys: [] });
+  });
+});
+
+describe('the form of the request', () => {
+  it.each([
+    'a'.repeat(15),
+    'a'.repeat(129),
+    `${'a'.repeat(21)}=`,
+    `${'a'.repeat(21)}+`,
+    ` ${'a'.repeat(22)}`,
+    true,
+    { a: 1 },
+    ['a'.repeat(22)],
+  ])('a nonce of another form, such as %j, answers 400 and names it', async (nonce) => {
+    const license = await newLicense();
+    const { status, json } = await ask(signedBody(license, { nonce }));
+    expect(status).toBe(400);
+    expect(json).toEqual({
+      valid: false,
+      message: 'nonce must be 16 to 128 characters of base64url',
+    });
+    const [record] = await historyOf({ licenseKey: license.licenseKey }, 1);
+    expect(record).toMatchObject({ responseType: 'INVALID_REQUEST', remarks: json.message });
+  });
+
+  it.each(['a'.repeat(16), `${'Az09-_'.repeat(21)}aa`])('a nonce of %j is taken', async (nonce) => {
+    const { json } = await ask(signedBody(await newLicense(), { nonce }));
+    expect((await claimsOf(json.signed, es)).claims.nonce).toBe(nonce);
+  });
+
+  it('an unknown kid answers 400 without a signature and binds nothing', async () => {
+    const license = await newLicense();
+    for (const kid of ['es-2', {}, true]) {
+      const { status, json } = await ask(signedBody(license, { kid }));
+      expect(status).toBe(400);
+      expect(json).toEqual({ valid: false, message: 'kid is unknown' });
+    }
+    expect((await getLicense(license.id)).ips).toEqual([]);
+  });
+});
+
+describe('the signature', () => {
+  it.each([
+    ['the first key without a kid', null, 'es-1', 'ES256'],
+    ['the key of the kid', 'es-1', 'es-1', 'ES256'],
+    ['another key of another algorithm', 'rs-1', 'rs-1', 'RS256'],
+  ])('is made with %s', async (_, kid, used, alg) => {
+    const { json } = await ask(signedBody(await newLicense(), { kid }));
+    const { header } = await claimsOf(json.signed, used === 'es-1' ? es : rs);
+    expect(header).toEqual({ alg, kid: used, typ: 'licet-validation+jwt' });
+  });
+
+  it('is made with the key of SIGNING_DEFAULT_KID, by SIGNING_ISSUER', async () => {
+    const keys = { SIGNING_KEY_1: es.secret, SIGNING_KEY_2: rs.secret };
+    const others = { SIGNING_DEFAULT_KID: 'rs-1', SIGNING_ISSUER: 'Shop' };
+    const { json } = await ask(signedBody(await newLicense()), newIsolate({ ...keys, ...others }));
+    expect((await claimsOf(json.signed, rs)).claims.iss).toBe('Shop');
+  });
+
+  it('covers who asked what, when, and the whole answer', async () => {
+    const expiryDate = '2099-12-31T23:59:59.700+00:00';
+    const license = await newLicense({ licenseType: 'TEMPORARY', expiryDate });
+    const body = signedBody(license, {
+      licenseKey: ` ${license.licenseKey.toLowerCase()}\n`,
+      hwid: ' HW-1 ',
+      ip: '2001:DB8:0::1',
+    });
+    const before = Math.floor(Date.now() / 1000);
+    const { status, json } = await ask(body);
+    expect(status).toBe(200);
+    const { claims } = await claimsOf(json.signed, es);
+    const { iat = 0 } = claims;
+    expect(iat).toBeGreaterThanOrEqual(before);
+    expect(claims).toEqual({
+      iss: 'licet',
+      aud: String(product.id),
+      sub: await subjectOf(license.licenseKey),
+      nonce: body.nonce,
+      iat,
+      exp: iat + 300,
+      valid: true,
+      message: 'License is valid',
+      hwid: 'HW-1',
+      ip: '2001:db8::1',
+      licenseExpires: Math.floor(Date.parse(expiryDate) / 1000),
+    });
+  });
+
+  it('says null for what was not sent and for a license without an expiry', async () => {
+    const { json } = await ask(signedBody(await newLicense()));
+    const { claims } = await claimsOf(json.signed, es);
+    expect(claims).toMatchObject({ hwid: null, ip: CONNECTING, licenseExpires: null });
+  });
+
+  it('is also in the answers of v2', async () => {
+    const license = await newLicense();
+    const { token } = await createToken(['LICENSE_VALIDATE']);
+    const options = { token, body: signedBody(license) };
+    const answer = await isolate.call('POST', '/api/v2/validate', options);
+    await claimsOf(answered.parse(answer.json).signed, es);
+  });
+});
+
+/** Sets a license up for each outcome of 1.3 that is decided, and gives the request. */
+const OUTCOMES: Record<string, (license: License) => Promise<object>> = {
+  IP_BLACKLISTED: async () => {
+    await createBlacklist({ data: '198.51.100.81' });
+    return { ip: '198.51.100.81' };
+  },
+  HWID_BLACKLISTED: async () => {
+    await createBlacklist({ licenseDataType: 'HWID', data: 'Bad 1.8' });
+    return { hwid: 'Bad 1.8' };
+  },
+  LICENSE_NOT_FOUND: async () => ({ licenseKey: crypto.randomUUID() }),
+  PRODUCT_MISMATCH: async () => ({ productId: (await createProduct()).id }),
+  LICENSE_DELETED: async ({ id }) => {
+    await call('DELETE', `/api/v2/licenses/${id}`);
+    return {};
+  },
+  LICENSE_DEACTIVATED: async ({ id }) => {
+    await updateLicense(id, { licenseStatus: 'DEACTIVATED' });
+    return {};
+  },
+  LICENSE_EXPIRED: async ({ id }) => {
+    await updateLicense(id, { licenseType: 'TEMPORARY', expiryDate: '2001-01-01' });
+    return {};
+  },
+  MAX_IPS_REACHED: async ({ id }) => {
+    await updateLicense(id, { maxIPs: 0 });
+    return {};
+  },
+  MAX_HWIDS_REACHED: async ({ id }) => {
+    await updateLicense(id, { maxHWIDs: 0 });
+    return {};
+  },
+  VALID: async () => ({}),
+};
+
+describe('for every decided outcome', () => {
+  it.each(Object.keys(OUTCOMES))(
+    '%s: the claims equal the unsigned body and the record',
+    async (outcome) => {
+      const license = await newLicense();
+      const fields = await OUTCOMES[outcome]?.(license);
+      const body = { ...signedBody(license, { hwid: 'HW-1', lease: true }), ...fields };
+      // KV has what was blacklisted.
+      await settled();
+      const { nonce, ...unsigned } = body;
+      const plain = newIsolate({ SIGNING_KEY_1: es.secret });
+      const { status, json } = await ask(body, plain);
+      const { signed, lease, ...rest } = json;
+      const again = await ask(unsigned, plain);
+      expect(again.status).toBe(status);
+      const total = status === 200 ? { totalRequests: 2 } : {};
+      expect({ ...rest, ...total }).toEqual(again.json);
+      const { claims } = await claimsOf(signed, es);
+      const [, record] = await historyOf({ licenseKey: body.licenseKey }, 2);
+      expect(record).toMatchObject({
+        responseType: outcome,
+        valid: claims.valid,
+        productId: Number(claims.aud),
+        ip: claims.ip,
+        hwid: claims.hwid,
+      });
+      expect(claims).toMatchObject({ valid: rest.valid, message: rest.message, nonce });
+      expect(claims.sub).toBe(await subjectOf(body.licenseKey));
+      // Nothing finer than the message about a refusal.
+      expect(claims.licenseExpires).toBeNull();
+      expect(lease === undefined).toBe(outcome !== 'VALID');
+    },
+  );
+
+  it('a request that is itself wrong, over a limit, too large or failed is not signed', async () => {
+    const license = await newLicense();
+    const body = signedBody(license);
+    const wrong = await ask({ ...body, productId: 'x' });
+    expect(wrong.json).toEqual({ valid: false, message: 'productId must be an integer' });
+    const limited = newIsolate({ SIGNING_KEY_1: es.secret, VALIDATION_LIMITER: 0 });
+    expect((await ask(body, limited)).json).toEqual({ valid: false, message: 'Too many requests' });
+    const large = await ask({ ...body, padding: 'x'.repeat(17 * 1024) });
+    expect(large).toMatchObject({ status: 413, json: { valid: false } });
+    expect(large.json.signed).toBeUndefined();
+    const strict = newIsolate({ SIGNING_KEY_1: es.secret, REQUIRE_HWID: 'true' });
+    expect((await ask(body, strict)).json).toEqual({ valid: false, message: 'hwid is required' });
+  });
+});
+
+describe('a lease', () => {
+  const lease = { hwid: 'HW-1', lease: true };
+
+  it('lasts the offline days of the product', async () => {
+    const license = await newLicense();
+    const { json } = await ask(signedBody(license, lease));
+    const { claims, header } = await claimsOf(json.lease, es, 'licet-lease+jwt');
+    const { iat = 0 } = claims;
+    expect(header).toEqual({ alg: 'ES256', kid: 'es-1', typ: 'licet-lease+jwt' });
+    expect(claims).toEqual({
+      iss: 'licet',
+      aud: String(product.id),
+      sub: await subjectOf(license.licenseKey),
+      iat,
+      exp: iat + 7 * DAY_SECONDS,
+      valid: true,
+      message: 'License is valid',
+      hwid: 'HW-1',
+      ip: CONNECTING,
+      licenseExpires: null,
+    });
+  });
+
+  it('ends with the license', async () => {
+    const expiresAt = Math.floor(Date.now() / 1000) + 2 * DAY_SECONDS;
+    const expiryDate = new Date(expiresAt * 1000).toISOString();
+    const license = await newLicense({ licenseType: 'TEMPORARY', expiryDate });
+    const { json } = await ask(signedBody(license, lease));
+    const { claims } = await claimsOf(json.lease, es, 'licet-lease+jwt');
+    expect(claims).toMatchObject({ exp: expiresAt, licenseExpires: expiresAt });
+  });
+
+  it.each([
+    ['without a hwid', { lease: true }],
+    ['without lease', { hwid: 'HW-1' }],
+    ['with lease false', { hwid: 'HW-1', lease: false }],
+    ['with lease as text', { hwid: 'HW-1', lease: 'true' }],
+  ])('is not made %s', async (_, fields) => {
+    const { status, json } = await ask(signedBody(await newLicense(), fields));
+    expect(status).toBe(200);
+    expect(json.signed).toBeDefined();
+    expect(json).not.toHaveProperty('lease');
+  });
+
+  it('follows a change of the product in the very next validation, also of an import', async () => {
+    const other = await createProduct();
+    const license = await createLicense({ productId: other.id });
+    const hasLease = async () => (await ask(signedBody(license, lease))).json.lease !== undefined;
+    expect(await hasLease()).toBe(false);
+    const change = (offlineDays: number) =>
+      isolate.call('PUT', `/api/v2/products/${other.id}`, { body: { offlineDays } });
+    await change(3);
+    expect(await hasLease()).toBe(true);
+    await change(0);
+    expect(await hasLease()).toBe(false);
+    const item = { id: other.id + 1_000, name: 'Imported', productType: 'OTHER', offlineDays: 9 };
+    const body = { kind: 'products', items: [item] };
+    expect((await isolate.call('POST', '/api/v2/import', { body })).status).toBe(200);
+    const imported = await createLicense({ productId: item.id });
+    const { json } = await ask(signedBody(imported, lease));
+    expect(json.lease).toBeDefined();
+  });
+});
+
+describe('a signing key that cannot be used', () => {
+  it.each([
+    ['is no JSON', 'secret-text'],
+    ['is a public half', (key: TestKey) => ({ ...key.jwk, d: undefined })],
+    ['has no kid', (key: TestKey) => ({ ...key.jwk, kid: undefined })],
+    ['has a point that is not on the curve', (key: TestKey) => ({ ...key.jwk, x: key.jwk.y })],
+  ])('and %s is logged without its value; only a nonce gets 503', async (_, broken) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    onTestFinished(() => log.mockRestore());
+    const secret = typeof broken === 'string' ? broken : JSON.stringify(broken(es));
+    const faulty = newIsolate({ SIGNING_KEY_1: secret, SIGNING_KEY_2: rs.secret });
+    const license = await newLicense();
+    const { licenseKey, productId } = license;
+    expect((await ask({ licenseKey, productId })).status).toBe(200);
+    expect(await ask({ licenseKey, productId }, faulty)).toMatchObject({ status: 200 });
+    const failed = await ask(signedBody(license, { hwid: 'HW-1' }), faulty);
+    expect(failed).toMatchObject({
+      status: 503,
+      json: { valid: false, message: 'Service temporarily unavailable' },
+    });
+    expect((await getLicense(license.id)).hwids).toEqual([]);
+    const signed = await ask(signedBody(license, { kid: 'rs-1' }), faulty);
+    await claimsOf(signed.json.signed, rs);
+    const logged = log.mock.calls.flat().join('\n');
+    expect(logged).toContain('SIGNING_KEY_1 must be a private JWK with a kid');
+    expect(logged).not.toContain('secret-text');
+    expect(logged).not.toContain(String(es.jwk.d));
+  });
+});
+
+it('a kid answers 503 while it may be that of a key that cannot be read', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  onTestFinished(() => log.mockRestore());
+  const faulty = newIsolate({ SIGNING_KEY_1: '{}', SIGNING_KEY_2: rs.secret });
+  const license = await newLicense();
+  expect((await ask(signedBody(license, { kid: 'es-1' }), faulty)).status).toBe(503);
+});
+
+describe('/.well-known/jwks.json', () => {
+  it('has the public halves alone, the default first, for tools of any page', async () => {
+    const answer = await isolate.call('GET', '/.well-known/jwks.json', { token: null });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('Cache-Control')).toBe('public, max-age=300');
+    expect(answer.headers.get('Access-Control-Allow-Origin')).toBe('*');
+    const { kty, crv, x, y } = es.jwk;
+    expect(answer.json).toEqual({
+      keys: [
+        { kty, crv, x, y, kid: 'es-1', alg: 'ES256', use: 'sig' },
+        { kty: 'RSA', n: rs.jwk.n, e: 'AQAB', kid: 'rs-1', alg: 'RS256', use: 'sig' },
+      ],
+    });
+    const preflight = await isolate.call('OPTIONS', '/.well-known/jwks.json', { token: null });
+    expect(preflight.status).toBe(204);
+    const wrong = await isolate.call('POST', '/.well-known/jwks.json', { token: null, body: {} });
+    expect(wrong.status).toBe(405);
+  });
+});
