@@ -291,7 +291,7 @@ async function totalRead(roundTrips: RoundTrips): Promise<number> {
 /** The rows that a write may read, up to the publication of the change. */
 const WRITE_READS = 110;
 /** All entries are read to publish the blacklist. */
-const WHOLE_BLACKLIST = blacklists + 35;
+const WHOLE_BLACKLIST = blacklists + 40;
 /** The offline days of products are in its snapshot. */
 const PUBLISHES_BLACKLIST = /blacklists|^(POST|PUT) .*products|import/;
 /** A product with 500 DELETED licenses, their bindings and their snapshots. Some leave KV at once. */
