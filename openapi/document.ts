@@ -60,7 +60,7 @@ export function declaredRoutes(): Route[] {
   const routes = new Map<string, Route>();
   for (const { method, path, handler } of appRoutes) {
     // The routes of the console are for its page alone.
-    if (method === 'ALL' || !path.startsWith('/api/')) continue;
+    if (method === 'ALL' || path.startsWith('/console')) continue;
     const key = `${method} ${path}`;
     const { intents, inputs } = routes.get(key) ?? { intents: undefined, inputs: [] };
     routes.set(key, {

@@ -8,6 +8,7 @@ it('lists every endpoint with its intents in the README', () => {
   const declared = new Map([
     ['POST /api/v1/validate', 'no token'],
     ['GET /api/v2/healthy', 'no token'],
+    ['GET /.well-known/jwks.json', 'no token'],
   ]);
   for (const { method, path, handler } of routes) {
     const intents = declaredIntents(handler);
