@@ -15,3 +15,9 @@ export const text = z.catch(
   ),
   undefined,
 );
+
+/** The item in the dialog of a list: `open=17`, or `open=new`. */
+export const open = z.catch(
+  z.optional(z.union([z.literal('new'), z.int().check(z.gte(1))])),
+  undefined,
+);

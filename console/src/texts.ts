@@ -1,8 +1,10 @@
 import type {
   ApiIntent,
+  LicenseDataType,
   LicensePlatform,
   LicenseStatus,
   LicenseType,
+  ProductType,
 } from '../../packages/client/src/index';
 
 /** All texts of the console. */
@@ -32,6 +34,50 @@ const platforms: Record<LicensePlatform, string> = {
   OTHER: 'Other',
 };
 
+const productTypes: Record<ProductType, string> = {
+  GAME_JAVA_PLUGIN: 'Java plugin',
+  GAME_JAVA_MOD: 'Java mod',
+  GAME_BEDROCK_PLUGIN: 'Bedrock plugin',
+  GAME_BEDROCK_MOD: 'Bedrock mod',
+  GAME_SERVER_SETUP: 'Server setup',
+  WEB_APPLICATION: 'Web application',
+  DESKTOP_APPLICATION: 'Desktop application',
+  MOBILE_APPLICATION: 'Mobile application',
+  OTHER: 'Other',
+};
+
+const dataTypes: Record<LicenseDataType, string> = {
+  IP: 'Address',
+  HWID: 'Hardware ID',
+};
+
+/** What a token with an intent may do. */
+const intents: Record<ApiIntent, readonly [label: string, explanation: string]> = {
+  ALL_READ_WRITE: [
+    'Everything',
+    'Reads and changes all there is, tokens and customers included. For administrators.',
+  ],
+  ALL_READ: [
+    'Read everything',
+    'Sees products, licenses, customers, history and events, and changes nothing.',
+  ],
+  LICENSES_READ: ['Read licenses', 'Finds licenses and their keys, owners and slots.'],
+  LICENSES_READ_WRITE: [
+    'Manage licenses',
+    'Also creates, extends and deactivates licenses, and frees slots. For support, and for a shop that sells.',
+  ],
+  PRODUCTS_READ: ['Read products', 'Sees products and their default limits.'],
+  PRODUCTS_READ_WRITE: ['Manage products', 'Also creates, edits and deletes products.'],
+  BLACKLISTS_READ: ['Read the blacklist', 'Sees blocked addresses and hardware IDs.'],
+  BLACKLISTS_READ_WRITE: ['Manage the blacklist', 'Also blocks them, and removes entries.'],
+  REQUESTS_READ: ['Read the history', 'Sees each validation, with addresses and hardware IDs.'],
+  CUSTOMERS_READ: ['Read customers', 'Sees names, e-mails and accounts.'],
+  LICENSE_VALIDATE: [
+    'Validate licenses',
+    'Asks whether a key is valid, and no more. For your own server programs; sold programs need no token.',
+  ],
+};
+
 /** The outcomes of a validation. */
 const outcomes: Readonly<Record<string, string>> = {
   VALID: 'Valid',
@@ -55,6 +101,9 @@ export const texts = {
   licenseTypes,
   platforms,
   outcomes,
+  productTypes,
+  dataTypes,
+  intents,
 
   actions: {
     back: 'Back',
@@ -380,6 +429,174 @@ export const texts = {
     conflictTheirs: 'Stored now',
     conflictSave: 'Save the chosen values',
     empty: 'Empty',
+  },
+
+  editForm: {
+    saved: 'Changes saved',
+    nothingChanged: 'Nothing was changed',
+    conflictTitle: 'Somebody else changed this while you edited it',
+    conflictLead: 'Choose for each field which value to keep. Nothing was overwritten.',
+    conflictSave: 'Save the chosen values',
+    mine: 'Yours',
+    theirs: 'Stored now',
+    empty: 'Empty',
+  },
+
+  products: {
+    title: 'Products',
+    new: 'New product',
+    create: 'Create product',
+    created: (name: string) => `${name} created`,
+    emptyTitle: 'No products yet',
+    empty:
+      'A product is a program that you sell. Its id goes into the program, and licenses belong to it.',
+    columns: {
+      name: 'Name',
+      id: 'Id',
+      type: 'Type',
+      licenses: 'Licenses',
+      maxIPs: 'Addresses',
+      maxHWIDs: 'Hardware IDs',
+      created: 'Created',
+    },
+    id: (id: number) => `Id ${id}`,
+    copyId: (id: number) => `Copy id ${id}`,
+    licenses: 'Licenses',
+    unlimited: 'No limit',
+    name: 'Name',
+    description: 'Description',
+    type: 'Type',
+    typeOther: 'Name of the type',
+    limits: 'New licenses get',
+    maxIPs: 'Addresses at most',
+    maxHWIDs: 'Hardware IDs at most',
+    limitHint: '-1: no limit. A license can have its own.',
+    more: 'For your shop',
+    url: 'Page of the product',
+    imageUrl: 'Image',
+    roleId: 'Chat role',
+    purchaseRoleId: 'Chat role of buyers',
+    deleteTitle: (name: string) => `Delete ${name}?`,
+    deleteLead:
+      'Its deleted licenses go with it, and cannot be restored. The history stays. Programs with its id are refused from then on.',
+    deleted: (name: string) => `${name} deleted`,
+    inUse: 'This product has licenses, so it cannot be deleted. Delete them first.',
+    showLicenses: 'Show its licenses',
+  },
+
+  customers: {
+    title: 'Customers',
+    new: 'New customer',
+    create: 'Create customer',
+    created: (name: string) => `${name} created`,
+    emptyTitle: 'No customers yet',
+    empty:
+      'A license with an e-mail or an account creates its customer. You can also add one here.',
+    search: 'Part of a name, an e-mail or an account',
+    columns: {
+      name: 'Name',
+      email: 'E-mail',
+      chat: 'Chat',
+      accounts: 'Accounts',
+      phone: 'Phone',
+      licenses: 'Licenses',
+      created: 'Created',
+    },
+    nameless: (id: number) => `Customer ${id}`,
+    licenses: 'Licenses',
+    licensesOf: (name: string) => `Licenses of ${name}`,
+    allLicenses: 'All of them',
+    noLicenses: 'This customer has no license.',
+    newLicense: 'New license',
+    person: 'Person',
+    firstName: 'First name',
+    lastName: 'Last name',
+    email: 'E-mail',
+    phoneNumber: 'Phone',
+    username: 'User name',
+    accounts: 'Accounts',
+    chatId: 'Chat id',
+    chatUsername: 'Chat name',
+    accountId: (platform: string) => `${platform}: id`,
+    accountName: (platform: string) => `${platform}: name`,
+    forget: 'Forget this person',
+    forgetTitle: (name: string) => `Forget ${name}?`,
+    forgetLead:
+      'This erases the names, e-mail, phone and accounts, also where licenses repeat them, and the addresses, hardware IDs and keys in the history of their licenses. The licenses stay valid, with their slots and counts. It cannot be undone.',
+    forgetAction: 'Erase for good',
+    forgetting: 'Erasing the history',
+    forgotten: (name: string) => `${name} forgotten`,
+  },
+
+  blacklist: {
+    title: 'Blacklist',
+    new: 'Block',
+    newTitle: 'Block an address or a hardware ID',
+    editTitle: (data: string) => `Edit the entry of ${data}`,
+    lead: 'Programs from these addresses and machines are refused.',
+    emptyTitle: 'Nothing is blocked',
+    empty: 'Block an address, a range or a hardware ID that abuses your licenses.',
+    nothingFor: (value: string) => `There is no entry with “${value}”.`,
+    blockValue: (value: string) => `Block ${value}`,
+    search: 'Part of a value or a reason',
+    anyType: 'Any kind',
+    anyProduct: 'Any product',
+    columns: {
+      data: 'Value',
+      type: 'Kind',
+      scope: 'For',
+      reason: 'Reason',
+      created: 'Added',
+      remove: 'Remove',
+    },
+    allProducts: 'All products',
+    type: 'Kind',
+    data: 'Value',
+    dataHint: 'An address such as 203.0.113.7, a range such as 203.0.113.0/24, or a hardware ID.',
+    scope: 'For',
+    reason: 'Reason',
+    reasonHint: 'For administrators: it is shown in the history, and never to the program.',
+    blocked: (data: string) => `${data} blocked`,
+    exists: 'This entry exists already. Find it in the blacklist.',
+    remove: (data: string) => `Remove the entry of ${data}`,
+    removed: (data: string) => `${data} is not blocked any more`,
+  },
+
+  tokens: {
+    title: 'Tokens',
+    lead: 'Give each person and each program a token of its own, with no more than it needs.',
+    new: 'New token',
+    create: 'Create token',
+    emptyTitle: 'No tokens yet',
+    empty:
+      'Only the root token works now. Create a token for yourself, and one for each person and program.',
+    columns: {
+      name: 'Name',
+      intents: 'It may',
+      lastUsed: 'Last used',
+      expires: 'Expires',
+      created: 'Created',
+    },
+    never: 'Never',
+    expired: 'Expired',
+    thisSession: 'This session',
+    name: 'Name',
+    nameHint: 'Of the person or program that uses it.',
+    intents: 'It may',
+    expiresOn: 'Expires on',
+    expiresHint: 'It works until the end of this day. Empty: it never expires.',
+    secretTitle: 'Copy the token now',
+    secretLead:
+      'This is the only time that it is shown: Licet stores no copy. If it gets lost, revoke it and create another one.',
+    secret: 'Token',
+    secretDone: 'I have copied it',
+    revoke: 'Revoke',
+    revokeTitle: (name: string) => `Revoke ${name}?`,
+    revokeLead:
+      'Whoever uses it is refused: here at once, in validations within a minute or two. It cannot be undone.',
+    revokeOwnLead:
+      'You are logged in with this token: your session ends too. Whoever uses it is refused. It cannot be undone.',
+    revoked: (name: string) => `${name} revoked`,
   },
 
   loading: 'Loading',

@@ -15,8 +15,8 @@ import { Menu, MenuCheck, MenuList } from './menu';
 import { LoadFailure, Skeleton } from './page';
 
 /**
- * The table of every list: columns to choose, sorting, selection, pages, and the keys j, k, Enter and x. On a
- * phone a row is a card: the `title` column on top, the `line` columns below it.
+ * The table of every list: columns to choose, sorting, selection, pages, and the keys j, k, Enter, x and e. On
+ * a phone a row is a card: the `title` column on top, the `line` columns below it.
  */
 
 interface Item {
@@ -70,6 +70,8 @@ export interface DataTableProps<Row extends Item> {
   onRetry?: () => void;
   /** The screen of a row: its first visible column links there. */
   linkOf?: (row: Row) => Pick<LinkProps, 'to' | 'params' | 'search'>;
+  /** Edits a row, with the key e. */
+  onEdit?: (row: Row) => void;
   /** The name of a row, for the label of its checkbox. */
   nameOf?: (row: Row) => string;
   /** The selected rows by id, which may be on other pages. Without it nothing can be selected. */
@@ -138,6 +140,10 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
     x: () => {
       const row = table.getRowModel().rows[focusedIndex()];
       if (row && selection) select([row.original], !row.getIsSelected());
+    },
+    e: () => {
+      const row = data[focusedIndex()];
+      if (row) props.onEdit?.(row);
     },
   });
 

@@ -19,10 +19,11 @@ export default function DialogPopup({
   isOpen,
   onClose,
   isWide = false,
+  isFirm = false,
   children,
 }: DialogProps) {
   return (
-    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && !isFirm && onClose()}>
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className={BACKDROP_CLASS} />
         <BaseDialog.Popup
@@ -32,12 +33,14 @@ export default function DialogPopup({
             <BaseDialog.Title className="flex-1 py-1 text-base font-semibold">
               {title}
             </BaseDialog.Title>
-            <BaseDialog.Close
-              aria-label={texts.actions.close}
-              className={buttonClass('quiet', '-mr-2 w-9 px-0')}
-            >
-              <X size={18} aria-hidden />
-            </BaseDialog.Close>
+            {!isFirm && (
+              <BaseDialog.Close
+                aria-label={texts.actions.close}
+                className={buttonClass('quiet', '-mr-2 w-9 px-0')}
+              >
+                <X size={18} aria-hidden />
+              </BaseDialog.Close>
+            )}
           </div>
           {lead && (
             <BaseDialog.Description className="mt-1 text-muted">{lead}</BaseDialog.Description>

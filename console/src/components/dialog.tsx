@@ -9,6 +9,8 @@ export interface DialogProps {
   /** Called for Escape, the button and a click beside the dialog. */
   onClose: () => void;
   isWide?: boolean;
+  /** Only the buttons of its content close it. */
+  isFirm?: boolean;
   children: ReactNode;
 }
 

@@ -164,6 +164,59 @@ const Arrow = ({ children }: { children: ReactNode }) => (
   </span>
 );
 
+/** Fields of one subject, side by side where there is room. */
+export const FieldGroup = ({ title, children }: { title?: string; children: ReactNode }) => (
+  <fieldset className="grid min-w-0 gap-x-4 gap-y-5 sm:grid-cols-2">
+    {title && <legend className="mb-3 font-semibold">{title}</legend>}
+    {children}
+  </fieldset>
+);
+
+/** Any of several, each with words that explain it. */
+export function CheckGroup({
+  label,
+  name,
+  options,
+  value,
+}: FieldProps & {
+  options: readonly (readonly [value: string, label: string, explanation: string])[];
+  value: readonly string[];
+}) {
+  const id = useId();
+  const error = useContext(Errors)[name];
+  return (
+    <fieldset aria-describedby={error && `${id}-error`} className="flex min-w-0 flex-col gap-1">
+      <legend className="mb-1.5 font-medium">{label}</legend>
+      {error && (
+        <p id={`${id}-error`} role="alert" className="text-bad">
+          {error}
+        </p>
+      )}
+      {options.map(([option, title, explanation]) => (
+        <div key={option} className="flex gap-3 rounded-lg px-2 py-1.5 hover:bg-hover">
+          <input
+            type="checkbox"
+            id={`${id}-${option}`}
+            name={name}
+            value={option}
+            defaultChecked={value.includes(option)}
+            aria-describedby={`${id}-${option}-words`}
+            className="mt-0.5 shrink-0"
+          />
+          <div className="min-w-0">
+            <label htmlFor={`${id}-${option}`} className="font-medium">
+              {title}
+            </label>
+            <p id={`${id}-${option}-words`} className="text-muted">
+              {explanation}
+            </p>
+          </div>
+        </div>
+      ))}
+    </fieldset>
+  );
+}
+
 type Options = readonly (readonly [value: string, label: string])[];
 
 /** One of several. */

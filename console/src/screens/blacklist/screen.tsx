@@ -1,8 +1,217 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useLocation } from '@tanstack/react-router';
+import { Plus, Trash2 } from 'lucide-react';
+import { useMemo } from 'react';
+import type { BlacklistEntry } from '../../../../packages/client/src/index';
+import { LICENSE_DATA_TYPES } from '../../../../src/lib/enums';
+import { licet } from '../../api';
+import { Badge } from '../../components/badge';
+import { ButtonLink, IconButton } from '../../components/button';
+import { type Column, DataTable } from '../../components/data-table';
+import { FilterSelect, FilterText } from '../../components/form';
+import { ItemDialog } from '../../components/item-dialog';
 import { Empty, Page } from '../../components/page';
-import { texts } from '../../texts';
+import { Time } from '../../components/time';
+import { toasts } from '../../components/toasts';
+import { productName } from '../../format';
+import { useProductNames } from '../../products';
+import { useRefusal } from '../../session';
+import { plural, texts } from '../../texts';
+import { EntryForm, removeEntry } from './form';
+import { type BlacklistSearch, blacklistRoute } from './route';
 
-export const Screen = () => (
-  <Page title={texts.navigation.blacklist}>
-    <Empty>{texts.errors.soon}</Empty>
-  </Page>
-);
+const words = texts.blacklist;
+const PAGE_ROWS = 50;
+
+const columnsOf = (
+  names: ReadonlyMap<number, string>,
+  refusal: string | undefined,
+): readonly Column<BlacklistEntry>[] => [
+  {
+    id: 'data',
+    header: words.columns.data,
+    cell: ({ data }) => (
+      <span
+        className="block max-w-80 truncate font-mono text-[0.8125rem] max-sm:max-w-full max-sm:pr-10"
+        title={data}
+      >
+        {data}
+      </span>
+    ),
+    phone: 'title',
+  },
+  {
+    id: 'type',
+    header: words.columns.type,
+    cell: ({ licenseDataType }) => <Badge>{texts.dataTypes[licenseDataType]}</Badge>,
+  },
+  {
+    id: 'scope',
+    header: words.columns.scope,
+    cell: ({ productId }) =>
+      productId === null ? words.allProducts : productName(names, productId),
+  },
+  {
+    id: 'reason',
+    header: words.columns.reason,
+    cell: ({ reason }) => (
+      <span className="line-clamp-2 max-w-80 break-words" title={reason}>
+        {reason}
+      </span>
+    ),
+  },
+  {
+    id: 'created',
+    header: words.columns.created,
+    cell: ({ createdAt }) => <Time value={createdAt} show="date" />,
+    phone: 'hidden',
+  },
+  {
+    id: 'remove',
+    header: words.columns.remove,
+    isNumber: true,
+    cell: (entry) => (
+      <div className="max-sm:absolute max-sm:top-1 max-sm:right-2 sm:-my-2">
+        <IconButton
+          label={words.remove(entry.data)}
+          refusal={refusal}
+          onClick={() => void removeEntry(entry).catch(toasts.fail)}
+        >
+          <Trash2 size={16} aria-hidden />
+        </IconButton>
+      </div>
+    ),
+  },
+];
+
+export function Screen() {
+  const search = blacklistRoute.useSearch();
+  const navigate = blacklistRoute.useNavigate();
+  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
+  const refusal = useRefusal('writeBlacklists');
+  const names = useProductNames();
+  const columns = useMemo(() => columnsOf(names, refusal), [names, refusal]);
+  const { open, after, ...filters } = search;
+  const page = useQuery({
+    queryKey: ['blacklist', 'list', filters, after],
+    queryFn: ({ signal }) =>
+      licet.blacklists.page({ ...filters, after, limit: PAGE_ROWS }, { signal }),
+    placeholderData: keepPreviousData,
+  });
+  const next = page.data?.after;
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const filter = (changes: Partial<BlacklistSearch>): void =>
+    void navigate({ search: { ...filters, ...changes } });
+  const close = (): void =>
+    void navigate({ search: (old) => ({ ...old, open: undefined }), state: true });
+  const create = (label: string) =>
+    refusal === undefined && (
+      <ButtonLink to="/blacklist" search={{ ...search, open: 'new' }} state look="primary">
+        <Plus size={16} aria-hidden />
+        {label}
+      </ButtonLink>
+    );
+  return (
+    <Page title={words.title} lead={words.lead} actions={create(words.new)}>
+      <DataTable
+        name="blacklist"
+        label={words.title}
+        columns={columns}
+        rows={page.data?.items}
+        error={page.error}
+        onRetry={page.refetch}
+        linkOf={({ id }) => ({ to: '/blacklist', search: { ...search, open: id }, state: true })}
+        onEdit={({ id }) => void navigate({ search: (old) => ({ ...old, open: id }), state: true })}
+        tools={
+          <search className="grid grid-cols-2 gap-2 sm:flex sm:flex-wrap">
+            <div className="col-span-2 min-w-48 sm:w-60">
+              <FilterText
+                label={words.search}
+                value={search.q ?? ''}
+                onChange={(q) => filter({ q: q || undefined })}
+              />
+            </div>
+            <FilterSelect
+              label={words.type}
+              value={search.licenseDataType ?? ''}
+              options={[
+                ['', words.anyType],
+                ...LICENSE_DATA_TYPES.map((type) => [type, texts.dataTypes[type]] as const),
+              ]}
+              onChange={(value) =>
+                filter({ licenseDataType: LICENSE_DATA_TYPES.find((known) => known === value) })
+              }
+            />
+            {names.size > 0 && (
+              <FilterSelect
+                label={words.scope}
+                value={String(search.productId ?? '')}
+                options={[
+                  ['', words.anyProduct],
+                  ...[...names].map(([id, name]) => [String(id), name] as const),
+                ]}
+                onChange={(value) =>
+                  filter({ productId: value === '' ? undefined : Number(value) })
+                }
+              />
+            )}
+          </search>
+        }
+        empty={
+          isFiltered ? (
+            <Empty
+              title={texts.table.noMatch}
+              actions={
+                <>
+                  <ButtonLink to="/blacklist">{texts.table.clearFilters}</ButtonLink>
+                  {search.q !== undefined && create(words.blockValue(search.q))}
+                </>
+              }
+            >
+              {search.q === undefined ? texts.table.noMatchLead : words.nothingFor(search.q)}
+            </Empty>
+          ) : (
+            <Empty title={words.emptyTitle} actions={create(words.new)}>
+              {words.empty}
+            </Empty>
+          )
+        }
+        footer={page.data?.total !== undefined && plural(page.data.total, 'entry', 'entries')}
+        previous={
+          after === undefined
+            ? undefined
+            : {
+                to: '/blacklist',
+                search: { ...filters, after: trail.at(-1) },
+                state: { trail: trail.slice(0, -1) },
+              }
+        }
+        next={
+          next === undefined
+            ? undefined
+            : {
+                to: '/blacklist',
+                search: { ...filters, after: next },
+                state: { trail: after === undefined ? [] : [...trail, after] },
+              }
+        }
+      />
+      <ItemDialog<BlacklistEntry>
+        name="blacklist"
+        open={open}
+        onClose={close}
+        titleOf={(entry) => (entry ? words.editTitle(entry.data) : words.newTitle)}
+        read={(id, signal) => licet.blacklists.read(id, { signal })}
+      >
+        {(stored) => (
+          <EntryForm
+            stored={stored}
+            // A search that found nothing is what is to be blocked.
+            start={page.data?.items.length === 0 ? { ...filters, data: search.q } : {}}
+            onDone={close}
+          />
+        )}
+      </ItemDialog>
+    </Page>
+  );
+}

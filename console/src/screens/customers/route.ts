@@ -1,17 +1,11 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../frame/root';
-import { id, text } from '../../search';
-
-/** What the address says. */
-const search = z.object({
-  q: text,
-  after: id,
-});
+import { id, open, text } from '../../search';
 
 export const customersRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'customers',
-  validateSearch: search,
+  validateSearch: z.object({ q: text, after: id, open }),
   component: lazyRouteComponent(() => import('./screen'), 'Screen'),
 });

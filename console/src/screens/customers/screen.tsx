@@ -1,8 +1,186 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useLocation } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useMemo } from 'react';
+import type { Customer } from '../../../../packages/client/src/index';
+import { licet } from '../../api';
+import { ButtonLink, TextLink } from '../../components/button';
+import { type Column, DataTable } from '../../components/data-table';
+import { FilterText } from '../../components/form';
+import { ItemDialog } from '../../components/item-dialog';
 import { Empty, Page } from '../../components/page';
-import { texts } from '../../texts';
+import { Time } from '../../components/time';
+import { useMay, useRefusal } from '../../session';
+import { plural, texts } from '../../texts';
+import { ACCOUNTS, nameOf, usePlatformLabel } from './accounts';
+import { CustomerForm } from './form';
+import { CustomerLicenses } from './licenses';
+import { customersRoute } from './route';
 
-export const Screen = () => (
-  <Page title={texts.navigation.customers}>
-    <Empty>{texts.errors.soon}</Empty>
-  </Page>
+const words = texts.customers;
+const PAGE_ROWS = 50;
+
+const Cut = ({ children }: { children: string | null }) => (
+  <span className="block max-w-56 truncate max-sm:max-w-full" title={children ?? undefined}>
+    {children}
+  </span>
 );
+
+/** The columns; those of licenses only where they may be read. */
+const columnsOf = (
+  labelOf: ReturnType<typeof usePlatformLabel>,
+  mayReadLicenses: boolean,
+): readonly Column<Customer>[] => [
+  {
+    id: 'name',
+    header: words.columns.name,
+    cell: (customer) => <Cut>{nameOf(customer)}</Cut>,
+    phone: 'title',
+  },
+  { id: 'email', header: words.columns.email, cell: ({ email }) => <Cut>{email}</Cut> },
+  {
+    id: 'chat',
+    header: words.columns.chat,
+    cell: ({ chatUsername, chatId }) => <Cut>{chatUsername ?? chatId}</Cut>,
+    phone: 'hidden',
+  },
+  {
+    id: 'accounts',
+    header: words.columns.accounts,
+    cell: (customer) => (
+      <Cut>
+        {ACCOUNTS.flatMap(({ platform, id, username }) => {
+          const account = customer[username] ?? customer[id];
+          return account === null ? [] : [`${labelOf(platform)}: ${account}`];
+        }).join(', ')}
+      </Cut>
+    ),
+    phone: 'hidden',
+  },
+  {
+    id: 'phone',
+    header: words.columns.phone,
+    cell: ({ phoneNumber }) => <Cut>{phoneNumber}</Cut>,
+    phone: 'hidden',
+    isExtra: true,
+  },
+  ...(mayReadLicenses
+    ? [
+        {
+          id: 'licenses',
+          header: words.columns.licenses,
+          cell: (customer: Customer) => (
+            <TextLink
+              to="/licenses"
+              search={{ customerId: customer.id }}
+              aria-label={words.licensesOf(nameOf(customer))}
+            >
+              {words.licenses}
+            </TextLink>
+          ),
+        },
+      ]
+    : []),
+  {
+    id: 'created',
+    header: words.columns.created,
+    cell: ({ createdAt }) => createdAt && <Time value={createdAt} show="date" />,
+    phone: 'hidden',
+  },
+];
+
+export function Screen() {
+  const search = customersRoute.useSearch();
+  const navigate = customersRoute.useNavigate();
+  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
+  const refusal = useRefusal('everything');
+  const mayReadLicenses = useMay('readLicenses');
+  const labelOf = usePlatformLabel();
+  const columns = useMemo(() => columnsOf(labelOf, mayReadLicenses), [labelOf, mayReadLicenses]);
+  const { q, after } = search;
+  const page = useQuery({
+    queryKey: ['customers', 'list', q, after],
+    queryFn: ({ signal }) => licet.customers.page({ q, after, limit: PAGE_ROWS }, { signal }),
+    placeholderData: keepPreviousData,
+  });
+  const next = page.data?.after;
+  const close = (): void =>
+    void navigate({ search: (old) => ({ ...old, open: undefined }), state: true });
+  const create = refusal === undefined && (
+    <ButtonLink to="/customers" search={{ ...search, open: 'new' }} state look="primary">
+      <Plus size={16} aria-hidden />
+      {words.new}
+    </ButtonLink>
+  );
+  return (
+    <Page title={words.title} actions={create}>
+      <DataTable
+        name="customers"
+        label={words.title}
+        columns={columns}
+        rows={page.data?.items}
+        error={page.error}
+        onRetry={page.refetch}
+        linkOf={({ id }) => ({ to: '/customers', search: { ...search, open: id }, state: true })}
+        onEdit={({ id }) => void navigate({ search: (old) => ({ ...old, open: id }), state: true })}
+        tools={
+          <search className="block sm:w-80">
+            <FilterText
+              label={words.search}
+              value={q ?? ''}
+              onChange={(text) => void navigate({ search: text === '' ? {} : { q: text } })}
+            />
+          </search>
+        }
+        empty={
+          q === undefined ? (
+            <Empty title={words.emptyTitle} actions={create}>
+              {words.empty}
+            </Empty>
+          ) : (
+            <Empty
+              title={texts.table.noMatch}
+              actions={<ButtonLink to="/customers">{texts.table.clearFilters}</ButtonLink>}
+            >
+              {texts.table.noMatchLead}
+            </Empty>
+          )
+        }
+        footer={page.data?.total !== undefined && plural(page.data.total, 'customer')}
+        previous={
+          after === undefined
+            ? undefined
+            : {
+                to: '/customers',
+                search: { q, after: trail.at(-1) },
+                state: { trail: trail.slice(0, -1) },
+              }
+        }
+        next={
+          next === undefined
+            ? undefined
+            : {
+                to: '/customers',
+                search: { q, after: next },
+                state: { trail: after === undefined ? [] : [...trail, after] },
+              }
+        }
+      />
+      <ItemDialog<Customer>
+        name="customers"
+        open={search.open}
+        onClose={close}
+        titleOf={(customer) => (customer ? nameOf(customer) : words.new)}
+        read={(id, signal) => licet.customers.read(id, { signal })}
+        isWide
+      >
+        {(stored) => (
+          <div className="flex flex-col gap-6">
+            {stored && <CustomerLicenses customer={stored.item} />}
+            <CustomerForm stored={stored} onDone={close} />
+          </div>
+        )}
+      </ItemDialog>
+    </Page>
+  );
+}

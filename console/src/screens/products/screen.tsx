@@ -1,8 +1,139 @@
+import { useQuery } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import type { Product } from '../../../../packages/client/src/index';
+import { licet } from '../../api';
+import { ButtonLink, TextLink } from '../../components/button';
+import { CopyButton } from '../../components/copy-button';
+import { type Column, DataTable } from '../../components/data-table';
+import { ItemDialog } from '../../components/item-dialog';
 import { Empty, Page } from '../../components/page';
+import { Time } from '../../components/time';
+import { formatNumber } from '../../format';
+import { useProducts } from '../../products';
+import { useMay, useRefusal } from '../../session';
 import { texts } from '../../texts';
+import { ProductForm } from './form';
+import { productsRoute } from './route';
 
-export const Screen = () => (
-  <Page title={texts.navigation.products}>
-    <Empty>{texts.errors.soon}</Empty>
-  </Page>
-);
+const words = texts.products;
+
+const limitOf = (limit: number): string => (limit === -1 ? words.unlimited : formatNumber(limit));
+
+/** The number of a product's licenses, as a link to them. */
+function LicensesLink({ productId }: { productId: number }) {
+  const mayRead = useMay('readLicenses');
+  const { data } = useQuery({
+    queryKey: ['licenses', 'count', productId],
+    queryFn: ({ signal }) => licet.licenses.page({ productId, limit: 1 }, { signal }),
+    staleTime: 60_000,
+    enabled: mayRead,
+  });
+  if (!mayRead) return null;
+  return (
+    <TextLink to="/licenses" search={{ productId }}>
+      {data?.total !== undefined && `${formatNumber(data.total)} `}
+      <span className="sm:sr-only">{words.licenses}</span>
+    </TextLink>
+  );
+}
+
+const COLUMNS: readonly Column<Product>[] = [
+  {
+    id: 'name',
+    header: words.columns.name,
+    cell: ({ name }) => (
+      <span className="line-clamp-2 max-w-80 break-words" title={name}>
+        {name}
+      </span>
+    ),
+    phone: 'title',
+  },
+  {
+    id: 'id',
+    header: words.columns.id,
+    cell: ({ id }) => (
+      <span className="inline-flex items-center gap-1 sm:-my-2">
+        <span className="font-mono text-[0.8125rem]">
+          <span className="sm:hidden">{words.id(id)}</span>
+          <span className="max-sm:hidden">{id}</span>
+        </span>
+        <CopyButton value={String(id)} label={words.copyId(id)} isIcon />
+      </span>
+    ),
+  },
+  {
+    id: 'type',
+    header: words.columns.type,
+    cell: ({ productType, productTypeOther }) =>
+      (productType === 'OTHER' && productTypeOther) || texts.productTypes[productType],
+  },
+  {
+    id: 'licenses',
+    header: words.columns.licenses,
+    isNumber: true,
+    cell: ({ id }) => <LicensesLink productId={id} />,
+  },
+  {
+    id: 'maxIPs',
+    header: words.columns.maxIPs,
+    isNumber: true,
+    cell: ({ defaultMaxIPs }) => limitOf(defaultMaxIPs),
+    phone: 'hidden',
+  },
+  {
+    id: 'maxHWIDs',
+    header: words.columns.maxHWIDs,
+    isNumber: true,
+    cell: ({ defaultMaxHWIDs }) => limitOf(defaultMaxHWIDs),
+    phone: 'hidden',
+  },
+  {
+    id: 'created',
+    header: words.columns.created,
+    cell: ({ createdDate }) => <Time value={createdDate} show="date" />,
+    phone: 'hidden',
+  },
+];
+
+export function Screen() {
+  const { open } = productsRoute.useSearch();
+  const navigate = productsRoute.useNavigate();
+  const products = useProducts();
+  const refusal = useRefusal('writeProducts');
+  const close = (): void => void navigate({ search: {} });
+  const create = refusal === undefined && (
+    <ButtonLink to="/products" search={{ open: 'new' }} look="primary">
+      <Plus size={16} aria-hidden />
+      {words.new}
+    </ButtonLink>
+  );
+  return (
+    <Page title={words.title} actions={create}>
+      <DataTable
+        name="products"
+        label={words.title}
+        columns={COLUMNS}
+        rows={products.data}
+        error={products.error}
+        onRetry={products.refetch}
+        linkOf={({ id }) => ({ to: '/products', search: { open: id } })}
+        onEdit={({ id }) => void navigate({ search: { open: id } })}
+        empty={
+          <Empty title={words.emptyTitle} actions={create}>
+            {words.empty}
+          </Empty>
+        }
+      />
+      <ItemDialog<Product>
+        name="products"
+        open={open}
+        onClose={close}
+        titleOf={(product) => product?.name ?? words.new}
+        read={(id, signal) => licet.products.read(id, { signal })}
+        isWide
+      >
+        {(stored) => <ProductForm stored={stored} onDone={close} />}
+      </ItemDialog>
+    </Page>
+  );
+}

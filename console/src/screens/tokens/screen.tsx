@@ -1,8 +1,150 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { type ReactNode, useMemo, useState } from 'react';
+import type { Token } from '../../../../packages/client/src/index';
+import { licet } from '../../api';
+import { Badge } from '../../components/badge';
+import { ButtonLink } from '../../components/button';
+import { type Column, DataTable } from '../../components/data-table';
+import { ItemDialog } from '../../components/item-dialog';
 import { Empty, Page } from '../../components/page';
+import { Time } from '../../components/time';
+import { useRefusal, useSession } from '../../session';
 import { texts } from '../../texts';
+import { intentNames, Secret, TokenForm } from './form';
+import { tokensRoute } from './route';
 
-export const Screen = () => (
-  <Page title={texts.navigation.tokens}>
-    <Empty>{texts.errors.soon}</Empty>
-  </Page>
+const words = texts.tokens;
+
+const Never = () => <span className="text-muted">{words.never}</span>;
+
+const Expiry = ({ expiresAt }: { expiresAt: string | null }) =>
+  expiresAt === null ? (
+    <Never />
+  ) : Date.parse(expiresAt) <= Date.now() ? (
+    <Badge tone="bad">{words.expired}</Badge>
+  ) : (
+    <Time value={expiresAt} show="date" />
+  );
+
+/** A value on a phone with the name of its column before it. */
+const named = (name: string, value: ReactNode) => (
+  <>
+    <span className="sm:hidden">{name}: </span>
+    {value}
+  </>
 );
+
+const columnsOf = (sessionId: number | null): readonly Column<Token>[] => [
+  {
+    id: 'name',
+    header: words.columns.name,
+    cell: ({ id, name }) => (
+      <span className="flex min-w-0 items-center gap-2">
+        <span className="max-w-60 truncate" title={name}>
+          {name}
+        </span>
+        {id === sessionId && <Badge tone="accent">{words.thisSession}</Badge>}
+      </span>
+    ),
+    phone: 'title',
+  },
+  {
+    id: 'intents',
+    header: words.columns.intents,
+    cell: ({ intents }) => (
+      <span className="line-clamp-2 max-w-96" title={intentNames(intents)}>
+        {intentNames(intents)}
+      </span>
+    ),
+  },
+  {
+    id: 'lastUsed',
+    header: words.columns.lastUsed,
+    cell: ({ lastUsedAt }) =>
+      named(
+        words.columns.lastUsed,
+        lastUsedAt === null ? <Never /> : <Time value={lastUsedAt} show="ago" />,
+      ),
+  },
+  {
+    id: 'expires',
+    header: words.columns.expires,
+    cell: ({ expiresAt }) => named(words.columns.expires, <Expiry expiresAt={expiresAt} />),
+  },
+  {
+    id: 'created',
+    header: words.columns.created,
+    cell: ({ createdAt }) => <Time value={createdAt} show="date" />,
+    phone: 'hidden',
+  },
+];
+
+export function Screen() {
+  const { open } = tokensRoute.useSearch();
+  const navigate = tokensRoute.useNavigate();
+  const refusal = useRefusal('everything');
+  const { id: sessionId } = useSession();
+  const columns = useMemo(() => columnsOf(sessionId), [sessionId]);
+  // Kept nowhere else, and only while it is shown.
+  const [secret, setSecret] = useState<string>();
+  const tokens = useQuery({
+    queryKey: ['tokens'],
+    queryFn: ({ signal }) => licet.tokens.list({}, { signal }),
+    placeholderData: keepPreviousData,
+    enabled: refusal === undefined,
+  });
+  const close = (): void => {
+    setSecret(undefined);
+    void navigate({ search: {} });
+  };
+  const create = refusal === undefined && (
+    <ButtonLink to="/tokens" search={{ open: 'new' }} look="primary">
+      <Plus size={16} aria-hidden />
+      {words.new}
+    </ButtonLink>
+  );
+  if (refusal !== undefined) {
+    return (
+      <Page title={words.title}>
+        <Empty>{refusal}</Empty>
+      </Page>
+    );
+  }
+  return (
+    <Page title={words.title} lead={words.lead} actions={create}>
+      <DataTable
+        name="tokens"
+        label={words.title}
+        columns={columns}
+        rows={tokens.data}
+        error={tokens.error}
+        onRetry={tokens.refetch}
+        linkOf={({ id }) => ({ to: '/tokens', search: { open: id } })}
+        onEdit={({ id }) => void navigate({ search: { open: id } })}
+        empty={
+          <Empty title={words.emptyTitle} actions={create}>
+            {words.empty}
+          </Empty>
+        }
+      />
+      <ItemDialog<Token>
+        name="tokens"
+        open={open}
+        onClose={close}
+        titleOf={(token) => (secret === undefined ? (token?.name ?? words.new) : words.secretTitle)}
+        read={(id, signal) => licet.tokens.read(id, { signal })}
+        isWide
+        isFirm={secret !== undefined}
+      >
+        {(stored) =>
+          secret === undefined ? (
+            <TokenForm stored={stored} onCreated={setSecret} onDone={close} />
+          ) : (
+            <Secret secret={secret} onDone={close} />
+          )
+        }
+      </ItemDialog>
+    </Page>
+  );
+}

@@ -1,0 +1,58 @@
+import { Ban } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import type { LicenseDataType } from '../../../packages/client/src/index';
+import { useRefusal } from '../session';
+import { texts } from '../texts';
+import { Button, IconButton } from './button';
+import { Dialog } from './dialog';
+
+const EntryForm = lazy(async () => ({
+  default: (await import('../screens/blacklist/form')).EntryForm,
+}));
+
+const words = texts.blacklist;
+
+/**
+ * A button that blocks an address or a hardware ID from any screen: it opens the form of a new blacklist entry
+ * with what is known.
+ */
+export function Block({
+  type,
+  value,
+  productId,
+  reason,
+  isIcon = false,
+}: {
+  type: LicenseDataType;
+  value: string;
+  productId?: number;
+  reason?: string;
+  /** An icon alone, for rows. */
+  isIcon?: boolean;
+}) {
+  const refusal = useRefusal('writeBlacklists');
+  const [isOpen, setOpen] = useState(false);
+  const shared = { refusal, 'aria-haspopup': 'dialog', onClick: () => setOpen(true) } as const;
+  return (
+    <>
+      {isIcon ? (
+        <IconButton label={words.blockValue(value)} {...shared}>
+          <Ban size={16} aria-hidden />
+        </IconButton>
+      ) : (
+        <Button aria-label={words.blockValue(value)} {...shared}>
+          <Ban size={16} aria-hidden />
+          {words.new}
+        </Button>
+      )}
+      <Dialog title={words.newTitle} isOpen={isOpen} onClose={() => setOpen(false)}>
+        <Suspense>
+          <EntryForm
+            start={{ licenseDataType: type, data: value, productId, reason }}
+            onDone={() => setOpen(false)}
+          />
+        </Suspense>
+      </Dialog>
+    </>
+  );
+}

@@ -1,0 +1,13 @@
+/** Days in the viewer's zone, as date fields have them: `2035-12-31`. */
+
+/** The day of a time; empty for none. */
+export function toDay(time: string | null): string {
+  if (time === null) return '';
+  const date = new Date(time);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 10);
+}
+
+/** The last second of a day; null for an empty one. */
+export const endOfDay = (day: string): string | null =>
+  day === '' ? null : new Date(`${day}T23:59:59`).toISOString();

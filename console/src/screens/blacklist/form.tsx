@@ -1,0 +1,153 @@
+import type {
+  BlacklistEntry,
+  LicenseDataType,
+  Tagged,
+} from '../../../../packages/client/src/index';
+import { LicetError } from '../../../../packages/client/src/index';
+import { LICENSE_DATA_TYPES } from '../../../../src/lib/enums';
+import { hasStatus, licet, queries } from '../../api';
+import { type EditedField, EditForm } from '../../components/edit-form';
+import { FieldGroup, SelectField, TextField } from '../../components/form';
+import { toasts } from '../../components/toasts';
+import { productName } from '../../format';
+import { useProductNames } from '../../products';
+import { useRefusal } from '../../session';
+import { texts } from '../../texts';
+
+const words = texts.blacklist;
+
+/** The fields of a new entry that are known before it is asked for. */
+export interface EntryStart {
+  licenseDataType?: LicenseDataType | undefined;
+  data?: string | undefined;
+  productId?: number | undefined;
+  reason?: string | undefined;
+}
+
+type Values = Pick<BlacklistEntry, 'licenseDataType' | 'data' | 'productId' | 'reason'>;
+
+const changed = () => queries.invalidateQueries({ queryKey: ['blacklist'] });
+
+/** Puts the existing entry into words, with what to do. */
+function explain(error: unknown): never {
+  throw hasStatus(error, 409) ? new LicetError(409, words.exists) : error;
+}
+
+/** Removes an entry. It can be undone, by the same entry with another id. */
+export async function removeEntry({ id, ...entry }: BlacklistEntry): Promise<void> {
+  const { licenseDataType, data, isForAllProducts, productId, reason } = entry;
+  await licet.blacklists.delete(id);
+  await changed();
+  toasts.done(words.removed(data), async () => {
+    await licet.blacklists.create({ licenseDataType, data, isForAllProducts, productId, reason });
+    await changed();
+  });
+}
+
+/** The form of an entry, of a new one without `stored`. */
+export function EntryForm({
+  stored,
+  start = {},
+  onDone,
+}: {
+  stored?: (Tagged<BlacklistEntry> & { id: number }) | undefined;
+  start?: EntryStart;
+  onDone: () => void;
+}) {
+  const refusal = useRefusal('writeBlacklists');
+  const names = useProductNames();
+  const id = stored?.id ?? 0;
+  const entry = stored?.item ?? start;
+  // Where products may not be read, the one of the entry still can be kept.
+  const products = new Map(names);
+  if (entry.productId != null) products.set(entry.productId, productName(names, entry.productId));
+  const scopeOf = ({ productId }: Values): string =>
+    productId === null ? words.allProducts : productName(names, productId);
+
+  const fields: readonly EditedField<Values>[] = [
+    {
+      name: 'licenseDataType',
+      label: words.type,
+      show: ({ licenseDataType }) => texts.dataTypes[licenseDataType],
+    },
+    { name: 'data', label: words.data },
+    { name: 'productId', label: words.scope, show: scopeOf },
+    { name: 'reason', label: words.reason },
+  ];
+
+  const valuesOf = (data: FormData): Values => {
+    const productId = String(data.get('productId'));
+    return {
+      licenseDataType: data.get('licenseDataType') === 'HWID' ? 'HWID' : 'IP',
+      data: String(data.get('data')).trim(),
+      productId: productId === '' ? null : Number(productId),
+      reason: String(data.get('reason')).trim(),
+    };
+  };
+
+  return (
+    <EditForm<Values>
+      stored={stored}
+      fields={fields}
+      valuesOf={valuesOf}
+      create={async (values) => {
+        const isForAllProducts = values.productId === null;
+        const created = await licet.blacklists
+          .create({ ...values, isForAllProducts })
+          .catch(explain);
+        await changed();
+        toasts.done(words.blocked(created.data), async () => {
+          await licet.blacklists.delete(created.id);
+          await changed();
+        });
+      }}
+      update={async (changes, ifMatch) => {
+        const scope =
+          changes.productId === undefined ? {} : { isForAllProducts: changes.productId === null };
+        await licet.blacklists.update(id, { ...changes, ...scope }, { ifMatch }).catch(explain);
+        await changed();
+      }}
+      read={() => licet.blacklists.read(id)}
+      onDone={onDone}
+      createLabel={words.new}
+      refusal={refusal}
+    >
+      <TextField
+        label={words.data}
+        hint={words.dataHint}
+        name="data"
+        defaultValue={entry.data}
+        maxLength={512}
+        spellCheck={false}
+        autoCapitalize="none"
+        required
+      />
+      <FieldGroup>
+        <SelectField
+          label={words.type}
+          name="licenseDataType"
+          defaultValue={entry.licenseDataType ?? 'IP'}
+          options={LICENSE_DATA_TYPES.map((type) => [type, texts.dataTypes[type]])}
+        />
+        <SelectField
+          // The options may arrive later than the form.
+          key={products.size}
+          label={words.scope}
+          name="productId"
+          defaultValue={String(entry.productId ?? '')}
+          options={[
+            ['', words.allProducts],
+            ...[...products].map(([productId, name]) => [String(productId), name] as const),
+          ]}
+        />
+      </FieldGroup>
+      <TextField
+        label={words.reason}
+        hint={words.reasonHint}
+        name="reason"
+        defaultValue={entry.reason}
+        maxLength={1000}
+      />
+    </EditForm>
+  );
+}

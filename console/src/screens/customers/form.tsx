@@ -1,0 +1,155 @@
+import { useState } from 'react';
+import type { Customer, Tagged } from '../../../../packages/client/src/index';
+import { hasStatus, licet, queries } from '../../api';
+import { Button } from '../../components/button';
+import { confirm } from '../../components/confirm';
+import { type EditedField, EditForm } from '../../components/edit-form';
+import { FieldGroup, TextField } from '../../components/form';
+import { toasts } from '../../components/toasts';
+import { useRefusal } from '../../session';
+import { texts } from '../../texts';
+import { ACCOUNTS, nameOf, usePlatformLabel } from './accounts';
+
+const words = texts.customers;
+
+const PERSON = ['firstName', 'lastName', 'email', 'phoneNumber', 'username'] as const;
+const CHAT = ['chatId', 'chatUsername'] as const;
+
+type Name =
+  | (typeof PERSON)[number]
+  | (typeof CHAT)[number]
+  | (typeof ACCOUNTS)[number]['id' | 'username'];
+type Values = Pick<Customer, Name>;
+
+/** Erases a person. The service erases a long history in parts, and answers 409 until all is gone. */
+async function forget(id: number): Promise<void> {
+  for (;;) {
+    try {
+      return await licet.customers.delete(id);
+    } catch (error) {
+      if (!hasStatus(error, 409)) throw error;
+    }
+  }
+}
+
+/** A customer's form, of a new one without `stored`. */
+export function CustomerForm({
+  stored,
+  onDone,
+}: {
+  stored: (Tagged<Customer> & { id: number }) | undefined;
+  onDone: () => void;
+}) {
+  const refusal = useRefusal('everything');
+  const labelOf = usePlatformLabel();
+  const [isForgetting, setForgetting] = useState(false);
+  const customer = stored?.item;
+  const id = stored?.id ?? 0;
+  const changed = () =>
+    Promise.all([
+      queries.invalidateQueries({ queryKey: ['customers'] }),
+      queries.invalidateQueries({ queryKey: ['licenses'] }),
+    ]);
+
+  const accounts: readonly EditedField<Values>[] = ACCOUNTS.flatMap((account) => [
+    { name: account.id, label: words.accountId(labelOf(account.platform)) },
+    { name: account.username, label: words.accountName(labelOf(account.platform)) },
+  ]);
+  const fields: readonly EditedField<Values>[] = [
+    ...[...PERSON, ...CHAT].map((name) => ({ name, label: words[name] })),
+    ...accounts,
+  ];
+
+  const valuesOf = (data: FormData): Values => {
+    const value = (name: Name): string | null => String(data.get(name) ?? '').trim() || null;
+    return {
+      firstName: value('firstName'),
+      lastName: value('lastName'),
+      email: value('email'),
+      phoneNumber: value('phoneNumber'),
+      username: value('username'),
+      chatId: value('chatId'),
+      chatUsername: value('chatUsername'),
+      platformAId: value('platformAId'),
+      platformAUsername: value('platformAUsername'),
+      platformBId: value('platformBId'),
+      platformBUsername: value('platformBUsername'),
+      platformCId: value('platformCId'),
+      platformCUsername: value('platformCUsername'),
+      marketAId: value('marketAId'),
+      marketAUsername: value('marketAUsername'),
+      marketBId: value('marketBId'),
+      marketBUsername: value('marketBUsername'),
+    };
+  };
+
+  const forgetPerson = async (): Promise<void> => {
+    if (!customer) return;
+    const name = nameOf(customer);
+    const isSure = await confirm({
+      title: words.forgetTitle(name),
+      lead: words.forgetLead,
+      action: words.forgetAction,
+    });
+    if (!isSure) return;
+    setForgetting(true);
+    try {
+      await forget(id);
+    } catch (error) {
+      setForgetting(false);
+      return toasts.fail(error);
+    }
+    onDone();
+    toasts.done(words.forgotten(name));
+    await changed();
+  };
+
+  const fieldOf = ({ name, label }: EditedField<Values>) => (
+    <TextField
+      key={name}
+      label={label}
+      name={name}
+      defaultValue={customer?.[name] ?? ''}
+      maxLength={255}
+      {...(name === 'email' && { type: 'email', maxLength: 254 })}
+      {...(name === 'phoneNumber' && { inputMode: 'tel' })}
+    />
+  );
+
+  return (
+    <EditForm<Values>
+      stored={stored}
+      fields={fields}
+      valuesOf={valuesOf}
+      create={async (values) => {
+        const created = await licet.customers.create(values);
+        await changed();
+        toasts.done(words.created(nameOf(created)));
+      }}
+      update={async (changes, ifMatch) => {
+        await licet.customers.update(id, changes, { ifMatch });
+        await changed();
+      }}
+      read={() => licet.customers.read(id)}
+      onDone={onDone}
+      createLabel={words.create}
+      refusal={refusal}
+      buttons={
+        stored && (
+          <Button
+            look="danger"
+            className="ml-auto"
+            refusal={refusal}
+            disabled={isForgetting}
+            onClick={forgetPerson}
+          >
+            {isForgetting ? words.forgetting : words.forget}
+          </Button>
+        )
+      }
+    >
+      <FieldGroup title={words.person}>{fields.slice(0, PERSON.length).map(fieldOf)}</FieldGroup>
+      <FieldGroup title={words.accounts}>{fields.slice(PERSON.length).map(fieldOf)}</FieldGroup>
+    </EditForm>
+  );
+}

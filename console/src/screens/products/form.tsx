@@ -1,0 +1,205 @@
+import { useState } from 'react';
+import type { Product, Tagged } from '../../../../packages/client/src/index';
+import { PRODUCT_TYPES } from '../../../../src/lib/enums';
+import { hasStatus, licet, queries } from '../../api';
+import { Button, TextLink } from '../../components/button';
+import { confirm } from '../../components/confirm';
+import { type EditedField, EditForm } from '../../components/edit-form';
+import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form';
+import { Notice } from '../../components/page';
+import { toasts } from '../../components/toasts';
+import { useRefusal } from '../../session';
+import { texts } from '../../texts';
+
+const words = texts.products;
+
+type Values = Pick<
+  Product,
+  | 'name'
+  | 'description'
+  | 'productType'
+  | 'productTypeOther'
+  | 'defaultMaxIPs'
+  | 'defaultMaxHWIDs'
+  | 'url'
+  | 'imageUrl'
+  | 'roleId'
+  | 'purchaseRoleId'
+>;
+
+const FIELDS: readonly EditedField<Values>[] = [
+  { name: 'name', label: words.name },
+  { name: 'description', label: words.description },
+  {
+    name: 'productType',
+    label: words.type,
+    show: ({ productType }) => texts.productTypes[productType],
+  },
+  { name: 'productTypeOther', label: words.typeOther },
+  { name: 'defaultMaxIPs', label: words.maxIPs },
+  { name: 'defaultMaxHWIDs', label: words.maxHWIDs },
+  { name: 'url', label: words.url },
+  { name: 'imageUrl', label: words.imageUrl },
+  { name: 'roleId', label: words.roleId },
+  { name: 'purchaseRoleId', label: words.purchaseRoleId },
+];
+
+const DEFAULT_LIMIT = 5;
+
+/** The values of the form. Fields of another type than OTHER keep the name of the type. */
+function valuesOf(data: FormData, stored: Product | undefined): Values {
+  const text = (name: string): string => String(data.get(name) ?? '').trim();
+  return {
+    name: text('name'),
+    description: text('description'),
+    productType: PRODUCT_TYPES.find((type) => type === data.get('productType')) ?? 'OTHER',
+    productTypeOther: data.has('productTypeOther')
+      ? text('productTypeOther')
+      : (stored?.productTypeOther ?? ''),
+    defaultMaxIPs: Number(data.get('defaultMaxIPs')),
+    defaultMaxHWIDs: Number(data.get('defaultMaxHWIDs')),
+    url: text('url') || null,
+    imageUrl: text('imageUrl') || null,
+    roleId: text('roleId') || null,
+    purchaseRoleId: text('purchaseRoleId') || null,
+  };
+}
+
+/** A product's form, of a new one without `stored`. */
+export function ProductForm({
+  stored,
+  onDone,
+}: {
+  stored: (Tagged<Product> & { id: number }) | undefined;
+  onDone: () => void;
+}) {
+  const refusal = useRefusal('writeProducts');
+  const product = stored?.item;
+  const [type, setType] = useState<string>(product?.productType ?? PRODUCT_TYPES[0]);
+  const [isInUse, setInUse] = useState(false);
+  const id = stored?.id ?? 0;
+  const changed = () => queries.invalidateQueries({ queryKey: ['products'] });
+
+  const remove = async (): Promise<void> => {
+    if (!product) return;
+    const isSure = await confirm({
+      title: words.deleteTitle(product.name),
+      lead: words.deleteLead,
+      action: texts.actions.delete,
+    });
+    if (!isSure) return;
+    try {
+      await licet.products.delete(id);
+    } catch (error) {
+      if (hasStatus(error, 409)) return setInUse(true);
+      return toasts.fail(error);
+    }
+    onDone();
+    await changed();
+    toasts.done(words.deleted(product.name));
+  };
+
+  return (
+    <EditForm<Values>
+      stored={stored}
+      fields={FIELDS}
+      valuesOf={(data) => valuesOf(data, product)}
+      create={async (values) => {
+        const { name } = await licet.products.create(values);
+        await changed();
+        toasts.done(words.created(name));
+      }}
+      update={async (changes, ifMatch) => {
+        await licet.products.update(id, changes, { ifMatch });
+        await changed();
+      }}
+      read={() => licet.products.read(id)}
+      onDone={onDone}
+      createLabel={words.create}
+      refusal={refusal}
+      buttons={
+        stored && (
+          <Button look="danger" className="ml-auto" refusal={refusal} onClick={remove}>
+            {texts.actions.delete}
+          </Button>
+        )
+      }
+    >
+      {isInUse && (
+        <Notice tone="bad">
+          {words.inUse}{' '}
+          <TextLink to="/licenses" search={{ productId: id }} className="underline">
+            {words.showLicenses}
+          </TextLink>
+        </Notice>
+      )}
+      <TextField
+        label={words.name}
+        name="name"
+        defaultValue={product?.name}
+        maxLength={255}
+        required
+      />
+      <FieldGroup>
+        <SelectField
+          label={words.type}
+          name="productType"
+          value={type}
+          onChange={({ target }) => setType(target.value)}
+          options={PRODUCT_TYPES.map((known) => [known, texts.productTypes[known]])}
+        />
+        {type === 'OTHER' && (
+          <TextField
+            label={words.typeOther}
+            name="productTypeOther"
+            defaultValue={product?.productTypeOther}
+            maxLength={255}
+          />
+        )}
+      </FieldGroup>
+      <TextArea
+        label={words.description}
+        name="description"
+        defaultValue={product?.description}
+        maxLength={10_000}
+      />
+      <FieldGroup title={words.limits}>
+        {(['defaultMaxIPs', 'defaultMaxHWIDs'] as const).map((name) => (
+          <TextField
+            key={name}
+            label={name === 'defaultMaxIPs' ? words.maxIPs : words.maxHWIDs}
+            hint={words.limitHint}
+            name={name}
+            type="number"
+            min={-1}
+            max={1000}
+            required
+            defaultValue={product?.[name] ?? DEFAULT_LIMIT}
+          />
+        ))}
+      </FieldGroup>
+      <FieldGroup title={words.more}>
+        <TextField
+          label={words.url}
+          name="url"
+          defaultValue={product?.url ?? ''}
+          maxLength={2048}
+          inputMode="url"
+        />
+        <TextField
+          label={words.imageUrl}
+          name="imageUrl"
+          defaultValue={product?.imageUrl ?? ''}
+          maxLength={2048}
+          inputMode="url"
+        />
+        <TextField label={words.roleId} name="roleId" defaultValue={product?.roleId ?? ''} />
+        <TextField
+          label={words.purchaseRoleId}
+          name="purchaseRoleId"
+          defaultValue={product?.purchaseRoleId ?? ''}
+        />
+      </FieldGroup>
+    </EditForm>
+  );
+}

@@ -1,0 +1,156 @@
+import type { ApiIntent, Tagged, Token } from '../../../../packages/client/src/index';
+import { API_INTENTS } from '../../../../src/lib/enums';
+import { licet, queries } from '../../api';
+import { Button } from '../../components/button';
+import { confirm } from '../../components/confirm';
+import { CopyButton } from '../../components/copy-button';
+import { type EditedField, EditForm } from '../../components/edit-form';
+import { CheckGroup, TextField } from '../../components/form';
+import { Notice } from '../../components/page';
+import { toasts } from '../../components/toasts';
+import { endOfDay, toDay } from '../../dates';
+import { formatDate } from '../../format';
+import { useRefusal, useSession } from '../../session';
+import { texts } from '../../texts';
+
+const words = texts.tokens;
+
+type Values = Pick<Token, 'name' | 'intents' | 'expiresAt'>;
+
+/** The names of intents in words. */
+export const intentNames = (intents: readonly ApiIntent[]): string =>
+  intents.map((intent) => texts.intents[intent][0]).join(', ');
+
+const FIELDS: readonly EditedField<Values>[] = [
+  { name: 'name', label: words.name },
+  { name: 'intents', label: words.intents, show: ({ intents }) => intentNames(intents) },
+  {
+    name: 'expiresAt',
+    label: words.expiresOn,
+    show: ({ expiresAt }) => (expiresAt === null ? words.never : formatDate(expiresAt)),
+  },
+];
+
+/** In the order of the explanations: first those that cover others. */
+const INTENT_OPTIONS = API_INTENTS.toSorted(
+  (a, b) => Number(b.startsWith('ALL')) - Number(a.startsWith('ALL')),
+).map((intent) => [intent, ...texts.intents[intent]] as const);
+
+const changed = () => queries.invalidateQueries({ queryKey: ['tokens'] });
+
+/** A token's form, of a new one without `stored`. */
+export function TokenForm({
+  stored,
+  onCreated,
+  onDone,
+}: {
+  stored: (Tagged<Token> & { id: number }) | undefined;
+  /** Called with the secret of a new token. */
+  onCreated: (secret: string) => void;
+  onDone: () => void;
+}) {
+  const refusal = useRefusal('everything');
+  const session = useSession();
+  const token = stored?.item;
+  const id = stored?.id ?? 0;
+
+  const valuesOf = (data: FormData): Values => {
+    const day = String(data.get('expiresAt') ?? '');
+    const expiresAt = token?.expiresAt ?? null;
+    return {
+      name: String(data.get('name')).trim(),
+      intents: API_INTENTS.filter((intent) => data.getAll('intents').includes(intent)),
+      // The same day keeps its hour.
+      expiresAt: day === toDay(expiresAt) ? expiresAt : endOfDay(day),
+    };
+  };
+
+  const revoke = async (): Promise<void> => {
+    if (!token) return;
+    const isSure = await confirm({
+      title: words.revokeTitle(token.name),
+      lead: session.id === id ? words.revokeOwnLead : words.revokeLead,
+      action: words.revoke,
+    });
+    if (!isSure) return;
+    try {
+      await licet.tokens.delete(id);
+    } catch (error) {
+      return toasts.fail(error);
+    }
+    onDone();
+    toasts.done(words.revoked(token.name));
+    await changed();
+  };
+
+  return (
+    <EditForm<Values>
+      stored={stored}
+      fields={FIELDS}
+      valuesOf={valuesOf}
+      create={async (values) => {
+        const { token: secret } = await licet.tokens.create(values);
+        onCreated(secret);
+        await changed();
+      }}
+      update={async (changes, ifMatch) => {
+        await licet.tokens.update(id, changes, { ifMatch });
+        await changed();
+      }}
+      read={() => licet.tokens.read(id)}
+      onDone={() => stored && onDone()}
+      createLabel={words.create}
+      refusal={refusal}
+      buttons={
+        stored && (
+          <Button look="danger" className="ml-auto" refusal={refusal} onClick={revoke}>
+            {words.revoke}
+          </Button>
+        )
+      }
+    >
+      <TextField
+        label={words.name}
+        hint={words.nameHint}
+        name="name"
+        defaultValue={token?.name}
+        maxLength={255}
+        required
+      />
+      <CheckGroup
+        label={words.intents}
+        name="intents"
+        options={INTENT_OPTIONS}
+        value={token?.intents ?? []}
+      />
+      <TextField
+        label={words.expiresOn}
+        hint={words.expiresHint}
+        name="expiresAt"
+        type="date"
+        defaultValue={toDay(token?.expiresAt ?? null)}
+      />
+    </EditForm>
+  );
+}
+
+/** Shows the secret of a new token, once. */
+export const Secret = ({ secret, onDone }: { secret: string; onDone: () => void }) => (
+  <div className="flex flex-col gap-5">
+    <Notice tone="warn">{words.secretLead}</Notice>
+    <div className="flex items-center gap-2">
+      <output
+        aria-label={words.secret}
+        className="min-w-0 flex-1 rounded-lg border border-line bg-surface px-3 py-2 font-mono text-[0.8125rem] break-all select-all"
+      >
+        {secret}
+      </output>
+      <CopyButton value={secret} />
+    </div>
+    <div>
+      <Button look="primary" onClick={onDone}>
+        {words.secretDone}
+      </Button>
+    </div>
+  </div>
+);
