@@ -1,6 +1,11 @@
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { fail } from '../packages/cli/src/terminal.ts';
+import { ensureConsole } from './console/ensure.ts';
 
-/** Copies files from elsewhere into `public`, from where they are served. wrangler runs this before it builds. */
+/**
+ * Brings files from elsewhere into `public`, from where they are served. wrangler runs this before it builds, and
+ * then it builds the console too; `npm start` has built it.
+ */
 
 const FILES = {
   'docs/openapi.json': 'public/openapi.json',
@@ -13,4 +18,8 @@ const FILES = {
 for (const [from, to] of Object.entries(FILES)) {
   // An equal file is not written, because `npm run dev` would reload the service.
   if (!existsSync(to) || !readFileSync(from).equals(readFileSync(to))) copyFileSync(from, to);
+}
+
+if (import.meta.main) {
+  await ensureConsole(console.error).catch((error) => fail(String(error.message)));
 }

@@ -1,6 +1,20 @@
 import { isIP } from 'node:net';
-import { ensureRootToken, rootTokenFault, SECRETS_FILE } from '../packages/cli/src/root-token.ts';
-import { CliError, fail, guardOutput, note, usageError } from '../packages/cli/src/terminal.ts';
+import { consoleLink } from '../packages/cli/src/console-link.ts';
+import {
+  ensureRootToken,
+  isLocal,
+  rootTokenFault,
+  SECRETS_FILE,
+} from '../packages/cli/src/root-token.ts';
+import {
+  CliError,
+  fail,
+  guardOutput,
+  note,
+  report,
+  usageError,
+} from '../packages/cli/src/terminal.ts';
+import { ensureConsole } from './console/ensure.ts';
 import { migrate } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';
 import { checkPorts, DEFAULT_PORT, OPTIONS_HELP, readOptions } from './local/options.ts';
@@ -62,11 +76,18 @@ function checkProxies(list: string): void {
   }
 }
 
-function welcome(address: string): void {
+async function welcome(address: string, rootToken: string): Promise<void> {
   const url = address.endsWith(`:${DEFAULT_PORT}`) ? '' : ` -- --url ${address}`;
+  // Elsewhere browsers keep the cookie of a session only with https.
+  const logIn = isLocal(new URL(address))
+    ? `Log in       ${await consoleLink(new URL(address), rootToken)}
+               (works once, for 5 minutes; npm run licet${url || ' --'} console prints another one)`
+    : 'Log in       needs https, or a browser on this machine: docs/one-machine.md, "Behind a proxy"';
   note(`
   Licet runs on ${address}
 
+  Console      ${address}/console
+  ${logIn}
   Interface    ${address}/docs shows it, and lets you try it out
   Root token   in ${SECRETS_FILE}, as ROOT_TOKEN: it may do everything
   Try          curl ${address}/api/v2/products -H "TOKEN: $(sed -n 's/^ROOT_TOKEN=//p' ${SECRETS_FILE})"
@@ -91,7 +112,9 @@ async function start(): Promise<void> {
   const fault = ROOT_TOKEN && rootTokenFault(ROOT_TOKEN);
   if (fault) throw new CliError(`ROOT_TOKEN in the environment ${fault}`);
   if (!ROOT_TOKEN && ensureRootToken()) note(`✓ A root token was made, in ${SECRETS_FILE}`);
-  const [built] = await Promise.all([buildWorker(), migrate(folder)]);
+  // Programs can do without the page.
+  const page = ensureConsole(note).catch(report);
+  const [built] = await Promise.all([buildWorker(), migrate(folder), page]);
   const variables: Record<string, string> = {
     ...options.variables,
     ...(ROOT_TOKEN && { ROOT_TOKEN }),
@@ -109,7 +132,7 @@ async function start(): Promise<void> {
   };
   const onSignal = () => void stop();
   service = await LocalService.start({ ...options, built, variables, log, onSignal });
-  welcome(address);
+  await welcome(address, String(variables.ROOT_TOKEN ?? built.variables.ROOT_TOKEN ?? ''));
 
   setInterval(() => {
     // npm was killed, and its service is nobody's.

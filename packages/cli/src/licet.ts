@@ -4,6 +4,7 @@ import { LicetError } from '../../client/src/index.ts';
 import { type CliCommand, INSECURE_OPTION, parseArguments, serviceOption } from './command-line.ts';
 import { addBlacklist } from './licet/blacklist.ts';
 import { addCompletion } from './licet/completion.ts';
+import { addConsole } from './licet/console.ts';
 import { addCustomers } from './licet/customers.ts';
 import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
@@ -30,6 +31,7 @@ Examples:
   npm run licet -- licenses find ada@shop.example
   npm run licet -- licenses free 7K2M-9QX4-B3TD-WJ8R-5HVN --ips
   npm run licet -- history --refused --follow
+  npm run licet -- console
   npm run -s licet -- --url https://licet.example --json tokens list`;
 
 const versionOfLicet = (): string =>
@@ -73,7 +75,15 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
     })
     // Commander's own takes one name only.
     .helpCommand(false);
-  for (const add of [addProducts, addLicenses, addCustomers, addTokens, addBlacklist, addHistory]) {
+  for (const add of [
+    addProducts,
+    addLicenses,
+    addCustomers,
+    addTokens,
+    addBlacklist,
+    addHistory,
+    addConsole,
+  ]) {
     add(program, () => open(program.opts()));
   }
   addCompletion(program);

@@ -23,6 +23,7 @@ export interface Access {
 
 /** The service, its client and the output of a command. */
 export interface Session extends Access {
+  token: string;
   licet: Licet;
   output: Output;
 }
@@ -67,6 +68,7 @@ export function openSession({ url: text, insecure, tokenFile, json }: GlobalOpti
   try {
     return {
       url,
+      token,
       licet: new Licet({ url: url.href, token, insecure }),
       output: new Output(json === true),
       tokenSource: source,

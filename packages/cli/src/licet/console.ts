@@ -1,0 +1,31 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { consoleLink } from '../console-link.ts';
+import { CliError } from '../terminal.ts';
+import { examples } from './output.ts';
+import type { OpenSession } from './session.ts';
+
+/** `licet console`: print a link that logs in to the console. */
+export function addConsole(parent: CommandUnknownOpts, open: OpenSession): void {
+  parent
+    .command('console')
+    .description('print a link that logs in to the console, once and within 5 minutes')
+    .addHelpText(
+      'after',
+      `
+It needs the root token, as whose owner the link logs in. Whoever has another token logs in with that, on the
+page itself.
+${examples('console', '--url https://licet.example console')}`,
+    )
+    .action(async () => {
+      const { licet, output, url, token, tokenSource } = open();
+      const { id, name } = await licet.tokens.self();
+      if (id !== null) {
+        throw new CliError(
+          `The token of ${tokenSource} is "${name}", and a link needs the root token. ` +
+            `Log in with that token on ${new URL('/console', url).href}.`,
+        );
+      }
+      const link = await consoleLink(url, token);
+      output.done('Open this link within 5 minutes. It works once:', { link }, link);
+    });
+}

@@ -1,0 +1,48 @@
+import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { build, type Plugin } from 'vite';
+import { BUILT, hashOf, SOURCES, STAMP, type Stamp } from './ensure.ts';
+
+/** Builds the console. Runs in a process of its own, because Vite takes memory that a service does not need. */
+
+// The files are for everybody, also where the data of the service is not.
+process.umask(0o022);
+
+const others = new Set<string>();
+/** Notes the files outside of `console/` that were built in. */
+const noteSources: Plugin = {
+  name: 'licet-sources',
+  buildEnd() {
+    for (const id of this.getModuleIds()) {
+      const file = relative('.', id.replace(/\?.*$/s, ''));
+      const isOwn = file.startsWith(`${SOURCES}/`);
+      if (!isOwn && !/^(\.\.|\0|node_modules)/.test(file)) others.add(file);
+    }
+  },
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'licet-console-'));
+try {
+  await build({
+    root: SOURCES,
+    configFile: join(SOURCES, 'vite.config.ts'),
+    logLevel: 'warn',
+    plugins: [noteSources],
+    build: { outDir: folder, emptyOutDir: true },
+  });
+  const stamp: Stamp = { others: [...others].toSorted(), hash: hashOf([...others]) };
+  // A service that runs meanwhile must find whole files, and the page last.
+  const isPage = (file: string) => file === join(folder, 'index.html');
+  cpSync(folder, BUILT, { recursive: true, filter: (file) => !isPage(file) });
+  const page = join(BUILT, `index.html.${process.pid}`);
+  cpSync(join(folder, 'index.html'), page);
+  renameSync(page, join(BUILT, 'index.html'));
+  const kept = new Set(readdirSync(folder, { recursive: true }).map(String));
+  for (const file of readdirSync(BUILT, { recursive: true }).map(String)) {
+    if (!kept.has(file)) rmSync(join(BUILT, file), { recursive: true, force: true });
+  }
+  writeFileSync(STAMP, JSON.stringify(stamp));
+} finally {
+  rmSync(folder, { recursive: true });
+}

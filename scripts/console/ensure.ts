@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CliError, run } from '../../packages/cli/src/terminal.ts';
+
+/** The console in `public/console`, built from its sources when they have changed. Vite is only loaded then. */
+
+export const SOURCES = 'console';
+export const BUILT = 'public/console';
+/** Beside the built files: what they were built from. The service gives it to nobody. */
+export const STAMP = join(BUILT, 'sources.json');
+
+/** Files outside of the sources that every build depends on. */
+const ALWAYS = ['package-lock.json'];
+
+/** What a build was made from. */
+export interface Stamp {
+  /** The files outside of `console/` that were built in. */
+  others: string[];
+  hash: string;
+}
+
+/** The hash of all that a build is made from. A file that is gone changes it too. */
+export function hashOf(others: readonly string[]): string {
+  const hash = createHash('sha256');
+  const own = readdirSync(SOURCES, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  for (const file of [...own, ...ALWAYS, ...others].toSorted()) {
+    const content = existsSync(file) ? readFileSync(file) : '';
+    hash.update(`${file} ${content.length}\n`).update(content);
+  }
+  return hash.digest('hex');
+}
+
+function isBuilt(): boolean {
+  try {
+    const { others, hash }: Stamp = JSON.parse(readFileSync(STAMP, 'utf8'));
+    return hash === hashOf(others) && existsSync(join(BUILT, 'index.html'));
+  } catch {
+    // Never built, or broken off.
+    return false;
+  }
+}
+
+/**
+ * Builds the console, unless its sources are those of the last build.
+ *
+ * @param say tells the user that this takes a while
+ * @throws CliError if it cannot be built; what was built before stays
+ */
+export async function ensureConsole(say: (message: string) => void): Promise<void> {
+  if (isBuilt()) return;
+  say('The console is being built, which takes some seconds …');
+  const { ok, output } = await run(process.execPath, [join(import.meta.dirname, 'build.ts')]);
+  if (!ok) throw new CliError(`The console could not be built:\n${output.trim()}`);
+}

@@ -1,0 +1,304 @@
+import { execFile } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { consoleLink } from '../../packages/cli/src/console-link.ts';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { listen, ownFolder } from './own.ts';
+import { sharedService } from './shared-service.ts';
+
+/** The console as the running service serves it, its build, and its sessions in a real browser. */
+
+let address: string;
+const rootToken = () => readRootToken() ?? '';
+beforeAll(async () => {
+  address = await sharedService();
+});
+
+const get = (path: string, headers = {}) =>
+  fetch(`${address}${path}`, { redirect: 'manual', headers });
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+describe('The page of the console', () => {
+  it.each(['/console', '/console/', '/console/licenses/3?tab=history', '/console/index.html'])(
+    'is at %s, with a strict policy',
+    async (path) => {
+      const answer = await get(path);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('Content-Type')).toContain('text/html');
+      expect(answer.headers.get('Content-Security-Policy')).toBe(POLICY);
+      expect(answer.headers.get('Cache-Control')).toBe('no-cache');
+      expect(answer.headers.get('Referrer-Policy')).toBe('no-referrer');
+      expect(answer.headers.get('X-Content-Type-Options')).toBe('nosniff');
+      expect(await answer.text()).toContain('/console/assets/');
+    },
+  );
+
+  it('is not sent again to a browser that has it', async () => {
+    const etag = (await get('/console')).headers.get('ETag') ?? '';
+    const again = await get('/console', { 'If-None-Match': etag });
+    expect(again.status).toBe(304);
+    expect(again.headers.get('Content-Security-Policy')).toBe(POLICY);
+  });
+
+  it('loads files that a browser keeps for ever, with the same policy', async () => {
+    const page = await (await get('/console')).text();
+    const files = [...page.matchAll(/"(\/console\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
+    expect(files.length).toBeGreaterThan(1);
+    for (const path of files) {
+      const answer = await get(path);
+      expect(answer.status, path).toBe(200);
+      expect(answer.headers.get('Cache-Control')).toBe('public, max-age=31536000, immutable');
+      expect(answer.headers.get('Content-Security-Policy')).toContain("default-src 'none'");
+      expect(answer.headers.get('X-Content-Type-Options')).toBe('nosniff');
+    }
+  });
+
+  it.each([
+    '/console/assets',
+    '/console/assets/',
+    '/console/assets/missing.js',
+    '/Console',
+    '/consoles',
+    '/licenses',
+    '/api/console',
+    '/api/v2/console',
+    '/api/v1/console/session',
+  ])('is not at %s', async (path) => {
+    const answer = await get(path);
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.headers.get('Content-Type')).toBe('application/json');
+  });
+
+  it('has a link on the page at the address of the service', async () => {
+    expect(await (await get('/')).text()).toContain('<a class="link" href="/console">');
+  });
+});
+
+describe('The build of the console', () => {
+  const folder = ownFolder();
+  const inFolder = (...path: string[]) => join(folder, ...path);
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(inFolder(path)), { recursive: true });
+    writeFileSync(inFolder(path), text);
+  };
+  /** Runs what wrangler and the Dockerfile run. @returns the words on the terminal */
+  const build = async () => {
+    const script = resolve('scripts/assets.ts');
+    return (await promisify(execFile)(process.execPath, [script], { cwd: folder })).stderr;
+  };
+  const page = () => readFileSync(inFolder('public/console/index.html'), 'utf8');
+
+  beforeAll(() => {
+    for (const path of ['docs/openapi.json', 'public/docs.html', 'package-lock.json']) {
+      mkdirSync(dirname(inFolder(path)), { recursive: true });
+      cpSync(path, inFolder(path));
+    }
+    mkdirSync(inFolder('public/docs'));
+    symlinkSync(resolve('node_modules'), inFolder('node_modules'));
+    write(
+      'console/vite.config.ts',
+      "export default { base: '/console/', build: { assetsInlineLimit: 0 } };",
+    );
+    write('console/index.html', '<script type="module" src="/main.ts"></script>');
+    write('console/main.ts', "import { word } from '../src/word';\ndocument.title = word;");
+    write('src/word.ts', "export const word = 'first';");
+  });
+
+  it('is done once, and again where a source has changed, also one outside of its folder', async () => {
+    expect(await build()).toContain('The console is being built');
+    const first = page();
+    const { mtimeMs } = statSync(inFolder('public/console/index.html'));
+    expect(await build()).toBe('');
+    expect(statSync(inFolder('public/console/index.html')).mtimeMs).toBe(mtimeMs);
+
+    write('src/word.ts', "export const word = 'second';");
+    expect(await build()).toContain('The console is being built');
+    const second = page();
+    expect(second).not.toBe(first);
+    const assetOf = (html: string) => /\/console\/(assets\/[^"]+)/.exec(html)?.[1] ?? '';
+    expect(readFileSync(inFolder('public/console', assetOf(second)), 'utf8')).toContain('second');
+    expect(existsSync(inFolder('public/console', assetOf(first)))).toBe(false);
+
+    write('console/added.css', 'body { color: red }');
+    expect(await build()).toContain('The console is being built');
+    rmSync(inFolder('public/console/index.html'));
+    expect(await build()).toContain('The console is being built');
+  });
+
+  it('that fails says why, and leaves the last one', async () => {
+    await build();
+    const before = page();
+    write('console/main.ts', 'this is no program');
+    await expect(build()).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/✗ The console could not be built:(?:.|\n)*main\.ts/),
+    });
+    expect(page()).toBe(before);
+  });
+});
+
+const BROWSERS = [
+  process.env.CHROMIUM ?? '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
+const executablePath = BROWSERS.find((path) => existsSync(path)) ?? '';
+if (executablePath === '') {
+  console.warn(`The console is not tried in a browser: there is none of ${BROWSERS.join(', ')}`);
+}
+
+describe.skipIf(executablePath === '')('A session in a browser', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      executablePath,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+    });
+  });
+  afterAll(() => browser?.close());
+
+  /** The status of a request that the page sends, and its body. */
+  const send = (
+    page: Page,
+    path: string,
+    init: { method?: string; headers?: Record<string, string> } = {},
+  ) =>
+    page.evaluate(
+      async ([path, init]) => {
+        const answer = await fetch(path, init);
+        return { status: answer.status, text: await answer.text() };
+      },
+      [path, init] as const,
+    );
+
+  it.each(['localhost', '127.0.0.1'])(
+    'begins with a link on http://%s, which works once',
+    async (host) => {
+      const own = address.replace('localhost', host);
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      const link = await consoleLink(new URL(own), rootToken());
+      const loggedIn = page.waitForResponse(
+        (answer) => answer.url() === `${own}/console/session` && answer.status() === 204,
+      );
+      await page.goto(link);
+      await loggedIn;
+      await page.waitForURL((url) => url.hash === '');
+      expect(JSON.parse((await send(page, '/api/v2/tokens/self')).text)).toMatchObject({
+        name: 'root',
+      });
+      const [cookie] = await context.cookies();
+      expect(cookie).toMatchObject({
+        name: '__Host-licet',
+        httpOnly: true,
+        secure: true,
+        sameSite: 'Strict',
+      });
+      expect(await page.evaluate('document.cookie')).toBe('');
+
+      const other = await browser.newPage();
+      const refused = other.waitForResponse(`${own}/console/session`);
+      await other.goto(link);
+      expect((await refused).status()).toBe(401);
+      await other.close();
+
+      const headers = { 'Content-Type': 'application/json' };
+      expect((await send(page, '/console/session', { method: 'DELETE', headers })).status).toBe(
+        204,
+      );
+      expect((await send(page, '/api/v2/tokens/self')).status).toBe(401);
+      expect(await context.cookies()).toEqual([]);
+      await context.close();
+    },
+  );
+
+  it("is of no use to another port's page: fetch, form, image, script and frame", async () => {
+    // In between, because a browser does not show all that it blocks.
+    const received = new Map<string, { headers: IncomingHttpHeaders; status: number }>();
+    const between = await listen((incoming, response) => {
+      const { method, url = '', headers } = incoming;
+      const forwarded = request(`${address}${url}`, { method, headers }, (answer) => {
+        const [, by = ''] = /by=(\w+)$/.exec(url) ?? [];
+        received.set(`${method} ${by}`, { headers, status: answer.statusCode ?? 0 });
+        response.writeHead(answer.statusCode ?? 0, answer.headers);
+        answer.pipe(response);
+      });
+      incoming.pipe(forwarded);
+    });
+    const own = between.replace('127.0.0.1', 'localhost');
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${own}/openapi.json`);
+    const logIn = { method: 'POST', headers: { TOKEN: rootToken() } };
+    expect((await send(page, '/console/session', logIn)).status).toBe(204);
+    const listed = async () => (await send(page, '/api/v2/products?q=From%20elsewhere')).text;
+    expect(await listed()).toBe('[]');
+
+    // The same host with another port is the same site, so that the browser sends the cookie.
+    const elsewhere = (
+      await listen((_, response) => {
+        response.setHeader('Content-Type', 'text/html').end(`<!doctype html>
+        <iframe name="target"></iframe><iframe src="${own}/console"></iframe>
+        <img src="${own}/api/v2/products?by=image"><script src="${own}/api/v2/products?by=script"></script>
+        <form method="POST" enctype="text/plain" target="target" action="${own}/api/v2/products?by=form">
+          <input name='{"name":"From elsewhere","productType":"OTHER","description":"' value='"}'></form>`);
+      })
+    ).replace('127.0.0.1', 'localhost');
+    const evil = await context.newPage();
+    await evil.goto(elsewhere);
+    const outcomes = await evil.evaluate(async (own) => {
+      const body = JSON.stringify({ name: 'From elsewhere', productType: 'OTHER' });
+      const init = { method: 'POST', body, credentials: 'include' } as const;
+      const headers = { 'Content-Type': 'application/json' };
+      const outcome = (url: string, init: RequestInit) =>
+        fetch(`${own}${url}`, init).then(
+          ({ type }) => type,
+          () => 'blocked',
+        );
+      return [
+        await outcome('/api/v2/products?by=fetch', { credentials: 'include' }),
+        await outcome('/api/v2/products?by=json', { ...init, headers }),
+        await outcome('/api/v2/products?by=text', { ...init, mode: 'no-cors' }),
+        await outcome('/console/session', { method: 'DELETE', credentials: 'include' }),
+      ];
+    }, own);
+    expect(outcomes).toEqual(['blocked', 'blocked', 'opaque', 'blocked']);
+    await evil.evaluate('document.forms[0].submit()');
+    for (const by of ['GET image', 'GET script', 'GET fetch', 'POST text', 'POST form']) {
+      // The browser does send the cookie, and says that the page is another one.
+      await expect
+        .poll(() => received.get(by), { message: by })
+        .toMatchObject({
+          headers: {
+            'sec-fetch-site': 'same-site',
+            cookie: expect.stringContaining('__Host-licet='),
+          },
+          status: 401,
+        });
+    }
+    // The browser asks first, and is not allowed to.
+    expect(received.get('OPTIONS json')?.status).toBe(401);
+    expect([...received.keys()]).not.toContain('POST json');
+    expect(evil.frames().map((frame) => frame.url())).not.toContain(`${own}/console`);
+    expect(await listed()).toBe('[]');
+    // The other page has not ended the session either.
+    expect((await send(page, '/api/v2/tokens/self')).status).toBe(200);
+    await context.close();
+  });
+});
