@@ -64,12 +64,15 @@ const intents: Record<ApiIntent, readonly [label: string, explanation: string]> 
   LICENSES_READ: ['Read licenses', 'Finds licenses and their keys, owners and slots.'],
   LICENSES_READ_WRITE: [
     'Manage licenses',
-    'Also creates, extends and deactivates licenses, and frees slots. For support, and for a shop that sells.',
+    'Creates, extends and deactivates licenses, and frees slots. For support, and for a shop that sells.',
   ],
   PRODUCTS_READ: ['Read products', 'Sees products and their default limits.'],
-  PRODUCTS_READ_WRITE: ['Manage products', 'Also creates, edits and deletes products.'],
+  PRODUCTS_READ_WRITE: ['Manage products', 'Creates, edits and deletes products.'],
   BLACKLISTS_READ: ['Read the blacklist', 'Sees blocked addresses and hardware IDs.'],
-  BLACKLISTS_READ_WRITE: ['Manage the blacklist', 'Also blocks them, and removes entries.'],
+  BLACKLISTS_READ_WRITE: [
+    'Manage the blacklist',
+    'Blocks addresses and hardware IDs, and removes entries.',
+  ],
   REQUESTS_READ: ['Read the history', 'Sees each validation, with addresses and hardware IDs.'],
   CUSTOMERS_READ: ['Read customers', 'Sees names, e-mails and accounts.'],
   LICENSE_VALIDATE: [
@@ -461,7 +464,7 @@ export const texts = {
     },
     id: (id: number) => `Id ${id}`,
     copyId: (id: number) => `Copy id ${id}`,
-    licenses: 'Licenses',
+    licenses: (count: number) => plural(count, 'license'),
     unlimited: 'No limit',
     name: 'Name',
     description: 'Description',
@@ -471,6 +474,10 @@ export const texts = {
     maxIPs: 'Addresses at most',
     maxHWIDs: 'Hardware IDs at most',
     limitHint: '-1: no limit. A license can have its own.',
+    leases: 'Without the network',
+    offlineDays: 'Days without asking',
+    offlineDaysHint:
+      'A program that verifies signed answers can start this long without the service. 0: never. A license that you deactivate can run on for as long.',
     more: 'For your shop',
     url: 'Page of the product',
     imageUrl: 'Image',

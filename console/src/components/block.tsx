@@ -1,7 +1,7 @@
 import { Ban } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import type { LicenseDataType } from '../../../packages/client/src/index';
-import { useRefusal } from '../session';
+import { useMay } from '../session';
 import { texts } from '../texts';
 import { Button, IconButton } from './button';
 import { Dialog } from './dialog';
@@ -14,7 +14,7 @@ const words = texts.blacklist;
 
 /**
  * A button that blocks an address or a hardware ID from any screen: it opens the form of a new blacklist entry
- * with what is known.
+ * with what is known. Nothing where the session's token may not block.
  */
 export function Block({
   type,
@@ -30,9 +30,10 @@ export function Block({
   /** An icon alone, for rows. */
   isIcon?: boolean;
 }) {
-  const refusal = useRefusal('writeBlacklists');
+  const mayBlock = useMay('writeBlacklists');
   const [isOpen, setOpen] = useState(false);
-  const shared = { refusal, 'aria-haspopup': 'dialog', onClick: () => setOpen(true) } as const;
+  if (!mayBlock) return null;
+  const shared = { 'aria-haspopup': 'dialog', onClick: () => setOpen(true) } as const;
   return (
     <>
       {isIcon ? (

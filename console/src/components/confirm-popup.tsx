@@ -13,7 +13,7 @@ export default function ConfirmPopup({ question }: { question: Asked }) {
     >
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={BACKDROP_CLASS} />
-        <AlertDialog.Popup className={`${POPUP_CLASS} ${CENTRED_CLASS}`}>
+        <AlertDialog.Popup className={`${POPUP_CLASS} ${CENTRED_CLASS} sm:max-w-md`}>
           <AlertDialog.Title className="text-base font-semibold">
             {question.title}
           </AlertDialog.Title>

@@ -1,5 +1,6 @@
 import { Dialog as BaseDialog } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
+import { useRef } from 'react';
 import { texts } from '../texts';
 import { buttonClass } from './button';
 import type { DialogProps } from './dialog';
@@ -10,7 +11,7 @@ export const POPUP_CLASS =
   'fixed z-40 border border-line bg-raised shadow-raised transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0';
 /** In the middle of a wide screen, and at the bottom of a phone, where the thumb is. */
 export const CENTRED_CLASS =
-  'inset-x-0 bottom-0 max-h-[90dvh] overflow-auto rounded-t-2xl p-5 sm:inset-x-auto sm:top-1/2 sm:bottom-auto sm:left-1/2 sm:w-full sm:max-w-md sm:-translate-x-1/2 sm:-translate-y-1/2 sm:rounded-2xl sm:p-6';
+  'inset-x-0 bottom-0 max-h-[90dvh] overflow-auto rounded-t-2xl p-5 sm:inset-x-auto sm:top-1/2 sm:bottom-auto sm:left-1/2 sm:w-full sm:-translate-x-1/2 sm:-translate-y-1/2 sm:rounded-2xl sm:p-6';
 
 /** The `Dialog` itself, loaded when the first one opens. */
 export default function DialogPopup({
@@ -22,12 +23,20 @@ export default function DialogPopup({
   isFirm = false,
   children,
 }: DialogProps) {
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && !isFirm && onClose()}>
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className={BACKDROP_CLASS} />
         <BaseDialog.Popup
-          className={`${POPUP_CLASS} ${CENTRED_CLASS} ${isWide ? 'sm:max-w-2xl' : ''}`}
+          ref={popup}
+          // The first field has the focus, except by touch: it would open the keyboard.
+          initialFocus={(interaction) =>
+            interaction === 'touch'
+              ? popup.current
+              : (popup.current?.querySelector<HTMLElement>('input, select, textarea') ?? true)
+          }
+          className={`${POPUP_CLASS} ${CENTRED_CLASS} ${isWide ? 'sm:max-w-2xl' : 'sm:max-w-md'}`}
         >
           <div className="flex items-start gap-4">
             <BaseDialog.Title className="flex-1 py-1 text-base font-semibold">

@@ -172,7 +172,7 @@ export const FieldGroup = ({ title, children }: { title?: string; children: Reac
   </fieldset>
 );
 
-/** Any of several, each with words that explain it. */
+/** Any of several, each with its name on the wire and words that explain it. */
 export function CheckGroup({
   label,
   name,
@@ -204,9 +204,12 @@ export function CheckGroup({
             className="mt-0.5 shrink-0"
           />
           <div className="min-w-0">
-            <label htmlFor={`${id}-${option}`} className="font-medium">
-              {title}
-            </label>
+            <div className="flex flex-wrap items-baseline gap-x-2">
+              <label htmlFor={`${id}-${option}`} className="font-medium">
+                {title}
+              </label>
+              <span className="font-mono text-xs text-muted">{option}</span>
+            </div>
             <p id={`${id}-${option}-words`} className="text-muted">
               {explanation}
             </p>

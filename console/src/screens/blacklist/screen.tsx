@@ -15,7 +15,7 @@ import { Time } from '../../components/time';
 import { toasts } from '../../components/toasts';
 import { productName } from '../../format';
 import { useProductNames } from '../../products';
-import { useRefusal } from '../../session';
+import { useMay } from '../../session';
 import { plural, texts } from '../../texts';
 import { EntryForm, removeEntry } from './form';
 import { type BlacklistSearch, blacklistRoute } from './route';
@@ -25,7 +25,7 @@ const PAGE_ROWS = 50;
 
 const columnsOf = (
   names: ReadonlyMap<number, string>,
-  refusal: string | undefined,
+  mayRemove: boolean,
 ): readonly Column<BlacklistEntry>[] => [
   {
     id: 'data',
@@ -66,31 +66,34 @@ const columnsOf = (
     cell: ({ createdAt }) => <Time value={createdAt} show="date" />,
     phone: 'hidden',
   },
-  {
-    id: 'remove',
-    header: words.columns.remove,
-    isNumber: true,
-    cell: (entry) => (
-      <div className="max-sm:absolute max-sm:top-1 max-sm:right-2 sm:-my-2">
-        <IconButton
-          label={words.remove(entry.data)}
-          refusal={refusal}
-          onClick={() => void removeEntry(entry).catch(toasts.fail)}
-        >
-          <Trash2 size={16} aria-hidden />
-        </IconButton>
-      </div>
-    ),
-  },
+  ...(mayRemove
+    ? [
+        {
+          id: 'remove',
+          header: words.columns.remove,
+          isNumber: true,
+          cell: (entry: BlacklistEntry) => (
+            <div className="max-sm:absolute max-sm:top-1 max-sm:right-2 sm:-my-2">
+              <IconButton
+                label={words.remove(entry.data)}
+                onClick={() => void removeEntry(entry).catch(toasts.fail)}
+              >
+                <Trash2 size={16} aria-hidden />
+              </IconButton>
+            </div>
+          ),
+        },
+      ]
+    : []),
 ];
 
 export function Screen() {
   const search = blacklistRoute.useSearch();
   const navigate = blacklistRoute.useNavigate();
   const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
-  const refusal = useRefusal('writeBlacklists');
+  const mayWrite = useMay('writeBlacklists');
   const names = useProductNames();
-  const columns = useMemo(() => columnsOf(names, refusal), [names, refusal]);
+  const columns = useMemo(() => columnsOf(names, mayWrite), [names, mayWrite]);
   const { open, after, ...filters } = search;
   const page = useQuery({
     queryKey: ['blacklist', 'list', filters, after],
@@ -105,7 +108,7 @@ export function Screen() {
   const close = (): void =>
     void navigate({ search: (old) => ({ ...old, open: undefined }), state: true });
   const create = (label: string) =>
-    refusal === undefined && (
+    mayWrite && (
       <ButtonLink to="/blacklist" search={{ ...search, open: 'new' }} state look="primary">
         <Plus size={16} aria-hidden />
         {label}

@@ -60,7 +60,7 @@ export function CustomerLicenses({ customer: { id, email } }: { customer: Custom
               <TextLink
                 to="/licenses/$licenseId"
                 params={{ licenseId }}
-                className="font-mono text-[0.8125rem] break-all"
+                className="font-mono text-[0.8125rem] break-all max-sm:w-full"
               >
                 {licenseKey}
               </TextLink>

@@ -21,6 +21,7 @@ type Values = Pick<
   | 'productTypeOther'
   | 'defaultMaxIPs'
   | 'defaultMaxHWIDs'
+  | 'offlineDays'
   | 'url'
   | 'imageUrl'
   | 'roleId'
@@ -38,6 +39,7 @@ const FIELDS: readonly EditedField<Values>[] = [
   { name: 'productTypeOther', label: words.typeOther },
   { name: 'defaultMaxIPs', label: words.maxIPs },
   { name: 'defaultMaxHWIDs', label: words.maxHWIDs },
+  { name: 'offlineDays', label: words.offlineDays },
   { name: 'url', label: words.url },
   { name: 'imageUrl', label: words.imageUrl },
   { name: 'roleId', label: words.roleId },
@@ -45,6 +47,7 @@ const FIELDS: readonly EditedField<Values>[] = [
 ];
 
 const DEFAULT_LIMIT = 5;
+const MAX_OFFLINE_DAYS = 90;
 
 /** The values of the form. Fields of another type than OTHER keep the name of the type. */
 function valuesOf(data: FormData, stored: Product | undefined): Values {
@@ -58,6 +61,7 @@ function valuesOf(data: FormData, stored: Product | undefined): Values {
       : (stored?.productTypeOther ?? ''),
     defaultMaxIPs: Number(data.get('defaultMaxIPs')),
     defaultMaxHWIDs: Number(data.get('defaultMaxHWIDs')),
+    offlineDays: Number(data.get('offlineDays')),
     url: text('url') || null,
     imageUrl: text('imageUrl') || null,
     roleId: text('roleId') || null,
@@ -177,6 +181,18 @@ export function ProductForm({
             defaultValue={product?.[name] ?? DEFAULT_LIMIT}
           />
         ))}
+      </FieldGroup>
+      <FieldGroup title={words.leases}>
+        <TextField
+          label={words.offlineDays}
+          hint={words.offlineDaysHint}
+          name="offlineDays"
+          type="number"
+          min={0}
+          max={MAX_OFFLINE_DAYS}
+          required
+          defaultValue={product?.offlineDays ?? 0}
+        />
       </FieldGroup>
       <FieldGroup title={words.more}>
         <TextField

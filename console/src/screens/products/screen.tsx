@@ -28,11 +28,12 @@ function LicensesLink({ productId }: { productId: number }) {
     staleTime: 60_000,
     enabled: mayRead,
   });
-  if (!mayRead) return null;
+  const total = data?.total;
+  if (!mayRead || total === undefined) return null;
   return (
-    <TextLink to="/licenses" search={{ productId }}>
-      {data?.total !== undefined && `${formatNumber(data.total)} `}
-      <span className="sm:sr-only">{words.licenses}</span>
+    <TextLink to="/licenses" search={{ productId }} aria-label={words.licenses(total)}>
+      <span className="sm:hidden">{words.licenses(total)}</span>
+      <span className="max-sm:hidden">{formatNumber(total)}</span>
     </TextLink>
   );
 }

@@ -31,10 +31,11 @@ const FIELDS: readonly EditedField<Values>[] = [
   },
 ];
 
-/** In the order of the explanations: first those that cover others. */
-const INTENT_OPTIONS = API_INTENTS.toSorted(
-  (a, b) => Number(b.startsWith('ALL')) - Number(a.startsWith('ALL')),
-).map((intent) => [intent, ...texts.intents[intent]] as const);
+/** First those that cover the others. */
+const INTENT_OPTIONS = [
+  ...(['ALL_READ_WRITE', 'ALL_READ'] as const),
+  ...API_INTENTS.filter((intent) => !intent.startsWith('ALL_')),
+].map((intent) => [intent, ...texts.intents[intent]] as const);
 
 const changed = () => queries.invalidateQueries({ queryKey: ['tokens'] });
 
