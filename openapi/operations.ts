@@ -32,6 +32,7 @@ export const TAGS = {
   Requests: 'The history of validations [4.5].',
   Customers: 'The owners of licenses [4.5].',
   Tokens: 'API tokens and their intents; an extension [5].',
+  Events: 'The log of changes; an extension.',
   Import: 'Moving here from another service; an extension.',
 };
 export type Tag = keyof typeof TAGS;
@@ -234,6 +235,14 @@ const TOKENS: Resource = {
   one: 'a token',
   many: 'tokens',
   section: '[5]',
+};
+
+const EVENTS: Resource = {
+  tag: 'Events',
+  body: 'Event',
+  one: 'an event',
+  many: 'events',
+  section: '[6]',
 };
 
 const list = (
@@ -580,6 +589,14 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   ),
   'PUT /api/v2/tokens/:id': update('updateToken', TOKENS),
   'DELETE /api/v2/tokens/:id': remove('deleteToken', TOKENS, 'It is revoked at once.'),
+
+  'GET /api/v2/events': list(
+    'listEvents',
+    EVENTS,
+    '',
+    'Who changed what: newest first, at most 1,000 without `limit`. The total is not counted. A filter other than `resourceType` with `resourceId` looks at 2,000 events for a page, which can have few or none although `Link` names the next one.',
+    headers('Link'),
+  ),
 
   'POST /api/v2/import': {
     operationId: 'importItems',

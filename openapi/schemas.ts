@@ -10,6 +10,8 @@ import {
   apiIntent,
   booleanText,
   daysText,
+  eventResource,
+  eventType,
   idText,
   ignored,
   licenseDataType,
@@ -23,6 +25,7 @@ import {
   responseType,
 } from '../src/lib/fields';
 import { wireTimestamp } from '../src/lib/time';
+import { firstIdAt } from '../src/lib/time-id';
 import {
   entry,
   entryCreate,
@@ -37,6 +40,7 @@ import {
   customerUpdate,
   toCustomer,
 } from '../src/resources/customers/schema';
+import { event, eventActor, eventChange } from '../src/resources/events/schema';
 import type { Fields } from '../src/resources/fields';
 import {
   license,
@@ -227,6 +231,29 @@ const IMPORT_RESPONSE: Descriptions<typeof importResponse> = {
     'The customers that were created as owners of licenses. A dry run counts them again in each request.',
 };
 
+const EVENT: Descriptions<typeof event> = {
+  id: 'Its id, which grows with the time.',
+  time: 'The time of the change.',
+  type: 'The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound.',
+  actor: 'The sender of the change.',
+  ip: 'The address from which the request came; null if it is unknown.',
+  resourceType: 'The kind of object.',
+  resourceId: 'Its id; null for many objects at once, and for a session.',
+  changes:
+    'The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. Of a license key the last group; never a secret. Long values are shortened. Null without fields.',
+};
+
+const EVENT_ACTOR: Descriptions<typeof eventActor> = {
+  tokenId: 'The id of the token; null for `ROOT_TOKEN`.',
+  tokenName: 'The name of the token, `root` for `ROOT_TOKEN`.',
+  isConsole: 'Whether the change was made in the console.',
+};
+
+const EVENT_CHANGE: Descriptions<typeof eventChange> = {
+  before: 'The value before; null for a new object.',
+  after: 'The value after; null for a deleted object.',
+};
+
 const IMPORT_RESULT: Descriptions<typeof importResult> = {
   outcome:
     '`created`; `unchanged` if it existed; `kept` if it existed with other values, which stay; or `refused`.',
@@ -285,6 +312,9 @@ const entryExample = {
 const CREATED = '2025-01-27T19:01:25.710+00:00';
 const UPDATED = '2025-02-03T08:15:00.042+00:00';
 const KEY = '7K2M-9QX4-B3TD-WJ8R-5HVN';
+
+const eventChangeExample = { before: CREATED, after: UPDATED };
+const eventActorExample = { tokenId: 3, tokenName: 'Support', isConsole: true };
 
 const STORED = {
   createdAt: Date.parse(CREATED),
@@ -563,6 +593,23 @@ export const BODIES = {
     createdOwners: 0,
   }),
   ImportResult: described(importResult, 'The result of one item.', IMPORT_RESULT, importExample),
+  Event: described(event, 'An event: a change, and its sender [6].', EVENT, {
+    id: firstIdAt(Date.parse(UPDATED)),
+    time: UPDATED,
+    type: 'license.updated',
+    actor: eventActorExample,
+    ip: '192.0.2.10',
+    resourceType: 'license',
+    resourceId: 50,
+    changes: { expiryDate: eventChangeExample },
+  }),
+  EventActor: described(eventActor, 'The sender of a change.', EVENT_ACTOR, eventActorExample),
+  EventChange: described(
+    eventChange,
+    'A field of a changed object.',
+    EVENT_CHANGE,
+    eventChangeExample,
+  ),
   Error: described(errorResponse, 'An error of v2 [7].', ERROR, {
     message: 'maxIPs must be 0 to 1000; use -1 for unlimited',
     accepted_intents: ['LICENSES_READ_WRITE', 'ALL_READ_WRITE'],
@@ -586,6 +633,8 @@ const ENUMERATIONS: Readonly<Record<string, readonly [schema: z.ZodType, descrip
   ApiIntent: [apiIntent, 'A permission that a token can hold [5].'],
   RequestType: [requestType, 'The interface of a validation.'],
   ResponseType: [responseType, 'The outcome of a validation.'],
+  EventType: [eventType, 'A kind of resource, and its change.'],
+  EventResource: [eventResource, 'The kind of an object that an event is about.'],
 };
 
 /** The descriptions of the parameters of paths and queries. */
@@ -608,8 +657,6 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   ip: 'Only requests from this address, such as `192.0.2.10`.',
   hwid: 'Only requests with this hardware ID.',
   valid: 'Only requests that were valid, or only those that were not.',
-  from: 'Only requests from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone.',
-  to: 'Only requests up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond.',
   expiresFrom: 'Only licenses that expire at this time or later: ISO 8601, or a date alone.',
   expiresTo: 'Only licenses that expire at this time or earlier.',
   unused: 'Only licenses without a validation, or only those with one.',
@@ -617,6 +664,12 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   full: 'Only licenses without a free slot for an address or a hardware ID, or only the others.',
   sort: 'The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default.',
   total: 'Without `X-Total-Count` if false: a page of a large list then takes less time.',
+  type: 'Only events of this type.',
+  resourceType: 'Only events of this kind of object.',
+  resourceId: 'Only events of the object with this id; needs `resourceType` to be found fast.',
+  tokenId: 'Only changes that came with this token.',
+  from: 'Only from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone.',
+  to: 'Only up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond.',
 };
 
 /** Examples of these parameters. */
@@ -635,6 +688,10 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   ip: '192.0.2.10',
   hwid: '1f0c3a5e-4b7d-4c1e-9a63-7d2f8e5b0c94',
   valid: false,
+  type: 'license.updated',
+  resourceType: 'license',
+  resourceId: 50,
+  tokenId: 3,
   from: '2026-11-20T18:00:00Z',
   to: '2026-11-21',
   expiresFrom: '2026-11-20T18:00:00Z',

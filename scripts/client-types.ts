@@ -9,6 +9,7 @@ interface Schema {
   anyOf?: Schema[];
   items?: Schema;
   properties?: Record<string, Schema>;
+  additionalProperties?: boolean | Schema;
   required?: string[];
 }
 
@@ -52,9 +53,18 @@ const HAS_NO_TYPE = new Set([
   'minItems',
   'maxItems',
   'required',
+  'propertyNames',
+]);
+const HAS_TYPE = new Set([
+  '$ref',
+  'type',
+  'const',
+  'enum',
+  'anyOf',
+  'items',
+  'properties',
   'additionalProperties',
 ]);
-const HAS_TYPE = new Set(['$ref', 'type', 'const', 'enum', 'anyOf', 'items', 'properties']);
 
 const HEADER = `// Made by \`npm run openapi\` from the routes and schemas of the service. Do not edit.
 `;
@@ -67,7 +77,7 @@ const literal = (value: unknown): string =>
 
 const union = (types: string[]): string => [...new Set(types)].join(' | ');
 
-function simpleType(type: string, { items }: Schema): string {
+function simpleType(type: string, { items, additionalProperties }: Schema): string {
   switch (type) {
     case 'integer':
       return 'number';
@@ -75,6 +85,9 @@ function simpleType(type: string, { items }: Schema): string {
       const item = typeOf(items ?? {});
       return item.includes('|') ? `(${item})[]` : `${item}[]`;
     }
+    case 'object':
+      if (typeof additionalProperties !== 'object') throw new Error('An object needs a name');
+      return `Record<string, ${typeOf(additionalProperties)}>`;
     case 'string':
     case 'number':
     case 'boolean':

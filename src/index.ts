@@ -3,9 +3,11 @@ import { removeExpiredSessions } from './auth/sessions';
 import { removeExpiredKeys } from './db/idempotency';
 import { foldDays, rollUp } from './history/fold';
 import { receiveRecords } from './history/queue';
-import { removeExpiredRecords, SettingError } from './history/retention';
+import { removeExpiredRecords } from './history/retention';
 import { type Bindings, isolateOf } from './isolate';
 import { logFailure } from './lib/log';
+import { SettingError } from './lib/retention';
+import { removeExpiredEvents } from './resources/events/queries';
 
 /** The cron by which `npm start` announces its end. */
 const STOP = 'stop';
@@ -34,6 +36,10 @@ export default {
       'Old records were not removed',
     );
     await attempt(removeExpiredSessions(db, scheduledTime), 'Old sessions were not removed');
+    await attempt(
+      removeExpiredEvents(db, env.EVENT_RETENTION_DAYS, scheduledTime),
+      'Old events were not removed',
+    );
     await attempt(removeExpiredKeys(db, scheduledTime), 'Idempotency keys were not removed');
   },
   async queue(batch, env) {

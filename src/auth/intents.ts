@@ -11,6 +11,7 @@ export const INTENTS = {
   writeBlacklists: ['BLACKLISTS_READ_WRITE', 'ALL_READ_WRITE'],
   readRequests: ['REQUESTS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
   readCustomers: ['CUSTOMERS_READ', 'ALL_READ', 'ALL_READ_WRITE'],
+  readEvents: ['ALL_READ', 'ALL_READ_WRITE'],
   validate: ['LICENSE_VALIDATE', 'ALL_READ_WRITE'],
   everything: ['ALL_READ_WRITE'],
 } as const satisfies Record<string, readonly ApiIntent[]>;

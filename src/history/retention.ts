@@ -2,17 +2,12 @@ import { and, eq, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { foldedBucketOf, productOf } from '../db/predicates';
 import { buckets, callers, licenses, requests } from '../db/schema';
+import { retentionStart } from '../lib/retention';
 import { isCounted } from './fold';
 import { bucketAt, timeOfBucket } from './record';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** Records that one run removes at most; the next run goes on. */
 const MAX_RECORDS = 25_000;
-
-/** A setting with an invalid value. Its message may be logged. */
-export class SettingError extends Error {
-  override name = 'SettingError';
-}
 
 /**
  * Removes records that are older than the retention and counted (see `fold.ts`), the oldest bucket first, and
@@ -28,14 +23,12 @@ export async function removeExpiredRecords(
   retentionDays: string,
   now: number,
 ): Promise<void> {
-  const days = Number(retentionDays);
-  // Removing history by mistake is worse than keeping it.
-  if (!(days >= 0)) throw new SettingError('REQUEST_RETENTION_DAYS must be a number of days');
-  if (days === 0) return;
+  const start = retentionStart('REQUEST_RETENTION_DAYS', retentionDays, now);
+  if (start === null) return;
   const [oldest] = await db
     .select()
     .from(buckets)
-    .where(and(lte(buckets.bucket, bucketAt(now - days * DAY_MS) - 1), isCounted))
+    .where(and(lte(buckets.bucket, bucketAt(start) - 1), isCounted))
     .orderBy(buckets.bucket)
     .limit(1);
   if (oldest) await removeRecords(db, oldest.bucket);

@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import {
   API_INTENTS,
+  EVENT_RESOURCES,
+  EVENT_TYPES,
   LICENSE_DATA_TYPES,
   LICENSE_PLATFORMS,
   LICENSE_STATUSES,
@@ -136,6 +138,8 @@ export const licenseStatus = z.enum(LICENSE_STATUSES);
 export const licensePlatform = z.enum(LICENSE_PLATFORMS);
 export const licenseDataType = z.enum(LICENSE_DATA_TYPES);
 export const apiIntent = z.enum(API_INTENTS);
+export const eventType = z.enum(EVENT_TYPES);
+export const eventResource = z.enum(EVENT_RESOURCES);
 export const requestType = z.enum(REQUEST_TYPES);
 export const responseType = z.enum(RESPONSE_TYPES);
 

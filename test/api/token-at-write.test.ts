@@ -67,6 +67,7 @@ const TABLES = {
   changes: 'seq, subject, revision',
   counters: '*',
   deleted_ids: '*',
+  events: '*',
 };
 
 /** All that a change could write. */

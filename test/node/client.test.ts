@@ -144,6 +144,7 @@ describe('for each operation there is a method', () => {
     'POST /api/v2/customers': (licet) => licet.customers.create({ email: 'a@b.example' }),
     'DELETE /api/v2/customers/{id}': (licet) => licet.customers.delete(7),
     'PUT /api/v2/customers/{id}': (licet) => licet.customers.update(7, { firstName: 'Ada' }),
+    'GET /api/v2/events': (licet) => licet.events.list(),
     'GET /api/v2/tokens': (licet) => licet.tokens.list(),
     'GET /api/v2/tokens/self': (licet) => licet.tokens.self(),
     'GET /api/v2/tokens/{id}': (licet) => licet.tokens.get(7),

@@ -190,6 +190,7 @@ export class Simulation {
       ROOT_TOKEN,
       REQUIRE_HWID: 'false',
       REQUEST_RETENTION_DAYS: '90',
+      EVENT_RETENTION_DAYS: '365',
     };
     const isolate: Isolate = new Isolate(location, this.#start, {
       clock: this.#clock,

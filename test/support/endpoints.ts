@@ -74,5 +74,6 @@ export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'POST /api/v2/tokens': ['ALL_READ_WRITE'],
   'PUT /api/v2/tokens/:id': ['ALL_READ_WRITE'],
   'DELETE /api/v2/tokens/:id': ['ALL_READ_WRITE'],
+  'GET /api/v2/events': ['ALL_READ', 'ALL_READ_WRITE'],
   'POST /api/v2/import': ['ALL_READ_WRITE'],
 };

@@ -284,7 +284,7 @@ class List<Key extends string> {
     this.path = path;
   }
 
-  /** Returns all items, or with `limit` a page. The history returns at most 1,000. */
+  /** Returns all items, or with `limit` a page. The history and the events return at most 1,000. */
   list(query?: QueryOf<Key>, { signal }: CallOptions = {}): Promise<ItemOf<Key>[]> {
     return this.connection.read('GET', this.path, { query, signal }, isList);
   }
@@ -491,6 +491,8 @@ export class Licet {
   /** `delete` forgets a customer. */
   readonly customers: Managed<'/api/v2/customers'>;
   readonly tokens: Tokens;
+  /** Has only `list` and `iterate`. */
+  readonly events: List<'GET /api/v2/events'>;
   readonly #connection: Connection;
 
   /** @throws TypeError for an invalid url or token */
@@ -503,6 +505,7 @@ export class Licet {
     this.requests = new Collection(connection, '/api/v2/requests');
     this.customers = new Managed(connection, '/api/v2/customers');
     this.tokens = new Tokens(connection, TOKENS);
+    this.events = new List(connection, '/api/v2/events');
   }
 
   /**

@@ -468,6 +468,12 @@ export interface TokenUpdate {
   token?: null | undefined;
 }
 
+/** A kind of resource, and its change. */
+export type EventType = 'product.created' | 'product.updated' | 'product.deleted' | 'license.created' | 'license.updated' | 'license.slots_freed' | 'license.deleted' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'blacklist.created' | 'blacklist.updated' | 'blacklist.deleted' | 'token.created' | 'token.updated' | 'token.deleted' | 'session.created';
+
+/** The kind of an object that an event is about. */
+export type EventResource = 'product' | 'license' | 'customer' | 'blacklist' | 'token' | 'session';
+
 /** Objects of another service, of one kind. */
 export interface ImportRequest {
   /** The kind of the items. Products come before customers, licenses and blacklist entries. */
@@ -862,6 +868,44 @@ export interface OwnToken {
   expiresAt: string | null;
 }
 
+/** An event: a change, and its sender [6]. */
+export interface Event {
+  /** Its id, which grows with the time. */
+  id: number;
+  /** The time of the change. */
+  time: string;
+  /** The resource and its change. `license.slots_freed`: fewer addresses or hardware IDs are bound. */
+  type: EventType;
+  /** The sender of the change. */
+  actor: EventActor;
+  /** The address from which the request came; null if it is unknown. */
+  ip: string | null;
+  /** The kind of object. */
+  resourceType: EventResource;
+  /** Its id; null for many objects at once, and for a session. */
+  resourceId: number | null;
+  /** The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. Of a license key the last group; never a secret. Long values are shortened. Null without fields. */
+  changes: Record<string, EventChange> | null;
+}
+
+/** The sender of a change. */
+export interface EventActor {
+  /** The id of the token; null for `ROOT_TOKEN`. */
+  tokenId: number | null;
+  /** The name of the token, `root` for `ROOT_TOKEN`. */
+  tokenName: string;
+  /** Whether the change was made in the console. */
+  isConsole: boolean;
+}
+
+/** A field of a changed object. */
+export interface EventChange {
+  /** The value before; null for a new object. */
+  before: unknown;
+  /** The value after; null for a deleted object. */
+  after: unknown;
+}
+
 /** The results of an import. */
 export interface ImportResponse {
   /** In the order of the items. */
@@ -1112,9 +1156,9 @@ export interface ListRequestsQuery {
   hwid?: string | undefined;
   /** Only requests that were valid, or only those that were not. */
   valid?: boolean | undefined;
-  /** Only requests from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
+  /** Only from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
   from?: string | undefined;
-  /** Only requests up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond. */
+  /** Only up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond. */
   to?: string | undefined;
 }
 
@@ -1134,6 +1178,26 @@ export interface ListTokensQuery {
   limit?: number | undefined;
   /** The id of the last object of the page before. */
   after?: number | undefined;
+}
+
+/** Filters: List events */
+export interface ListEventsQuery {
+  /** Maximum number of objects. */
+  limit?: number | undefined;
+  /** The id of the last object of the page before. */
+  after?: number | undefined;
+  /** Only events of this type. */
+  type?: EventType | undefined;
+  /** Only events of this kind of object. */
+  resourceType?: EventResource | undefined;
+  /** Only events of the object with this id; needs `resourceType` to be found fast. */
+  resourceId?: number | undefined;
+  /** Only changes that came with this token. */
+  tokenId?: number | undefined;
+  /** Only from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
+  from?: string | undefined;
+  /** Only up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond. */
+  to?: string | undefined;
 }
 
 /** The query, the body and the response of each operation. */
@@ -1389,6 +1453,12 @@ export interface Operations {
     query: undefined;
     body: undefined;
     response: undefined;
+  };
+  /** List events */
+  'GET /api/v2/events': {
+    query: ListEventsQuery;
+    body: undefined;
+    response: Event[];
   };
   /** Import objects of another service */
   'POST /api/v2/import': {

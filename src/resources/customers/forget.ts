@@ -1,20 +1,22 @@
 import { and, eq, exists, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
 import { logLicenses, nextRevisionSql } from '../../db/change-log';
-import { isUnchanged } from '../../db/predicates';
-import { customers, idempotencyKeys, licenses } from '../../db/schema';
+import type { Database } from '../../db/client';
+import { existsUnchanged, isUnchanged } from '../../db/predicates';
+import { customers, events, idempotencyKeys, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';
-import { LICENSE_PLATFORMS } from '../../lib/enums';
-import { ACCOUNT_FIELDS } from './owner';
-import type { CustomerRow } from './schema';
-
-/** The columns of a customer that are not about the person. */
-const KEPT: readonly string[] = ['id', 'createdAt', 'revision'];
+import { LICENSE_PLATFORMS, type LicensePlatform } from '../../lib/enums';
+import { PERSONAL_FIELDS } from '../licenses/events';
+import { ACCOUNT_FIELDS, platformIdOf } from './owner';
+import { type CustomerRow, KEPT_COLUMNS } from './schema';
 
 const NOTHING = Object.fromEntries(
   Object.keys(getTableColumns(customers)).flatMap((name) =>
-    KEPT.includes(name) ? [] : [[name, null]],
+    KEPT_COLUMNS.includes(name) ? [] : [[name, null]],
   ),
 );
+
+const accountOn = (customer: CustomerRow, platform: LicensePlatform): string | null =>
+  platform === 'CHAT' ? customer.chatId : customer[ACCOUNT_FIELDS[platform]];
 
 /** Licenses that name an account of a customer as their owner. */
 function namesAccountOf(customer: CustomerRow): SQL | undefined {
@@ -22,7 +24,7 @@ function namesAccountOf(customer: CustomerRow): SQL | undefined {
   return or(
     chatId === null ? undefined : eq(licenses.ownerChatId, chatId),
     ...LICENSE_PLATFORMS.map((platform) => {
-      const account = platform === 'CHAT' ? chatId : customer[ACCOUNT_FIELDS[platform]];
+      const account = accountOn(customer, platform);
       if (account === null) return undefined;
       const isAccount =
         platform === 'OTHER'
@@ -32,6 +34,50 @@ function namesAccountOf(customer: CustomerRow): SQL | undefined {
       return and(eq(licenses.licensePlatform, platform), isAccount);
     }),
   );
+}
+
+/** Whether the newest event of a customer is another one: a repeated request leaves no second event. */
+const isNotForgotten = (id: number): SQL =>
+  sql`ifnull((select type from events where resource_type = 'customer' and resource_id = ${id}
+    order by id desc limit 1), '') <> 'customer.deleted'`;
+
+/**
+ * The statement that erases a customer from events: all changes of the customer, and the personal ones of licenses
+ * that belong or belonged to the customer, or name or named an account.
+ */
+function eraseEvents(db: Database, customer: CustomerRow, condition: SQL) {
+  const sides = (field: string, values: readonly (string | number | null)[]) =>
+    ['before', 'after'].map(
+      (side) =>
+        sql`e.changes ->> ${`$.${field}.${side}`} in (select value from json_each(${JSON.stringify(values)}))`,
+    );
+  const platformIds = LICENSE_PLATFORMS.map((platform) => {
+    const account = accountOn(customer, platform);
+    return platform === 'OTHER' && account !== null ? platformIdOf(account) : account;
+  });
+  const wasOfCustomer = or(
+    ...sides('customerId', [customer.id]),
+    ...sides('ownerChatId', [customer.chatId]),
+    ...sides('ownerPlatformId', platformIds),
+  );
+  const isOfCustomer = or(eq(licenses.customerId, customer.id), namesAccountOf(customer));
+  const paths = PERSONAL_FIELDS.map((field) => sql`${`$.${field}`}`);
+  const isEvent = or(
+    and(eq(events.resourceType, 'customer'), eq(events.resourceId, customer.id)),
+    and(
+      eq(events.resourceType, 'license'),
+      sql`${events.resourceId} in (
+        select id from ${licenses} where ${isOfCustomer}
+        union select e.resource_id from events e where e.resource_type = 'license' and ${wasOfCustomer})`,
+    ),
+  );
+  return db
+    .update(events)
+    .set({
+      changes: sql`case ${events.resourceType} when 'license'
+        then json_remove(${events.changes}, ${sql.join(paths, sql`, `)}) end`,
+    })
+    .where(and(isEvent, condition));
 }
 
 /**
@@ -58,7 +104,7 @@ function mentions(customer: CustomerRow): SQL | undefined {
  * @returns undefined if somebody else has changed the customer since it was read
  */
 export async function eraseIdentity(
-  { db, guard, changed }: Writer,
+  { db, guard, event, changed }: Writer,
   row: CustomerRow,
   now: number,
 ): Promise<{ id: number } | undefined> {
@@ -68,9 +114,14 @@ export async function eraseIdentity(
     sql`${licenses.ownerPlatformId} || ${licenses.ownerChatId} || ${licenses.ownerChatUsername} <> ''`,
     exists(db.select({ id: customers.id }).from(customers).where(asRead)),
   );
-  const [, changes, , , [erased]] = await db.batch([
+  const [, changes, , , , , [erased]] = await db.batch([
     guard(),
     logLicenses(db, repeats, now),
+    eraseEvents(db, row, existsUnchanged(customers, row)),
+    event(
+      { type: 'customer.deleted', resourceId: row.id, changes: null },
+      and(existsUnchanged(customers, row), isNotForgotten(row.id)),
+    ),
     db
       .update(idempotencyKeys)
       .set({ created: null })

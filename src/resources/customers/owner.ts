@@ -54,6 +54,12 @@ export function ownerOf(license: OwnerFields): Owner {
   return { chatId, platform: { field: ACCOUNT_FIELDS[licensePlatform], accountId } };
 }
 
+/** The id in the account of a customer on the platform OTHER (see {@link ownerOf}). */
+export function platformIdOf(otherAccountId: string): string {
+  const [, ownerPlatformId]: [string, string] = JSON.parse(otherAccountId);
+  return ownerPlatformId;
+}
+
 /** Whether two versions of a license name the same owner. */
 export const hasSameOwner = (one: OwnerFields, other: OwnerFields): boolean =>
   one.licensePlatform === other.licensePlatform &&

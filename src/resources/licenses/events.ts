@@ -1,15 +1,27 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { changesBetween, type EventChanges } from '../../db/events';
+import { isForgotten } from '../customers/schema';
 import { settable } from '../fields';
-import { type LicenseValues, licenseFields, toLicense } from './schema';
+import { type LicenseRow, type LicenseValues, licenseFields, toLicense } from './schema';
 
 /** The changes of a license that its events show (5). */
 
 const FIELDS = Object.keys(settable(licenseFields));
 const KEY_GROUP_LENGTH = 4;
 
-/** In a batch the owner is the customer alone: nothing would find the fields again to erase them. */
-const OWNER_FIELDS = ['ownerPlatformId', 'ownerChatId', 'ownerChatUsername'];
+/** The fields that can be about a person. */
+export const PERSONAL_FIELDS = [
+  'licensePlatformOther',
+  'ownerPlatformId',
+  'ownerChatId',
+  'ownerChatUsername',
+  'ips',
+  'hwids',
+  'notes',
+];
+
+/** The event of a batch names no license, by which personal fields could be found and erased. */
+const FIELDS_OF_BATCH = FIELDS.filter((name) => !PERSONAL_FIELDS.includes(name));
 
 /** The fields that a client sets, as GET shows them. */
 const shown = (values: LicenseValues, now: number) =>
@@ -30,12 +42,26 @@ const shown = (values: LicenseValues, now: number) =>
     now,
   );
 
-/** The fields that a change of a license changes; `now` in milliseconds since 1970. */
-export const changesOfLicense = (
-  before: LicenseValues,
+/**
+ * The fields that a change of a license changes. Of a forgotten customer's license the personal ones have no values:
+ * the bindings, which stay, can be freed later.
+ *
+ * @param now milliseconds since 1970
+ */
+export function changesOfLicense(
+  before: LicenseRow,
   after: LicenseValues,
   now: number,
-): EventChanges => changesBetween(FIELDS, shown(before, now), shown(after, now));
+): EventChanges {
+  const changes = changesBetween(FIELDS, shown(before, now), shown(after, now));
+  if (before.customer === null || !isForgotten(before.customer)) return changes;
+  return Object.fromEntries(
+    Object.entries(changes).map(([name, change]) => [
+      name,
+      PERSONAL_FIELDS.includes(name) ? { before: null, after: null } : change,
+    ]),
+  );
+}
 
 /** The fields of new licenses: the last group of its key for one license, the number of them for several. */
 export function changesOfNew(
@@ -44,8 +70,7 @@ export function changesOfNew(
   now: number,
 ): EventChanges {
   const isOne = licenseKeys.length === 1;
-  const fields = isOne ? FIELDS : FIELDS.filter((name) => !OWNER_FIELDS.includes(name));
-  const changes = changesBetween(fields, null, shown(values, now));
+  const changes = changesBetween(isOne ? FIELDS : FIELDS_OF_BATCH, null, shown(values, now));
   return isOne
     ? { licenseKey: { before: null, after: licenseKeys[0]?.slice(-KEY_GROUP_LENGTH) }, ...changes }
     : { count: { before: 0, after: licenseKeys.length }, ...changes };

@@ -5,6 +5,7 @@ import { parsePlatformLabels } from '../../lib/platform-labels';
 import { allowPages } from '../../middleware/cors';
 import { blacklistRoutes } from './blacklists';
 import { customerRoutes } from './customers';
+import { eventRoutes } from './events';
 import { importRoute } from './import';
 import { licenseRoutes } from './licenses';
 import { productRoutes } from './products';
@@ -26,4 +27,5 @@ export const v2 = new Hono<AuthEnv>()
   .route('/requests', requestRoutes)
   .route('/customers', customerRoutes)
   .route('/tokens', tokenRoutes)
+  .route('/events', eventRoutes)
   .route('/import', importRoute);

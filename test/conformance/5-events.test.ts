@@ -1,0 +1,458 @@
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type * as z from 'zod';
+import { event } from '../../src/resources/events/schema';
+import { newIsolate, settled } from '../support/app';
+import {
+  call,
+  createBlacklist,
+  createLicense,
+  createProduct,
+  createToken,
+  expectError,
+  getLicense as readLicense,
+  updateLicense,
+  validate,
+} from '../support/client';
+import { interceptDatabase } from '../support/d1-intercept';
+import { spyOnDatabase } from '../support/d1-spy';
+import { DAY_MS, runScheduled, setNow } from '../support/history';
+import { customers, licenses, products, read, tokens } from '../support/resources';
+import { expectEveryWritingRoute, WRITES } from '../support/writes';
+
+/** Each change leaves one event, in the transaction of the change (5). */
+
+type Event = z.infer<typeof event>;
+type Filter = Record<string, string | number>;
+
+afterEach(async () => {
+  await settled();
+  vi.useRealTimers();
+});
+
+const pathOf = (filter: Filter): string =>
+  `/api/v2/events?${new URLSearchParams(Object.entries(filter).map(([name, value]) => [name, String(value)]))}`;
+
+async function eventsOf(filter: Filter = {}): Promise<Event[]> {
+  const answer = await call('GET', pathOf(filter));
+  expect(answer.status, answer.text).toBe(200);
+  return event.array().parse(answer.json);
+}
+
+/** The events that a request leaves. */
+async function left(request: () => Promise<unknown>): Promise<Event[]> {
+  const before = new Set((await eventsOf()).map(({ id }) => id));
+  await request();
+  return (await eventsOf()).filter(({ id }) => !before.has(id));
+}
+
+const onlyOne = (events: readonly Event[]): Event => {
+  expect(events).toHaveLength(1);
+  return event.parse(events[0]);
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  'POST /api/v2/products': 'product.created',
+  'PUT /api/v2/products/:id': 'product.updated',
+  'DELETE /api/v2/products/:id': 'product.deleted',
+  'POST /api/v2/licenses': 'license.created',
+  'POST /api/v2/licenses/batch': 'license.created',
+  // One address takes the place of two.
+  'PUT /api/v2/licenses/:id': 'license.slots_freed',
+  'DELETE /api/v2/licenses/:id': 'license.deleted',
+  'POST /api/v2/blacklists': 'blacklist.created',
+  'PUT /api/v2/blacklists/:id': 'blacklist.updated',
+  'DELETE /api/v2/blacklists/:id': 'blacklist.deleted',
+  'POST /api/v2/customers': 'customer.created',
+  'PUT /api/v2/customers/:id': 'customer.updated',
+  'DELETE /api/v2/customers/:id': 'customer.deleted',
+  'POST /api/v2/tokens': 'token.created',
+  'PUT /api/v2/tokens/:id': 'token.updated',
+  'DELETE /api/v2/tokens/:id': 'token.deleted',
+  'POST /api/v2/import': 'product.created',
+};
+
+describe('every route that writes', () => {
+  it('is in the table of events', () => {
+    expectEveryWritingRoute(Object.keys(TYPES));
+  });
+
+  const ROUTES = Object.entries(WRITES).map(([route, prepare]) => ({ route, prepare }));
+
+  it.each(ROUTES)('$route leaves one event of two written rows', async ({ route, prepare }) => {
+    const { path, body } = await prepare();
+    const method = route.split(' ', 1).join();
+    const { id: tokenId, name, token } = await createToken(['ALL_READ_WRITE']);
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    const isolate = newIsolate({ DB });
+    const startedAt = Date.now();
+    const headers = { 'CF-Connecting-IP': '203.0.113.44' };
+    const events = await left(async () => {
+      const answer = await isolate.call(method, path, { body, token, headers });
+      expect(answer.status, answer.text).toBeLessThan(300);
+    });
+
+    const [, pathId] = /\/(\d+)$/.exec(path) ?? [];
+    const created = onlyOne(events);
+    expect(created).toMatchObject({
+      type: TYPES[route],
+      resourceType: TYPES[route]?.split('.')[0],
+      actor: { tokenId, tokenName: name, isConsole: false },
+      ip: '203.0.113.44',
+    });
+    if (pathId !== undefined) expect(created.resourceId).toBe(Number(pathId));
+    expect(Date.parse(created.time)).toBeGreaterThanOrEqual(startedAt);
+    expect(Date.parse(created.time)).toBeLessThanOrEqual(Date.now());
+
+    const inserts = roundTrips.flat().filter(({ sql }) => sql.startsWith('insert into "events"'));
+    expect(inserts.map(({ meta }) => meta?.rows_written)).toEqual([2]);
+  });
+});
+
+describe('the changes of an event', () => {
+  it('have the value before and after of each changed field, and no other', async () => {
+    const { id: productId } = await createProduct();
+    const { id } = await createLicense({ productId, notes: 'Old', maxIPs: 2 });
+    const created = onlyOne(await eventsOf({ resourceType: 'license', resourceId: id }));
+    expect(created).toMatchObject({
+      type: 'license.created',
+      actor: { tokenId: null, tokenName: 'root', isConsole: false },
+      ip: null,
+    });
+    const { licenseKey } = await readLicense(id);
+    expect(created.changes).toEqual({
+      licenseKey: { before: null, after: licenseKey.slice(-4) },
+      productId: { before: null, after: productId },
+      licenseType: { before: null, after: 'PERMANENT' },
+      licenseStatus: { before: null, after: 'ACTIVE' },
+      maxIPs: { before: null, after: 2 },
+      maxHWIDs: { before: null, after: 5 },
+      notes: { before: null, after: 'Old' },
+    });
+    const expiryDate = '2035-01-01T00:00:00.000+00:00';
+    const events = await left(() =>
+      updateLicense(id, { notes: 'New', licenseType: 'TEMPORARY', expiryDate, maxIPs: 2 }),
+    );
+    expect(onlyOne(events)).toMatchObject({ type: 'license.updated', resourceId: id });
+    expect(onlyOne(events).changes).toEqual({
+      licenseType: { before: 'PERMANENT', after: 'TEMPORARY' },
+      expiryDate: { before: null, after: expiryDate },
+      notes: { before: 'Old', after: 'New' },
+    });
+    const deleted = onlyOne(await left(() => call('DELETE', `${licenses.path}/${id}`)));
+    expect(deleted.type).toBe('license.deleted');
+    expect(deleted.changes).toEqual({ licenseStatus: { before: 'ACTIVE', after: 'DELETED' } });
+  });
+
+  it('have the customer of a license, also one that the license creates', async () => {
+    const { id: productId } = await createProduct();
+    const { id } = await createLicense({ productId });
+    const given = onlyOne(
+      await left(() => updateLicense(id, { customerEmail: 'owner-of-events@example.com' })),
+    );
+    const customerId = (await readLicense(id)).customer?.id;
+    expect(given.changes).toEqual({ customerId: { before: null, after: customerId } });
+    const taken = onlyOne(await left(() => updateLicense(id, { customerId: null })));
+    expect(taken.changes).toEqual({ customerId: { before: customerId, after: null } });
+  });
+
+  it('of a PUT that leaves fewer addresses or hardware IDs are freed slots', async () => {
+    const { id: productId } = await createProduct();
+    const bound = { ips: ['192.0.2.1', '192.0.2.2'], hwids: ['HW-1'] };
+    const { id } = await createLicense({ productId, ...bound });
+    const freed = onlyOne(await left(() => updateLicense(id, { ips: ['192.0.2.2'] })));
+    expect(freed).toMatchObject({
+      type: 'license.slots_freed',
+      changes: { ips: { before: bound.ips, after: ['192.0.2.2'] } },
+    });
+    const added = onlyOne(await left(() => updateLicense(id, { hwids: ['HW-1', 'HW-2'] })));
+    expect(added.type).toBe('license.updated');
+    const both = onlyOne(await left(() => updateLicense(id, { ips: [], hwids: [] })));
+    expect(both).toMatchObject({
+      type: 'license.slots_freed',
+      changes: {
+        ips: { before: ['192.0.2.2'], after: [] },
+        hwids: { before: ['HW-1', 'HW-2'], after: [] },
+      },
+    });
+  });
+
+  it('have the number of licenses of a batch, and nothing of a person', async () => {
+    const body = { ...(await licenses.fullBody()), ips: [], hwids: [], count: 3 };
+    const events = await left(() => call('POST', `${licenses.path}/batch`, { body }));
+    expect(onlyOne(events)).toMatchObject({
+      type: 'license.created',
+      resourceId: null,
+      changes: {
+        count: { before: 0, after: 3 },
+        productId: { before: null },
+        customerId: { before: null, after: expect.any(Number) },
+      },
+    });
+    expect(JSON.stringify(events)).not.toContain('steve');
+    expect(JSON.stringify(events)).not.toContain('Bought in the sale');
+  });
+
+  it('have the number of objects of a request of an import, which is one event once', async () => {
+    const { id, createdDate, ...product } = await products.create();
+    const items = [1, 2].map((step) => ({ ...product, id: id + 500_000 + step }));
+    const body = { kind: 'products', items: [...items, { id, createdDate, ...product }] };
+    const send = (more: object = {}) =>
+      call('POST', '/api/v2/import', { body: { ...body, ...more } });
+    expect(await left(() => send({ dryRun: true }))).toEqual([]);
+    expect(onlyOne(await left(() => send()))).toMatchObject({
+      type: 'product.created',
+      resourceId: null,
+      changes: { count: { before: 0, after: 2 } },
+    });
+    expect(await left(() => send())).toEqual([]);
+  });
+
+  it('never have a secret or a whole license key', async () => {
+    const { token } = await createToken(['ALL_READ']);
+    const { id: productId } = await createProduct();
+    const { licenseKey } = await createLicense({ productId });
+    const stored = JSON.stringify((await env.DB.prepare('select * from events').all()).results);
+    expect(stored).not.toContain(token);
+    expect(stored).not.toContain(licenseKey);
+    expect(stored).toContain(licenseKey.slice(-4));
+  });
+
+  it('are shortened where a value is long, and show the slot that was freed of a thousand', async () => {
+    const { id: productId } = await createProduct();
+    const hwids = Array.from({ length: 1_000 }, (_, index) => `${index} ${'"'.repeat(240)}`);
+    const { id } = await createLicense({
+      productId,
+      maxHWIDs: -1,
+      hwids,
+      notes: 'n'.repeat(9_999),
+    });
+    const created = onlyOne(await eventsOf({ resourceType: 'license', resourceId: id }));
+    expect(created.changes?.notes?.after).toBe(`${'n'.repeat(500)}…`);
+    expect(created.changes?.hwids?.after).toEqual([...hwids.slice(0, 100), '… and 900 more']);
+    const freed = onlyOne(await left(() => updateLicense(id, { hwids: hwids.slice(0, -1) })));
+    expect(freed.changes?.hwids).toEqual({ before: hwids.slice(-1), after: [] });
+  });
+});
+
+describe('no second event is left', () => {
+  it('by a request that changes no field', async () => {
+    for (const { path, create } of [products, licenses, customers, tokens]) {
+      const { id } = await create();
+      const body = await read(`${path}/${id}`);
+      const events = await left(() => call('PUT', `${path}/${id}`, { body }));
+      expect(events, path).toEqual([]);
+    }
+  });
+
+  it('by a repetition with the same Idempotency-Key', async () => {
+    const body = await licenses.fullBody();
+    const send = () =>
+      call('POST', licenses.path, { body, headers: { 'Idempotency-Key': crypto.randomUUID() } });
+    const headers = { 'Idempotency-Key': 'one-event' };
+    const repeated = () => call('POST', licenses.path, { body, headers });
+    onlyOne(await left(repeated));
+    expect(await left(repeated)).toEqual([]);
+    onlyOne(await left(send));
+    expect(await left(() => Promise.all([1, 2, 3].map(repeated)))).toEqual([]);
+  });
+
+  it.each([licenses, customers])('by another DELETE of a $name', async ({ path, create }) => {
+    const { id } = await create();
+    onlyOne(await left(() => call('DELETE', `${path}/${id}`)));
+    expect(await left(() => call('DELETE', `${path}/${id}`))).toEqual([]);
+  });
+
+  it('by an update that is repeated because another one was faster', async () => {
+    const { id: productId } = await createProduct();
+    const { id } = await createLicense({ productId, notes: 'first' });
+    const path = `${licenses.path}/${id}`;
+    let attempts = 0;
+    const DB = interceptDatabase(env.DB, async (statements, send) => {
+      if (
+        statements.some(({ sql }) => sql.startsWith('insert into "events"')) &&
+        attempts++ === 0
+      ) {
+        await updateLicense(id, { notes: 'second' });
+      }
+      return send();
+    });
+    const events = await left(async () => {
+      const answer = await newIsolate({ DB }).call('PUT', path, { body: { notes: 'third' } });
+      expect(answer.status).toBe(200);
+    });
+    expect(attempts).toBe(2);
+    expect(events.map(({ changes }) => changes?.notes)).toEqual([
+      { before: 'second', after: 'third' },
+      { before: 'first', after: 'second' },
+    ]);
+  });
+
+  it('by a validation, which leaves none at all', async () => {
+    const { id: productId } = await createProduct();
+    const { licenseKey } = await createLicense({ productId });
+    const events = await left(async () => {
+      expect((await validate({ licenseKey, productId, ip: '192.0.2.9' })).status).toBe(200);
+      await settled();
+    });
+    expect(events).toEqual([]);
+  });
+});
+
+describe('a change that fails leaves no event', () => {
+  it('when its last statement fails', async () => {
+    const [one, other] = [await customers.create(), await customers.create()];
+    await call('PUT', `${customers.path}/${one.id}`, { body: { email: 'taken@example.com' } });
+    await createBlacklist({ data: '198.51.100.77' });
+    const events = await left(async () => {
+      const taken = { body: { email: 'taken@example.com' } };
+      const entry = { licenseDataType: 'IP', isForAllProducts: true, data: '198.51.100.77' };
+      expect((await call('PUT', `${customers.path}/${other.id}`, taken)).status).toBe(409);
+      expect((await call('POST', customers.path, taken)).status).toBe(409);
+      expect((await call('POST', '/api/v2/blacklists', { body: entry })).status).toBe(409);
+    });
+    expect(events).toEqual([]);
+  });
+
+  it('when a product still has licenses', async () => {
+    const { id } = await createProduct();
+    await createLicense({ productId: id });
+    const events = await left(async () => {
+      expect((await call('DELETE', `${products.path}/${id}`)).status).toBe(409);
+    });
+    expect(events).toEqual([]);
+  });
+
+  it('when the event itself cannot be stored: the change is not made either', async () => {
+    const { id, name } = await createProduct();
+    await env.DB.prepare('alter table events rename to no_events').run();
+    try {
+      const answer = await call('PUT', `${products.path}/${id}`, { body: { name: 'Renamed' } });
+      expect(answer.status).toBe(500);
+    } finally {
+      await env.DB.prepare('alter table no_events rename to events').run();
+    }
+    expect(await read(`${products.path}/${id}`)).toMatchObject({ name });
+  });
+});
+
+describe('GET events', () => {
+  it('shows the newest first, page by page, each once', async () => {
+    const { id } = await createProduct();
+    const filter = { resourceType: 'product', resourceId: id };
+    for (const name of ['A', 'B', 'C', 'D']) {
+      await call('PUT', `${products.path}/${id}`, { body: { name } });
+    }
+    const all = await eventsOf(filter);
+    expect(all.map(({ changes }) => changes?.name?.after)).toEqual(['D', 'C', 'B', 'A', 'Plugin']);
+    const paged: Event[] = [];
+    let path: string | undefined = pathOf({ ...filter, limit: 2 });
+    for (let pages = 1; path !== undefined; pages++) {
+      const answer = await call('GET', path);
+      paged.push(...event.array().parse(answer.json));
+      expect(answer.headers.has('X-Total-Count')).toBe(false);
+      const [, link] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('Link') ?? '') ?? [];
+      path = link && new URL(link).pathname + new URL(link).search;
+      expect(pages).toBeLessThanOrEqual(3);
+    }
+    expect(paged).toEqual(all);
+  });
+
+  it('filters by type, resource, token and time', async () => {
+    const { id: tokenId, token } = await createToken(['ALL_READ_WRITE']);
+    const start = Date.now() + DAY_MS;
+    setNow(start);
+    const product = await createProduct();
+    const rename = (name: string) =>
+      call('PUT', `${products.path}/${product.id}`, { body: { name }, token });
+    setNow(start + 1_000);
+    await rename('One');
+    setNow(start + 2_000);
+    await rename('Two');
+    const namesOf = async (filter: Filter) =>
+      (await eventsOf({ from: new Date(start).toISOString(), ...filter })).map(
+        ({ changes }) => changes?.name?.after,
+      );
+    expect(await namesOf({})).toEqual(['Two', 'One', 'Plugin']);
+    expect(await namesOf({ type: 'product.created' })).toEqual(['Plugin']);
+    expect(await namesOf({ resourceType: 'product' })).toEqual(['Two', 'One', 'Plugin']);
+    expect(await namesOf({ resourceType: 'license' })).toEqual([]);
+    expect(await namesOf({ resourceId: product.id })).toEqual(['Two', 'One', 'Plugin']);
+    expect(await namesOf({ tokenId })).toEqual(['Two', 'One']);
+    const second = new Date(start + 1_000).toISOString();
+    expect(await namesOf({ from: second })).toEqual(['Two', 'One']);
+    expect(await namesOf({ to: second })).toEqual(['One', 'Plugin']);
+    expect(await namesOf({ from: second, to: second, tokenId })).toEqual(['One']);
+  });
+
+  it.each([
+    ['type', 'license.burnt', /^type must be one of product\.created, /],
+    ['resourceType', 'licence', /^resourceType must be one of product, license, /],
+    ['resourceId', '0', 'resourceId must be a positive integer'],
+    ['tokenId', 'root', 'tokenId must be a positive integer'],
+    ['from', 'yesterday', /^from must be an ISO 8601 timestamp/],
+    ['actor', '1', 'actor is not a known query parameter'],
+  ])('with a %s of %s answers 400', async (name, value, message) => {
+    expectError(await call('GET', pathOf({ [name]: value })), 400, message);
+  });
+
+  it('looks at a bounded number of events for a filter without an index, and links on', async () => {
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
+       insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}' from n`,
+    ).run();
+    await env.DB.prepare(`update events set type = 'token.created' where id = 1`).run();
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    const isolate = newIsolate({ DB });
+    const to = new Date(Date.UTC(2025, 0, 1) + 1_000).toISOString();
+    let path: string | undefined = pathOf({ type: 'token.created', to, limit: 10 });
+    const pages: number[] = [];
+    while (path !== undefined) {
+      const answer = await isolate.call('GET', path);
+      pages.push(event.array().parse(answer.json).length);
+      const [, link] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('Link') ?? '') ?? [];
+      path = link && new URL(link).pathname + new URL(link).search;
+    }
+    expect(pages).toEqual([0, 0, 1]);
+    for (const { sql, params } of roundTrips.flat()) {
+      const { meta } = await env.DB.prepare(sql)
+        .bind(...params)
+        .run();
+      expect(meta.rows_read, sql).toBeLessThanOrEqual(2_010);
+    }
+  });
+});
+
+describe('the retention', () => {
+  it('removes events that are older than its days, a thousand at a time', async () => {
+    const now = Date.now();
+    await env.DB.prepare('delete from events').run();
+    const { id } = await createProduct();
+    setNow(now + 10 * DAY_MS);
+    await call('PUT', `${products.path}/${id}`, { body: { name: 'Younger' } });
+    const typesAt = async (days: number, EVENT_RETENTION_DAYS: string) => {
+      await runScheduled(now + days * DAY_MS + 1, { EVENT_RETENTION_DAYS });
+      return (await eventsOf()).map(({ type }) => type);
+    };
+    const both = ['product.updated', 'product.created'];
+    expect(env.EVENT_RETENTION_DAYS).toBe('365');
+    expect(await typesAt(1_000, '0')).toEqual(both);
+    expect(await typesAt(364, '365')).toEqual(both);
+    expect(await typesAt(366, '365')).toEqual(['product.updated']);
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500)
+       insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}' from n`,
+    ).run();
+    expect(await typesAt(366, '365')).toHaveLength(501);
+    expect(await typesAt(366, '365')).toEqual(['product.updated']);
+  });
+
+  it.each(['', 'often', '-1'])('removes nothing if its days are %j', async (days) => {
+    await createProduct();
+    const before = await eventsOf();
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    await runScheduled(Date.now() + 1_000 * DAY_MS, { EVENT_RETENTION_DAYS: days });
+    logged.mockRestore();
+    expect(await eventsOf()).toEqual(before);
+  });
+});
