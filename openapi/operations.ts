@@ -51,7 +51,7 @@ export const HEADERS = {
     example: '/api/v2/products/1',
   },
   Link: {
-    description: 'The next page, if there is one; only with `limit`.',
+    description: 'The next page, if there is one; only with `limit`, except for events.',
     schema: { type: 'string' },
     example: '<https://licet.example/api/v2/products?limit=100&after=602>; rel="next"',
   },

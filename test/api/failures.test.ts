@@ -76,6 +76,8 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'Records were not rolled up',
     'Records were not folded',
     'Old records were not removed',
+    'Old sessions were not removed',
+    'Old events were not removed',
     'Idempotency keys were not removed',
   );
 });

@@ -229,6 +229,11 @@ const LISTS: Case[] = [
   { path: '/customers?limit=10&q=nothing', reads: customers, scan: SEARCH },
   { path: '/tokens?limit=10', reads: 1, scan: TOTAL },
 
+  // Each event with its token.
+  { path: '/events?limit=10', reads: 2 * PAGE },
+  { path: '/events?limit=10&resourceType=license&resourceId=7', reads: 2 * PAGE },
+  { path: '/events?limit=10&type=license.deleted', reads: 2_000 },
+
   { path: '/products/7', reads: 1 },
   { path: '/licenses/7', reads: PER_LICENSE },
   { path: `/licenses/by-license-key/${keyOf(7)}`, reads: PER_LICENSE },

@@ -772,6 +772,46 @@ describe('licet history', () => {
   });
 });
 
+describe('licet events', () => {
+  it('shows the changes of a filter, newest last', async () => {
+    const { id } = await createLicense();
+    const { id: tokenId, token } = await licet.tokens.create({
+      name: 'Support',
+      intents: ['LICENSES_READ_WRITE'],
+    });
+    const support = { LICET_TOKEN: token };
+    expect((await runWith(support, 'licenses', 'edit', `id:${id}`, '--notes', 'Paid')).code).toBe(
+      0,
+    );
+    const ofLicense = ['events', '--resource', 'license', '--id', String(id)];
+    const expected = [
+      { args: [], types: ['license.created', 'license.updated'] },
+      { args: ['--limit', '1'], types: ['license.updated'] },
+      { args: ['--type', 'license.created'], types: ['license.created'] },
+      { args: ['--token', String(tokenId)], types: ['license.updated'] },
+      { args: ['--since', '2099-01-31'], types: [] },
+    ];
+    for (const { args, types } of expected) {
+      const events = await objects(...ofLicense, ...args);
+      expect(
+        events.map(({ type }) => type),
+        args.join(' '),
+      ).toEqual(types);
+    }
+    const { stdout } = await run(...ofLicense, '--limit', '1');
+    expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(1))).toEqual([
+      ['EVENT', 'ID', 'BY', 'FROM', 'CHANGES'],
+      ['license.updated', String(id), `${tokenId} Support`, expect.any(String), 'notes: → Paid'],
+      [],
+    ]);
+    const cut = await run(...ofLicense, '--since', '1h', '--limit', '1');
+    expect(cut.stderr).toContain('More than 1 events match.');
+    const none = await run('events', '--resource', 'session', '--id', '1');
+    expect(none).toMatchObject({ stdout: '', stderr: 'No events found.\n' });
+    await licet.tokens.delete(tokenId);
+  });
+});
+
 describe('an error of licet', () => {
   it.each<[command: string, env: Environment, code: number, message: string]>([
     ['tokens list', { LICET_URL: 'http://localhost:1' }, 1, ':1. Start the service'],
@@ -804,6 +844,8 @@ describe('an error of licet', () => {
     ['tokens revoke-all', 'Confirm it with --yes.'],
     ['history --since yesterday', "--since <when> argument 'yesterday'"],
     ['history --refuse', 'Did you mean --refused?'],
+    ['events --id 50', 'Give --resource with --id'],
+    ['events --type license.burnt', 'Allowed choices are product.created,'],
     ['tokens list all', 'Too many arguments'],
     ['licenses create --product 1 --count 501', 'Give an integer from 1 to 500.'],
     ['licenses create --product 1 --json --csv', 'not both.'],

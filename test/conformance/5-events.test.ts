@@ -73,7 +73,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 describe('every route that writes', () => {
-  it('is in the table of events', () => {
+  it('every route of management that writes is in the table of events', () => {
     expectEveryWritingRoute(Object.keys(TYPES));
   });
 
@@ -110,7 +110,7 @@ describe('every route that writes', () => {
 });
 
 describe('the changes of an event', () => {
-  it('have the value before and after of each changed field, and no other', async () => {
+  it('an event has the value before and after of each changed field, and no other', async () => {
     const { id: productId } = await createProduct();
     const { id } = await createLicense({ productId, notes: 'Old', maxIPs: 2 });
     const created = onlyOne(await eventsOf({ resourceType: 'license', resourceId: id }));
@@ -144,7 +144,7 @@ describe('the changes of an event', () => {
     expect(deleted.changes).toEqual({ licenseStatus: { before: 'ACTIVE', after: 'DELETED' } });
   });
 
-  it('have the customer of a license, also one that the license creates', async () => {
+  it('an event has the customer of a license, also one that the license creates', async () => {
     const { id: productId } = await createProduct();
     const { id } = await createLicense({ productId });
     const given = onlyOne(
@@ -156,7 +156,7 @@ describe('the changes of an event', () => {
     expect(taken.changes).toEqual({ customerId: { before: customerId, after: null } });
   });
 
-  it('of a PUT that leaves fewer addresses or hardware IDs are freed slots', async () => {
+  it('a PUT that leaves fewer addresses or hardware IDs is the event license.slots_freed', async () => {
     const { id: productId } = await createProduct();
     const bound = { ips: ['192.0.2.1', '192.0.2.2'], hwids: ['HW-1'] };
     const { id } = await createLicense({ productId, ...bound });
@@ -177,7 +177,7 @@ describe('the changes of an event', () => {
     });
   });
 
-  it('have the number of licenses of a batch, and nothing of a person', async () => {
+  it('a batch is one event with the number of licenses, and nothing of a person', async () => {
     const body = { ...(await licenses.fullBody()), ips: [], hwids: [], count: 3 };
     const events = await left(() => call('POST', `${licenses.path}/batch`, { body }));
     expect(onlyOne(events)).toMatchObject({
@@ -193,7 +193,7 @@ describe('the changes of an event', () => {
     expect(JSON.stringify(events)).not.toContain('Bought in the sale');
   });
 
-  it('have the number of objects of a request of an import, which is one event once', async () => {
+  it('a request of an import is one event with the number of new objects', async () => {
     const { id, createdDate, ...product } = await products.create();
     const items = [1, 2].map((step) => ({ ...product, id: id + 500_000 + step }));
     const body = { kind: 'products', items: [...items, { id, createdDate, ...product }] };
@@ -208,7 +208,7 @@ describe('the changes of an event', () => {
     expect(await left(() => send())).toEqual([]);
   });
 
-  it('never have a secret or a whole license key', async () => {
+  it('no event has a secret or a whole license key', async () => {
     const { token } = await createToken(['ALL_READ']);
     const { id: productId } = await createProduct();
     const { licenseKey } = await createLicense({ productId });
@@ -218,7 +218,7 @@ describe('the changes of an event', () => {
     expect(stored).toContain(licenseKey.slice(-4));
   });
 
-  it('are shortened where a value is long, and show the slot that was freed of a thousand', async () => {
+  it('an event shortens long values, and shows the one slot of a thousand that was freed', async () => {
     const { id: productId } = await createProduct();
     const hwids = Array.from({ length: 1_000 }, (_, index) => `${index} ${'"'.repeat(240)}`);
     const { id } = await createLicense({
@@ -235,8 +235,32 @@ describe('the changes of an event', () => {
   });
 });
 
-describe('no second event is left', () => {
-  it('by a request that changes no field', async () => {
+it('a log-in to the console and a change there leave events that say so', async () => {
+  const { id: tokenId, name, token } = await createToken(['ALL_READ_WRITE']);
+  const { id } = await createProduct();
+  const events = await left(async () => {
+    const answer = await call('POST', '/console/session', { token });
+    expect(answer.status, answer.text).toBe(204);
+    const Cookie = answer.headers.get('Set-Cookie')?.split(';')[0] ?? '';
+    const headers = { Cookie, 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' };
+    const body = { name: 'By console' };
+    const path = `${products.path}/${id}`;
+    expect((await call('PUT', path, { body, headers, token: null })).status).toBe(200);
+  });
+  const actor = { tokenId, tokenName: name, isConsole: true };
+  expect(events).toMatchObject([
+    { type: 'product.updated', actor },
+    {
+      type: 'session.created',
+      actor: { tokenId, tokenName: name },
+      resourceId: null,
+      changes: null,
+    },
+  ]);
+});
+
+describe('no change, no event', () => {
+  it('a PUT that changes no field leaves no event', async () => {
     for (const { path, create } of [products, licenses, customers, tokens]) {
       const { id } = await create();
       const body = await read(`${path}/${id}`);
@@ -245,7 +269,7 @@ describe('no second event is left', () => {
     }
   });
 
-  it('by a repetition with the same Idempotency-Key', async () => {
+  it('a repetition with the same Idempotency-Key leaves no event', async () => {
     const body = await licenses.fullBody();
     const send = () =>
       call('POST', licenses.path, { body, headers: { 'Idempotency-Key': crypto.randomUUID() } });
@@ -257,13 +281,16 @@ describe('no second event is left', () => {
     expect(await left(() => Promise.all([1, 2, 3].map(repeated)))).toEqual([]);
   });
 
-  it.each([licenses, customers])('by another DELETE of a $name', async ({ path, create }) => {
-    const { id } = await create();
-    onlyOne(await left(() => call('DELETE', `${path}/${id}`)));
-    expect(await left(() => call('DELETE', `${path}/${id}`))).toEqual([]);
-  });
+  it.each([licenses, customers])(
+    'another DELETE of the same $name leaves no event',
+    async ({ path, create }) => {
+      const { id } = await create();
+      onlyOne(await left(() => call('DELETE', `${path}/${id}`)));
+      expect(await left(() => call('DELETE', `${path}/${id}`))).toEqual([]);
+    },
+  );
 
-  it('by an update that is repeated because another one was faster', async () => {
+  it('an update that another one overtakes leaves one event', async () => {
     const { id: productId } = await createProduct();
     const { id } = await createLicense({ productId, notes: 'first' });
     const path = `${licenses.path}/${id}`;
@@ -288,7 +315,7 @@ describe('no second event is left', () => {
     ]);
   });
 
-  it('by a validation, which leaves none at all', async () => {
+  it('a validation leaves no event', async () => {
     const { id: productId } = await createProduct();
     const { licenseKey } = await createLicense({ productId });
     const events = await left(async () => {
@@ -300,7 +327,7 @@ describe('no second event is left', () => {
 });
 
 describe('a change that fails leaves no event', () => {
-  it('when its last statement fails', async () => {
+  it('a change that a constraint refuses leaves no event', async () => {
     const [one, other] = [await customers.create(), await customers.create()];
     await call('PUT', `${customers.path}/${one.id}`, { body: { email: 'taken@example.com' } });
     await createBlacklist({ data: '198.51.100.77' });
@@ -314,7 +341,7 @@ describe('a change that fails leaves no event', () => {
     expect(events).toEqual([]);
   });
 
-  it('when a product still has licenses', async () => {
+  it('DELETE of a product with licenses leaves no event', async () => {
     const { id } = await createProduct();
     await createLicense({ productId: id });
     const events = await left(async () => {
@@ -323,7 +350,7 @@ describe('a change that fails leaves no event', () => {
     expect(events).toEqual([]);
   });
 
-  it('when the event itself cannot be stored: the change is not made either', async () => {
+  it('a change whose event cannot be stored is not made', async () => {
     const { id, name } = await createProduct();
     await env.DB.prepare('alter table events rename to no_events').run();
     try {
@@ -337,7 +364,7 @@ describe('a change that fails leaves no event', () => {
 });
 
 describe('GET events', () => {
-  it('shows the newest first, page by page, each once', async () => {
+  it('GET events shows the newest first, and pages have each event once', async () => {
     const { id } = await createProduct();
     const filter = { resourceType: 'product', resourceId: id };
     for (const name of ['A', 'B', 'C', 'D']) {
@@ -358,7 +385,7 @@ describe('GET events', () => {
     expect(paged).toEqual(all);
   });
 
-  it('filters by type, resource, token and time', async () => {
+  it('GET events filters by type, resource, token and time', async () => {
     const { id: tokenId, token } = await createToken(['ALL_READ_WRITE']);
     const start = Date.now() + DAY_MS;
     setNow(start);
@@ -392,11 +419,11 @@ describe('GET events', () => {
     ['tokenId', 'root', 'tokenId must be a positive integer'],
     ['from', 'yesterday', /^from must be an ISO 8601 timestamp/],
     ['actor', '1', 'actor is not a known query parameter'],
-  ])('with a %s of %s answers 400', async (name, value, message) => {
+  ])('GET events with a %s of %s answers 400', async (name, value, message) => {
     expectError(await call('GET', pathOf({ [name]: value })), 400, message);
   });
 
-  it('looks at a bounded number of events for a filter without an index, and links on', async () => {
+  it('a page of a filter without an index looks at 2,000 events, and links on', async () => {
     await env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
        insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}' from n`,
@@ -424,7 +451,7 @@ describe('GET events', () => {
 });
 
 describe('the retention', () => {
-  it('removes events that are older than its days, a thousand at a time', async () => {
+  it('the retention removes events that are older than its days, a thousand at a time', async () => {
     const now = Date.now();
     await env.DB.prepare('delete from events').run();
     const { id } = await createProduct();
@@ -447,7 +474,7 @@ describe('the retention', () => {
     expect(await typesAt(366, '365')).toEqual(['product.updated']);
   });
 
-  it.each(['', 'often', '-1'])('removes nothing if its days are %j', async (days) => {
+  it.each(['', 'often', '-1'])('a retention of %j days removes no event', async (days) => {
     await createProduct();
     const before = await eventsOf();
     const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { event } from '../../src/resources/events/schema';
 import { newIsolate } from '../support/app';
 import {
   call,
@@ -25,7 +26,7 @@ const forget = async (id: number | undefined) => {
 
 /** All tables that describe the person, as text. */
 async function readDatabase(): Promise<string> {
-  const tables = ['customers', 'licenses', 'callers', 'requests'];
+  const tables = ['customers', 'licenses', 'callers', 'requests', 'events'];
   const selects = tables.map((table) => env.DB.prepare(`select * from ${table}`));
   return JSON.stringify((await env.DB.batch(selects)).map(({ results }) => results));
 }
@@ -37,6 +38,9 @@ const PERSON = {
   hwid: 'HW-OF-ADA',
   macAddress: '00:00:5E:00:53:77',
 };
+
+/** In events alone. */
+const FORMER = ['former-of-ada', '203.0.113.90'];
 
 let license: License;
 let other: License;
@@ -63,7 +67,29 @@ beforeAll(async () => {
     maxHWIDs: 2,
   });
   const identity = { ...customers.changes(), chatId: PERSON.chatId };
-  expect((await call('PUT', pathOf(license.customer?.id), { body: identity })).status).toBe(200);
+  const former = { ...identity, email: 'former-of-ada@example.com', firstName: 'Former Ada' };
+  for (const body of [former, identity]) {
+    expect((await call('PUT', pathOf(license.customer?.id), { body })).status).toBe(200);
+  }
+  // Events of a license that is given away, and of one that named the account of the person.
+  const given = await createLicense({
+    productId,
+    customerId: license.customer?.id,
+    ips: ['203.0.113.90'],
+    notes: 'Given by Ada',
+  });
+  await updateLicense(given.id, { customerEmail: 'heir@example.com', ips: [], notes: '' });
+  const naming = await createLicense({
+    productId,
+    customerEmail: 'heir@example.com',
+    licensePlatform: 'OTHER',
+    licensePlatformOther: 'Forum',
+    ownerPlatformId: PERSON.platformId,
+    ownerChatUsername: 'ada_elsewhere',
+  });
+  await updateLicense(naming.id, { ownerPlatformId: '', ownerChatUsername: '' });
+  const batch = { productId, licenseType: 'PERMANENT', customerId: license.customer?.id, count: 2 };
+  expect((await call('POST', '/api/v2/licenses/batch', { body: batch })).status).toBe(201);
   other = await createLicense({ productId, ownerChatId: 'chat-of-eve' });
   const { licenseKey, productId: otherProductId } = other;
   await validate({ licenseKey, productId: otherProductId, ip: '203.0.113.5', hwid: 'HW-OF-EVE' });
@@ -123,7 +149,7 @@ describe('a customer that is forgotten', () => {
       new RegExp(`"license_key(_normalized)?":"${license.licenseKey}"`, 'g'),
       '',
     );
-    for (const text of [...Object.values(PERSON), 'ada', license.licenseKey]) {
+    for (const text of [...Object.values(PERSON), ...FORMER, 'ada', license.licenseKey]) {
       expect(stored.toLowerCase()).not.toContain(text.toLowerCase());
     }
     expect(stored).toContain('HW-OF-EVE');
@@ -177,6 +203,42 @@ describe('a customer that is forgotten', () => {
     expect(await getLicense(given.id)).toMatchObject({
       ownerChatId: '',
       customer: { email: 'given@example.com' },
+    });
+  });
+
+  it('keeps events of its licenses, without the values of the person', async () => {
+    const { id: productId } = await createProduct();
+    const one = await createLicense({
+      productId,
+      ownerChatId: 'chat-of-joan',
+      ips: ['203.0.113.91'],
+      maxIPs: 3,
+    });
+    await updateLicense(one.id, { maxIPs: 4, ownerChatUsername: 'joan' });
+    const changesOf = async () => {
+      const answer = await call('GET', `/api/v2/events?resourceType=license&resourceId=${one.id}`);
+      return event
+        .array()
+        .parse(answer.json)
+        .map(({ type, changes }) => ({ type, changes }));
+    };
+    const [updated, created] = await changesOf();
+    expect(created?.changes).toHaveProperty('ownerChatId');
+    expect(Object.keys(updated?.changes ?? {})).toEqual(['maxIPs', 'ownerChatUsername']);
+    await forget(one.customer?.id);
+    const [updatedAfter, createdAfter] = await changesOf();
+    expect(updatedAfter).toEqual({
+      type: 'license.updated',
+      changes: { maxIPs: { before: 3, after: 4 } },
+    });
+    expect(createdAfter?.changes).not.toHaveProperty('ips');
+    expect(createdAfter?.changes).not.toHaveProperty('ownerChatId');
+    // Its bindings stay, and are freed.
+    await updateLicense(one.id, { ips: [] });
+    const [freed] = await changesOf();
+    expect(freed).toEqual({
+      type: 'license.slots_freed',
+      changes: { ips: { before: null, after: null } },
     });
   });
 

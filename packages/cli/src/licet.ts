@@ -6,6 +6,7 @@ import { addBlacklist } from './licet/blacklist.ts';
 import { addCompletion } from './licet/completion.ts';
 import { addConsole } from './licet/console.ts';
 import { addCustomers } from './licet/customers.ts';
+import { addEvents } from './licet/events.ts';
 import { addHistory } from './licet/history.ts';
 import { addLicenses } from './licet/licenses.ts';
 import { examples } from './licet/output.ts';
@@ -60,7 +61,7 @@ function findCommand(program: CommandUnknownOpts, names: readonly string[]): Com
 export function newProgram(open: (options: GlobalOptions) => Session) {
   const program = new Command('npm run licet --')
     .description(
-      'Manages a Licet service: products, licenses, customers, tokens, the blacklist and the history.',
+      'Manages a Licet service: products, licenses, customers, tokens, the blacklist, the history and the events.',
     )
     .version(versionOfLicet(), '--version', 'print the version')
     .addOption(serviceOption('the address of the service'))
@@ -82,6 +83,7 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
     addTokens,
     addBlacklist,
     addHistory,
+    addEvents,
     addConsole,
   ]) {
     add(program, () => open(program.opts()));

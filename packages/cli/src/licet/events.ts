@@ -1,0 +1,92 @@
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { EVENT_RESOURCES, EVENT_TYPES } from '../../../../src/lib/enums.ts';
+import type { Event } from '../../../client/src/index.ts';
+import { argumentError } from '../command-line.ts';
+import { type Column, examples, timeText } from './output.ts';
+import { idArgument, integerFrom, type OpenSession, sinceArgument } from './session.ts';
+
+const DEFAULT_SHOWN = 20;
+const DEFAULT_SHOWN_SINCE = 1_000;
+const MAX_PAGE_EVENTS = 1_000;
+
+/** A value of a change in a table: text as it is, null as nothing. */
+const valueText = (value: unknown): string =>
+  typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
+
+/** Changes in a table: `notes: Old → New`. */
+const changesText = ({ changes }: Event): string =>
+  Object.entries(changes ?? {})
+    .map(([name, { before, after }]) =>
+      [`${name}:`, valueText(before), '→', valueText(after)].filter(Boolean).join(' '),
+    )
+    .join(', ');
+
+const COLUMNS: Column<Event>[] = [
+  { title: 'TIME (UTC)', text: ({ time }) => timeText(time) },
+  { title: 'EVENT', text: ({ type }) => type },
+  { title: 'ID', text: ({ resourceId }) => String(resourceId ?? '') },
+  {
+    title: 'BY',
+    text: ({ actor }) => [actor.tokenId, actor.tokenName].filter((part) => part !== null).join(' '),
+    isFlexible: true,
+  },
+  { title: 'FROM', text: ({ ip, actor }) => `${ip ?? ''}${actor.isConsole ? ' (console)' : ''}` },
+  { title: 'CHANGES', text: changesText, isFlexible: true },
+];
+
+/** `licet events`: the log of changes. */
+export function addEvents(parent: CommandUnknownOpts, open: OpenSession): void {
+  parent
+    .command('events')
+    .description('show who changed what, newest last')
+    .addOption(new Option('--type <type>', 'only this change').choices(EVENT_TYPES))
+    .addOption(
+      new Option('--resource <resource>', 'only this kind of object').choices(EVENT_RESOURCES),
+    )
+    .option('--id <id>', 'only the object with this id; with --resource', idArgument)
+    .option('--token <id>', 'only changes with this token', idArgument)
+    .option('--since <when>', 'only since a time ago (90s, 30m, 2h, 7d) or a date', sinceArgument)
+    .option(
+      '--limit <n>',
+      `the newest n (${DEFAULT_SHOWN}; with --since ${DEFAULT_SHOWN_SINCE})`,
+      integerFrom(1),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'events --since 7d',
+        'events --resource license --id 50',
+        'events --type token.created --token 3',
+      ),
+    )
+    .action(async ({ type, resource, id, token, since, limit }) => {
+      if (id !== undefined && resource === undefined) {
+        throw argumentError(
+          'Give --resource with --id: objects of different kinds have the same ids.',
+        );
+      }
+      const { licet, output } = open();
+      const shown = limit ?? (since ? DEFAULT_SHOWN_SINCE : DEFAULT_SHOWN);
+      const found: Event[] = [];
+      let hasMore = false;
+      const pages = licet.events.iterate({
+        type,
+        resourceType: resource,
+        resourceId: id,
+        tokenId: token,
+        from: since,
+        limit: Math.min(shown + 1, MAX_PAGE_EVENTS),
+      });
+      for await (const event of pages) {
+        hasMore = found.length === shown;
+        if (hasMore) break;
+        found.push(event);
+      }
+      if (since && hasMore) {
+        output.note(
+          `More than ${shown} events match. Older ones are left out; raise --limit to see them.`,
+        );
+      }
+      output.list(found.reverse(), COLUMNS, 'No events found.');
+    });
+}
