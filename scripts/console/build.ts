@@ -22,11 +22,15 @@ const noteSources: Plugin = {
   },
 };
 
-const folder = mkdtempSync(join(tmpdir(), 'licet-console-'));
+const temporary = mkdtempSync(join(tmpdir(), 'licet-console-'));
+// A folder of its own: only its owner may read the other one, and a copy would be the same.
+const folder = join(temporary, 'console');
 try {
   await build({
     root: SOURCES,
     configFile: join(SOURCES, 'vite.config.ts'),
+    // Vite's own writes a file into node_modules.
+    configLoader: 'native',
     logLevel: 'warn',
     plugins: [noteSources],
     build: { outDir: folder, emptyOutDir: true },
@@ -44,5 +48,5 @@ try {
   }
   writeFileSync(STAMP, JSON.stringify(stamp));
 } finally {
-  rmSync(folder, { recursive: true });
+  rmSync(temporary, { recursive: true });
 }

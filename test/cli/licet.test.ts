@@ -1072,3 +1072,34 @@ describe('a table of licet', () => {
     expect((await run('licenses', 'find', 'Coloured')).stdout).not.toContain('\u001b');
   });
 });
+
+describe('console', () => {
+  const logIn = async (link: string) =>
+    (
+      await fetch(`${service.address}/console/session`, {
+        method: 'POST',
+        body: JSON.stringify({ code: new URL(link).hash.replace('#code=', '') }),
+      })
+    ).status;
+
+  it('prints a link that logs in once, without the root token', async () => {
+    const { stdout, stderr } = await run('console');
+    expect(stdout).toMatch(new RegExp(`^${service.address}/console#code=[0-9a-f.]+\n$`));
+    expect(stdout + stderr).not.toContain(readRootToken());
+    expect([await logIn(stdout), await logIn(stdout)]).toEqual([204, 401]);
+    const [object] = await objects('console');
+    expect(await logIn(String(object?.link))).toBe(204);
+  });
+
+  it('needs the root token, and says where another one logs in', async () => {
+    const { token } = await licet.tokens.create({ name: 'Support', intents: ['ALL_READ'] });
+    const { code, stdout, stderr } = await runWith({ LICET_TOKEN: token }, 'console');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(
+      'The token of LICET_TOKEN is "Support", and a link needs the root token. ' +
+        `Log in with that token on ${service.address}/console.`,
+    );
+    const unknown = await runWith({ LICET_TOKEN: 'licet_nobody' }, 'console');
+    expect([unknown.code, unknown.stdout]).toEqual([1, '']);
+  });
+});

@@ -56,6 +56,21 @@ describe('npm start', () => {
     expect(await answer.text()).toContain('<title>Licet: the interface</title>');
   });
 
+  it('prints a link that logs in to the console once', async () => {
+    const [, link = ''] = /Log in\s+(\S+)/.exec(service.output()) ?? [];
+    const { origin, pathname, hash } = new URL(link);
+    expect([origin, pathname]).toEqual([service.address, '/console']);
+    const logIn = () =>
+      fetch(`${origin}/console/session`, {
+        method: 'POST',
+        body: JSON.stringify({ code: hash.replace('#code=', '') }),
+      });
+    const answer = await logIn();
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('Set-Cookie')).toContain('__Host-licet=');
+    expect((await logIn()).status).toBe(401);
+  });
+
   it('never prints the root token', () => {
     expect(service.output()).not.toContain(readRootToken());
   });
