@@ -48,7 +48,7 @@ async function examine(address: string): Promise<boolean> {
 function welcome({ addresses, tokenFile }: Deployed): void {
   const [address = 'https://ADDRESS'] = addresses;
   const where = addresses.join(' and ') || 'no address: see docs/deploy.md';
-  console.log(`\n  Licet runs on ${where}\n`);
+  console.log(`\n  Licet runs on ${where}\n\n  Console      ${address}/console`);
   if (tokenFile === undefined) return;
   console.log(`  Root token   in ${tokenFile}, as ROOT_TOKEN, with all permissions. Put it into a password
                manager and delete the file
