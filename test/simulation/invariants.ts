@@ -12,7 +12,7 @@ import {
   publishedToken,
   statesOfSnapshots,
 } from './published.ts';
-import type { AdminTask, Floors, Validation, ValidationTask } from './tasks.ts';
+import type { AdminTask, Floors, Task, Validation, ValidationTask } from './tasks.ts';
 import {
   blacklistOutcome,
   type Change,
@@ -72,22 +72,42 @@ export class Invariants {
   readonly #syncs = new WeakMap<Isolate, Syncs>();
   /** Validations whose snapshots were not compared with D1 yet. */
   readonly #uncompared = new WeakMap<Isolate, Set<Validation>>();
+  /** The number of events in the database. */
+  #events = 0;
 
   constructor(observed: Observed) {
     this.#observed = observed;
   }
 
-  /** Checks a commit: no binding exceeds a limit, and only the requested fields change. */
+  /** Checks a commit: no binding exceeds a limit, only the requested fields change, and with one event. */
   afterWrite(invocation: Invocation): void {
     const { clock, truth } = this.#observed;
     const { task } = invocation;
-    for (const change of truth.observe(clock.now)) {
+    const changes = truth.observe(clock.now);
+    this.#checkEvents(task, changes.length);
+    for (const change of changes) {
       if (change.kind === 'license') checkBindings(change.before, change.after);
       if (task.kind === 'admin') checkAdminChange(task, change);
       else if (task.kind === 'validation') checkBinding(task, change, invocation.startedAt);
       else throw new Violation(`The scheduled handler changed a ${change.kind}`);
     }
     if (task.kind === 'admin') task.writtenIndex = this.#historyOf(task)?.index ?? null;
+  }
+
+  /** A change of an administrator and its event are written together (5). */
+  #checkEvents(task: Task, changes: number): void {
+    const [row] = this.#observed.database.read('select count(*) as events from events');
+    const written = Number(row?.events) - this.#events;
+    this.#events += written;
+    if (task.kind !== 'admin') {
+      if (written > 0) throw new Violation(`An event of a ${task.kind}`);
+      return;
+    }
+    // The truth has no products.
+    if (task.change.of === 'product') return;
+    if (written !== Math.min(changes, 1)) {
+      throw new Violation(`${written} events of a ${task.change.of} with ${changes} changes`);
+    }
   }
 
   #historyOf({ id, change }: AdminTask): History<unknown> | undefined {

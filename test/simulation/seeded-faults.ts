@@ -505,4 +505,19 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
       },
     ],
   },
+  {
+    name: 'an event of a change that another one overtakes',
+    broken: /^1 events of a license with 0 changes/,
+    commands: LICENSES.flatMap(({ license }) => [
+      { type: 'change a license', license, change: { maxIPs: 3 }, pauseMs: 1_000, isolate: 0 },
+      { type: 'change a license', license, change: { maxHWIDs: 3 }, pauseMs: 0, isolate: 1 },
+    ]),
+    replacements: [
+      {
+        file: 'src/db/events.ts',
+        from: 'isChange ? condition : sql`false`',
+        to: 'isChange ? sql`true` : condition',
+      },
+    ],
+  },
 ];
