@@ -590,6 +590,7 @@ export const texts = {
     name: 'Name',
     nameHint: 'Of the person or program that uses it.',
     intents: 'It may',
+    intentsNeeded: 'choose at least one',
     expiresOn: 'Expires on',
     expiresHint: 'It works until the end of this day. Empty: it never expires.',
     secretTitle: 'Copy the token now',

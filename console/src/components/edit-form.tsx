@@ -183,7 +183,7 @@ function Choice<Values extends object>({
   values: Values;
   whose: 'mine' | 'theirs';
 }) {
-  const shown = show ? show(values) : String(values[name] ?? '');
+  const shown = (show ? show(values) : String(values[name] ?? '')) || words.empty;
   return (
     <label className="flex min-w-0 gap-2.5 rounded-lg border border-line p-3 has-checked:border-accent has-checked:bg-accent-soft">
       <input
@@ -191,11 +191,12 @@ function Choice<Values extends object>({
         name={name}
         value={whose}
         defaultChecked={whose === 'mine'}
+        aria-label={`${words[whose]}: ${shown}`}
         className="mt-0.5 shrink-0"
       />
       <span className="min-w-0">
         <span className="block text-xs text-muted">{words[whose]}</span>
-        <span className="block break-words whitespace-pre-wrap">{shown || words.empty}</span>
+        <span className="block break-words whitespace-pre-wrap">{shown}</span>
       </span>
     </label>
   );

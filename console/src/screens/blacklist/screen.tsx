@@ -106,7 +106,7 @@ export function Screen() {
   const filter = (changes: Partial<BlacklistSearch>): void =>
     void navigate({ search: { ...filters, ...changes } });
   const close = (): void =>
-    void navigate({ search: (old) => ({ ...old, open: undefined }), state: true });
+    void navigate({ search: (old) => ({ ...old, open: undefined }), state: true, replace: true });
   const create = (label: string) =>
     mayWrite && (
       <ButtonLink to="/blacklist" search={{ ...search, open: 'new' }} state look="primary">

@@ -105,7 +105,7 @@ export function Screen() {
   });
   const next = page.data?.after;
   const close = (): void =>
-    void navigate({ search: (old) => ({ ...old, open: undefined }), state: true });
+    void navigate({ search: (old) => ({ ...old, open: undefined }), state: true, replace: true });
   const create = refusal === undefined && (
     <ButtonLink to="/customers" search={{ ...search, open: 'new' }} state look="primary">
       <Plus size={16} aria-hidden />

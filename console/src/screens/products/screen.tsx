@@ -101,7 +101,7 @@ export function Screen() {
   const navigate = productsRoute.useNavigate();
   const products = useProducts();
   const refusal = useRefusal('writeProducts');
-  const close = (): void => void navigate({ search: {} });
+  const close = (): void => void navigate({ search: {}, replace: true });
   const create = refusal === undefined && (
     <ButtonLink to="/products" search={{ open: 'new' }} look="primary">
       <Plus size={16} aria-hidden />

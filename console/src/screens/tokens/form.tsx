@@ -1,4 +1,9 @@
-import type { ApiIntent, Tagged, Token } from '../../../../packages/client/src/index';
+import {
+  type ApiIntent,
+  LicetError,
+  type Tagged,
+  type Token,
+} from '../../../../packages/client/src/index';
 import { API_INTENTS } from '../../../../src/lib/enums';
 import { licet, queries } from '../../api';
 import { Button } from '../../components/button';
@@ -58,9 +63,12 @@ export function TokenForm({
   const valuesOf = (data: FormData): Values => {
     const day = String(data.get('expiresAt') ?? '');
     const expiresAt = token?.expiresAt ?? null;
+    const intents = API_INTENTS.filter((intent) => data.getAll('intents').includes(intent));
+    // In the form of the service's own message, and in better words.
+    if (intents.length === 0) throw new LicetError(400, `intents ${words.intentsNeeded}`);
     return {
       name: String(data.get('name')).trim(),
-      intents: API_INTENTS.filter((intent) => data.getAll('intents').includes(intent)),
+      intents,
       // The same day keeps its hour.
       expiresAt: day === toDay(expiresAt) ? expiresAt : endOfDay(day),
     };

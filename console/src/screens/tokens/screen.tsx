@@ -96,7 +96,7 @@ export function Screen() {
   });
   const close = (): void => {
     setSecret(undefined);
-    void navigate({ search: {} });
+    void navigate({ search: {}, replace: true });
   };
   const create = refusal === undefined && (
     <ButtonLink to="/tokens" search={{ open: 'new' }} look="primary">
