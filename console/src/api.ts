@@ -1,17 +1,11 @@
 import { QueryClient, queryOptions } from '@tanstack/react-query';
-import { type ApiIntent, Licet, LicetError } from '../../packages/client/src/index';
+import { Licet, LicetError, type Operations } from '../../packages/client/src/index';
 import { texts } from './texts';
 
 /** Calls of the service: all of them go through `licet`, and errors are put into words by `describe`. */
 
-/** The session's token as `GET /api/v2/tokens/self` shows it. */
-export interface Session {
-  /** Null for the root token. */
-  id: number | null;
-  name: string;
-  intents: ApiIntent[];
-  expiresAt: string | null;
-}
+/** The session's token. */
+export type Session = Operations['GET /api/v2/tokens/self']['response'];
 
 const SESSION_KEY = ['session'] as const;
 
@@ -64,9 +58,7 @@ async function send(method: string, path: string, init: RequestInit = {}): Promi
 /** Whose session it is; null without one. */
 export async function readSession(): Promise<Session | null> {
   try {
-    const response = await send('GET', '/api/v2/tokens/self');
-    const session: Session = await response.json();
-    return session;
+    return await licet.tokens.self();
   } catch (error) {
     if (error instanceof LicetError && error.status === 401) return null;
     throw error;
@@ -93,8 +85,8 @@ export async function logInWithCode(code: string): Promise<void> {
 /** Ends the session, and forgets what was read with it. */
 export async function logOut(): Promise<void> {
   await send('DELETE', '/console/session');
-  queries.clear();
   queries.setQueryData(SESSION_KEY, null);
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
 }
 
 /** Whether an error is a response with a status. */

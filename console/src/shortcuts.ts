@@ -9,7 +9,10 @@ const isField = (target: EventTarget | null): boolean =>
     (target instanceof HTMLInputElement && !/^(checkbox|radio|button)$/.test(target.type)));
 
 const isDialogOpen = (): boolean =>
-  document.querySelector('[role="dialog"], [role="alertdialog"], [role="menu"]') !== null;
+  // Toasts are dialogs too, and take no key.
+  document.querySelector(
+    '[role="menu"], :is([role="dialog"], [role="alertdialog"]):not([aria-modal="false"])',
+  ) !== null;
 
 /**
  * Calls a function when its key is pressed, such as `{ j: () => … }`. Off inside fields, dialogs and menus,

@@ -4,7 +4,7 @@ import type { ComponentProps } from 'react';
 type Look = 'plain' | 'primary' | 'danger' | 'quiet';
 
 const BASE =
-  'inline-flex min-h-9 items-center justify-center gap-1.5 rounded-lg px-3 text-sm font-medium whitespace-nowrap transition-colors select-none aria-disabled:cursor-not-allowed aria-disabled:opacity-50 disabled:cursor-not-allowed disabled:opacity-50 pointer-coarse:min-h-11';
+  'inline-flex min-h-9 items-center justify-center gap-1.5 rounded-lg text-sm font-medium whitespace-nowrap transition-colors select-none aria-disabled:cursor-not-allowed aria-disabled:opacity-50 disabled:cursor-not-allowed disabled:opacity-50 pointer-coarse:min-h-11';
 
 const LOOKS: Record<Look, string> = {
   plain: 'border border-line bg-surface text-ink hover:bg-hover',
@@ -15,7 +15,11 @@ const LOOKS: Record<Look, string> = {
 
 /** The classes of a button, for elements of other libraries. */
 export const buttonClass = (look: Look = 'plain', more = ''): string =>
-  `${BASE} ${LOOKS[look]} ${more}`;
+  `${BASE} px-3 ${LOOKS[look]} ${more}`;
+
+/** The classes of a small square button with an icon alone. */
+export const iconButtonClass = (more = ''): string =>
+  `${BASE} w-9 pointer-coarse:w-11 ${LOOKS.quiet} ${more}`;
 
 interface ButtonProps extends ComponentProps<'button'> {
   look?: Look;
@@ -39,14 +43,18 @@ export function Button({ look, refusal, className, onClick, type, ...props }: Bu
 }
 
 /** A small square button with an icon alone; `label` is its name. */
-export function IconButton({ label, className = '', ...props }: ButtonProps & { label: string }) {
+export function IconButton({
+  label,
+  className,
+  ...props
+}: Omit<ButtonProps, 'look' | 'refusal'> & { label: string }) {
   return (
-    <Button
-      look="quiet"
+    <button
+      type="button"
       {...props}
       aria-label={label}
       title={label}
-      className={`w-9 px-0 pointer-coarse:w-11 ${className}`}
+      className={iconButtonClass(className)}
     />
   );
 }

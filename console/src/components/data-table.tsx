@@ -179,9 +179,8 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
         ) : rows.length === 0 ? (
           props.empty
         ) : (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by keyboard
-          <section className="overflow-x-auto" aria-label={label} tabIndex={0}>
-            <table className="w-full border-collapse text-left max-sm:block">
+          <div className="overflow-x-auto">
+            <table aria-label={label} className="w-full border-collapse text-left max-sm:block">
               <thead className="max-sm:hidden">
                 <tr className="border-b border-line text-xs text-muted">
                   {selection && (
@@ -207,7 +206,7 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
                 {table.getRowModel().rows.map((row) => (
                   <tr
                     key={row.id}
-                    className={`border-line not-last:border-b focus-within:bg-hover hover:bg-hover max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-3 max-sm:gap-y-1 max-sm:py-3 max-sm:pr-4 ${selection ? 'max-sm:pl-12' : 'max-sm:pl-4'} ${row.getIsSelected() ? 'bg-accent-soft' : ''}`}
+                    className={`border-line not-last:border-b max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-3 max-sm:gap-y-1 max-sm:py-3 max-sm:pr-4 ${selection ? 'max-sm:pl-12' : 'max-sm:pl-4'} ${row.getIsSelected() ? 'bg-accent-soft' : 'focus-within:bg-hover hover:bg-hover'}`}
                   >
                     {selection && (
                       <td className="w-10 py-2.5 pl-4 max-sm:absolute max-sm:top-1 max-sm:left-0">
@@ -251,7 +250,7 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
                 ))}
               </tbody>
             </table>
-          </section>
+          </div>
         )}
       </div>
       <div className="flex flex-wrap items-center gap-3">

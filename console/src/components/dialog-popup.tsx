@@ -2,7 +2,7 @@ import { Dialog as BaseDialog } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
 import { useRef } from 'react';
 import { texts } from '../texts';
-import { buttonClass } from './button';
+import { iconButtonClass } from './button';
 import type { DialogProps } from './dialog';
 
 export const BACKDROP_CLASS =
@@ -45,7 +45,7 @@ export default function DialogPopup({
             {!isFirm && (
               <BaseDialog.Close
                 aria-label={texts.actions.close}
-                className={buttonClass('quiet', '-mr-2 w-9 px-0')}
+                className={iconButtonClass('-mr-2')}
               >
                 <X size={18} aria-hidden />
               </BaseDialog.Close>

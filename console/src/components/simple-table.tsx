@@ -11,8 +11,8 @@ export const SimpleTable = <Row extends { id: number | string }>({
   rows: readonly Row[];
 }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by keyboard
-  <section className="overflow-x-auto" aria-label={label} tabIndex={0}>
-    <table className="w-full text-left">
+  <div className="overflow-x-auto" tabIndex={0}>
+    <table aria-label={label} className="w-full text-left">
       <thead>
         <tr className="border-b border-line text-xs text-muted">
           {columns.map(([header]) => (
@@ -38,5 +38,5 @@ export const SimpleTable = <Row extends { id: number | string }>({
         ))}
       </tbody>
     </table>
-  </section>
+  </div>
 );

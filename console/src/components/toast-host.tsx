@@ -1,7 +1,8 @@
 import { Toast } from '@base-ui/react/toast';
 import { X } from 'lucide-react';
+import { useEffect } from 'react';
 import { texts } from '../texts';
-import { buttonClass } from './button';
+import { buttonClass, iconButtonClass } from './button';
 
 /** Where the messages of `toasts` wait. */
 export const manager = Toast.createToastManager();
@@ -19,7 +20,7 @@ function ToastList() {
           className={`min-w-0 flex-1 py-1.5 ${toast.type === 'error' ? 'text-bad' : ''}`}
         />
         <Toast.Action className={buttonClass('plain')} />
-        <Toast.Close aria-label={texts.actions.close} className={buttonClass('quiet', 'w-9 px-0')}>
+        <Toast.Close aria-label={texts.actions.close} className={iconButtonClass()}>
           <X size={16} aria-hidden />
         </Toast.Close>
       </Toast.Content>
@@ -28,14 +29,16 @@ function ToastList() {
 }
 
 /** The place where the messages appear, loaded with the first one. */
-const ToastHost = () => (
-  <Toast.Provider toastManager={manager}>
-    <Toast.Portal>
-      <Toast.Viewport className="fixed right-4 bottom-20 left-4 z-50 mx-auto flex max-w-md flex-col lg:right-6 lg:bottom-6 lg:left-auto lg:w-96">
-        <ToastList />
-      </Toast.Viewport>
-    </Toast.Portal>
-  </Toast.Provider>
-);
-
-export default ToastHost;
+export default function ToastHost({ onReady }: { onReady: () => void }) {
+  // Messages from before the provider listens would be lost.
+  useEffect(onReady, [onReady]);
+  return (
+    <Toast.Provider toastManager={manager}>
+      <Toast.Portal>
+        <Toast.Viewport className="fixed right-4 bottom-20 left-4 z-50 mx-auto flex max-w-md flex-col lg:right-6 lg:bottom-6 lg:left-auto lg:w-96">
+          <ToastList />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  );
+}

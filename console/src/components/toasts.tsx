@@ -7,6 +7,7 @@ const LazyHost = lazy(load);
 
 const UNDO_MS = 10_000;
 let isWanted = false;
+const ready = Promise.withResolvers<void>();
 const listeners = new Set<() => void>();
 
 type Message = Parameters<Awaited<ReturnType<typeof load>>['manager']['add']>[0];
@@ -15,7 +16,7 @@ type Message = Parameters<Awaited<ReturnType<typeof load>>['manager']['add']>[0]
 async function add(messageOf: (close: () => void) => Message): Promise<void> {
   isWanted = true;
   for (const listener of listeners) listener();
-  const { manager } = await load();
+  const [{ manager }] = await Promise.all([load(), ready.promise]);
   const id = manager.add(messageOf(() => manager.close(id)));
 }
 
@@ -57,5 +58,5 @@ function subscribe(listener: () => void): () => void {
 /** The place where the messages appear; once in the page. */
 export function ToastHost() {
   const isMounted = useSyncExternalStore(subscribe, () => isWanted);
-  return <Suspense>{isMounted && <LazyHost />}</Suspense>;
+  return <Suspense>{isMounted && <LazyHost onReady={ready.resolve} />}</Suspense>;
 }

@@ -8,6 +8,7 @@ import { Dialog } from '../components/dialog';
 import { Menu, MenuItem, MenuList, MenuNote } from '../components/menu';
 import { Empty, Page } from '../components/page';
 import { ProgressHost } from '../components/progress';
+import { Sign } from '../components/sign';
 import { Time } from '../components/time';
 import { toasts } from '../components/toasts';
 import { useSession } from '../session';
@@ -17,18 +18,12 @@ import { BottomNavigation, SideNavigation } from './navigation';
 
 const Palette = lazy(() => import('./palette'));
 
-/** The sign of Licet: the word's first letter in the accent's colour. */
 const Brand = () => (
   <Link
     to="/"
     className="flex items-center gap-2 rounded-sm text-base font-semibold tracking-tight"
   >
-    <span
-      aria-hidden
-      className="grid size-7 place-items-center rounded-lg bg-accent text-sm font-bold text-on-accent"
-    >
-      L
-    </span>
+    <Sign />
     <span className="max-sm:sr-only">{texts.product}</span>
   </Link>
 );
@@ -102,10 +97,7 @@ export function Frame() {
         {texts.navigation.skip}
       </a>
       <div className="sticky top-0 flex h-dvh flex-col gap-6 overflow-y-auto border-r border-line py-4 max-lg:hidden">
-        <div className="px-6 pt-0.5">
-          <Brand />
-        </div>
-        <SideNavigation />
+        <SideNavigation brand={<Brand />} />
       </div>
       <div className="flex min-w-0 flex-col pb-20 lg:pb-0">
         <header className="sticky top-0 z-20 flex items-center gap-3 border-b border-line bg-page px-4 py-2 sm:px-6">

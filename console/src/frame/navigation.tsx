@@ -13,7 +13,7 @@ import {
   Ticket,
   Users,
 } from 'lucide-react';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { ApiIntent } from '../../../packages/client/src/index';
 import { INTENTS } from '../../../src/auth/intents';
 import { Dialog } from '../components/dialog';
@@ -82,8 +82,9 @@ const PlaceLink = ({
 );
 
 /** At the left of a wide screen. */
-export const SideNavigation = () => (
-  <nav aria-label={words.label} className="flex flex-col gap-5 px-3 max-lg:hidden">
+export const SideNavigation = ({ brand }: { brand: ReactNode }) => (
+  <nav aria-label={words.label} className="flex flex-col gap-5 px-3">
+    <div className="px-3 pt-0.5">{brand}</div>
     {usePlaces().map((group) => (
       <div key={group[0]?.to} className="flex flex-col gap-0.5">
         {group.map((place) => (

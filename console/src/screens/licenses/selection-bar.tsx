@@ -27,8 +27,8 @@ async function run(action: Action, ids: readonly number[], work: Work): Promise<
   const { undos, failures, firstError, left } = result;
   if (failures > 0) toasts.fail(words.failures(failures, describe(firstError)));
   const stopped = left > 0 ? `. ${words.stopped(left)}` : '';
-  if (undos.length === 0 && failures === 0 && left === 0) toasts.done(words.unchanged);
-  else if (action === 'undo') toasts.done(words.done.undo(ids.length - failures - left) + stopped);
+  if (action === 'undo') toasts.done(words.done.undo(ids.length - failures - left) + stopped);
+  else if (undos.length + failures + left === 0) toasts.done(words.unchanged);
   else {
     toasts.done(
       words.done[action](undos.length) + stopped,

@@ -5,6 +5,7 @@ import { describe, hasStatus, logIn, logInWithCode, queries, SESSION_QUERY } fro
 import { Button } from '../../components/button';
 import { Form, TextField } from '../../components/form';
 import { Notice, Skeleton } from '../../components/page';
+import { Sign } from '../../components/sign';
 import { texts } from '../../texts';
 
 const { session: words } = texts;
@@ -46,12 +47,7 @@ export function LogIn({ code }: { code: string | undefined }) {
   return (
     <main className="mx-auto flex min-h-dvh max-w-sm flex-col justify-center gap-6 px-5 py-10">
       <div>
-        <span
-          aria-hidden
-          className="mb-5 grid size-10 place-items-center rounded-xl bg-accent text-lg font-bold text-on-accent"
-        >
-          L
-        </span>
+        <Sign className="mb-5 size-10" />
         <h1 className="text-xl font-semibold tracking-tight">{words.title}</h1>
         <p className="mt-1 text-muted">{words.lead}</p>
       </div>

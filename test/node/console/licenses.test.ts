@@ -1,0 +1,228 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import type { License, LicenseCreate, Licet } from '../../../packages/client/src/index.ts';
+import { sharedService } from '../shared-service.ts';
+import {
+  accessibilityFindings,
+  expectFailure,
+  hasBrowser,
+  logIn,
+  newPage,
+  openConsole,
+  rootClient,
+  tokenWith,
+} from './console.ts';
+
+/** Log-in, licenses and the palette, by role and label. */
+
+describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, () => {
+  let licet: Licet;
+  let productId: number;
+  beforeAll(async () => {
+    licet = await rootClient();
+    productId = (await licet.products.create({ name: 'Console tests', productType: 'OTHER' })).id;
+  });
+
+  const newLicense = (values: Partial<LicenseCreate> = {}): Promise<License> =>
+    licet.licenses.create({ productId, licenseType: 'PERMANENT', ...values });
+  const expiringAt = (time: string): Partial<LicenseCreate> => ({
+    licenseType: 'TEMPORARY',
+    expiryDate: time,
+  });
+
+  it('the log-in explains a wrong token and opens the screen of the address with a good one', async () => {
+    expectFailure(/^401 POST \/console\/session$/);
+    const page = await newPage();
+    await page.goto('/console/licenses');
+    await logIn(page, 'licet_wrong');
+    await page.getByRole('alert').getByText('not valid').waitFor();
+    await logIn(page, await tokenWith('ALL_READ'));
+    await page.getByRole('heading', { name: 'Licenses' }).waitFor();
+    await page.getByRole('button', { name: 'Session of Console test' }).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    await page.getByLabel('Token', { exact: true }).waitFor();
+  });
+
+  it('a session that ends asks for a log-in and goes on with the same screen', async () => {
+    expectFailure(/^401 GET /);
+    const { licenseKey, id } = await newLicense();
+    const page = await openConsole('/licenses');
+    await page.context().clearCookies();
+    await page.getByRole('searchbox').fill(licenseKey);
+    await logIn(page, await tokenWith('ALL_READ'));
+    await page.getByRole('link', { name: licenseKey }).click();
+    await page.getByRole('heading', { name: licenseKey }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/console/licenses/${id}`);
+  });
+
+  it('a pasted key opens its license, and a freed slot is bound again by undo', async () => {
+    const { id, licenseKey } = await newLicense({ ips: ['192.0.2.1', '192.0.2.2'], maxIPs: 2 });
+    const page = await openConsole('/licenses');
+    await page.keyboard.press('/');
+    await page.getByRole('combobox', { name: 'Search' }).fill(` ${licenseKey.toLowerCase()} `);
+    await page.getByRole('option', { name: licenseKey }).first().waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Free 192.0.2.1' }).click();
+    await page.getByText('1 of 2 bound').waitFor();
+    expect((await licet.licenses.get(id)).ips).toEqual(['192.0.2.2']);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('2 of 2 bound').waitFor();
+  });
+
+  it('many licenses are created at once and taken along as CSV', async () => {
+    const page = await openConsole(`/licenses/new?productId=${productId}`);
+    await page.getByLabel('How many').fill('3');
+    await page.getByLabel('Notes').fill('=HYPERLINK("http://evil.example")');
+    await page.getByRole('button', { name: 'Create 3 licenses' }).click();
+    await page.getByRole('heading', { name: '3 licenses created' }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download CSV' }).click(),
+    ]);
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\r\n');
+    expect(lines).toHaveLength(4);
+    expect(lines[1]).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
+  });
+
+  it('a refused field says why beside the field', async () => {
+    expectFailure(/^400 POST \/api\/v2\/licenses\/batch$/);
+    const page = await openConsole(`/licenses/new?productId=${productId}`);
+    await page.getByLabel('Notes').fill('x'.repeat(10_001));
+    await page.getByRole('button', { name: 'Create license' }).click();
+    await page.getByText('Must be at most 10000 characters.').waitFor();
+    expect(await page.getByLabel('Notes').getAttribute('aria-invalid')).toBe('true');
+  });
+
+  it('selected licenses are extended and deactivated, and undo puts them back', async () => {
+    const notes = `bulk-${crypto.randomUUID()}`;
+    const expiryDate = '2099-01-01T00:00:00.000+00:00';
+    const dated = await newLicense({ ...expiringAt(expiryDate), notes });
+    const permanent = await newLicense({ notes });
+    const page = await openConsole(`/licenses?q=${notes}`);
+    const selectAll = page.getByRole('checkbox', { name: 'Select all on this page' });
+    await selectAll.check();
+    await page.getByRole('button', { name: 'Extend' }).click();
+    await page.getByLabel('Days').fill('10');
+    await page.getByRole('dialog').getByRole('button', { name: 'Extend' }).click();
+    await page.getByText('1 license extended').waitFor();
+    expect((await licet.licenses.get(dated.id)).expiryDate).toBe('2099-01-11T00:00:00.000+00:00');
+    await selectAll.check();
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByText('2 licenses deactivated').waitFor();
+    expect((await licet.licenses.get(permanent.id)).licenseStatus).toBe('DEACTIVATED');
+    await page
+      .getByRole('dialog', { name: '2 licenses deactivated' })
+      .getByRole('button', { name: 'Undo' })
+      .click();
+    await page.getByText('2 licenses as before').waitFor();
+    expect((await licet.licenses.get(permanent.id)).licenseStatus).toBe('ACTIVE');
+  });
+
+  it('two edits at once are shown side by side, and the chosen values are saved', async () => {
+    const { id } = await newLicense({ notes: 'first', maxIPs: 1 });
+    expectFailure(new RegExp(`^412 PUT /api/v2/licenses/${id}$`));
+    const page = await openConsole(`/licenses/${id}/edit`);
+    await page.getByLabel('Notes').fill('mine');
+    await page.getByLabel('Addresses at most').fill('3');
+    await licet.licenses.update(id, { notes: 'theirs', maxHWIDs: 9 });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Somebody changed this license').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('radio', { name: 'Notes: theirs' }).check();
+    await page.getByRole('button', { name: 'Save the chosen values' }).click();
+    await page.getByText('Changes saved').waitFor();
+    expect(await licet.licenses.get(id)).toMatchObject({ notes: 'theirs', maxIPs: 3, maxHWIDs: 9 });
+  });
+
+  it('a token that may only read licenses is offered no change and no other screen', async () => {
+    const { id, licenseKey } = await newLicense({ ips: ['192.0.2.1'] });
+    const token = await tokenWith('LICENSES_READ');
+    const page = await openConsole(`/licenses/${id}`, { token });
+    await page.getByRole('heading', { name: licenseKey }).waitFor();
+    const deactivate = page.getByRole('button', { name: 'Deactivate' });
+    expect(await deactivate.getAttribute('title')).toContain('LICENSES_READ_WRITE');
+    await deactivate.click({ force: true });
+    expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Tokens' }).count()).toBe(0);
+    expect((await licet.licenses.get(id)).licenseStatus).toBe('ACTIVE');
+  });
+
+  it('the keyboard alone moves through the list, selects, opens and edits', async () => {
+    const notes = `keys-${crypto.randomUUID()}`;
+    await newLicense({ notes });
+    const second = await newLicense({ notes });
+    const page = await openConsole(`/licenses?q=${notes}`);
+    await page.getByRole('link', { name: second.licenseKey }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('x');
+    await page.getByText('1 selected').waitFor();
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: second.licenseKey }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor({ state: 'detached' });
+    await page.keyboard.press('e');
+    await page.getByRole('button', { name: 'Save' }).waitFor();
+  });
+
+  it('an answer that fails is put into words and tried again', async () => {
+    expectFailure(/^500 GET \/api\/v2\/licenses$/);
+    const page = await openConsole('/products');
+    await page.route('**/api/v2/licenses?**', (route) =>
+      route.fulfill({ status: 500, json: { message: 'Broken', accepted_intents: [] } }),
+    );
+    await page.getByRole('link', { name: 'Licenses', exact: true }).click();
+    await page.getByText('The service failed').waitFor({ timeout: 20_000 });
+    await page.unroute('**/api/v2/licenses?**');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('table', { name: 'Licenses' }).waitFor();
+  });
+
+  it('the screens of licenses have no accessibility findings and fit a phone', async () => {
+    const { id, licenseKey } = await newLicense({ ips: ['192.0.2.1'], notes: 'long '.repeat(60) });
+    await licet.validate({ licenseKey, productId, ip: '192.0.2.1', productVersion: '1.0' });
+    const page = await openConsole('/licenses', { viewport: { width: 360, height: 740 } });
+    for (const [path, heading] of [
+      ['/licenses', 'Licenses'],
+      [`/licenses/${id}`, licenseKey],
+      [`/licenses/${id}/edit`, licenseKey],
+      ['/licenses/new', 'New licenses'],
+      ['/nowhere', 'There is nothing here'],
+    ] as const) {
+      for (const width of [360, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        await page.goto(`/console${path}`);
+        await page.getByRole('heading', { name: heading }).waitFor();
+        await vi.waitFor(async () =>
+          expect(await page.getByRole('status', { name: 'Loading' }).count()).toBe(0),
+        );
+        expect(await accessibilityFindings(page), path).toEqual([]);
+        const scrollWidth = await page.evaluate('document.documentElement.scrollWidth');
+        expect(scrollWidth, `${path} at ${width} px`).toBe(width);
+      }
+    }
+  });
+
+  it('the page is sent with a policy and comes within its budget', async () => {
+    const page = await newPage();
+    let bytes = 0;
+    page.on('response', (response) => {
+      void response.body().then(
+        (body) => (bytes += body.byteLength),
+        () => undefined,
+      );
+    });
+    await page.goto('/console');
+    await page.getByLabel('Token', { exact: true }).waitFor();
+    expect(bytes).toBeGreaterThan(0);
+    const policy = (await fetch(`${await sharedService()}/console`)).headers.get(
+      'Content-Security-Policy',
+    );
+    expect(policy).not.toContain('unsafe');
+  });
+});
