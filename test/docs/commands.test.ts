@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { runHere } from '../cli/run-command.ts';
 import { ownFolder } from '../node/own.ts';
 import { argsOfScript, spawnGroup, watch } from '../node/service.ts';
 import { misunderstanding } from './wrangler-commands.ts';
@@ -52,6 +53,12 @@ const subcommands = commands.flatMap(
 );
 const helps = [...HELPFUL, 'licet', ...new Set(subcommands.map((words) => `licet ${words}`))];
 
+/** The many commands of `licet` run in this process. */
+function helpOf(script: string, words: readonly string[]) {
+  if (script === 'licet') return runHere('licet', [...words, '--help']);
+  return watch(spawn(process.execPath, [...argsOfScript(script), '--help'])).ended;
+}
+
 describe('the commands of all documents', () => {
   it('are run by tests or by the workflow', () => {
     const missing = commands.filter((command) => !runners.includes(nameIn(command)));
@@ -60,8 +67,7 @@ describe('the commands of all documents', () => {
 
   it.each(helps)('have a help, which shows their options: %s', async (name) => {
     const [script = '', ...words] = name.split(' ');
-    const child = spawn(process.execPath, [...argsOfScript(script), ...words, '--help']);
-    const { code, output } = await watch(child).ended;
+    const { code, output } = await helpOf(script, words);
     expect(code, output).toBe(0);
     expect(output).toContain(name.replace(' ', ' -- '));
     const command = `${name.replace(' ', ' -- ')} `;

@@ -6,6 +6,7 @@ import { unstable_readConfig } from 'wrangler';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, type LicenseRequest, Licet } from '../../packages/client/src/index.ts';
 import { newFolder, type RunningService, startDev, startService } from '../node/service.ts';
+import { copyEmptyDatabase } from '../node/shared-service.ts';
 import { misunderstanding } from './wrangler-commands.ts';
 
 /** What docs/deploy.md tells people to type: the pinned wrangler knows it, and where it can be run, it is. */
@@ -126,6 +127,7 @@ describe('backup and restore', () => {
 
   beforeAll(async () => {
     // It has a way to run the scheduled handler of another day.
+    await copyEmptyDatabase(source);
     service = await startDev(source);
     const url = service.address;
     const client = new Licet({ url, token });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { freePort, newFolder, type Watched, watch } from './service.ts';
+import { copyEmptyDatabase } from './shared-service.ts';
 
 /** A service that nobody looks after: processes that end, a disk that is full, clients that lie. */
 
@@ -23,6 +24,7 @@ let address = '';
 async function start(folder: string, ...options: string[]): Promise<Watched> {
   const port = address === '' ? await freePort() : Number(new URL(address).port);
   address = `http://127.0.0.1:${port}`;
+  await copyEmptyDatabase(folder);
   const args = ['scripts/start.ts', '--port', String(port), '--persist-to', folder, ...options];
   child = spawn(process.execPath, args, { stdio: 'pipe' });
   watched = watch(child);
