@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { License, LicenseCreate, Licet } from '../../../packages/client/src/index.ts';
 import { sharedService } from '../shared-service.ts';
@@ -14,6 +15,9 @@ import {
 } from './console.ts';
 
 /** Log-in, licenses and the palette, by role and label. */
+
+const FIRST_SCREEN_BYTES = 150_000;
+const ALL_BYTES = 260_000;
 
 describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, () => {
   let licet: Licet;
@@ -210,16 +214,19 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
 
   it('the page is sent with a policy and comes within its budget', async () => {
     const page = await newPage();
-    let bytes = 0;
+    const files = new Set<string>();
     page.on('response', (response) => {
-      void response.body().then(
-        (body) => (bytes += body.byteLength),
-        () => undefined,
-      );
+      const { pathname } = new URL(response.url());
+      if (pathname.startsWith('/console/assets/')) files.add(pathname);
     });
     await page.goto('/console');
-    await page.getByLabel('Token', { exact: true }).waitFor();
-    expect(bytes).toBeGreaterThan(0);
+    await logIn(page, await tokenWith('ALL_READ'));
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const size = (names: Iterable<string>): number =>
+      [...names].reduce((sum, name) => sum + gzipSync(readFileSync(`public${name}`)).length, 0);
+    expect(size(files)).toBeLessThan(FIRST_SCREEN_BYTES);
+    const all = readdirSync('public/console/assets').map((name) => `/console/assets/${name}`);
+    expect(size(all)).toBeLessThan(ALL_BYTES);
     const policy = (await fetch(`${await sharedService()}/console`)).headers.get(
       'Content-Security-Policy',
     );
