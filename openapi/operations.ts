@@ -30,6 +30,7 @@ export const TAGS = {
   Licenses: 'Permissions to run a product [4.3].',
   Blacklists: 'Blocked addresses and hardware IDs [4.4].',
   Requests: 'The history of validations [4.5].',
+  Statistics: 'Counts of validations, licenses and installations; an extension.',
   Customers: 'The owners of licenses [4.5].',
   Tokens: 'API tokens and their intents; an extension [5].',
   Events: 'The log of changes; an extension.',
@@ -551,6 +552,18 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     headers('Link'),
   ),
   'GET /api/v2/requests/:id': get('getRequest', REQUESTS),
+
+  'GET /api/v2/statistics': {
+    operationId: 'getStatistics',
+    tag: 'Statistics',
+    summary: 'Get the statistics of a period',
+    description:
+      'Validations by outcome in steps of an hour or a day, in UTC, for all products or one; without `from` and `to` the last 24 hours or 30 days. Also the licenses, the installations by version, and the licenses that expire in the next 26 weeks. Above 1,000 licenses these are counted once a day. At most 90 days by hour, or 1,100 by day.',
+    responses: {
+      200: { description: 'The statistics.', content: json('Statistics') },
+      ...errors(500),
+    },
+  },
 
   'GET /api/v2/customers': list('listCustomers', CUSTOMERS),
   'GET /api/v2/customers/:id': get('getCustomer', CUSTOMERS),

@@ -67,6 +67,14 @@ import {
   tokenUpdate,
 } from '../src/resources/tokens/schema';
 import { ecPublicKey, keySet, rsaPublicKey } from '../src/signing/keys';
+import {
+  expiryStatistics,
+  licenseStatistics,
+  productStatistics,
+  statistics,
+  statisticsStep,
+  versionStatistics,
+} from '../src/statistics/schema';
 
 /**
  * The bodies of the OpenAPI document: their names, descriptions and examples. The fields of a resource have
@@ -118,6 +126,86 @@ const INSTALLATION: Descriptions<typeof installation> = {
   lastSeen: 'When it asked for the last time.',
   requests: 'Number of its recorded validations, without those over a rate limit.',
 };
+
+const CREATED = '2025-01-27T19:01:25.710+00:00';
+const UPDATED = '2025-02-03T08:15:00.042+00:00';
+
+const STATISTICS: Descriptions<typeof statistics> = {
+  from: 'The first millisecond of the first step.',
+  to: 'The last millisecond of the last step.',
+  step: 'The length of a step.',
+  series: 'All steps, the oldest first.',
+  products: 'The 10 products with the most active licenses, or the one that was asked for.',
+  licenses: 'The licenses by status.',
+  versions: 'The 20 most frequent versions of each of these products.',
+  expiries: 'The licenses that expire in the next 26 weeks, by day in UTC.',
+};
+
+const OF_OUTCOME = 'Validations with this outcome; absent if there are none.';
+
+const STATISTICS_STEP: Descriptions<typeof statisticsStep> = {
+  time: 'The first millisecond of the step.',
+  INVALID_REQUEST: OF_OUTCOME,
+  RATE_LIMITED: OF_OUTCOME,
+  IP_BLACKLISTED: OF_OUTCOME,
+  HWID_BLACKLISTED: OF_OUTCOME,
+  LICENSE_NOT_FOUND: OF_OUTCOME,
+  PRODUCT_MISMATCH: OF_OUTCOME,
+  LICENSE_DELETED: OF_OUTCOME,
+  LICENSE_DEACTIVATED: OF_OUTCOME,
+  LICENSE_EXPIRED: OF_OUTCOME,
+  MAX_IPS_REACHED: OF_OUTCOME,
+  MAX_HWIDS_REACHED: OF_OUTCOME,
+  VALID: OF_OUTCOME,
+  ERROR: OF_OUTCOME,
+};
+
+const PRODUCT_STATISTICS: Descriptions<typeof productStatistics> = {
+  productId: 'The id of the product.',
+  productName: 'The name of the product.',
+  active: 'Its active licenses.',
+  validations: 'The validations of its licenses in the period, whatever their outcome.',
+};
+
+const LICENSE_STATISTICS: Descriptions<typeof licenseStatistics> = {
+  countedAt: 'When the licenses were counted.',
+  active: 'Licenses that are `ACTIVE`.',
+  activeBefore: 'Those that were active on the first day of the period; null if unknown.',
+  deactivated: 'Licenses that are `DEACTIVATED`.',
+  expired: 'Licenses that are `EXPIRED`.',
+};
+
+const VERSION_STATISTICS: Descriptions<typeof versionStatistics> = {
+  productId: 'The id of the product.',
+  productVersion: 'As programs sent it; null for those that sent none.',
+  installations: 'The installations of this version.',
+};
+
+const EXPIRY_STATISTICS: Descriptions<typeof expiryStatistics> = {
+  date: 'The day, in UTC.',
+  licenses: 'The licenses that expire on it.',
+};
+
+const stepExample: z.infer<typeof statisticsStep> = {
+  time: '2025-02-03T08:00:00.000+00:00',
+  VALID: 120,
+  LICENSE_EXPIRED: 3,
+};
+const productStatisticsExample = {
+  productId: 1,
+  productName: 'Chunk Guard',
+  active: 210,
+  validations: 123,
+};
+const licenseStatisticsExample = {
+  countedAt: UPDATED,
+  active: 210,
+  activeBefore: 204,
+  deactivated: 4,
+  expired: 17,
+};
+const versionExample = { productId: 1, productVersion: '1.4.2', installations: 180 };
+const expiryExample = { date: '2025-02-14', licenses: 6 };
 
 /** The documented body of a validation [4.7]. Decision 1.2 has the values that are accepted beyond it. */
 export const validationRequest = z.object({
@@ -309,8 +397,6 @@ const entryExample = {
   reason: 'Leaked keys',
 } as const satisfies z.input<typeof entryCreate>;
 
-const CREATED = '2025-01-27T19:01:25.710+00:00';
-const UPDATED = '2025-02-03T08:15:00.042+00:00';
 const KEY = '7K2M-9QX4-B3TD-WJ8R-5HVN';
 
 const eventChangeExample = { before: CREATED, after: UPDATED };
@@ -470,6 +556,46 @@ export const BODIES = {
     blocked: false,
     spam: false,
   }),
+  Statistics: described(statistics, 'The statistics of a period.', STATISTICS, {
+    from: '2025-02-03T08:00:00.000+00:00',
+    to: '2025-02-03T08:59:59.999+00:00',
+    step: 'hour',
+    series: [stepExample],
+    products: [productStatisticsExample],
+    licenses: licenseStatisticsExample,
+    versions: [versionExample],
+    expiries: [expiryExample],
+  }),
+  StatisticsStep: described(
+    statisticsStep,
+    'The validations of an hour or a day by outcome.',
+    STATISTICS_STEP,
+    stepExample,
+  ),
+  ProductStatistics: described(
+    productStatistics,
+    'The statistics of a product.',
+    PRODUCT_STATISTICS,
+    productStatisticsExample,
+  ),
+  LicenseStatistics: described(
+    licenseStatistics,
+    'The number of licenses.',
+    LICENSE_STATISTICS,
+    licenseStatisticsExample,
+  ),
+  VersionStatistics: described(
+    versionStatistics,
+    'The installations of a version.',
+    VERSION_STATISTICS,
+    versionExample,
+  ),
+  ExpiryStatistics: described(
+    expiryStatistics,
+    'The licenses that expire on a day.',
+    EXPIRY_STATISTICS,
+    expiryExample,
+  ),
   Installation: described(
     installation,
     'A machine that asked with the key of a license: one combination of all that its program sent.',
@@ -663,6 +789,7 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   dormantDays: 'Only licenses that were used before, and not within this number of days.',
   full: 'Only licenses without a free slot for an address or a hardware ID, or only the others.',
   sort: 'The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default.',
+  step: 'The length of a step.',
   total: 'Without `X-Total-Count` if false: a page of a large list then takes less time.',
   type: 'Only events of this type.',
   resourceType: 'Only events of this kind of object.',
@@ -700,6 +827,7 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   dormantDays: 90,
   full: true,
   sort: 'id',
+  step: 'day',
   total: false,
 };
 

@@ -8,6 +8,7 @@ import { type Bindings, isolateOf } from './isolate';
 import { logFailure } from './lib/log';
 import { SettingError } from './lib/retention';
 import { removeExpiredEvents } from './resources/events/queries';
+import { countDay } from './statistics/daily-counts';
 
 /** The cron by which `npm start` announces its end. */
 const STOP = 'stop';
@@ -40,6 +41,7 @@ export default {
       removeExpiredEvents(db, env.EVENT_RETENTION_DAYS, scheduledTime),
       'Old events were not removed',
     );
+    await attempt(countDay(db, scheduledTime), 'The licenses were not counted');
     await attempt(removeExpiredKeys(db, scheduledTime), 'Idempotency keys were not removed');
   },
   async queue(batch, env) {

@@ -301,7 +301,7 @@ export const requests = sqliteTable(
   (t) => [primaryKey({ columns: [t.bucket, t.productId, t.callerId, t.id, t.nonce] })],
 );
 
-/** Roll-ups: records per hour, product (0 for one that does not exist) and outcome. Without a rowid. */
+/** Roll-ups: records per hour, product (0 for one that does not exist, -1 for all) and outcome. Without a rowid. */
 export const rollups = sqliteTable(
   'rollups',
   {
@@ -314,8 +314,9 @@ export const rollups = sqliteTable(
 );
 
 /**
- * Counts of a day by product, for the statistics of a large shop: licenses by status, expiries ahead by date,
- * installations by version. Without a rowid.
+ * Counts of a day, for the statistics of a large shop (see `statistics/daily-counts.ts`): licenses by status and
+ * installations by version, both by product, and expiries ahead by date. Product 0 is all products. Without a
+ * rowid.
  */
 export const dailyCounts = sqliteTable(
   'daily_counts',
@@ -424,7 +425,15 @@ export const idempotencyKeys = sqliteTable(
 /** Single numbers: the revision of the blacklist, and the progress of the scheduled tasks. */
 export const counters = sqliteTable('counters', {
   name: text('name', {
-    enum: ['blacklist_revision', 'rolled_up_bucket', 'folded_bucket'],
+    enum: [
+      'blacklist_revision',
+      'rolled_up_bucket',
+      'folded_bucket',
+      'counted_day',
+      'counting_day',
+      'counted_license',
+      'counted_caller',
+    ],
   }).primaryKey(),
   value: integer('value').notNull(),
 });

@@ -8,12 +8,15 @@ import { BUCKETS_A_DAY, bucketAt, lastBucketOfDay, timeOfRecordIdSql } from './r
 /**
  * The counts that the scheduled handler adds to the history:
  *
- * - **Roll-ups**, hourly: records per product and outcome. A late record has the roll-ups made again from the
+ * - **Roll-ups**, hourly: records per product and outcome, and per outcome. A late record has the roll-ups made again from the
  *   records, so it counts once.
  * - **Fold**, daily: adds the records of a day to `callers.requests` and `callers.lastSeenAt`. Each caller has
  *   the bucket up to which it is folded; a counter has the bucket up to which all are. A total is exact at any
  *   time: the folded number, and the records since.
  */
+
+/** The product of the roll-ups of all records of a bucket. */
+export const ALL_PRODUCTS = -1;
 
 /** A bucket is closed this long after its end: longer than any clock error (LATE_MS in insert.ts). */
 const CLOSING_MS = 15 * 60 * 1000;
@@ -45,7 +48,8 @@ const moveCounter = (db: Database, name: Counter, from: number, to: number, cond
       ),
     );
 
-const ROLLED_UP_BUCKET = sql`(select value from counters where name = 'rolled_up_bucket')`;
+/** The bucket up to which the roll-ups have all records. */
+export const ROLLED_UP_BUCKET = sql`(select value from counters where name = 'rolled_up_bucket')`;
 
 /** Whether a bucket is rolled up and folded, in a select from `buckets`. */
 export const isCounted = and(
@@ -86,14 +90,16 @@ export async function rollUp(db: Database, now: number): Promise<void> {
         .select(
           // Programs can send any number as a product: made-up ones must not fill the table.
           // A deleted product keeps its roll-ups.
-          sql`select ${bucket}, iif(
+          sql`with counted as materialized (
+              select product_id, outcome, count(*) as requests
+              from requests where bucket = ${bucket} group by 1, 2)
+            select ${bucket}, product, outcome, sum(requests) from (
+              select iif(
                 exists (select 1 from products where id = product_id) or exists (
                   select 1 from rollups r
-                  where r.bucket = ${bucket} and r.product_id = counted.product_id), product_id, 0),
-              outcome, sum(requests)
-            from (
-              select product_id, outcome, count(*) as requests
-              from requests where bucket = ${bucket} group by 1, 2) counted
+                  where r.bucket = ${bucket} and r.product_id = counted.product_id),
+                product_id, 0) as product, outcome, requests from counted
+              union all select ${ALL_PRODUCTS}, outcome, requests from counted)
             group by 2, 3`,
         )
         // A roll-up never shrinks: the other records may be removed before a late one comes.

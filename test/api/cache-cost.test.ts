@@ -302,7 +302,9 @@ describe('a backlog of 2,000 unpublished changes while KV rejects puts', () => {
     ).all();
     expect(left).toEqual([{ is_published: 0, n: 2_000 }]);
     // The roll-ups of both records, both in the fold, and only the younger one left.
-    expect(await env.DB.prepare('select sum(requests) n from rollups').first('n')).toBe(2);
+    expect(
+      await env.DB.prepare('select sum(requests) n from rollups where product_id >= 0').first('n'),
+    ).toBe(2);
     const folded = env.DB.prepare('select requests from callers where license_id = ?');
     expect(await folded.bind(license.id).first('requests')).toBe(2);
     expect(await env.DB.prepare('select count(*) n from requests').first('n')).toBe(1);

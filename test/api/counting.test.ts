@@ -64,8 +64,11 @@ function countRollups(records: readonly HistoryRecord[]): Map<string, number> {
     const { productId } = record.caller;
     // The product of a record that belongs to no license could be any number.
     const product = typeof record.licenseId === 'number' ? productId : 0;
-    const name = `${bucketOf(timeOf(record))} ${product} ${RESPONSE_TYPE_CODES[record.outcome]}`;
-    counts.set(name, (counts.get(name) ?? 0) + 1);
+    // The records of all products are under -1.
+    for (const each of [product, -1]) {
+      const name = `${bucketOf(timeOf(record))} ${each} ${RESPONSE_TYPE_CODES[record.outcome]}`;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
   }
   return counts;
 }

@@ -6,7 +6,7 @@ import { callWith, newIsolate } from '../support/app';
 import type { Answer, CallOptions } from '../support/client';
 import type { SentStatement } from '../support/d1-intercept';
 import { type RoundTrips, spyOnDatabase } from '../support/d1-spy';
-import { runScheduled, setNow } from '../support/history';
+import { runScheduled, runToTheEnd, setNow } from '../support/history';
 import {
   hwidOf,
   ipOf,
@@ -117,6 +117,7 @@ const PAGE_OF_1_IN_100 = PAGE * 100 + PAGE * PER_LICENSE;
 const ofProduct = licenses / products + 1;
 /** A license with two callers, each of which asks every 43 hours. */
 const active = licenseOf(801);
+const monthAgo = encodeURIComponent(new Date(NOW - 29 * 24 * 60 * 60 * 1000).toISOString());
 const dayAgo = encodeURIComponent(new Date(NOW - 24 * 60 * 60 * 1000).toISOString());
 
 const LISTS: Case[] = [
@@ -255,6 +256,23 @@ describe('reading', () => {
       expect(await rowsRead(statement), plan.join('\n')).toBeLessThanOrEqual(budget);
       if (!isOfTheHistory(statement)) expect(plan.filter(isSort), statement.sql).toEqual([]);
       if (scan === undefined) expect(plan.filter(isScan), statement.sql).toEqual([]);
+    }
+  });
+
+  it('the statistics of a large shop read at most 2,000 rows', async () => {
+    await runToTheEnd(NOW);
+    for (const { query, reads } of [
+      { query: '', reads: 2_000 },
+      { query: '?productId=9', reads: 2_000 },
+      { query: `?step=day&from=${monthAgo}&productId=9`, reads: 8_000 },
+      { query: `?step=day&from=${monthAgo}`, reads: 30_000 },
+    ]) {
+      const startedAt = performance.now();
+      const { status, text, roundTrips } = await ask('GET', `/api/v2/statistics${query}`);
+      expect(performance.now() - startedAt, query).toBeLessThan(200);
+      expect(status, text).toBe(200);
+      expect(await totalRead(roundTrips), query).toBeLessThanOrEqual(reads);
+      await expectNoScans(roundTrips);
     }
   });
 

@@ -1,14 +1,26 @@
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { installation } from '../../src/history/installations';
 import type { HistoryRecord } from '../../src/history/record';
-import { type Answer, call, expectError, getLicense, type License } from '../support/client';
+import { RESPONSE_TYPES, type ResponseType } from '../../src/lib/enums';
+import { statistics as statisticsWire } from '../../src/statistics/schema';
+import {
+  type Answer,
+  call,
+  createProduct,
+  expectError,
+  getLicense,
+  type License,
+} from '../support/client';
 import {
   DAY_MS,
   emptyHistory,
   HOUR_MS,
+  MINUTE_MS,
   type RecordFields,
   recordAt,
+  runScheduled,
   runToTheEnd,
   setNow,
   write,
@@ -134,5 +146,229 @@ describe('GET licenses/{id}/installations', () => {
   it('a license without a validation has no installation, and an unknown one answers 404', async () => {
     expect(await installationsOf(await shop.newLicense())).toEqual([]);
     expectError(await ask({ id: 999_999_999 }), 404, 'License not found');
+  });
+});
+
+describe('GET statistics', () => {
+  const ask = (query = '') => call('GET', `/api/v2/statistics${query}`);
+
+  async function statisticsOf(query = '') {
+    const answer = await ask(query);
+    expect(answer.status, answer.text).toBe(200);
+    return statisticsWire.parse(answer.json);
+  }
+
+  type Series = Awaited<ReturnType<typeof statisticsOf>>['series'];
+
+  /** The counts of the steps that have any, by the start of the step. */
+  const countsOf = (series: Series) =>
+    Object.fromEntries(
+      series.flatMap(({ time, ...counts }) =>
+        Object.keys(counts).length === 0 ? [] : [[Date.parse(time), counts]],
+      ),
+    );
+
+  const HOUR = Date.UTC(2026, 5, 2, 12);
+
+  it('the last 24 hours are the default, by hour and by outcome', async () => {
+    const license = await shop.newLicense();
+    await write(
+      recordOf(license, NOW),
+      recordOf(license, HOUR),
+      recordOf(license, HOUR - 1, { outcome: 'LICENSE_EXPIRED' }),
+      recordOf(license, HOUR - 23 * HOUR_MS),
+      recordOf(license, HOUR - 23 * HOUR_MS - 1),
+      recordAt(NOW, { licenseKey: 'unknown', outcome: 'LICENSE_NOT_FOUND' }),
+    );
+    const expected = {
+      [HOUR]: { VALID: 2, LICENSE_NOT_FOUND: 1 },
+      [HOUR - HOUR_MS]: { LICENSE_EXPIRED: 1 },
+      [HOUR - 23 * HOUR_MS]: { VALID: 1 },
+    };
+    const { from, to, step, series, products } = await statisticsOf();
+    expect({ from, to, step }).toEqual({
+      from: timestampOf(HOUR - 23 * HOUR_MS),
+      to: timestampOf(HOUR + HOUR_MS - 1),
+      step: 'hour',
+    });
+    expect(series).toHaveLength(24);
+    expect(countsOf(series)).toEqual(expected);
+    expect(products.find(({ productId }) => productId === shop.productId)?.validations).toBe(4);
+    await runToTheEnd(NOW);
+    const after = await statisticsOf();
+    expect(countsOf(after.series)).toEqual(expected);
+    expect(after.products).toEqual(products);
+  });
+
+  it('statistics of a product have its validations only', async () => {
+    const license = await shop.newLicense();
+    const other = await createProduct();
+    await write(
+      recordOf(license, NOW - 2 * HOUR_MS),
+      recordOf(license, NOW),
+      recordOf({ ...license, productId: other.id }, NOW, { outcome: 'PRODUCT_MISMATCH' }),
+      recordOf({ ...license, productId: 987_654 }, NOW, { outcome: 'PRODUCT_MISMATCH' }),
+    );
+    for (const _ of ['before the roll-up', 'after it']) {
+      const ofShop = await statisticsOf(`?productId=${shop.productId}`);
+      expect(countsOf(ofShop.series)).toEqual({
+        [HOUR]: { VALID: 1 },
+        [HOUR - 2 * HOUR_MS]: { VALID: 1 },
+      });
+      expect(ofShop.products).toMatchObject([{ productId: shop.productId, validations: 2 }]);
+      const ofOther = await statisticsOf(`?productId=${other.id}`);
+      expect(countsOf(ofOther.series)).toEqual({ [HOUR]: { PRODUCT_MISMATCH: 1 } });
+      expect(countsOf((await statisticsOf('?productId=987654')).series)).toEqual({});
+      await runToTheEnd(NOW + HOUR_MS);
+    }
+  });
+
+  const asked = fc.record({
+    ageMinutes: fc.nat(4 * 24 * 60),
+    outcome: fc.constantFrom<ResponseType>(...RESPONSE_TYPES),
+    isKnown: fc.boolean(),
+  });
+
+  it('sums equal the records of the history, before and after roll-ups and late records', async () => {
+    const license = await shop.newLicense();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(asked, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 3 }),
+        fc.constantFrom('hour', 'day'),
+        async (batches, step) => {
+          await emptyHistory();
+          const all: HistoryRecord[] = [];
+          const stepMs = step === 'hour' ? HOUR_MS : DAY_MS;
+          const expectExact = async () => {
+            const expected: Record<number, Record<string, number>> = {};
+            for (const { id, outcome } of all) {
+              const time = Math.floor(id / 4096) + Date.UTC(2025, 0, 1);
+              const start = Math.floor(time / stepMs) * stepMs;
+              const counts = expected[start] ?? {};
+              counts[outcome] = (counts[outcome] ?? 0) + 1;
+              expected[start] = counts;
+            }
+            const { series } = await statisticsOf(
+              `?step=${step}&from=${new Date(NOW - 4 * DAY_MS).toISOString()}`,
+            );
+            expect(countsOf(series)).toEqual(expected);
+          };
+          for (const batch of batches) {
+            const records = batch.map(({ ageMinutes, outcome, isKnown }) =>
+              isKnown
+                ? recordOf(license, NOW - ageMinutes * MINUTE_MS, { outcome })
+                : recordAt(NOW - ageMinutes * MINUTE_MS, { licenseKey: 'unknown', outcome }),
+            );
+            all.push(...records);
+            await write(...records);
+            await expectExact();
+            await runScheduled(NOW);
+            await expectExact();
+            await runToTheEnd(NOW);
+            await expectExact();
+          }
+        },
+      ),
+      { numRuns: 6, interruptAfterTimeLimit: 15_000 },
+    );
+  }, 40_000);
+
+  it('licenses, versions and expiries of a small shop are counted at once', async () => {
+    const { id: productId } = await createProduct({ name: 'Counted' });
+    const temporary = (days: number) => ({
+      licenseType: 'TEMPORARY',
+      expiryDate: new Date(NOW + days * DAY_MS).toISOString(),
+    });
+    const make = (fields: object) => shop.newLicense({ productId, ...fields });
+    const license = await make({});
+    await make(temporary(3));
+    await make(temporary(3));
+    await make(temporary(200));
+    await make(temporary(-1));
+    await make({ ...temporary(3), licenseStatus: 'DEACTIVATED' });
+    await make({ licenseStatus: 'DELETED' });
+    await write(
+      recordOf(license, NOW, { productVersion: '2.0', hwid: 'a' }),
+      recordOf(license, NOW, { productVersion: '2.0', hwid: 'b' }),
+      recordOf(license, NOW, { productVersion: '1.9', hwid: 'a' }),
+      recordOf(license, NOW, { hwid: 'c' }),
+    );
+    const { products, licenses, versions, expiries } = await statisticsOf(
+      `?productId=${productId}`,
+    );
+    expect(products).toEqual([{ productId, productName: 'Counted', active: 4, validations: 4 }]);
+    expect(licenses).toEqual({
+      countedAt: timestampOf(NOW),
+      active: 4,
+      activeBefore: null,
+      deactivated: 1,
+      expired: 1,
+    });
+    expect(versions).toEqual([
+      { productId, productVersion: '2.0', installations: 2 },
+      { productId, productVersion: '1.9', installations: 1 },
+      { productId, productVersion: null, installations: 1 },
+    ]);
+    expect(expiries).toEqual([
+      { date: new Date(NOW + 3 * DAY_MS).toISOString().slice(0, 10), licenses: 2 },
+    ]);
+    const all = await statisticsOf();
+    expect(all.expiries).toEqual(expiries);
+    expect(all.products).toContainEqual(products[0]);
+  });
+
+  it('licenses of a large shop are counted once a day, and compared with the day before', async () => {
+    const before = (await statisticsOf()).licenses;
+    const { id: productId } = await createProduct();
+    const body = { productId, licenseType: 'TEMPORARY', count: 500 };
+    for (const days of [1, 2, 400]) {
+      const expiryDate = new Date(NOW + days * DAY_MS).toISOString();
+      const answer = await call('POST', '/api/v2/licenses/batch', {
+        body: { ...body, expiryDate },
+      });
+      expect(answer.status, answer.text).toBe(201);
+    }
+    const now = await statisticsOf();
+    expect(now.licenses).toMatchObject({ active: before.active + 1_500, activeBefore: null });
+    await runToTheEnd(NOW);
+    const counted = await statisticsOf();
+    expect(counted).toEqual({
+      ...now,
+      licenses: { ...now.licenses, countedAt: timestampOf(Math.floor(NOW / DAY_MS) * DAY_MS) },
+    });
+    await shop.newLicense();
+    expect(await statisticsOf()).toEqual(counted);
+
+    const nextDay = NOW + 30 * HOUR_MS;
+    setNow(nextDay);
+    await runToTheEnd(nextDay);
+    const next = await statisticsOf(`?from=${new Date(NOW).toISOString()}`);
+    expect(next.licenses).toMatchObject({
+      active: before.active + 1_500 - 500 + 1,
+      activeBefore: before.active + 1_500,
+      expired: before.expired + 500,
+    });
+    const ofProduct = await statisticsOf(`?productId=${productId}`);
+    expect(ofProduct.licenses).toMatchObject({ active: 1_000, expired: 500 });
+    expect(ofProduct.expiries).toEqual([
+      { date: new Date(NOW + 2 * DAY_MS).toISOString().slice(0, 10), licenses: 500 },
+    ]);
+  });
+
+  it.each([
+    { query: '?from=2026-06-03', message: 'from must not be after to' },
+    {
+      query: '?from=2026-01-01',
+      message: 'from must be at most 90 days before to, with step hour',
+    },
+    {
+      query: '?step=day&from=2020-01-01',
+      message: 'from must be at most 1100 days before to, with step day',
+    },
+    { query: '?step=week', message: /^step must be one of hour, day/ },
+    { query: '?to=yesterday', message: /^to must be an ISO 8601 timestamp/ },
+    { query: '?product=1', message: /^product is not a known query parameter/ },
+  ])('statistics of $query answer 400 and name the field', async ({ query, message }) => {
+    expectError(await ask(query), 400, message);
   });
 });

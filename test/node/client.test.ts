@@ -151,6 +151,7 @@ describe('for each operation there is a method', () => {
     'POST /api/v2/tokens': (licet) => licet.tokens.create({ name: 'A', intents: ['ALL_READ'] }),
     'PUT /api/v2/tokens/{id}': (licet) => licet.tokens.update(7, { name: 'B' }),
     'DELETE /api/v2/tokens/{id}': (licet) => licet.tokens.delete(7),
+    'GET /api/v2/statistics': (licet) => licet.statistics(),
     'POST /api/v2/import': (licet) => licet.importItems({ kind: 'products', items: [{ id: 7 }] }),
   };
 

@@ -150,7 +150,8 @@ export async function seedLargeDatabase(
   await db
     .prepare(
       `insert into rollups
-       select bucket, product_id, outcome, count(*) from requests group by 1, 2, 3`,
+       select bucket, product_id, outcome, count(*) from requests group by 1, 2, 3
+       union all select bucket, -1, outcome, count(*) from requests group by 1, 3`,
     )
     .run();
   const records = history[1]?.meta.changes ?? Number.NaN;

@@ -123,6 +123,8 @@ const areLabels: Check = (body) =>
 const hasIntents: Check = (body) =>
   isObject(body) && 'intents' in body && Array.isArray(body.intents);
 
+const hasSeries: Check = (body) => isObject(body) && 'series' in body && Array.isArray(body.series);
+
 interface ErrorBody {
   message: string;
   accepted_intents?: ApiIntent[];
@@ -534,6 +536,15 @@ export class Licet {
     // A response from another server must not make a license valid.
     const isDue: Check = (body) => isObject(body) && 'valid' in body && body.valid === isValid;
     return this.#connection.parse<ValidResponse | InvalidResponse>(answer, isDue);
+  }
+
+  /** Counts validations, licenses and installations; without a query those of the last 24 hours. */
+  statistics(
+    query?: Part<'GET /api/v2/statistics', 'query'>,
+    { signal }: CallOptions = {},
+  ): Promise<Part<'GET /api/v2/statistics', 'response'>> {
+    const call = { query, signal };
+    return this.#connection.read('GET', '/api/v2/statistics', call, hasSeries);
   }
 
   /** Imports up to 200 items of another service. Existing items are not overwritten. */

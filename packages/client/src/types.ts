@@ -818,6 +818,102 @@ export type RequestType = 'V1_VALIDATE' | 'V2_VALIDATE';
 /** The outcome of a validation. */
 export type ResponseType = 'INVALID_REQUEST' | 'RATE_LIMITED' | 'IP_BLACKLISTED' | 'HWID_BLACKLISTED' | 'LICENSE_NOT_FOUND' | 'PRODUCT_MISMATCH' | 'LICENSE_DELETED' | 'LICENSE_DEACTIVATED' | 'LICENSE_EXPIRED' | 'MAX_IPS_REACHED' | 'MAX_HWIDS_REACHED' | 'VALID' | 'ERROR';
 
+/** The statistics of a period. */
+export interface Statistics {
+  /** The first millisecond of the first step. */
+  from: string;
+  /** The last millisecond of the last step. */
+  to: string;
+  /** The length of a step. */
+  step: 'hour' | 'day';
+  /** All steps, the oldest first. */
+  series: StatisticsStep[];
+  /** The 10 products with the most active licenses, or the one that was asked for. */
+  products: ProductStatistics[];
+  /** The licenses by status. */
+  licenses: LicenseStatistics;
+  /** The 20 most frequent versions of each of these products. */
+  versions: VersionStatistics[];
+  /** The licenses that expire in the next 26 weeks, by day in UTC. */
+  expiries: ExpiryStatistics[];
+}
+
+/** The validations of an hour or a day by outcome. */
+export interface StatisticsStep {
+  /** The first millisecond of the step. */
+  time: string;
+  /** Validations with this outcome; absent if there are none. */
+  INVALID_REQUEST?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  RATE_LIMITED?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  IP_BLACKLISTED?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  HWID_BLACKLISTED?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  LICENSE_NOT_FOUND?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  PRODUCT_MISMATCH?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  LICENSE_DELETED?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  LICENSE_DEACTIVATED?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  LICENSE_EXPIRED?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  MAX_IPS_REACHED?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  MAX_HWIDS_REACHED?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  VALID?: number | undefined;
+  /** Validations with this outcome; absent if there are none. */
+  ERROR?: number | undefined;
+}
+
+/** The statistics of a product. */
+export interface ProductStatistics {
+  /** The id of the product. */
+  productId: number;
+  /** The name of the product. */
+  productName: string;
+  /** Its active licenses. */
+  active: number;
+  /** The validations of its licenses in the period, whatever their outcome. */
+  validations: number;
+}
+
+/** The number of licenses. */
+export interface LicenseStatistics {
+  /** When the licenses were counted. */
+  countedAt: string;
+  /** Licenses that are `ACTIVE`. */
+  active: number;
+  /** Those that were active on the first day of the period; null if unknown. */
+  activeBefore: number | null;
+  /** Licenses that are `DEACTIVATED`. */
+  deactivated: number;
+  /** Licenses that are `EXPIRED`. */
+  expired: number;
+}
+
+/** The installations of a version. */
+export interface VersionStatistics {
+  /** The id of the product. */
+  productId: number;
+  /** As programs sent it; null for those that sent none. */
+  productVersion: string | null;
+  /** The installations of this version. */
+  installations: number;
+}
+
+/** The licenses that expire on a day. */
+export interface ExpiryStatistics {
+  /** The day, in UTC. */
+  date: string;
+  /** The licenses that expire on it. */
+  licenses: number;
+}
+
 /** An API token, without its secret [5]. */
 export interface Token {
   /** Set by the service. */
@@ -1162,6 +1258,18 @@ export interface ListRequestsQuery {
   to?: string | undefined;
 }
 
+/** Filters: Get the statistics of a period */
+export interface GetStatisticsQuery {
+  /** Only requests from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
+  from?: string | undefined;
+  /** Only requests up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond. */
+  to?: string | undefined;
+  /** The length of a step. */
+  step?: 'hour' | 'day' | undefined;
+  /** Only objects of this product. */
+  productId?: number | undefined;
+}
+
 /** Filters: List customers */
 export interface ListCustomersQuery {
   /** Maximum number of objects. */
@@ -1387,6 +1495,12 @@ export interface Operations {
     query: undefined;
     body: undefined;
     response: LicenseRequest;
+  };
+  /** Get the statistics of a period */
+  'GET /api/v2/statistics': {
+    query: GetStatisticsQuery;
+    body: undefined;
+    response: Statistics;
   };
   /** List customers */
   'GET /api/v2/customers': {

@@ -10,6 +10,7 @@ import { importRoute } from './import';
 import { licenseRoutes } from './licenses';
 import { productRoutes } from './products';
 import { requestRoutes } from './requests';
+import { statisticsRoutes } from './statistics';
 import { tokenRoutes } from './tokens';
 
 /** The interface for administrators [4.1 to 4.5]. All paths but `healthy` require a token. */
@@ -25,6 +26,7 @@ export const v2 = new Hono<AuthEnv>()
   .route('/licenses', licenseRoutes)
   .route('/blacklists', blacklistRoutes)
   .route('/requests', requestRoutes)
+  .route('/statistics', statisticsRoutes)
   .route('/customers', customerRoutes)
   .route('/tokens', tokenRoutes)
   .route('/events', eventRoutes)

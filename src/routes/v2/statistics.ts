@@ -1,0 +1,45 @@
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { INTENTS } from '../../auth/intents';
+import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { ApiError } from '../../http/errors';
+import { query } from '../../http/input';
+import { idText } from '../../lib/fields';
+import { timestampText } from '../../lib/time';
+import { readStatistics } from '../../statistics/queries';
+import { STEPS } from '../../statistics/schema';
+import { databaseOf } from './database';
+
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The default and the longest period, by the step. */
+const PERIODS = {
+  hour: { defaultMs: 23 * HOUR_MS, maxDays: 90 },
+  day: { defaultMs: 29 * DAY_MS, maxDays: 1_100 },
+} as const;
+
+const statisticsQuery = z.strictObject({
+  from: timestampText.optional(),
+  to: timestampText.optional(),
+  step: z.enum(STEPS).default('hour'),
+  productId: idText.optional(),
+});
+
+/** (6) */
+export const statisticsRoutes = new Hono<AuthEnv>().get(
+  '/',
+  requireIntents(INTENTS.readRequests),
+  query(statisticsQuery),
+  async (c) => {
+    const now = Date.now();
+    const { step, to = now, productId, ...given } = c.req.valid('query');
+    const { defaultMs, maxDays } = PERIODS[step];
+    const { from = to - defaultMs } = given;
+    if (from > to) throw new ApiError(400, 'from must not be after to');
+    if (to - from > maxDays * DAY_MS) {
+      throw new ApiError(400, `from must be at most ${maxDays} days before to, with step ${step}`);
+    }
+    return c.json(await readStatistics(databaseOf(c), { from, to, step, productId }, now));
+  },
+);

@@ -1,0 +1,355 @@
+import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
+import type * as z from 'zod';
+import type { Database } from '../db/client';
+import { isOneOf } from '../db/predicates';
+import {
+  callers,
+  counters,
+  dailyCounts,
+  licenses,
+  products,
+  requests,
+  rollups,
+} from '../db/schema';
+import { ALL_PRODUCTS, ROLLED_UP_BUCKET } from '../history/fold';
+import { BUCKETS_A_DAY, bucketAt, timeOfBucket } from '../history/record';
+import type { LicenseStatus, ResponseType } from '../lib/enums';
+import { toTimestamp } from '../lib/time';
+import {
+  ALL,
+  DAY_MS,
+  dayAt,
+  expiresAhead,
+  expiryDate,
+  isInstallation,
+  MAX_VERSIONS,
+  statusSql,
+} from './daily-counts';
+import type { Step, statistics } from './schema';
+
+/** The products with the most active licenses. */
+const MAX_PRODUCTS = 10;
+/** Above this the counts of the day are used, which the scheduled handler makes. */
+const MAX_COUNTED_NOW = 1_000;
+/** A late record sets the roll-ups back. Of more buckets the oldest count as they were rolled up before. */
+const MAX_UNROLLED_BUCKETS = 48;
+
+export interface Period {
+  /** Milliseconds since 1970: the first and the last millisecond. */
+  from: number;
+  to: number;
+  step: Step;
+  productId?: number | undefined;
+}
+
+const STEP_BUCKETS: Record<Step, number> = { hour: 1, day: BUCKETS_A_DAY };
+
+/** The buckets of the steps of a period. Nothing is recorded before 2025. */
+function bucketsOf({ from, to, step }: Period) {
+  const size = STEP_BUCKETS[step];
+  return {
+    first: Math.max(0, Math.floor(bucketAt(from) / size) * size),
+    last: Math.floor(bucketAt(to) / size) * size + size - 1,
+  };
+}
+
+/** The hours of the period that are rolled up, a table `hour`. */
+const rolledUpHours = (period: Period, unrolled: SQL): SQL => {
+  const { first, last } = bucketsOf(period);
+  return sql`(
+    with recursive bounds(last) as materialized (select min(${last}, ${unrolled} - 1)),
+      numbers(bucket) as (
+        select ${first} from bounds where ${first} <= last
+        union all select bucket + 1 from numbers where bucket < (select last from bounds))
+    select bucket from numbers) hour`;
+};
+
+/** Counts of an outcome in a bucket. */
+interface Counted {
+  bucket: number;
+  productId: number;
+  outcome: ResponseType;
+  requests: number;
+}
+
+/**
+ * The validations of a period: of each step, and of each of some products. They come from the roll-ups, and from the
+ * records of the buckets that are not rolled up yet.
+ */
+async function countValidations(db: Database, period: Period, productIds: readonly number[]) {
+  const { productId = ALL_PRODUCTS, step } = period;
+  const { first, last } = bucketsOf(period);
+  // The first bucket that the history is read for.
+  const unrolled = sql`max(${ROLLED_UP_BUCKET} + 1, ifnull((
+    select bucket from buckets where bucket > ${ROLLED_UP_BUCKET}
+    order by bucket desc limit 1 offset ${MAX_UNROLLED_BUCKETS - 1}), 0))`;
+  const hours = rolledUpHours(period, unrolled);
+  const size = STEP_BUCKETS[step];
+  // One batch, because a bucket may be rolled up in between.
+  const [rolledUp, ofProducts, recent] = await db.batch([
+    db
+      .select({
+        bucket: sql<number>`hour.bucket / ${size} * ${size}`.as('first_bucket'),
+        outcome: rollups.outcome,
+        requests: sql<number>`sum(requests)`.as('counted'),
+      })
+      .from(hours)
+      .crossJoin(rollups)
+      .where(and(eq(rollups.bucket, sql`hour.bucket`), eq(rollups.productId, productId)))
+      .groupBy(sql`1, 2`),
+    db
+      .select({
+        productId: rollups.productId,
+        requests: sql<number>`sum(requests)`.as('counted'),
+      })
+      .from(hours)
+      .crossJoin(rollups)
+      .where(and(eq(rollups.bucket, sql`hour.bucket`), inArray(rollups.productId, [...productIds])))
+      .groupBy(rollups.productId),
+    db
+      .select({
+        bucket: requests.bucket,
+        productId: requests.productId,
+        outcome: requests.outcome,
+        requests: sql<number>`count(*)`.as('counted'),
+      })
+      .from(requests)
+      .where(
+        and(
+          sql`bucket >= max(${first}, ${unrolled}) and bucket <= ${last}`,
+          period.productId === undefined
+            ? undefined
+            : // As in the roll-ups, a product that does not exist has no records.
+              and(
+                eq(requests.productId, period.productId),
+                sql`exists (select 1 from products where id = ${period.productId})`,
+              ),
+        ),
+      )
+      .groupBy(requests.bucket, requests.productId, requests.outcome),
+  ]);
+  const steps = new Map<number, Partial<Record<ResponseType, number>>>();
+  const count = ({ bucket, outcome, requests: counted }: Omit<Counted, 'productId'>): void => {
+    const start = Math.floor(bucket / size) * size;
+    const counts = steps.get(start) ?? {};
+    counts[outcome] = (counts[outcome] ?? 0) + counted;
+    steps.set(start, counts);
+  };
+  const byProduct = new Map(ofProducts.map((row) => [row.productId, row.requests]));
+  rolledUp.forEach(count);
+  for (const row of recent) {
+    count(row);
+    byProduct.set(row.productId, (byProduct.get(row.productId) ?? 0) + row.requests);
+  }
+  return { steps, byProduct };
+}
+
+/** Licenses or installations of a product, by status, version or date. */
+interface CountRow {
+  productId: number;
+  label: string;
+  count: number;
+}
+
+const sum = (rows: readonly { count: number }[]): number =>
+  rows.reduce((total, { count }) => total + count, 0);
+
+const isOf = (productId: number) => (row: { productId: number }) => row.productId === productId;
+
+/** The last day that is counted (see `daily-counts.ts`). */
+const COUNTED_DAY = sql`(select value from counters where name = 'counted_day')`;
+
+const ofDay = (
+  db: Database,
+  day: SQL | number,
+  kind: 'status' | 'version' | 'expiry',
+  condition?: SQL,
+) =>
+  db
+    .select({
+      productId: dailyCounts.productId,
+      label: dailyCounts.label,
+      count: dailyCounts.count,
+    })
+    .from(dailyCounts)
+    .where(and(eq(dailyCounts.day, sql`${day}`), eq(dailyCounts.kind, kind), condition));
+
+/** The licenses of each product and status, now. */
+async function countStatuses(db: Database, now: number): Promise<CountRow[]> {
+  const rows = await db
+    .select({
+      productId: licenses.productId,
+      label: sql<string>`${statusSql(now)}`.as('status'),
+      count: sql<number>`count(*)`.as('counted'),
+    })
+    .from(licenses)
+    .groupBy(sql`1, 2`);
+  return [...rows, ...rows.map((row) => ({ ...row, productId: ALL }))];
+}
+
+/** The licenses by status, and how many were active when the period began. */
+async function readLicenses(db: Database, { from, productId = ALL }: Period, now: number) {
+  const [counted, today, before] = await db.batch([
+    db.select().from(counters).where(eq(counters.name, 'counted_day')),
+    ofDay(db, COUNTED_DAY, 'status'),
+    ofDay(
+      db,
+      dayAt(from),
+      'status',
+      and(
+        sql`day <= ${COUNTED_DAY}`,
+        eq(dailyCounts.productId, productId),
+        eq(dailyCounts.label, 'ACTIVE'),
+      ),
+    ),
+  ]);
+  const isLarge = sum(today.filter(isOf(ALL))) > MAX_COUNTED_NOW;
+  const countedDay = counted[0]?.value ?? 0;
+  return {
+    isLarge,
+    countedAt: isLarge ? countedDay * DAY_MS : now,
+    rows: isLarge ? today : await countStatuses(db, now),
+    activeBefore: before[0]?.count ?? null,
+  };
+}
+
+const isActive = ({ label }: CountRow): boolean => label === 'ACTIVE';
+
+/** The products of the statistics: the one that was asked for, or those with the most active licenses. */
+async function readProducts(
+  db: Database,
+  rows: readonly CountRow[],
+  productId: number | undefined,
+) {
+  const active = new Map<number, number>();
+  for (const row of rows) {
+    if (row.productId === ALL) continue;
+    active.set(row.productId, (active.get(row.productId) ?? 0) + (isActive(row) ? row.count : 0));
+  }
+  const ids = [...active]
+    .toSorted(([one, few], [other, many]) => many - few || one - other)
+    .slice(0, MAX_PRODUCTS)
+    .map(([id]) => id);
+  const found = await db
+    .select({ id: products.id, name: products.name })
+    .from(products)
+    .where(isOneOf(products.id, productId === undefined ? ids : [productId]));
+  return found
+    .map((product) => ({ ...product, active: active.get(product.id) ?? 0 }))
+    .toSorted((one, other) => other.active - one.active || one.id - other.id);
+}
+
+/** The installations of products by version, the most frequent versions of each. */
+async function readVersions(db: Database, productIds: readonly number[]): Promise<CountRow[]> {
+  const [[span], stored] = await db.batch([
+    db
+      .select({
+        // SQLite seeks one of them, and would read all callers for both.
+        ids: sql<number>`(select max(id) from callers) - (select min(id) from callers)`.as('ids'),
+      })
+      .from(sql`(select 1)`),
+    ofDay(db, COUNTED_DAY, 'version', isOneOf(dailyCounts.productId, productIds)),
+  ]);
+  const isLarge = Number(span?.ids) >= MAX_COUNTED_NOW && stored.length > 0;
+  const rows = isLarge
+    ? stored
+    : await db
+        .select({
+          productId: sql<number>`product_id`.as('product'),
+          label: sql<string>`ifnull(product_version, '')`.as('version'),
+          count: sql<number>`count(*)`.as('counted'),
+        })
+        .from(callers)
+        .where(and(isOneOf(callers.productId, productIds), isInstallation))
+        .groupBy(sql`1, 2`);
+  return productIds.flatMap((id) =>
+    rows
+      .filter(isOf(id))
+      .toSorted(
+        (one, other) =>
+          other.count - one.count ||
+          other.label.localeCompare(one.label, undefined, { numeric: true }),
+      )
+      .slice(0, MAX_VERSIONS),
+  );
+}
+
+/** The licenses that expire on each of the next days. */
+async function readExpiries(
+  db: Database,
+  productId: number | undefined,
+  isLarge: boolean,
+  now: number,
+): Promise<{ label: string; count: number }[]> {
+  if (isLarge && productId === undefined) {
+    return ofDay(
+      db,
+      COUNTED_DAY,
+      'expiry',
+      and(eq(dailyCounts.productId, ALL), gte(dailyCounts.label, toTimestamp(now).slice(0, 10))),
+    );
+  }
+  return db
+    .select({
+      label: sql<string>`${expiryDate}`.as('date'),
+      count: sql<number>`count(*)`.as('counted'),
+    })
+    .from(licenses)
+    .where(
+      productId === undefined
+        ? expiresAhead(now)
+        : and(eq(licenses.productId, productId), expiresAhead(now, sql`+expires_at`)),
+    )
+    .groupBy(sql`1`)
+    .orderBy(sql`1`);
+}
+
+/** The statistics of a period. @param now milliseconds since 1970 */
+export async function readStatistics(
+  db: Database,
+  period: Period,
+  now: number,
+): Promise<z.infer<typeof statistics>> {
+  const { step, productId } = period;
+  const { isLarge, countedAt, rows, activeBefore } = await readLicenses(db, period, now);
+  const shown = await readProducts(db, rows, productId);
+  const ids = shown.map(({ id }) => id);
+  const [{ steps, byProduct }, versions, expiries] = await Promise.all([
+    countValidations(db, period, ids),
+    readVersions(db, ids),
+    readExpiries(db, productId, isLarge, now),
+  ]);
+  const ofStatus = (status: LicenseStatus): number =>
+    sum(rows.filter(isOf(productId ?? ALL)).filter(({ label }) => label === status));
+  const size = STEP_BUCKETS[step];
+  const first = Math.floor(bucketAt(period.from) / size);
+  const last = Math.floor(bucketAt(period.to) / size);
+  return {
+    from: toTimestamp(timeOfBucket(first * size)),
+    to: toTimestamp(timeOfBucket((last + 1) * size) - 1),
+    step,
+    series: Array.from({ length: last - first + 1 }, (_, index) => {
+      const bucket = (first + index) * size;
+      return { time: toTimestamp(timeOfBucket(bucket)), ...steps.get(bucket) };
+    }),
+    products: shown.map(({ id, name, active }) => ({
+      productId: id,
+      productName: name,
+      active,
+      validations: byProduct.get(id) ?? 0,
+    })),
+    licenses: {
+      countedAt: toTimestamp(countedAt),
+      active: ofStatus('ACTIVE'),
+      activeBefore,
+      deactivated: ofStatus('DEACTIVATED'),
+      expired: ofStatus('EXPIRED'),
+    },
+    versions: versions.map(({ productId: id, label, count }) => ({
+      productId: id,
+      productVersion: label === '' ? null : label,
+      installations: count,
+    })),
+    expiries: expiries.map(({ label, count }) => ({ date: label, licenses: count })),
+  };
+}
