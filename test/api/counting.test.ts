@@ -50,10 +50,11 @@ async function rowsOf<Row>(sql: string): Promise<Row[]> {
   return (await env.DB.prepare(sql).all<Row>()).results;
 }
 
-/** The roll-ups, as text: hour, product and outcome, and how many. */
+/** The roll-ups of products, as text: hour, product and outcome, and how many. */
 async function readRollups(): Promise<Map<string, number>> {
   const rows = await rowsOf<{ name: string; requests: number }>(
-    `select bucket || ' ' || product_id || ' ' || outcome as name, requests from rollups`,
+    `select bucket || ' ' || product_id || ' ' || outcome as name, requests from rollups
+     where product_id >= 0`,
   );
   return new Map(rows.map(({ name, requests }) => [name, requests]));
 }
@@ -64,11 +65,8 @@ function countRollups(records: readonly HistoryRecord[]): Map<string, number> {
     const { productId } = record.caller;
     // The product of a record that belongs to no license could be any number.
     const product = typeof record.licenseId === 'number' ? productId : 0;
-    // The records of all products are under -1.
-    for (const each of [product, -1]) {
-      const name = `${bucketOf(timeOf(record))} ${each} ${RESPONSE_TYPE_CODES[record.outcome]}`;
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
+    const name = `${bucketOf(timeOf(record))} ${product} ${RESPONSE_TYPE_CODES[record.outcome]}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return counts;
 }

@@ -986,6 +986,30 @@ describe('licet', () => {
   });
 });
 
+describe('licet stats', () => {
+  it('stats count validations by outcome, licenses and versions', async () => {
+    const product = await licet.products.create({ name: 'Counted', productType: 'OTHER' });
+    const license = { productId: product.id, licenseType: 'PERMANENT', maxIPs: 1 } as const;
+    const { licenseKey } = await licet.licenses.create(license);
+    const ask = { licenseKey, productId: product.id, productVersion: '1.4.2' };
+    await licet.validate({ ...ask, ip: '192.0.2.1' });
+    await licet.validate({ ...ask, ip: '192.0.2.2' });
+    await recorded(licenseKey, 2);
+    const { stdout } = await run('stats', '--by', 'day', '--product', 'counted', '--since', '1d');
+    expect(stdout).toMatch(/\d{4}-\d\d-\d\d +2 +1 +MAX_IPS_REACHED 1\n/);
+    expect(stdout).toContain('Licenses: 1 active, 0 deactivated, 0 expired, 0 expire');
+    expect(stdout).toMatch(new RegExp(`${product.id} Counted +1 +2\n`));
+    expect(stdout).toMatch(new RegExp(`${product.id} +1\\.4\\.2 +2\n`));
+    const [statistics] = await objects('stats', '--product', 'counted');
+    expect(statistics).toMatchObject({
+      step: 'hour',
+      licenses: { active: 1 },
+      versions: [{ productVersion: '1.4.2', installations: 2 }],
+    });
+    expect(statistics?.series).toHaveLength(24);
+  });
+});
+
 describe('a table of licet', () => {
   const { columns, isTTY } = process.stdout;
   const setTerminal = (width: number | undefined, isTerminal: boolean) =>

@@ -12,6 +12,7 @@ import { addLicenses } from './licet/licenses.ts';
 import { examples } from './licet/output.ts';
 import { addProducts } from './licet/products.ts';
 import { explain, type GlobalOptions, openSession, type Session } from './licet/session.ts';
+import { addStats } from './licet/stats.ts';
 import { addTokens } from './licet/tokens.ts';
 import { CliError, usageError } from './terminal.ts';
 
@@ -85,6 +86,7 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
     addHistory,
     addEvents,
     addConsole,
+    addStats,
   ]) {
     add(program, () => open(program.opts()));
   }

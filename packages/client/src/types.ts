@@ -1260,9 +1260,9 @@ export interface ListRequestsQuery {
 
 /** Filters: Get the statistics of a period */
 export interface GetStatisticsQuery {
-  /** Only requests from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
+  /** Only from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
   from?: string | undefined;
-  /** Only requests up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond. */
+  /** Only up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond. */
   to?: string | undefined;
   /** The length of a step. */
   step?: 'hour' | 'day' | undefined;
