@@ -30,8 +30,6 @@ interface Place {
   right: readonly ApiIntent[];
 }
 
-const READ_ALL = ['ALL_READ', 'ALL_READ_WRITE'] as const;
-
 /** The screens, in groups. */
 const PLACES: readonly (readonly Place[])[] = [
   [
@@ -46,7 +44,7 @@ const PLACES: readonly (readonly Place[])[] = [
     { to: '/program', label: words.program, Icon: CodeXml, right: INTENTS.readProducts },
   ],
   [
-    { to: '/events', label: words.events, Icon: ScrollText, right: READ_ALL },
+    { to: '/events', label: words.events, Icon: ScrollText, right: INTENTS.readEvents },
     { to: '/tokens', label: words.tokens, Icon: Ticket, right: INTENTS.everything },
     { to: '/import', label: words.import, Icon: ArrowDownUp, right: INTENTS.everything },
   ],

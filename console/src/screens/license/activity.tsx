@@ -129,7 +129,7 @@ export function EventSection({ license: { id } }: { license: License }) {
   const query = useQuery<LicetEvent[] | null>({
     queryKey: ['events', 'of', 'license', id],
     queryFn: () => readEventsOf('license', id),
-    enabled: useMay('everything'),
+    enabled: useMay('readEvents'),
   });
   if (!query.data && !query.error) return null;
   const { eventsColumns: headers } = words;
