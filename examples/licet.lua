@@ -92,7 +92,7 @@ local function from_base64url(text)
       bits = bits & (1 << count) - 1
     end
   end
-  return bits == 0 and count < 6 and table.concat(bytes) or nil
+  return bits == 0 and table.concat(bytes) or nil
 end
 
 -- A number of 256 bytes, as 86 limbs of 24 bits, the least first.
@@ -184,18 +184,20 @@ function licet.hardware_id()
 end
 
 -- Returns a table: valid, which is nil where the service cannot be reached; text; lease; and, where the service
--- cannot be reached, status, and retry_after where the service asks for that.
+-- cannot be reached, status, and retry_after where the service asks for that. With believe, the claims that it
+-- returns count, and not the body and the status.
 local function ask(url, body, believe)
   local status, text, retry_after = licet.send(url .. "/api/v1/validate", body)
   if not status then return { text = text } end
-  local believed = believe(text) or ""
+  local believed = believe and (believe(text) or "") or text
   local valid = believed:match('^{.*"valid"%s*:%s*(%a+)')
   local said = believed:gsub('\\([\\"])', { ["\\"] = "\1", ['"'] = "\2" }):match('"message"%s*:%s*"([^"]*)"')
   said = said and said:gsub("\\u(%x%x%x%x)", function(hex) return utf8.char(tonumber(hex, 16)) end)
     :gsub("\\(.)", { n = "\n", r = "\r", t = "\t", ["/"] = "/" }):gsub("\1", "\\"):gsub("\2", '"')
   local lease = text:match('"lease"%s*:%s*"([^"]*)"')
-  if said and valid == "true" and status == 200 then return { valid = true, text = said, lease = lease } end
-  if said and valid == "false" and (status == 400 or status == 413) then return { valid = false, text = said } end
+  local is_valid = valid == "true" and (believe or status == 200)
+  local is_refused = valid == "false" and (believe or status == 400 or status == 413)
+  if said and (is_valid or is_refused) then return { valid = is_valid and true, text = said, lease = lease } end
   return { text = "HTTP " .. status, status = status, retry_after = retry_after }
 end
 
@@ -231,7 +233,7 @@ function licet.check(program)
     return verified(text:match('"signed"%s*:%s*"([^"]*)"') or "", "licet-validation+jwt", keys, expected)
   end
   local function ask_for(kid)
-    if keys == "" then return ask(program.url, body .. "}", function(text) return text end) end
+    if keys == "" then return ask(program.url, body .. "}") end
     local signed = (',"nonce":"%s","kid":%s,"lease":true}'):format(nonce, json(kid))
     return ask(program.url, body .. signed, believe)
   end

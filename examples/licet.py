@@ -76,7 +76,7 @@ _SHA256_INFO = bytes.fromhex("3031300d060960864801650304020105000420")
 def _is_signed(data: bytes, signature: bytes, modulus: bytes) -> bool:
     """RSA of 2048 bits with exponent 65537, PKCS #1 v1.5, SHA-256: compares the whole padded block."""
     number, n = int.from_bytes(signature, "big"), int.from_bytes(modulus, "big")
-    if len(modulus) != 256 or modulus[0] < 128 or len(signature) != 256 or number >= n:
+    if n.bit_length() != 2048 or len(signature) != 256 or number >= n:
         return False
     block = b"\0\1" + b"\xff" * 202 + b"\0" + _SHA256_INFO + hashlib.sha256(data).digest()
     return pow(number, 65537, n) == int.from_bytes(block, "big")
@@ -101,7 +101,11 @@ def _verified(jws: object, typ: str, public_keys: str, expected: dict) -> Option
     return None
 
 
-def _ask(url: str, fields: dict, timeout_seconds: float, believe: Callable[[dict], dict]) -> _Reply:
+# Returns the part of an answer, of this status, that counts.
+_Believe = Callable[[dict, int], dict]
+
+
+def _ask(url: str, fields: dict, timeout_seconds: float, believe: _Believe) -> _Reply:
     headers = {"Content-Type": "application/json", "User-Agent": "licet-client/1"}
     request = urllib.request.Request(url + "/api/v1/validate", json.dumps(fields).encode(), headers)
     try:
@@ -111,18 +115,16 @@ def _ask(url: str, fields: dict, timeout_seconds: float, believe: Callable[[dict
     status = answer.getcode()
     text = answer.read().decode("utf-8", "replace")
     said = json.loads(text) if text.startswith("{") else {}
-    believed = believe(said)
-    valid, message = believed.get("valid"), str(believed.get("message"))
-    if (valid is True and status == 200) or (valid is False and status in (400, 413)):
-        return _Reply(valid, message, lease=said.get("lease"))
+    believed = believe(said, status)
+    valid = believed.get("valid")
+    if valid is True or valid is False:
+        return _Reply(valid, str(believed.get("message")), lease=said.get("lease"))
     retry_after = answer.headers.get("Retry-After", "")
     seconds = int(retry_after) if retry_after.isdigit() else None
     return _Reply(None, f"HTTP {status}", seconds, status)
 
 
-def _ask_in_time(
-    url: str, fields: dict, timeout_seconds: float, believe: Callable[[dict], dict]
-) -> _Reply:
+def _ask_in_time(url: str, fields: dict, timeout_seconds: float, believe: _Believe) -> _Reply:
     replies: "queue.Queue[_Reply]" = queue.Queue()
 
     def work() -> None:
@@ -175,16 +177,15 @@ def check_license(
     nonce = secrets.token_urlsafe(16)
     kids = [key.split(":")[0] for key in public_keys.split(" ")]
 
-    def ask_for(kid: str) -> _Reply:
-        if not public_keys:
-            return _ask_in_time(url, fields, timeout_seconds, lambda said: said)
-        signed = dict(fields, nonce=nonce, kid=kid, lease=True)
-        expected = dict(own, nonce=nonce)
-
-        def believe(said: dict) -> dict:
+    def believe(said: dict, status: int) -> dict:
+        if public_keys:
+            expected = dict(own, nonce=nonce)
             return _verified(said.get("signed"), "licet-validation+jwt", public_keys, expected) or {}
+        return said if status in ((200,) if said.get("valid") else (400, 413)) else {}
 
-        return _ask_in_time(url, signed, timeout_seconds, believe)
+    def ask_for(kid: str) -> _Reply:
+        signed = dict(fields, nonce=nonce, kid=kid, lease=True)
+        return _ask_in_time(url, signed if public_keys else fields, timeout_seconds, believe)
 
     reply = ask_for(kids[0])
     pause_seconds = retry_seconds if reply.retry_after_seconds is None else reply.retry_after_seconds

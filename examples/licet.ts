@@ -35,9 +35,13 @@ interface Reply {
   lease?: unknown;
 }
 
-interface Claims {
-  valid: unknown;
-  message: unknown;
+interface Said {
+  valid?: unknown;
+  message?: unknown;
+  signed?: unknown;
+}
+
+interface Claims extends Said {
   iat: number;
   exp: number;
 }
@@ -69,12 +73,13 @@ function verified(jws: unknown, typ: string, publicKeys: string, expected: objec
     );
     // The pinned key decides about the algorithm, never the header.
     const said = JSON.parse(header.toString());
-    const pinned = publicKeys
-      .split(' ')
-      .map((key) => key.split(/[:.]/))
-      .find(([kid]) => isDeepStrictEqual(said, { alg: 'ES256', kid, typ }));
+    const [, pinned] =
+      publicKeys
+        .split(' ')
+        .map((key) => key.split(':'))
+        .find(([kid]) => isDeepStrictEqual(said, { alg: 'ES256', kid, typ })) ?? [];
     if (!isStrict || !pinned) return undefined;
-    const [, x = '', y = ''] = pinned;
+    const [x = '', y = ''] = pinned.split('.');
     const key = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' });
     const signed = Buffer.from(`${parts[0]}.${parts[1]}`);
     // Node refuses signatures of other lengths, and zeros.
@@ -89,7 +94,7 @@ async function ask(
   url: string,
   body: object,
   timeoutSeconds: number,
-  believe: (said: Record<string, unknown>) => { valid?: unknown; message?: unknown } | undefined,
+  believe: (said: Said, status: number) => Said | undefined,
 ): Promise<Reply> {
   try {
     const answer = await fetch(`${url}/api/v1/validate`, {
@@ -101,9 +106,9 @@ async function ask(
     });
     const text = await answer.text();
     const said = text.startsWith('{') ? JSON.parse(text) : {};
-    const { valid, message } = believe(said) ?? {};
     const { status } = answer;
-    if ((valid === true && status === 200) || (valid === false && [400, 413].includes(status))) {
+    const { valid, message } = believe(said, status) ?? {};
+    if (valid === true || valid === false) {
       return { valid, text: String(message), lease: said.lease };
     }
     const retryAfter = answer.headers.get('Retry-After') ?? '';
@@ -131,7 +136,9 @@ export async function checkLicense(program: Program): Promise<Answer> {
   const leaseOf = (jws: unknown) => verified(jws, 'licet-lease+jwt', publicKeys, own);
   const askFor = (kid: string | undefined) =>
     publicKeys === ''
-      ? ask(url, fields, timeoutSeconds, (said) => said)
+      ? ask(url, fields, timeoutSeconds, (said, status) =>
+          (said.valid ? [200] : [400, 413]).includes(status) ? said : undefined,
+        )
       : ask(url, { ...fields, nonce, kid, lease: true }, timeoutSeconds, ({ signed }) =>
           verified(signed, 'licet-validation+jwt', publicKeys, { ...own, nonce }),
         );

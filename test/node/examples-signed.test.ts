@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,6 +18,7 @@ import {
   signedBy,
   signedByHand,
 } from './forged-answers.ts';
+import { leftOutChecks } from './left-out-checks.ts';
 import { listen, ownFolder } from './own.ts';
 import { freePort } from './service.ts';
 
@@ -153,16 +154,17 @@ afterAll(() => {
 });
 
 /** Starts the driver of an example. */
-function startDriver(file: string, { files, start }: Driver): (line: string) => Promise<Ending> {
-  const written = files(readFileSync(join(folder, file, file), 'utf8'));
-  for (const [name, text] of Object.entries(written)) writeFileSync(join(folder, file, name), text);
-  const child = startIn(folder, file, start);
+function startDriver(file: string, { files, start }: Driver, place = file) {
+  const written = files(readFileSync(join(folder, place, file), 'utf8'));
+  for (const [name, text] of Object.entries(written))
+    writeFileSync(join(folder, place, name), text);
+  const child = startIn(folder, place, start);
   stops.push(() => child.kill());
   let errors = '';
   child.stderr.on('data', (chunk) => (errors += chunk));
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   let last: Promise<unknown> = Promise.resolve();
-  return (line) => {
+  return (line: string): Promise<Ending> => {
     const ending = last.then(async () => {
       child.stdin.write(`${line}\n`);
       const { value, done } = await lines.next();
@@ -241,6 +243,7 @@ for (const program of programs) {
   }
   describe.skipIf(missing.length > 0)(`${file} with public keys`, () => {
     const keys = allKeys[driver.alg];
+    const forgeries = answerForgeriesOf(driver.alg);
     let validate: Validate;
     let hwid: unknown;
 
@@ -329,16 +332,6 @@ for (const program of programs) {
       });
     });
 
-    it('does not run if the body says valid and the signature refuses', async () => {
-      const { state } = await validate({
-        respond: async (asked) => {
-          const signed = await signedBy(keys.pinned, ANSWER_TYPE, claimsFor(asked, false));
-          return [200, { ...VALID, signed }];
-        },
-      });
-      expect(['refused', 'unreachable']).toContain(state);
-    });
-
     it('runs on its lease when only an unsigned refusal comes', async () => {
       const lease = await leaseWith();
       const { state, kept } = await validate({
@@ -371,7 +364,7 @@ for (const program of programs) {
             : honest({ key: keys.second })(request, nth),
       });
       expect(state).toBe('valid');
-      expect(asked.map(({ kid }) => kid)).toEqual(['key-1', 'key-2']);
+      expect(asked.map(({ kid }) => kid)).toEqual(['key-1', 'key.2']);
     });
 
     it('asks with its first key again after an outage', async () => {
@@ -386,6 +379,7 @@ for (const program of programs) {
       ['nonsense', 'nonsense'],
       ['a blank', ' '],
       ['a kid without a key', 'key-1:'],
+      ['a kid with a short key', 'key-1:gAAA'],
     ])('takes nothing unsigned if its public key is %s', async (_, publicKeys) => {
       const ending = await validate({
         respond: async (asked) => {
@@ -398,16 +392,6 @@ for (const program of programs) {
       expect(ending.state).toBe('unreachable');
     });
 
-    const wrongBits = driver.alg === 'RS256' ? [1024, 2040, 2056] : [];
-    it.each(wrongBits)('takes no RSA key of %i bits', async (bits) => {
-      const key = newSigningKey('RS256', 'key-1', bits);
-      const { state } = await validate({
-        respond: honest({ key, sign: signedByHand }),
-        publicKeys: key.constant,
-      });
-      expect(state).toBe('unreachable');
-    });
-
     /** An answer with a forgery in it. */
     const forged =
       (forgery: Forgery): Responder =>
@@ -417,7 +401,7 @@ for (const program of programs) {
       ];
 
     it.each(
-      pairsOf(answerForgeriesOf(driver.alg)).map((pair) => ({
+      pairsOf(forgeries).map((pair) => ({
         name: pair.map(([name]) => name).join('; nor by: '),
         pair,
       })),
@@ -432,6 +416,90 @@ for (const program of programs) {
       });
       expect(ending).toMatchObject({ state: 'unreachable' });
       expect(ending.asked).toHaveLength(2);
+    });
+
+    const seconds = (fromNow: number) => nowSeconds() + fromNow;
+    const runsOn =
+      (lease: () => Promise<unknown>, latest = () => nowSeconds()) =>
+      async (program: Validate) =>
+        (await program({ kept: `${await lease()} ${latest()}` })).state === 'grace';
+    const runsWith =
+      (forgery: Forgery): ((program: Validate) => Promise<boolean>) =>
+      async (program) =>
+        (await program({ respond: forged(forgery), kept: forgedMark() })).state !== 'unreachable';
+    const runsWithBits = (bits: number) => async (program: Validate) => {
+      const key = newSigningKey('RS256', 'key-1', bits);
+      const respond = honest({ key, sign: signedByHand });
+      return (await program({ respond, publicKeys: key.constant })).state === 'valid';
+    };
+
+    /** Whether a program does what it must not do. */
+    const otherFaults: Record<string, (program: Validate) => Promise<boolean>> = {
+      ...(driver.alg === 'RS256' && {
+        'a key of 1024 bits': runsWithBits(1024),
+        'a key of 2047 bits': runsWithBits(2047),
+        'a key of 2056 bits': runsWithBits(2056),
+      }),
+      'a body that says valid': async (program) => {
+        const respond: Responder = async (asked) => {
+          const signed = await signedBy(keys.pinned, ANSWER_TYPE, claimsFor(asked, false));
+          return [200, { ...VALID, signed }];
+        };
+        return (await program({ respond })).state !== 'refused';
+      },
+      'the same nonce': async (program) => {
+        const nonces = new Set();
+        for (let nth = 0; nth < 2; nth++) {
+          const { asked } = await program({ respond: honest() });
+          nonces.add(asked[0]?.nonce);
+        }
+        return nonces.size === 1;
+      },
+      'a mark file': async (program) => (await program({ kept: forgedMark() })).state === 'grace',
+      'an expired lease': runsOn(() => leaseWith({ exp: seconds(-1) })),
+      'a lease of the future': runsOn(() => leaseWith({ iat: seconds(2 * HOUR_SECONDS) })),
+      'a lease used in the future': runsOn(leaseWith, () => seconds(2 * HOUR_SECONDS)),
+      'a lease of another product': runsOn(() => leaseWith({ aud: '1' })),
+      'a lease of another license key': runsOn(() => leaseWith({ sub: 'A'.repeat(43) })),
+      'a lease of another machine': runsOn(() => leaseWith({ hwid: 'f'.repeat(64) })),
+      'a lease that is kept unseen': async (program) => {
+        const kept = `${await leaseWith()} ${nowSeconds()}`;
+        const lease = await leaseWith({ hwid: 'f'.repeat(64) });
+        const respond: Responder = async (asked, nth) => {
+          const [status, body] = await honest()(asked, nth);
+          return [status, { ...Object(body), lease }];
+        };
+        return (await program({ respond, kept })).kept !== kept;
+      },
+      'a lease after a refusal': async (program) => {
+        const kept = `${await leaseWith()} ${nowSeconds()}`;
+        return (await program({ respond: honest({ valid: false }), kept })).kept !== undefined;
+      },
+      'a clock that is set back': async (program) => {
+        const kept = `${await leaseWith({ iat: seconds(-9) })} ${seconds(-9)}`;
+        return (await program({ kept })).kept === kept;
+      },
+    };
+
+    it.each(Object.entries(otherFaults))('does not fall for: %s', async (_, isFault) => {
+      expect(await isFault(validate)).toBe(false);
+    });
+
+    it.each(leftOutChecks[file] ?? [])('the tests see it without: $check', async (left) => {
+      const { check, fault, replacements } = left;
+      const [, forgery] = forgeries.find(([name]) => name === fault) ?? [];
+      const isFault = forgery ? runsWith(forgery) : otherFaults[fault];
+      if (!isFault) throw new Error(`There is no "${fault}"`);
+      const place = `${file} without ${check}`;
+      cpSync('examples', join(folder, place), { recursive: true });
+      let source = readFileSync(join('examples', file), 'utf8');
+      for (const [text, other] of replacements) {
+        expect(source.split(text).length, text).toBe(2);
+        source = source.replace(text, () => other);
+      }
+      writeFileSync(join(folder, place, file), source);
+      const without = validator(startDriver(file, driver, place), keys);
+      expect(await isFault(without)).toBe(true);
     });
 
     it('is not fooled by a recorded answer', async () => {
@@ -461,25 +529,13 @@ for (const program of programs) {
       expect(message).toMatch(/Check the network connection and try again\.$/);
     });
 
-    it('keeps its lease when a valid answer has none, or one for another machine', async () => {
+    it('keeps its lease when a valid answer has none', async () => {
       const kept = `${await leaseWith()} ${nowSeconds()}`;
       expect(await validate({ respond: honest(), kept })).toMatchObject({ state: 'valid', kept });
-      const other = await leaseWith({ hwid: 'f'.repeat(64) });
-      const ending = await validate({
-        respond: async (asked, nth) => {
-          const [status, body] = await honest()(asked, nth);
-          return [status, { ...Object(body), lease: other }];
-        },
-        kept,
-      });
-      expect(ending).toMatchObject({ state: 'valid', kept });
     });
 
     it.each<[string, Claims, number, string]>([
-      ['has expired', { exp: -1 }, 0, 'unreachable'],
-      ['was issued more than an hour from now', { iat: 2 * HOUR_SECONDS }, 0, 'unreachable'],
       ['was issued half an hour from now', { iat: HOUR_SECONDS / 2 }, 0, 'grace'],
-      ['was used more than an hour from now', {}, 2 * HOUR_SECONDS, 'unreachable'],
       ['was used half an hour from now', {}, HOUR_SECONDS / 2, 'grace'],
       ['was issued without a time', { iat: undefined }, 0, 'unreachable'],
       ['has no end', { exp: undefined }, 0, 'unreachable'],

@@ -57,7 +57,7 @@ export function newKeys(alg: Algorithm): Keys {
   const other = alg === 'ES256' ? 'RS256' : 'ES256';
   return {
     pinned: newSigningKey(alg, 'key-1'),
-    second: newSigningKey(alg, 'key-2'),
+    second: newSigningKey(alg, 'key.2'),
     retired: newSigningKey(alg, 'key-0'),
     other: newSigningKey(other, 'key-9'),
     attacker: newSigningKey(alg, 'key-1'),
@@ -139,6 +139,17 @@ const TEXT_FORGERIES: [string, Forgery][] = [
   ],
   ['unused bits in the signature', withText((h, p, s) => `${h}.${p}.${withUnusedBits(s)}`)],
   [
+    'the alphabet of base64',
+    async ({ pinned }, typ, claims) => {
+      for (let attempt = 0; ; attempt++) {
+        const token = await signedBy(pinned, typ, { ...claims, attempt });
+        const [header, payload, signature = ''] = token.split('.');
+        const other = signature.replaceAll('-', '+').replaceAll('_', '/');
+        if (other !== signature) return `${header}.${payload}.${other}`;
+      }
+    },
+  ],
+  [
     'a changed payload',
     withText((header, payload, signature) => {
       const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());
@@ -189,9 +200,11 @@ const HEADER_FORGERIES: [string, Forgery][] = [
   ['a retired key', ({ retired }, typ, claims) => signedBy(retired, typ, claims)],
   ['a retired key under the pinned kid', withHeader({}, 'retired')],
   ['the kid of a retired key', withHeader({ kid: 'key-0' })],
-  ['the kid of the second key', withHeader({ kid: 'key-2' })],
+  ['the kid of the second key', withHeader({ kid: 'key.2' })],
   ['no kid', withHeader({ kid: undefined })],
   ['an empty kid', withHeader({ kid: '' })],
+  ['the kid of another key', withHeader({ kid: 'key-3' })],
+  ['a typ of the same length', withHeader({ typ: 'licet-validation+jwx' })],
   ['no typ', withHeader({ typ: undefined })],
   ['the typ JWT', withHeader({ typ: 'JWT' })],
   ['a critical extension', withHeader({ crit: ['b64'], b64: false })],
@@ -244,6 +257,10 @@ const ANSWER_FORGERIES: [string, Forgery][] = [
   ['a lease', ({ pinned }, _, { nonce, ...claims }) => signedBy(pinned, LEASE_TYPE, claims)],
 ];
 
+const APPENDED = withSignature((signed, { pinned }) =>
+  Buffer.concat([signerOf(pinned)(signed), Buffer.alloc(1)]),
+);
+
 /** r or s is zero, or the form is another one. */
 const ES256_FORGERIES: [string, Forgery][] = [
   [
@@ -262,12 +279,7 @@ const ES256_FORGERIES: [string, Forgery][] = [
     'a signature in DER',
     withSignature((signed, { pinned }) => sign('sha256', signed, pinned.privateKey)),
   ],
-  [
-    'a byte behind the signature',
-    withSignature((signed, { pinned }) =>
-      Buffer.concat([signerOf(pinned)(signed), Buffer.alloc(1)]),
-    ),
-  ],
+  ['a byte behind the signature', APPENDED],
 ];
 
 const SHA256_INFO = Buffer.from('3031300d060960864801650304020105000420', 'hex');
@@ -288,6 +300,7 @@ const withBlock = (
 const infoAnd = (hash: Buffer): Buffer => Buffer.concat([SHA256_INFO, hash]);
 
 const RS256_FORGERIES: [string, Forgery][] = [
+  ['a byte behind the signature', APPENDED],
   ['garbage behind the hash', withBlock(infoAnd, { garbage: 194 })],
   ['a byte behind the hash', withBlock(infoAnd, { garbage: 1 })],
   ['no name of the hash', withBlock((hash) => hash)],
