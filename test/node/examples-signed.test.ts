@@ -401,11 +401,11 @@ for (const program of programs) {
       ];
 
     it.each(
-      pairsOf(forgeries).map((pair) => ({
-        name: pair.map(([name]) => name).join('; nor by: '),
+      pairsOf(forgeries).map((pair): [string, typeof pair] => [
+        pair.map(([name]) => name).join('; nor by: '),
         pair,
-      })),
-    )('is not fooled by: $name', async ({ pair }) => {
+      ]),
+    )('is not fooled by: %s', async (_, pair) => {
       const [first, second = first] = pair;
       const ending = await validate({
         respond: (asked, nth) => {
