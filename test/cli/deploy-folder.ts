@@ -5,7 +5,18 @@ import type { FakeCloudflare } from './fake-cloudflare.ts';
 /** The folder from which tests deploy: the project with settings and secrets of its own. */
 
 /** The parts of the project that such a folder shares with it. */
-export const LINKED = ['docs', 'node_modules', 'package.json', 'public', 'scripts', 'src'];
+export const LINKED = [
+  'console',
+  'docs',
+  'examples',
+  'node_modules',
+  'package-lock.json',
+  'package.json',
+  'packages',
+  'public',
+  'scripts',
+  'src',
+];
 
 export function linkProject(folder: string): void {
   for (const name of LINKED) symlinkSync(resolve(name), join(folder, name));

@@ -144,6 +144,11 @@ describe('backup and restore', () => {
     // The tables of the scheduled handler are filled when a day is over.
     const inTwoDays = Date.now() + 2 * 24 * 60 * 60 * 1000;
     await fetch(`${url}/cdn-cgi/handler/scheduled?time=${inTwoDays}`);
+    const loggedIn = await fetch(`${url}/console/session`, {
+      method: 'POST',
+      headers: { TOKEN: token, Origin: url },
+    });
+    expect(loggedIn.status).toBe(204);
     await service.stop();
 
     mkdirSync(join(home, '.wrangler'), { recursive: true });
