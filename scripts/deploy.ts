@@ -45,10 +45,14 @@ async function examine(address: string): Promise<boolean> {
   return (await runCommand(doctor, [address])) === 0;
 }
 
-function welcome({ addresses, tokenFile }: Deployed): void {
+function welcome({ addresses, tokenFile, keysFile }: Deployed): void {
   const [address = 'https://ADDRESS'] = addresses;
   const where = addresses.join(' and ') || 'no address: see docs/deploy.md';
   console.log(`\n  Licet runs on ${where}\n\n  Console      ${address}/console`);
+  if (keysFile !== undefined) {
+    console.log(`  Signing keys in ${keysFile}. Put it into a password manager and delete the file: Cloudflare shows no
+               secret again, and programs that have a lost key built in refuse. See docs/signing.md`);
+  }
   if (tokenFile === undefined) return;
   console.log(`  Root token   in ${tokenFile}, as ROOT_TOKEN, with all permissions. Put it into a password
                manager and delete the file

@@ -9,6 +9,7 @@ import {
   readRootToken,
   readSecrets,
 } from '../packages/cli/src/root-token.ts';
+import { ensureSigningKeys, isSigningKey } from '../packages/cli/src/signing-keys.ts';
 import { CliError, done, type Ended } from '../packages/cli/src/terminal.ts';
 
 /** The steps of `npm run deploy`. Each does only what is missing, and prints it. */
@@ -61,6 +62,8 @@ export interface Deployed {
   addresses: string[];
   /** The file with the root token; undefined once it was deleted. */
   tokenFile: string | undefined;
+  /** The file with the signing keys; undefined unless this run has set them. */
+  keysFile: string | undefined;
   /** Whether the doctor finds nothing wrong. */
   isWell: boolean;
 }
@@ -250,9 +253,10 @@ async function provideQueues(
   }
 }
 
-/** Files for wrangler's settings and its report. */
+/** Files for wrangler's settings and its report, and for secrets to upload. */
 interface Files {
   settings: string;
+  secrets: string;
   report: string;
 }
 
@@ -272,7 +276,8 @@ async function withFiles<Result>(
     const settings = join(folder, SETTINGS_WITH_IDS);
     writeFileSync(settings, '{}');
     made.push(settings);
-    return await act({ settings, report: join(scratch, 'report') });
+    const [report, secrets] = [join(scratch, 'report'), join(scratch, 'secrets')];
+    return await act({ settings, secrets, report });
   } finally {
     process.off('exit', remove);
     remove();
@@ -412,15 +417,20 @@ async function provideResources(
   return complete(settings, databaseIds, namespaceIds);
 }
 
-/** Prints the last steps of a deployment. @param tokenFile undefined if the root token is set */
-function planUpload(worker: string, tokenFile: string | undefined): void {
+/** Prints the last steps of a deployment. The files are undefined if their secrets are set. */
+function planUpload(
+  worker: string,
+  tokenFile: string | undefined,
+  keysFile: string | undefined,
+): void {
   planned('Missing migrations would be applied');
   if (tokenFile !== undefined) planned(`The root token of ${tokenFile} would be set`);
+  if (keysFile !== undefined) planned(`The signing keys of ${keysFile} would be set`);
   planned(`The Worker ${worker} would be deployed, and the doctor would check it`);
 }
 
 /** Prints all steps for an account that nobody has logged in to. */
-function planWithoutAccount(settings: Settings, tokenFile: string): void {
+function planWithoutAccount(settings: Settings, tokenFile: string, keysFile: string): void {
   planned(
     'You are not logged in to Cloudflare, so all steps are shown. Log in to see which are done: npx wrangler login',
   );
@@ -431,7 +441,7 @@ function planWithoutAccount(settings: Settings, tokenFile: string): void {
     ...[...queues].map((name) => `Queue ${name}`),
   ];
   for (const resource of resources) planned(`${resource} would be created, unless it exists`);
-  planUpload(settings.name, tokenFile);
+  planUpload(settings.name, tokenFile, keysFile);
 }
 
 /** The comment in a root token's file that names its account. */
@@ -482,10 +492,11 @@ async function runSteps(
     throw new CliError(`${SETTINGS} needs a database with the binding DB.`);
   const migrations = migrationNames(folder, database);
   const tokenFile = `.root-token.${worker}`;
+  const keysFile = `.signing-keys.${worker}`;
   const account = await findAccount(run, settings.account_id ?? process.env.CLOUDFLARE_ACCOUNT_ID);
   if (account === undefined) {
     if (!isDryRun) throw new CliError(NOT_LOGGED_IN);
-    planWithoutAccount(settings, tokenFile);
+    planWithoutAccount(settings, tokenFile, keysFile);
     return undefined;
   }
   done(`Account ${account.name}`);
@@ -506,6 +517,7 @@ async function runSteps(
   }
   const tokenPath = join(folder, tokenFile);
   const isTokenSet = secrets?.includes('ROOT_TOKEN') ?? false;
+  const hasKeys = secrets?.some(isSigningKey) ?? false;
   // A first deployment that failed may have created the database.
   const isBegun = hasBegun(tokenPath, account.id);
   const foundId = database.database_id ? undefined : databases.get(name);
@@ -519,24 +531,33 @@ async function runSteps(
   const found = { databases, namespaces };
   if (isDryRun) {
     await provideResources(wrangler, settings, found, isDryRun);
-    planUpload(worker, isTokenSet ? undefined : tokenFile);
+    planUpload(worker, isTokenSet ? undefined : tokenFile, hasKeys ? undefined : keysFile);
     return undefined;
   }
 
   // The token's file comes first. By it the next run recognizes the resources of an unfinished deployment.
   if (!isTokenSet) begin(tokenPath, account.id);
+  const keysPath = join(folder, keysFile);
+  if (!hasKeys && ensureSigningKeys(keysPath)) done(`Signing keys were made, in ${keysFile}`);
   const addresses = await withFiles(folder, async (files) => {
     const config = ['--config', files.settings];
     const completed = await provideResources(wrangler, settings, found, isDryRun);
     writeFileSync(files.settings, JSON.stringify(completed, null, 2));
     await migrate(wrangler, migrations, config);
-    // The token is uploaded with the code, so that the service is never without it. It is in a file,
+    // Secrets are uploaded with the code, so that the service is never without them. They are in a file,
     // because arguments are visible to others.
-    const token = isTokenSet ? [] : ['--secrets-file', tokenPath];
-    return upload(wranglerShown, account.id, files.report, [...config, ...token]);
+    const missing = [...(isTokenSet ? [] : [tokenPath]), ...(hasKeys ? [] : [keysPath])];
+    writeFileSync(files.secrets, missing.map(readSecrets).join('\n'), { mode: 0o600 });
+    const uploaded = missing.length > 0 ? ['--secrets-file', files.secrets] : [];
+    return upload(wranglerShown, account.id, files.report, [...config, ...uploaded]);
   });
   done(isTokenSet ? 'Deployed' : `Deployed, with the root token in ${tokenFile}`);
   let isWell = true;
   for (const address of addresses) isWell = (await examine(address)) && isWell;
-  return { addresses, tokenFile: isTokenSet && !isBegun ? undefined : tokenFile, isWell };
+  return {
+    addresses,
+    tokenFile: isTokenSet && !isBegun ? undefined : tokenFile,
+    keysFile: hasKeys ? undefined : keysFile,
+    isWell,
+  };
 }

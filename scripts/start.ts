@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { join } from 'node:path';
 import { consoleLink } from '../packages/cli/src/console-link.ts';
 import {
   ensureRootToken,
@@ -6,6 +7,11 @@ import {
   rootTokenFault,
   SECRETS_FILE,
 } from '../packages/cli/src/root-token.ts';
+import {
+  ensureSigningKeys,
+  isSigningKey,
+  readSigningKeys,
+} from '../packages/cli/src/signing-keys.ts';
 import {
   CliError,
   fail,
@@ -33,6 +39,7 @@ The log goes to stdout, one JSON object a line. The root token is in ${SECRETS_F
 variable ROOT_TOKEN. npm run dev starts it with reload, for who changes the code; docs/one-machine.md is
 for who lets it run for good.`;
 
+const KEYS_FILE = 'signing-keys.env';
 const MINUTE_MS = 60_000;
 const WATCH_INTERVAL_MS = 1_000;
 /** Runs of the scheduled handler that fail one after the other, before the runtime is started again. */
@@ -46,6 +53,16 @@ process.env.MINIFLARE_WORKERD_V8_FLAGS ??=
   '--max-semi-space-size=4 --initial-heap-size=8 --heap-growing-percent=60 --single-threaded-gc';
 
 let lines = '';
+/** The signing keys of the environment, else those in the data folder, which are made there at first. */
+function signingKeys(folder: string): Record<string, string> {
+  const given = Object.entries(process.env).filter(([name]) => isSigningKey(name));
+  if (given.length > 0) return Object.fromEntries(given.map(([name, value = '']) => [name, value]));
+  // With the data, because a key that is lost makes programs refuse.
+  const file = join(folder, KEYS_FILE);
+  if (ensureSigningKeys(file)) note(`✓ Signing keys were made, in ${file}`);
+  return readSigningKeys(file);
+}
+
 /** A line of the log. What is JSON already gets a time and a level. */
 function log(level: string, message: string, timeMs = Date.now()): void {
   const head = `{"time":"${new Date(timeMs).toISOString()}","level":"${level}",`;
@@ -116,6 +133,7 @@ async function start(): Promise<void> {
   const page = ensureConsole(note).catch(report);
   const [built] = await Promise.all([buildWorker(), migrate(folder), page]);
   const variables: Record<string, string> = {
+    ...signingKeys(folder),
     ...options.variables,
     ...(ROOT_TOKEN && { ROOT_TOKEN }),
   };

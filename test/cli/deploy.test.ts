@@ -16,6 +16,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { experimental_readRawConfig } from 'wrangler';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { readSigningKeys } from '../../packages/cli/src/signing-keys.ts';
 import { CliError } from '../../packages/cli/src/terminal.ts';
 import { deploy } from '../../scripts/deployment.ts';
 import { ownFolder } from '../node/own.ts';
@@ -50,6 +51,7 @@ afterEach(() => {
 
 const configure = (toml: string): void => writeFileSync(join(folder, 'wrangler.toml'), toml);
 const tokenFile = (): string => join(folder, '.root-token.licet');
+const keysFile = (): string => join(folder, '.signing-keys.licet');
 
 let examined: string[];
 async function run({ isDryRun = false, isWell = true } = {}) {
@@ -90,16 +92,50 @@ it('a deployment creates what is missing, applies the migrations, then uploads t
     kv_namespaces: [{ binding: 'SNAPSHOTS', id: 'id-of-licet-snapshots' }],
   });
   expect(examined).toEqual(['https://licet.shop.workers.dev']);
-  expect(deployed).toEqual({ addresses: examined, tokenFile: '.root-token.licet', isWell: true });
+  expect(deployed).toEqual({
+    addresses: examined,
+    tokenFile: '.root-token.licet',
+    keysFile: '.signing-keys.licet',
+    isWell: true,
+  });
 });
 
 it('a deployment writes the root token only into a file for its owner, and into the secret', async () => {
   await run();
   const token = account.worker?.secrets.ROOT_TOKEN ?? '';
   expect(token).toMatch(/^[0-9a-f]{64}$/);
-  expect(account.worker?.secrets).toEqual({ ROOT_TOKEN: readRootToken(tokenFile()) });
+  expect(account.worker?.secrets).toEqual({
+    ROOT_TOKEN: readRootToken(tokenFile()),
+    ...readSigningKeys(keysFile()),
+  });
   expect(statSync(tokenFile()).mode & 0o077).toBe(0);
   expect(JSON.stringify([lines, account.argv, account.worker?.settings])).not.toContain(token);
+});
+
+it('a deployment makes a signing key of each kind once, only in a file for its owner and in secrets', async () => {
+  await run();
+  const keys = readSigningKeys(keysFile());
+  const kinds = Object.values(keys).map((key) => JSON.parse(key));
+  expect(kinds).toMatchObject([
+    { kty: 'EC', crv: 'P-256', kid: expect.stringMatching(/^es-[0-9a-f]{8}$/) },
+    { kty: 'RSA', e: 'AQAB', kid: expect.stringMatching(/^rs-[0-9a-f]{8}$/) },
+  ]);
+  expect(statSync(keysFile()).mode & 0o077).toBe(0);
+  const shown = JSON.stringify([lines, account.argv, account.worker?.settings]);
+  for (const { d } of kinds) expect(shown).not.toContain(d);
+  rmSync(keysFile());
+  expect(await run()).toMatchObject({ keysFile: undefined });
+  expect(account.worker?.secrets).toMatchObject(keys);
+  expect(existsSync(keysFile())).toBe(false);
+});
+
+it('a deployment of a service without signing keys adds them and keeps its root token', async () => {
+  await run();
+  const { ROOT_TOKEN = '' } = account.worker?.secrets ?? {};
+  if (account.worker) account.worker.secrets = { ROOT_TOKEN };
+  rmSync(keysFile());
+  expect(await run()).toMatchObject({ keysFile: '.signing-keys.licet' });
+  expect(account.worker?.secrets).toEqual({ ROOT_TOKEN, ...readSigningKeys(keysFile()) });
 });
 
 it('a second deployment changes nothing but the code', async () => {
@@ -141,7 +177,7 @@ it('a deployment uses a root token that a person wrote into the file, if it is l
   await failureOf(run());
   account.failure = undefined;
   await run();
-  expect(account.worker?.secrets).toEqual({ ROOT_TOKEN: 'e'.repeat(40) });
+  expect(account.worker?.secrets.ROOT_TOKEN).toBe('e'.repeat(40));
 });
 
 describe('a deployment of which a step fails', () => {
@@ -190,7 +226,10 @@ describe('a deployment of which a step fails', () => {
       account.failure = undefined;
       expect(await run()).toMatchObject({ isWell: true });
       expect(state(account)).toEqual(undisturbed);
-      expect(account.worker?.secrets).toEqual({ ROOT_TOKEN: readRootToken(tokenFile()) });
+      expect(account.worker?.secrets).toEqual({
+        ROOT_TOKEN: readRootToken(tokenFile()),
+        ...readSigningKeys(keysFile()),
+      });
       if (tokenBefore !== undefined) expect(readRootToken(tokenFile())).toBe(tokenBefore);
     },
   );
@@ -404,8 +443,10 @@ describe('an existing database without its Worker', () => {
     await failureOf(run());
     account.failure = undefined;
     expect(await run()).toMatchObject({ isWell: true });
-    const secrets = { ROOT_TOKEN: readRootToken(join(folder, '.root-token.shop')) };
-    expect(account.worker?.secrets).toEqual(secrets);
+    expect(account.worker?.secrets).toEqual({
+      ROOT_TOKEN: readRootToken(join(folder, '.root-token.shop')),
+      ...readSigningKeys(join(folder, '.signing-keys.shop')),
+    });
   });
 
   it('is used where wrangler.toml has its id', async () => {
