@@ -427,6 +427,17 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     ...preflight('allowSigningKeys', 'GET'),
     tag: 'Validation',
   },
+  'GET /api/v2/signing-keys': {
+    operationId: 'listSigningKeyUses',
+    tag: 'Requests',
+    summary: 'Count the callers of each signing key',
+    description:
+      'Before a key is retired: who still asks for it. Also keys that are retired already. An extension.',
+    responses: {
+      200: { description: 'The keys, the last used first.', content: jsonList('SigningKeyUse') },
+      ...errors(500),
+    },
+  },
   'GET /api/v2/ping': {
     operationId: 'ping',
     tag: 'Service',

@@ -75,6 +75,7 @@ import {
   statisticsStep,
   versionStatistics,
 } from '../src/statistics/schema';
+import { signingKeyUse } from '../src/signing/uses';
 
 /**
  * The bodies of the OpenAPI document: their names, descriptions and examples. The fields of a resource have
@@ -276,6 +277,12 @@ const PUBLIC_KEY = {
   kid: 'Its name, which a program sends.',
   alg: 'The algorithm of its signatures.',
   use: 'Always `sig`.',
+};
+
+const SIGNING_KEY_USE: Descriptions<typeof signingKeyUse> = {
+  kid: 'The name of the key.',
+  callers: 'Machines and program versions that have asked for it.',
+  lastSeen: 'When one of them was seen last, as of the last fold: up to a day ago.',
 };
 
 const EC_PUBLIC_KEY: Descriptions<typeof ecPublicKey> = {
@@ -699,6 +706,12 @@ export const BODIES = {
     alg: 'RS256',
     use: 'sig',
   }),
+  SigningKeyUse: described(
+    signingKeyUse,
+    'How many callers ask for a signing key.',
+    SIGNING_KEY_USE,
+    { kid: 'es-1', callers: 128, lastSeen: UPDATED },
+  ),
   KeySet: described(keySet, 'The public halves of the signing keys (RFC 7517).', KEY_SET, {
     keys: [EC_KEY_EXAMPLE],
   }),

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createPublicKey } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -80,6 +81,50 @@ describe('licet products', () => {
     ]);
     const { stdout } = await run('products', 'list');
     expect(stdout).toMatch(/^ID +NAME +TYPE .*\n\d+ +Guard +OTHER +5 .*\n\d+ +Shop +OTHER +∞ /);
+  });
+});
+
+describe('licet keys', () => {
+  it('lists the keys that npm start made, with the callers of each', async () => {
+    const keys = await objects('keys', 'list');
+    expect(keys).toMatchObject([
+      { kid: expect.stringMatching(/^es-/), alg: 'ES256', isDefault: true },
+      { kid: expect.stringMatching(/^rs-/), alg: 'RS256', isDefault: false, callers: 0 },
+    ]);
+    const kid = String(keys[1]?.kid);
+    const { licenseKey } = await createLicense();
+    const answer = await validate(licenseKey, '192.0.2.8', { nonce: 'n'.repeat(22), kid });
+    expect(answer.signed).toBeDefined();
+    await vi.waitFor(async () => {
+      expect((await objects('keys', 'list'))[1]).toMatchObject({ kid, callers: 1 });
+    });
+    const quiet = await objects('keys', 'list', '--unused-for', '90');
+    expect(quiet.map((key) => key.kid)).not.toContain(kid);
+  });
+
+  it('shows a key as PEM, as JWK and as the constant of the examples', async () => {
+    const { keys } = await licet.signingKeys();
+    for (const key of keys) {
+      const show = async (as: string) => (await run('keys', 'show', key.kid, '--as', as)).stdout;
+      expect(JSON.parse(await show('jwk'))).toEqual(key);
+      const pem = createPublicKey(await show('pem')).export({ format: 'jwk' });
+      expect(key).toMatchObject(pem);
+      const constant = key.kty === 'EC' ? `${key.kid}:${key.x}.${key.y}` : `${key.kid}:${key.n}`;
+      expect(await show('constant')).toBe(`${constant}\n`);
+    }
+    expect(await fail('keys', 'show', 'none')).toContain('no key with the kid none. It has es-');
+  });
+
+  it('makes a key in a new file for its owner, which the service takes', async () => {
+    const file = join(folder, 'new-key.json');
+    const { stdout, stderr } = await run('keys', 'create', 'RS256', file);
+    const jwk = JSON.parse(readFileSync(file, 'utf8'));
+    expect(stdout).toBe(`${jwk.kid}\n`);
+    expect(stderr).not.toContain(jwk.d);
+    expect(statSync(file).mode & 0o077).toBe(0);
+    expect(jwk).toMatchObject({ kty: 'RSA', e: 'AQAB' });
+    const again = await runWith({}, 'keys', 'create', 'ES256', file);
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('exists') });
   });
 });
 

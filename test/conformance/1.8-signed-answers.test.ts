@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod';
 import { sha256 } from '../../src/lib/sha256';
-import { type Isolate, newIsolate, settled } from '../support/app';
+import { type Isolate, newIsolate, settled, type TestBindings } from '../support/app';
 import {
   call,
   createBlacklist,
@@ -16,6 +16,7 @@ import {
   validate,
 } from '../support/client';
 import { claimsOf, newNonce, newSigningKey, type TestKey } from '../support/signing';
+import { newWatchedIsolate } from '../support/watched-isolate';
 
 /** Decisions 1.8: signed answers and leases. */
 
@@ -408,5 +409,61 @@ describe('/.well-known/jwks.json', () => {
     expect(preflight.status).toBe(204);
     const wrong = await isolate.call('POST', '/.well-known/jwks.json', { token: null, body: {} });
     expect(wrong.status).toBe(405);
+  });
+});
+
+describe('the callers', () => {
+  const uses = z.array(z.object({ kid: z.string(), callers: z.int(), lastSeen: z.string() }));
+  const usesOf = async (kid: string) =>
+    uses.parse((await call('GET', '/api/v2/signing-keys')).json).find((use) => use.kid === kid);
+
+  it('tell which keys are still asked for, and when', async () => {
+    const key = await newSigningKey('ES256', 'es-callers');
+    const own = newIsolate({ SIGNING_KEY_1: key.secret });
+    const license = await newLicense();
+    const { nonce, ...unsigned } = signedBody(license, { hwid: 'HW-1' });
+    await (await ask(unsigned, own)).recorded;
+    expect(await usesOf('es-callers')).toBeUndefined();
+    const before = Date.now();
+    for (const hwid of ['HW-1', 'HW-1', 'HW-2']) {
+      await (await ask({ ...unsigned, nonce, hwid }, own)).recorded;
+    }
+    const use = await usesOf('es-callers');
+    expect(use).toMatchObject({ callers: 2 });
+    expect(Date.parse(use?.lastSeen ?? '')).toBeGreaterThanOrEqual(before);
+    // A caller without a kid stays the one that it was.
+    await (await ask(unsigned, own)).recorded;
+    const installations = await call('GET', `/api/v2/licenses/${license.id}/installations`);
+    expect(installations.json).toHaveLength(3);
+  });
+});
+
+describe('the cost', () => {
+  it('of a validation with a nonce and a lease is that of one without, in D1 and in KV', async () => {
+    const cold = (secrets: TestBindings) => newWatchedIsolate(secrets);
+    const keys = { SIGNING_KEY_1: es.secret };
+    const costOf = async (fields: object) => {
+      const license = await newLicense();
+      await settled();
+      const watched = cold(keys);
+      const costs = [];
+      for (const round of ['cold', 'hot']) {
+        watched.reset();
+        const body = { licenseKey: license.licenseKey, productId: product.id, ...fields };
+        const asked = await ask({ ...body, hwid: 'HW-1' }, watched);
+        expect(asked.status, round).toBe(200);
+        expect(asked.json.lease !== undefined).toBe('nonce' in fields);
+        await asked.recorded;
+        costs.push({
+          operations: watched.kvNames(),
+          statements: watched.roundTrips.map((trip) => trip.length),
+          written: watched.roundTrips
+            .flat()
+            .reduce((sum, { meta }) => sum + (meta?.rows_written ?? 0), 0),
+        });
+      }
+      return costs;
+    };
+    expect(await costOf({ nonce: newNonce(), lease: true })).toEqual(await costOf({}));
   });
 });

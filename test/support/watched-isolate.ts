@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:workers';
-import type { Bindings } from '../../src/isolate';
-import { type Isolate, newIsolate } from './app';
+import { type Isolate, newIsolate, type TestBindings } from './app';
 import { interceptDatabase, type SentStatement } from './d1-intercept';
 import type { RoundTrips } from './d1-spy';
 import { databaseError, type Fault } from './faults';
@@ -35,7 +34,7 @@ export interface WatchedIsolate extends Isolate {
 }
 
 /** A cold isolate that has synced just now, and knows the blacklist. */
-export async function newSyncedIsolate(bindings: Partial<Bindings> = {}): Promise<WatchedIsolate> {
+export async function newSyncedIsolate(bindings: TestBindings = {}): Promise<WatchedIsolate> {
   const isolate = newWatchedIsolate(bindings);
   await (await isolate.validate(askForUnknown())).recorded;
   isolate.reset();
@@ -43,7 +42,7 @@ export async function newSyncedIsolate(bindings: Partial<Bindings> = {}): Promis
 }
 
 /** A cold isolate. */
-export function newWatchedIsolate(bindings: Partial<Bindings> = {}): WatchedIsolate {
+export function newWatchedIsolate(bindings: TestBindings = {}): WatchedIsolate {
   const conditions: Conditions = { database: () => null, kv: () => false };
   const roundTrips: RoundTrips = [];
   const DB = interceptDatabase(env.DB, async (statements, send) => {

@@ -8,6 +8,7 @@ import { addConsole } from './licet/console.ts';
 import { addCustomers } from './licet/customers.ts';
 import { addEvents } from './licet/events.ts';
 import { addHistory } from './licet/history.ts';
+import { addKeys } from './licet/keys.ts';
 import { addLicenses } from './licet/licenses.ts';
 import { examples } from './licet/output.ts';
 import { addProducts } from './licet/products.ts';
@@ -87,6 +88,7 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
     addEvents,
     addConsole,
     addStats,
+    addKeys,
   ]) {
     add(program, () => open(program.opts()));
   }

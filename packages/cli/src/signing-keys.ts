@@ -7,21 +7,18 @@ import { addLine, readSecrets } from './root-token.ts';
 /** Whether a secret is a signing key, by its name. */
 export const isSigningKey = (name: string): boolean => /^SIGNING_KEY_\d+$/.test(name);
 
-const KINDS = [
-  {
-    name: 'SIGNING_KEY_1',
-    kid: 'es',
-    pair: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
-  },
-  {
-    name: 'SIGNING_KEY_2',
-    kid: 'rs',
-    pair: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
-  },
-];
+const KINDS = {
+  ES256: { prefix: 'es', pair: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }) },
+  RS256: { prefix: 'rs', pair: () => generateKeyPairSync('rsa', { modulusLength: 2048 }) },
+};
 
-/** A `kid` is never used again, so it is random. */
-const newKid = (kind: string): string => `${kind}-${randomBytes(4).toString('hex')}`;
+/** A new private key as JWK, under a `kid` that is never used again: it is random. */
+export function newSigningKey(algorithm: keyof typeof KINDS): { kid: string; jwk: string } {
+  const { prefix, pair } = KINDS[algorithm];
+  const kid = `${prefix}-${randomBytes(4).toString('hex')}`;
+  const jwk = JSON.stringify({ ...pair().privateKey.export({ format: 'jwk' }), kid });
+  return { kid, jwk };
+}
 
 /**
  * Reads the signing keys of a secrets file.
@@ -44,10 +41,9 @@ export function readSigningKeys(file: string): Record<string, string> {
  */
 export function ensureSigningKeys(file: string): boolean {
   if (Object.keys(readSigningKeys(file)).length > 0) return false;
-  const lines = KINDS.map(({ name, kid, pair }) => {
-    const jwk = { ...pair().privateKey.export({ format: 'jwk' }), kid: newKid(kid) };
-    return `${name}='${JSON.stringify(jwk)}'`;
-  });
+  const lines = (['ES256', 'RS256'] as const).map(
+    (algorithm, index) => `SIGNING_KEY_${index + 1}='${newSigningKey(algorithm).jwk}'`,
+  );
   addLine(file, lines.join('\n'));
   return true;
 }

@@ -565,6 +565,14 @@ export class Licet {
     return this.#connection.read('GET', '/.well-known/jwks.json', call, hasKeys);
   }
 
+  /** How many callers ask for each signing key. */
+  signingKeyUses({
+    signal,
+  }: CallOptions = {}): Promise<Part<'GET /api/v2/signing-keys', 'response'>> {
+    const isUses: Check = (body) => Array.isArray(body);
+    return this.#connection.read('GET', '/api/v2/signing-keys', { signal }, isUses);
+  }
+
   /** Succeeds if the service responds. Needs no token. */
   async healthy({ signal }: CallOptions = {}): Promise<void> {
     await this.#expect('/api/v2/healthy', 'healthy', { isGuarded: false, signal });

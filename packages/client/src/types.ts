@@ -576,6 +576,16 @@ export interface PlatformLabel {
   label: string;
 }
 
+/** How many callers ask for a signing key. */
+export interface SigningKeyUse {
+  /** The name of the key. */
+  kid: string;
+  /** Machines and program versions that have asked for it. */
+  callers: number;
+  /** When one of them was seen last, as of the last fold: up to a day ago. */
+  lastSeen: string | null;
+}
+
 /** A product [2.1]. */
 export interface Product {
   /** Set by the service, and never used again. Programs are compiled with it. */
@@ -1345,6 +1355,12 @@ export interface Operations {
     query: undefined;
     body: undefined;
     response: PlatformLabel[];
+  };
+  /** Count the callers of each signing key */
+  'GET /api/v2/signing-keys': {
+    query: undefined;
+    body: undefined;
+    response: SigningKeyUse[];
   };
   /** List products */
   'GET /api/v2/products': {

@@ -3,8 +3,10 @@ import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, requireToken } from '../../auth/middleware';
 import { parsePlatformLabels } from '../../lib/platform-labels';
 import { allowPages } from '../../middleware/cors';
+import { signingKeyUses } from '../../signing/uses';
 import { blacklistRoutes } from './blacklists';
 import { customerRoutes } from './customers';
+import { databaseOf } from './database';
 import { eventRoutes } from './events';
 import { importRoute } from './import';
 import { licenseRoutes } from './licenses';
@@ -21,6 +23,9 @@ export const v2 = new Hono<AuthEnv>()
   .get('/ping', requireIntents(INTENTS.any), (c) => c.text('pong'))
   .get('/platforms', requireIntents(INTENTS.any), (c) =>
     c.json(parsePlatformLabels(c.env.PLATFORM_LABELS)),
+  )
+  .get('/signing-keys', requireIntents(INTENTS.readRequests), async (c) =>
+    c.json(await signingKeyUses(databaseOf(c))),
   )
   .route('/products', productRoutes)
   .route('/licenses', licenseRoutes)

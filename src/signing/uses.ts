@@ -1,0 +1,31 @@
+import { desc, isNotNull, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { Database } from '../db/client';
+import { callers } from '../db/schema';
+import { toTimestamp, wireTimestamp } from '../lib/time';
+
+/** How many callers ask for a signing key. Also for a key that was retired. */
+export const signingKeyUse = z.strictObject({
+  kid: z.string(),
+  callers: z.int(),
+  lastSeen: wireTimestamp.nullable(),
+});
+type SigningKeyUse = z.infer<typeof signingKeyUse>;
+
+/**
+ * The uses of all signing keys, as of the last fold, which is up to a day ago. Reads each caller once: an index
+ * would cost every new caller a written row, and an administrator asks before a key is retired, not every day.
+ */
+export async function signingKeyUses(db: Database): Promise<SigningKeyUse[]> {
+  const rows = await db
+    .select({
+      kid: sql<string>`${callers.kid}`.as('kid'),
+      callers: sql<number>`count(*)`.as('callers'),
+      lastSeenAt: sql<number>`max(${callers.lastSeenAt})`.as('lastSeenAt'),
+    })
+    .from(callers)
+    .where(isNotNull(callers.kid))
+    .groupBy(callers.kid)
+    .orderBy(desc(sql`lastSeenAt`));
+  return rows.map(({ lastSeenAt, ...use }) => ({ ...use, lastSeen: toTimestamp(lastSeenAt) }));
+}
