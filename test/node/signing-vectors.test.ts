@@ -4,8 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compactVerify, importJWK } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newSigningKey } from '../../packages/cli/src/signing-keys.ts';
-import { type Signer, SigningKeys } from '../../src/signing/keys.ts';
+import { type EcPublicKey, Licet, type RsaPublicKey } from '../../packages/client/src/index.ts';
 import { ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';
 
