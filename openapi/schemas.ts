@@ -67,6 +67,7 @@ import {
   tokenUpdate,
 } from '../src/resources/tokens/schema';
 import { ecPublicKey, keySet, rsaPublicKey } from '../src/signing/keys';
+import { signingKeyUse } from '../src/signing/uses';
 import {
   expiryStatistics,
   licenseStatistics,
@@ -75,7 +76,6 @@ import {
   statisticsStep,
   versionStatistics,
 } from '../src/statistics/schema';
-import { signingKeyUse } from '../src/signing/uses';
 
 /**
  * The bodies of the OpenAPI document: their names, descriptions and examples. The fields of a resource have
