@@ -57,8 +57,9 @@ export function Form({
   return (
     <Errors value={errors?.byField ?? {}}>
       <form ref={form} onSubmit={submit} className={className}>
-        {errors?.rest && <Notice tone="bad">{errors.rest}</Notice>}
         {children}
+        {/* Beside the button that was used, because the form may be longer than the screen. */}
+        {errors?.rest && <Notice tone="bad">{errors.rest}</Notice>}
         <div className="flex flex-wrap items-center gap-2">{buttons(isBusy)}</div>
       </form>
     </Errors>

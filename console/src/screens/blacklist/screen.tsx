@@ -179,7 +179,7 @@ export function Screen() {
             </Empty>
           )
         }
-        footer={page.data?.total !== undefined && plural(page.data.total, 'entry', 'entries')}
+        footer={page.data?.total ? plural(page.data.total, 'entry', 'entries') : undefined}
         previous={
           after === undefined
             ? undefined

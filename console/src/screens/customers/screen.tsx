@@ -146,7 +146,7 @@ export function Screen() {
             </Empty>
           )
         }
-        footer={page.data?.total !== undefined && plural(page.data.total, 'customer')}
+        footer={page.data?.total ? plural(page.data.total, 'customer') : undefined}
         previous={
           after === undefined
             ? undefined

@@ -129,14 +129,6 @@ export function ProductForm({
         )
       }
     >
-      {isInUse && (
-        <Notice tone="bad">
-          {words.inUse}{' '}
-          <TextLink to="/licenses" search={{ productId: id }} className="underline">
-            {words.showLicenses}
-          </TextLink>
-        </Notice>
-      )}
       <TextField
         label={words.name}
         name="name"
@@ -216,6 +208,14 @@ export function ProductForm({
           defaultValue={product?.purchaseRoleId ?? ''}
         />
       </FieldGroup>
+      {isInUse && (
+        <Notice tone="bad">
+          {words.inUse}{' '}
+          <TextLink to="/licenses" search={{ productId: id }} className="underline">
+            {words.showLicenses}
+          </TextLink>
+        </Notice>
+      )}
     </EditForm>
   );
 }

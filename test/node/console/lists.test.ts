@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Licet, LicetError } from '../../../packages/client/src/index.ts';
+import {
+  accessibilityFindings,
+  expectFailure,
+  hasBrowser,
+  openConsole,
+  rootClient,
+  tokenWith,
+} from './console.ts';
+
+/** Products, customers, the blacklist and tokens, by role and label. */
+
+/** A name that no other test uses. */
+const unique = (name: string): string => `${name} ${randomUUID().slice(0, 8)}`;
+
+/** The button of a question that is asked before something cannot be undone. */
+const answer = (page: Page, action: string): Promise<void> =>
+  page.getByRole('alertdialog').getByRole('button', { name: action }).click();
+
+describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, () => {
+  let licet: Licet;
+  beforeAll(async () => {
+    licet = await rootClient();
+  });
+
+  const statusOf = (call: Promise<unknown>): Promise<number> =>
+    call.then(
+      () => 200,
+      (error: unknown) => (error instanceof LicetError ? error.status : 0),
+    );
+
+  it('a product is created with its defaults', async () => {
+    const name = unique('Castle');
+    const page = await openConsole('/products');
+    await page.getByRole('link', { name: 'New product' }).click();
+    const form = page.getByRole('dialog', { name: 'New product' });
+    await form.getByLabel('Name', { exact: true }).fill(name);
+    await form.getByLabel('Type', { exact: true }).selectOption({ label: 'Other' });
+    await form.getByLabel('Name of the type').fill('Shader');
+    await form.getByLabel('Addresses at most').fill('-1');
+    await form.getByLabel('Days without asking').fill('7');
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await form.getByRole('button', { name: 'Create product' }).click();
+    await page.getByRole('link', { name }).waitFor();
+    const product = (await licet.products.list({ q: name }))[0];
+    expect(product).toMatchObject({
+      productType: 'OTHER',
+      productTypeOther: 'Shader',
+      defaultMaxIPs: -1,
+      defaultMaxHWIDs: 5,
+      offlineDays: 7,
+    });
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
+  it('two people who edit a product see both values of the same field', async () => {
+    expectFailure(/^412 PUT \/api\/v2\/products\//);
+    const name = unique('Edited');
+    const { id } = await licet.products.create({ name, productType: 'OTHER' });
+    const page = await openConsole(`/products?open=${id}`);
+    await page.getByLabel('Description').fill('mine');
+    await page.getByLabel('Hardware IDs at most').fill('9');
+    await licet.products.update(id, { description: 'theirs', url: 'https://shop.example' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await page.getByRole('radio').count()).toBe(2);
+    await page.getByLabel('Stored now: theirs').check();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save the chosen values' }).click();
+    await page.getByText('Changes saved').waitFor();
+    expect(await licet.products.get(id)).toMatchObject({
+      description: 'theirs',
+      defaultMaxHWIDs: 9,
+      url: 'https://shop.example',
+    });
+  });
+
+  it('a product with licenses says why it cannot be deleted, and shows them', async () => {
+    expectFailure(/^409 DELETE \/api\/v2\/products\//);
+    const name = unique('Sold');
+    const { id } = await licet.products.create({ name, productType: 'OTHER' });
+    const license = await licet.licenses.create({ productId: id, licenseType: 'PERMANENT' });
+    const page = await openConsole(`/products?open=${id}`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await answer(page, 'Delete');
+    await page.getByText('This product has licenses').waitFor();
+    await page.getByRole('link', { name: 'Show its licenses' }).click();
+    await page.getByRole('link', { name: license.licenseKey }).waitFor();
+    await licet.licenses.delete(license.id);
+    await page.goto(`/console/products?open=${id}`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await answer(page, 'Delete');
+    await page.getByText(`${name} deleted`).waitFor();
+    expect(await statusOf(licet.products.get(id))).toBe(404);
+  });
+
+  it('a customer is created, found by a part of the e-mail, and forgotten for good', async () => {
+    expectFailure(/^409 POST \/api\/v2\/customers$/);
+    const part = randomUUID().slice(0, 8);
+    const taken = `taken-${part}@example.com`;
+    await licet.customers.create({ email: taken });
+    const page = await openConsole('/customers');
+    await page.getByRole('link', { name: 'New customer' }).click();
+    await page.getByLabel('First name').fill('Zoe');
+    await page.getByLabel('E-mail').fill(taken);
+    await page.getByRole('button', { name: 'Create customer' }).click();
+    await page.getByRole('alert').getByText('belongs to another customer').waitFor();
+    await page.getByLabel('E-mail').fill(`zoe-${part}@example.com`);
+    await page.getByRole('button', { name: 'Create customer' }).click();
+    await page.getByText('Zoe created').waitFor();
+
+    await page.getByRole('searchbox').fill(`oe-${part}`);
+    await page.getByText('1 customer', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Zoe', exact: true }).click();
+    await page.getByText('This customer has no license.').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    const [customer] = await licet.customers.list({ q: `zoe-${part}` });
+    await page.getByRole('button', { name: 'Forget this person' }).click();
+    await page.getByRole('alertdialog').getByText('in the history of their licenses').waitFor();
+    await answer(page, 'Erase for good');
+    await page.getByText('Zoe forgotten').waitFor();
+    expect(await licet.customers.get(customer?.id ?? 0)).toMatchObject({
+      firstName: null,
+      email: null,
+    });
+  });
+
+  it('the dialog of a customer leads to the licenses', async () => {
+    const { id: productId } = await licet.products.create({
+      name: unique('Owned'),
+      productType: 'OTHER',
+    });
+    const { licenseKey, customer } = await licet.licenses.create({
+      productId,
+      licenseType: 'PERMANENT',
+      customerEmail: `owner-${randomUUID()}@example.com`,
+    });
+    const page = await openConsole(`/customers?open=${customer?.id}`);
+    await page.getByRole('link', { name: licenseKey }).click();
+    await page.getByRole('heading', { name: licenseKey }).waitFor();
+  });
+
+  it('an address that is searched in vain is blocked, moved to a product, removed and restored', async () => {
+    const name = unique('Blocked');
+    const { id } = await licet.products.create({ name, productType: 'OTHER' });
+    const data = '198.51.100.9';
+    const page = await openConsole(`/blacklist?q=${data}`);
+    await page.getByRole('link', { name: `Block ${data}` }).click();
+    await page.getByLabel('Reason').fill('Leaked');
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Block', exact: true }).click();
+    await page.getByRole('link', { name: data, exact: true }).click();
+    const form = page.getByRole('dialog', { name: `Edit the entry of ${data}` });
+    await form.getByLabel('For').selectOption({ label: name });
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('cell', { name }).waitFor();
+    await page.getByRole('button', { name: `Remove the entry of ${data}` }).click();
+    await page.getByText('There is no entry with').waitFor();
+    expect(await licet.blacklists.list({ q: data })).toEqual([]);
+    await page.getByRole('button', { name: 'Undo' }).first().click();
+    await page.getByRole('cell', { name }).waitFor();
+    expect(await licet.blacklists.list({ q: data })).toMatchObject([
+      { licenseDataType: 'IP', data, productId: id, isForAllProducts: false, reason: 'Leaked' },
+    ]);
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
+  it('a blacklist entry that is no address or exists already is explained', async () => {
+    expectFailure(/^40[09] POST \/api\/v2\/blacklists$/);
+    await licet.blacklists.create({
+      licenseDataType: 'IP',
+      data: '203.0.113.0/25',
+      isForAllProducts: true,
+    });
+    const page = await openConsole('/blacklist?open=new');
+    const block = page.getByRole('dialog').getByRole('button', { name: 'Block' });
+    await page.getByLabel('Value').fill('300.1.1.1');
+    await block.click();
+    await page.getByText('Must be an IP address or a CIDR range.').waitFor();
+    await page.getByLabel('Value').fill('203.0.113.0/25');
+    await block.click();
+    await page.getByText('This entry exists already').waitFor();
+  });
+
+  it('a new token explains its intents, shows the secret once, is renamed and revoked', async () => {
+    const name = unique('Support');
+    const page = await openConsole('/tokens');
+    await page.getByRole('link', { name: 'New token' }).first().click();
+    const form = page.getByRole('dialog', { name: 'New token' });
+    await form.getByLabel('Name', { exact: true }).fill(name);
+    await form.getByRole('button', { name: 'Create token' }).click();
+    await form.getByText('Choose at least one.').waitFor();
+    const intent = form.getByRole('checkbox', { name: 'Manage licenses' });
+    expect(await form.getByText('Creates, extends and deactivates licenses').isVisible()).toBe(
+      true,
+    );
+    await intent.check();
+    await form.getByLabel('Expires on').fill('2035-12-31');
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await form.getByRole('button', { name: 'Create token' }).click();
+
+    const shown = page.getByRole('dialog', { name: 'Copy the token now' });
+    const secret = await shown.getByRole('status', { name: 'Token' }).textContent();
+    await page.keyboard.press('Escape');
+    await shown.getByRole('button', { name: 'Copy' }).click();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(secret);
+    expect(page.url()).not.toContain(secret);
+    await shown.getByRole('button', { name: 'I have copied it' }).click();
+    await shown.waitFor({ state: 'hidden' });
+    expect(await page.content()).not.toContain(secret);
+    const created = (await licet.tokens.list()).find((token) => token.name === name);
+    expect(created?.intents).toEqual(['LICENSES_READ_WRITE']);
+    expect(created?.expiresAt).toContain('2035-12-31');
+
+    await page.getByRole('link', { name }).click();
+    const edit = page.getByRole('dialog', { name });
+    await edit.getByLabel('Name', { exact: true }).fill(`${name} desk`);
+    await edit.getByLabel('Expires on').fill('');
+    await edit.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('link', { name: `${name} desk` }).click();
+    expect(await licet.tokens.get(created?.id ?? 0)).toMatchObject({ expiresAt: null });
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await answer(page, 'Revoke');
+    await page.getByText(`${name} desk revoked`).waitFor();
+    expect(await statusOf(licet.tokens.get(created?.id ?? 0))).toBe(404);
+  });
+
+  it('a token that may only read sees why it cannot write', async () => {
+    const { id } = await licet.products.create({ name: unique('Read'), productType: 'OTHER' });
+    const token = await tokenWith('PRODUCTS_READ', 'BLACKLISTS_READ');
+    const page = await openConsole(`/products?open=${id}`, { token });
+    await page.getByText('It needs PRODUCTS_READ_WRITE or ALL_READ_WRITE').waitFor();
+    expect(await page.getByLabel('Description').isDisabled()).toBe(true);
+    expect(await page.getByRole('link', { name: 'New product' }).count()).toBe(0);
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.goto('/console/blacklist');
+    await page.getByRole('heading', { name: 'Blacklist' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Block', exact: true }).count()).toBe(0);
+    await page.goto('/console/tokens');
+    await page.getByText('It needs ALL_READ_WRITE').waitFor();
+  });
+
+  it('rows are walked and opened by keyboard, and Back leaves the closed dialog closed', async () => {
+    const name = unique('Keys');
+    await licet.products.create({ name, productType: 'OTHER' });
+    const page = await openConsole('/products');
+    const link = page.getByRole('link', { name });
+    await link.waitFor();
+    await page.keyboard.press('j');
+    await link.focus();
+    await page.keyboard.press('e');
+    const dialog = page.getByRole('dialog', { name });
+    await dialog.waitFor();
+    expect(new URL(page.url()).search).toMatch(/^\?open=\d+$/);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await page.goBack();
+    expect(new URL(page.url()).search).toBe('');
+  });
+
+  it.each(['products', 'customers', 'blacklist', 'tokens'])('%s fit a phone', async (name) => {
+    const page = await openConsole(`/${name}?open=new`, { viewport: { width: 360, height: 740 } });
+    await page.getByRole('dialog').waitFor();
+    const isTooWide = () =>
+      page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
+    expect(await isTooWide()).toBe(false);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    expect(await isTooWide()).toBe(false);
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+});
