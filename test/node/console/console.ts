@@ -123,7 +123,9 @@ export async function openConsole(
   const page = await newPage(options);
   await page.goto(`/console${path}`);
   await logIn(page, token);
-  await page.getByRole('navigation').first().waitFor();
+  // A dialog hides it from screen readers; on a phone it is another one.
+  const navigation = page.getByRole('navigation', { includeHidden: true });
+  await navigation.filter({ visible: true }).first().waitFor();
   return page;
 }
 

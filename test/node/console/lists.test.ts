@@ -35,7 +35,7 @@ describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, ()
   it('a product is created with its defaults', async () => {
     const name = unique('Castle');
     const page = await openConsole('/products');
-    await page.getByRole('link', { name: 'New product' }).click();
+    await page.getByRole('link', { name: 'New product' }).first().click();
     const form = page.getByRole('dialog', { name: 'New product' });
     await form.getByLabel('Name', { exact: true }).fill(name);
     await form.getByLabel('Type', { exact: true }).selectOption({ label: 'Other' });
@@ -65,8 +65,8 @@ describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, ()
     await page.getByLabel('Hardware IDs at most').fill('9');
     await licet.products.update(id, { description: 'theirs', url: 'https://shop.example' });
     await page.getByRole('button', { name: 'Save' }).click();
-    expect(await page.getByRole('radio').count()).toBe(2);
     await page.getByLabel('Stored now: theirs').check();
+    expect(await page.getByRole('radio').count()).toBe(2);
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save the chosen values' }).click();
     await page.getByText('Changes saved').waitFor();
@@ -102,12 +102,12 @@ describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, ()
     const taken = `taken-${part}@example.com`;
     await licet.customers.create({ email: taken });
     const page = await openConsole('/customers');
-    await page.getByRole('link', { name: 'New customer' }).click();
+    await page.getByRole('link', { name: 'New customer' }).first().click();
     await page.getByLabel('First name').fill('Zoe');
-    await page.getByLabel('E-mail').fill(taken);
+    await page.getByLabel('E-mail', { exact: true }).fill(taken);
     await page.getByRole('button', { name: 'Create customer' }).click();
     await page.getByRole('alert').getByText('belongs to another customer').waitFor();
-    await page.getByLabel('E-mail').fill(`zoe-${part}@example.com`);
+    await page.getByLabel('E-mail', { exact: true }).fill(`zoe-${part}@example.com`);
     await page.getByRole('button', { name: 'Create customer' }).click();
     await page.getByText('Zoe created').waitFor();
 
@@ -148,7 +148,7 @@ describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, ()
     const data = '198.51.100.9';
     const page = await openConsole(`/blacklist?q=${data}`);
     await page.getByRole('link', { name: `Block ${data}` }).click();
-    await page.getByLabel('Reason').fill('Leaked');
+    await page.getByLabel('Reason', { exact: true }).fill('Leaked');
     expect(await accessibilityFindings(page)).toEqual([]);
     await page.getByRole('button', { name: 'Block', exact: true }).click();
     await page.getByRole('link', { name: data, exact: true }).click();
@@ -176,10 +176,10 @@ describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, ()
     });
     const page = await openConsole('/blacklist?open=new');
     const block = page.getByRole('dialog').getByRole('button', { name: 'Block' });
-    await page.getByLabel('Value').fill('300.1.1.1');
+    await page.getByLabel('Value', { exact: true }).fill('300.1.1.1');
     await block.click();
     await page.getByText('Must be an IP address or a CIDR range.').waitFor();
-    await page.getByLabel('Value').fill('203.0.113.0/25');
+    await page.getByLabel('Value', { exact: true }).fill('203.0.113.0/25');
     await block.click();
     await page.getByText('This entry exists already').waitFor();
   });
