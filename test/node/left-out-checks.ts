@@ -263,16 +263,16 @@ export const leftOutChecks: Record<string, readonly LeftOutCheck[]> = {
       '',
     ]),
     leftOut('no other header', 'a critical extension', [
-      '[ ${#header} -eq $((${#alg} + ${#kid} + ${#typ} + 4)) ] || continue',
-      '',
+      '#typ} + 4)) ] || continue',
+      '#typ} + 4)) ] || :',
     ]),
     leftOut('the signature', 'a changed payload', [
       '-signature "$folder/signature" >/dev/null 2>&1 || return 1',
       '-signature "$folder/signature" >/dev/null 2>&1',
     ]),
     leftOut('the size of the key', 'a key of 2047 bits', [
-      'case ${key#*:} in [!ghijklmnopqrstuvwxyz0123456789_-]*) continue ;; esac',
-      '',
+      'in [!ghijklmnopqrstuvwxyz0123456789_-]*) continue ;; esac',
+      'in esac',
     ]),
     leftOut('aud', 'another product', [
       'case $claims in *"\\"aud\\":\\"$product\\""*) ;; *) return 1 ;; esac',
@@ -304,10 +304,10 @@ export const leftOutChecks: Record<string, readonly LeftOutCheck[]> = {
       '[ "$seen" -ge "$issued" ] || seen=$issued',
       '',
     ]),
-    leftOut('the latest time', 'a lease used in the future', ['seen=${mark#* }', 'seen=$issued']),
+    leftOut('the latest time', 'a lease used in the future', ['{mark#* }', '{issued}']),
     leftOut('the latest time is kept', 'a clock that is set back', [
-      '[ "$now" -le "$seen" ] || keep_lease "${mark%% *}" "$now"',
-      '',
+      '[ "$now" -le "$seen" ] ||',
+      'true ||',
     ]),
     leftOut('a refusal ends the lease', 'a lease after a refusal', ['rm -f "$file"\n', ':\n']),
     leftOut('no mark counts', 'a mark file', [
