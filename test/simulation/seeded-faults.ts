@@ -341,8 +341,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: [
       {
         file: 'src/auth/tokens.ts',
-        from: 'if (!found || found.revokedAt !== null) return null;',
-        to: 'if (!found) return null;',
+        from: 'if (!token || token.revokedAt !== null) return null;',
+        to: 'if (!token) return null;',
       },
     ],
   },
