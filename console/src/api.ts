@@ -126,27 +126,3 @@ export function fieldErrors(
   }
   return { byField, rest: rest.length > 0 ? `${rest.join('; ')}.` : undefined };
 }
-
-/** An event, as `GET /api/v2/events` shows it. */
-export interface LicetEvent {
-  id: number;
-  time: string;
-  type: string;
-  actor: { tokenId: number | null; tokenName: string; isConsole: boolean };
-  ip: string | null;
-  resourceType: string;
-  resourceId: number | null;
-  changes: Readonly<Record<string, { before: unknown; after: unknown }>> | null;
-}
-
-/** The latest events of an object; null from a service without events. */
-export async function readEventsOf(resourceType: string, id: number): Promise<LicetEvent[] | null> {
-  const path = `/api/v2/events?resourceType=${resourceType}&resourceId=${id}&limit=5`;
-  try {
-    const events: LicetEvent[] = await (await send('GET', path)).json();
-    return events;
-  } catch (error) {
-    if (hasStatus(error, 404)) return null;
-    throw error;
-  }
-}

@@ -11,3 +11,11 @@ export function toDay(time: string | null): string {
 /** The last second of a day; null for an empty one. */
 export const endOfDay = (day: string): string | null =>
   day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
+
+/** The first millisecond of a day; undefined for none. */
+export const startOfDay = (day: string | undefined): string | undefined =>
+  day && new Date(`${day}T00:00:00`).toISOString();
+
+/** The last millisecond of a day; undefined for none. */
+export const lastOfDay = (day: string | undefined): string | undefined =>
+  day && new Date(`${day}T23:59:59.999`).toISOString();

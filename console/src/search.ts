@@ -21,3 +21,14 @@ export const open = z.catch(
   z.optional(z.union([z.literal('new'), z.int().check(z.gte(1))])),
   undefined,
 );
+
+/** A day, such as `from=2035-12-31`. */
+export const day = z.catch(
+  z.optional(
+    z.string().check(
+      z.regex(/^\d{4}-\d\d-\d\d$/),
+      z.refine((value) => !Number.isNaN(Date.parse(value))),
+    ),
+  ),
+  undefined,
+);

@@ -1,5 +1,7 @@
 import type {
   ApiIntent,
+  EventResource,
+  EventType,
   LicenseDataType,
   LicensePlatform,
   LicenseStatus,
@@ -98,6 +100,61 @@ const outcomes: Readonly<Record<string, string>> = {
   ERROR: 'Service failed',
 };
 
+/** The types of events. */
+const eventTypes: Record<EventType, string> = {
+  'product.created': 'Product created',
+  'product.updated': 'Product changed',
+  'product.deleted': 'Product deleted',
+  'license.created': 'License created',
+  'license.updated': 'License changed',
+  'license.slots_freed': 'Slots freed',
+  'license.deleted': 'License deleted',
+  'customer.created': 'Customer created',
+  'customer.updated': 'Customer changed',
+  'customer.deleted': 'Customer forgotten',
+  'blacklist.created': 'Blocked',
+  'blacklist.updated': 'Block changed',
+  'blacklist.deleted': 'Block removed',
+  'token.created': 'Token created',
+  'token.updated': 'Token changed',
+  'token.deleted': 'Token revoked',
+  'session.created': 'Logged in',
+};
+
+/** The kinds of objects in events. */
+const resources: Record<EventResource, string> = {
+  product: 'Product',
+  license: 'License',
+  customer: 'Customer',
+  blacklist: 'Blacklist entry',
+  token: 'Token',
+  session: 'Session',
+};
+
+/** Fields whose name on the wire does not read as words. */
+const fields: Readonly<Record<string, string>> = {
+  count: 'Objects',
+  data: 'Value',
+  customerId: 'Customer',
+  defaultMaxHWIDs: 'Default hardware IDs at most',
+  defaultMaxIPs: 'Default addresses at most',
+  email: 'E-mail',
+  expiryDate: 'Expires',
+  hwids: 'Hardware IDs',
+  ips: 'Addresses',
+  isForAllProducts: 'For all products',
+  licenseDataType: 'Kind',
+  licenseKey: 'Key',
+  licensePlatform: 'Bought on',
+  licenseStatus: 'Status',
+  licenseType: 'Expiry',
+  maxHWIDs: 'Hardware IDs at most',
+  maxIPs: 'Addresses at most',
+  offlineDays: 'Days without asking',
+  productId: 'Product',
+  productType: 'Type',
+};
+
 export const texts = {
   product: 'Licet',
   statuses,
@@ -107,6 +164,9 @@ export const texts = {
   productTypes,
   dataTypes,
   intents,
+  eventTypes,
+  resources,
+  fields,
 
   actions: {
     back: 'Back',
@@ -385,8 +445,6 @@ export const texts = {
     events: 'Events',
     eventsAll: 'All of its events',
     eventsEmpty: 'Nobody has changed this license since events are kept.',
-    eventsColumns: { time: 'Time', type: 'Event', actor: 'By', changes: 'Changed' },
-    console: 'console',
   },
 
   licenseForm: {
@@ -605,6 +663,60 @@ export const texts = {
     revokeOwnLead:
       'You are logged in with this token: your session ends too. Whoever uses it is refused. It cannot be undone.',
     revoked: (name: string) => `${name} revoked`,
+  },
+
+  events: {
+    title: 'Events',
+    lead: 'Who changed what. Validations are in the history.',
+    emptyTitle: 'No events yet',
+    empty:
+      'Each change leaves an event here, whether by the console, the command line or the interface. Create a product to see the first.',
+    columns: {
+      time: 'Time',
+      type: 'Event',
+      resource: 'Object',
+      actor: 'By',
+      ip: 'Address',
+      changes: 'Changes',
+    },
+    console: 'console',
+    filters: {
+      label: 'Filters',
+      type: 'Event',
+      anyType: 'Any event',
+      resource: 'Object',
+      anyResource: 'Any object',
+      token: 'Token',
+      anyToken: 'Any token',
+      from: 'From',
+      to: 'To',
+    },
+    gone: 'This event is not kept any more.',
+    oneObject: (resource: string, id: number) => `${resource} ${id}`,
+    key: (end: string) => `License …${end}`,
+    objects: (resource: EventResource, count: number) =>
+      ({
+        product: plural(count, 'product'),
+        license: plural(count, 'license'),
+        customer: plural(count, 'customer'),
+        blacklist: plural(count, 'blacklist entry', 'blacklist entries'),
+        token: plural(count, 'token'),
+        session: plural(count, 'session'),
+      })[resource],
+    token: (id: number) => `Token ${id}`,
+    deletedToken: (id: number | null) => `Token ${id}, deleted`,
+    details: 'Details',
+    changes: 'Changes',
+    field: 'Field',
+    before: 'Before',
+    after: 'After',
+    noChanges: 'This event has no fields.',
+    none: 'None',
+    withheld: 'Changed; its values are not kept',
+    yes: 'Yes',
+    no: 'No',
+    moreChanges: (count: number) => `and ${count} more`,
+    all: 'All events of this object',
   },
 
   loading: 'Loading',

@@ -276,6 +276,32 @@ export const FilterSelect = ({
   </Arrow>
 );
 
+/** A filter for a day, such as `2035-12-31`; empty for none. */
+export const FilterDay = ({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+}) => (
+  <label className="flex min-w-0 items-center gap-2 text-muted max-sm:col-span-2">
+    <span className="max-sm:w-10">{label}</span>
+    <input
+      type="date"
+      // Without a year of four digits the day is not typed yet.
+      min="2000-01-01"
+      max="9999-12-31"
+      value={value}
+      onChange={({ target }) => {
+        if (target.validity.valid) onChange(target.value);
+      }}
+      className={`${CONTROL} text-ink sm:w-auto ${value === '' ? 'border-line' : 'border-accent bg-accent-soft'}`}
+    />
+  </label>
+);
+
 const REST_MS = 300;
 
 /** A filter for text: asks after 300 ms of rest, and at once with Enter. */

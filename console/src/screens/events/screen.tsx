@@ -1,8 +1,281 @@
-import { Empty, Page } from '../../components/page';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useLocation } from '@tanstack/react-router';
+import { X } from 'lucide-react';
+import { useMemo } from 'react';
+import type { Event } from '../../../../packages/client/src/index';
+import { EVENT_RESOURCES, EVENT_TYPES } from '../../../../src/lib/enums';
+import { licet } from '../../api';
+import { Badge, type Tone } from '../../components/badge';
+import { Button, ButtonLink, TextLink } from '../../components/button';
+import { Actor, ChangeSummary, ChangeTable, EventObject } from '../../components/changes';
+import { type Column, DataTable } from '../../components/data-table';
+import { FilterDay, FilterSelect } from '../../components/form';
+import { ItemDialog } from '../../components/item-dialog';
+import { Empty, Facts, Notice, Page } from '../../components/page';
+import { Time } from '../../components/time';
+import { lastOfDay, startOfDay } from '../../dates';
+import { useProductNames } from '../../products';
+import { useMay, useRefusal } from '../../session';
 import { texts } from '../../texts';
+import { type EventsSearch, eventsRoute } from './route';
 
-export const Screen = () => (
-  <Page title={texts.navigation.events}>
-    <Empty>{texts.errors.soon}</Empty>
-  </Page>
+const words = texts.events;
+const PAGE_ROWS = 50;
+
+const TONES: readonly (readonly [ending: string, tone: Tone])[] = [
+  ['.created', 'good'],
+  ['.deleted', 'bad'],
+  ['.slots_freed', 'accent'],
+];
+
+const TypeBadge = ({ type }: { type: Event['type'] }) => (
+  <Badge
+    tone={
+      type === 'session.created'
+        ? 'neutral'
+        : (TONES.find(([ending]) => type.endsWith(ending))?.[1] ?? 'neutral')
+    }
+  >
+    {texts.eventTypes[type]}
+  </Badge>
 );
+
+const columnsOf = (names: ReadonlyMap<number, string>): readonly Column<Event>[] => [
+  {
+    id: 'time',
+    header: words.columns.time,
+    cell: ({ time }) => <Time value={time} />,
+    phone: 'title',
+  },
+  {
+    id: 'type',
+    header: words.columns.type,
+    cell: ({ type }) => <TypeBadge type={type} />,
+  },
+  {
+    id: 'resource',
+    header: words.columns.resource,
+    cell: (event) => <EventObject event={event} names={names} />,
+  },
+  {
+    id: 'changes',
+    header: words.columns.changes,
+    cell: (event) => <ChangeSummary event={event} names={names} />,
+    phone: 'hidden',
+  },
+  {
+    id: 'actor',
+    header: words.columns.actor,
+    cell: ({ actor }) => <Actor actor={actor} />,
+  },
+  {
+    id: 'ip',
+    header: words.columns.ip,
+    cell: ({ ip }) => <span className="font-mono text-[0.8125rem]">{ip}</span>,
+    phone: 'hidden',
+  },
+];
+
+/** The newest event with an id up to the given one: its own, or undefined if that is not kept. */
+async function readEvent(id: number, signal?: AbortSignal): Promise<{ item: Event | undefined }> {
+  const [event] = await licet.events.list({ after: id + 1, limit: 1 }, { signal });
+  return { item: event?.id === id ? event : undefined };
+}
+
+export function Screen() {
+  const search = eventsRoute.useSearch();
+  const navigate = eventsRoute.useNavigate();
+  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
+  const refusal = useRefusal('readEvents');
+  const names = useProductNames();
+  const columns = useMemo(() => columnsOf(names), [names]);
+  const { open, after, ...filters } = search;
+  const { from, to, ...others } = filters;
+  const query = { ...others, from: startOfDay(from), to: lastOfDay(to) };
+  const page = useQuery({
+    queryKey: ['events', 'list', query, after],
+    queryFn: ({ signal }) => licet.events.page({ ...query, after, limit: PAGE_ROWS }, { signal }),
+    placeholderData: keepPreviousData,
+    enabled: refusal === undefined,
+  });
+  if (refusal !== undefined) {
+    return (
+      <Page title={words.title}>
+        <Empty>{refusal}</Empty>
+      </Page>
+    );
+  }
+  const next = page.data?.after;
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const close = (): void =>
+    void navigate({ search: (old) => ({ ...old, open: undefined }), state: true, replace: true });
+  return (
+    <Page title={words.title} lead={words.lead}>
+      <DataTable
+        name="events"
+        label={words.title}
+        columns={columns}
+        rows={page.data?.items}
+        error={page.error}
+        onRetry={page.refetch}
+        linkOf={({ id }) => ({ to: '/events', search: { ...search, open: id }, state: true })}
+        tools={<Filters filters={filters} />}
+        empty={
+          next !== undefined ? (
+            <Empty>{texts.table.shortPage}</Empty>
+          ) : isFiltered ? (
+            <Empty
+              title={texts.table.noMatch}
+              actions={<ButtonLink to="/events">{texts.table.clearFilters}</ButtonLink>}
+            >
+              {texts.table.noMatchLead}
+            </Empty>
+          ) : (
+            <Empty title={words.emptyTitle}>{words.empty}</Empty>
+          )
+        }
+        previous={
+          after === undefined
+            ? undefined
+            : {
+                to: '/events',
+                search: { ...filters, after: trail.at(-1) },
+                state: { trail: trail.slice(0, -1) },
+              }
+        }
+        next={
+          next === undefined
+            ? undefined
+            : {
+                to: '/events',
+                search: { ...filters, after: next },
+                state: { trail: after === undefined ? [] : [...trail, after] },
+              }
+        }
+      />
+      <ItemDialog<Event | undefined>
+        name="events"
+        open={open}
+        onClose={close}
+        titleOf={(event) => (event ? texts.eventTypes[event.type] : words.title)}
+        read={async (id, signal) => ({ ...(await readEvent(id, signal)), etag: undefined })}
+        isWide
+      >
+        {(stored) =>
+          stored?.item ? (
+            <Detail event={stored.item} names={names} />
+          ) : (
+            <Notice>{words.gone}</Notice>
+          )
+        }
+      </ItemDialog>
+    </Page>
+  );
+}
+
+type FilterValues = Omit<EventsSearch, 'open' | 'after'>;
+
+function Filters({ filters }: { filters: FilterValues }) {
+  const navigate = eventsRoute.useNavigate();
+  const mayReadTokens = useMay('everything');
+  const tokens = useQuery({
+    queryKey: ['tokens'],
+    queryFn: ({ signal }) => licet.tokens.list({}, { signal }),
+    enabled: mayReadTokens,
+  });
+  const { resourceType, resourceId, tokenId } = filters;
+  const filter = (changes: Partial<FilterValues>): void =>
+    void navigate({ search: { ...filters, ...changes } });
+  const tokenNames = new Map(tokens.data?.map(({ id, name }) => [id, name]));
+  // A revoked token is in no list, and still has events.
+  if (tokenId !== undefined && !tokenNames.has(tokenId)) {
+    tokenNames.set(tokenId, words.token(tokenId));
+  }
+  return (
+    <search
+      aria-label={words.filters.label}
+      className="grid grid-cols-2 gap-2 sm:flex sm:flex-wrap"
+    >
+      <FilterSelect
+        label={words.filters.type}
+        value={filters.type ?? ''}
+        options={[
+          ['', words.filters.anyType],
+          ...EVENT_TYPES.map((type) => [type, texts.eventTypes[type]] as const),
+        ]}
+        onChange={(value) => filter({ type: EVENT_TYPES.find((known) => known === value) })}
+      />
+      {resourceType !== undefined && resourceId !== undefined ? (
+        <Button onClick={() => filter({ resourceType: undefined, resourceId: undefined })}>
+          {words.oneObject(texts.resources[resourceType], resourceId)}
+          <X size={14} aria-label={texts.actions.clear} />
+        </Button>
+      ) : (
+        <FilterSelect
+          label={words.filters.resource}
+          value={resourceType ?? ''}
+          options={[
+            ['', words.filters.anyResource],
+            ...EVENT_RESOURCES.map((resource) => [resource, texts.resources[resource]] as const),
+          ]}
+          onChange={(value) =>
+            filter({ resourceType: EVENT_RESOURCES.find((known) => known === value) })
+          }
+        />
+      )}
+      {tokenNames.size > 0 && (
+        <FilterSelect
+          label={words.filters.token}
+          value={String(tokenId ?? '')}
+          options={[
+            ['', words.filters.anyToken],
+            ...[...tokenNames].map(([id, name]) => [String(id), name] as const),
+          ]}
+          onChange={(value) => filter({ tokenId: value === '' ? undefined : Number(value) })}
+        />
+      )}
+      <FilterDay
+        label={words.filters.from}
+        value={filters.from ?? ''}
+        onChange={(from) => filter({ from: from || undefined })}
+      />
+      <FilterDay
+        label={words.filters.to}
+        value={filters.to ?? ''}
+        onChange={(to) => filter({ to: to || undefined })}
+      />
+    </search>
+  );
+}
+
+/** An event with all of its fields. */
+function Detail({ event, names }: { event: Event; names: ReadonlyMap<number, string> }) {
+  const { time, actor, ip, changes, resourceType, resourceId } = event;
+  const { columns } = words;
+  return (
+    <div className="flex flex-col gap-4">
+      <div className="-mx-4 -mt-4 sm:-mx-5">
+        <Facts
+          rows={[
+            [columns.time, <Time key="time" value={time} />],
+            [columns.resource, <EventObject key="resource" event={event} names={names} />],
+            [columns.actor, <Actor key="actor" actor={actor} />],
+            [columns.ip, ip],
+          ]}
+        />
+      </div>
+      {changes ? (
+        <ChangeTable changes={changes} names={names} />
+      ) : (
+        <p className="text-muted">{words.noChanges}</p>
+      )}
+      {resourceId !== null && (
+        <p>
+          <TextLink to="/events" search={{ resourceType, resourceId }}>
+            {words.all}
+          </TextLink>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,19 +1,27 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { Installation, License, LicenseRequest } from '../../../../packages/client/src/index';
-import { hasStatus, type LicetEvent, licet, readEventsOf } from '../../api';
+import type {
+  Event,
+  Installation,
+  License,
+  LicenseRequest,
+} from '../../../../packages/client/src/index';
+import { hasStatus, licet } from '../../api';
 import { OutcomeBadge } from '../../components/badge';
 import { TextLink } from '../../components/button';
+import { Actor, ChangeSummary } from '../../components/changes';
 import { LoadFailure, Section, Skeleton } from '../../components/page';
 import { SimpleTable } from '../../components/simple-table';
 import { Time } from '../../components/time';
 import { formatNumber } from '../../format';
+import { useProductNames } from '../../products';
 import { useMay } from '../../session';
 import { texts } from '../../texts';
 
 /** Installations, history and events of a license. */
 
 const words = texts.license;
+const EVENT_ROWS = 5;
 const HISTORY_ROWS = 10;
 const INSTALLATION_ROWS = 100;
 
@@ -126,13 +134,15 @@ export function HistorySection({ license }: { license: License }) {
 }
 
 export function EventSection({ license: { id } }: { license: License }) {
-  const query = useQuery<LicetEvent[] | null>({
+  const query = useQuery({
     queryKey: ['events', 'of', 'license', id],
-    queryFn: () => readEventsOf('license', id),
+    queryFn: ({ signal }): Promise<Event[]> =>
+      licet.events.list({ resourceType: 'license', resourceId: id, limit: EVENT_ROWS }, { signal }),
     enabled: useMay('readEvents'),
   });
+  const names = useProductNames();
   if (!query.data && !query.error) return null;
-  const { eventsColumns: headers } = words;
+  const { columns: headers } = texts.events;
   return (
     <Section
       title={words.events}
@@ -147,18 +157,20 @@ export function EventSection({ license: { id } }: { license: License }) {
         empty={words.eventsEmpty}
         label={words.events}
         columns={[
-          [headers.time, ({ time }) => <Time value={time} />],
-          [headers.type, ({ type }) => type],
           [
-            headers.actor,
-            ({ actor: { tokenName, isConsole } }) => (
-              <>
-                {tokenName}
-                {isConsole && <span className="text-muted"> ({words.console})</span>}
-              </>
+            headers.time,
+            ({ id: eventId, time }) => (
+              <TextLink
+                to="/events"
+                search={{ resourceType: 'license', resourceId: id, open: eventId }}
+              >
+                <Time value={time} />
+              </TextLink>
             ),
           ],
-          [headers.changes, ({ changes }) => Object.keys(changes ?? {}).join(', ')],
+          [headers.type, ({ type }) => texts.eventTypes[type]],
+          [headers.actor, ({ actor }) => <Actor actor={actor} />],
+          [headers.changes, (event) => <ChangeSummary event={event} names={names} />],
         ]}
       />
     </Section>

@@ -1,0 +1,234 @@
+import { Link } from '@tanstack/react-router';
+import { Fragment, type ReactNode } from 'react';
+import type { Event } from '../../../packages/client/src/index';
+import { formatDate, formatNumber, formatTime, productName } from '../format';
+import { texts } from '../texts';
+
+/** Events in words: the object, the sender, and the fields before and after. */
+
+const words = texts.events;
+
+type Changes = NonNullable<Event['changes']>;
+type Names = ReadonlyMap<number, string>;
+
+/** The name of a field, such as `Owner chat id` for `ownerChatId`. */
+export const fieldName = (name: string): string =>
+  texts.fields[name] ??
+  name
+    .replaceAll(/[A-Z](?=[a-z])/g, (letter) => ` ${letter.toLowerCase()}`)
+    .replace(/^./, (letter) => letter.toUpperCase())
+    .trim();
+
+/** The words for values of some fields. */
+const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  licenseStatus: texts.statuses,
+  licenseType: texts.licenseTypes,
+  licensePlatform: texts.platforms,
+  licenseDataType: texts.dataTypes,
+  productType: texts.productTypes,
+};
+
+const LIMITS = /^(?:max|defaultMax)(?:IPs|HWIDs)$/;
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+
+/** A value of a field as text; empty for none. */
+export function formatValue(field: string, value: unknown, names: Names): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) {
+    const isIntents = field === 'intents';
+    return value.map((each) => formatValue(isIntents ? 'intent' : '', each, names)).join(', ');
+  }
+  if (typeof value === 'boolean') return value ? words.yes : words.no;
+  if (typeof value === 'number') {
+    if (field === 'productId') return productName(names, value);
+    return value === -1 && LIMITS.test(field) ? texts.licenses.unlimited : formatNumber(value);
+  }
+  const text = String(value);
+  return VALUES[field]?.[text] ?? (TIMESTAMP.test(text) ? formatTime(text) : text);
+}
+
+const isBlank = (value: unknown): boolean =>
+  value === null || value === undefined || value === '' || (Array.isArray(value) && !value.length);
+
+/** The values of a list that another one lacks. */
+const without = (list: unknown, other: unknown): unknown[] =>
+  Array.isArray(list) ? list.filter((each) => !Array.isArray(other) || !other.includes(each)) : [];
+
+const SHOWN_FIELDS = 3;
+
+/** One field on a line: `2 → 5`, or for lists what was added and removed. */
+function OneChange({
+  field,
+  change: { before, after },
+  names,
+}: {
+  field: string;
+  change: Changes[string];
+  names: Names;
+}) {
+  if (Array.isArray(before) || Array.isArray(after)) {
+    const signed = [
+      ...without(before, after).map((value) => `−${formatValue('', value, names)}`),
+      ...without(after, before).map((value) => `+${formatValue('', value, names)}`),
+    ];
+    return signed.join(', ');
+  }
+  const [old, current] = [before, after].map((value) =>
+    // A day is enough for a line.
+    typeof value === 'string' && TIMESTAMP.test(value)
+      ? formatDate(value)
+      : formatValue(field, value, names),
+  );
+  if (isBlank(before) && isBlank(after)) return words.withheld;
+  if (isBlank(before)) return current;
+  return (
+    <>
+      {old} → {isBlank(after) ? words.none : current}
+    </>
+  );
+}
+
+/** Fields that name the object, which stands beside them. */
+const NAMES_OBJECT = ['count', 'data', 'licenseKey', 'name'];
+
+/** The first fields of an event on at most two lines. */
+export function ChangeSummary({ event: { type, changes }, names }: { event: Event; names: Names }) {
+  // A deleted object has the values that it had, which say nothing about the change.
+  if (!changes || type.endsWith('.deleted')) return null;
+  const fields = Object.entries(changes).filter(
+    ([field, { before }]) => !(NAMES_OBJECT.includes(field) && (isBlank(before) || before === 0)),
+  );
+  const rest = fields.length - SHOWN_FIELDS;
+  return (
+    <span className="line-clamp-2 max-w-96 break-words">
+      {fields.slice(0, SHOWN_FIELDS).map(([field, change], index) => (
+        <Fragment key={field}>
+          {index > 0 && '; '}
+          <span className="text-muted">{fieldName(field)}:</span>{' '}
+          <OneChange field={field} change={change} names={names} />
+        </Fragment>
+      ))}
+      {rest > 0 && <span className="text-muted"> {words.moreChanges(rest)}</span>}
+    </span>
+  );
+}
+
+const Value = ({ field, value, names }: { field: string; value: unknown; names: Names }) =>
+  isBlank(value) ? (
+    <span className="text-muted">{words.none}</span>
+  ) : (
+    (Array.isArray(value) ? value : [value]).map((each) => (
+      <p key={String(each)} className="break-words whitespace-pre-wrap">
+        {formatValue(field, each, names)}
+      </p>
+    ))
+  );
+
+/** All fields of an event before and after, one below the other on a phone. */
+export const ChangeTable = ({ changes, names }: { changes: Changes; names: Names }) => (
+  <table className="w-full table-fixed text-left max-sm:block">
+    <thead className="max-sm:sr-only">
+      <tr className="border-b border-line text-xs text-muted">
+        {[words.field, words.before, words.after].map((header) => (
+          <th key={header} scope="col" className="py-2 pr-3 font-medium">
+            {header}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody className="max-sm:block">
+      {Object.entries(changes).map(([field, { before, after }]) => {
+        const isWithheld = isBlank(before) && isBlank(after);
+        return (
+          <tr
+            key={field}
+            className="border-line align-top not-last:border-b max-sm:block max-sm:py-2"
+          >
+            <th
+              scope="row"
+              title={field}
+              className="py-2 pr-3 font-medium break-words max-sm:block max-sm:py-0.5"
+            >
+              {fieldName(field)}
+            </th>
+            {isWithheld ? (
+              <td colSpan={2} className="py-2 text-muted max-sm:block max-sm:py-0.5">
+                {words.withheld}
+              </td>
+            ) : (
+              [before, after].map((value, index) => (
+                <td
+                  // biome-ignore lint/suspicious/noArrayIndexKey: before and after never move
+                  key={index}
+                  className="py-2 pr-3 max-sm:flex max-sm:items-baseline max-sm:py-0.5"
+                >
+                  <span aria-hidden className="w-14 shrink-0 text-xs text-muted sm:hidden">
+                    {index === 0 ? words.before : words.after}
+                  </span>
+                  <div className="min-w-0">
+                    <Value field={field} value={value} names={names} />
+                  </div>
+                </td>
+              ))
+            )}
+          </tr>
+        );
+      })}
+    </tbody>
+  </table>
+);
+
+/** The sender of a change, and whether it was in the console. */
+export const Actor = ({ actor: { tokenId, tokenName, isConsole } }: { actor: Event['actor'] }) => (
+  <span className="whitespace-nowrap">
+    <span className="inline-block max-w-48 truncate align-bottom" title={tokenName}>
+      {tokenName || words.deletedToken(tokenId)}
+    </span>
+    {isConsole && <span className="text-muted"> ({words.console})</span>}
+  </span>
+);
+
+const LINK = 'rounded-sm text-accent underline-offset-2 hover:underline';
+
+const textAfter = (change: Changes[string] | undefined): string | undefined => {
+  const value = change?.after ?? change?.before;
+  return typeof value === 'string' && value !== '' ? value : undefined;
+};
+
+/** The object of an event, with a link to it where there is still one. */
+export function EventObject({ event, names }: { event: Event; names: Names }): ReactNode {
+  const { resourceType, resourceId, changes, type } = event;
+  if (resourceId === null) {
+    const count = changes?.count?.after;
+    return typeof count === 'number' ? words.objects(resourceType, count) : null;
+  }
+  const id = resourceId;
+  const end = textAfter(changes?.licenseKey);
+  const known =
+    (resourceType === 'license' && end && words.key(end)) ||
+    (resourceType === 'product' && names.get(id)) ||
+    textAfter(changes?.name) ||
+    (resourceType === 'blacklist' && textAfter(changes?.data));
+  const label = known || words.oneObject(texts.resources[resourceType], id);
+  const shared = { className: LINK, title: label };
+  const text = <span className="inline-block max-w-56 truncate align-bottom">{label}</span>;
+  if (resourceType === 'license') {
+    return (
+      <Link to="/licenses/$licenseId" params={{ licenseId: id }} {...shared}>
+        {text}
+      </Link>
+    );
+  }
+  if (type.endsWith('.deleted') || resourceType === 'session') return text;
+  const places = {
+    product: '/products',
+    customer: '/customers',
+    blacklist: '/blacklist',
+    token: '/tokens',
+  } as const;
+  return (
+    <Link to={places[resourceType]} search={{ open: id }} {...shared}>
+      {text}
+    </Link>
+  );
+}

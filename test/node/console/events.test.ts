@@ -1,0 +1,92 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Licet, Product } from '../../../packages/client/src/index.ts';
+import {
+  accessibilityFindings,
+  hasBrowser,
+  openConsole,
+  rootClient,
+  tokenWith,
+} from './console.ts';
+
+/** The screen of events, and the events of a license, by role and label. */
+
+describe.skipIf(!hasBrowser)('the events in the console', { timeout: 60_000 }, () => {
+  let licet: Licet;
+  let product: Product;
+  const name = `Events ${crypto.randomUUID()}`;
+  beforeAll(async () => {
+    licet = await rootClient();
+    product = await licet.products.create({ name, productType: 'OTHER', defaultMaxIPs: 1 });
+  });
+
+  it('the events of an object show who changed what, and open with each field before and after', async () => {
+    await licet.products.update(product.id, { defaultMaxIPs: 7, description: '<b>text</b>' });
+    const page = await openConsole(`/events?resourceType=product&resourceId=${product.id}`);
+    const rows = page.getByRole('table', { name: 'Events' }).getByRole('row');
+    const changed = rows.filter({ hasText: 'Product changed' });
+    await changed.getByText('Default addresses at most: 1 → 7').waitFor();
+    await changed.getByText('root', { exact: true }).waitFor();
+    await changed.getByRole('link', { name }).waitFor();
+    await rows.filter({ hasText: 'Product created' }).waitFor();
+    await changed.getByRole('link').first().click();
+    const dialog = page.getByRole('dialog', { name: 'Product changed' });
+    await dialog.getByRole('row', { name: 'Default addresses at most 1 7' }).waitFor();
+    await dialog.getByText('<b>text</b>').waitFor();
+    expect(new URL(page.url()).searchParams.get('open')).toMatch(/^\d+$/);
+    await page.reload();
+    await dialog.waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
+  it('filters by type, object, token and day stay in the address', async () => {
+    const { token, id } = await licet.tokens.create({
+      name: `Events ${crypto.randomUUID()}`,
+      intents: ['ALL_READ_WRITE'],
+    });
+    const page = await openConsole('/events', { token });
+    await page.getByLabel('Token', { exact: true }).selectOption(String(id));
+    // The headings, and the log-in of this test.
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
+    await page.getByRole('row').filter({ hasText: '(console)' }).getByText('Logged in').waitFor();
+    await page.getByLabel('Event', { exact: true }).selectOption('Product created');
+    await page.getByText('Nothing matches').waitFor();
+    await page.getByRole('link', { name: 'Clear the filters' }).click();
+    await page.getByLabel('Object', { exact: true }).selectOption('Product');
+    await page.getByRole('row').filter({ hasText: 'Product created' }).first().waitFor();
+    await page.getByLabel('To', { exact: true }).fill('2020-01-31');
+    await page.getByText('Nothing matches').waitFor();
+    expect(new URL(page.url()).search).toBe('?resourceType=product&to=2020-01-31');
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
+  it('older events are on further pages, and Back returns to the newer ones', async () => {
+    for (let index = 0; index < 51; index++) {
+      await licet.products.update(product.id, { description: `change ${index}` });
+    }
+    const page = await openConsole(`/events?resourceType=product&resourceId=${product.id}`);
+    await page.getByRole('link', { name: 'Next' }).click();
+    await page.getByRole('row').filter({ hasText: 'Product created' }).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'Next' }).waitFor();
+  });
+
+  it('a license shows its own events to a token that may read all, and to no other', async () => {
+    const license = await licet.licenses.create({
+      productId: product.id,
+      licenseType: 'PERMANENT',
+      ips: ['192.0.2.1', '192.0.2.2'],
+      maxIPs: 2,
+    });
+    await licet.licenses.update(license.id, { ips: ['192.0.2.2'] });
+    const path = `/licenses/${license.id}`;
+    const page = await openConsole(path, { token: await tokenWith('ALL_READ') });
+    const freed = page.getByRole('region', { name: 'Events' }).getByRole('row').nth(1);
+    await freed.getByText('Slots freed').waitFor();
+    await freed.getByText('Addresses: −192.0.2.1').waitFor();
+    const other = await openConsole(path, { token: await tokenWith('LICENSES_READ') });
+    await other.getByRole('region', { name: 'Details' }).waitFor();
+    expect(await other.getByRole('region', { name: 'Events' }).count()).toBe(0);
+    await other.goto('/console/events');
+    await other.getByText('needs ALL_READ or ALL_READ_WRITE').waitFor();
+  });
+});
