@@ -4,6 +4,13 @@ import { texts } from './texts';
 
 const dateFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 const timeFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const clockFormat = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
 const agoFormat = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
 export const formatNumber = (value: number): string => value.toLocaleString('en');
@@ -13,6 +20,9 @@ export const formatDate = (time: string): string => dateFormat.format(new Date(t
 
 /** A minute in the viewer's zone, such as `31 Dec 2035, 23:59`. */
 export const formatTime = (time: string): string => timeFormat.format(new Date(time));
+
+/** A second in the viewer's zone without the year, such as `31 Dec, 23:59:59`. */
+export const formatClock = (time: string): string => clockFormat.format(new Date(time));
 
 /** A time in UTC to the second, such as `2035-12-31 23:59:59 UTC`. */
 export const formatUtc = (time: string): string =>

@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from 'react';
 import type { LicenseDataType } from '../../../packages/client/src/index';
 import { useMay } from '../session';
 import { texts } from '../texts';
-import { Button, IconButton } from './button';
+import { Button, IconButton, type Look } from './button';
 import { Dialog } from './dialog';
 
 const EntryForm = lazy(async () => ({
@@ -22,6 +22,7 @@ export function Block({
   productId,
   reason,
   isIcon = false,
+  look,
 }: {
   type: LicenseDataType;
   value: string;
@@ -29,6 +30,7 @@ export function Block({
   reason?: string;
   /** An icon alone, for rows. */
   isIcon?: boolean;
+  look?: Look;
 }) {
   const mayBlock = useMay('writeBlacklists');
   const [isOpen, setOpen] = useState(false);
@@ -41,7 +43,7 @@ export function Block({
           <Ban size={16} aria-hidden />
         </IconButton>
       ) : (
-        <Button aria-label={words.blockValue(value)} {...shared}>
+        <Button look={look} aria-label={words.blockValue(value)} {...shared}>
           <Ban size={16} aria-hidden />
           {words.new}
         </Button>

@@ -1,7 +1,7 @@
 import { Link, type LinkComponentProps } from '@tanstack/react-router';
 import type { ComponentProps } from 'react';
 
-type Look = 'plain' | 'primary' | 'danger' | 'quiet';
+export type Look = 'plain' | 'primary' | 'danger' | 'quiet' | 'link';
 
 const BASE =
   'inline-flex min-h-9 items-center justify-center gap-1.5 rounded-lg text-sm font-medium whitespace-nowrap transition-colors select-none aria-disabled:cursor-not-allowed aria-disabled:opacity-50 disabled:cursor-not-allowed disabled:opacity-50 pointer-coarse:min-h-11';
@@ -11,6 +11,7 @@ const LOOKS: Record<Look, string> = {
   primary: 'bg-accent text-on-accent hover:bg-accent-strong',
   danger: 'bg-bad-soft text-bad hover:outline-1 hover:outline-bad',
   quiet: 'text-muted hover:bg-hover hover:text-ink',
+  link: 'text-accent hover:bg-accent-soft',
 };
 
 /** The classes of a button, for elements of other libraries. */
@@ -22,7 +23,7 @@ export const iconButtonClass = (more = ''): string =>
   `${BASE} w-9 pointer-coarse:w-11 ${LOOKS.quiet} ${more}`;
 
 interface ButtonProps extends ComponentProps<'button'> {
-  look?: Look;
+  look?: Look | undefined;
   /** The reason why it cannot be used now: shown on hover, and read out. */
   refusal?: string | undefined;
 }
@@ -64,7 +65,7 @@ export function ButtonLink({
   look,
   className,
   ...props
-}: LinkComponentProps & { look?: Look; className?: string }) {
+}: LinkComponentProps & { look?: Look | undefined; className?: string }) {
   return <Link {...props} className={buttonClass(look, className)} />;
 }
 

@@ -69,9 +69,11 @@ export interface DataTableProps<Row extends Item> {
   error?: unknown;
   onRetry?: () => void;
   /** The screen of a row: its first visible column links there. */
-  linkOf?: (row: Row) => Pick<LinkProps, 'to' | 'params' | 'search'>;
+  linkOf?: (row: Row) => LinkProps;
   /** Edits a row, with the key e. */
   onEdit?: (row: Row) => void;
+  /** More classes of a row, such as those of a new one. */
+  rowClassOf?: (row: Row) => string;
   /** The name of a row, for the label of its checkbox. */
   nameOf?: (row: Row) => string;
   /** The selected rows by id, which may be on other pages. Without it nothing can be selected. */
@@ -206,7 +208,7 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
                 {table.getRowModel().rows.map((row) => (
                   <tr
                     key={row.id}
-                    className={`border-line not-last:border-b max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-3 max-sm:gap-y-1 max-sm:py-3 max-sm:pr-4 ${selection ? 'max-sm:pl-12' : 'max-sm:pl-4'} ${row.getIsSelected() ? 'bg-accent-soft' : 'focus-within:bg-hover hover:bg-hover'}`}
+                    className={`border-line not-last:border-b max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-3 max-sm:gap-y-1 max-sm:py-3 max-sm:pr-4 ${selection ? 'max-sm:pl-12' : 'max-sm:pl-4'} ${row.getIsSelected() ? 'bg-accent-soft' : 'focus-within:bg-hover hover:bg-hover'} ${props.rowClassOf?.(row.original) ?? ''}`}
                   >
                     {selection && (
                       <td className="w-10 py-2.5 pl-4 max-sm:absolute max-sm:top-1 max-sm:left-0">

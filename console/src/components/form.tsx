@@ -343,3 +343,38 @@ export function FilterText({
     />
   );
 }
+
+/** A filter for a whole value, such as an address: asks with Enter, and when the field is left. */
+export function FilterExact({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  /** Called with undefined for an empty field. */
+  onChange: (value: string | undefined) => void;
+}) {
+  const send = (input: HTMLInputElement): void => {
+    const text = input.value.trim();
+    if (text !== value) onChange(text === '' ? undefined : text);
+  };
+  return (
+    <input
+      // Another value of the address takes the place of what was typed.
+      key={value}
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      maxLength={512}
+      defaultValue={value}
+      spellCheck={false}
+      autoCapitalize="none"
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') send(event.currentTarget);
+      }}
+      onBlur={({ currentTarget }) => send(currentTarget)}
+      className={`${CONTROL} sm:w-34 ${value === '' ? 'border-line' : 'border-accent bg-accent-soft'}`}
+    />
+  );
+}

@@ -1,12 +1,12 @@
-import { formatAgo, formatDate, formatTime, formatUtc } from '../format';
+import { formatAgo, formatClock, formatDate, formatTime, formatUtc } from '../format';
 
 interface TimeProps {
   value: string;
-  /** `date` a day, `time` a minute (the default), `ago` the distance from now. */
-  show?: 'date' | 'time' | 'ago';
+  /** `date` a day, `time` a minute (the default), `clock` a second of this year, `ago` the distance from now. */
+  show?: 'date' | 'time' | 'clock' | 'ago';
 }
 
-const FORMATS = { date: formatDate, time: formatTime, ago: formatAgo };
+const FORMATS = { date: formatDate, time: formatTime, clock: formatClock, ago: formatAgo };
 
 /** A time in the viewer's zone; in UTC on hover. */
 export const Time = ({ value, show = 'time' }: TimeProps) => (

@@ -3,14 +3,25 @@ import * as z from 'zod/mini';
 import { rootRoute } from '../../frame/root';
 import { id, text } from '../../search';
 
-/** What the address says. */
+export const PERIODS = ['hour', 'day', 'week', 'month'] as const;
+
+const time = z.catch(z.optional(z.iso.datetime({ offset: true })), undefined);
+
+/** The filters of the list. `from` and `to` are set by links from elsewhere. */
 const search = z.object({
   licenseKey: text,
   ip: text,
   hwid: text,
   productId: id,
+  valid: z.catch(z.optional(z.boolean()), undefined),
+  period: z.catch(z.optional(z.enum(PERIODS)), undefined),
+  from: time,
+  to: time,
   after: id,
+  /** The record in the pane. */
+  open: id,
 });
+export type HistorySearch = z.output<typeof search>;
 
 export const historyRoute = createRoute({
   getParentRoute: () => rootRoute,

@@ -1,8 +1,374 @@
-import { Empty, Page } from '../../components/page';
-import { texts } from '../../texts';
+import { useQuery } from '@tanstack/react-query';
+import { useLocation } from '@tanstack/react-router';
+import { ArrowUp, Pause, Play, X } from 'lucide-react';
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { describe } from '../../api';
+import { OutcomeBadge } from '../../components/badge';
+import { Button, ButtonLink, IconButton } from '../../components/button';
+import { type Column, DataTable } from '../../components/data-table';
+import { Dialog } from '../../components/dialog';
+import { FilterExact, FilterSelect } from '../../components/form';
+import { Empty, Notice, Page } from '../../components/page';
+import { Time } from '../../components/time';
+import { productName } from '../../format';
+import { useProductNames } from '../../products';
+import { useShortcuts } from '../../shortcuts';
+import { plural, texts } from '../../texts';
+import { Cure } from './cure';
+import { Pane } from './pane';
+import { countUnknownKeys, type Entry, isOpenEnded, pageQuery } from './queries';
+import { type HistorySearch, historyRoute, PERIODS } from './route';
 
-export const Screen = () => (
-  <Page title={texts.navigation.history}>
-    <Empty>{texts.errors.soon}</Empty>
-  </Page>
+const words = texts.history;
+
+const Mono = ({ value }: { value: string | null }) => (
+  <span className="block max-w-52 truncate font-mono text-[0.8125rem]" title={value ?? undefined}>
+    {value}
+  </span>
 );
+
+const columnsOf = (
+  names: ReadonlyMap<number, string>,
+  unknownKeys: ReadonlyMap<string, number>,
+): readonly Column<Entry>[] => [
+  {
+    id: 'time',
+    header: words.columns.time,
+    cell: ({ record }) => <Time value={record.requestDate} show="clock" />,
+    phone: 'title',
+  },
+  {
+    id: 'outcome',
+    header: words.columns.outcome,
+    cell: ({ record }) => <OutcomeBadge outcome={record.responseType} />,
+  },
+  {
+    id: 'key',
+    header: words.columns.key,
+    cell: ({ record }) => <Mono value={record.licenseKey} />,
+  },
+  {
+    id: 'product',
+    header: words.columns.product,
+    cell: ({ record: { productId } }) => {
+      const name = productId === null ? '' : productName(names, productId);
+      return (
+        <span className="block max-w-40 truncate" title={name}>
+          {name}
+        </span>
+      );
+    },
+  },
+  {
+    id: 'ip',
+    header: words.columns.ip,
+    cell: ({ record }) => <Mono value={record.ip} />,
+  },
+  {
+    id: 'hwid',
+    header: words.columns.hwid,
+    cell: ({ record }) => <Mono value={record.hwid} />,
+    phone: 'hidden',
+    isExtra: true,
+  },
+  {
+    id: 'version',
+    header: words.columns.version,
+    cell: ({ record }) => record.productVersion,
+    phone: 'hidden',
+  },
+  {
+    id: 'cure',
+    header: words.columns.cure,
+    cell: ({ record }) => (
+      <div className="-mx-3 sm:-my-2">
+        <Cure record={record} unknownKeys={unknownKeys.get(record.ip ?? '') ?? 0} />
+      </div>
+    ),
+  },
+];
+
+/** Whether the screen has room for a pane beside the table. */
+function useIsWide(): boolean {
+  const query = '(min-width: 64rem)';
+  return useSyncExternalStore(
+    (onChange) => {
+      const list = matchMedia(query);
+      list.addEventListener('change', onChange);
+      return () => list.removeEventListener('change', onChange);
+    },
+    () => matchMedia(query).matches,
+  );
+}
+
+/** Whether new rows would move what the viewer looks at: the page is scrolled, or a row is in use. */
+const isReading = (table: HTMLElement | null): boolean =>
+  window.scrollY > 40 || table?.querySelector('tbody tr:hover, tbody tr:focus-within') != null;
+
+/**
+ * The rows of a live list. New ones appear at once while nobody reads the list, else they wait.
+ *
+ * @param key changes with the filters: other rows wait for nobody
+ */
+function useCalmRows(
+  entries: readonly Entry[] | undefined,
+  key: string,
+  updatedAtMs: number,
+  isBusy: () => boolean,
+) {
+  const newest = entries?.[0]?.record.id;
+  const [shown, setShown] = useState({ key, top: newest, before: newest });
+  const isOther = shown.key !== key || (shown.top === undefined && newest !== undefined);
+  if (isOther) setShown({ key, top: newest, before: newest });
+  const top = isOther ? newest : shown.top;
+  const show = (): void => setShown({ key, top: newest, before: top });
+  const latest = useRef({ isBusy, show, newest, top });
+  useEffect(() => {
+    latest.current = { isBusy, show, newest, top };
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looks at the viewer each time it was read
+  useEffect(() => {
+    const now = latest.current;
+    if ((now.newest ?? 0) > (now.top ?? 0) && !now.isBusy()) now.show();
+  }, [updatedAtMs]);
+  const rows = entries?.filter(({ record: { id } }) => top === undefined || id <= top);
+  return {
+    rows,
+    waiting: (entries?.length ?? 0) - (rows?.length ?? 0),
+    show,
+    isNew: ({ record: { id } }: Entry): boolean => shown.before !== undefined && id > shown.before,
+  };
+}
+
+export function Screen() {
+  const search = historyRoute.useSearch();
+  const navigate = historyRoute.useNavigate();
+  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
+  const names = useProductNames();
+  const isWide = useIsWide();
+  const [isPaused, setPaused] = useState(false);
+  const { open, after, ...filters } = search;
+  const canBeLive = isOpenEnded(search);
+  const page = useQuery(pageQuery(search, !isPaused));
+  const table = useRef<HTMLDivElement>(null);
+  const { rows, waiting, show, isNew } = useCalmRows(
+    page.data?.entries,
+    JSON.stringify({ ...filters, after }),
+    page.dataUpdatedAt,
+    () => open !== undefined || isReading(table.current),
+  );
+  const unknownKeys = useMemo(
+    () => countUnknownKeys((page.data?.entries ?? []).map(({ record }) => record)),
+    [page.data],
+  );
+  const columns = useMemo(() => columnsOf(names, unknownKeys), [names, unknownKeys]);
+  const close = (): void =>
+    void navigate({
+      search: (old) => ({ ...old, open: undefined }),
+      state: true,
+      replace: true,
+      resetScroll: false,
+    });
+  useShortcuts(open === undefined ? {} : { Escape: close });
+
+  const filter = (changes: Partial<HistorySearch>): void =>
+    void navigate({ search: { ...filters, ...changes } });
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const next = page.data?.after;
+  const known = rows?.find(({ record }) => record.id === open)?.record;
+
+  return (
+    <Page
+      title={words.title}
+      lead={words.lead}
+      actions={
+        canBeLive ? (
+          <Button onClick={() => setPaused(!isPaused)}>
+            {isPaused ? <Play size={16} aria-hidden /> : <Pause size={16} aria-hidden />}
+            {isPaused ? words.resume : words.pause}
+          </Button>
+        ) : (
+          <ButtonLink to="/history" search={{ ...filters, from: undefined, to: undefined }}>
+            <ArrowUp size={16} aria-hidden />
+            {words.toNewest}
+          </ButtonLink>
+        )
+      }
+    >
+      {page.error && page.data && (
+        <Notice tone="warn">{words.notLive(describe(page.error))}</Notice>
+      )}
+      <div className="relative">
+        <div ref={table}>
+          <div
+            role="status"
+            className="pointer-events-none sticky top-20 z-10 flex h-0 justify-center"
+          >
+            {waiting > 0 && (
+              <Button
+                look="primary"
+                className="pointer-events-auto shadow-raised"
+                onClick={() => {
+                  show();
+                  window.scrollTo({ top: 0 });
+                }}
+              >
+                <ArrowUp size={16} aria-hidden />
+                {words.waiting(waiting)}
+              </Button>
+            )}
+          </div>
+          <DataTable
+            name="history"
+            label={words.title}
+            columns={columns}
+            rows={rows}
+            error={page.data ? null : page.error}
+            onRetry={page.refetch}
+            linkOf={({ record }) => ({
+              to: '/history',
+              search: { ...search, open: record.id },
+              state: true,
+              resetScroll: false,
+              replace: open !== undefined,
+            })}
+            rowClassOf={(entry) =>
+              entry.record.id === open ? 'bg-accent-soft' : isNew(entry) ? 'animate-arrive' : ''
+            }
+            tools={
+              <search className="grid grid-cols-2 gap-2 sm:flex sm:flex-wrap">
+                <FilterExact
+                  label={words.filters.licenseKey}
+                  value={search.licenseKey ?? ''}
+                  onChange={(licenseKey) => filter({ licenseKey })}
+                />
+                <FilterExact
+                  label={words.filters.ip}
+                  value={search.ip ?? ''}
+                  onChange={(ip) => filter({ ip })}
+                />
+                <FilterExact
+                  label={words.filters.hwid}
+                  value={search.hwid ?? ''}
+                  onChange={(hwid) => filter({ hwid })}
+                />
+                <FilterSelect
+                  label={words.filters.outcome}
+                  value={search.valid === undefined ? '' : String(search.valid)}
+                  options={[
+                    ['', words.filters.anyOutcome],
+                    ['true', words.filters.valid],
+                    ['false', words.filters.refused],
+                  ]}
+                  onChange={(value) =>
+                    filter({ valid: value === '' ? undefined : value === 'true' })
+                  }
+                />
+                <FilterSelect
+                  label={words.filters.period}
+                  value={search.from || search.to ? 'given' : (search.period ?? '')}
+                  options={[
+                    ['', words.filters.anyTime],
+                    ...PERIODS.map((period) => [period, words.filters.periods[period]] as const),
+                    ...(search.from || search.to ? [['given', words.filters.given] as const] : []),
+                  ]}
+                  onChange={(value) =>
+                    filter({
+                      period: PERIODS.find((known) => known === value),
+                      from: undefined,
+                      to: undefined,
+                    })
+                  }
+                />
+                {names.size > 0 && (
+                  <FilterSelect
+                    label={words.filters.product}
+                    value={String(search.productId ?? '')}
+                    options={[
+                      ['', words.filters.anyProduct],
+                      ...[...names].map(([id, name]) => [String(id), name] as const),
+                    ]}
+                    onChange={(value) =>
+                      filter({ productId: value === '' ? undefined : Number(value) })
+                    }
+                  />
+                )}
+                {isFiltered && (
+                  <ButtonLink
+                    to="/history"
+                    look="quiet"
+                    aria-label={texts.table.clearFilters}
+                    title={texts.table.clearFilters}
+                  >
+                    <X size={16} aria-hidden />
+                    <span className="sm:hidden">{texts.table.clearFilters}</span>
+                  </ButtonLink>
+                )}
+              </search>
+            }
+            empty={
+              isFiltered || after !== undefined ? (
+                <Empty
+                  title={texts.table.noMatch}
+                  actions={<ButtonLink to="/history">{texts.table.clearFilters}</ButtonLink>}
+                >
+                  {words.noMatch}
+                </Empty>
+              ) : (
+                <Empty
+                  title={words.emptyTitle}
+                  actions={<ButtonLink to="/program">{texts.navigation.program}</ButtonLink>}
+                >
+                  {words.empty}
+                </Empty>
+              )
+            }
+            footer={rows && rows.length > 0 && plural(rows.length, 'request')}
+            previous={
+              after === undefined
+                ? undefined
+                : {
+                    to: '/history',
+                    search: { ...filters, after: trail.at(-1) },
+                    state: { trail: trail.slice(0, -1) },
+                  }
+            }
+            next={
+              next === undefined
+                ? undefined
+                : {
+                    to: '/history',
+                    search: { ...filters, after: next },
+                    state: { trail: after === undefined ? [] : [...trail, after] },
+                  }
+            }
+          />
+        </div>
+        {open !== undefined && isWide && (
+          // Above the table, which keeps its place.
+          <div className="pointer-events-none absolute top-12 right-0 bottom-0 w-96">
+            <section
+              aria-label={words.paneTitle}
+              className="pointer-events-auto sticky top-20 max-h-[calc(100dvh-6rem)] overflow-y-auto rounded-xl border border-line bg-raised shadow-raised"
+            >
+              <div className="flex items-center py-1.5 pr-2 pl-5">
+                <h2 className="flex-1 font-semibold">{words.paneTitle}</h2>
+                <IconButton label={texts.actions.close} onClick={close}>
+                  <X size={18} aria-hidden />
+                </IconButton>
+              </div>
+              <Pane key={open} id={open} known={known} />
+            </section>
+          </div>
+        )}
+      </div>
+      {!isWide && (
+        <Dialog title={words.paneTitle} isOpen={open !== undefined} onClose={close}>
+          <div className="-mx-4 sm:-mx-5">
+            {open !== undefined && <Pane key={open} id={open} known={known} />}
+          </div>
+        </Dialog>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,101 @@
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { LicenseRequest } from '../../../../packages/client/src/index';
+import { Block } from '../../components/block';
+import { Button, ButtonLink, type Look } from '../../components/button';
+import { toasts } from '../../components/toasts';
+import { useMay, useRefusal } from '../../session';
+import { texts } from '../../texts';
+import { activate, extendExpired, findEntry, raiseLimit } from './cures';
+import { GUESSED_KEYS } from './queries';
+
+const words = texts.history;
+const EXTEND_DAYS = 30;
+
+/** The button that cures a refusal; nothing where there is no such button. */
+export function Cure({
+  record,
+  unknownKeys = 0,
+  isFull = false,
+}: {
+  record: LicenseRequest;
+  /** The number of unknown keys that the same address has sent. */
+  unknownKeys?: number;
+  /** For the pane: with the second way, where there is one. */
+  isFull?: boolean;
+}): ReactNode {
+  const { licenseId, ip, responseType } = record;
+  const navigate = useNavigate();
+  const refusal = useRefusal('writeLicenses');
+  const mayReadLicenses = useMay('readLicenses');
+  const mayReadBlacklist = useMay('readBlacklists');
+  const look: Look = isFull ? 'plain' : 'link';
+
+  if (responseType === 'IP_BLACKLISTED' || responseType === 'HWID_BLACKLISTED') {
+    if (!mayReadBlacklist) return null;
+    const show = async (): Promise<void> => {
+      try {
+        await navigate({ to: '/blacklist', search: await findEntry(record) });
+      } catch (error) {
+        toasts.fail(error);
+      }
+    };
+    return (
+      <Button look={look} onClick={show}>
+        {words.cures.entry}
+      </Button>
+    );
+  }
+  if (responseType === 'LICENSE_NOT_FOUND') {
+    if (ip === null || unknownKeys < GUESSED_KEYS) return null;
+    return <Block look={look} type="IP" value={ip} reason={words.guessed(unknownKeys)} />;
+  }
+  if (licenseId === null || !mayReadLicenses) return null;
+  const licenseLink = (label: string) => (
+    <ButtonLink look={look} to="/licenses/$licenseId" params={{ licenseId }}>
+      {label}
+    </ButtonLink>
+  );
+  switch (responseType) {
+    case 'LICENSE_EXPIRED':
+      return (
+        <Button look={look} refusal={refusal} onClick={() => extendExpired(licenseId, EXTEND_DAYS)}>
+          {words.cures.extend(EXTEND_DAYS)}
+        </Button>
+      );
+    case 'LICENSE_DEACTIVATED':
+      return (
+        <Button look={look} refusal={refusal} onClick={() => activate(licenseId)}>
+          {words.cures.reactivate}
+        </Button>
+      );
+    case 'LICENSE_DELETED':
+      return (
+        <Button look={look} refusal={refusal} onClick={() => activate(licenseId)}>
+          {words.cures.restore}
+        </Button>
+      );
+    case 'MAX_IPS_REACHED':
+    case 'MAX_HWIDS_REACHED':
+      return (
+        <>
+          {licenseLink(words.cures.free)}
+          {isFull && (
+            <Button
+              look={look}
+              refusal={refusal}
+              onClick={() =>
+                raiseLimit(licenseId, responseType === 'MAX_IPS_REACHED' ? 'ips' : 'hwids')
+              }
+            >
+              {words.cures.raise}
+            </Button>
+          )}
+        </>
+      );
+    case 'PRODUCT_MISMATCH':
+      return isFull ? null : licenseLink(words.cures.product);
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,97 @@
+import type { LicenseRequest } from '../../../../packages/client/src/index';
+import { licet } from '../../api';
+import { toasts } from '../../components/toasts';
+import { texts } from '../../texts';
+import { change, refresh } from '../license/queries';
+import { extend, setStatus, type Work } from '../licenses/bulk';
+
+/** What cures a refusal with one click. Each can be undone. */
+
+const words = texts.history;
+
+async function cure(
+  id: number,
+  work: Work,
+  done: string,
+  /** The words where nothing has to be done any more. */
+  notNeeded: string,
+): Promise<void> {
+  try {
+    const undo = await work(id);
+    await refresh();
+    if (undo) toasts.done(done, () => undo().then(refresh));
+    else toasts.done(notNeeded);
+  } catch (error) {
+    toasts.fail(error);
+  }
+}
+
+/** Activates a license that is deactivated or deleted. */
+export const activate = (id: number): Promise<void> =>
+  cure(id, setStatus('ACTIVE'), texts.license.statusDone.ACTIVE, words.alreadyActive);
+
+/** Extends a license, unless somebody has done so since the refusal. */
+export const extendExpired = (id: number, days: number): Promise<void> =>
+  cure(
+    id,
+    async (licenseId) => {
+      const { licenseStatus } = await licet.licenses.get(licenseId);
+      return licenseStatus === 'EXPIRED' ? extend(days)(licenseId) : undefined;
+    },
+    words.extended(days),
+    words.notExpired,
+  );
+
+/** Raises the limit of addresses or hardware IDs by one, if it is still reached. */
+export const raiseLimit = (id: number, kind: 'ips' | 'hwids'): Promise<void> => {
+  const limit = kind === 'ips' ? 'maxIPs' : 'maxHWIDs';
+  return cure(
+    id,
+    async () => {
+      let isRaised = false;
+      const before = await change(id, (current) => {
+        isRaised = current[limit] >= 0 && current[kind].length >= current[limit];
+        return isRaised ? { [limit]: current[limit] + 1 } : {};
+      });
+      return before && isRaised
+        ? () => licet.licenses.update(id, { [limit]: before[limit] })
+        : undefined;
+    },
+    words.limitRaised,
+    words.slotFree,
+  );
+};
+
+/** Moves a license to the product that its program says. */
+export const moveToProduct = (id: number, productId: number, name: string): Promise<void> =>
+  cure(
+    id,
+    async () => {
+      const before = await change(id, () => ({ productId }));
+      return before && before.productId !== productId
+        ? () => licet.licenses.update(id, { productId: before.productId })
+        : undefined;
+    },
+    words.moved(name),
+    words.alreadyMoved(name),
+  );
+
+/** The search in the blacklist that finds the entry of a refusal. */
+export async function findEntry({
+  responseType,
+  ip,
+  hwid,
+  blockReason,
+}: LicenseRequest): Promise<{ q?: string; open?: number }> {
+  const isAddress = responseType === 'IP_BLACKLISTED';
+  const licenseDataType = isAddress ? ('IP' as const) : ('HWID' as const);
+  // The entry can be a range, which the address is no part of: its reason finds it then.
+  for (const text of [isAddress ? ip : hwid, blockReason]) {
+    const q = text?.slice(0, 40);
+    if (!q || q.length < 3) continue;
+    const found = await licet.blacklists.list({ licenseDataType, q, limit: 2 });
+    const [entry] = found;
+    if (entry) return found.length === 1 ? { q, open: entry.id } : { q };
+  }
+  return {};
+}

@@ -1,0 +1,187 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { LicenseRequest } from '../../../../packages/client/src/index';
+import { OutcomeBadge } from '../../components/badge';
+import { Block } from '../../components/block';
+import { Button, ButtonLink, TextLink } from '../../components/button';
+import { CopyButton } from '../../components/copy-button';
+import { Facts, LoadFailure, Skeleton } from '../../components/page';
+import { Time } from '../../components/time';
+import { productName } from '../../format';
+import { useProductNames } from '../../products';
+import { useMay, useRefusal } from '../../session';
+import { texts } from '../../texts';
+import { licenseQuery } from '../license/queries';
+import { Cure } from './cure';
+import { moveToProduct } from './cures';
+import { countUnknownKeys, GUESSED_KEYS, recordQuery, refusalsOfAddressQuery } from './queries';
+
+const words = texts.history;
+const { fields } = words;
+
+/** All that is known about one request, and what cures a refusal. */
+export function Pane({ id, known }: { id: number; known: LicenseRequest | undefined }) {
+  const { data: record, error, refetch } = useQuery(recordQuery(id, known));
+  if (error && !record) return <LoadFailure error={error} onRetry={refetch} />;
+  if (!record) return <Skeleton />;
+  return (
+    <div className="flex flex-col">
+      <div className="flex flex-col gap-3 border-b border-line px-4 pb-4 sm:px-5">
+        <p className="flex flex-wrap items-center gap-2">
+          <OutcomeBadge outcome={record.responseType} />
+          <span className="text-muted">
+            <Time value={record.requestDate} />
+          </span>
+        </p>
+        <p>{words.explanations[record.responseType] ?? words.unexplained}</p>
+        <Cures record={record} />
+      </div>
+      <Details record={record} />
+    </div>
+  );
+}
+
+function Cures({ record }: { record: LicenseRequest }) {
+  if (record.responseType === 'LICENSE_NOT_FOUND' && record.ip !== null) {
+    return <UnknownKeys record={record} ip={record.ip} />;
+  }
+  return (
+    <>
+      {record.responseType === 'PRODUCT_MISMATCH' && <RightProduct record={record} />}
+      <div className="flex flex-wrap gap-2 empty:hidden">
+        <Cure record={record} isFull />
+      </div>
+    </>
+  );
+}
+
+/** Says how many unknown keys an address has sent. */
+function UnknownKeys({ record, ip }: { record: LicenseRequest; ip: string }) {
+  const { data } = useQuery(refusalsOfAddressQuery(ip));
+  const count = countUnknownKeys(data ?? []).get(ip) ?? 0;
+  return (
+    <>
+      {count >= GUESSED_KEYS && <p>{words.unknownKeys(ip, count)}</p>}
+      <div className="flex flex-wrap gap-2 empty:hidden">
+        <Cure record={record} unknownKeys={count} isFull />
+      </div>
+    </>
+  );
+}
+
+/** The product of the license, beside the one that the program said. */
+function RightProduct({ record: { licenseId, productId } }: { record: LicenseRequest }) {
+  const names = useProductNames();
+  const refusal = useRefusal('writeLicenses');
+  const mayRead = useMay('readLicenses');
+  const { data } = useQuery({
+    ...licenseQuery(licenseId ?? 0),
+    enabled: mayRead && licenseId !== null,
+  });
+  if (!data || licenseId === null) return null;
+  const right = data.item.productId;
+  if (productId === right) return <p>{words.alreadyMoved(productName(names, right))}</p>;
+  const sent = productId === null ? undefined : names.get(productId);
+  return (
+    <>
+      <p>
+        {words.rightProduct(
+          productName(names, right),
+          right,
+          productId === null ? words.noProduct : productName(names, productId),
+        )}
+      </p>
+      <div className="flex flex-wrap gap-2">
+        <ButtonLink to="/program">{texts.navigation.program}</ButtonLink>
+        {productId !== null && sent !== undefined && (
+          <Button refusal={refusal} onClick={() => moveToProduct(licenseId, productId, sent)}>
+            {words.cures.move(sent)}
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}
+
+const Value = ({ value, children }: { value: string; children?: ReactNode }) => (
+  <span className="-my-1.5 flex items-center gap-1">
+    <span className="min-w-0 flex-1 font-mono text-xs break-all">{value}</span>
+    {children}
+    <CopyButton value={value} label={words.copy(value)} isIcon />
+  </span>
+);
+
+function Details({ record }: { record: LicenseRequest }) {
+  const names = useProductNames();
+  const mayReadLicenses = useMay('readLicenses');
+  const { licenseId, licenseKey, ip, hwid, productId } = record;
+  const system = [
+    record.operatingSystem,
+    record.operatingSystemVersion,
+    record.operatingSystemArchitecture,
+  ];
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    [
+      fields.licenseKey,
+      licenseKey !== null && (
+        <>
+          <Value value={licenseKey} />
+          <p className="mt-1 flex flex-wrap gap-x-4 gap-y-1">
+            {licenseId !== null && mayReadLicenses && (
+              <TextLink to="/licenses/$licenseId" params={{ licenseId }}>
+                {words.toLicense}
+              </TextLink>
+            )}
+            <TextLink to="/history" search={{ licenseKey }}>
+              {words.ofKey}
+            </TextLink>
+          </p>
+        </>
+      ),
+    ],
+    [
+      fields.product,
+      productId !== null && (
+        <TextLink to="/history" search={{ productId }}>
+          {productName(names, productId)}
+        </TextLink>
+      ),
+    ],
+    [
+      fields.ip,
+      ip !== null && (
+        <>
+          <Value value={ip}>
+            <Block type="IP" value={ip} isIcon />
+          </Value>
+          <TextLink to="/history" search={{ ip }}>
+            {words.ofAddress}
+          </TextLink>
+        </>
+      ),
+    ],
+    [
+      fields.hwid,
+      hwid !== null && (
+        <>
+          <Value value={hwid}>
+            <Block type="HWID" value={hwid} isIcon />
+          </Value>
+          <TextLink to="/history" search={{ hwid }}>
+            {words.ofHardware}
+          </TextLink>
+        </>
+      ),
+    ],
+    [fields.version, record.productVersion],
+    [fields.system, system.filter(Boolean).join(' ')],
+    [fields.java, record.javaVersion],
+    [fields.mac, record.macAddress],
+    [fields.type, words.types[record.requestType] ?? record.requestType],
+    [fields.blockReason, record.blockReason],
+    [fields.remarks, record.remarks],
+    [fields.spam, record.spam && words.isSpam],
+    [fields.id, String(record.id)],
+  ];
+  return <Facts rows={rows.filter(([, value]) => value)} />;
+}

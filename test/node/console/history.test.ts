@@ -1,0 +1,131 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import type { License, LicenseCreate, Licet } from '../../../packages/client/src/index.ts';
+import { sharedService } from '../shared-service.ts';
+import {
+  accessibilityFindings,
+  hasBrowser,
+  openConsole,
+  rootClient,
+  tokenWith,
+} from './console.ts';
+
+/** The history, and the remedies of its refusals. */
+
+describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, () => {
+  let licet: Licet;
+  let productId: number;
+  beforeAll(async () => {
+    licet = await rootClient();
+    productId = (await licet.products.create({ name: 'History tests', productType: 'OTHER' })).id;
+  });
+
+  const newLicense = (values: Partial<LicenseCreate> = {}): Promise<License> =>
+    licet.licenses.create({ productId, licenseType: 'PERMANENT', ...values });
+  /** Asks as a program does, and waits until it is in the history. */
+  async function validate(values: { licenseKey: string; ip?: string; productId?: number }) {
+    await fetch(`${await sharedService()}/api/v1/validate`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ productId, ...values }),
+    });
+    const { licenseKey } = values;
+    await vi.waitFor(
+      async () => expect(await licet.requests.list({ licenseKey })).not.toEqual([]),
+      20_000,
+    );
+  }
+
+  it('a new request appears by itself, and after a pause with one click', async () => {
+    const { licenseKey } = await newLicense();
+    const page = await openConsole(`/history?productId=${productId}&licenseKey=${licenseKey}`);
+    await page.getByText('Nothing matches').waitFor();
+    await validate({ licenseKey });
+    await page.getByRole('cell', { name: 'Valid', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await validate({ licenseKey });
+    await page.getByText('2 requests').waitFor();
+  });
+
+  it('new requests wait behind a button while one is open', async () => {
+    const { licenseKey } = await newLicense();
+    await validate({ licenseKey });
+    const page = await openConsole(`/history?licenseKey=${licenseKey}`);
+    const rows = page.getByRole('table', { name: 'History' }).getByRole('row');
+    await rows.nth(1).getByRole('link').click();
+    await page.getByRole('region', { name: 'Request' }).getByText(licenseKey).waitFor();
+    await validate({ licenseKey });
+    await page.getByRole('button', { name: '1 new request' }).waitFor();
+    expect(await rows.count()).toBe(2);
+    await page.getByRole('button', { name: '1 new request' }).click();
+    await rows.nth(2).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('region', { name: 'Request' }).waitFor({ state: 'detached' });
+  });
+
+  it('the refusal of an expired license is cured with one click, which can be undone', async () => {
+    const expiryDate = new Date(Date.now() - 86_400_000).toISOString();
+    const { id, licenseKey } = await newLicense({ licenseType: 'TEMPORARY', expiryDate });
+    await validate({ licenseKey });
+    const page = await openConsole(`/history?licenseKey=${licenseKey}`);
+    await page.getByRole('button', { name: 'Extend by 30 days' }).click();
+    await page.getByText('License extended by 30 days').waitFor();
+    expect((await licet.licenses.get(id)).licenseStatus).toBe('ACTIVE');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await vi.waitFor(async () =>
+      expect((await licet.licenses.get(id)).licenseStatus).toBe('EXPIRED'),
+    );
+  });
+
+  it('the refusal for want of a slot leads to the slots, or allows one more', async () => {
+    const { id, licenseKey } = await newLicense({ ips: ['192.0.2.1'], maxIPs: 1 });
+    await validate({ licenseKey, ip: '192.0.2.2' });
+    const page = await openConsole(`/history?licenseKey=${licenseKey}`);
+    await page.getByRole('table').getByRole('link', { name: /:/ }).first().click();
+    await page.getByRole('button', { name: 'Allow one more' }).click();
+    await page.getByText('One more is allowed').waitFor();
+    expect((await licet.licenses.get(id)).maxIPs).toBe(2);
+    // The one in the row is behind the open request.
+    const pane = page.getByRole('region', { name: 'Request' });
+    await pane.getByRole('link', { name: 'Free a slot' }).click();
+    await page.getByText('1 of 2 bound').waitFor();
+  });
+
+  it('an address that sends many unknown keys is blocked from its refusal', async () => {
+    const ip = '192.0.2.210';
+    for (const n of [1, 2, 3]) await validate({ licenseKey: `GUESS-${productId}-${n}`, ip });
+    const page = await openConsole(`/history?ip=${ip}&valid=false`);
+    await page
+      .getByRole('button', { name: `Block ${ip}` })
+      .first()
+      .click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click();
+    await page.getByText(`${ip} blocked`).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await vi.waitFor(async () => expect(await licet.blacklists.list({ q: ip })).toEqual([]));
+  });
+
+  it('a token that may only read the history sees it without a remedy', async () => {
+    const { licenseKey, id } = await newLicense();
+    await licet.licenses.update(id, { licenseStatus: 'DEACTIVATED' });
+    await validate({ licenseKey });
+    const token = await tokenWith('REQUESTS_READ');
+    const page = await openConsole(`/history?licenseKey=${licenseKey}`, { token });
+    await page.getByText('License deactivated').waitFor();
+    expect(await page.getByRole('button', { name: 'Reactivate' }).count()).toBe(0);
+  });
+
+  it('the history is accessible, also with an open request on a phone', async () => {
+    const { licenseKey } = await newLicense();
+    await validate({ licenseKey, ip: '192.0.2.3' });
+    const page = await openConsole(`/history?licenseKey=${licenseKey}`);
+    await page.getByRole('cell', { name: 'Valid', exact: true }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Request' }).getByText('may run').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.getByRole('dialog', { name: 'Request' }).getByText('may run').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+});
