@@ -21,7 +21,7 @@ import { planProducts } from './products';
 import type { ImportKind, ImportRequest, ImportResponse, ImportResult } from './schema';
 
 /** All attempts together stay below 50 queries, the limit of a request on the Free plan. */
-const MAX_ATTEMPTS = 4;
+const MAX_ATTEMPTS = 3;
 const MAX_PAUSE_MS = 50;
 /** Maximum number of ignored fields in a response. */
 const MAX_IGNORED = 50;

@@ -78,6 +78,7 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'Old records were not removed',
     'Old sessions were not removed',
     'Old events were not removed',
+    'The licenses were not counted',
     'Idempotency keys were not removed',
   );
 });

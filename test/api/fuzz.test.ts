@@ -270,7 +270,7 @@ const SUCCESSES: Record<string, number> = {
   OPTIONS: 204,
 };
 /** Where pages in a browser may ask (1.1). */
-const WITH_PREFLIGHT = ['/api/v1/validate', '/api/v2/healthy'];
+const WITH_PREFLIGHT = ['/.well-known/jwks.json', '/api/v1/validate', '/api/v2/healthy'];
 const TEXTS: Record<string, string> = { '/api/v2/healthy': 'healthy', '/api/v2/ping': 'pong' };
 
 /** What the body has to be: text, or the shape of JSON; undefined for whatever JSON. */
@@ -295,13 +295,15 @@ async function expectSound({ method, path, headers, body }: Sent): Promise<numbe
   if (status === 405) expect(response.headers.get('Allow')).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
 
   const plainPath = pathOf(url);
-  // The page of the document.
-  if (plainPath === '/' && status === 200) return status;
+  // The pages of the document and of the console.
+  if (/^\/(console(\/.*)?)?$/.test(plainPath) && status === 200) return status;
   // A batch is in several places.
   const hasLocation = status === 201 && !plainPath.endsWith('/batch');
   expect(response.headers.has('Location')).toBe(hasLocation);
-  // Neither creates an object: a valid license, and an import.
-  const isOk = status === 200 && /\/(validate|import)$/.test(plainPath);
+  // None creates an object: a valid license, an import, and a session.
+  const isOk =
+    (status === 200 && /\/(validate|import)$/.test(plainPath)) ||
+    (status === 204 && plainPath === '/console/session');
   if (status < 300 && method !== 'HEAD' && !isOk) expect(status).toBe(SUCCESSES[method]);
   if (status < 300 && method === 'OPTIONS') expect(WITH_PREFLIGHT).toContain(plainPath);
   if (status === 429) expect(response.headers.get('Retry-After')).toBe('60');

@@ -120,6 +120,7 @@ describe('PUT of what GET gave changes nothing of', () => {
         name,
         roleId: orNull(accountId),
         purchaseRoleId: orNull(accountId),
+        offlineDays: fc.integer({ min: 0, max: 90 }),
       }),
       { requiredKeys: ['name', 'productType'] },
     );
