@@ -16,6 +16,7 @@ export default defineConfig({
       '/api': service,
       '/console/session': service,
       '/docs': service,
+      '/.well-known': service,
     },
   },
   build: {

@@ -14,18 +14,23 @@ function cellOf(value: string | number): string {
 export const toCsv = (rows: readonly (readonly (string | number)[])[]): string =>
   rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');
 
-/** Gives the browser a file to download. Its name gets the date of today. */
-export function download(name: string, extension: string, type: string, content: string): void {
-  // Spreadsheets take a file without the byte-order mark for one of their old encodings.
-  const mark = extension === 'csv' ? '\uFEFF' : '';
-  const url = URL.createObjectURL(new Blob([mark, content], { type }));
+/** Spreadsheets take a file without the byte-order mark for one of their old encodings. */
+export const BYTE_ORDER_MARK = '\uFEFF';
+
+/** Gives the browser a file to download. */
+export function saveFile(name: string, type: string, parts: BlobPart[]): void {
+  const url = URL.createObjectURL(new Blob(parts, { type }));
   const link = document.createElement('a');
   link.href = url;
-  link.download = `${name}-${new Date().toISOString().slice(0, 10)}.${extension}`;
+  link.download = name;
   link.click();
   // The download has its own reference by then.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+/** The name of a file with the date of today, such as `licenses-2035-12-31.csv`. */
+export const datedName = (name: string, extension: string): string =>
+  `${name}-${new Date().toISOString().slice(0, 10)}.${extension}`;
+
 export const downloadCsv = (name: string, rows: Parameters<typeof toCsv>[0]): void =>
-  download(name, 'csv', 'text/csv', toCsv(rows));
+  saveFile(datedName(name, 'csv'), 'text/csv', [BYTE_ORDER_MARK, toCsv(rows)]);

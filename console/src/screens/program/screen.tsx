@@ -1,8 +1,126 @@
-import { Empty, Page } from '../../components/page';
+import { useQuery } from '@tanstack/react-query';
+import { Check, CircleAlert, Radio } from 'lucide-react';
+import { lazy, type ReactNode, Suspense } from 'react';
+import { licet } from '../../api';
+import { OutcomeBadge } from '../../components/badge';
+import { ButtonLink, TextLink } from '../../components/button';
+import { FilterSelect } from '../../components/form';
+import { Empty, LoadFailure, Page, Skeleton } from '../../components/page';
+import { Time } from '../../components/time';
+import { useProducts } from '../../products';
+import { useMay, useRefusal } from '../../session';
 import { texts } from '../../texts';
+import { type ExampleFile, FILES } from './files';
+import { programRoute } from './route';
 
-export const Screen = () => (
-  <Page title={texts.navigation.program}>
-    <Empty>{texts.errors.soon}</Empty>
-  </Page>
-);
+const words = texts.program;
+const WAITING_MS = 2_000;
+const ARRIVED_MS = 15_000;
+
+const Example = lazy(() => import('./example'));
+
+export function Screen() {
+  const search = programRoute.useSearch();
+  const navigate = programRoute.useNavigate();
+  const refusal = useRefusal('readProducts');
+  const mayCreate = useMay('writeProducts');
+  const products = useProducts();
+  const product = products.data?.find(({ id }) => id === search.productId) ?? products.data?.[0];
+  const file: ExampleFile = search.file ?? FILES[0];
+  const content = (): ReactNode => {
+    if (refusal !== undefined) return <Empty>{refusal}</Empty>;
+    if (products.error) return <LoadFailure error={products.error} onRetry={products.refetch} />;
+    if (!products.data) return <Skeleton lines={8} />;
+    if (!product) {
+      return (
+        <Empty
+          title={words.noProductTitle}
+          actions={
+            mayCreate && (
+              <ButtonLink to="/products" search={{ open: 'new' }} look="primary">
+                {words.createProduct}
+              </ButtonLink>
+            )
+          }
+        >
+          {words.noProduct}
+        </Empty>
+      );
+    }
+    return (
+      <>
+        <Live productId={product.id} />
+        <Suspense fallback={<Skeleton lines={12} />}>
+          <Example file={file} productId={product.id} />
+        </Suspense>
+      </>
+    );
+  };
+  return (
+    <Page
+      title={words.title}
+      lead={words.lead}
+      actions={
+        product && (
+          <FilterSelect
+            label={words.product}
+            value={String(product.id)}
+            options={(products.data ?? []).map(({ id, name }) => [String(id), name] as const)}
+            onChange={(value) =>
+              void navigate({ search: (old) => ({ ...old, productId: Number(value) }) })
+            }
+          />
+        )
+      }
+    >
+      {content()}
+    </Page>
+  );
+}
+
+/** Waits for the first validation of a product, and says what came of it. */
+function Live({ productId }: { productId: number }) {
+  const mayRead = useMay('readRequests');
+  const latest = useQuery({
+    queryKey: ['history', 'latest', productId],
+    queryFn: async ({ signal }) => {
+      const { items } = await licet.requests.page({ productId, limit: 1 }, { signal });
+      return items[0] ?? null;
+    },
+    refetchInterval: ({ state }) => (state.data ? ARRIVED_MS : WAITING_MS),
+    staleTime: 0,
+    enabled: mayRead,
+  });
+  if (!mayRead) return <p className="text-muted">{words.mayNotWatch}</p>;
+  if (latest.error) return <LoadFailure error={latest.error} onRetry={latest.refetch} />;
+  const { data } = latest;
+  const [tone, Icon, title] = !data
+    ? (['border-line bg-surface', Radio, words.waiting] as const)
+    : data.valid
+      ? (['border-good bg-good-soft text-good', Check, words.arrived] as const)
+      : (['border-warn bg-warn-soft text-warn', CircleAlert, words.refused] as const);
+  return (
+    <div role="status" className={`flex gap-3 rounded-xl border px-4 py-3 sm:px-5 ${tone}`}>
+      <Icon
+        size={20}
+        aria-hidden
+        className={`mt-0.5 shrink-0 ${data ? '' : 'animate-pulse text-accent'}`}
+      />
+      <div className="min-w-0">
+        <p className="font-semibold">{title}</p>
+        {data ? (
+          <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            {!data.valid && <OutcomeBadge outcome={data.responseType} />}
+            <Time value={data.requestDate} show="ago" />
+            {data.productVersion && <span>{words.version(data.productVersion)}</span>}
+            <TextLink to="/history" search={{ productId }}>
+              {words.showHistory}
+            </TextLink>
+          </p>
+        ) : (
+          <p className="text-muted">{words.waitingLead}</p>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,115 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Download, Plus } from 'lucide-react';
+import { licet } from '../../api';
+import { Button, ButtonLink } from '../../components/button';
+import { CopyButton } from '../../components/copy-button';
+import { Section } from '../../components/page';
+import { saveFile } from '../../csv';
+import { useMay } from '../../session';
+import { texts } from '../../texts';
+import { EXAMPLES } from './examples';
+import { type ExampleFile, FILES } from './files';
+import { fillIn } from './fill';
+
+const words = texts.program;
+
+/** A line for a terminal, and a button that copies it. */
+const Line = ({ text, label }: { text: string; label: string }) => (
+  <div className="flex items-center gap-2 rounded-lg bg-hover py-1 pr-1 pl-3">
+    <code className="min-w-0 flex-1 font-mono text-[0.8125rem] break-all">{text}</code>
+    <CopyButton value={text} label={label} isIcon />
+  </div>
+);
+
+/** An example of `examples/`, filled in for a product of this service, and how to try it. */
+export default function Example({ file, productId }: { file: ExampleFile; productId: number }) {
+  const mayCreate = useMay('writeLicenses');
+  const { source, compile, run } = EXAMPLES[file];
+  const filled = fillIn(source, location.origin, productId);
+  return (
+    <>
+      <nav
+        aria-label={words.language}
+        className="-mb-2 flex gap-1 overflow-x-auto rounded-lg p-0.5 whitespace-nowrap"
+      >
+        {FILES.map((each) => (
+          <Link
+            key={each}
+            to="/program"
+            search={{ productId, file: each }}
+            replace
+            resetScroll={false}
+            aria-current={each === file ? 'page' : undefined}
+            className={`flex min-h-9 items-center rounded-lg px-3 pointer-coarse:min-h-11 ${each === file ? 'bg-accent-soft font-medium text-accent' : 'text-muted hover:bg-hover hover:text-ink'}`}
+          >
+            {EXAMPLES[each].language}
+          </Link>
+        ))}
+      </nav>
+      <Section
+        title={file}
+        note={words.forWhat[file]}
+        actions={
+          <div className="flex gap-2 py-1 pr-2">
+            <CopyButton value={filled} label={words.copy} />
+            <Button onClick={() => saveFile(file, 'text/plain', [filled])}>
+              <Download size={16} aria-hidden />
+              {words.download}
+            </Button>
+          </div>
+        }
+      >
+        <p className="px-4 pt-3 text-muted sm:px-5">{words.filled(productId)}</p>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by keyboard */}
+        <section aria-label={words.code(file)} tabIndex={0} className="max-h-112 overflow-auto">
+          <pre className="w-max px-4 py-3 font-mono text-[0.8125rem] leading-relaxed sm:px-5">
+            {filled}
+          </pre>
+        </section>
+      </Section>
+      <Section title={words.tryTitle}>
+        <div className="flex flex-col gap-3 px-4 py-4 sm:px-5">
+          <p className="text-muted">{words.tryLead}</p>
+          <Line
+            label={words.tryCopy}
+            text={`${compile ? `${compile} && ` : ''}LICET_KEY=${words.tryKey} ${run}`}
+          />
+          {mayCreate && (
+            <p>
+              <ButtonLink to="/licenses/new" search={{ productId }}>
+                <Plus size={16} aria-hidden />
+                {words.newLicense}
+              </ButtonLink>
+            </p>
+          )}
+        </div>
+      </Section>
+      <PublicKey source={source} />
+    </>
+  );
+}
+
+/** The public key that an example with signed answers has built in. Nothing where the service does not sign. */
+function PublicKey({ source }: { source: string }) {
+  const keys = useQuery({
+    queryKey: ['signing-keys'],
+    queryFn: ({ signal }) => licet.signingKeys({ signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  // Each example verifies what its language can without a library.
+  const kty = /RS256/.test(source) ? 'RSA' : /ES256/.test(source) ? 'EC' : undefined;
+  const key = keys.data?.keys.find((each) => each.kty === kty);
+  if (!key) return null;
+  return (
+    <Section title={words.signedTitle}>
+      <div className="flex flex-col gap-3 px-4 py-4 sm:px-5">
+        <p className="text-muted">{words.signedLead}</p>
+        <Line
+          label={words.signedKey(key.kid)}
+          text={`${key.kid}:${key.kty === 'EC' ? `${key.x}.${key.y}` : key.n}`}
+        />
+      </div>
+    </Section>
+  );
+}

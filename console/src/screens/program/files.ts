@@ -1,0 +1,12 @@
+/** The files of `examples/`, the most common first. */
+export const FILES = [
+  'Licet.java',
+  'Licet17.java',
+  'licet.ts',
+  'licet.py',
+  'Licet.cs',
+  'licet.lua',
+  'licet.go',
+  'licet.sh',
+] as const;
+export type ExampleFile = (typeof FILES)[number];

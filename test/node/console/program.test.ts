@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { FILES } from '../../../console/src/screens/program/files.ts';
+import { fillIn } from '../../../console/src/screens/program/fill.ts';
+import type { Licet, Product } from '../../../packages/client/src/index.ts';
+import { ownFolder } from '../own.ts';
+import { sharedService } from '../shared-service.ts';
+import {
+  accessibilityFindings,
+  hasBrowser,
+  openConsole,
+  rootClient,
+  tokenWith,
+} from './console.ts';
+
+/** The screen with the examples, filled in for a product. */
+
+it.each(FILES)('%s is filled in with an address and a product id', (file) => {
+  const filled = fillIn(
+    readFileSync(`examples/${file}`, 'utf8'),
+    'https://license.example.com',
+    602,
+  );
+  expect(filled).toContain('https://license.example.com');
+  expect(filled).toMatch(/["']602["']/);
+  expect(filled).toContain('Set LICET_KEY.');
+  expect(filled).not.toMatch(/LICET_URL|LICET_PRODUCT_ID/);
+});
+
+describe.skipIf(!hasBrowser)('the examples in the console', { timeout: 60_000 }, () => {
+  let licet: Licet;
+  let product: Product;
+  beforeAll(async () => {
+    licet = await rootClient();
+    product = await licet.products.create({
+      name: `Program ${crypto.randomUUID()}`,
+      productType: 'OTHER',
+    });
+  });
+
+  it('a downloaded example needs the key alone, and its first validation turns the line green', async () => {
+    const { licenseKey } = await licet.licenses.create({
+      productId: product.id,
+      licenseType: 'PERMANENT',
+    });
+    const page = await openConsole(`/program?productId=${product.id}`);
+    await page.getByText('Waiting for your program’s first validation').waitFor();
+    await page.getByRole('link', { name: 'TypeScript' }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('licet.ts');
+    const folder = ownFolder();
+    const file = join(folder, 'licet.ts');
+    await download.saveAs(file);
+    const { stdout } = await promisify(execFile)(process.execPath, [file], {
+      cwd: folder,
+      env: { LICET_KEY: licenseKey },
+    });
+    expect(stdout).toBe('License is valid\n');
+    await page.getByText('Your program’s validation arrived').waitFor({ timeout: 20_000 });
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
+  it('the copied file has the address of the service and the id of the chosen product', async () => {
+    const page = await openConsole('/program?file=licet.py');
+    await page.getByLabel('Product', { exact: true }).selectOption(product.name);
+    await page.getByText(`the product id ${product.id} are filled in`).waitFor();
+    await page.getByRole('button', { name: 'Copy the file' }).click();
+    const copied = await page.evaluate('navigator.clipboard.readText()');
+    expect(copied).toContain(await sharedService());
+    expect(copied).toContain(`"${product.id}"`);
+    await page.getByText('LICET_KEY=YOUR-LICENSE-KEY python3 licet.py').waitFor();
+    expect(new URL(page.url()).search).toBe(`?file=licet.py&productId=${product.id}`);
+  });
+
+  it('a token that may read products only sees the examples, and why it cannot watch', async () => {
+    const page = await openConsole('/program', { token: await tokenWith('PRODUCTS_READ') });
+    await page.getByText('a token needs to read the history').waitFor();
+    await page.getByRole('region', { name: 'Content of Licet.java' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Create a license' }).count()).toBe(0);
+  });
+});
