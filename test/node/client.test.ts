@@ -595,7 +595,8 @@ const licet = new Licet({ url: 'https://licet.example' });
 const license: License = await licet.licenses.get(7);
 await licet.licenses.update(7, license);
 for await (const { name } of licet.products.iterate({ productType: 'OTHER' })) name.trim();
-const answer = await licet.validate({ licenseKey: 'A', productId: 7 });
+const { keys: signingKeys } = await licet.signingKeys();
+const answer = await licet.validate({ licenseKey: 'A', productId: 7 }, { signingKeys });
 export const left = answer.valid ? answer.maxIPs : answer.message;
 // @ts-expect-error
 await licet.products.list({ productType: 'OTHRE' });

@@ -1,3 +1,5 @@
+import type { PinnedKey, SigningKey } from './signatures.js';
+import { newNonce, pinKey, verifyResponse } from './signatures.ts';
 import type {
   ApiIntent,
   InvalidResponse,
@@ -7,6 +9,7 @@ import type {
   ValidResponse,
 } from './types.js';
 
+export type { SigningKey } from './signatures.js';
 export type * from './types.js';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -45,6 +48,14 @@ export interface CreateOptions extends CallOptions {
 export interface UpdateOptions extends CallOptions {
   /** The `etag` of a `read`: the update fails with 412 if the item was changed since. */
   ifMatch?: string | undefined;
+}
+
+export interface ValidateOptions extends CallOptions {
+  /**
+   * Public keys of the service. With them a response counts only if one of them signed it, for this request. The
+   * service is asked for the first one, and for the next if it no longer has that.
+   */
+  signingKeys?: readonly SigningKey[] | undefined;
 }
 
 /** A part of a list. */
@@ -205,6 +216,13 @@ class Connection {
   /** The error for a response that is not from Licet. */
   notLicet({ status }: Answer): LicetError {
     return new LicetError(status, `${this.#url} answered ${status}, and not as Licet does`);
+  }
+
+  /** The error for a response that is not signed as it must be. */
+  notSigned({ status }: Answer, { kid }: PinnedKey, cause: unknown, message: string): LicetError {
+    const why = cause instanceof Error ? cause.message : cause;
+    const text = `${this.#url} answered ${status} ${JSON.stringify(message)} without a signature of key ${kid}: ${why}`;
+    return new LicetError(status, text, { cause });
   }
 
   /** @throws LicetError if the response is not JSON, or does not have the expected form */
@@ -512,30 +530,58 @@ export class Licet {
 
   /**
    * Validates a license like a program, without the token. Returns a rejection; throws if nothing was decided
-   * (429, 503, no response).
+   * (429, 503, no response), and with `signingKeys` also if the response is not signed for this request.
    */
   validate(
     request: ValidationRequest,
-    { signal }: CallOptions = {},
+    { signal, signingKeys }: ValidateOptions = {},
   ): Promise<ValidResponse | InvalidResponse> {
-    return this.#validate('/api/v1/validate', { body: request, isGuarded: false, signal });
+    const call = { isGuarded: false, signal };
+    return this.#validate('/api/v1/validate', request, call, signingKeys);
   }
 
   /** The same with the token: needs `LICENSE_VALIDATE` or `ALL_READ_WRITE`. */
   validateWithToken(
     request: ValidationRequest,
-    { signal }: CallOptions = {},
+    { signal, signingKeys }: ValidateOptions = {},
   ): Promise<ValidResponse | InvalidResponse> {
-    return this.#validate('/api/v2/validate', { body: request, signal });
+    return this.#validate('/api/v2/validate', request, { signal }, signingKeys);
   }
 
-  async #validate(path: string, call: Call): Promise<ValidResponse | InvalidResponse> {
+  async #validate(
+    path: string,
+    request: ValidationRequest,
+    call: Call,
+    signingKeys: readonly SigningKey[] | undefined,
+  ): Promise<ValidResponse | InvalidResponse> {
+    if (!signingKeys) return (await this.#ask(path, { ...call, body: request })).body;
+    if (crypto.subtle === undefined) throw new TypeError('signingKeys needs a page of https');
+    const keys = signingKeys.map(pinKey);
+    for (const [index, key] of keys.entries()) {
+      const nonce = newNonce();
+      const signedCall = { ...call, body: { ...request, nonce, kid: key.kid } };
+      const { answer, body } = await this.#ask(path, signedCall);
+      try {
+        await verifyResponse(body, request, nonce, key);
+        return body;
+      } catch (cause) {
+        // The service may no longer have this key: that response is unsigned.
+        const mayBeRetired = answer.status === 400 && body.signed === undefined;
+        if (!mayBeRetired || index === keys.length - 1) {
+          throw this.#connection.notSigned(answer, key, cause, body.message);
+        }
+      }
+    }
+    throw new TypeError('signingKeys has no key');
+  }
+
+  async #ask(path: string, call: Call) {
     const answer = await this.#connection.exchange('POST', path, call);
     if (![200, 400, 413].includes(answer.status)) this.#connection.fail(answer);
     const isValid = answer.status === 200;
     // A response from another server must not make a license valid.
     const isDue: Check = (body) => isObject(body) && 'valid' in body && body.valid === isValid;
-    return this.#connection.parse<ValidResponse | InvalidResponse>(answer, isDue);
+    return { answer, body: this.#connection.parse<ValidResponse | InvalidResponse>(answer, isDue) };
   }
 
   /** Counts validations, licenses and installations; without a query those of the last 24 hours. */
@@ -569,7 +615,8 @@ export class Licet {
   signingKeyUses({
     signal,
   }: CallOptions = {}): Promise<Part<'GET /api/v2/signing-keys', 'response'>> {
-    const isUses: Check = (body) => Array.isArray(body);
+    const isUses: Check = (body) =>
+      Array.isArray(body) && body.every((each) => isObject(each) && 'kid' in each);
     return this.#connection.read('GET', '/api/v2/signing-keys', { signal }, isUses);
   }
 

@@ -1,0 +1,226 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  Licet,
+  LicetError,
+  type SigningKey as PinnedKey,
+  type ValidationRequest,
+} from '../../packages/client/src/index.ts';
+import {
+  type Algorithm,
+  ANSWER_TYPE,
+  answerForgeriesOf,
+  type Claims,
+  LEASE_TYPE,
+  leaseForgeries,
+  newKeys,
+  newSigningKey,
+  type SigningKey,
+  signedBy,
+} from './forged-answers.ts';
+import { ownFolder } from './own.ts';
+import { sharedService } from './shared-service.ts';
+
+/** The client with pinned keys, between signatures of other implementations and hostile servers. */
+
+const folder = ownFolder();
+
+const REQUEST = { licenseKey: ' häuschen-1\n', productId: 602, hwid: ' machine ' };
+const VALID = { valid: true, message: 'License is valid' };
+
+/** What the client sent. */
+interface Asked extends ValidationRequest {
+  nonce: string;
+  kid: string;
+}
+
+const claimsFor = ({ nonce }: Pick<Asked, 'nonce'>): Claims => ({
+  ...{ iss: 'licet', aud: '602', hwid: 'machine', ip: '192.0.2.1', licenseExpires: null },
+  sub: createHash('sha256').update('HÄUSCHEN-1').digest('base64url'),
+  ...{ nonce, iat: 1_795_350_000, exp: 1_795_350_300, ...VALID },
+});
+
+type Respond = (asked: Asked) => Promise<{ status?: number; body?: object; signed?: unknown }>;
+
+/** Validates with a server that answers `License is valid`, unless told, and a signature. */
+function validate(signingKeys: readonly PinnedKey[], respond: Respond) {
+  const licet = new Licet({
+    url: 'https://licet.test',
+    fetch: async (request) => {
+      const asked: Asked = JSON.parse(await request.text());
+      const { status = 200, body = VALID, signed } = await respond(asked);
+      return Response.json({ ...body, ...(signed !== undefined && { signed }) }, { status });
+    },
+  });
+  return licet.validate(REQUEST, { signingKeys });
+}
+
+const isUnsigned = (call: Promise<unknown>): Promise<boolean> =>
+  call.then(
+    () => false,
+    (error) => error instanceof LicetError && /without a signature of key/.test(error.message),
+  );
+
+const jwkOf = ({ kid, alg, publicKey }: SigningKey): PinnedKey => {
+  const { n = '', x = '', y = '' } = publicKey.export({ format: 'jwk' });
+  return alg === 'ES256'
+    ? { kty: 'EC', crv: 'P-256', kid, x, y }
+    : { kty: 'RSA', kid, n, e: 'AQAB' };
+};
+
+/** An ECDSA signature of openssl as a JWS has it: r and s, 32 bytes each. */
+function fromDer(der: Buffer): Buffer {
+  const rLength = der[3] ?? 0;
+  const integers = [der.subarray(4, 4 + rLength), der.subarray(6 + rLength)];
+  return Buffer.concat(
+    integers.map((bytes) => Buffer.concat([Buffer.alloc(32), bytes]).subarray(-32)),
+  );
+}
+
+describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Algorithm) => {
+  const keys = newKeys(alg);
+  const honest: Respond = async (asked) => ({
+    signed: await signedBy(keys.pinned, ANSWER_TYPE, claimsFor(asked)),
+  });
+
+  it.each([
+    ['constant', (key: SigningKey) => key.constant],
+    ['JWK', jwkOf],
+  ])('and made by jose verifies with the key as a %s', async (_, pinned) => {
+    const result = await validate([pinned(keys.pinned)], honest);
+    expect(result).toMatchObject(VALID);
+  });
+
+  it('and made by openssl verifies', async () => {
+    const keyFile = join(folder, `${alg}.pem`);
+    const textFile = join(folder, 'text');
+    writeFileSync(keyFile, keys.pinned.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    const result = await validate([keys.pinned.constant], async (asked) => {
+      const parts = [{ alg, kid: 'key-1', typ: ANSWER_TYPE }, claimsFor(asked)].map((part) =>
+        Buffer.from(JSON.stringify(part)).toString('base64url'),
+      );
+      writeFileSync(textFile, parts.join('.'));
+      const made = execFileSync('openssl', ['dgst', '-sha256', '-sign', keyFile, textFile]);
+      const signature = alg === 'ES256' ? fromDer(made) : made;
+      return { signed: [...parts, signature.toString('base64url')].join('.') };
+    });
+    expect(result).toMatchObject(VALID);
+  });
+
+  it('and made by the service verifies', async () => {
+    const licet = new Licet({ url: await sharedService() });
+    const { keys: published } = await licet.signingKeys();
+    const signingKeys = published.filter((key) => key.alg === alg);
+    const { valid, signed } = await licet.validate(REQUEST, { signingKeys });
+    expect(valid).toBe(false);
+    expect(signed).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+  });
+
+  it.each(answerForgeriesOf(alg))('is not %s', async (_, forge) => {
+    const call = validate([keys.pinned.constant], async (asked) => ({
+      signed: await forge(keys, ANSWER_TYPE, claimsFor(asked)),
+    }));
+    expect(await isUnsigned(call)).toBe(true);
+  });
+
+  it.each(leaseForgeries)('has no lease that is %s', async (_, forge) => {
+    const call = validate([keys.pinned.constant], async (asked) => {
+      const { nonce, ...claims } = claimsFor(asked);
+      const lease = await forge(keys, LEASE_TYPE, claims);
+      return { ...(await honest(asked)), body: { ...VALID, lease } };
+    });
+    expect(await isUnsigned(call)).toBe(true);
+  });
+
+  it('has a lease of the same key', async () => {
+    const result = await validate([keys.pinned.constant], async (asked) => {
+      const { nonce, ...claims } = claimsFor(asked);
+      const lease = await signedBy(keys.pinned, LEASE_TYPE, claims);
+      return { ...(await honest(asked)), body: { ...VALID, lease } };
+    });
+    expect(result).toMatchObject(VALID);
+  });
+
+  it('has the same `valid` and `message` in its body', async () => {
+    const refusal = { valid: false, message: 'License is valid' };
+    const isRefused = (body: object, status: number) =>
+      isUnsigned(
+        validate([keys.pinned.constant], async (asked) => ({
+          ...(await honest(asked)),
+          body,
+          status,
+        })),
+      );
+    expect(await isRefused(refusal, 400)).toBe(true);
+    expect(await isRefused({ valid: true, message: 'License is vaild' }, 200)).toBe(true);
+  });
+
+  it('is asked for with the next key if the service no longer has the first', async () => {
+    const kids: string[] = [];
+    const nonces = new Set<string>();
+    const result = await validate([keys.pinned.constant, keys.second.constant], async (asked) => {
+      kids.push(asked.kid);
+      nonces.add(asked.nonce);
+      return asked.kid === 'key-1'
+        ? { status: 400, body: { valid: false, message: 'kid is unknown' } }
+        : { signed: await signedBy(keys.second, ANSWER_TYPE, claimsFor(asked)) };
+    });
+    expect(result).toMatchObject(VALID);
+    expect(kids).toEqual(['key-1', 'key.2']);
+    expect(nonces.size).toBe(2);
+    for (const nonce of nonces) expect(nonce).toMatch(/^[\w-]{22}$/);
+  });
+});
+
+describe('signing keys of the client', () => {
+  const { constant, ...key } = newSigningKey('ES256', 'key-1');
+
+  it('are asked for with the nonce and kid of the client, not of the request', async () => {
+    const asked: unknown[] = [];
+    const licet = new Licet({
+      url: 'https://licet.test',
+      fetch: async (request) => {
+        asked.push(await request.json());
+        return Response.json(VALID);
+      },
+    });
+    const request = { ...REQUEST, nonce: 'n'.repeat(22), kid: 'key-9' };
+    expect(await isUnsigned(licet.validate(request, { signingKeys: [constant] }))).toBe(true);
+    expect(await licet.validate(REQUEST)).toEqual(VALID);
+    expect(asked).toEqual([
+      { ...REQUEST, nonce: expect.not.stringContaining('nn'), kid: 'key-1' },
+      REQUEST,
+    ]);
+  });
+
+  it('name the key and the response in the error', async () => {
+    const call = validate([constant], async () => ({}));
+    await expect(call).rejects.toMatchObject({
+      status: 200,
+      message:
+        'https://licet.test answered 200 "License is valid" without a signature of key key-1: there is none',
+    });
+  });
+
+  it.each<[string, PinnedKey[]]>([
+    ['no key', []],
+    ['an RSA key of 1024 bits', [newSigningKey('RS256', 'weak', 1024).constant]],
+    ['an RSA key of 2047 bits', [newSigningKey('RS256', 'weak', 2047).constant]],
+    ['an RSA key of 3072 bits', [newSigningKey('RS256', 'weak', 3072).constant]],
+    ['a constant without a kid', [constant.replace('key-1', '')]],
+    ['a cut constant', [constant.slice(0, -1)]],
+    ['a private key', [Object.assign(Object(jwkOf({ ...key, constant })), { d: 'secret' })]],
+    ['a good key and a text', [constant, 'key-2']],
+  ])('are rejected before anything is sent: %s', async (_, signingKeys) => {
+    let isAsked = false;
+    const call = validate(signingKeys, async () => {
+      isAsked = true;
+      return {};
+    });
+    await expect(call).rejects.toThrow(TypeError);
+    expect(isAsked).toBe(false);
+  });
+});
