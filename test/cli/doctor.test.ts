@@ -8,6 +8,8 @@ import {
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { Licet } from '../../packages/client/src/index.ts';
+import { ANSWER_TYPE, newSigningKey, type SigningKey, signedBy } from '../node/forged-answers.ts';
 import { freePort } from '../node/service.ts';
 import { sharedService } from '../node/shared-service.ts';
 import {
@@ -55,6 +57,7 @@ const redirect =
 const answerRightly: Answer = (answer, request) => {
   const { method, url } = request;
   if (url === '/api/v2/healthy') answer.end('healthy');
+  else if (url === '/.well-known/jwks.json') json(200, { keys: [] })(answer, request);
   else if (url === '/api/v2/ping') {
     json(401, { message: 'No token', accepted_intents: [] })(answer, request);
   } else json(method === 'POST' ? 400 : 405, { valid: false, message: 'No' })(answer, request);
@@ -117,8 +120,8 @@ const toHttps: Answer = (answer, request) =>
 
 /** Faults, the number of failed checks, and what is named of them: the request, the response, the setting. */
 const faults: [fault: string, meets: Meets, wrong: Answer, count: number, named: string[]][] = [
-  ['http that becomes https', all, toHttps, 6, ['301, location: https:', '"Always Use HTTPS"']],
-  ['a log-in', all, redirect(302, LOGIN), 6, ['Zero Trust, "Access"']],
+  ['http that becomes https', all, toHttps, 7, ['301, location: https:', '"Always Use HTTPS"']],
+  ['a log-in', all, redirect(302, LOGIN), 7, ['Zero Trust, "Access"']],
   [
     'a redirect of doubled slashes',
     isDoubled,
@@ -137,7 +140,7 @@ const faults: [fault: string, meets: Meets, wrong: Answer, count: number, named:
     'an integrity check of browsers',
     isNameless,
     page(403, 'error code: 1010'),
-    3,
+    4,
     ['✗ A validation without user agent', '"Browser Integrity Check"'],
   ],
   ['a rule that refuses forms', isForm, page(403, BLOCKED), 1, ['form-urlencoded', '"Custom rul']],
@@ -148,12 +151,12 @@ const faults: [fault: string, meets: Meets, wrong: Answer, count: number, named:
     1,
     ['✗ A validation without user agent and content type', '415'],
   ],
-  ['a page in place of the service', all, page(200, 'Our shop'), 6, ['everybody', 'not Licet']],
+  ['a page in place of the service', all, page(200, 'Our shop'), 7, ['everybody', 'not Licet']],
   [
     'a page for a GET',
     ({ method }) => method === 'GET',
     page(200, 'Welcome'),
-    3,
+    4,
     ['✗ A GET in place of a POST', 'programs that take any page for a yes'],
   ],
   [
@@ -184,7 +187,7 @@ const faults: [fault: string, meets: Meets, wrong: Answer, count: number, named:
     3,
     ['Are the migrations applied?'],
   ],
-  ['no Worker behind the name', all, page(522, 'Timeout'), 6, ['No Worker is at this address']],
+  ['no Worker behind the name', all, page(522, 'Timeout'), 7, ['No Worker is at this address']],
 ];
 
 describe('npm run doctor', () => {
@@ -214,6 +217,80 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
+  describe('shows that signing', () => {
+    const isKeySet: Meets = ({ url }) => url === '/.well-known/jwks.json';
+    const isValidation: Meets = ({ url }) => url === '/api/v1/validate';
+
+    it('verifies with each key of the service, and refuses a fake server', async () => {
+      const address = await sharedService();
+      const { keys } = await new Licet({ url: address }).signingKeys();
+      const { output } = await doctor([address]);
+      expect(keys).toHaveLength(2);
+      const [{ kid } = { kid: '' }, { kid: second } = { kid: '' }] = keys;
+      expect(output).toContain(`✓ A response signed with key ${kid} (the default) verifies\n`);
+      expect(output).toContain(`✓ A response signed with key ${second} verifies\n`);
+      expect(output).toContain(`✓ A program with key ${kid} built in refuses a fake server\n`);
+      expect(
+        output,
+      ).toContain(`• A program without a key built in believes any server that has its address
+    sees    {"licenseKey":"LICET-DOCTOR","productId":0}
+    says    200 {"valid":true,"message":"License is valid"}
+    change  Build ${kid} into new versions: npm run -s licet -- keys show ${kid}`);
+    });
+
+    it('is off, without failing', async () => {
+      const { code, output } = await examineSound({});
+      expect(output).toContain('• A program without a key built in believes any server');
+      expect(output).toContain('change  Signing is off. Make keys by npm run deploy or npm start');
+      expect(output).not.toContain('refuses a fake server');
+      expect(code).toBe(0);
+    });
+
+    const { constant: _, ...key } = newSigningKey('ES256', 'es-1');
+    const weak = newSigningKey('RS256', 'rs-1', 1024);
+    const jwkOf = ({ kid, publicKey }: Pick<SigningKey, 'kid' | 'publicKey'>) => ({
+      ...publicKey.export({ format: 'jwk' }),
+      kid,
+    });
+    it.each<[string, object, string]>([
+      [
+        'signs with no key that it lists',
+        jwkOf(key),
+        '400 "No" without a signature of key es-1: there is none',
+      ],
+      [
+        'has a key that is too short',
+        jwkOf(weak),
+        'Signing key rs-1 must be of P-256, or of RSA with 2048 bits',
+      ],
+      ['shows a private key', { ...jwkOf(key), d: 'AAAA' }, 'Signing key es-1 is private'],
+      ['has no key', { keys: 1 }, 'A signing key must be a public JWK with a kid'],
+    ])('%s', async (_, listed, came) => {
+      const { code, output } = await examine(isKeySet, json(200, { keys: [listed] }));
+      expect(output).toMatch(/✗ No response is signed with key \S+ \(the default\)\n {4}came {4}/);
+      expect(output).toContain(came);
+      expect(output).toContain('change  Repair the signing keys first');
+      expect(output).toContain('1 would break something.');
+      expect(code).toBe(1);
+    });
+
+    it('is of another key than the listed one', async () => {
+      const attacker = newSigningKey('ES256', 'es-1');
+      const respond: Answer = (answer, request) => {
+        if (isKeySet(request)) return json(200, { keys: [jwkOf(key)] })(answer, request);
+        void signedBy(attacker, ANSWER_TYPE, { valid: false, message: 'No' }).then((signed) =>
+          json(400, { valid: false, message: 'No', signed })(answer, request),
+        );
+      };
+      const { code, output } = await examine(
+        (request) => isKeySet(request) || (isValidation(request) && !isJava(request)),
+        respond,
+      );
+      expect(output).toContain('without a signature of key es-1: it does not verify');
+      expect(code).toBe(1);
+    });
+  });
+
   it('finds a request without a response', async () => {
     const isGet: Meets = ({ method, url }) => method === 'GET' && url === '/api/v1/validate';
     const { code, output } = await examine(isGet, () => {}, { args: ['--timeout', '2'] });
@@ -231,6 +308,7 @@ describe('npm run doctor', () => {
     const { code, output } = await examine(note, () => {}, { path: '/licet/' });
     expect(output).toContain('GET /licet/api/v2/healthy\n');
     expect(paths.sort()).toEqual([
+      '/licet/.well-known/jwks.json',
       '/licet//api/v1/validate',
       '/licet/api/v1/validate',
       '/licet/api/v1/validate',

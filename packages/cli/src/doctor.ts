@@ -2,6 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { styleText } from 'node:util';
 import { Command } from '@commander-js/extra-typings';
+import { Licet, LicetError, type SigningKey } from '../../client/src/index.ts';
 import { argumentError, type CliCommand, parseArguments } from './command-line.ts';
 import { CliError, done } from './terminal.ts';
 
@@ -23,7 +24,7 @@ const newProgram = () =>
       'after',
       `
 It validates the license key LICET-DOCTOR, which no license has: each address adds three rejected requests
-to the history. Exit status: 0 all is well, 1 something would break, 2 no response, or wrong arguments.`,
+to the history, and one for each signing key. Exit status: 0 all is well, 1 something would break, 2 no response, or wrong arguments.`,
     );
 
 const MAX_TEXT_LENGTH = 64 * 1024;
@@ -87,10 +88,15 @@ function isUnauthorised({ status, text }: Answer): boolean {
 
 const isHealthy = ({ status, text }: Answer): boolean => status === 200 && text === 'healthy';
 
+function hasKeySet({ status, text }: Answer): boolean {
+  return status === 200 && Array.isArray(parse(text).keys);
+}
+
+const KEYS_PATH = '/.well-known/jwks.json';
 const JAVA_8 = { 'User-Agent': 'Java/1.8.0_202' };
+const UNKNOWN = { licenseKey: 'LICET-DOCTOR', productId: 0 };
 const UNKNOWN_LICENSE = JSON.stringify({
-  licenseKey: 'LICET-DOCTOR',
-  productId: 0,
+  ...UNKNOWN,
   productVersion: '1.0',
   operatingSystemVersion: '6.1',
   javaVersion: '1.8.0_202',
@@ -152,6 +158,14 @@ const PROBES: readonly Probe[] = [
     method: 'GET',
     path: '/api/v2/ping',
     isRight: isUnauthorised,
+    change: IS_IT_LICET,
+  },
+  {
+    what: 'The public keys of signed responses',
+    who: 'tools that check signatures',
+    method: 'GET',
+    path: KEYS_PATH,
+    isRight: hasKeySet,
     change: IS_IT_LICET,
   },
   {
@@ -260,11 +274,11 @@ function send(address: URL, probe: Probe, timeoutMs: number): Promise<Answer> {
 }
 
 /** The beginning of a server's text, without control characters for the terminal. */
-const startOf = (text: string): string =>
+const startOf = (text: string, maxLength = MAX_SHOWN_LENGTH): string =>
   text
     .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
     .trim()
-    .slice(0, MAX_SHOWN_LENGTH);
+    .slice(0, maxLength);
 
 /** Describes a response in one line. */
 function describe({ status, headers, text }: Answer): string {
@@ -283,6 +297,8 @@ interface Finding {
   /** Whether anything responds, even a wrong server. */
   isSomething: boolean;
   came: string;
+  /** The response's body; empty without a response. */
+  text: string;
   /** Undefined if the response is right. */
   change: string | undefined;
 }
@@ -296,13 +312,15 @@ async function examine(address: URL, probe: Probe, timeoutMs: number): Promise<F
       probe,
       isSomething: true,
       came: describe(answer),
+      text: answer.text,
       change: isRight ? undefined : change,
     };
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
     const { isCertificate, message } = error;
     const change = isCertificate ? CERTIFICATE : probe.change;
-    return { probe, isSomething: isCertificate, came: `no answer: ${startOf(message)}`, change };
+    const came = `no answer: ${startOf(message)}`;
+    return { probe, isSomething: isCertificate, came, text: '', change };
   }
 }
 
@@ -321,6 +339,114 @@ function print(address: URL, { probe, came, change }: Finding): void {
     came    ${came}
     breaks  ${who}
     change  ${change}`);
+}
+
+/** A result about signatures. */
+interface Check {
+  what: string;
+  mark: 'good' | 'minor' | 'bad';
+  /** Titles and texts. */
+  details?: readonly (readonly [title: string, text: string])[];
+}
+
+function printCheck({ what, mark, details = [] }: Check): void {
+  if (mark === 'good') done(what);
+  else
+    console.log(`${mark === 'minor' ? styleText('yellow', '•') : styleText('red', '✗')} ${what}`);
+  for (const [title, text] of details) console.log(`    ${title.padEnd(8)}${text}`);
+}
+
+const FAKE_BODY = { valid: true, message: 'License is valid' };
+
+interface UsableKey {
+  kid: string;
+  key: SigningKey;
+  /** A signature of the service for another request. */
+  signed: string | undefined;
+}
+
+/** Validates at a server that says yes to everything, as a program with or without a key. */
+async function askFake(url: string, pinned?: UsableKey) {
+  let seen = '';
+  const fake = new Licet({
+    url,
+    fetch: async (request) => {
+      seen = await request.text();
+      return Response.json({ ...FAKE_BODY, ...(pinned && { signed: pinned.signed }) });
+    },
+  });
+  const signingKeys = pinned && [pinned.key];
+  const { valid } = await fake.validate(UNKNOWN, { signingKeys }).catch((error) => {
+    if (error instanceof LicetError) return { valid: false };
+    throw error;
+  });
+  return { seen, isBelieved: valid };
+}
+
+const UNSIGNED = [
+  'programs with this key built in: they run on their leases, then stop',
+  'Look at the secrets SIGNING_KEY_<n>, and at what is between: docs/signing.md.',
+] as const;
+const UNUSABLE_KEY = [
+  'programs with this key built in: they refuse it, or others can sign with it',
+  'Make another: npm run licet -- keys create ES256 FILE, then retire this one: docs/signing.md.',
+] as const;
+const SIGNING_IS_OFF =
+  'Signing is off. Make keys by npm run deploy or npm start, then: docs/signing.md.';
+const REPAIR_KEYS = 'Repair the signing keys first, as shown above.';
+const buildIn = (kid: string): string =>
+  `Build ${kid} into new versions: npm run -s licet -- keys show ${kid}, then: docs/signing.md.`;
+
+/** Signs and verifies with each key, and shows how much a server in the place of the service can say. */
+async function checkSignatures(address: URL, keySet: string, timeoutMs: number): Promise<Check[]> {
+  const url = nameOf(address);
+  const licet = new Licet({ url, timeoutMs });
+  const listed = parse(keySet).keys;
+  const keys: SigningKey[] = Array.isArray(listed) ? listed : [];
+  const checks: Check[] = [];
+  const good: UsableKey[] = [];
+  for (const [index, key] of keys.entries()) {
+    const { kid: named } = parse(JSON.stringify(key));
+    const kid = startOf(String(named));
+    const name = index === 0 ? `${kid} (the default)` : kid;
+    try {
+      const { signed } = await licet.validate(UNKNOWN, { signingKeys: [key] });
+      checks.push({
+        what: `A response signed with key ${name} verifies`,
+        mark: 'good',
+      });
+      good.push({ kid, key, signed });
+    } catch (error) {
+      const came = startOf(error instanceof Error ? error.message : String(error), 300);
+      // The client throws a TypeError for a key that it does not take.
+      const [breaks, change] = error instanceof TypeError ? UNUSABLE_KEY : UNSIGNED;
+      checks.push({
+        what: `No response is signed with key ${name}`,
+        mark: 'bad',
+        details: [
+          ['came', came],
+          ['breaks', breaks],
+          ['change', change],
+        ],
+      });
+    }
+  }
+  const [first] = good;
+  if (first && !(await askFake(url, first)).isBelieved) {
+    const what = `A program with key ${first.kid} built in refuses a fake server`;
+    checks.push({ what, mark: 'good' });
+  }
+  const steps = keys.length === 0 ? SIGNING_IS_OFF : REPAIR_KEYS;
+  checks.push({
+    what: 'A program without a key built in believes any server that has its address',
+    mark: 'minor',
+    details: [
+      ['sees', (await askFake(url)).seen],
+      ['says', `200 ${JSON.stringify(FAKE_BODY)}`],
+      ['change', first ? buildIn(first.kid) : steps],
+    ],
+  });
+  return checks;
 }
 
 /** The address, and without a port also that of the other protocol. */
@@ -354,7 +480,13 @@ async function run(args: readonly string[]): Promise<number> {
     addresses.map(async (address) => {
       const probes = PROBES.filter(({ tls }) => address.protocol === 'https:' || !tls);
       const findings = await Promise.all(probes.map((probe) => examine(address, probe, timeoutMs)));
-      return { address, findings, isThere: findings.some(({ isSomething }) => isSomething) };
+      const isThere = findings.some(({ isSomething }) => isSomething);
+      const keySet = findings.find(({ probe }) => probe.path === KEYS_PATH);
+      const checks =
+        keySet && keySet.change === undefined
+          ? await checkSignatures(address, keySet.text, timeoutMs)
+          : [];
+      return { address, findings, checks, isThere };
     }),
   );
   if (!checked.some(({ isThere }) => isThere)) {
@@ -364,16 +496,19 @@ async function run(args: readonly string[]): Promise<number> {
     );
   }
   let failed = 0;
-  for (const { address, findings, isThere } of checked) {
+  for (const { address, findings, checks, isThere } of checked) {
     console.log(`\n${nameOf(address)}`);
-    if (isThere) for (const finding of findings) print(address, finding);
-    else {
+    if (isThere) {
+      for (const finding of findings) print(address, finding);
+      for (const check of checks) printCheck(check);
+    } else {
       console.log(`${styleText('red', '✗')} Nothing answers
     breaks  programs with this address
     change  DNS: the record of the name must be "Proxied"; then Cloudflare answers http and https.`);
     }
     failed += isThere
-      ? findings.filter(({ probe, change }) => change !== undefined && !probe.isMinor).length
+      ? findings.filter(({ probe, change }) => change !== undefined && !probe.isMinor).length +
+        checks.filter(({ mark }) => mark === 'bad').length
       : 1;
   }
   if (addresses.length === 1) console.log('\nThe other one of http and https was not tried.');
