@@ -3,6 +3,7 @@ import { texts } from './texts';
 /** Numbers and times as the console shows them. */
 
 const dateFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
+const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 const timeFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 const clockFormat = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
@@ -17,6 +18,9 @@ export const formatNumber = (value: number): string => value.toLocaleString('en'
 
 /** A day in the viewer's zone, such as `31 Dec 2035`. */
 export const formatDate = (time: string): string => dateFormat.format(new Date(time));
+
+/** A day of UTC, such as `31 Dec 2035` for `2035-12-31`. */
+export const formatDay = (day: string): string => dayFormat.format(new Date(day));
 
 /** A minute in the viewer's zone, such as `31 Dec 2035, 23:59`. */
 export const formatTime = (time: string): string => timeFormat.format(new Date(time));

@@ -298,6 +298,96 @@ export const texts = {
     },
   },
 
+  firstSteps: {
+    title: 'First steps',
+    progress: (done: number, total: number) => `${done} of ${total} done`,
+    doneTitle: 'Your service is ready',
+    done: 'Your program asks, and Licet answers.',
+    dismiss: 'Hide the first steps',
+    isDone: 'Done',
+    isOpen: 'To do',
+    refused: 'Your program has asked, and was refused.',
+    toRefusals: 'See why',
+    steps: {
+      product: {
+        title: 'Create a product',
+        lead: 'A product is a program that you sell. Its id goes into the program.',
+        action: 'Create a product',
+      },
+      license: {
+        title: 'Create a license',
+        lead: 'Make one for yourself to try it out.',
+        action: 'Create a license',
+      },
+      program: {
+        title: 'Put the snippet into your program',
+        lead: 'Copy it, start your program with the key, and this step ticks itself off.',
+        action: 'Get the snippet',
+      },
+      validation: {
+        title: 'The first validation arrives',
+        lead: 'Start your program with a valid key.',
+        action: 'Watch the history',
+      },
+      token: {
+        title: 'Create a token for your team',
+        lead: 'Each person and each program gets one with no more rights than it needs.',
+        action: 'Create a token',
+      },
+    },
+  },
+
+  overview: {
+    title: 'Overview',
+    figures: 'Today',
+    active: 'Active licenses',
+    validations: 'Validations today',
+    refused: 'Refused today',
+    noTrend: 'No count of yesterday yet',
+    trend: (change: number) =>
+      change === 0
+        ? 'As yesterday'
+        : `${Math.abs(change).toLocaleString('en')} ${change > 0 ? 'more' : 'fewer'} than yesterday`,
+    trendTitle: 'Compared with yesterday at the same time',
+    noHistoryTitle: 'Figures need the history',
+    noHistory:
+      'This token may not read the history, so there are no figures here. The other screens work as far as the token may see them.',
+    outcomes: 'Validations by outcome',
+    range: 'Time shown',
+    ranges: { day: '24 h', week: '7 d', month: '30 d' },
+    inRange: { day: 'in 24 hours', week: 'in 7 days', month: 'in 30 days' },
+    time: 'Time',
+    groups: {
+      valid: 'Valid',
+      ended: 'Expired or switched off',
+      full: 'No free slot',
+      rejected: 'Unknown, blocked or failed',
+    },
+    products: 'Licenses by product',
+    product: 'Product',
+    activeShort: 'Active',
+    validationsShort: 'Validations',
+    noProducts: 'There are no products yet.',
+    versions: 'Versions in use',
+    mostUsed: 'most used first',
+    version: 'Version',
+    noVersion: 'no version',
+    installations: 'Installations',
+    noVersions: 'No program has told its version yet.',
+    expiries: 'Expiries ahead',
+    inWeeks: (weeks: number) => `in ${plural(weeks, 'week')}`,
+    now: 'Today',
+    noExpiries: 'No license expires in this time.',
+    expiring: (count: string) => `${count} expire`,
+    refusals: 'Latest refusals',
+    allRefusals: 'All refusals',
+    noRefusals: 'Nothing was refused.',
+    noKey: 'Without a key',
+    events: 'Latest events',
+    allEvents: 'All events',
+    noEvents: 'Nobody has changed anything since events are kept.',
+  },
+
   licenses: {
     title: 'Licenses',
     new: 'New license',
@@ -337,6 +427,8 @@ export const texts = {
       noQuestion: 'All licenses',
       text: 'Key, owner or notes',
       of: (name: string) => `Of ${name}`,
+      expiring: (from: string, to: string | undefined) =>
+        to === undefined ? `Expires on ${from}` : `Expires ${from} to ${to}`,
     },
     questions: {
       expiring: 'Expiring within a week',

@@ -29,15 +29,18 @@ const QUESTION_SORTS = {
 } as const;
 
 /** The order of the list: as chosen, else the newest first or as the question wants it. */
-export const sortOf = ({ sort, question }: LicensesSearch) =>
-  sort ?? (question ? QUESTION_SORTS[question] : '-id');
+export const sortOf = ({ sort, question, expiresFrom }: LicensesSearch) =>
+  sort ?? (question ? QUESTION_SORTS[question] : expiresFrom ? 'expiryDate' : '-id');
 
 /** The list that an address means, and its filters. */
 function listOf(search: LicensesSearch) {
-  const { question, customerId, email, chatId, after: _, sort: __, ...filters } = search;
+  const { question, customerId, email, chatId, after: _, sort: __, ...others } = search;
+  const { expiresFrom, expiresTo, ...filters } = others;
   // Not counted: that would read every row.
   const query = {
     ...filters,
+    ...(expiresFrom && { expiresFrom: `${expiresFrom}T00:00:00Z` }),
+    ...(expiresTo && { expiresTo: `${expiresTo}T23:59:59Z` }),
     ...(question && QUESTIONS[question]()),
     sort: sortOf(search),
     total: false,

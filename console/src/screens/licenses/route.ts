@@ -2,12 +2,15 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { LICENSE_STATUSES, LICENSE_TYPES } from '../../../../src/lib/enums';
 import { rootRoute } from '../../frame/root';
-import { id, text } from '../../search';
+import { day, id, text } from '../../search';
 
 export const QUESTIONS = ['expiring', 'expired', 'unused', 'dormant', 'full'] as const;
 export const SORTS = ['id', '-id', 'expiryDate', '-expiryDate'] as const;
 
-/** The filters of the list. The last three name one owner, and are set by links from elsewhere. */
+/**
+ * The filters of the list. Those after the page are set by links from elsewhere: days of expiry (UTC), and the name
+ * of one owner.
+ */
 const search = z.object({
   licenseStatus: z.catch(z.optional(z.enum(LICENSE_STATUSES)), undefined),
   licenseType: z.catch(z.optional(z.enum(LICENSE_TYPES)), undefined),
@@ -16,6 +19,8 @@ const search = z.object({
   question: z.catch(z.optional(z.enum(QUESTIONS)), undefined),
   sort: z.catch(z.optional(z.enum(SORTS)), undefined),
   after: id,
+  expiresFrom: day,
+  expiresTo: day,
   customerId: id,
   email: text,
   chatId: text,

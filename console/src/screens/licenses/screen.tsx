@@ -11,6 +11,7 @@ import { Empty, Page } from '../../components/page';
 import { runWithProgress } from '../../components/progress';
 import { toasts } from '../../components/toasts';
 import { downloadCsv } from '../../csv';
+import { formatDay } from '../../format';
 import { useProductNames, useProducts } from '../../products';
 import { useMay, useRefusal } from '../../session';
 import { texts } from '../../texts';
@@ -154,6 +155,17 @@ export function Screen() {
                   filter({ productId: value === '' ? undefined : Number(value) })
                 }
               />
+            )}
+            {search.expiresFrom !== undefined && (
+              <Button onClick={() => filter({ expiresFrom: undefined, expiresTo: undefined })}>
+                {words.filters.expiring(
+                  formatDay(search.expiresFrom),
+                  search.expiresTo === undefined || search.expiresTo === search.expiresFrom
+                    ? undefined
+                    : formatDay(search.expiresTo),
+                )}
+                <X size={14} aria-label={texts.actions.clear} />
+              </Button>
             )}
             {owner !== undefined && (
               <Button

@@ -1,0 +1,99 @@
+import { lazy, Suspense, useMemo, useState } from 'react';
+import { ButtonLink } from '../../components/button';
+import { Section } from '../../components/page';
+import { formatClock, formatDay, formatNumber } from '../../format';
+import { texts } from '../../texts';
+import { groupsOf } from './outcomes';
+import type { Statistics } from './queries';
+import { RANGES, type Range } from './route';
+
+const Chart = lazy(() => import('./chart'));
+const words = texts.overview;
+const HOUR_MS = 60 * 60 * 1000;
+
+/** The links that choose the range. */
+const RangeLinks = ({ range }: { range: Range }) => (
+  <nav aria-label={words.range} className="flex gap-1">
+    {RANGES.map((each) => (
+      <ButtonLink
+        key={each}
+        to="/"
+        search={each === 'day' ? {} : { range: each }}
+        replace
+        resetScroll={false}
+        look={each === range ? 'plain' : 'quiet'}
+        aria-current={each === range ? 'true' : undefined}
+      >
+        {words.ranges[each]}
+      </ButtonLink>
+    ))}
+  </nav>
+);
+
+/** The outcomes over time. */
+export function OutcomeSection({ data, range }: { data: Statistics; range: Range }) {
+  const [pointed, setPointed] = useState<number>();
+  const { series, step } = data;
+  const groups = useMemo(() => groupsOf(series), [series]);
+  const timesMs = useMemo(() => series.map(({ time }) => Date.parse(time)), [series]);
+  // Days are those of UTC, so their date is, too.
+  const nameOf = (time: string): string =>
+    step === 'day' ? formatDay(time.slice(0, 10)) : formatClock(time).slice(0, -3);
+  const pointedTime = pointed === undefined ? undefined : series[pointed]?.time;
+  return (
+    <Section
+      title={words.outcomes}
+      note={pointedTime ? nameOf(pointedTime) : words.inRange[range]}
+      actions={<RangeLinks range={range} />}
+    >
+      <div className="flex flex-col gap-3 px-2 pt-1 pb-4 sm:px-3">
+        <Suspense fallback={<div className="h-60" />}>
+          <Chart
+            timesMs={timesMs}
+            groups={groups}
+            stepMs={step === 'day' ? 24 * HOUR_MS : HOUR_MS}
+            onPoint={setPointed}
+          />
+        </Suspense>
+        <ul className="flex flex-wrap gap-x-6 gap-y-2 px-2">
+          {groups.map(({ name, swatch, counts, total }) => (
+            <li key={name} className="flex items-center gap-2">
+              <span aria-hidden className={`size-3 rounded-sm ${swatch}`} />
+              <span className="text-muted">{name}</span>
+              <span className="font-medium">
+                {formatNumber(pointed === undefined ? total : (counts[pointed] ?? 0))}
+              </span>
+            </li>
+          ))}
+        </ul>
+        <div className="relative">
+          <div className="sr-only">
+            <table>
+              <caption>{words.outcomes}</caption>
+              <thead>
+                <tr>
+                  <th scope="col">{words.time}</th>
+                  {groups.map(({ name }) => (
+                    <th key={name} scope="col">
+                      {name}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {series.map(({ time }, index) => (
+                  <tr key={time}>
+                    <th scope="row">{nameOf(time)}</th>
+                    {groups.map(({ name, counts }) => (
+                      <td key={name}>{formatNumber(counts[index] ?? 0)}</td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </div>
+      </div>
+    </Section>
+  );
+}

@@ -1,0 +1,117 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { licet } from '../../api';
+import type { Range } from './route';
+
+/** What the overview reads. Each part reads for itself, so that one failure leaves the others. */
+
+const REFRESH_MS = 60_000;
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+
+export type Statistics = Awaited<ReturnType<typeof licet.statistics>>;
+export type Step = Statistics['series'][number];
+
+const RANGE = {
+  day: { step: 'hour', backMs: 23 * HOUR_MS },
+  week: { step: 'hour', backMs: 7 * DAY_MS - HOUR_MS },
+  month: { step: 'day', backMs: 29 * DAY_MS },
+} as const;
+
+/** The statistics of a range that ends now. */
+export const statisticsQuery = (range: Range) =>
+  queryOptions({
+    queryKey: ['history', 'statistics', range],
+    queryFn: ({ signal }) => {
+      const { step, backMs } = RANGE[range];
+      return licet.statistics(
+        { step, from: new Date(Date.now() - backMs).toISOString() },
+        { signal },
+      );
+    },
+    refetchInterval: REFRESH_MS,
+    placeholderData: keepPreviousData,
+  });
+
+/** Validations of today and of the same hours of yesterday, in the viewer's zone. */
+export interface Today {
+  licenses: Statistics['licenses'];
+  total: readonly [now: number, before: number];
+  refused: readonly [now: number, before: number];
+}
+
+/** The outcomes of a step: all, and those that are not valid. */
+export function countsOf({ time: _, VALID = 0, ...refusals }: Step): {
+  total: number;
+  refused: number;
+} {
+  const refused = Object.values(refusals).reduce((sum: number, count) => sum + (count ?? 0), 0);
+  return { total: VALID + refused, refused };
+}
+
+export const todayQuery = queryOptions({
+  queryKey: ['history', 'statistics', 'today'],
+  queryFn: async ({ signal }): Promise<Today> => {
+    const now = new Date();
+    const today = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
+    const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1).getTime();
+    const from = new Date(yesterday).toISOString();
+    const { licenses, series } = await licet.statistics({ step: 'hour', from }, { signal });
+    /** Of the hour that `toMs` is in, only its part before. */
+    const sum = (fromMs: number, toMs: number, kind: 'total' | 'refused'): number =>
+      Math.round(
+        series.reduce((total, step) => {
+          const start = Date.parse(step.time);
+          if (start < fromMs || start > toMs) return total;
+          return total + countsOf(step)[kind] * Math.min(1, (toMs - start) / HOUR_MS);
+        }, 0),
+      );
+    const nextHour = now.getTime() + HOUR_MS;
+    const untilNow = yesterday + (now.getTime() - today);
+    const both = (kind: 'total' | 'refused') =>
+      [sum(today, nextHour, kind), sum(yesterday, untilNow, kind)] as const;
+    return { licenses, total: both('total'), refused: both('refused') };
+  },
+  refetchInterval: REFRESH_MS,
+});
+
+const LATEST_ROWS = 6;
+
+export const refusalsQuery = queryOptions({
+  queryKey: ['history', 'latest refusals'],
+  queryFn: ({ signal }) => licet.requests.list({ valid: false, limit: LATEST_ROWS }, { signal }),
+  refetchInterval: 15_000,
+});
+
+export const eventsQuery = queryOptions({
+  queryKey: ['events', 'latest'],
+  queryFn: ({ signal }) => licet.events.list({ limit: LATEST_ROWS }, { signal }),
+  refetchInterval: REFRESH_MS,
+});
+
+/** The steps from an empty service to a running one, in their order. */
+export const STEPS = ['product', 'license', 'program', 'validation', 'token'] as const;
+export type StepName = (typeof STEPS)[number];
+
+const isThere = async (list: Promise<readonly unknown[]>): Promise<boolean> =>
+  (await list).length > 0;
+
+/** Which steps are done. Asked again every few seconds until all are. */
+export const stepsQuery = queryOptions({
+  queryKey: ['first steps'],
+  queryFn: async ({ signal }): Promise<Record<StepName, boolean>> => {
+    const one = { limit: 1 };
+    const call = { signal };
+    const [product, license, program, validation, token] = await Promise.all([
+      isThere(licet.products.list(one, call)),
+      isThere(licet.licenses.list({ ...one, total: false }, call)),
+      // A refused program is a program.
+      isThere(licet.requests.list(one, call)),
+      isThere(licet.requests.list({ ...one, valid: true }, call)),
+      isThere(licet.tokens.list(one, call)),
+    ]);
+    return { product, license, program, validation, token };
+  },
+  staleTime: 0,
+  refetchInterval: ({ state: { data } }) =>
+    data && Object.values(data).every(Boolean) ? false : 5_000,
+});

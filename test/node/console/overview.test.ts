@@ -1,0 +1,111 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Licet } from '../../../packages/client/src/index.ts';
+import { sharedService } from '../shared-service.ts';
+import {
+  accessibilityFindings,
+  expectFailure,
+  hasBrowser,
+  openConsole,
+  rootClient,
+  tokenWith,
+} from './console.ts';
+
+/** The overview and the first steps. */
+
+describe.skipIf(!hasBrowser)('the overview in a browser', { timeout: 60_000 }, () => {
+  let licet: Licet;
+  let productId: number;
+  beforeAll(async () => {
+    licet = await rootClient();
+    productId = (await licet.products.create({ name: 'Overview tests', productType: 'OTHER' })).id;
+    const expiryDate = new Date(Date.now() + 20 * 86_400_000).toISOString();
+    const { licenseKey } = await licet.licenses.create({
+      productId,
+      licenseType: 'TEMPORARY',
+      expiryDate,
+    });
+    for (const key of [licenseKey, 'OVERVIEW-UNKNOWN']) {
+      await fetch(`${await sharedService()}/api/v1/validate`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ productId, licenseKey: key, ip: '192.0.2.30' }),
+      });
+    }
+  });
+
+  it('the overview shows figures, outcomes over time, refusals and events, and is accessible', async () => {
+    const page = await openConsole('/', { token: await tokenWith('ALL_READ') });
+    const outcomes = page.getByRole('region', { name: 'Validations by outcome' });
+    await outcomes.locator('canvas').waitFor();
+    expect(await outcomes.getByRole('row').count()).toBe(25);
+    await outcomes.getByRole('link', { name: '30 d' }).click();
+    await outcomes.getByText('in 30 days').waitFor();
+    expect(new URL(page.url()).searchParams.get('range')).toBe('month');
+    await page
+      .getByRole('region', { name: 'Latest refusals' })
+      .getByRole('listitem')
+      .first()
+      .waitFor();
+    await page
+      .getByRole('region', { name: 'Latest events' })
+      .getByRole('listitem')
+      .first()
+      .waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect(await accessibilityFindings(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+  });
+
+  it('a field of the expiries leads to the licenses that expire on its day', async () => {
+    const page = await openConsole('/');
+    await page.getByRole('region', { name: 'Expiries ahead' }).getByRole('link').first().click();
+    await page.getByRole('button', { name: /^Expires on/ }).waitFor();
+    await page.getByRole('table', { name: 'Licenses' }).getByRole('row').nth(1).waitFor();
+  });
+
+  it('a token without the history gets an explanation in place of the figures', async () => {
+    const page = await openConsole('/', { token: await tokenWith('LICENSES_READ') });
+    await page.getByText('Figures need the history').waitFor();
+    expect(await page.getByRole('region').count()).toBe(0);
+  });
+
+  it('a part that fails leaves the others', async () => {
+    expectFailure(/^500 GET \/api\/v2\/statistics$/);
+    const token = await tokenWith('ALL_READ');
+    const page = await openConsole('/history', { token });
+    await page.route('**/api/v2/statistics?*', (route) =>
+      route.fulfill({ status: 500, json: { statusCode: 500, message: 'Internal server error' } }),
+    );
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page
+      .getByRole('region', { name: 'Latest refusals' })
+      .getByRole('listitem')
+      .first()
+      .waitFor();
+    await page.getByRole('alert').first().waitFor();
+  });
+
+  it('an empty service shows the first steps, which tick off by themselves until dismissed', async () => {
+    const page = await openConsole('/history');
+    // The service is shared: only the answers are those of an empty one.
+    const empty = new Set(['products', 'licenses', 'requests', 'tokens']);
+    await page.route(/\/api\/v2\/(products|licenses|requests|tokens)\?/, (route) => {
+      const [, name = ''] = /v2\/(\w+)/.exec(route.request().url()) ?? [];
+      return empty.has(name) ? route.fulfill({ json: [] }) : route.continue();
+    });
+    await page.getByRole('link', { name: 'Overview' }).click();
+    const steps = page.getByRole('region', { name: 'First steps' });
+    await steps.getByText('0 of 5 done').waitFor();
+    await steps.getByRole('link', { name: 'Create a product' }).waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+    empty.delete('products');
+    await steps.getByText('1 of 5 done').waitFor();
+    await steps.getByRole('link', { name: 'Create a license' }).waitFor();
+    await steps.getByRole('button', { name: 'Hide the first steps' }).click();
+    await steps.waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByRole('region', { name: 'Latest events' }).waitFor();
+    expect(await steps.count()).toBe(0);
+  });
+});
