@@ -1,5 +1,7 @@
 using System;
+using System.Collections.Generic;
 using System.IO;
+using System.Linq;
 using System.Net.Http;
 using System.Runtime.InteropServices;
 using System.Security.Cryptography;
@@ -18,33 +20,47 @@ public sealed class Licet
         /// <summary>For the user to read.</summary>
         public string Message;
         public bool MayRun { get { return State == State.Valid || State == State.Grace; } }
-        internal int PauseSeconds;
+        internal int PauseSeconds, Status;
+        internal string Lease;
     }
 
     public string Url, ProductVersion, LicenseKey;
     public int ProductId;
-    /// <summary>Where the time of the last good answer is kept.</summary>
+    /// <summary>Where the time of the last good answer is kept; with public keys, the lease.</summary>
     public string MarkFile;
+    /// <summary>KID:N of one or two RS256 keys, with a space between. With them only signed answers count.</summary>
+    public string PublicKeys = "";
     public int TimeoutSeconds = 10, RetrySeconds = 2, GraceHours = 72;
+
+    const string Text = "\"(?:[^\"\\\\]|\\\\.)*\"";
 
     public async Task<Answer> Check()
     {
         var hwid = HardwareId();
-        var answer = await Ask(hwid).ConfigureAwait(false);
+        var random = new byte[16];
+        using (var source = RandomNumberGenerator.Create()) source.GetBytes(random);
+        var nonce = Base64url(random);
+        var keys = PublicKeys.Split(' ');
+        var answer = await Ask(hwid, nonce, keys[0]).ConfigureAwait(false);
         if (answer.State == State.Unreachable && answer.PauseSeconds <= 10)
         {
             await Task.Delay(answer.PauseSeconds * 1000).ConfigureAwait(false);
-            answer = await Ask(hwid).ConfigureAwait(false);
+            // 400 may mean that the service no longer has the first key.
+            answer = await Ask(hwid, nonce, answer.Status == 400 ? keys.Last() : keys[0]).ConfigureAwait(false);
         }
         var now = DateTimeOffset.UtcNow.ToUnixTimeSeconds();
         double hours = 0;
         try
         {
-            if (answer.State == State.Valid) File.WriteAllText(MarkFile, Mark(now, hwid));
             if (answer.State == State.Refused) File.Delete(MarkFile);
-            var mark = File.ReadAllText(MarkFile).Trim();
-            var time = long.Parse(mark.Split(' ')[0]);
-            if (mark == Mark(time, hwid)) hours = GraceHours - Math.Abs(now - time) / 3600.0;
+            if (PublicKeys != "") hours = LeaseHours(answer, now, hwid);
+            else
+            {
+                if (answer.State == State.Valid) File.WriteAllText(MarkFile, Mark(now, hwid));
+                var mark = File.ReadAllText(MarkFile).Trim();
+                var time = long.Parse(mark.Split(' ')[0]);
+                if (mark == Mark(time, hwid)) hours = GraceHours - Math.Abs(now - time) / 3600.0;
+            }
         }
         catch (Exception) { } // No mark that can be read or written: no grace.
         if (answer.State != State.Unreachable) return answer;
@@ -54,13 +70,113 @@ public sealed class Licet
             : new Answer { State = State.Unreachable, Message = problem + "Check the network connection and try again." };
     }
 
-    async Task<Answer> Ask(string hwid)
+    /// <summary>Keeps the answer's lease, or the latest time seen. Returns for how long the lease counts.</summary>
+    double LeaseHours(Answer answer, long now, string hwid)
+    {
+        var isNew = answer.State == State.Valid;
+        var kept = (isNew ? answer.Lease + " 0" : File.ReadAllText(MarkFile).Trim()).Split(' ');
+        var lease = Verified(kept[0], "licet-lease+jwt", Expected(hwid));
+        long issued = long.Parse(lease["iat"]), expires = long.Parse(lease["exp"]);
+        var seen = Math.Max(issued, long.Parse(kept[1]));
+        if (isNew || now > seen) KeepLease(kept[0], isNew ? issued : now);
+        return now >= seen - 3600 ? (expires - now) / 3600.0 : 0;
+    }
+
+    void KeepLease(string lease, long latest)
+    {
+        try
+        {
+            File.WriteAllText(MarkFile + ".tmp", "");
+            try { chmod(MarkFile + ".tmp", 6 * 64); } catch (Exception) { } // 0600; Windows has no libc.
+            File.WriteAllText(MarkFile + ".tmp", lease + " " + latest);
+            if (File.Exists(MarkFile)) File.Replace(MarkFile + ".tmp", MarkFile, null);
+            else File.Move(MarkFile + ".tmp", MarkFile);
+        }
+        catch (Exception) { } // Then the program does not start without the network.
+    }
+
+    [DllImport("libc")]
+    static extern int chmod(string path, int mode);
+
+    Dictionary<string, string> Expected(string hwid)
+    {
+        using (var sha = SHA256.Create())
+        {
+            var sub = Base64url(sha.ComputeHash(Encoding.UTF8.GetBytes(LicenseKey.Trim().ToUpperInvariant())));
+            return new Dictionary<string, string> { { "aud", Json(ProductId.ToString()) }, { "sub", Json(sub) }, { "hwid", Json(hwid) } };
+        }
+    }
+
+    /// <summary>Returns the claims of a JWS that a pinned key signed and that has the type and the claims expected, or none.</summary>
+    Dictionary<string, string> Verified(string jws, string typ, Dictionary<string, string> expected)
+    {
+        var none = new Dictionary<string, string>();
+        try
+        {
+            var parts = jws.Split('.');
+            if (parts.Length != 3) return none;
+            var header = Members(parts[0]);
+            foreach (var pinned in PublicKeys.Split(' ').Select(key => key.Split(':')))
+            {
+                // The pinned key decides about the algorithm, never the header. Mono and Unity have no ES256.
+                var own = new Dictionary<string, string> { { "alg", Json("RS256") }, { "kid", Json(pinned[0]) }, { "typ", Json(typ) } };
+                if (header.Count != own.Count || !own.All(header.Contains)) continue;
+                byte[] modulus = FromBase64url(pinned[1]), signature = FromBase64url(parts[2]);
+                if (modulus.Length != 256 || modulus[0] < 128 || signature.Length != 256) continue;
+                // Mono takes a signature of any range.
+                if (string.CompareOrdinal(BitConverter.ToString(signature), BitConverter.ToString(modulus)) >= 0) continue;
+                using (var rsa = RSA.Create())
+                {
+                    rsa.ImportParameters(new RSAParameters { Modulus = modulus, Exponent = new byte[] { 1, 0, 1 } });
+                    var signed = Encoding.UTF8.GetBytes(parts[0] + "." + parts[1]);
+                    if (!rsa.VerifyData(signed, signature, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1)) continue;
+                }
+                var claims = Members(parts[1]);
+                if (expected.All(claims.Contains)) return claims;
+            }
+        }
+        catch (Exception) { } // Forged: it does not count.
+        return none;
+    }
+
+    /// <summary>The members of a JSON object of texts, numbers and the like, as they are written.</summary>
+    static Dictionary<string, string> Members(string part)
+    {
+        var json = Encoding.UTF8.GetString(FromBase64url(part));
+        var members = new Dictionary<string, string>();
+        var end = 0;
+        foreach (Match member in Regex.Matches(json, "\\G[{,]\\s*\"(\\w+)\"\\s*:\\s*(" + Text + "|[\\w.+-]+)\\s*"))
+        {
+            members[member.Groups[1].Value] = member.Groups[2].Value;
+            end = member.Index + member.Length;
+        }
+        if (json.Substring(end) != "}") throw new FormatException("no flat object");
+        return members;
+    }
+
+    static string Base64url(byte[] bytes)
+    {
+        return Convert.ToBase64String(bytes).TrimEnd('=').Replace('+', '-').Replace('/', '_');
+    }
+
+    static byte[] FromBase64url(string text)
+    {
+        var padding = new string('=', (4 - text.Length % 4) % 4);
+        var bytes = Convert.FromBase64String(text.Replace('-', '+').Replace('_', '/') + padding);
+        // .NET ignores blanks, and bits that are left over.
+        if (Base64url(bytes) != text) throw new FormatException("no base64url");
+        return bytes;
+    }
+
+    async Task<Answer> Ask(string hwid, string nonce, string key)
     {
         var body = "{\"licenseKey\":" + Json(LicenseKey) + ",\"productId\":" + ProductId
             + ",\"hwid\":" + Json(hwid) + ",\"productVersion\":" + Json(ProductVersion)
             + ",\"operatingSystem\":" + Json(Environment.OSVersion.Platform.ToString())
             + ",\"osVersion\":" + Json(Environment.OSVersion.Version.ToString())
-            + ",\"osArchitecture\":" + Json(RuntimeInformation.OSArchitecture.ToString()) + "}";
+            + ",\"osArchitecture\":" + Json(RuntimeInformation.OSArchitecture.ToString())
+            + (PublicKeys == "" ? "" : ",\"nonce\":" + Json(nonce) + ",\"kid\":" + Json(key.Split(':')[0]) + ",\"lease\":true")
+            + "}";
         try
         {
             using (var handler = new HttpClientHandler { AllowAutoRedirect = false })
@@ -72,27 +188,45 @@ public sealed class Licet
                 var response = await http.PostAsync(Url + "/api/v1/validate", content).ConfigureAwait(false);
                 var status = (int)response.StatusCode;
                 var text = await response.Content.ReadAsStringAsync().ConfigureAwait(false);
-                var verdict = Regex.Match(text, "\"valid\"\\s*:\\s*(true|false)");
-                var message = Regex.Match(text, "\"message\"\\s*:\\s*\"((?:[^\"\\\\]|\\\\.)*)\"");
-                if (text.StartsWith("{") && verdict.Success && message.Success)
-                {
-                    var valid = verdict.Groups[1].Value == "true";
-                    var said = Regex.Unescape(message.Groups[1].Value);
-                    if (valid && status == 200) return new Answer { State = State.Valid, Message = said };
-                    if (!valid && (status == 400 || status == 413))
-                        return new Answer { State = State.Refused, Message = "License refused: " + said };
-                }
+                var claims = PublicKeys == "" ? Unsigned(text, status) : Signed(text, hwid, nonce);
+                string valid, message;
+                claims.TryGetValue("valid", out valid);
+                claims.TryGetValue("message", out message);
+                message = message == null ? "" : Regex.Unescape(message.Substring(1, message.Length - 2));
+                var lease = Regex.Match(text, "\"lease\"\\s*:\\s*\"([^\"]*)\"").Groups[1].Value;
+                if (valid == "true") return new Answer { State = State.Valid, Message = message, Lease = lease };
+                if (valid == "false") return new Answer { State = State.Refused, Message = "License refused: " + message };
                 var retryAfter = response.Headers.RetryAfter == null ? null : response.Headers.RetryAfter.Delta;
-                return Unreachable("HTTP " + status, retryAfter.HasValue ? (int)retryAfter.Value.TotalSeconds : RetrySeconds);
+                var pauseSeconds = retryAfter.HasValue ? (int)retryAfter.Value.TotalSeconds : RetrySeconds;
+                return new Answer { State = State.Unreachable, Message = "HTTP " + status, PauseSeconds = pauseSeconds, Status = status };
             }
         }
-        catch (OperationCanceledException) { return Unreachable("time-out", RetrySeconds); }
-        catch (Exception problem) { return Unreachable((problem.InnerException ?? problem).Message, RetrySeconds); }
+        catch (OperationCanceledException) { return Unreachable("time-out"); }
+        catch (Exception problem) { return Unreachable((problem.InnerException ?? problem).Message); }
     }
 
-    static Answer Unreachable(string why, int pauseSeconds)
+    Answer Unreachable(string why)
     {
-        return new Answer { State = State.Unreachable, Message = why, PauseSeconds = pauseSeconds };
+        return new Answer { State = State.Unreachable, Message = why, PauseSeconds = RetrySeconds };
+    }
+
+    static Dictionary<string, string> Unsigned(string text, int status)
+    {
+        var verdict = Regex.Match(text, "\"valid\"\\s*:\\s*(true|false)");
+        var message = Regex.Match(text, "\"message\"\\s*:\\s*(" + Text + ")");
+        var claims = new Dictionary<string, string>();
+        if (!text.StartsWith("{") || !verdict.Success || !message.Success) return claims;
+        var valid = verdict.Groups[1].Value;
+        if (valid == "true" ? status == 200 : status == 400 || status == 413) claims["valid"] = valid;
+        claims["message"] = message.Groups[1].Value;
+        return claims;
+    }
+
+    Dictionary<string, string> Signed(string text, string hwid, string nonce)
+    {
+        var expected = Expected(hwid);
+        expected["nonce"] = Json(nonce);
+        return Verified(Regex.Match(text, "\"signed\"\\s*:\\s*\"([^\"]*)\"").Groups[1].Value, "licet-validation+jwt", expected);
     }
 
     static string Json(string text)
@@ -137,6 +271,7 @@ static class Demo
             ProductVersion = "1.0.0",
             LicenseKey = read("LICET_KEY"),
             MarkFile = read("LICET_MARK") ?? "licet.mark",
+            PublicKeys = read("LICET_PUBLIC_KEYS") ?? "",
             TimeoutSeconds = int.Parse(read("LICET_TIMEOUT_SECONDS") ?? "10"),
             RetrySeconds = int.Parse(read("LICET_RETRY_SECONDS") ?? "2"),
         }.Check().Result;

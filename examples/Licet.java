@@ -5,7 +5,8 @@ import java.math.BigInteger;
 import java.net.*;
 import java.nio.file.*;
 import java.security.*;
-import java.util.Properties;
+import java.security.spec.*;
+import java.util.*;
 import java.util.concurrent.*;
 import java.util.regex.*;
 
@@ -17,12 +18,12 @@ public final class Licet {
         public final State state;
         /** For the user to read. */
         public final String message;
-        private final int pauseSeconds;
+        private int pauseSeconds, status;
+        private String lease = "";
 
-        private Answer(State state, String message, int pauseSeconds) {
+        private Answer(State state, String message) {
             this.state = state;
             this.message = message;
-            this.pauseSeconds = pauseSeconds;
         }
 
         public boolean mayRun() {
@@ -30,15 +31,22 @@ public final class Licet {
         }
     }
 
+    private static final String TEXT = "\"[^\"\\\\]*+(?:\\\\.[^\"\\\\]*+)*+\"";
     private static final Pattern VERDICT = Pattern.compile("\"valid\"\\s*:\\s*(true|false)");
-    private static final Pattern MESSAGE = Pattern.compile("\"message\"\\s*:\\s*\"([^\"\\\\]*(\\\\.[^\"\\\\]*)*)\"");
+    private static final Pattern MESSAGE = Pattern.compile("\"message\"\\s*:\\s*(" + TEXT + ")");
+    private static final Pattern SIGNED = Pattern.compile("\"signed\"\\s*:\\s*\"([^\"]*)\"");
+    private static final Pattern LEASE = Pattern.compile("\"lease\"\\s*:\\s*\"([^\"]*)\"");
+    private static final Pattern MEMBER =
+        Pattern.compile("\\G[{,]\\s*\"(\\w+)\"\\s*:\\s*(" + TEXT + "|[\\w.+-]+)\\s*");
 
     public int timeoutSeconds = 10, retrySeconds = 2, graceHours = 72;
+    /** KID:N of one or two RS256 keys, with a space between. With them only signed answers count. */
+    public String publicKeys = "";
     private final String url, productVersion, licenseKey;
     private final int productId;
     private final Path markFile;
 
-    /** @param markFile where the time of the last good answer is kept */
+    /** @param markFile where the time of the last good answer is kept; with public keys, the lease */
     public Licet(String url, int productId, String productVersion, String licenseKey, Path markFile) {
         this.url = url;
         this.productId = productId;
@@ -68,48 +76,148 @@ public final class Licet {
 
     private Answer decide() throws Exception {
         String hwid = hardwareId();
-        Answer answer = askInTime(hwid);
+        byte[] random = new byte[16];
+        new SecureRandom().nextBytes(random);
+        String nonce = base64url(random);
+        String[] keys = publicKeys.split(" ", -1);
+        Answer answer = askInTime(hwid, nonce, keys[0]);
         if (answer.state == State.UNREACHABLE && answer.pauseSeconds <= 10) {
             Thread.sleep(answer.pauseSeconds * 1000L);
-            answer = askInTime(hwid);
+            // 400 may mean that the service no longer has the first key.
+            answer = askInTime(hwid, nonce, keys[answer.status == 400 ? keys.length - 1 : 0]);
         }
         long now = System.currentTimeMillis() / 1000, leftSeconds = 0;
         try {
-            if (answer.state == State.VALID) Files.write(markFile, mark(now, hwid).getBytes(UTF_8));
             if (answer.state == State.REFUSED) Files.delete(markFile);
-            String mark = new String(Files.readAllBytes(markFile), UTF_8).trim();
-            long time = Long.parseLong(mark.split(" ")[0]);
-            if (mark.equals(mark(time, hwid))) leftSeconds = graceHours * 3600L - Math.abs(now - time);
-        } catch (IOException | NumberFormatException noMark) {
+            if (!publicKeys.isEmpty()) leftSeconds = leaseSeconds(answer, now, hwid);
+            else {
+                if (answer.state == State.VALID) Files.write(markFile, mark(now, hwid).getBytes(UTF_8));
+                String mark = lineOf(markFile);
+                long time = Long.parseLong(mark.split(" ")[0]);
+                if (mark.equals(mark(time, hwid))) leftSeconds = graceHours * 3600L - Math.abs(now - time);
+            }
+        } catch (IOException | RuntimeException noMark) {
             // Then there is no grace.
         }
         if (answer.state != State.UNREACHABLE) return answer;
         String problem = "The license service cannot be reached (" + answer.message + "). ";
         if (leftSeconds <= 0) {
-            return new Answer(State.UNREACHABLE, problem + "Check the network connection and try again.", 0);
+            return new Answer(State.UNREACHABLE, problem + "Check the network connection and try again.");
         }
         long hours = (leftSeconds + 3599) / 3600;
-        return new Answer(State.GRACE, problem + "The last good answer counts for " + hours + " h more.", 0);
+        return new Answer(State.GRACE, problem + "The last good answer counts for " + hours + " h more.");
     }
 
-    private Answer askInTime(String hwid) throws InterruptedException {
+    /** Keeps the answer's lease, or the latest time seen. Returns for how long the lease counts. */
+    private long leaseSeconds(Answer answer, long now, String hwid) throws IOException {
+        boolean isNew = answer.state == State.VALID;
+        String[] kept = (isNew ? answer.lease + " 0" : lineOf(markFile)).split(" ");
+        Map<String, String> lease = verified(kept[0], "licet-lease+jwt", expected(hwid));
+        long issued = Long.parseLong(lease.get("iat")), expires = Long.parseLong(lease.get("exp"));
+        long seen = Math.max(issued, Long.parseLong(kept[1]));
+        if (isNew || now > seen) keepLease(kept[0], isNew ? issued : now);
+        return now >= seen - 3600 ? expires - now : 0;
+    }
+
+    private void keepLease(String lease, long latest) {
         try {
-            // The connection's own time-out begins anew with each byte that arrives.
-            return inBackground(() -> ask(hwid)).get(timeoutSeconds, TimeUnit.SECONDS);
-        } catch (TimeoutException late) {
-            return new Answer(State.UNREACHABLE, "time-out", retrySeconds);
-        } catch (ExecutionException failed) {
-            return new Answer(State.UNREACHABLE, failed.getCause().toString(), retrySeconds);
+            // Only its owner can read a temporary file.
+            Path file = Files.createTempFile(markFile.toAbsolutePath().getParent(), "licet", ".tmp");
+            try {
+                Files.write(file, (lease + " " + latest).getBytes(UTF_8));
+                Files.move(file, markFile, StandardCopyOption.ATOMIC_MOVE);
+            } finally {
+                Files.deleteIfExists(file);
+            }
+        } catch (IOException notKept) {
+            // Then the program does not start without the network.
         }
     }
 
-    private Answer ask(String hwid) throws IOException {
+    private Map<String, String> expected(String hwid) {
+        Map<String, String> claims = new HashMap<>();
+        claims.put("aud", json(String.valueOf(productId)));
+        claims.put("sub", json(base64url(hash(licenseKey.trim().toUpperCase(Locale.ROOT)))));
+        claims.put("hwid", json(hwid));
+        return claims;
+    }
+
+    /** Returns the claims of a JWS that a pinned key signed and that has the type and the claims expected, or none. */
+    private Map<String, String> verified(String jws, String typ, Map<String, String> expected) {
+        try {
+            String[] parts = jws.split("\\.", -1);
+            Map<String, String> header = members(parts[0]);
+            for (String key : publicKeys.split(" ", -1)) {
+                String[] pinned = key.split(":", 2);
+                // The pinned key decides about the algorithm, never the header.
+                Map<String, String> own = new HashMap<>();
+                own.put("alg", json("RS256"));
+                own.put("kid", json(pinned[0]));
+                own.put("typ", json(typ));
+                if (parts.length != 3 || !header.equals(own)) continue;
+                BigInteger modulus = new BigInteger(1, fromBase64url(pinned[1]));
+                if (modulus.bitLength() != 2048) continue;
+                Signature rsa = Signature.getInstance("SHA256withRSA");
+                KeySpec publicKey = new RSAPublicKeySpec(modulus, RSAKeyGenParameterSpec.F4);
+                rsa.initVerify(KeyFactory.getInstance("RSA").generatePublic(publicKey));
+                rsa.update((parts[0] + "." + parts[1]).getBytes(UTF_8));
+                // Java refuses signatures of other lengths, and compares the whole padding.
+                if (!rsa.verify(fromBase64url(parts[2]))) continue;
+                Map<String, String> claims = members(parts[1]);
+                if (claims.entrySet().containsAll(expected.entrySet())) return claims;
+            }
+        } catch (GeneralSecurityException | RuntimeException forged) {
+            // Then it does not count.
+        }
+        return Collections.emptyMap();
+    }
+
+    /** The members of a JSON object of texts, numbers and the like, as they are written. */
+    private static Map<String, String> members(String part) {
+        String object = new String(fromBase64url(part), UTF_8);
+        Map<String, String> members = new HashMap<>();
+        Matcher member = MEMBER.matcher(object);
+        int end = 0;
+        for (; member.find(); end = member.end()) members.put(member.group(1), member.group(2));
+        if (!object.substring(end).equals("}")) throw new IllegalArgumentException("no flat object");
+        return members;
+    }
+
+    private static String base64url(byte[] bytes) {
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+
+    private static byte[] fromBase64url(String text) {
+        byte[] bytes = Base64.getUrlDecoder().decode(text);
+        // Java takes padding, and ignores the bits that are left over.
+        if (!base64url(bytes).equals(text)) throw new IllegalArgumentException("no base64url");
+        return bytes;
+    }
+
+    private Answer askInTime(String hwid, String nonce, String key) throws InterruptedException {
+        String problem;
+        try {
+            // The connection's own time-out begins anew with each byte that arrives.
+            return inBackground(() -> ask(hwid, nonce, key)).get(timeoutSeconds, TimeUnit.SECONDS);
+        } catch (TimeoutException late) {
+            problem = "time-out";
+        } catch (ExecutionException failed) {
+            problem = failed.getCause().toString();
+        }
+        Answer answer = new Answer(State.UNREACHABLE, problem);
+        answer.pauseSeconds = retrySeconds;
+        return answer;
+    }
+
+    private Answer ask(String hwid, String nonce, String key) throws IOException {
         String body = "{\"licenseKey\":" + json(licenseKey) + ",\"productId\":" + productId
             + ",\"hwid\":" + json(hwid) + ",\"productVersion\":" + json(productVersion)
             + ",\"operatingSystem\":" + json(System.getProperty("os.name"))
             + ",\"osVersion\":" + json(System.getProperty("os.version"))
             + ",\"osArchitecture\":" + json(System.getProperty("os.arch"))
-            + ",\"javaVersion\":" + json(System.getProperty("java.version")) + "}";
+            + ",\"javaVersion\":" + json(System.getProperty("java.version"))
+            + (publicKeys.isEmpty() ? "" : ",\"nonce\":" + json(nonce)
+                + ",\"kid\":" + json(key.split(":", 2)[0]) + ",\"lease\":true") + "}";
         HttpURLConnection http = (HttpURLConnection) new URL(url + "/api/v1/validate").openConnection();
         http.setInstanceFollowRedirects(false);
         http.setConnectTimeout(Math.min(5, timeoutSeconds) * 1000);
@@ -121,17 +229,37 @@ public final class Licet {
         http.getOutputStream().write(body.getBytes(UTF_8));
         int status = http.getResponseCode();
         String text = read(status < 400 ? http.getInputStream() : http.getErrorStream());
+        Map<String, String> claims = publicKeys.isEmpty() ? unsigned(text, status) : signed(text, hwid, nonce);
+        String valid = claims.getOrDefault("valid", ""), message = unquote(claims.getOrDefault("message", ""));
+        Answer answer;
+        if (valid.equals("true")) answer = new Answer(State.VALID, message);
+        else if (valid.equals("false")) answer = new Answer(State.REFUSED, "License refused: " + message);
+        else answer = new Answer(State.UNREACHABLE, "HTTP " + status);
+        answer.pauseSeconds = Math.max(0, http.getHeaderFieldInt("Retry-After", retrySeconds));
+        answer.status = status;
+        answer.lease = first(LEASE, text);
+        return answer;
+    }
+
+    private static Map<String, String> unsigned(String text, int status) {
         Matcher verdict = VERDICT.matcher(text), message = MESSAGE.matcher(text);
-        if (text.startsWith("{") && verdict.find() && message.find()) {
-            boolean valid = verdict.group(1).equals("true");
-            String said = unescape(message.group(1));
-            if (valid && status == 200) return new Answer(State.VALID, said, 0);
-            if (!valid && (status == 400 || status == 413)) {
-                return new Answer(State.REFUSED, "License refused: " + said, 0);
-            }
-        }
-        int pauseSeconds = Math.max(0, http.getHeaderFieldInt("Retry-After", retrySeconds));
-        return new Answer(State.UNREACHABLE, "HTTP " + status, pauseSeconds);
+        Map<String, String> claims = new HashMap<>();
+        if (!text.startsWith("{") || !verdict.find() || !message.find()) return claims;
+        boolean isDecided = verdict.group(1).equals("true") ? status == 200 : status == 400 || status == 413;
+        if (isDecided) claims.put("valid", verdict.group(1));
+        claims.put("message", message.group(1));
+        return claims;
+    }
+
+    private Map<String, String> signed(String text, String hwid, String nonce) {
+        Map<String, String> expected = expected(hwid);
+        expected.put("nonce", json(nonce));
+        return verified(first(SIGNED, text), "licet-validation+jwt", expected);
+    }
+
+    private static String first(Pattern pattern, String text) {
+        Matcher matcher = pattern.matcher(text);
+        return matcher.find() ? matcher.group(1) : "";
     }
 
     private static String read(InputStream in) throws IOException {
@@ -142,10 +270,10 @@ public final class Licet {
         return new String(text.toByteArray(), UTF_8);
     }
 
-    /** Java's properties have the escapes of JSON. */
-    private static String unescape(String text) throws IOException {
+    /** The text that is within quotes. Java's properties have the escapes of JSON. */
+    private static String unquote(String quoted) throws IOException {
         Properties escaped = new Properties();
-        escaped.load(new StringReader("text=" + text));
+        escaped.load(new StringReader("text=" + quoted.replaceAll("^\"|\"$", "")));
         return escaped.getProperty("text");
     }
 
@@ -166,22 +294,29 @@ public final class Licet {
     public static String hardwareId() {
         // Java itself asks the DNS for the host name, and that may be away when it matters.
         String host = System.getenv("COMPUTERNAME");
-        if (host == null) host = lineOf("/etc/hostname");
-        return sha256(lineOf("/etc/machine-id") + "\n" + host + "\n" + System.getProperty("user.name"));
+        if (host == null) host = lineIfThere("/etc/hostname");
+        return sha256(lineIfThere("/etc/machine-id") + "\n" + host + "\n" + System.getProperty("user.name"));
     }
 
-    private static String lineOf(String file) {
+    private static String lineIfThere(String file) {
         try {
-            return new String(Files.readAllBytes(Paths.get(file)), UTF_8).trim();
+            return lineOf(Paths.get(file));
         } catch (IOException absent) {
             return "";
         }
     }
 
+    private static String lineOf(Path file) throws IOException {
+        return new String(Files.readAllBytes(file), UTF_8).trim();
+    }
+
     private static String sha256(String text) {
+        return String.format("%064x", new BigInteger(1, hash(text)));
+    }
+
+    private static byte[] hash(String text) {
         try {
-            byte[] hash = MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8));
-            return String.format("%064x", new BigInteger(1, hash));
+            return MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8));
         } catch (NoSuchAlgorithmException never) {
             throw new IllegalStateException(never);
         }
@@ -199,6 +334,7 @@ class Demo {
         }
         Path mark = Paths.get(System.getenv().getOrDefault("LICET_MARK", "licet.mark"));
         Licet licet = new Licet(url, Integer.parseInt(product), "1.0.0", key, mark);
+        licet.publicKeys = System.getenv().getOrDefault("LICET_PUBLIC_KEYS", "");
         licet.timeoutSeconds = Integer.parseInt(System.getenv().getOrDefault("LICET_TIMEOUT_SECONDS", "10"));
         licet.retrySeconds = Integer.parseInt(System.getenv().getOrDefault("LICET_RETRY_SECONDS", "2"));
         Licet.Answer answer = licet.check().get();

@@ -1,3 +1,5 @@
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
 import java.io.StringReader;
 import java.math.BigInteger;
@@ -5,20 +7,27 @@ import java.net.URI;
 import java.net.http.*;
 import java.nio.file.*;
 import java.security.*;
+import java.security.spec.*;
 import java.time.Duration;
-import java.util.Properties;
+import java.util.*;
 import java.util.concurrent.*;
 import java.util.regex.*;
 
 /**
  * Asks Licet whether a license key may run here. Java 17 or newer, or Kotlin; no dependencies; see
- * README.md. The mark file is where the time of the last good answer is kept.
+ * README.md. The mark file is where the time of the last good answer is kept; with public keys, the lease. Public
+ * keys are KID:N of one or two RS256 keys, with a space between: with them only signed answers count.
  */
 public record Licet17(String url, int productId, String productVersion, String licenseKey, Path markFile,
-    int timeoutSeconds, int retrySeconds, int graceHours) {
+    String publicKeys, int timeoutSeconds, int retrySeconds, int graceHours) {
 
     public Licet17(String url, int productId, String productVersion, String licenseKey, Path markFile) {
-        this(url, productId, productVersion, licenseKey, markFile, 10, 2, 72);
+        this(url, productId, productVersion, licenseKey, markFile, "");
+    }
+
+    public Licet17(String url, int productId, String productVersion, String licenseKey, Path markFile,
+        String publicKeys) {
+        this(url, productId, productVersion, licenseKey, markFile, publicKeys, 10, 2, 72);
     }
 
     public enum State { VALID, GRACE, REFUSED, UNREACHABLE }
@@ -30,11 +39,15 @@ public record Licet17(String url, int productId, String productVersion, String l
         }
     }
 
-    private record Reply(State state, String text, long pauseSeconds) {}
+    private record Reply(State state, String text, long pauseSeconds, int status, String lease) {}
 
+    private static final String TEXT = "\"[^\"\\\\]*+(?:\\\\.[^\"\\\\]*+)*+\"";
     private static final Pattern VERDICT = Pattern.compile("\"valid\"\\s*:\\s*(true|false)");
-    private static final Pattern MESSAGE =
-        Pattern.compile("\"message\"\\s*:\\s*\"([^\"\\\\]*(\\\\.[^\"\\\\]*)*)\"");
+    private static final Pattern MESSAGE = Pattern.compile("\"message\"\\s*:\\s*(" + TEXT + ")");
+    private static final Pattern SIGNED = Pattern.compile("\"signed\"\\s*:\\s*\"([^\"]*)\"");
+    private static final Pattern LEASE = Pattern.compile("\"lease\"\\s*:\\s*\"([^\"]*)\"");
+    private static final Pattern MEMBER =
+        Pattern.compile("\\G[{,]\\s*\"(\\w+)\"\\s*:\\s*(" + TEXT + "|[\\w.+-]+)\\s*");
 
     /** Returns at once. The answer comes on another thread: let your server's scheduler take it over. */
     public CompletableFuture<Answer> check() {
@@ -47,19 +60,29 @@ public record Licet17(String url, int productId, String productVersion, String l
 
     private Answer decide() {
         var hwid = hardwareId();
-        var reply = ask(hwid);
-        if (reply.state == State.UNREACHABLE && reply.pauseSeconds <= 10) {
-            var pause = CompletableFuture.delayedExecutor(reply.pauseSeconds, TimeUnit.SECONDS);
-            reply = CompletableFuture.supplyAsync(() -> ask(hwid), pause).join();
+        var random = new byte[16];
+        new SecureRandom().nextBytes(random);
+        var nonce = base64url(random);
+        var keys = publicKeys.split(" ", -1);
+        var first = ask(hwid, nonce, keys[0]);
+        var reply = first;
+        if (first.state == State.UNREACHABLE && first.pauseSeconds <= 10) {
+            var pause = CompletableFuture.delayedExecutor(first.pauseSeconds, TimeUnit.SECONDS);
+            // 400 may mean that the service no longer has the first key.
+            var key = keys[first.status == 400 ? keys.length - 1 : 0];
+            reply = CompletableFuture.supplyAsync(() -> ask(hwid, nonce, key), pause).join();
         }
         long now = System.currentTimeMillis() / 1000, leftSeconds = 0;
         try {
-            if (reply.state == State.VALID) Files.writeString(markFile, mark(now, hwid));
             if (reply.state == State.REFUSED) Files.delete(markFile);
-            var mark = Files.readString(markFile).trim();
-            var time = Long.parseLong(mark.split(" ")[0]);
-            if (mark.equals(mark(time, hwid))) leftSeconds = graceHours * 3600L - Math.abs(now - time);
-        } catch (IOException | NumberFormatException noMark) {
+            if (!publicKeys.isEmpty()) leftSeconds = leaseSeconds(reply, now, hwid);
+            else {
+                if (reply.state == State.VALID) Files.writeString(markFile, mark(now, hwid));
+                var mark = Files.readString(markFile).trim();
+                var time = Long.parseLong(mark.split(" ")[0]);
+                if (mark.equals(mark(time, hwid))) leftSeconds = graceHours * 3600L - Math.abs(now - time);
+            }
+        } catch (IOException | RuntimeException noMark) {
             // Then there is no grace.
         }
         if (reply.state != State.UNREACHABLE) return new Answer(reply.state, reply.text);
@@ -71,13 +94,95 @@ public record Licet17(String url, int productId, String productVersion, String l
         return new Answer(State.GRACE, problem + "The last good answer counts for " + hours + " h more.");
     }
 
-    private Reply ask(String hwid) {
+    /** Keeps the reply's lease, or the latest time seen. Returns for how long the lease counts. */
+    private long leaseSeconds(Reply reply, long now, String hwid) throws IOException {
+        var isNew = reply.state == State.VALID;
+        var kept = (isNew ? reply.lease + " 0" : Files.readString(markFile).trim()).split(" ");
+        var lease = verified(kept[0], "licet-lease+jwt", expected(hwid));
+        long issued = Long.parseLong(lease.get("iat")), expires = Long.parseLong(lease.get("exp"));
+        var seen = Math.max(issued, Long.parseLong(kept[1]));
+        if (isNew || now > seen) keepLease(kept[0], isNew ? issued : now);
+        return now >= seen - 3600 ? expires - now : 0;
+    }
+
+    private void keepLease(String lease, long latest) {
+        try {
+            // Only its owner can read a temporary file.
+            var file = Files.createTempFile(markFile.toAbsolutePath().getParent(), "licet", ".tmp");
+            try {
+                Files.writeString(file, lease + " " + latest);
+                Files.move(file, markFile, StandardCopyOption.ATOMIC_MOVE);
+            } finally {
+                Files.deleteIfExists(file);
+            }
+        } catch (IOException notKept) {
+            // Then the program does not start without the network.
+        }
+    }
+
+    private Map<String, String> expected(String hwid) {
+        var sub = base64url(hash(licenseKey.strip().toUpperCase(Locale.ROOT)));
+        return Map.of("aud", json(String.valueOf(productId)), "sub", json(sub), "hwid", json(hwid));
+    }
+
+    /** Returns the claims of a JWS that a pinned key signed and that has the type and the claims expected, or none. */
+    private Map<String, String> verified(String jws, String typ, Map<String, String> expected) {
+        try {
+            var parts = jws.split("\\.", -1);
+            var header = members(parts[0]);
+            for (var key : publicKeys.split(" ", -1)) {
+                var pinned = key.split(":", 2);
+                // The pinned key decides about the algorithm, never the header.
+                var own = Map.of("alg", json("RS256"), "kid", json(pinned[0]), "typ", json(typ));
+                if (parts.length != 3 || !header.equals(own)) continue;
+                var modulus = new BigInteger(1, fromBase64url(pinned[1]));
+                if (modulus.bitLength() != 2048) continue;
+                var rsa = Signature.getInstance("SHA256withRSA");
+                var publicKey = new RSAPublicKeySpec(modulus, RSAKeyGenParameterSpec.F4);
+                rsa.initVerify(KeyFactory.getInstance("RSA").generatePublic(publicKey));
+                rsa.update((parts[0] + "." + parts[1]).getBytes(UTF_8));
+                // Java refuses signatures of other lengths, and compares the whole padding.
+                if (!rsa.verify(fromBase64url(parts[2]))) continue;
+                var claims = members(parts[1]);
+                if (claims.entrySet().containsAll(expected.entrySet())) return claims;
+            }
+        } catch (GeneralSecurityException | RuntimeException forged) {
+            // Then it does not count.
+        }
+        return Map.of();
+    }
+
+    /** The members of a JSON object of texts, numbers and the like, as they are written. */
+    private static Map<String, String> members(String part) {
+        var object = new String(fromBase64url(part), UTF_8);
+        var members = new HashMap<String, String>();
+        var member = MEMBER.matcher(object);
+        var end = 0;
+        for (; member.find(); end = member.end()) members.put(member.group(1), member.group(2));
+        if (!object.substring(end).equals("}")) throw new IllegalArgumentException("no flat object");
+        return members;
+    }
+
+    private static String base64url(byte[] bytes) {
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+
+    private static byte[] fromBase64url(String text) {
+        var bytes = Base64.getUrlDecoder().decode(text);
+        // Java takes padding, and ignores the bits that are left over.
+        if (!base64url(bytes).equals(text)) throw new IllegalArgumentException("no base64url");
+        return bytes;
+    }
+
+    private Reply ask(String hwid, String nonce, String key) {
         var body = "{\"licenseKey\":" + json(licenseKey) + ",\"productId\":" + productId
             + ",\"hwid\":" + json(hwid) + ",\"productVersion\":" + json(productVersion)
             + ",\"operatingSystem\":" + json(System.getProperty("os.name"))
             + ",\"osVersion\":" + json(System.getProperty("os.version"))
             + ",\"osArchitecture\":" + json(System.getProperty("os.arch"))
-            + ",\"javaVersion\":" + json(System.getProperty("java.version")) + "}";
+            + ",\"javaVersion\":" + json(System.getProperty("java.version"))
+            + (publicKeys.isEmpty() ? "" : ",\"nonce\":" + json(nonce)
+                + ",\"kid\":" + json(key.split(":", 2)[0]) + ",\"lease\":true") + "}";
         try {
             var http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
                 .connectTimeout(Duration.ofSeconds(Math.min(5, timeoutSeconds))).build();
@@ -88,31 +193,48 @@ public record Licet17(String url, int productId, String productVersion, String l
             var answer = http.sendAsync(request, HttpResponse.BodyHandlers.ofString())
                 .get(timeoutSeconds, TimeUnit.SECONDS);
             var status = answer.statusCode();
-            var verdict = VERDICT.matcher(answer.body());
-            var message = MESSAGE.matcher(answer.body());
-            if (answer.body().startsWith("{") && verdict.find() && message.find()) {
-                var valid = verdict.group(1).equals("true");
-                var said = unescape(message.group(1));
-                if (valid && status == 200) return new Reply(State.VALID, said, 0);
-                if (!valid && (status == 400 || status == 413)) {
-                    return new Reply(State.REFUSED, "License refused: " + said, 0);
-                }
+            var text = answer.body();
+            var claims = publicKeys.isEmpty() ? unsigned(text, status) : signed(text, hwid, nonce);
+            var message = unquote(claims.getOrDefault("message", ""));
+            switch (claims.getOrDefault("valid", "")) {
+                case "true": return new Reply(State.VALID, message, 0, status, first(LEASE, text));
+                case "false": return new Reply(State.REFUSED, "License refused: " + message, 0, status, "");
+                default: // cannot be reached
             }
-            var retryAfter = answer.headers().firstValue("Retry-After").filter(text -> text.matches("\\d{1,9}"));
+            var retryAfter = answer.headers().firstValue("Retry-After").filter(value -> value.matches("\\d{1,9}"));
             return new Reply(State.UNREACHABLE, "HTTP " + status,
-                retryAfter.map(Integer::parseInt).orElse(retrySeconds));
+                retryAfter.map(Integer::parseInt).orElse(retrySeconds), status, "");
         } catch (TimeoutException late) {
-            return new Reply(State.UNREACHABLE, "time-out", retrySeconds);
+            return new Reply(State.UNREACHABLE, "time-out", retrySeconds, 0, "");
         } catch (Exception failed) {
             var cause = failed.getCause() == null ? failed : failed.getCause();
-            return new Reply(State.UNREACHABLE, cause.toString(), retrySeconds);
+            return new Reply(State.UNREACHABLE, cause.toString(), retrySeconds, 0, "");
         }
     }
 
-    /** Java's properties have the escapes of JSON. */
-    private static String unescape(String text) throws IOException {
+    private static Map<String, String> unsigned(String text, int status) {
+        var verdict = VERDICT.matcher(text);
+        var message = MESSAGE.matcher(text);
+        if (!text.startsWith("{") || !verdict.find() || !message.find()) return Map.of();
+        var isDecided = verdict.group(1).equals("true") ? status == 200 : status == 400 || status == 413;
+        return isDecided ? Map.of("valid", verdict.group(1), "message", message.group(1)) : Map.of();
+    }
+
+    private Map<String, String> signed(String text, String hwid, String nonce) {
+        var expected = new HashMap<>(expected(hwid));
+        expected.put("nonce", json(nonce));
+        return verified(first(SIGNED, text), "licet-validation+jwt", expected);
+    }
+
+    private static String first(Pattern pattern, String text) {
+        var matcher = pattern.matcher(text);
+        return matcher.find() ? matcher.group(1) : "";
+    }
+
+    /** The text that is within quotes. Java's properties have the escapes of JSON. */
+    private static String unquote(String quoted) throws IOException {
         var escaped = new Properties();
-        escaped.load(new StringReader("text=" + text));
+        escaped.load(new StringReader("text=" + quoted.replaceAll("^\"|\"$", "")));
         return escaped.getProperty("text");
     }
 
@@ -146,10 +268,13 @@ public record Licet17(String url, int productId, String productVersion, String l
     }
 
     private static String sha256(String text) {
+        return String.format("%064x", new BigInteger(1, hash(text)));
+    }
+
+    private static byte[] hash(String text) {
         try {
-            var hash = MessageDigest.getInstance("SHA-256").digest(text.getBytes("UTF-8"));
-            return String.format("%064x", new BigInteger(1, hash));
-        } catch (NoSuchAlgorithmException | IOException never) {
+            return MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8));
+        } catch (NoSuchAlgorithmException never) {
             throw new IllegalStateException(never);
         }
     }
@@ -167,6 +292,7 @@ class Demo17 {
         var environment = System.getenv();
         var answer = new Licet17(url, Integer.parseInt(product), "1.0.0", key,
             Path.of(environment.getOrDefault("LICET_MARK", "licet.mark")),
+            environment.getOrDefault("LICET_PUBLIC_KEYS", ""),
             Integer.parseInt(environment.getOrDefault("LICET_TIMEOUT_SECONDS", "10")),
             Integer.parseInt(environment.getOrDefault("LICET_RETRY_SECONDS", "2")), 72).check().join();
         System.out.println(answer.message());

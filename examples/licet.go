@@ -3,15 +3,21 @@ package main
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"os/user"
+	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
@@ -23,10 +29,11 @@ type Program struct {
 	ProductID      int
 	ProductVersion string
 	LicenseKey     string
-	MarkFile       string // where the time of the last good answer is kept
+	MarkFile       string // where the time of the last good answer is kept; with public keys, the lease
 	TimeoutSeconds int
 	RetrySeconds   int
 	GraceHours     int
+	PublicKeys     string // KID:X.Y of one or two ES256 keys, with a space between: only signed answers count then
 }
 
 type State int
@@ -45,43 +52,162 @@ type Answer struct {
 
 func (answer Answer) MayRun() bool { return answer.State == Valid || answer.State == Grace }
 
+// reply is what the service said, and after how many seconds to ask again where it cannot be reached.
+type reply struct {
+	Answer
+	pauseSeconds int
+	status       int
+	lease        any
+}
+
+// claims are those of a JWS, or of the whole body where answers are not signed.
+type claims map[string]any
+
 // Check takes up to 30 seconds: call it in a goroutine where something else has to go on.
 func (program Program) Check() Answer {
 	hwid := HardwareID()
-	answer, pauseSeconds := program.ask(hwid)
-	if answer.State == Unreachable && pauseSeconds <= 10 {
-		time.Sleep(time.Duration(pauseSeconds) * time.Second)
-		answer, _ = program.ask(hwid)
+	random := make([]byte, 16)
+	if _, err := rand.Read(random); err != nil {
+		return Answer{Unreachable, err.Error()}
+	}
+	nonce := base64url(random)
+	keys := strings.Split(program.PublicKeys, " ")
+	answer := program.ask(hwid, nonce, keys[0])
+	if answer.State == Unreachable && answer.pauseSeconds <= 10 {
+		time.Sleep(time.Duration(answer.pauseSeconds) * time.Second)
+		key := keys[0]
+		if answer.status == 400 { // the service may no longer have the first key
+			key = keys[len(keys)-1]
+		}
+		answer = program.ask(hwid, nonce, key)
 	}
 	now := time.Now().Unix()
 	switch answer.State {
 	case Valid:
-		_ = os.WriteFile(program.MarkFile, []byte(program.mark(now, hwid)), 0o600)
-		return answer
+		if program.PublicKeys == "" {
+			_ = os.WriteFile(program.MarkFile, []byte(program.mark(now, hwid)), 0o600)
+		} else if issued, _, ok := program.lease(answer.lease, hwid); ok {
+			program.keepLease(answer.lease, issued)
+		}
+		return answer.Answer
 	case Refused:
 		_ = os.Remove(program.MarkFile)
-		return answer
+		return answer.Answer
 	}
 	problem := "The license service cannot be reached (" + answer.Message + ")."
 	content, _ := os.ReadFile(program.MarkFile)
-	mark := strings.TrimSpace(string(content))
-	seconds, _ := strconv.ParseInt(strings.Split(mark, " ")[0], 10, 64)
-	left := float64(program.GraceHours) - math.Abs(float64(now-seconds))/3600
-	if mark == program.mark(seconds, hwid) && left > 0 {
+	jws, latest, _ := strings.Cut(strings.TrimSpace(string(content)), " ")
+	left := 0.0 // hours
+	if program.PublicKeys == "" {
+		seconds, _ := strconv.ParseInt(jws, 10, 64)
+		if jws+" "+latest == program.mark(seconds, hwid) {
+			left = float64(program.GraceHours) - math.Abs(float64(now-seconds))/3600
+		}
+	} else {
+		seen, err := strconv.ParseInt(latest, 10, 64)
+		issued, expires, ok := program.lease(jws, hwid)
+		if issued > seen {
+			seen = issued
+		}
+		if ok && err == nil && now > seen {
+			program.keepLease(jws, now)
+		}
+		if ok && err == nil && now >= seen-3600 {
+			left = float64(expires-now) / 3600
+		}
+	}
+	if left > 0 {
 		return Answer{Grace, fmt.Sprintf("%s The last good answer counts for %.0f h more.", problem, math.Ceil(left))}
 	}
 	return Answer{Unreachable, problem + " Check the network connection and try again."}
 }
 
-// ask also returns after how many seconds to ask again, where the service cannot be reached.
-func (program Program) ask(hwid string) (Answer, int) {
-	body, _ := json.Marshal(map[string]any{
+// lease returns from when to when a lease counts, in seconds.
+func (program Program) lease(jws any, hwid string) (issued, expires int64, ok bool) {
+	lease := program.verified(jws, "licet-lease+jwt", program.expected(hwid))
+	iat, ok := lease["iat"].(float64)
+	exp, _ := lease["exp"].(float64)
+	return int64(iat), int64(exp), ok
+}
+
+// keepLease fails in silence: then the program does not start without the network.
+func (program Program) keepLease(jws any, latest int64) {
+	file := program.MarkFile + ".tmp"
+	if os.WriteFile(file, []byte(fmt.Sprintf("%s %d", jws, latest)), 0o600) == nil {
+		_ = os.Rename(file, program.MarkFile)
+	}
+}
+
+func (program Program) expected(hwid string) claims {
+	sub := sha256.Sum256([]byte(strings.ToUpper(strings.TrimSpace(program.LicenseKey))))
+	return claims{"aud": strconv.Itoa(program.ProductID), "sub": base64url(sub[:]), "hwid": hwid}
+}
+
+// verified returns the claims of a JWS that a pinned key signed and that has the type and the claims expected, or nil.
+func (program Program) verified(jws any, typ string, expected claims) claims {
+	text, _ := jws.(string)
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 {
+		return nil
+	}
+	var said, found claims
+	header, payload, signature := fromBase64url(parts[0]), fromBase64url(parts[1]), fromBase64url(parts[2])
+	if json.Unmarshal(header, &said) != nil || json.Unmarshal(payload, &found) != nil || len(signature) != 64 {
+		return nil
+	}
+	digest := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
+	for _, key := range strings.Split(program.PublicKeys, " ") {
+		kid, point, _ := strings.Cut(key, ":")
+		// The pinned key decides about the algorithm, never the header.
+		if !reflect.DeepEqual(said, claims{"alg": "ES256", "kid": kid, "typ": typ}) {
+			continue
+		}
+		x, y, _ := strings.Cut(point, ".")
+		public := ecdsa.PublicKey{Curve: elliptic.P256(), X: number(fromBase64url(x)), Y: number(fromBase64url(y))}
+		// Go refuses zeros in the signature.
+		if !public.IsOnCurve(public.X, public.Y) ||
+			!ecdsa.Verify(&public, digest[:], number(signature[:32]), number(signature[32:])) {
+			return nil
+		}
+		for name, value := range expected {
+			if found[name] != value {
+				return nil
+			}
+		}
+		return found
+	}
+	return nil
+}
+
+func number(bytes []byte) *big.Int { return new(big.Int).SetBytes(bytes) }
+
+func base64url(bytes []byte) string { return base64.RawURLEncoding.EncodeToString(bytes) }
+
+// fromBase64url returns nothing for what is not base64url. Go ignores line feeds, and bits that are left over.
+func fromBase64url(text string) []byte {
+	bytes, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || base64url(bytes) != text {
+		return nil
+	}
+	return bytes
+}
+
+func (program Program) ask(hwid, nonce, key string) reply {
+	fields := map[string]any{
 		"licenseKey": program.LicenseKey, "productId": program.ProductID, "hwid": hwid,
 		"productVersion": program.ProductVersion, "operatingSystem": runtime.GOOS, "osArchitecture": runtime.GOARCH,
-	})
+	}
+	if program.PublicKeys != "" {
+		fields["nonce"], fields["lease"] = nonce, true
+		fields["kid"], _, _ = strings.Cut(key, ":")
+	}
+	unreachable := func(why string) reply {
+		return reply{Answer: Answer{Unreachable, why}, pauseSeconds: program.RetrySeconds}
+	}
+	body, _ := json.Marshal(fields)
 	request, err := http.NewRequest("POST", program.URL+"/api/v1/validate", bytes.NewReader(body))
 	if err != nil {
-		return Answer{Unreachable, err.Error()}, program.RetrySeconds
+		return unreachable(err.Error())
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "licet-client/1")
@@ -96,31 +222,37 @@ func (program Program) ask(hwid string) (Answer, int) {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return Answer{Unreachable, err.Error()}, program.RetrySeconds
+		return unreachable(err.Error())
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return Answer{Unreachable, err.Error()}, program.RetrySeconds
-	}
-	var said struct {
-		Valid   *bool
-		Message string
+		return unreachable(err.Error())
 	}
 	status := response.StatusCode
-	if json.Unmarshal(text, &said) == nil && said.Valid != nil {
-		if *said.Valid && status == 200 {
-			return Answer{Valid, said.Message}, 0
-		}
-		if !*said.Valid && (status == 400 || status == 413) {
-			return Answer{Refused, "License refused: " + said.Message}, 0
-		}
+	var said claims
+	_ = json.Unmarshal(text, &said)
+	believed := said
+	if program.PublicKeys != "" {
+		expected := program.expected(hwid)
+		expected["nonce"] = nonce
+		believed = program.verified(said["signed"], "licet-validation+jwt", expected)
+	} else if valid, _ := said["valid"].(bool); valid != (status == 200) || !valid && status != 400 && status != 413 {
+		believed = nil
 	}
-	retryAfter, err := strconv.Atoi(response.Header.Get("Retry-After"))
-	if err != nil {
-		retryAfter = program.RetrySeconds
+	message, _ := believed["message"].(string)
+	switch believed["valid"] {
+	case true:
+		return reply{Answer: Answer{Valid, message}, lease: said["lease"]}
+	case false:
+		return reply{Answer: Answer{Refused, "License refused: " + message}}
 	}
-	return Answer{Unreachable, fmt.Sprintf("HTTP %d", status)}, retryAfter
+	answer := unreachable(fmt.Sprintf("HTTP %d", status))
+	answer.status = status
+	if retryAfter, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
+		answer.pauseSeconds = retryAfter
+	}
+	return answer
 }
 
 func (program Program) mark(seconds int64, hwid string) string {
@@ -150,7 +282,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.")
 		os.Exit(3)
 	}
-	program := Program{url, product, "1.0.0", key, "licet.mark", 10, 2, 72}
+	program := Program{url, product, "1.0.0", key, "licet.mark", 10, 2, 72, os.Getenv("LICET_PUBLIC_KEYS")}
 	if file := os.Getenv("LICET_MARK"); file != "" {
 		program.MarkFile = file
 	}

@@ -207,6 +207,7 @@ const HEADER_FORGERIES: [string, Forgery][] = [
   ['a typ of the same length', withHeader({ typ: 'licet-validation+jwx' })],
   ['no typ', withHeader({ typ: undefined })],
   ['the typ JWT', withHeader({ typ: 'JWT' })],
+  ['an unknown extension', withHeader({ b64: false })],
   ['a critical extension', withHeader({ crit: ['b64'], b64: false })],
   [
     'the other typ',
@@ -280,6 +281,13 @@ const ES256_FORGERIES: [string, Forgery][] = [
     withSignature((signed, { pinned }) => sign('sha256', signed, pinned.privateKey)),
   ],
   ['a byte behind the signature', APPENDED],
+  [
+    'a zero within the signature',
+    withSignature((signed, { pinned }) => {
+      const signature = signerOf(pinned)(signed);
+      return Buffer.concat([signature.subarray(0, 32), Buffer.alloc(1), signature.subarray(32)]);
+    }),
+  ],
 ];
 
 const SHA256_INFO = Buffer.from('3031300d060960864801650304020105000420', 'hex');

@@ -315,4 +315,289 @@ export const leftOutChecks: Record<string, readonly LeftOutCheck[]> = {
       '  left=0\n  if true; then',
     ]),
   ],
+  'Licet.java': [
+    leftOut('strict base64url', 'unused bits in the signature', [
+      'if (!base64url(bytes).equals(text)) throw',
+      'if (false) throw',
+    ]),
+    leftOut('three parts', 'four parts', ['parts.length != 3 || ', '']),
+    leftOut('a flat header', 'a critical extension', [
+      'if (!object.substring(end).equals("}")) throw',
+      'if (false) throw',
+    ]),
+    leftOut('no other header', 'an unknown extension', [
+      '!header.equals(own)',
+      '!header.entrySet().containsAll(own.entrySet())',
+    ]),
+    leftOut('alg', 'the name of the other algorithm', ['json("RS256")', 'header.get("alg")']),
+    leftOut('kid', 'the kid of a retired key', [
+      '"kid", json(pinned[0])',
+      '"kid", header.get("kid")',
+    ]),
+    leftOut('typ', 'the other typ', ['json(typ)', 'header.get("typ")']),
+    leftOut('the size of the key', 'a key of 2047 bits', [
+      'if (modulus.bitLength() != 2048) continue;',
+      '',
+    ]),
+    leftOut('the signature', 'a changed payload', [
+      'if (!rsa.verify(fromBase64url(parts[2]))) continue;',
+      '',
+    ]),
+    leftOut('aud', 'another product', ['claims.put("aud"', 'claims.remove("aud"']),
+    leftOut('sub', 'another license key', ['claims.put("sub"', 'claims.remove("sub"']),
+    leftOut('hwid', 'another machine', ['claims.put("hwid"', 'claims.remove("hwid"']),
+    leftOut('nonce', 'another nonce', ['expected.put("nonce", json(nonce));', '']),
+    leftOut('a new nonce', 'the same nonce', ['new SecureRandom().nextBytes(random);', '']),
+    leftOut('valid is a boolean', 'valid as a text', [
+      'if (valid.equals("true"))',
+      'if (valid.contains("true"))',
+    ]),
+    leftOut('valid of the claims', 'a body that says valid', [
+      'publicKeys.isEmpty() ? unsigned(text, status)',
+      '!signed(text, hwid, nonce).isEmpty() ? unsigned(text, status)',
+    ]),
+    leftOut('the lease that is kept', 'a lease that is kept unseen', [
+      '"licet-lease+jwt", expected(hwid)',
+      '"licet-lease+jwt", isNew ? new HashMap<>() : expected(hwid)',
+    ]),
+    leftOut('the end of the lease', 'an expired lease', ['expires - now : 0', '1 : 0']),
+    leftOut('the issue of the lease', 'a lease of the future', [
+      'Math.max(issued, Long.parseLong(kept[1]))',
+      'Long.parseLong(kept[1])',
+    ]),
+    leftOut('the latest time', 'a lease used in the future', [
+      'Math.max(issued, Long.parseLong(kept[1]))',
+      'issued',
+    ]),
+    leftOut('the latest time is kept', 'a clock that is set back', [
+      'if (isNew || now > seen)',
+      'if (isNew)',
+    ]),
+    leftOut('a refusal ends the lease', 'a lease after a refusal', [
+      'if (answer.state == State.REFUSED) Files.delete(markFile);',
+      '',
+    ]),
+    leftOut('no mark counts', 'a mark file', [
+      'if (!publicKeys.isEmpty()) leftSeconds',
+      'if (false) leftSeconds',
+    ]),
+  ],
+  'Licet17.java': [
+    leftOut('strict base64url', 'unused bits in the signature', [
+      'if (!base64url(bytes).equals(text)) throw',
+      'if (false) throw',
+    ]),
+    leftOut('three parts', 'four parts', ['parts.length != 3 || ', '']),
+    leftOut('a flat header', 'a critical extension', [
+      'if (!object.substring(end).equals("}")) throw',
+      'if (false) throw',
+    ]),
+    leftOut('no other header', 'an unknown extension', [
+      '!header.equals(own)',
+      '!header.entrySet().containsAll(own.entrySet())',
+    ]),
+    leftOut('alg', 'the name of the other algorithm', ['json("RS256")', 'header.get("alg")']),
+    leftOut('kid', 'the kid of a retired key', [
+      '"kid", json(pinned[0])',
+      '"kid", header.get("kid")',
+    ]),
+    leftOut('typ', 'the other typ', ['json(typ)', 'header.get("typ")']),
+    leftOut('the size of the key', 'a key of 2047 bits', [
+      'if (modulus.bitLength() != 2048) continue;',
+      '',
+    ]),
+    leftOut('the signature', 'a changed payload', [
+      'if (!rsa.verify(fromBase64url(parts[2]))) continue;',
+      '',
+    ]),
+    leftOut('aud', 'another product', ['"aud", json(String.valueOf(productId)), ', '']),
+    leftOut('sub', 'another license key', ['"sub", json(sub), ', '']),
+    leftOut('hwid', 'another machine', [', "hwid", json(hwid));', ');']),
+    leftOut('nonce', 'another nonce', ['expected.put("nonce", json(nonce));', '']),
+    leftOut('a new nonce', 'the same nonce', ['new SecureRandom().nextBytes(random);', '']),
+    leftOut('valid is a boolean', 'valid as a text', [
+      'switch (claims.getOrDefault("valid", ""))',
+      'switch (claims.getOrDefault("valid", "").replace("\\"", ""))',
+    ]),
+    leftOut('valid of the claims', 'a body that says valid', [
+      'publicKeys.isEmpty() ? unsigned(text, status)',
+      '!signed(text, hwid, nonce).isEmpty() ? unsigned(text, status)',
+    ]),
+    leftOut('the lease that is kept', 'a lease that is kept unseen', [
+      '"licet-lease+jwt", expected(hwid)',
+      '"licet-lease+jwt", isNew ? new HashMap<>() : expected(hwid)',
+    ]),
+    leftOut('the end of the lease', 'an expired lease', ['expires - now : 0', '1 : 0']),
+    leftOut('the issue of the lease', 'a lease of the future', [
+      'Math.max(issued, Long.parseLong(kept[1]))',
+      'Long.parseLong(kept[1])',
+    ]),
+    leftOut('the latest time', 'a lease used in the future', [
+      'Math.max(issued, Long.parseLong(kept[1]))',
+      'issued',
+    ]),
+    leftOut('the latest time is kept', 'a clock that is set back', [
+      'if (isNew || now > seen)',
+      'if (isNew)',
+    ]),
+    leftOut('a refusal ends the lease', 'a lease after a refusal', [
+      'if (reply.state == State.REFUSED) Files.delete(markFile);',
+      '',
+    ]),
+    leftOut('no mark counts', 'a mark file', [
+      'if (!publicKeys.isEmpty()) leftSeconds',
+      'if (false) leftSeconds',
+    ]),
+  ],
+  'Licet.cs': [
+    leftOut('strict base64url', 'unused bits in the signature', [
+      'if (Base64url(bytes) != text) throw',
+      'if (false) throw',
+    ]),
+    leftOut('three parts', 'four parts', ['if (parts.Length != 3) return none;', '']),
+    leftOut('a flat header', 'a critical extension', [
+      'if (json.Substring(end) != "}") throw',
+      'if (false) throw',
+    ]),
+    leftOut('no other header', 'an unknown extension', ['header.Count != own.Count || ', '']),
+    leftOut('alg', 'the name of the other algorithm', ['Json("RS256")', 'header["alg"]']),
+    leftOut('kid', 'the kid of a retired key', [
+      '{ "kid", Json(pinned[0]) }',
+      '{ "kid", header["kid"] }',
+    ]),
+    leftOut('typ', 'the other typ', ['Json(typ)', 'header["typ"]']),
+    leftOut('the size of the key', 'a key of 2047 bits', [
+      'modulus.Length != 256 || modulus[0] < 128 || ',
+      '',
+    ]),
+    leftOut('the length of the signature', 'a zero before the signature', [
+      ' || signature.Length != 256',
+      '',
+    ]),
+    leftOut('the range of the signature', 'the signature and the modulus, added', [
+      'if (string.CompareOrdinal(BitConverter.ToString(signature), BitConverter.ToString(modulus)) >= 0) continue;',
+      '',
+    ]),
+    leftOut('the signature', 'a changed payload', [
+      'if (!rsa.VerifyData(',
+      'if (null == (object)rsa.VerifyData(',
+    ]),
+    leftOut('aud', 'another product', ['{ "aud", Json(ProductId.ToString()) }, ', '']),
+    leftOut('sub', 'another license key', ['{ "sub", Json(sub) }, ', '']),
+    leftOut('hwid', 'another machine', [', { "hwid", Json(hwid) } };', ' };']),
+    leftOut('nonce', 'another nonce', ['expected["nonce"] = Json(nonce);', '']),
+    leftOut('a new nonce', 'the same nonce', [
+      'source.GetBytes(random);',
+      'source.GetBytes(new byte[1]);',
+    ]),
+    leftOut('valid is a boolean', 'valid as a text', [
+      'if (valid == "true") return',
+      'if ((valid ?? "").Contains("true")) return',
+    ]),
+    leftOut('valid of the claims', 'a body that says valid', [
+      'PublicKeys == "" ? Unsigned(text, status)',
+      'Signed(text, hwid, nonce).Count > 0 ? Unsigned(text, status)',
+    ]),
+    leftOut('the lease that is kept', 'a lease that is kept unseen', [
+      '"licet-lease+jwt", Expected(hwid)',
+      '"licet-lease+jwt", isNew ? new Dictionary<string, string>() : Expected(hwid)',
+    ]),
+    leftOut('the end of the lease', 'an expired lease', ['(expires - now) / 3600.0 : 0', '1 : 0']),
+    leftOut('the issue of the lease', 'a lease of the future', [
+      'Math.Max(issued, long.Parse(kept[1]))',
+      'long.Parse(kept[1])',
+    ]),
+    leftOut('the latest time', 'a lease used in the future', [
+      'Math.Max(issued, long.Parse(kept[1]))',
+      'issued',
+    ]),
+    leftOut('the latest time is kept', 'a clock that is set back', [
+      'if (isNew || now > seen)',
+      'if (isNew)',
+    ]),
+    leftOut('a refusal ends the lease', 'a lease after a refusal', [
+      'if (answer.State == State.Refused) File.Delete(MarkFile);',
+      '',
+    ]),
+    leftOut('no mark counts', 'a mark file', ['if (PublicKeys != "") hours', 'if (false) hours']),
+  ],
+  'licet.go': [
+    leftOut('strict base64url', 'unused bits in the signature', [
+      'err != nil || base64url(bytes) != text',
+      'err != nil',
+    ]),
+    leftOut('three parts', 'four parts', ['len(parts) != 3', 'len(parts) < 3']),
+    leftOut('the length of the signature', 'a zero within the signature', [
+      'len(signature) != 64',
+      'len(signature) < 64',
+    ]),
+    leftOut(
+      'no other header',
+      'an unknown extension',
+      ['\t"reflect"\n', ''],
+      [
+        '!reflect.DeepEqual(said, claims{"alg": "ES256", "kid": kid, "typ": typ})',
+        'said["alg"] != "ES256" || said["kid"] != kid || said["typ"] != typ',
+      ],
+    ),
+    leftOut('alg', 'the name of the other algorithm', ['"alg": "ES256"', '"alg": said["alg"]']),
+    leftOut(
+      'kid',
+      'the kid of a retired key',
+      ['"kid": kid, "typ"', '"kid": said["kid"], "typ"'],
+      ['kid, point, _ :=', '_, point, _ :='],
+    ),
+    leftOut('typ', 'the other typ', ['"typ": typ})', '"typ": said["typ"]})']),
+    leftOut('a point of the curve', 'a key that is no point of the curve', [
+      '!public.IsOnCurve(public.X, public.Y) ||',
+      '',
+    ]),
+    leftOut('the signature', 'a changed payload', ['!ecdsa.Verify(', 'false && !ecdsa.Verify(']),
+    leftOut('aud', 'another product', ['"aud": strconv.Itoa(program.ProductID), ', '']),
+    leftOut('sub', 'another license key', [
+      'if found[name] != value',
+      'if name != "sub" && found[name] != value',
+    ]),
+    leftOut('hwid', 'another machine', [', "hwid": hwid}\n}', '}\n}']),
+    leftOut('nonce', 'another nonce', ['expected["nonce"] = nonce', '']),
+    leftOut('a new nonce', 'the same nonce', ['rand.Read(random)', 'rand.Read(nil)']),
+    leftOut('valid is a boolean', 'valid as a text', ['case true:', 'case true, "true":']),
+    leftOut('valid of the claims', 'a body that says valid', [
+      'believed = program.verified(said["signed"], "licet-validation+jwt", expected)',
+      'if program.verified(said["signed"], "licet-validation+jwt", expected) == nil {\nbelieved = nil\n}',
+    ]),
+    leftOut('the lease that is kept', 'a lease that is kept unseen', [
+      'program.lease(answer.lease, hwid); ok {',
+      'program.lease(answer.lease, hwid); ok || !ok {',
+    ]),
+    leftOut('a lease with its issue', 'a lease without its issue', [
+      'int64(exp), ok',
+      'int64(exp), ok || true',
+    ]),
+    leftOut('a lease with the latest time', 'a lease without the latest time', [
+      'if ok && err == nil && now >= seen-3600',
+      'if ok && now >= seen-3600',
+    ]),
+    leftOut('the end of the lease', 'an expired lease', [
+      'float64(expires-now) / 3600',
+      'float64(expires)',
+    ]),
+    leftOut('the issue of the lease', 'a lease of the future', [
+      'if issued > seen {',
+      'if false {',
+    ]),
+    leftOut('the latest time', 'a lease used in the future', ['if issued > seen {', 'if true {']),
+    leftOut('the latest time is kept', 'a clock that is set back', [
+      'if ok && err == nil && now > seen {',
+      'if false {',
+    ]),
+    leftOut('a refusal ends the lease', 'a lease after a refusal', [
+      '_ = os.Remove(program.MarkFile)',
+      '',
+    ]),
+    leftOut('no mark counts', 'a mark file', [
+      'if program.PublicKeys == "" {\n\t\tseconds',
+      'if true {\n\t\tseconds',
+    ]),
+  ],
 };
