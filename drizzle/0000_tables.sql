@@ -198,7 +198,7 @@ CREATE TABLE `rollups` (
 	`product_id` integer NOT NULL,
 	`outcome` integer NOT NULL,
 	`requests` integer NOT NULL,
-	PRIMARY KEY(`bucket`, `product_id`, `outcome`)
+	PRIMARY KEY(`product_id`, `bucket`, `outcome`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `changes` (

@@ -301,17 +301,25 @@ export const requests = sqliteTable(
   (t) => [primaryKey({ columns: [t.bucket, t.productId, t.callerId, t.id, t.nonce] })],
 );
 
+const rollupColumns = () => ({
+  bucket: integer('bucket').notNull(),
+  productId: integer('product_id').notNull(),
+  outcome: responseType('outcome').notNull(),
+  requests: integer('requests').notNull(),
+});
+
 /** Roll-ups: records per hour, product (0 for one that does not exist, -1 for all) and outcome. Without a rowid. */
-export const rollups = sqliteTable(
-  'rollups',
-  {
-    bucket: integer('bucket').notNull(),
-    productId: integer('product_id').notNull(),
-    outcome: responseType('outcome').notNull(),
-    requests: integer('requests').notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.bucket, t.productId, t.outcome] })],
-);
+export const rollups = sqliteTable('rollups', rollupColumns(), (t) => [
+  primaryKey({ columns: [t.productId, t.bucket, t.outcome] }),
+]);
+
+/**
+ * The roll-ups of whole days, and under the outcome -1 their sum. `bucket` is the first hour of the day. Without a
+ * rowid.
+ */
+export const dailyRollups = sqliteTable('daily_rollups', rollupColumns(), (t) => [
+  primaryKey({ columns: [t.productId, t.outcome, t.bucket] }),
+]);
 
 /**
  * Counts of a day, for the statistics of a large shop (see `statistics/daily-counts.ts`): licenses by status and

@@ -1,15 +1,21 @@
 import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { FOLDED_BUCKET, foldedBucketOf } from '../db/predicates';
-import { buckets, callers, counters, rollups } from '../db/schema';
+import { buckets, callers, counters, dailyRollups, rollups } from '../db/schema';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
-import { BUCKETS_A_DAY, bucketAt, lastBucketOfDay, timeOfRecordIdSql } from './record';
+import {
+  BUCKETS_A_DAY,
+  bucketAt,
+  firstBucketOfDay,
+  lastBucketOfDay,
+  timeOfRecordIdSql,
+} from './record';
 
 /**
  * The counts that the scheduled handler adds to the history:
  *
- * - **Roll-ups**, hourly: records per product and outcome, and per outcome. A late record has the roll-ups made again from the
- *   records, so it counts once.
+ * - **Roll-ups**, hourly: records per product and outcome, and per outcome. The first roll-up of a later day also sums
+ *   those of the day before. A late record has the roll-ups made again from the records, so it counts once.
  * - **Fold**, daily: adds the records of a day to `callers.requests` and `callers.lastSeenAt`. Each caller has
  *   the bucket up to which it is folded; a counter has the bucket up to which all are. A total is exact at any
  *   time: the folded number, and the records since.
@@ -17,6 +23,8 @@ import { BUCKETS_A_DAY, bucketAt, lastBucketOfDay, timeOfRecordIdSql } from './r
 
 /** The product of the roll-ups of all records of a bucket. */
 export const ALL_PRODUCTS = -1;
+/** The code of the sum of all outcomes of a day. */
+export const ALL_OUTCOMES = sql.raw('-1');
 
 /** A bucket is closed this long after its end: longer than any clock error (LATE_MS in insert.ts). */
 const CLOSING_MS = 15 * 60 * 1000;
@@ -73,6 +81,30 @@ async function nextBucket(db: Database, after: number, last: number): Promise<nu
   return row?.bucket;
 }
 
+/** Sums the roll-ups of the day of a bucket. They never shrink, so neither does the sum. */
+const rollUpDay = (db: Database, bucket: number) =>
+  db
+    .insert(dailyRollups)
+    .select(
+      // A seek for each product, because the table has the hours of all days.
+      sql`with recursive product(id) as (
+          select min(product_id) from rollups
+          union all select (select min(product_id) from rollups where product_id > product.id)
+            from product where product.id is not null),
+          counted as materialized (
+            select r.product_id, r.outcome, sum(r.requests) as requests
+            from product cross join rollups r on r.product_id = product.id
+              and r.bucket between ${firstBucketOfDay(bucket)} and ${lastBucketOfDay(bucket)}
+            group by 1, 2)
+        select ${firstBucketOfDay(bucket)}, product_id, outcome, requests from counted
+        union all select ${firstBucketOfDay(bucket)}, product_id, ${ALL_OUTCOMES}, sum(requests)
+          from counted group by product_id`,
+    )
+    .onConflictDoUpdate({
+      target: [dailyRollups.productId, dailyRollups.outcome, dailyRollups.bucket],
+      set: { requests: sql`excluded.requests` },
+    });
+
 /**
  * Rolls up the closed buckets, the oldest first. Safe to run twice at once.
  *
@@ -107,6 +139,7 @@ export async function rollUp(db: Database, now: number): Promise<void> {
           target: [rollups.bucket, rollups.productId, rollups.outcome],
           set: { requests: sql`max(${rollups.requests}, excluded.requests)` },
         }),
+      ...(bucket > lastBucketOfDay(done) ? [rollUpDay(db, done)] : []),
       // Unless a late record has set it back meanwhile.
       moveCounter(db, 'rolled_up_bucket', done, bucket),
     ]);

@@ -4,7 +4,7 @@ import { foldedBucketOf, productOf } from '../db/predicates';
 import { buckets, callers, requests } from '../db/schema';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
 import { normalizeLicenseKey } from '../resources/licenses/key';
-import { mayHave } from './fold';
+import { ALL_PRODUCTS, mayHave } from './fold';
 import {
   bucketAt,
   bucketOf,
@@ -104,9 +104,8 @@ function mayMatch({ valid, productId, ...filter }: RecordFilter): SQL | undefine
   if (valid === undefined || isByCaller(filter)) return undefined;
   const isOutcome = sql.raw(`u.outcome ${valid ? '=' : '<>'} ${RESPONSE_TYPE_CODES.VALID}`);
   // The roll-ups of records of no license have product 0.
-  return mayHave(
-    productId === undefined ? isOutcome : sql`${isOutcome} and u.product_id in (${productId}, 0)`,
-  );
+  const products = productId === undefined ? [ALL_PRODUCTS] : [productId, 0];
+  return mayHave(sql`u.product_id in ${products} and ${isOutcome}`);
 }
 
 /** Selects the newest records that match, from the newest bucket on, until there are enough. */

@@ -100,6 +100,10 @@ export const bucketOf = (id: number): number => Math.floor(id / (SLOTS * BUCKET_
 /** {@link bucketOf} in SQL. */
 export const bucketOfIdSql = (id: SQL): SQL => sql`(${id} / ${sql.raw(String(SLOTS * BUCKET_MS))})`;
 
+/** The first bucket of the day (UTC) of a bucket. */
+export const firstBucketOfDay = (bucket: number): number =>
+  Math.floor(bucket / BUCKETS_A_DAY) * BUCKETS_A_DAY;
+
 /** The last bucket of the day (UTC) of a bucket. */
 export const lastBucketOfDay = (bucket: number): number =>
-  Math.floor(bucket / BUCKETS_A_DAY) * BUCKETS_A_DAY + BUCKETS_A_DAY - 1;
+  firstBucketOfDay(bucket) + BUCKETS_A_DAY - 1;

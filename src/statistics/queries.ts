@@ -1,4 +1,5 @@
-import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type * as z from 'zod';
 import type { Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
@@ -6,14 +7,15 @@ import {
   callers,
   counters,
   dailyCounts,
+  dailyRollups,
   licenses,
   products,
   requests,
   rollups,
 } from '../db/schema';
-import { ALL_PRODUCTS, ROLLED_UP_BUCKET } from '../history/fold';
-import { BUCKETS_A_DAY, bucketAt, timeOfBucket } from '../history/record';
-import type { LicenseStatus, ResponseType } from '../lib/enums';
+import { ALL_OUTCOMES, ALL_PRODUCTS, ROLLED_UP_BUCKET } from '../history/fold';
+import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, timeOfBucket } from '../history/record';
+import { type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '../lib/enums';
 import { toTimestamp } from '../lib/time';
 import {
   ALL,
@@ -53,93 +55,122 @@ function bucketsOf({ from, to, step }: Period) {
   };
 }
 
-/** The hours of the period that are rolled up, a table `hour`. */
-const rolledUpHours = (period: Period, unrolled: SQL): SQL => {
-  const { first, last } = bucketsOf(period);
-  return sql`(
-    with recursive bounds(last) as materialized (select min(${last}, ${unrolled} - 1)),
-      numbers(bucket) as (
-        select ${first} from bounds where ${first} <= last
-        union all select bucket + 1 from numbers where bucket < (select last from bounds))
-    select bucket from numbers) hour`;
-};
+/** Buckets from the first one up to the one before the end. */
+interface Range {
+  first: number;
+  end: number;
+}
 
-/** Counts of an outcome in a bucket. */
-interface Counted {
-  bucket: number;
-  productId: number;
-  outcome: ResponseType;
-  requests: number;
+const isIn = (bucket: SQLiteColumn, { first, end }: Range) =>
+  and(gte(bucket, first), lt(bucket, end));
+
+const ofHours = (db: Database, range: Range, productIds: readonly number[]) =>
+  db
+    .select()
+    .from(rollups)
+    .where(and(inArray(rollups.productId, [...productIds]), isIn(rollups.bucket, range)));
+
+const ofDays = (db: Database, range: Range, productId: number) =>
+  db
+    .select()
+    .from(dailyRollups)
+    .where(
+      and(
+        eq(dailyRollups.productId, productId),
+        inArray(dailyRollups.outcome, [...RESPONSE_TYPES]),
+        isIn(dailyRollups.bucket, range),
+      ),
+    );
+
+const sumsOfDays = (db: Database, range: Range, productIds: readonly number[]) =>
+  db
+    .select({
+      productId: dailyRollups.productId,
+      requests: sql<number>`sum(requests)`.as('counted'),
+    })
+    .from(dailyRollups)
+    .where(
+      and(
+        inArray(dailyRollups.productId, [...productIds]),
+        eq(dailyRollups.outcome, ALL_OUTCOMES),
+        isIn(dailyRollups.bucket, range),
+      ),
+    )
+    .groupBy(dailyRollups.productId);
+
+const ofHistory = (db: Database, range: Range, productId: number | undefined) =>
+  db
+    .select({
+      bucket: requests.bucket,
+      productId: requests.productId,
+      outcome: requests.outcome,
+      requests: sql<number>`count(*)`.as('counted'),
+    })
+    .from(requests)
+    .where(
+      and(
+        isIn(requests.bucket, range),
+        productId === undefined
+          ? undefined
+          : // As in the roll-ups, a product that does not exist has no records.
+            and(
+              eq(requests.productId, productId),
+              sql`exists (select 1 from products where id = ${productId})`,
+            ),
+      ),
+    )
+    .groupBy(requests.bucket, requests.productId, requests.outcome);
+
+/** The first bucket that the history is read for. */
+async function firstUnrolledBucket(db: Database): Promise<number> {
+  const [row] = await db
+    .select({
+      bucket: sql<number>`max(${ROLLED_UP_BUCKET} + 1, ifnull((
+        select bucket from buckets where bucket > ${ROLLED_UP_BUCKET}
+        order by bucket desc limit 1 offset ${MAX_UNROLLED_BUCKETS - 1}), 0))`.as('first_unrolled'),
+    })
+    .from(sql`(select 1)`);
+  return row?.bucket ?? 0;
 }
 
 /**
- * The validations of a period: of each step, and of each of some products. They come from the roll-ups, and from the
- * records of the buckets that are not rolled up yet.
+ * The validations of a period: of each step, and of each of some products. They come from the roll-ups of whole days,
+ * of the hours around them, and from the records of the buckets from `unrolled` on.
  */
-async function countValidations(db: Database, period: Period, productIds: readonly number[]) {
+async function countValidations(
+  db: Database,
+  period: Period,
+  productIds: readonly number[],
+  unrolled: number,
+) {
   const { productId = ALL_PRODUCTS, step } = period;
   const { first, last } = bucketsOf(period);
-  // The first bucket that the history is read for.
-  const unrolled = sql`max(${ROLLED_UP_BUCKET} + 1, ifnull((
-    select bucket from buckets where bucket > ${ROLLED_UP_BUCKET}
-    order by bucket desc limit 1 offset ${MAX_UNROLLED_BUCKETS - 1}), 0))`;
-  const hours = rolledUpHours(period, unrolled);
-  const size = STEP_BUCKETS[step];
-  // One batch, because a bucket may be rolled up in between.
-  const [rolledUp, ofProducts, recent] = await db.batch([
-    db
-      .select({
-        bucket: sql<number>`hour.bucket / ${size} * ${size}`.as('first_bucket'),
-        outcome: rollups.outcome,
-        requests: sql<number>`sum(requests)`.as('counted'),
-      })
-      .from(hours)
-      .crossJoin(rollups)
-      .where(and(eq(rollups.bucket, sql`hour.bucket`), eq(rollups.productId, productId)))
-      .groupBy(sql`1, 2`),
-    db
-      .select({
-        productId: rollups.productId,
-        requests: sql<number>`sum(requests)`.as('counted'),
-      })
-      .from(hours)
-      .crossJoin(rollups)
-      .where(and(eq(rollups.bucket, sql`hour.bucket`), inArray(rollups.productId, [...productIds])))
-      .groupBy(rollups.productId),
-    db
-      .select({
-        bucket: requests.bucket,
-        productId: requests.productId,
-        outcome: requests.outcome,
-        requests: sql<number>`count(*)`.as('counted'),
-      })
-      .from(requests)
-      .where(
-        and(
-          sql`bucket >= max(${first}, ${unrolled}) and bucket <= ${last}`,
-          period.productId === undefined
-            ? undefined
-            : // As in the roll-ups, a product that does not exist has no records.
-              and(
-                eq(requests.productId, period.productId),
-                sql`exists (select 1 from products where id = ${period.productId})`,
-              ),
-        ),
-      )
-      .groupBy(requests.bucket, requests.productId, requests.outcome),
+  const end = Math.min(last + 1, unrolled);
+  // The day of the last roll-up may go on.
+  const firstDay = Math.ceil(first / BUCKETS_A_DAY) * BUCKETS_A_DAY;
+  const daysEnd = Math.max(firstDay, firstBucketOfDay(Math.min(last + 1, unrolled - 1)));
+  const days = { first: firstDay, end: daysEnd };
+  // A bucket that is rolled up meanwhile is read from the history all the same.
+  const [before, after, ofSteps, sums, recent] = await db.batch([
+    ofHours(db, { first, end: Math.min(firstDay, end) }, [productId, ...productIds]),
+    ofHours(db, { first: daysEnd, end }, [productId, ...productIds]),
+    step === 'hour' ? ofHours(db, days, [productId]) : ofDays(db, days, productId),
+    sumsOfDays(db, days, productIds),
+    ofHistory(db, { first: Math.max(first, unrolled), end: last + 1 }, period.productId),
   ]);
+  const around = [...before, ...after];
+  const size = STEP_BUCKETS[step];
   const steps = new Map<number, Partial<Record<ResponseType, number>>>();
-  const count = ({ bucket, outcome, requests: counted }: Omit<Counted, 'productId'>): void => {
+  const rolledUp = [...around.filter(isOf(productId)), ...ofSteps];
+  for (const { bucket, outcome, requests: counted } of [...rolledUp, ...recent]) {
     const start = Math.floor(bucket / size) * size;
     const counts = steps.get(start) ?? {};
     counts[outcome] = (counts[outcome] ?? 0) + counted;
     steps.set(start, counts);
-  };
-  const byProduct = new Map(ofProducts.map((row) => [row.productId, row.requests]));
-  rolledUp.forEach(count);
-  for (const row of recent) {
-    count(row);
-    byProduct.set(row.productId, (byProduct.get(row.productId) ?? 0) + row.requests);
+  }
+  const byProduct = new Map<number, number>();
+  for (const { productId: product, requests: counted } of [...around, ...sums, ...recent]) {
+    byProduct.set(product, (byProduct.get(product) ?? 0) + counted);
   }
   return { steps, byProduct };
 }
@@ -311,11 +342,14 @@ export async function readStatistics(
   now: number,
 ): Promise<z.infer<typeof statistics>> {
   const { step, productId } = period;
-  const { isLarge, countedAt, rows, activeBefore } = await readLicenses(db, period, now);
+  const [{ isLarge, countedAt, rows, activeBefore }, unrolled] = await Promise.all([
+    readLicenses(db, period, now),
+    firstUnrolledBucket(db),
+  ]);
   const shown = await readProducts(db, rows, productId);
   const ids = shown.map(({ id }) => id);
   const [{ steps, byProduct }, versions, expiries] = await Promise.all([
-    countValidations(db, period, ids),
+    countValidations(db, period, ids, unrolled),
     readVersions(db, ids),
     readExpiries(db, productId, isLarge, now),
   ]);

@@ -248,10 +248,14 @@ describe('GET statistics', () => {
               counts[outcome] = (counts[outcome] ?? 0) + 1;
               expected[start] = counts;
             }
-            const { series } = await statisticsOf(
+            const { series, products } = await statisticsOf(
               `?step=${step}&from=${new Date(NOW - 4 * DAY_MS).toISOString()}`,
             );
             expect(countsOf(series)).toEqual(expected);
+            const ofShop = products.find(({ productId }) => productId === shop.productId);
+            expect(ofShop?.validations).toBe(
+              all.filter(({ caller }) => caller.productId === shop.productId).length,
+            );
           };
           for (const batch of batches) {
             const records = batch.map(({ ageMinutes, outcome, isKnown }) =>

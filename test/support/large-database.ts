@@ -154,6 +154,13 @@ export async function seedLargeDatabase(
        union all select bucket, -1, outcome, count(*) from requests group by 1, 3`,
     )
     .run();
+  await db
+    .prepare(
+      `insert into daily_rollups
+       select bucket / 24 * 24, product_id, outcome, sum(requests) from rollups group by 1, 2, 3
+       union all select bucket / 24 * 24, product_id, -1, sum(requests) from rollups group by 1, 2`,
+    )
+    .run();
   const records = history[1]?.meta.changes ?? Number.NaN;
   const bytes = (history[1]?.meta.size_after ?? Number.NaN) - (before?.meta.size_after ?? 0);
   return { records, bytesPerRecord: bytes / records };
