@@ -6,6 +6,7 @@ import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { Licet } from '../../packages/client/src/index.ts';
 import { build, isInstalled, type Program, programs, runIn } from './example-programs.ts';
 import { listen, ownFolder } from './own.ts';
 import { freePort } from './service.ts';
@@ -106,13 +107,14 @@ interface Question {
   /** What is in the mark file before. */
   mark?: string | undefined;
   timeoutSeconds?: number;
+  publicKeys?: string;
 }
 
 let questions = 0;
 
 /** Runs a program once, with a mark file of its own; `mark` is what is in it afterwards. */
 async function ask({ file, start }: Program, question: Question) {
-  const { url, licenseKey = 'KEY', mark, timeoutSeconds = 10 } = question;
+  const { url, licenseKey = 'KEY', mark, timeoutSeconds = 10, publicKeys = '' } = question;
   const { markFile = join(folder, `mark-${++questions}`) } = question;
   if (mark !== undefined) writeFileSync(markFile, mark);
   const ending = await runIn(folder, file, start, {
@@ -122,6 +124,7 @@ async function ask({ file, start }: Program, question: Question) {
     LICET_MARK: markFile,
     LICET_TIMEOUT_SECONDS: String(timeoutSeconds),
     LICET_RETRY_SECONDS: '0',
+    LICET_PUBLIC_KEYS: publicKeys,
   });
   return { ...ending, mark: existsSync(markFile) ? readFileSync(markFile, 'utf8') : undefined };
 }
@@ -197,7 +200,7 @@ beforeAll(async () => {
     startFake(),
     ...runnable.map((program) => build(folder, program)),
   ]);
-  const product = { name: 'Example', description: '', productType: 'OTHER' };
+  const product = { name: 'Example', description: '', productType: 'OTHER', offlineDays: 2 };
   ({ id: productId } = await api<{ id: number }>('POST', '/products', product));
   await Promise.all(runnable.map(askFirst));
 });
@@ -239,6 +242,28 @@ for (const program of programs) {
       const time = Number.parseInt(ending.mark ?? '', 10);
       expect(Math.abs(nowSeconds() - time)).toBeLessThan(60);
       expect(ending.mark?.trim()).toBe(markOf(program, time, license.licenseKey));
+    });
+
+    it('believes the signatures of the service, and runs on the lease where nothing answers', async () => {
+      const { keys } = await new Licet({ url: address }).signingKeys();
+      const alg = ['licet.ts', 'licet.go'].includes(file) ? 'ES256' : 'RS256';
+      const [publicKeys] = keys
+        .filter((key) => key.alg === alg)
+        .map((key) => `${key.kid}:${key.kty === 'EC' ? `${key.x}.${key.y}` : key.n}`);
+      const body = { productId, licenseType: 'PERMANENT' };
+      const license = await api<License>('POST', '/licenses', body);
+      const { licenseKey } = license;
+      const { mark, ...ending } = await ask(program, { url: address, licenseKey, publicKeys });
+      expect(ending).toEqual({ code: 0, output: 'License is valid' });
+      const question = { licenseKey, mark, publicKeys };
+      const offline = await ask(program, { ...question, url: closedAddress });
+      expect(offline.output).toMatch(/The last good answer counts for 48 h more\.$/);
+      await api('PUT', `/licenses/${license.id}`, { licenseStatus: 'DEACTIVATED' });
+      expect(await ask(program, { ...question, url: address })).toEqual({
+        code: 1,
+        output: 'License refused: License is deactivated',
+        mark: undefined,
+      });
     });
 
     it('tells the user why a license is refused, and forgets the last good answer', async () => {
