@@ -34,7 +34,11 @@ export const licet = new Licet({ url: location.origin, fetch: fetchWithSession }
 /** The error for a response that is none of Licet's: a gateway's page, say. */
 const notLicet = (status: number): LicetError => new LicetError(status, texts.errors.notLicet);
 
-async function send(method: string, path: string, init: RequestInit = {}): Promise<Response> {
+export async function send(
+  method: string,
+  path: string,
+  init: RequestInit = {},
+): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set('Content-Type', 'application/json');
   const request = new Request(path, {

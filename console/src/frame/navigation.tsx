@@ -46,7 +46,7 @@ const PLACES: readonly (readonly Place[])[] = [
   [
     { to: '/events', label: words.events, Icon: ScrollText, right: INTENTS.readEvents },
     { to: '/tokens', label: words.tokens, Icon: Ticket, right: INTENTS.everything },
-    { to: '/import', label: words.import, Icon: ArrowDownUp, right: INTENTS.everything },
+    { to: '/import', label: words.import, Icon: ArrowDownUp, right: INTENTS.readEvents },
   ],
 ];
 

@@ -14,7 +14,7 @@ import { isSameFile } from './import/output-file.ts';
 import { Report } from './import/report.ts';
 import { checkToken, Interruption, ownToken, Service, serviceSource } from './import/service.ts';
 import { SECRETS_FILE } from './root-token.ts';
-import { CliError, done, usageError } from './terminal.ts';
+import { CliError, done, Progress, usageError } from './terminal.ts';
 
 /** `npm run import`: imports the data of another service or of a file. */
 
@@ -113,7 +113,8 @@ async function importAll(args: readonly string[]): Promise<void> {
   await target.check();
   const report = new Report(reportFile, dryRun);
   hasBegun = !dryRun;
-  await new Import(source, target, report, dryRun).run();
+  const begin = (kind: string, total: number | undefined) => new Progress(kind, total);
+  await new Import(source, target, report, dryRun, begin).run();
   hasBegun = false;
   report.end();
   const refused = report.refused.toLocaleString('en');

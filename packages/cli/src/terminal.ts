@@ -3,8 +3,7 @@ import { fstatSync } from 'node:fs';
 import { getSystemErrorMap, styleText } from 'node:util';
 import { stripControlCharactersInLines } from './text.ts';
 
-/** The exit status of every usage error. */
-export const USAGE_ERROR_STATUS = 2;
+export { CliError, USAGE_ERROR_STATUS, usageError } from './cli-error.ts';
 
 /** Prints an error, unless it has no message. */
 export function report({ message }: Error): void {
@@ -28,19 +27,6 @@ export function onStopSignal(message: () => string): void {
     process.on(signal, () => fail(message(), status));
   }
 }
-
-/** An error with a message for the user and an exit status. */
-export class CliError extends Error {
-  readonly status: number;
-
-  constructor(message: string, status = 1) {
-    super(message);
-    this.status = status;
-  }
-}
-
-/** An error in the arguments or the environment of a command. */
-export const usageError = (message: string): CliError => new CliError(message, USAGE_ERROR_STATUS);
 
 export const done = (message: string): void => console.log(`${styleText('green', '✓')} ${message}`);
 

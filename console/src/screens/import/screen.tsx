@@ -1,8 +1,229 @@
-import { Empty, Page } from '../../components/page';
+import { Download, FileUp } from 'lucide-react';
+import { type DragEvent, useState } from 'react';
+import { KINDS, type Kind } from '../../../../packages/cli/src/import/kinds.ts';
+import { describe, queries } from '../../api';
+import { Button } from '../../components/button';
+import { FilterSelect } from '../../components/form';
+import { Notice, Page, Section } from '../../components/page';
+import { runWithProgress } from '../../components/progress';
+import { toasts } from '../../components/toasts';
+import { useRefusal } from '../../session';
 import { texts } from '../../texts';
+import { ReportView } from './report';
+import type { Report } from './run';
+
+const words = texts.transfer;
 
 export const Screen = () => (
-  <Page title={texts.navigation.import}>
-    <Empty>{texts.errors.soon}</Empty>
+  <Page title={words.title} lead={words.lead}>
+    <ImportSection />
+    <ExportSection />
   </Page>
 );
+
+/** What came of the file so far. */
+interface Outcome {
+  report: Report;
+  isDryRun: boolean;
+}
+
+function ImportSection() {
+  const refusal = useRefusal('everything');
+  const [file, setFile] = useState<File>();
+  const [kind, setKind] = useState<Kind>('licenses');
+  const [isBusy, setBusy] = useState(false);
+  const [outcome, setOutcome] = useState<Outcome>();
+  const [problem, setProblem] = useState<string>();
+
+  const choose = (chosen: File | undefined): void => {
+    if (!chosen || isBusy) return;
+    setFile(chosen);
+    setOutcome(undefined);
+    setProblem(undefined);
+  };
+  const run = async (chosen: File, isDryRun: boolean): Promise<void> => {
+    setBusy(true);
+    setProblem(undefined);
+    const { fileSource, problemOf, runImport } = await import('./run');
+    try {
+      const source = await runWithProgress(words.reading(chosen.name), () =>
+        fileSource(chosen, kind),
+      );
+      if (!source) return;
+      const total = Object.values(source.counts).reduce((sum, count) => sum + count, 0);
+      const title = isDryRun ? words.checking(chosen.name) : words.importing(chosen.name);
+      const report = await runWithProgress(
+        title,
+        (progress, signal) => runImport(source, isDryRun, progress, signal),
+        total,
+      );
+      if (report) setOutcome({ report, isDryRun });
+    } catch (error) {
+      const reason = problemOf(error);
+      setProblem(
+        reason === undefined
+          ? [describe(error), isDryRun ? '' : words.failed].join(' ').trim()
+          : words.unreadable(chosen.name, reason),
+      );
+    } finally {
+      setBusy(false);
+      // All of the lists may have changed.
+      if (!isDryRun) void queries.invalidateQueries({ refetchType: 'none' });
+    }
+  };
+
+  const created = [...(outcome?.report.counts ?? [])].reduce(
+    (sum, [name, count]) => (name.endsWith(' created') ? sum + count : sum),
+    0,
+  );
+  const mayImport = outcome?.isDryRun === true && !outcome.report.isStopped && created > 0;
+  return (
+    <Section title={words.importTitle}>
+      <div className="flex flex-col gap-4 px-4 py-4 sm:px-5">
+        {refusal !== undefined ? (
+          <p className="text-muted">{refusal}</p>
+        ) : (
+          <>
+            <p className="max-w-prose text-muted">{words.importLead}</p>
+            <DropZone file={file} isBusy={isBusy} onChoose={choose} />
+            {file && (
+              <div className="flex flex-wrap items-center gap-3">
+                {/\.(?:csv|json)$/i.test(file.name) && (
+                  <div className="flex items-center gap-3 max-sm:w-full max-sm:flex-wrap">
+                    <span>{words.kind}</span>
+                    <FilterSelect
+                      label={words.kind}
+                      value={kind}
+                      options={KINDS.map((each) => [each, words.kinds[each]] as const)}
+                      onChange={(value) => {
+                        setKind(KINDS.find((each) => each === value) ?? kind);
+                        setOutcome(undefined);
+                        setProblem(undefined);
+                      }}
+                    />
+                  </div>
+                )}
+                <Button
+                  look={mayImport ? 'plain' : 'primary'}
+                  disabled={isBusy}
+                  onClick={() => void run(file, true)}
+                >
+                  {words.check}
+                </Button>
+                {mayImport && (
+                  <Button look="primary" disabled={isBusy} onClick={() => void run(file, false)}>
+                    {words.import(created)}
+                  </Button>
+                )}
+              </div>
+            )}
+            {problem !== undefined && <Notice tone="bad">{problem}</Notice>}
+            {outcome && <ReportView {...outcome} created={created} />}
+            <p className="text-muted">{words.commandLine}</p>
+          </>
+        )}
+      </div>
+    </Section>
+  );
+}
+
+/** The place for a file: by drop, by click, by keyboard. */
+function DropZone({
+  file,
+  isBusy,
+  onChoose,
+}: {
+  file: File | undefined;
+  isBusy: boolean;
+  onChoose: (file: File | undefined) => void;
+}) {
+  const [isOver, setOver] = useState(false);
+  const over = (event: DragEvent): void => {
+    event.preventDefault();
+    setOver(true);
+  };
+  return (
+    <label
+      onDragOver={over}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        onChoose(event.dataTransfer.files[0]);
+      }}
+      className={`flex cursor-pointer flex-col items-center gap-2 rounded-xl border-2 border-dashed px-6 py-8 text-center focus-within:outline-2 focus-within:outline-offset-2 focus-within:outline-accent ${isOver ? 'border-accent bg-accent-soft' : 'border-line hover:bg-hover'}`}
+    >
+      <FileUp size={24} aria-hidden className="text-muted" />
+      <span className="max-w-full font-medium break-words">{file ? file.name : words.drop}</span>
+      <span className="max-w-prose text-muted">{file ? words.other : words.dropHint}</span>
+      <input
+        type="file"
+        accept=".jsonl,.ndjson,.json,.csv"
+        className="sr-only"
+        disabled={isBusy}
+        onChange={({ target }) => {
+          onChoose(target.files?.[0]);
+          // The same file can be chosen again after it was corrected.
+          target.value = '';
+        }}
+      />
+    </label>
+  );
+}
+
+const RIGHTS = {
+  products: 'readProducts',
+  customers: 'readCustomers',
+  licenses: 'readLicenses',
+  blacklists: 'readBlacklists',
+} as const;
+
+function ExportSection() {
+  return (
+    <Section title={words.exportTitle}>
+      <p className="max-w-prose px-4 pt-4 text-muted sm:px-5">{words.exportLead}</p>
+      <ul className="flex flex-col px-4 py-2 sm:px-5">
+        {KINDS.map((kind) => (
+          <ExportRow key={kind} kind={kind} />
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function ExportRow({ kind }: { kind: Kind }) {
+  const refusal = useRefusal(RIGHTS[kind]);
+  const name = words.kinds[kind];
+  const save = async (format: 'csv' | 'json'): Promise<void> => {
+    try {
+      const { countOf, exportAll } = await import('./export');
+      const total = await countOf(kind);
+      const count = await runWithProgress(
+        words.exporting(name),
+        (progress, signal) => exportAll(kind, format, progress, signal),
+        total,
+      );
+      if (count !== undefined) toasts.done(words.exported(count));
+    } catch (error) {
+      toasts.fail(error);
+    }
+  };
+  const formats = [
+    ['csv', words.csv, words.csvOf(name)],
+    ['json', words.json, words.jsonOf(name)],
+  ] as const;
+  return (
+    <li className="flex flex-wrap items-center gap-2 border-line py-2.5 not-last:border-b">
+      <span className="min-w-28 flex-1">
+        {name}
+        {refusal !== undefined && <span className="block text-muted">{refusal}</span>}
+      </span>
+      {formats.map(([format, label, full]) => (
+        <Button key={format} aria-label={full} refusal={refusal} onClick={() => void save(format)}>
+          <Download size={16} aria-hidden />
+          {label}
+        </Button>
+      ))}
+    </li>
+  );
+}

@@ -1,10 +1,30 @@
-import { CliError, Progress } from '../terminal.ts';
+import type { Operations } from '../../../client/src/types.ts';
+import { CliError } from '../cli-error.ts';
 import { Duplicates } from './duplicates.ts';
 import { fieldsOf, KINDS, type Kind, type Source } from './kinds.ts';
-import { type Named, type Report, type Result, rejection } from './report.ts';
-import type { Service } from './service.ts';
+import { type Named, type Result, rejection } from './results.ts';
 
-/** Imports the items of a source into a service, in batches. */
+/** Imports the items of a source into a service, in batches. The console does so too: nothing here needs Node. */
+
+/** The service that gets the items. */
+export interface Target {
+  /** @param body of `POST /api/v2/import` */
+  import: (body: string) => Promise<Operations['POST /api/v2/import']['response']>;
+}
+
+/** The place of the results. */
+export interface Results {
+  add: (kind: Kind, named: Named, result: Result) => void;
+  ignore: (kind: Kind, names: readonly string[]) => void;
+  /** Counts customers that were created as owners of licenses. */
+  addOwners: (count: number) => void;
+}
+
+/** The progress of the items of a kind. */
+export interface KindProgress {
+  add: (count: number) => void;
+  end: () => void;
+}
 
 /** A service on Cloudflare's Free plan can import this many within its CPU time for one request. */
 const MAX_ITEMS = 100;
@@ -20,12 +40,15 @@ interface Prepared extends Named {
 
 type Batch = Prepared[];
 
+const encoder = new TextEncoder();
+const byteLength = (text: string): number => encoder.encode(text).length;
+
 /** Groups items into batches that fit into a request. */
 async function* batchesOf(items: AsyncIterable<Prepared>): AsyncGenerator<Batch> {
   let batch: Batch = [];
   let sizeBytes = 0;
   for await (const item of items) {
-    const ownBytes = Buffer.byteLength(item.json);
+    const ownBytes = byteLength(item.json);
     if (batch.length === MAX_ITEMS || (batch.length > 0 && sizeBytes + ownBytes > BATCH_BYTES)) {
       yield batch;
       batch = [];
@@ -71,33 +94,42 @@ async function inParallel<Item>(
 
 export class Import {
   readonly #source: Source;
-  readonly #target: Service;
-  readonly #report: Report;
+  readonly #target: Target;
+  readonly #report: Results;
   readonly #isDryRun: boolean;
+  readonly #begin: ((kind: Kind, total: number | undefined) => KindProgress) | undefined;
   readonly #duplicates = new Duplicates();
   /** Products that the service rejected. Their licenses must not be imported for another product. */
   readonly #refusedProducts = new Set<number>();
   /** Products that only a real run would have imported. */
   readonly #assumedProducts = new Set<number>();
 
-  constructor(source: Source, target: Service, report: Report, isDryRun: boolean) {
+  /** @param begin the progress of each kind, if it is shown */
+  constructor(
+    source: Source,
+    target: Target,
+    report: Results,
+    isDryRun: boolean,
+    begin?: (kind: Kind, total: number | undefined) => KindProgress,
+  ) {
     this.#source = source;
     this.#target = target;
     this.#report = report;
     this.#isDryRun = isDryRun;
+    this.#begin = begin;
   }
 
   async run(): Promise<void> {
     for (const kind of KINDS) {
-      const progress = new Progress(kind, this.#source.counts[kind]);
+      const progress = this.#begin?.(kind, this.#source.counts[kind]);
       // The first of two duplicates must be stored first.
       const hasDuplicate = (batch: Batch) =>
         batch.some(({ duplicateOf }) => duplicateOf !== undefined);
       await inParallel(batchesOf(this.#prepare(kind)), hasDuplicate, async (batch) => {
         await this.#send(kind, batch);
-        progress.add(batch.length);
+        progress?.add(batch.length);
       });
-      progress.end();
+      progress?.end();
     }
   }
 
@@ -116,7 +148,7 @@ export class Import {
       const json = JSON.stringify(item);
       if (this.#refusedProducts.has(Number(productId))) {
         this.#record(kind, named, rejection(`product ${productId} was rejected`));
-      } else if (Buffer.byteLength(json) > MAX_ITEM_BYTES) {
+      } else if (byteLength(json) > MAX_ITEM_BYTES) {
         this.#record(kind, named, rejection('larger than 1 MB'));
       } else {
         yield { ...named, json };

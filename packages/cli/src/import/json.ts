@@ -1,13 +1,11 @@
 import { JSONParser } from '@streamparser/json';
+import { CutOffError } from './cut-off-error.ts';
 
 /** A value within a JSON text, and its path. */
 export interface Found {
   keys: (string | number)[];
   value: unknown;
 }
-
-/** The text is valid, but incomplete. */
-export class CutOffError extends Error {}
 
 /**
  * Yields the values at given paths of a JSON text, such as `$.*` for the elements of an array, as they

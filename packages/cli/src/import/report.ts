@@ -1,37 +1,17 @@
 import { closeSync, fchmodSync, fstatSync, openSync, writeFileSync } from 'node:fs';
 import { styleText } from 'node:util';
-import type { Operations } from '../../../client/src/types.ts';
 import { done, note, usageError } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
 import { meantField } from './fields.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { cannotWrite } from './output-file.ts';
+import { type Named, OUTCOMES, type Result, reasonOf } from './results.ts';
 
 /** The results of an import, for the user and for a file. */
 
-export type Result = Operations['POST /api/v2/import']['response']['results'][number];
-
-/** The fields by which the user finds an item in its source. */
-export interface Named {
-  where: string;
-  id: unknown;
-  licenseKey: unknown;
-  productId: unknown;
-  /** The earlier item in the source with the same identity. */
-  duplicateOf: string | undefined;
-}
-
-export const OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
 const MAX_SHOWN = 20;
 const MAX_SHOWN_AT_END = 4;
 const MAX_IGNORED_SHOWN = 50;
-
-export const rejection = (reason: string): Result => ({
-  outcome: 'refused',
-  id: null,
-  differences: [],
-  reason,
-});
 
 /** The two ends of a key, at most half of it: enough to find the license, too little to use it. */
 function shortened(key: unknown): string {
@@ -39,12 +19,6 @@ function shortened(key: unknown): string {
   const shown = Math.min(MAX_SHOWN_AT_END, Math.floor(key.length / 4));
   return `, license ${key.slice(0, shown)}…${key.slice(key.length - shown)}`;
 }
-
-/** The reason for a result; null if the item is simply stored now. */
-const reasonOf = ({ duplicateOf }: Named, { outcome, reason }: Result): string | null => {
-  if (outcome === 'created' || outcome === 'unchanged' || duplicateOf === undefined) return reason;
-  return reason === null ? duplicateOf : `${reason} (${duplicateOf})`;
-};
 
 /** Opens a report to append to it. A repeated import does not report earlier differences again. */
 function openReport(name: string): number {

@@ -7,7 +7,7 @@ import { CliError, note, usageError } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
 import { findInJson } from './json.ts';
 import { fieldsOf, KINDS, type Source, type SourceItem } from './kinds.ts';
-import { OUTCOMES, type Result } from './report.ts';
+import { OUTCOMES, type Result } from './results.ts';
 
 /** A client of the v2 interface: for Licet, or another service with the same interface. */
 

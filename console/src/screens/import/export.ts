@@ -1,0 +1,66 @@
+import { FIELDS } from '../../../../packages/cli/src/import/fields.ts';
+import { fieldsOf, type Kind } from '../../../../packages/cli/src/import/kinds.ts';
+import { licet } from '../../api';
+import { BYTE_ORDER_MARK, datedName, saveFile, toCsv } from '../../csv';
+
+/** Exports of all items of a kind, page by page. */
+
+const PAGE_ROWS = 1000;
+
+type Format = 'csv' | 'json';
+
+/** All items, those of licenses with the deleted ones, which no other list has. */
+async function* itemsOf(kind: Kind, signal: AbortSignal): AsyncGenerator<object> {
+  const query = { limit: PAGE_ROWS };
+  yield* licet[kind].iterate(query, { signal });
+  if (kind !== 'licenses') return;
+  yield* licet.licenses.iterate({ ...query, licenseStatus: 'DELETED' }, { signal });
+}
+
+/** The value of a heading of the import, such as `customer.email`. */
+function cellOf(item: object, heading: string): string | number {
+  const [name = '', inner] = heading.split('.');
+  const outer = fieldsOf(item)[name];
+  const value = inner === undefined ? outer : fieldsOf(outer)[inner];
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number') return value;
+  return Array.isArray(value) ? value.join(';') : String(value);
+}
+
+/** The number of items of a kind, as far as the service counts them. */
+export async function countOf(kind: Kind): Promise<number | undefined> {
+  const { total } = await licet[kind].page({ limit: 1 });
+  if (kind !== 'licenses' || total === undefined) return total;
+  const deleted = await licet.licenses.page({ limit: 1, licenseStatus: 'DELETED' });
+  return total + (deleted.total ?? 0);
+}
+
+/** Writes a file with all items of a kind, in a form that the import takes. */
+export async function exportAll(
+  kind: Kind,
+  format: Format,
+  onProgress: (done: number) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  const headings = FIELDS[kind];
+  const isCsv = format === 'csv';
+  const parts: string[] = [isCsv ? BYTE_ORDER_MARK + toCsv([headings]) : `{"${kind}":[`];
+  let page: string[] = [];
+  let done = 0;
+  for await (const item of itemsOf(kind, signal)) {
+    page.push(
+      isCsv
+        ? toCsv([headings.map((heading) => cellOf(item, heading))])
+        : `${done === 0 ? '' : ','}\n${JSON.stringify(item)}`,
+    );
+    done++;
+    if (done % PAGE_ROWS === 0) {
+      parts.push(page.join(''));
+      page = [];
+      onProgress(done);
+    }
+  }
+  parts.push(...page, isCsv ? '' : '\n]}\n');
+  saveFile(datedName(kind, format), isCsv ? 'text/csv' : 'application/json', parts);
+  return done;
+}

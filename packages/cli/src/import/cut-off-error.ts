@@ -1,0 +1,2 @@
+/** The text is valid, but incomplete. */
+export class CutOffError extends Error {}

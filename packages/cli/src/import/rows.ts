@@ -1,0 +1,88 @@
+import { CliError } from '../cli-error.ts';
+import { FIELDS, meantField } from './fields.ts';
+import type { Kind, SourceItem } from './kinds.ts';
+
+/** The rows of CSV files. The console reads them too: nothing here needs Node. */
+
+/** Separators in cells with several values. Hardware IDs may contain blanks. */
+export const LISTS = new Map([
+  ['ips', /[;\s]+/],
+  ['hwids', /;/],
+]);
+
+/** Converts a row to the form of GET: without blank cells, and with `customer.email` inside `customer`. */
+function rowToItem(headings: readonly string[], cells: readonly string[]): object {
+  const item: Record<string, unknown> = {};
+  const customer: Record<string, string> = {};
+  for (const [index, name] of headings.entries()) {
+    const text = (cells[index] ?? '').trim();
+    const [list, separator] = [LISTS.has(name), LISTS.get(name) ?? ''];
+    if (text === '') continue;
+    if (name.startsWith('customer.')) customer[name.slice('customer.'.length)] = text;
+    else item[name] = list ? text.split(separator).filter((part) => part.trim() !== '') : text;
+  }
+  return Object.keys(customer).length > 0 ? { ...item, customer } : item;
+}
+
+const MAX_HEADING_LENGTH = 60;
+const MAX_HEADINGS_SHOWN = 20;
+
+/** Spreadsheets also write empty columns to the right of the last heading. */
+const withoutBlankEnd = (cells: readonly string[], minimum = 0): readonly string[] =>
+  cells.slice(0, Math.max(minimum, cells.findLastIndex((cell) => cell.trim() !== '') + 1));
+
+function describeHeading(kind: Kind, name: string, index: number): string {
+  if (name === '') return `column ${index + 1} has none`;
+  const meant = meantField(kind, name);
+  return `${name.slice(0, MAX_HEADING_LENGTH)}${meant === undefined ? '' : ` (did you mean ${meant}?)`}`;
+}
+
+/**
+ * Reads the headings of a CSV file. An unknown one is rejected here: the items would be stored without its
+ * values, and a repeated import keeps them so.
+ *
+ * @throws CliError for duplicate or unknown headings, or a wrong separator
+ */
+export function headingsOf(kind: Kind, header: readonly string[]): string[] {
+  const names = withoutBlankEnd(header).map((name) => name.trim());
+  if (names.length === 1 && names.join().includes('\t')) {
+    throw new CliError('its columns are separated by tabs. Use commas or semicolons');
+  }
+  const twice = names.find((name, index) => name !== '' && names.indexOf(name) < index);
+  if (twice !== undefined) {
+    throw new CliError(`the column ${twice.slice(0, MAX_HEADING_LENGTH)} is there twice`);
+  }
+  const wrong = names.flatMap((name, index) =>
+    FIELDS[kind].includes(name) ? [] : [describeHeading(kind, name, index)],
+  );
+  if (wrong.length === 0) return names;
+  const rest = wrong.splice(MAX_HEADINGS_SHOWN).length;
+  throw new CliError(
+    `unknown headings: ${wrong.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}. ` +
+      `Rename or remove these columns. The headings of ${kind} are ${FIELDS[kind].join(', ')}`,
+  );
+}
+
+/** The separator of the columns. Spreadsheets write semicolons where the comma is the decimal mark. */
+export function separatorIn(start: string): ';' | ',' {
+  const [header = ''] = start.trimStart().split(/[\r\n]/, 1);
+  return header.split(';').length > header.split(',').length ? ';' : ',';
+}
+
+/** The item in a row. A row of another length has a problem in its place. */
+export function rowItem(
+  headings: readonly string[],
+  cells: readonly string[],
+  where: string,
+  separator: string,
+): SourceItem {
+  const { length } = withoutBlankEnd(cells, Math.min(cells.length, headings.length));
+  if (length === headings.length) return { item: rowToItem(headings, cells), where };
+  const advice =
+    length > headings.length ? `. Put a cell with "${separator}" between quotation marks` : '';
+  return { item: {}, where, problem: `${length} columns instead of ${headings.length}${advice}` };
+}
+
+export const UNCLOSED_QUOTE = 'opens a quotation mark that is never closed';
+export const STRAY_QUOTE =
+  'has a quotation mark within a cell. Put the whole cell between quotation marks, and double those within it';

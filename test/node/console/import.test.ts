@@ -1,0 +1,166 @@
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { rowsIn } from '../../../console/src/screens/import/csv-rows.ts';
+import type { Licet, Product } from '../../../packages/client/src/index.ts';
+import {
+  accessibilityFindings,
+  hasBrowser,
+  openConsole,
+  rootClient,
+  tokenWith,
+} from './console.ts';
+
+/** Import and export in the console. */
+
+describe('the CSV parser of the console', () => {
+  const rowsOf = async (text: string, sizes = text.length) => {
+    async function* chunks() {
+      for (let start = 0; start < text.length; start += sizes) {
+        yield text.slice(start, start + sizes);
+      }
+    }
+    const rows: { cells: string[]; line: number }[] = [];
+    for await (const row of rowsIn(chunks(), ',')) rows.push(row);
+    return rows;
+  };
+
+  it.each([1, 2, 1000])('reads quotes, line ends and empty lines in chunks of %i', async (size) => {
+    const text = 'a,b\r\n\r\n"1,""x""\r\ny",\n\n,"" \n'.replace(' ', '');
+    expect(await rowsOf(text, size)).toEqual([
+      { cells: ['a', 'b'], line: 1 },
+      { cells: ['1,"x"\r\ny', ''], line: 4 },
+      { cells: ['', ''], line: 6 },
+    ]);
+  });
+
+  it('reads a last row without a line end', async () => {
+    expect(await rowsOf('a\n""')).toEqual([
+      { cells: ['a'], line: 1 },
+      { cells: [''], line: 2 },
+    ]);
+  });
+
+  it.each([
+    ['a\nb"c', 'line 2 has a quotation mark within a cell'],
+    ['"a"b', 'line 1 has a quotation mark within a cell'],
+    ['a\n"b\nc', 'line 2 opens a quotation mark that is never closed'],
+  ])('refuses %j', async (text, message) => {
+    await expect(rowsOf(text)).rejects.toThrow(message);
+  });
+});
+
+describe.skipIf(!hasBrowser)('import and export in the console', { timeout: 60_000 }, () => {
+  let licet: Licet;
+  let product: Product;
+  beforeAll(async () => {
+    licet = await rootClient();
+    product = await licet.products.create({
+      name: `Import ${crypto.randomUUID()}`,
+      productType: 'OTHER',
+    });
+  });
+
+  const choose = (page: Page, name: string, content: string) =>
+    page
+      .getByLabel(/Drop a file here|Choose another file/)
+      .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) });
+  const save = async (page: Page, button: string) => {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: button }).click(),
+    ]);
+    return readFileSync(await download.path(), 'utf8');
+  };
+
+  it('a CSV file is checked, its rejected rows are reported, and the rest is imported', async () => {
+    const key = crypto.randomUUID().toUpperCase();
+    const email = `${crypto.randomUUID()}@shop.example`;
+    const page = await openConsole('/import');
+    await choose(
+      page,
+      'licenses.csv',
+      `licenseKey;productId;licenseType;ips;customer.email\n` +
+        `${key};${product.id};PERMANENT;192.0.2.1;${email}\n` +
+        `=${key}-2;${product.id};SOMETIMES;;\n${key}-3;${product.id}\n`,
+    );
+    await page.getByRole('button', { name: 'Check the file' }).click();
+    await page.getByText('Checked: nothing was changed yet').first().waitFor();
+    await page.getByRole('row', { name: 'Licenses 1 0 0 2' }).waitFor();
+    await page.getByRole('row', { name: 'line 4' }).getByText('2 columns instead of 5').waitFor();
+    expect(await licet.licenses.list({ productId: product.id })).toEqual([]);
+    expect(await accessibilityFindings(page)).toEqual([]);
+
+    const report = (await save(page, 'Download the report')).split('\r\n');
+    expect(report[0]).toBe('\uFEFFkind,outcome,where,id,licenseKey,reason');
+    expect(report.slice(1).toSorted().join('\n')).toContain(`line 3,,'=${key}-2,`);
+
+    await page.getByRole('button', { name: 'Import 1 item' }).click();
+    await page.getByRole('region', { name: 'Imported' }).waitFor();
+    expect(await licet.licenses.list({ productId: product.id })).toMatchObject([
+      {
+        licenseKey: key,
+        ips: ['192.0.2.1'],
+        customer: { email },
+      },
+    ]);
+  });
+
+  it('an export of products is imported again, and finds all of them there', async () => {
+    const page = await openConsole('/import');
+    const json = await save(page, 'JSON of Products');
+    expect(JSON.parse(json).products).toContainEqual(await licet.products.get(product.id));
+    await choose(page, 'products.json', json);
+    await page.getByRole('button', { name: 'Check the file' }).click();
+    await page.getByText('All items are there already').waitFor();
+    const csv = await save(page, 'CSV of Products');
+    expect(csv).toMatch(/^\uFEFFid,name,description,/);
+    expect(csv).toContain(`\r\n${product.id},${product.name},`);
+  });
+
+  it('an export of the command line is read line by line, and a damaged one is refused', async () => {
+    const key = crypto.randomUUID();
+    const license = { licenseKey: key, productId: product.id, licenseType: 'PERMANENT' };
+    const lines = [{ license }, { end: { products: 0, customers: 0, licenses: 1, blacklists: 0 } }];
+    const content = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    const page = await openConsole('/import');
+    await choose(page, 'shop.jsonl', content.slice(0, -20));
+    await page.getByRole('button', { name: 'Check the file' }).click();
+    await page.getByRole('alert').getByText('shop.jsonl: line 2').waitFor();
+    await choose(page, 'shop.jsonl', content);
+    await page.getByRole('button', { name: 'Check the file' }).click();
+    await page.getByRole('button', { name: 'Import 1 item' }).click();
+    await page.getByRole('region', { name: 'Imported' }).waitFor();
+    expect(await licet.licenses.findByKey(key)).toMatchObject({ licenseKey: key });
+  });
+
+  it('a stopped import says so, and has finished the requests that it began', async () => {
+    const prefix = crypto.randomUUID();
+    const rows = Array.from(
+      { length: 1500 },
+      (_, index) => `${prefix}-${index},${product.id},PERMANENT\n`,
+    );
+    const page = await openConsole('/import');
+    await choose(page, 'many.csv', `licenseKey,productId,licenseType\n${rows.join('')}`);
+    // The progress with its button appears while the first requests are held.
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/v2/import', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Check the file' }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    held.resolve();
+    await page.getByRole('region', { name: 'Stopped' }).waitFor();
+    await page.getByRole('row', { name: 'Licenses 300 0 0 0' }).waitFor();
+    expect(await page.getByRole('button', { name: /^Import \d/ }).count()).toBe(0);
+  });
+
+  it('a token that may only read licenses exports those, and is told what the rest needs', async () => {
+    const page = await openConsole('/import', { token: await tokenWith('LICENSES_READ') });
+    await page.getByText('It needs ALL_READ_WRITE.').waitFor();
+    await page.getByText('It needs CUSTOMERS_READ').waitFor();
+    const csv = await save(page, 'CSV of Licenses');
+    expect(csv).toMatch(/^\uFEFFid,licenseKey,productId,/);
+  });
+});
