@@ -1,6 +1,7 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { Licet } from '../../packages/client/src/index';
 import { app } from '../../src/app';
 import { callWith, newIsolate } from '../support/app';
 import type { Answer, CallOptions } from '../support/client';
@@ -282,6 +283,22 @@ describe('reading', () => {
         expect(await totalRead(roundTrips), path).toBeLessThanOrEqual(2_000);
         await expectNoScans(roundTrips);
       }
+    }
+  });
+
+  it('iterating over 1,000 of 100,000 licenses with the client reads at most 20 rows each', async () => {
+    const { spy, roundTrips } = spyOnDatabase(env.DB);
+    const licet = new Licet({
+      url: 'https://licet.test',
+      token: ROOT_TOKEN,
+      fetch: async (request) => app.fetch(request, { ...env, DB: spy }, createExecutionContext()),
+    });
+    for (const list of [licet.licenses, licet.licenses.byProductId(7)]) {
+      roundTrips.length = 0;
+      let seen = 0;
+      for await (const _ of list.iterate()) if (++seen === 1_000) break;
+      expect(seen).toBeGreaterThanOrEqual(licenses / products);
+      expect(await totalRead(roundTrips)).toBeLessThanOrEqual(20 * seen);
     }
   });
 

@@ -298,10 +298,13 @@ type QueryOf<Key extends string> = Part<Key, 'query'> & { limit?: number | undef
 class List<Key extends string> {
   protected readonly connection: Connection;
   protected readonly path: string;
+  readonly #pageQuery: object;
 
-  constructor(connection: Connection, path: string) {
+  /** @param pageQuery what `iterate` adds to its query */
+  constructor(connection: Connection, path: string, pageQuery: object = {}) {
     this.connection = connection;
     this.path = path;
+    this.#pageQuery = pageQuery;
   }
 
   /** Returns all items, or with `limit` a page. The history and the events return at most 1,000. */
@@ -329,7 +332,7 @@ class List<Key extends string> {
     query?: QueryOf<Key>,
     { signal }: CallOptions = {},
   ): AsyncGenerator<ItemOf<Key>, void, undefined> {
-    let part: object = { ...query, limit: query?.limit ?? PAGE_SIZE };
+    let part: object = { ...query, ...this.#pageQuery, limit: query?.limit ?? PAGE_SIZE };
     for (;;) {
       const answer = await this.connection.send('GET', this.path, { query: part, signal });
       yield* this.connection.parse<ItemOf<Key>[]>(answer, isList);
@@ -434,6 +437,8 @@ class Tokens extends Managed<typeof TOKENS> {
 }
 
 const LICENSES = '/api/v2/licenses';
+/** The total takes a row for each license. */
+const WITHOUT_TOTAL = { total: false };
 
 class Licenses extends Managed<typeof LICENSES> {
   /** Creates up to 500 licenses with the same fields, each with a key of its own: all of them or none. */
@@ -490,7 +495,7 @@ class Licenses extends Managed<typeof LICENSES> {
   }
 
   #by<Key extends string>(...parts: (string | number)[]): List<Key> {
-    return new List<Key>(this.connection, this.#pathOf(...parts));
+    return new List<Key>(this.connection, this.#pathOf(...parts), WITHOUT_TOTAL);
   }
 
   #pathOf(...parts: (string | number)[]): string {
@@ -520,7 +525,7 @@ export class Licet {
     const connection = new Connection(options);
     this.#connection = connection;
     this.products = new Managed(connection, '/api/v2/products');
-    this.licenses = new Licenses(connection, LICENSES);
+    this.licenses = new Licenses(connection, LICENSES, WITHOUT_TOTAL);
     this.blacklists = new Managed(connection, '/api/v2/blacklists');
     this.requests = new Collection(connection, '/api/v2/requests');
     this.customers = new Managed(connection, '/api/v2/customers');

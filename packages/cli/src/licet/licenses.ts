@@ -130,7 +130,7 @@ async function findLicense(licet: Licet, text: string): Promise<License> {
 async function* found(licet: Licet, text: string): AsyncGenerator<License> {
   const exact = canBeKey(text) ? await orUndefined(licet.licenses.findByKey(text)) : undefined;
   if (exact) yield exact;
-  for await (const license of licet.licenses.iterate({ q: text, total: false })) {
+  for await (const license of licet.licenses.iterate({ q: text })) {
     if (license.id !== exact?.id) yield license;
   }
 }
@@ -223,7 +223,6 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
         unused: neverUsed,
         dormantDays: dormant,
         full: atLimit,
-        total: false,
       });
       const listed = await collect('licenses', pages);
       output.list(listed, licenseColumns(await productNames(session)), 'No license found.');
