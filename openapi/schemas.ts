@@ -1,6 +1,15 @@
 import * as z from 'zod';
 import { installation } from '../src/history/installations';
 import { request } from '../src/history/schema';
+import { signingKeyUse } from '../src/history/signing-key-uses';
+import {
+  expiryStatistics,
+  licenseStatistics,
+  productStatistics,
+  statistics,
+  statisticsStep,
+  versionStatistics,
+} from '../src/history/statistics-schema';
 import { MAX_LIMIT, pageQuery } from '../src/http/pagination';
 import { errorResponse, invalidResponse, validResponse } from '../src/http/responses';
 import { customerItem } from '../src/import/items';
@@ -24,6 +33,7 @@ import {
   requestType,
   responseType,
 } from '../src/lib/fields';
+import { ecPublicKey, keySet, rsaPublicKey } from '../src/lib/signing-keys';
 import { wireTimestamp } from '../src/lib/time';
 import { firstIdAt } from '../src/lib/time-id';
 import {
@@ -66,16 +76,6 @@ import {
   tokenCreate,
   tokenUpdate,
 } from '../src/resources/tokens/schema';
-import { ecPublicKey, keySet, rsaPublicKey } from '../src/signing/keys';
-import { signingKeyUse } from '../src/signing/uses';
-import {
-  expiryStatistics,
-  licenseStatistics,
-  productStatistics,
-  statistics,
-  statisticsStep,
-  versionStatistics,
-} from '../src/statistics/schema';
 
 /**
  * The bodies of the OpenAPI document: their names, descriptions and examples. The fields of a resource have

@@ -1,6 +1,7 @@
 import { app } from './app';
 import { removeExpiredSessions } from './auth/sessions';
 import { removeExpiredKeys } from './db/idempotency';
+import { countDay } from './history/daily-counts';
 import { foldDays, rollUp } from './history/fold';
 import { receiveRecords } from './history/queue';
 import { removeExpiredRecords } from './history/retention';
@@ -8,7 +9,6 @@ import { type Bindings, isolateOf } from './isolate';
 import { logFailure } from './lib/log';
 import { SettingError } from './lib/retention';
 import { removeExpiredEvents } from './resources/events/queries';
-import { countDay } from './statistics/daily-counts';
 
 /** The cron by which `npm start` announces its end. */
 const STOP = 'stop';

@@ -5,8 +5,8 @@ import { BoundedMap } from './lib/bounded-map';
 import { MonotonicClock } from './lib/clock';
 import { parseNetworks } from './lib/ip';
 import { RateLimiter } from './lib/rate-limiter';
+import { SigningKeys } from './lib/signing-keys';
 import type { LicenseSnapshot } from './resources/licenses/snapshot';
-import { SigningKeys } from './signing/keys';
 
 const MAX_COUNTED = 10_000;
 /** A full license is not asked for a slot again within this time (1.7). */

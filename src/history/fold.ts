@@ -3,13 +3,8 @@ import type { Database } from '../db/client';
 import { FOLDED_BUCKET, foldedBucketOf } from '../db/predicates';
 import { buckets, callers, counters, dailyRollups, rollups } from '../db/schema';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
-import {
-  BUCKETS_A_DAY,
-  bucketAt,
-  firstBucketOfDay,
-  lastBucketOfDay,
-  timeOfRecordIdSql,
-} from './record';
+import { bucketAt } from '../lib/time-id';
+import { BUCKETS_A_DAY, firstBucketOfDay, lastBucketOfDay, timeOfRecordIdSql } from './record';
 
 /**
  * The counts that the scheduled handler adds to the history:

@@ -5,8 +5,8 @@ import { buckets, callers, counters, licenses, requests } from '../db/schema';
 import { BoundedMap } from '../lib/bounded-map';
 import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../lib/enums';
 import { sha256 } from '../lib/sha256';
+import { bucketAt } from '../lib/time-id';
 import {
-  bucketAt,
   bucketOf,
   bucketOfIdSql,
   callerFields,

@@ -3,10 +3,10 @@ import type { Database } from '../db/client';
 import { foldedBucketOf, productOf } from '../db/predicates';
 import { buckets, callers, requests } from '../db/schema';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
+import { bucketAt } from '../lib/time-id';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 import { ALL_PRODUCTS, mayHave } from './fold';
 import {
-  bucketAt,
   bucketOf,
   bucketSql,
   type CallerFields,

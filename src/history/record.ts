@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { REQUEST_TYPES, RESPONSE_TYPES } from '../lib/enums';
-import { EPOCH, firstIdAt, SLOTS, timeOfId } from '../lib/time-id';
+import { BUCKET_MS, EPOCH, firstIdAt, SLOTS, timeOfId } from '../lib/time-id';
 
 const text = z.string().nullable();
 
@@ -56,7 +56,6 @@ export const newRecord = (
  * the write. Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or caller.
  */
 const NONCES = 2 ** 15;
-const BUCKET_MS = 60 * 60 * 1000;
 
 export const BUCKETS_A_DAY = 24;
 
@@ -83,11 +82,7 @@ export const timeOfRecordIdSql = (id: SQL): SQL =>
 /** The smallest id of a record of this millisecond or later. */
 export const firstRecordIdAt = firstIdAt;
 
-/** The bucket of a time: an hour, counted since 2025. */
-export const bucketAt = (milliseconds: number): number =>
-  Math.floor((milliseconds - EPOCH) / BUCKET_MS);
-
-/** {@link bucketAt} in SQL. */
+/** The bucket of a time in SQL. */
 export const bucketSql = (milliseconds: string): SQL =>
   sql.raw(`((${milliseconds} - ${EPOCH}) / ${BUCKET_MS})`);
 

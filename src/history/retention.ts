@@ -3,8 +3,9 @@ import type { Database } from '../db/client';
 import { foldedBucketOf, productOf } from '../db/predicates';
 import { buckets, callers, licenses, requests } from '../db/schema';
 import { retentionStart } from '../lib/retention';
+import { bucketAt } from '../lib/time-id';
 import { isCounted } from './fold';
-import { bucketAt, timeOfBucket } from './record';
+import { timeOfBucket } from './record';
 
 /** Records that one run removes at most; the next run goes on. */
 const MAX_RECORDS = 25_000;

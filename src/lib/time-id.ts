@@ -10,3 +10,9 @@ export const timeOfId = (id: number): number => Math.floor(id / SLOTS) + EPOCH;
 
 /** The smallest id of this millisecond or later. */
 export const firstIdAt = (milliseconds: number): number => (milliseconds - EPOCH) * SLOTS;
+
+export const BUCKET_MS = 60 * 60 * 1000;
+
+/** The bucket of a time: an hour, counted since 2025. */
+export const bucketAt = (milliseconds: number): number =>
+  Math.floor((milliseconds - EPOCH) / BUCKET_MS);

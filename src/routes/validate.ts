@@ -8,11 +8,10 @@ import type { ApiIntent, RequestType, ResponseType } from '../lib/enums';
 import { clientOf, connectingAddressOf } from '../lib/ip';
 import { logFailure } from '../lib/log';
 import { WINDOW_SECONDS } from '../lib/rate-limiter';
+import type { Signer } from '../lib/signing-keys';
 import { toTimestampWithoutOffset } from '../lib/time';
 import { type AppEnv, beginRequest, commonHeaders, endRequest } from '../middleware/request-log';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
-import type { Signer } from '../signing/keys';
-import { type Decided, type Signatures, signResponse } from '../signing/respond';
 import type { Outcome } from '../validation/decide';
 import { recordingOf } from '../validation/record';
 import {
@@ -21,6 +20,7 @@ import {
   unreadableRequest,
   type ValidationRequest,
 } from '../validation/request';
+import { type Decided, type Signatures, signResponse } from '../validation/signed-response';
 import { findSnapshots, type Snapshots, validate, validateNear } from '../validation/validate';
 import { clientError } from './error-response';
 

@@ -1,10 +1,9 @@
 import type { CallerFields } from '../history/record';
 import { publicAddress } from '../lib/ip';
 import { isObject, type JsonObject, parseJson } from '../lib/json';
+import type { SigningKeys } from '../lib/signing-keys';
 import { copyText, fitsHwid, MAX_HWID_BYTES, toStorable } from '../lib/text';
 import { normalizeLicenseKey } from '../resources/licenses/key';
-import type { SigningKeys } from '../signing/keys';
-import type { SignatureRequest } from '../signing/respond';
 
 /** The request of a program: may this license key run here? [4.7] */
 export interface ValidationRequest {
@@ -18,6 +17,14 @@ export interface ValidationRequest {
   logged: LoggedFields;
   /** Undefined for a program that asks for no signature. */
   signature?: SignatureRequest | undefined;
+}
+
+/** The request fields by which a program asks for a signature (1.8). */
+export interface SignatureRequest {
+  nonce: string;
+  /** Null for the default key. */
+  kid: string | null;
+  wantsLease: boolean;
 }
 
 /** The fields that only the history has. */

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { installation } from '../../src/history/installations';
 import type { HistoryRecord } from '../../src/history/record';
+import { statistics as statisticsWire } from '../../src/history/statistics-schema';
 import { RESPONSE_TYPES, type ResponseType } from '../../src/lib/enums';
-import { statistics as statisticsWire } from '../../src/statistics/schema';
 import {
   type Answer,
   call,

@@ -107,7 +107,7 @@ interface Question {
   /** What is in the mark file before. */
   mark?: string | undefined;
   timeoutSeconds?: number;
-  publicKeys?: string;
+  publicKeys?: string | undefined;
 }
 
 let questions = 0;

@@ -53,8 +53,11 @@ it('no file imports itself in a circle', () => {
   const circles: string[][] = [];
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): void => {
-    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file]);
     if (done.has(file)) return;
+    if (path.includes(file)) {
+      circles.push([...path.slice(path.indexOf(file)), file]);
+      return;
+    }
     for (const target of imports.get(file) ?? []) visit(target, [...path, file]);
     done.add(file);
   };

@@ -1,4 +1,5 @@
-import { bucketAt, lastBucketOfDay, timeOfBucket } from '../../src/history/record';
+import { lastBucketOfDay, timeOfBucket } from '../../src/history/record';
+import { bucketAt } from '../../src/lib/time-id';
 
 /** How many rows of each kind the shop has. */
 export interface Size {

@@ -9,8 +9,8 @@ import {
   productOf,
 } from '../../db/predicates';
 import { customers, licenses } from '../../db/schema';
-import { bucketAt, firstRecordIdAt } from '../../history/record';
 import type { LicensePlatform, LicenseStatus } from '../../lib/enums';
+import { bucketAt, firstIdAt } from '../../lib/time-id';
 import { matchingCustomers } from '../customers/queries';
 import { normalizeEmail } from '../customers/schema';
 import { selectLicenses } from './queries';
@@ -127,7 +127,7 @@ const isUsed = sql`(licenses.past_requests > 0 or ${hasCaller(
 const wasSeenSince = (time: number): SQL =>
   hasCaller(
     sql`c.last_seen_at >= ${time} or ${hasRecent(
-      sql`b.bucket >= ${bucketAt(time)} and r.id >= ${firstRecordIdAt(time)}`,
+      sql`b.bucket >= ${bucketAt(time)} and r.id >= ${firstIdAt(time)}`,
     )}`,
   );
 

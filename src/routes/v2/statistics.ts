@@ -2,12 +2,12 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { readStatistics } from '../../history/statistics';
+import { STEPS } from '../../history/statistics-schema';
 import { ApiError } from '../../http/errors';
 import { query } from '../../http/input';
 import { idText } from '../../lib/fields';
 import { timestampText } from '../../lib/time';
-import { readStatistics } from '../../statistics/queries';
-import { STEPS } from '../../statistics/schema';
 import { databaseOf } from './database';
 
 const HOUR_MS = 60 * 60 * 1000;

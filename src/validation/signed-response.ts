@@ -1,22 +1,14 @@
 import type { InvalidResponse, ValidResponse } from '../http/responses';
 import { sha256 } from '../lib/sha256';
+import type { Signer } from '../lib/signing-keys';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
-import type { ValidationRequest } from '../validation/request';
-import type { Signer } from './keys';
+import type { SignatureRequest, ValidationRequest } from './request';
 
 /** Signed responses and leases (1.8). */
 
 /** A program must take a response within this time. */
 const RESPONSE_SECONDS = 300;
 const DAY_SECONDS = 24 * 60 * 60;
-
-/** The request fields by which a program asks for a signature. */
-export interface SignatureRequest {
-  nonce: string;
-  /** Null for the default key. */
-  kid: string | null;
-  wantsLease: boolean;
-}
 
 /** A decided validation. */
 export interface Decided {

@@ -13,10 +13,9 @@ import {
   requests,
   rollups,
 } from '../db/schema';
-import { ALL_OUTCOMES, ALL_PRODUCTS, ROLLED_UP_BUCKET } from '../history/fold';
-import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, timeOfBucket } from '../history/record';
 import { type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '../lib/enums';
 import { toTimestamp } from '../lib/time';
+import { bucketAt } from '../lib/time-id';
 import {
   ALL,
   DAY_MS,
@@ -27,7 +26,9 @@ import {
   MAX_VERSIONS,
   statusSql,
 } from './daily-counts';
-import type { Step, statistics } from './schema';
+import { ALL_OUTCOMES, ALL_PRODUCTS, ROLLED_UP_BUCKET } from './fold';
+import { BUCKETS_A_DAY, firstBucketOfDay, timeOfBucket } from './record';
+import type { Step, statistics } from './statistics-schema';
 
 /** The products with the most active licenses. */
 const MAX_PRODUCTS = 10;

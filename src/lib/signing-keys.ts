@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { parseJson } from '../lib/json';
-import { logFailure } from '../lib/log';
+import { parseJson } from './json';
+import { logFailure } from './log';
 
 /** The signing keys (1.8): secrets `SIGNING_KEY_<n>`, each a private JWK with its `kid`. */
 
