@@ -1,8 +1,8 @@
 import { Ban } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import type { LicenseDataType } from '../../../packages/client/src/index';
+import { screenTexts } from '../screen-texts';
 import { useMay } from '../session';
-import { texts } from '../texts';
 import { Button, IconButton, type Look } from './button';
 import { Dialog } from './dialog';
 
@@ -10,7 +10,7 @@ const EntryForm = lazy(async () => ({
   default: (await import('../screens/blacklist/form')).EntryForm,
 }));
 
-const words = texts.blacklist;
+const words = screenTexts.blacklist;
 
 /**
  * A button that blocks an address or a hardware ID from any screen: it opens the form of a new blacklist entry

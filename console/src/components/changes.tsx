@@ -2,18 +2,19 @@ import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import type { Event } from '../../../packages/client/src/index';
 import { formatDate, formatNumber, formatTime, productName } from '../format';
+import { screenTexts } from '../screen-texts';
 import { texts } from '../texts';
 
 /** Events in words: the object, the sender, and the fields before and after. */
 
-const words = texts.events;
+const words = screenTexts.events;
 
 type Changes = NonNullable<Event['changes']>;
 type Names = ReadonlyMap<number, string>;
 
 /** The name of a field, such as `Owner chat id` for `ownerChatId`. */
 export const fieldName = (name: string): string =>
-  texts.fields[name] ??
+  screenTexts.fields[name] ??
   name
     .replaceAll(/[A-Z](?=[a-z])/g, (letter) => ` ${letter.toLowerCase()}`)
     .replace(/^./, (letter) => letter.toUpperCase())
@@ -22,10 +23,10 @@ export const fieldName = (name: string): string =>
 /** The words for values of some fields. */
 const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   licenseStatus: texts.statuses,
-  licenseType: texts.licenseTypes,
-  licensePlatform: texts.platforms,
-  licenseDataType: texts.dataTypes,
-  productType: texts.productTypes,
+  licenseType: screenTexts.licenseTypes,
+  licensePlatform: screenTexts.platforms,
+  licenseDataType: screenTexts.dataTypes,
+  productType: screenTexts.productTypes,
 };
 
 const LIMITS = /^(?:max|defaultMax)(?:IPs|HWIDs)$/;
@@ -41,7 +42,9 @@ export function formatValue(field: string, value: unknown, names: Names): string
   if (typeof value === 'boolean') return value ? words.yes : words.no;
   if (typeof value === 'number') {
     if (field === 'productId') return productName(names, value);
-    return value === -1 && LIMITS.test(field) ? texts.licenses.unlimited : formatNumber(value);
+    return value === -1 && LIMITS.test(field)
+      ? screenTexts.licenses.unlimited
+      : formatNumber(value);
   }
   const text = String(value);
   return VALUES[field]?.[text] ?? (TIMESTAMP.test(text) ? formatTime(text) : text);

@@ -1,13 +1,14 @@
 import { type ReactNode, useState } from 'react';
 import type { Tagged } from '../../../packages/client/src/index';
 import { hasStatus } from '../api';
+import { screenTexts } from '../screen-texts';
 import { texts } from '../texts';
 import { Button } from './button';
 import { Form } from './form';
 import { Notice } from './page';
 import { toasts } from './toasts';
 
-const words = texts.editForm;
+const words = screenTexts.editForm;
 
 /** A field that an `EditForm` can change. */
 export interface EditedField<Values> {

@@ -73,7 +73,7 @@ export function ProgressHost() {
         <p className="mb-2 flex justify-between gap-4">
           <span>{title}</span>
           <span className="text-muted">
-            {total === undefined ? texts.counted(done) : texts.licenses.bulk.progress(done, total)}
+            {total === undefined ? texts.counted(done) : texts.done(done, total)}
           </span>
         </p>
         <progress

@@ -11,10 +11,10 @@ import { FieldGroup, SelectField, TextField } from '../../components/form';
 import { toasts } from '../../components/toasts';
 import { productName } from '../../format';
 import { useProductNames } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { useRefusal } from '../../session';
-import { texts } from '../../texts';
 
-const words = texts.blacklist;
+const words = screenTexts.blacklist;
 
 /** The fields of a new entry that are known before it is asked for. */
 export interface EntryStart {
@@ -68,7 +68,7 @@ export function EntryForm({
     {
       name: 'licenseDataType',
       label: words.type,
-      show: ({ licenseDataType }) => texts.dataTypes[licenseDataType],
+      show: ({ licenseDataType }) => screenTexts.dataTypes[licenseDataType],
     },
     { name: 'data', label: words.data },
     { name: 'productId', label: words.scope, show: scopeOf },
@@ -127,7 +127,7 @@ export function EntryForm({
           label={words.type}
           name="licenseDataType"
           defaultValue={entry.licenseDataType ?? 'IP'}
-          options={LICENSE_DATA_TYPES.map((type) => [type, texts.dataTypes[type]])}
+          options={LICENSE_DATA_TYPES.map((type) => [type, screenTexts.dataTypes[type]])}
         />
         <SelectField
           // The options may arrive later than the form.

@@ -15,12 +15,13 @@ import { Time } from '../../components/time';
 import { toasts } from '../../components/toasts';
 import { productName } from '../../format';
 import { useProductNames } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { useMay } from '../../session';
 import { plural, texts } from '../../texts';
 import { EntryForm, removeEntry } from './form';
 import { type BlacklistSearch, blacklistRoute } from './route';
 
-const words = texts.blacklist;
+const words = screenTexts.blacklist;
 const PAGE_ROWS = 50;
 
 const columnsOf = (
@@ -43,7 +44,7 @@ const columnsOf = (
   {
     id: 'type',
     header: words.columns.type,
-    cell: ({ licenseDataType }) => <Badge>{texts.dataTypes[licenseDataType]}</Badge>,
+    cell: ({ licenseDataType }) => <Badge>{screenTexts.dataTypes[licenseDataType]}</Badge>,
   },
   {
     id: 'scope',
@@ -139,7 +140,7 @@ export function Screen() {
               value={search.licenseDataType ?? ''}
               options={[
                 ['', words.anyType],
-                ...LICENSE_DATA_TYPES.map((type) => [type, texts.dataTypes[type]] as const),
+                ...LICENSE_DATA_TYPES.map((type) => [type, screenTexts.dataTypes[type]] as const),
               ]}
               onChange={(value) =>
                 filter({ licenseDataType: LICENSE_DATA_TYPES.find((known) => known === value) })

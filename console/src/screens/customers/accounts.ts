@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Customer } from '../../../../packages/client/src/index';
 import { licet } from '../../api';
-import { texts } from '../../texts';
+import { screenTexts } from '../../screen-texts';
 
 /** The platforms on which a customer can have an account, with the fields of the account. */
 export const ACCOUNTS = [
@@ -22,7 +22,7 @@ export function usePlatformLabel(): (platform: (typeof ACCOUNTS)[number]['platfo
   return (platform) => {
     const label = data?.find((known) => known.platform === platform)?.label;
     // Without a label the service answers with the name.
-    return label === undefined || label === platform ? texts.platforms[platform] : label;
+    return label === undefined || label === platform ? screenTexts.platforms[platform] : label;
   };
 }
 
@@ -34,4 +34,4 @@ export const nameOf = (customer: Customer): string =>
   customer.email ||
   ACCOUNTS.map(({ username, id }) => customer[username] ?? customer[id]).find(Boolean) ||
   customer.chatId ||
-  texts.customers.nameless(customer.id);
+  screenTexts.customers.nameless(customer.id);

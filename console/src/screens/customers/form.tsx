@@ -6,11 +6,11 @@ import { confirm } from '../../components/confirm';
 import { type EditedField, EditForm } from '../../components/edit-form';
 import { FieldGroup, TextField } from '../../components/form';
 import { toasts } from '../../components/toasts';
+import { screenTexts } from '../../screen-texts';
 import { useRefusal } from '../../session';
-import { texts } from '../../texts';
 import { ACCOUNTS, nameOf, usePlatformLabel } from './accounts';
 
-const words = texts.customers;
+const words = screenTexts.customers;
 
 const PERSON = ['firstName', 'lastName', 'email', 'phoneNumber', 'username'] as const;
 const CHAT = ['chatId', 'chatUsername'] as const;

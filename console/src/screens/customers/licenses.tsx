@@ -6,10 +6,10 @@ import { ButtonLink, TextLink } from '../../components/button';
 import { LoadFailure, Section, Skeleton } from '../../components/page';
 import { formatNumber, productName } from '../../format';
 import { useProductNames } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { useMay } from '../../session';
-import { texts } from '../../texts';
 
-const words = texts.customers;
+const words = screenTexts.customers;
 
 const SHOWN = 5;
 

@@ -10,6 +10,7 @@ import { FilterText } from '../../components/form';
 import { ItemDialog } from '../../components/item-dialog';
 import { Empty, Page } from '../../components/page';
 import { Time } from '../../components/time';
+import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
 import { plural, texts } from '../../texts';
 import { ACCOUNTS, nameOf, usePlatformLabel } from './accounts';
@@ -17,7 +18,7 @@ import { CustomerForm } from './form';
 import { CustomerLicenses } from './licenses';
 import { customersRoute } from './route';
 
-const words = texts.customers;
+const words = screenTexts.customers;
 const PAGE_ROWS = 50;
 
 const Cut = ({ children }: { children: string | null }) => (

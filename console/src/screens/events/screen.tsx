@@ -15,11 +15,12 @@ import { Empty, Facts, Notice, Page } from '../../components/page';
 import { Time } from '../../components/time';
 import { lastOfDay, startOfDay } from '../../dates';
 import { useProductNames } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
 import { texts } from '../../texts';
 import { type EventsSearch, eventsRoute } from './route';
 
-const words = texts.events;
+const words = screenTexts.events;
 const PAGE_ROWS = 50;
 
 const TONES: readonly (readonly [ending: string, tone: Tone])[] = [
@@ -36,7 +37,7 @@ const TypeBadge = ({ type }: { type: Event['type'] }) => (
         : (TONES.find(([ending]) => type.endsWith(ending))?.[1] ?? 'neutral')
     }
   >
-    {texts.eventTypes[type]}
+    {screenTexts.eventTypes[type]}
   </Badge>
 );
 
@@ -157,7 +158,7 @@ export function Screen() {
         name="events"
         open={open}
         onClose={close}
-        titleOf={(event) => (event ? texts.eventTypes[event.type] : words.title)}
+        titleOf={(event) => (event ? screenTexts.eventTypes[event.type] : words.title)}
         read={async (id, signal) => ({ ...(await readEvent(id, signal)), etag: undefined })}
         isWide
       >
@@ -201,7 +202,7 @@ function Filters({ filters }: { filters: FilterValues }) {
         value={filters.type ?? ''}
         options={[
           ['', words.filters.anyType],
-          ...EVENT_TYPES.map((type) => [type, texts.eventTypes[type]] as const),
+          ...EVENT_TYPES.map((type) => [type, screenTexts.eventTypes[type]] as const),
         ]}
         onChange={(value) => filter({ type: EVENT_TYPES.find((known) => known === value) })}
       />

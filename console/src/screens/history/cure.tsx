@@ -4,12 +4,12 @@ import type { LicenseRequest } from '../../../../packages/client/src/index';
 import { Block } from '../../components/block';
 import { Button, ButtonLink, type Look } from '../../components/button';
 import { toasts } from '../../components/toasts';
+import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
-import { texts } from '../../texts';
 import { activate, extendExpired, findEntry, raiseLimit } from './cures';
 import { GUESSED_KEYS } from './queries';
 
-const words = texts.history;
+const words = screenTexts.history;
 const EXTEND_DAYS = 30;
 
 /** The button that cures a refusal; nothing where there is no such button. */

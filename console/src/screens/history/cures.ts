@@ -1,13 +1,13 @@
 import type { LicenseRequest } from '../../../../packages/client/src/index';
 import { licet } from '../../api';
 import { toasts } from '../../components/toasts';
-import { texts } from '../../texts';
+import { screenTexts } from '../../screen-texts';
 import { change, refresh } from '../license/queries';
 import { extend, setStatus, type Work } from '../licenses/bulk';
 
 /** What cures a refusal with one click. Each can be undone. */
 
-const words = texts.history;
+const words = screenTexts.history;
 
 async function cure(
   id: number,
@@ -28,7 +28,7 @@ async function cure(
 
 /** Activates a license that is deactivated or deleted. */
 export const activate = (id: number): Promise<void> =>
-  cure(id, setStatus('ACTIVE'), texts.license.statusDone.ACTIVE, words.alreadyActive);
+  cure(id, setStatus('ACTIVE'), screenTexts.license.statusDone.ACTIVE, words.alreadyActive);
 
 /** Extends a license, unless somebody has done so since the refusal. */
 export const extendExpired = (id: number, days: number): Promise<void> =>

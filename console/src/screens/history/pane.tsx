@@ -9,6 +9,7 @@ import { Facts, LoadFailure, Skeleton } from '../../components/page';
 import { Time } from '../../components/time';
 import { productName } from '../../format';
 import { useProductNames } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
 import { texts } from '../../texts';
 import { licenseQuery } from '../license/queries';
@@ -16,7 +17,7 @@ import { Cure } from './cure';
 import { moveToProduct } from './cures';
 import { countUnknownKeys, GUESSED_KEYS, recordQuery, refusalsOfAddressQuery } from './queries';
 
-const words = texts.history;
+const words = screenTexts.history;
 const { fields } = words;
 
 /** All that is known about one request, and what cures a refusal. */

@@ -8,10 +8,11 @@ import { Button, ButtonLink, IconButton } from '../../components/button';
 import { type Column, DataTable } from '../../components/data-table';
 import { Dialog } from '../../components/dialog';
 import { FilterExact, FilterSelect } from '../../components/form';
-import { Empty, Notice, Page } from '../../components/page';
+import { Empty, Page } from '../../components/page';
 import { Time } from '../../components/time';
 import { productName } from '../../format';
 import { useProductNames } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { useShortcuts } from '../../shortcuts';
 import { plural, texts } from '../../texts';
 import { Cure } from './cure';
@@ -19,7 +20,7 @@ import { Pane } from './pane';
 import { countUnknownKeys, type Entry, isOpenEnded, pageQuery } from './queries';
 import { type HistorySearch, historyRoute, PERIODS } from './route';
 
-const words = texts.history;
+const words = screenTexts.history;
 
 const Mono = ({ value }: { value: string | null }) => (
   <span className="block max-w-52 truncate font-mono text-[0.8125rem]" title={value ?? undefined}>
@@ -53,7 +54,7 @@ const columnsOf = (
     cell: ({ record: { productId } }) => {
       const name = productId === null ? '' : productName(names, productId);
       return (
-        <span className="block max-w-40 truncate" title={name}>
+        <span className="block max-w-36 truncate" title={name}>
           {name}
         </span>
       );
@@ -180,7 +181,16 @@ export function Screen() {
   return (
     <Page
       title={words.title}
-      lead={words.lead}
+      lead={
+        // In place of the lead, so that no row moves.
+        page.error && page.data ? (
+          <span role="status" className="text-warn">
+            {words.notLive(describe(page.error))}
+          </span>
+        ) : (
+          words.lead
+        )
+      }
       actions={
         canBeLive ? (
           <Button onClick={() => setPaused(!isPaused)}>
@@ -195,9 +205,6 @@ export function Screen() {
         )
       }
     >
-      {page.error && page.data && (
-        <Notice tone="warn">{words.notLive(describe(page.error))}</Notice>
-      )}
       <div className="relative">
         <div ref={table}>
           <div

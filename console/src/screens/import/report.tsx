@@ -6,10 +6,10 @@ import { Notice } from '../../components/page';
 import { SimpleTable } from '../../components/simple-table';
 import { BYTE_ORDER_MARK, datedName, saveFile } from '../../csv';
 import { formatNumber } from '../../format';
-import { texts } from '../../texts';
+import { screenTexts } from '../../screen-texts';
 import type { Report } from './run';
 
-const words = texts.transfer;
+const words = screenTexts.transfer;
 const OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
 const SHOWN = 20;
 

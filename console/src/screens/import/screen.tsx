@@ -7,12 +7,12 @@ import { FilterSelect } from '../../components/form';
 import { Notice, Page, Section } from '../../components/page';
 import { runWithProgress } from '../../components/progress';
 import { toasts } from '../../components/toasts';
+import { screenTexts } from '../../screen-texts';
 import { useRefusal } from '../../session';
-import { texts } from '../../texts';
 import { ReportView } from './report';
 import type { Report } from './run';
 
-const words = texts.transfer;
+const words = screenTexts.transfer;
 
 export const Screen = () => (
   <Page title={words.title} lead={words.lead}>

@@ -15,12 +15,12 @@ import { SimpleTable } from '../../components/simple-table';
 import { Time } from '../../components/time';
 import { formatNumber } from '../../format';
 import { useProductNames } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { useMay } from '../../session';
-import { texts } from '../../texts';
 
 /** Installations, history and events of a license. */
 
-const words = texts.license;
+const words = screenTexts.license;
 const EVENT_ROWS = 5;
 const HISTORY_ROWS = 10;
 const INSTALLATION_ROWS = 100;
@@ -142,7 +142,7 @@ export function EventSection({ license: { id } }: { license: License }) {
   });
   const names = useProductNames();
   if (!query.data && !query.error) return null;
-  const { columns: headers } = texts.events;
+  const { columns: headers } = screenTexts.events;
   return (
     <Section
       title={words.events}
@@ -168,7 +168,7 @@ export function EventSection({ license: { id } }: { license: License }) {
               </TextLink>
             ),
           ],
-          [headers.type, ({ type }) => texts.eventTypes[type]],
+          [headers.type, ({ type }) => screenTexts.eventTypes[type]],
           [headers.actor, ({ actor }) => <Actor actor={actor} />],
           [headers.changes, (event) => <ChangeSummary event={event} names={names} />],
         ]}

@@ -3,10 +3,11 @@ import { Button, ButtonLink } from '../../components/button';
 import { Form } from '../../components/form';
 import { Notice } from '../../components/page';
 import { formatTime } from '../../format';
+import { screenTexts } from '../../screen-texts';
 import { texts } from '../../texts';
 import type { LicenseBody } from './form-fields';
 
-const words = texts.licenseForm;
+const words = screenTexts.licenseForm;
 
 const LABELS: Record<keyof LicenseBody, string> = {
   productId: words.product,

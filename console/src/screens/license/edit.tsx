@@ -7,13 +7,14 @@ import { Form } from '../../components/form';
 import { LoadFailure, Page, Skeleton } from '../../components/page';
 import { toasts } from '../../components/toasts';
 import { NotFound } from '../../frame/frame';
+import { screenTexts } from '../../screen-texts';
 import { texts } from '../../texts';
 import { Conflict } from './conflict';
 import { bodyOf, type LicenseBody, LicenseFields, toLocal } from './form-fields';
 import { licenseQuery, refresh } from './queries';
 import { licenseEditRoute } from './route';
 
-const words = texts.licenseForm;
+const words = screenTexts.licenseForm;
 
 /** The fields whose values differ from those of the license. */
 export function changesOf(body: LicenseBody, license: License): Partial<LicenseBody> {

@@ -3,11 +3,11 @@ import type { License } from '../../../../packages/client/src/index';
 import { LICENSE_PLATFORMS, LICENSE_TYPES } from '../../../../src/lib/enums';
 import { SelectField, TextArea, TextField } from '../../components/form';
 import { useProducts } from '../../products';
-import { texts } from '../../texts';
+import { screenTexts } from '../../screen-texts';
 
 /** The fields of a license, for a new one and for one that is edited. */
 
-const words = texts.licenseForm;
+const words = screenTexts.licenseForm;
 
 /** A time as a field for a local date and time has it, such as `2035-12-31T23:59`. */
 export function toLocal(time: string | null): string {
@@ -95,7 +95,7 @@ export function LicenseFields({
           name="licenseType"
           value={type}
           onChange={({ target }) => setType(target.value)}
-          options={LICENSE_TYPES.map((one) => [one, texts.licenseTypes[one]] as const)}
+          options={LICENSE_TYPES.map((one) => [one, screenTexts.licenseTypes[one]] as const)}
         />
         {type === 'TEMPORARY' && (
           <TextField
@@ -159,7 +159,7 @@ export function LicenseFields({
           onChange={({ target }) => setPlatform(target.value)}
           options={[
             ['', words.noPlatform],
-            ...LICENSE_PLATFORMS.map((one) => [one, texts.platforms[one]] as const),
+            ...LICENSE_PLATFORMS.map((one) => [one, screenTexts.platforms[one]] as const),
           ]}
         />
         {platform === 'OTHER' && (

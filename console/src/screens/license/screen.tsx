@@ -13,6 +13,7 @@ import { toasts } from '../../components/toasts';
 import { formatNumber, productName } from '../../format';
 import { NotFound } from '../../frame/frame';
 import { useProductNames } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
 import { useShortcuts } from '../../shortcuts';
 import { texts } from '../../texts';
@@ -24,7 +25,7 @@ import { change, licenseQuery, refresh } from './queries';
 import { licenseRoute } from './route';
 import { Slots } from './slots';
 
-const words = texts.license;
+const words = screenTexts.license;
 
 export function Screen() {
   const { licenseId } = licenseRoute.useParams();
@@ -88,13 +89,13 @@ function Actions({ license, refusal }: { license: License; refusal: string | und
     try {
       const undo = await extend(days)(id);
       await refresh();
-      toasts.done(texts.licenses.bulk.done.extend(1), undo && (() => undo().then(refresh)));
+      toasts.done(screenTexts.licenses.bulk.done.extend(1), undo && (() => undo().then(refresh)));
     } catch (error) {
       toasts.fail(error);
     }
   };
   const remove = async (): Promise<void> => {
-    const { deleteTitle, deleteLead } = texts.licenses.bulk;
+    const { deleteTitle, deleteLead } = screenTexts.licenses.bulk;
     const question = { title: deleteTitle(1), lead: deleteLead, action: words.delete };
     if (await confirm(question)) await setStatus('DELETED');
   };
@@ -142,7 +143,8 @@ function Details({ license }: { license: License }) {
   const none = <span className="text-muted">{words.none}</span>;
   const { customer, licensePlatform, licensePlatformOther, ownerPlatformId } = license;
   const owner = ownerOf(license);
-  const platform = licensePlatform && (licensePlatformOther || texts.platforms[licensePlatform]);
+  const platform =
+    licensePlatform && (licensePlatformOther || screenTexts.platforms[licensePlatform]);
   return (
     <Section title={words.facts}>
       <Facts
@@ -173,7 +175,7 @@ function Details({ license }: { license: License }) {
           [
             words.expires,
             license.expiryDate === null ? (
-              texts.licenses.never
+              screenTexts.licenses.never
             ) : (
               <>
                 <Time value={license.expiryDate} />{' '}

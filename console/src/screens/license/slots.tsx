@@ -6,12 +6,12 @@ import { confirm } from '../../components/confirm';
 import { Section } from '../../components/page';
 import { Time } from '../../components/time';
 import { toasts } from '../../components/toasts';
+import { screenTexts } from '../../screen-texts';
 import { useMay } from '../../session';
-import { texts } from '../../texts';
 import { installationsQuery } from './activity';
 import { change, refresh } from './queries';
 
-const words = texts.license;
+const words = screenTexts.license;
 type Kind = 'ips' | 'hwids';
 
 /** When a value was last seen; undefined where it was not. */

@@ -3,9 +3,9 @@ import { StatusBadge } from '../../components/badge';
 import type { Column } from '../../components/data-table';
 import { Time } from '../../components/time';
 import { formatNumber, formatSlots, productName } from '../../format';
-import { texts } from '../../texts';
+import { screenTexts } from '../../screen-texts';
 
-const { columns: words } = texts.licenses;
+const { columns: words } = screenTexts.licenses;
 
 /** The owner of a license by the best name that there is; empty without one. */
 export function ownerOf({
@@ -61,7 +61,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
       ownerOf(license) ? (
         <Name>{ownerOf(license)}</Name>
       ) : (
-        <span className="text-muted">{texts.licenses.noOwner}</span>
+        <span className="text-muted">{screenTexts.licenses.noOwner}</span>
       ),
   },
   {
@@ -69,7 +69,7 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
     header: words.expires,
     cell: ({ expiryDate }) =>
       expiryDate === null ? (
-        <span className="text-muted">{texts.licenses.never}</span>
+        <span className="text-muted">{screenTexts.licenses.never}</span>
       ) : (
         <Time value={expiryDate} show="date" />
       ),

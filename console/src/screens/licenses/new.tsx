@@ -9,13 +9,14 @@ import { Page, Section } from '../../components/page';
 import { toasts } from '../../components/toasts';
 import { downloadCsv } from '../../csv';
 import { useProductNames } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { texts } from '../../texts';
 import { bodyOf, LicenseFields } from '../license/form-fields';
 import { refresh } from '../license/queries';
 import { toCsvRows } from './columns';
 import { licenseNewRoute } from './route';
 
-const words = texts.licenseForm;
+const words = screenTexts.licenseForm;
 
 /** New licenses: one, or many with the same terms. */
 export function Screen() {
@@ -82,7 +83,7 @@ function Created({ licenses, onMore }: { licenses: readonly License[]; onMore: (
         <>
           <Button
             look="primary"
-            onClick={() => downloadCsv(texts.licenses.csvName, toCsvRows(licenses, names))}
+            onClick={() => downloadCsv(screenTexts.licenses.csvName, toCsvRows(licenses, names))}
           >
             <Download size={16} aria-hidden />
             {words.csv}
@@ -95,7 +96,7 @@ function Created({ licenses, onMore }: { licenses: readonly License[]; onMore: (
         </>
       }
     >
-      <Section title={texts.licenses.title}>
+      <Section title={screenTexts.licenses.title}>
         <ul className="grid gap-x-6 gap-y-2 p-4 font-mono text-[0.8125rem] sm:grid-cols-2 sm:p-5 lg:grid-cols-3">
           {licenses.map(({ id, licenseKey }) => (
             <li key={id}>

@@ -13,6 +13,7 @@ import { toasts } from '../../components/toasts';
 import { downloadCsv } from '../../csv';
 import { formatDay } from '../../format';
 import { useProductNames, useProducts } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
 import { texts } from '../../texts';
 import { columnsOf, toCsvRows } from './columns';
@@ -20,7 +21,7 @@ import { iterateAll, readPage, sortOf } from './queries';
 import { type LicensesSearch, licensesRoute, QUESTIONS, SORTS } from './route';
 import { SelectionBar } from './selection-bar';
 
-const words = texts.licenses;
+const words = screenTexts.licenses;
 
 /** Reads all licenses that match, with progress; undefined if it was stopped. */
 const readAll = (search: LicensesSearch, title: string): Promise<License[] | undefined> =>
@@ -137,7 +138,7 @@ export function Screen() {
               value={search.licenseType ?? ''}
               options={[
                 ['', words.filters.anyType],
-                ...LICENSE_TYPES.map((type) => [type, texts.licenseTypes[type]] as const),
+                ...LICENSE_TYPES.map((type) => [type, screenTexts.licenseTypes[type]] as const),
               ]}
               onChange={(value) =>
                 filter({ licenseType: LICENSE_TYPES.find((known) => known === value) })

@@ -8,11 +8,12 @@ import { Form, TextField } from '../../components/form';
 import { runWithProgress } from '../../components/progress';
 import { toasts } from '../../components/toasts';
 import { downloadCsv } from '../../csv';
+import { screenTexts } from '../../screen-texts';
 import { texts } from '../../texts';
 import { extend, inBulk, setStatus, type Work } from './bulk';
 import { toCsvRows } from './columns';
 
-const words = texts.licenses.bulk;
+const words = screenTexts.licenses.bulk;
 type Action = keyof typeof words.running;
 
 /** Changes many licenses, and says how it went. What was changed can be undone. */
@@ -86,7 +87,7 @@ export function SelectionBar({
       <p className="mr-auto font-medium">{texts.table.selected(selected.size)}</p>
       {selectMatching && (
         <Button look="quiet" onClick={selectMatching}>
-          {texts.licenses.selectMatching}
+          {screenTexts.licenses.selectMatching}
         </Button>
       )}
       <Button refusal={refusal} onClick={() => setExtending(true)}>
@@ -101,8 +102,10 @@ export function SelectionBar({
       <Button refusal={refusal} onClick={remove}>
         {words.delete}
       </Button>
-      <Button onClick={() => downloadCsv(texts.licenses.csvName, toCsvRows(licenses, products))}>
-        {texts.licenses.csvSelected}
+      <Button
+        onClick={() => downloadCsv(screenTexts.licenses.csvName, toCsvRows(licenses, products))}
+      >
+        {screenTexts.licenses.csvSelected}
       </Button>
       <Button look="quiet" onClick={() => onChange(new Map())}>
         {texts.actions.clear}

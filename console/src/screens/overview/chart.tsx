@@ -25,17 +25,20 @@ export default function Chart({
   groups,
   stepMs,
   onPoint,
+  onOpen,
 }: {
   timesMs: readonly number[];
   groups: readonly Group[];
   stepMs: number;
   /** Called with the index of the bar under the pointer; undefined for none. */
   onPoint: (index: number | undefined) => void;
+  /** Called with the index of the bar that was clicked. */
+  onOpen: (index: number) => void;
 }) {
   const place = useRef<HTMLDivElement>(null);
-  const point = useRef(onPoint);
+  const calls = useRef({ onPoint, onOpen });
   useEffect(() => {
-    point.current = onPoint;
+    calls.current = { onPoint, onOpen };
   });
   useEffect(() => {
     const element = place.current;
@@ -43,9 +46,14 @@ export default function Chart({
     let plot: UPlot | undefined;
     const draw = (): void => {
       plot?.destroy();
-      plot = drawPlot(element, timesMs, groups, stepMs, (index) => point.current(index));
+      plot = drawPlot(element, timesMs, groups, stepMs, (index) => calls.current.onPoint(index));
     };
     draw();
+    const open = (): void => {
+      const index = plot?.cursor.idx;
+      if (index != null) calls.current.onOpen(index);
+    };
+    element.addEventListener('click', open);
     const resized = new ResizeObserver(() =>
       plot?.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
     );
@@ -53,12 +61,13 @@ export default function Chart({
     const scheme = matchMedia('(prefers-color-scheme: dark)');
     scheme.addEventListener('change', draw);
     return () => {
+      element.removeEventListener('click', open);
       resized.disconnect();
       scheme.removeEventListener('change', draw);
       plot?.destroy();
     };
   }, [timesMs, groups, stepMs]);
-  return <div ref={place} aria-hidden className="h-60 w-full" />;
+  return <div ref={place} aria-hidden className="h-60 w-full cursor-pointer" />;
 }
 
 function drawPlot(
@@ -83,7 +92,7 @@ function drawPlot(
     {
       width: element.clientWidth,
       height: HEIGHT_PX,
-      padding: [12, 8, 0, 0],
+      padding: [12, 24, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
       scales: {
@@ -94,6 +103,7 @@ function drawPlot(
         {
           ...axis,
           grid: { show: false },
+          size: 32,
           space: 60,
           values: (_, splits, _axis, _space, incrementSeconds) =>
             splits.map((seconds) =>

@@ -52,22 +52,50 @@ function cellsOf(expiries: Statistics['expiries']): { days: Cell[]; weeks: Cell[
 
 const OPACITIES = ['opacity-35', 'opacity-55', 'opacity-75', 'opacity-100'] as const;
 
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' });
+
+/** The first of each month, and the column that it is in. */
+function monthsOf(days: readonly Cell[]): { column: number; name: string }[] {
+  return days
+    .filter(({ from }) => from.endsWith('-01'))
+    .map(({ column, from }) => ({ column, name: MONTH.format(new Date(from)) }));
+}
+
 /** Fields whose colour is stronger the more licenses expire; those with licenses lead to them. */
 function HeatMap({
   cells,
   columns,
   rows,
+  months = [],
   className,
 }: {
   cells: readonly Cell[];
   columns: number;
   rows: number;
+  /** Names above the columns. */
+  months?: readonly { column: number; name: string }[];
   className: string;
 }) {
+  const head = months.length > 0 ? CELL : 0;
   const highest = Math.max(1, ...cells.map(({ licenses }) => licenses));
   return (
     // biome-ignore lint/a11y/noSvgWithoutTitle: its fields have titles, and are links
-    <svg viewBox={`0 0 ${columns * CELL} ${rows * CELL}`} className={`w-full ${className}`}>
+    <svg
+      viewBox={`0 ${-head} ${columns * CELL} ${rows * CELL + head}`}
+      className={`w-full ${className}`}
+    >
+      {months.map(({ column, name }) => (
+        <text
+          key={column}
+          x={column * CELL}
+          y={-6}
+          fontSize={13}
+          className="fill-muted"
+          aria-hidden
+        >
+          {name}
+        </text>
+      ))}
       {cells.map(({ column, row, from, to, licenses }) => {
         const shape = {
           x: column * CELL + GAP / 2,
@@ -102,7 +130,13 @@ export function ExpirySection({ expiries }: { expiries: Statistics['expiries'] }
   return (
     <Section title={words.expiries} note={words.inWeeks(WEEKS)}>
       <div className="flex flex-col gap-3 px-4 py-4 sm:px-5">
-        <HeatMap cells={days} columns={WEEKS} rows={7} className="max-sm:hidden" />
+        <HeatMap
+          cells={days}
+          columns={WEEKS}
+          rows={7}
+          months={monthsOf(days)}
+          className="max-sm:hidden"
+        />
         <HeatMap cells={weeks} columns={13} rows={2} className="sm:hidden" />
         <p className="flex justify-between gap-4 text-xs text-muted">
           <span>{words.now}</span>

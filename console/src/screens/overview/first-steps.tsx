@@ -1,14 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
 import { Circle, CircleCheck, X } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import { queries } from '../../api';
 import { ButtonLink, IconButton, TextLink } from '../../components/button';
-import { useMay } from '../../session';
-import { texts } from '../../texts';
-import { STEPS, type StepName, stepsQuery } from './queries';
+import { screenTexts } from '../../screen-texts';
+import { STEPS, type StepName } from './queries';
 
-const words = texts.firstSteps;
-const DISMISSED = 'licet.first-steps.dismissed';
+const words = screenTexts.firstSteps;
 
 const LINKS = {
   product: { to: '/products', search: { open: 'new' } },
@@ -18,33 +15,8 @@ const LINKS = {
   token: { to: '/tokens' },
 } as const satisfies Record<StepName, object>;
 
-/**
- * The steps from an empty service to a running one, which tick off by themselves; only for those who may do them
- * all. `isNeeded` until all are done or somebody has dismissed them.
- */
-export function useFirstSteps() {
-  const mayAll = useMay('everything');
-  const [isDismissed, setDismissed] = useState(() => localStorage.getItem(DISMISSED) !== null);
-  const { data: done } = useQuery({ ...stepsQuery, enabled: mayAll && !isDismissed });
-  const isDone = done !== undefined && STEPS.every((step) => done[step]);
-  // They stay to show the last tick to those who have seen the first.
-  const [wasSeen, setWasSeen] = useState(false);
-  if (done && !isDone && !wasSeen) setWasSeen(true);
-  const dismiss = (): void => {
-    localStorage.setItem(DISMISSED, 'true');
-    setDismissed(true);
-  };
-  return {
-    done,
-    isEmpty: mayAll && done?.product === false,
-    isShown: mayAll && !isDismissed && done !== undefined && (!isDone || wasSeen),
-    isDone,
-    dismiss,
-  };
-}
-
 /** The list of the steps. */
-export function FirstSteps({
+export default function FirstSteps({
   done,
   isDone,
   dismiss,

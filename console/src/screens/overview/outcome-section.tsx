@@ -1,3 +1,4 @@
+import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { ButtonLink } from '../../components/button';
 import { Section } from '../../components/page';
@@ -32,6 +33,7 @@ const RangeLinks = ({ range }: { range: Range }) => (
 
 /** The outcomes over time. */
 export function OutcomeSection({ data, range }: { data: Statistics; range: Range }) {
+  const navigate = useNavigate();
   const [pointed, setPointed] = useState<number>();
   const { series, step } = data;
   const groups = useMemo(() => groupsOf(series), [series]);
@@ -39,6 +41,13 @@ export function OutcomeSection({ data, range }: { data: Statistics; range: Range
   // Days are those of UTC, so their date is, too.
   const nameOf = (time: string): string =>
     step === 'day' ? formatDay(time.slice(0, 10)) : formatClock(time).slice(0, -3);
+  const stepMs = step === 'day' ? 24 * HOUR_MS : HOUR_MS;
+  const open = (index: number): void => {
+    const startMs = timesMs[index];
+    if (startMs === undefined) return;
+    const [from, to] = [startMs, startMs + stepMs - 1].map((ms) => new Date(ms).toISOString());
+    void navigate({ to: '/history', search: { from, to } });
+  };
   const pointedTime = pointed === undefined ? undefined : series[pointed]?.time;
   return (
     <Section
@@ -51,8 +60,9 @@ export function OutcomeSection({ data, range }: { data: Statistics; range: Range
           <Chart
             timesMs={timesMs}
             groups={groups}
-            stepMs={step === 'day' ? 24 * HOUR_MS : HOUR_MS}
+            stepMs={stepMs}
             onPoint={setPointed}
+            onOpen={open}
           />
         </Suspense>
         <ul className="flex flex-wrap gap-x-6 gap-y-2 px-2">

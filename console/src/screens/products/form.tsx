@@ -8,10 +8,11 @@ import { type EditedField, EditForm } from '../../components/edit-form';
 import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form';
 import { Notice } from '../../components/page';
 import { toasts } from '../../components/toasts';
+import { screenTexts } from '../../screen-texts';
 import { useRefusal } from '../../session';
 import { texts } from '../../texts';
 
-const words = texts.products;
+const words = screenTexts.products;
 
 type Values = Pick<
   Product,
@@ -34,7 +35,7 @@ const FIELDS: readonly EditedField<Values>[] = [
   {
     name: 'productType',
     label: words.type,
-    show: ({ productType }) => texts.productTypes[productType],
+    show: ({ productType }) => screenTexts.productTypes[productType],
   },
   { name: 'productTypeOther', label: words.typeOther },
   { name: 'defaultMaxIPs', label: words.maxIPs },
@@ -142,7 +143,7 @@ export function ProductForm({
           name="productType"
           value={type}
           onChange={({ target }) => setType(target.value)}
-          options={PRODUCT_TYPES.map((known) => [known, texts.productTypes[known]])}
+          options={PRODUCT_TYPES.map((known) => [known, screenTexts.productTypes[known]])}
         />
         {type === 'OTHER' && (
           <TextField

@@ -10,12 +10,12 @@ import { Empty, Page } from '../../components/page';
 import { Time } from '../../components/time';
 import { formatNumber } from '../../format';
 import { useProducts } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
-import { texts } from '../../texts';
 import { ProductForm } from './form';
 import { productsRoute } from './route';
 
-const words = texts.products;
+const words = screenTexts.products;
 
 const limitOf = (limit: number): string => (limit === -1 ? words.unlimited : formatNumber(limit));
 
@@ -66,7 +66,7 @@ const COLUMNS: readonly Column<Product>[] = [
     id: 'type',
     header: words.columns.type,
     cell: ({ productType, productTypeOther }) =>
-      (productType === 'OTHER' && productTypeOther) || texts.productTypes[productType],
+      (productType === 'OTHER' && productTypeOther) || screenTexts.productTypes[productType],
   },
   {
     id: 'licenses',

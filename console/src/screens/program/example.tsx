@@ -6,13 +6,13 @@ import { Button, ButtonLink } from '../../components/button';
 import { CopyButton } from '../../components/copy-button';
 import { Section } from '../../components/page';
 import { saveFile } from '../../csv';
+import { screenTexts } from '../../screen-texts';
 import { useMay } from '../../session';
-import { texts } from '../../texts';
 import { EXAMPLES } from './examples';
 import { type ExampleFile, FILES } from './files';
 import { fillIn } from './fill';
 
-const words = texts.program;
+const words = screenTexts.program;
 
 /** A line for a terminal, and a button that copies it. */
 const Line = ({ text, label }: { text: string; label: string }) => (

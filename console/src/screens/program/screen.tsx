@@ -8,12 +8,12 @@ import { FilterSelect } from '../../components/form';
 import { Empty, LoadFailure, Page, Skeleton } from '../../components/page';
 import { Time } from '../../components/time';
 import { useProducts } from '../../products';
+import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
-import { texts } from '../../texts';
 import { type ExampleFile, FILES } from './files';
 import { programRoute } from './route';
 
-const words = texts.program;
+const words = screenTexts.program;
 const WAITING_MS = 2_000;
 const ARRIVED_MS = 15_000;
 

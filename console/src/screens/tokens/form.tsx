@@ -15,16 +15,16 @@ import { Notice } from '../../components/page';
 import { toasts } from '../../components/toasts';
 import { endOfDay, toDay } from '../../dates';
 import { formatDate } from '../../format';
+import { screenTexts } from '../../screen-texts';
 import { useRefusal, useSession } from '../../session';
-import { texts } from '../../texts';
 
-const words = texts.tokens;
+const words = screenTexts.tokens;
 
 type Values = Pick<Token, 'name' | 'intents' | 'expiresAt'>;
 
 /** The names of intents in words. */
 export const intentNames = (intents: readonly ApiIntent[]): string =>
-  intents.map((intent) => texts.intents[intent][0]).join(', ');
+  intents.map((intent) => screenTexts.intents[intent][0]).join(', ');
 
 const FIELDS: readonly EditedField<Values>[] = [
   { name: 'name', label: words.name },
@@ -40,7 +40,7 @@ const FIELDS: readonly EditedField<Values>[] = [
 const INTENT_OPTIONS = [
   ...(['ALL_READ_WRITE', 'ALL_READ'] as const),
   ...API_INTENTS.filter((intent) => !intent.startsWith('ALL_')),
-].map((intent) => [intent, ...texts.intents[intent]] as const);
+].map((intent) => [intent, ...screenTexts.intents[intent]] as const);
 
 const changed = () => queries.invalidateQueries({ queryKey: ['tokens'] });
 

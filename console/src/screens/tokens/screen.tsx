@@ -9,12 +9,12 @@ import { type Column, DataTable } from '../../components/data-table';
 import { ItemDialog } from '../../components/item-dialog';
 import { Empty, Page } from '../../components/page';
 import { Time } from '../../components/time';
+import { screenTexts } from '../../screen-texts';
 import { useRefusal, useSession } from '../../session';
-import { texts } from '../../texts';
 import { intentNames, Secret, TokenForm } from './form';
 import { tokensRoute } from './route';
 
-const words = texts.tokens;
+const words = screenTexts.tokens;
 
 const Never = () => <span className="text-muted">{words.never}</span>;
 
