@@ -25,6 +25,8 @@ export interface ExpectedResponse {
   status: number;
   /** The beginning of the body. */
   body: string;
+  /** Another part of the body. */
+  contained?: string;
 }
 
 export interface Measured {
@@ -124,6 +126,7 @@ const startsWith = (body: Buffer, start: Buffer): boolean =>
 export async function send(load: Load): Promise<Measured> {
   const { url, connections, requestAt, from, until, expected, pauseMs = 0 } = load;
   const expectedBody = Buffer.from(expected.body);
+  const contained = expected.contained && Buffer.from(expected.contained);
   const latenciesMs: number[] = [];
   let index = from;
   let wrong = 0;
@@ -136,7 +139,8 @@ export async function send(load: Load): Promise<Measured> {
   const next = () => (index < last && performance.now() < end ? requestAt(index++) : null);
   const onResponse = ({ status, body }: ReceivedResponse, latencyMs: number): void => {
     latenciesMs.push(latencyMs);
-    if (status === expected.status && startsWith(body, expectedBody)) return;
+    const isExpected = status === expected.status && startsWith(body, expectedBody);
+    if (isExpected && (!contained || body.includes(contained))) return;
     wrong++;
     wrongResponse ??= `${status} ${body.toString()}`;
   };

@@ -5,6 +5,7 @@ import { FULL, QUICK, type Settings } from './settings.ts';
 
 const DESCRIPTIONS: Record<ScenarioName, string> = {
   hot: 'licenses in memory, bound servers: the figure that counts',
+  signed: 'the same with signed responses',
   token: 'the same under v2, with a token',
   unknown: 'keys that no license has',
   cold: 'licenses that are published, but not in memory',

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { ExpectedResponse } from './load.ts';
 import { addressOf, hardwareIdOf, licenseKeyOf } from './population.ts';
 
@@ -11,8 +12,19 @@ interface Asked {
   hardwareId: string | undefined;
 }
 
-/** The bytes of a validation as a Java program sends it; with a token it goes to v2. */
-function toBytes({ licenseKey, address, hardwareId }: Asked, token?: string): Uint8Array {
+/** What some programs send besides. */
+export interface Extras {
+  /** With it the request goes to v2. */
+  token?: string;
+  /** With it the request has a nonce, and the response is signed with this key. */
+  kid?: string;
+}
+
+/** The bytes of a validation as a Java program sends it. */
+function toBytes(
+  { licenseKey, address, hardwareId }: Asked,
+  { token, kid }: Extras = {},
+): Uint8Array {
   const body = JSON.stringify({
     licenseKey,
     productId: 1,
@@ -23,6 +35,7 @@ function toBytes({ licenseKey, address, hardwareId }: Asked, token?: string): Ui
     operatingSystemVersion: '6.1.0-18-amd64',
     operatingSystemArchitecture: 'amd64',
     javaVersion: '17.0.9',
+    ...(kid !== undefined && { nonce: randomBytes(16).toString('base64url'), kid }),
   });
   const head = [
     `POST /api/${token === undefined ? 'v1' : 'v2'}/validate HTTP/1.1`,
@@ -55,8 +68,8 @@ const fromSlot = (id: number, slot: number): Asked => ({
 });
 
 /** Validations of licenses one after the other, by their first bound server, then by the second. */
-export const boundRequests = (ids: readonly number[], token?: string): RequestAt =>
-  cycle([1, 2].flatMap((slot) => ids.map((id) => toBytes(fromSlot(id, slot), token))));
+export const boundRequests = (ids: readonly number[], extras?: Extras): RequestAt =>
+  cycle([1, 2].flatMap((slot) => ids.map((id) => toBytes(fromSlot(id, slot), extras))));
 
 /** Validations of licenses one after the other, each time by another server, which is not bound yet. */
 export const newServerRequests =
@@ -86,6 +99,13 @@ export const validResponse = (maxServers: number): ExpectedResponse => ({
   status: 200,
   body: `{"valid":true,"message":"License is valid","hardwareLocked":true,"iPLocked":true,"expiryDate":null,"maxIPs":${maxServers},"maxHWIDs":${maxServers},"totalRequests":`,
 });
+
+/** The same, signed with a key whose kid is its algorithm. */
+export function signedResponse(maxServers: number, kid: string): ExpectedResponse {
+  const header = JSON.stringify({ alg: kid, kid, typ: 'licet-validation+jwt' });
+  const contained = `,"signed":"${Buffer.from(header).toString('base64url')}.`;
+  return { ...validResponse(maxServers), contained };
+}
 
 export const UNKNOWN_RESPONSE: ExpectedResponse = {
   status: 400,

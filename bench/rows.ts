@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import { faultsOf } from './faults.ts';
-import type { Population } from './population.ts';
 import { type RequestAt, validResponse } from './requests.ts';
 import { sendTo } from './rounds.ts';
 import { THRESHOLD_CONNECTIONS } from './settings.ts';
-import { LicetService } from './workers.ts';
+import { LicetService, type ServiceOptions } from './workers.ts';
 
 const counts = z.object({ rowsRead: z.int(), rowsWritten: z.int() });
 
@@ -14,8 +13,7 @@ export async function takeCounts({ url }: LicetService): Promise<z.infer<typeof 
   return counts.parse(await response.json());
 }
 
-interface CountedLoad {
-  population: Population;
+interface CountedLoad extends Pick<ServiceOptions, 'population' | 'secrets'> {
   /** Requests that are sent before those that count. */
   warmUpAt: RequestAt;
   warmUpRequests: number;
@@ -29,9 +27,9 @@ interface CountedLoad {
  */
 export async function countRowsWritten(
   countingScript: string,
-  { population, warmUpAt, warmUpRequests, requestAt, requests }: CountedLoad,
+  { population, secrets = {}, warmUpAt, warmUpRequests, requestAt, requests }: CountedLoad,
 ): Promise<{ perRequest: number; faults: string[] }> {
-  await using service = await LicetService.start(countingScript, { population });
+  await using service = await LicetService.start(countingScript, { population, secrets });
   const target = {
     name: 'counted',
     worker: service,

@@ -124,6 +124,8 @@ export interface Tally {
 
 export interface ServiceOptions {
   population: Population;
+  /** Secrets that it has. */
+  secrets?: Record<string, string>;
   /** With the rate limiters bound. */
   isLimited?: boolean;
   /** With an inspector, which reports the heap. */
@@ -148,6 +150,7 @@ export async function fillFolder(folder: string, population: Population): Promis
 
 /** Licet with a shop in its database. */
 export class LicetService implements RunningWorker, AsyncDisposable {
+  readonly #secrets: Record<string, string>;
   readonly #isLimited: boolean;
   readonly #isInspected: boolean;
   readonly #isLogged: boolean;
@@ -159,8 +162,12 @@ export class LicetService implements RunningWorker, AsyncDisposable {
   #stored = 0;
   #worker: Awaited<ReturnType<typeof startWorker>> | undefined;
 
-  private constructor(script: string, { isLimited, isInspected, isLogged }: ServiceOptions) {
+  private constructor(
+    script: string,
+    { secrets, isLimited, isInspected, isLogged }: ServiceOptions,
+  ) {
     this.#script = script;
+    this.#secrets = secrets ?? {};
     this.#isLimited = isLimited ?? false;
     this.#isInspected = isInspected ?? false;
     this.#isLogged = isLogged ?? false;
@@ -186,6 +193,7 @@ export class LicetService implements RunningWorker, AsyncDisposable {
         ratelimits: this.#isLimited ? LIMITS : {},
         // Without a log of requests, as the others have: each line takes 0.1 ms here.
         bindings: {
+          ...this.#secrets,
           ROOT_TOKEN: '',
           REQUIRE_HWID: 'false',
           REQUEST_RETENTION_DAYS: '0',

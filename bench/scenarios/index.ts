@@ -7,6 +7,7 @@ import { hot } from './hot.ts';
 import { limits } from './limits.ts';
 import { memory } from './memory.ts';
 import type { Scenario } from './scenario.ts';
+import { signed } from './signed.ts';
 import { start } from './start.ts';
 import { token } from './token.ts';
 import { unknown } from './unknown.ts';
@@ -15,6 +16,7 @@ import { world } from './world.ts';
 /** All scenarios by name, in the order in which they run. */
 export const SCENARIOS = {
   hot,
+  signed,
   token,
   unknown,
   cold,

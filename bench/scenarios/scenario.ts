@@ -1,7 +1,14 @@
 import { faultsOf } from '../faults.ts';
 import type { Population } from '../population.ts';
 import type { Finding, Threshold } from '../report.ts';
-import { BARE_RESPONSE, boundRequests, type RequestAt, validResponse } from '../requests.ts';
+import {
+  BARE_RESPONSE,
+  boundRequests,
+  type Extras,
+  type RequestAt,
+  signedResponse,
+  validResponse,
+} from '../requests.ts';
 import { type Result, type Rules, runRounds, type Target } from '../rounds.ts';
 import { type Settings, THRESHOLD_CONNECTIONS } from '../settings.ts';
 import type { LicetService, PlainWorker, Tally } from '../workers.ts';
@@ -105,11 +112,12 @@ export const hotTarget = (
   name: string,
   service: LicetService,
   ids: readonly number[],
-  token?: string,
+  extras: Extras = {},
 ): Target => ({
   name,
   worker: service,
-  requestAt: boundRequests(ids, token),
-  expected: validResponse(MAX_SERVERS),
+  requestAt: boundRequests(ids, extras),
+  expected:
+    extras.kid === undefined ? validResponse(MAX_SERVERS) : signedResponse(MAX_SERVERS, extras.kid),
   records: { service, areKnown: true },
 });

@@ -19,8 +19,8 @@ export const token: Scenario = (bench) => {
       });
       return {
         targets: [
-          bareTarget(bench, boundRequests(ids, TOKEN)),
-          hotTarget('v2', service, ids, TOKEN),
+          bareTarget(bench, boundRequests(ids, { token: TOKEN })),
+          hotTarget('v2', service, ids, { token: TOKEN }),
           hotTarget('v1', service, ids),
         ],
         services: [service],

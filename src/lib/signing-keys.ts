@@ -76,13 +76,18 @@ export type TokenType = 'licet-validation+jwt' | 'licet-lease+jwt';
 /** Signs with one key. */
 export class Signer {
   readonly kid: string;
-  readonly #alg: string;
+  /** The encoded headers and the point behind each. */
+  readonly #headers: Readonly<Record<TokenType, string>>;
   readonly #algorithm: { name: string; hash: string };
   readonly #key: CryptoKey;
 
   private constructor(kid: string, alg: string, name: string, key: CryptoKey) {
     this.kid = kid;
-    this.#alg = alg;
+    const headerOf = (typ: TokenType) => `${encodeText(JSON.stringify({ alg, kid, typ }))}.`;
+    this.#headers = {
+      'licet-validation+jwt': headerOf('licet-validation+jwt'),
+      'licet-lease+jwt': headerOf('licet-lease+jwt'),
+    };
     this.#algorithm = { name, hash: 'SHA-256' };
     this.#key = key;
   }
@@ -95,8 +100,7 @@ export class Signer {
 
   /** A JWS in compact form (RFC 7515). */
   async sign(typ: TokenType, claims: object): Promise<string> {
-    const header = encodeText(JSON.stringify({ alg: this.#alg, kid: this.kid, typ }));
-    const signed = `${header}.${encodeText(JSON.stringify(claims))}`;
+    const signed = this.#headers[typ] + encodeText(JSON.stringify(claims));
     const signature = await crypto.subtle.sign(this.#algorithm, this.#key, encoder.encode(signed));
     return `${signed}.${toBase64url(new Uint8Array(signature))}`;
   }

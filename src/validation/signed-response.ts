@@ -25,6 +25,17 @@ export interface Decided {
 /** The fields that a signature adds to a response. */
 export type Signatures = Required<Pick<ValidResponse, 'signed'>> & Pick<ValidResponse, 'lease'>;
 
+/** Of licenses in memory: a hash costs a tenth of a signature. */
+const subjects = new WeakMap<object, string>();
+
+async function subjectOf(key: string, license: object | null): Promise<string> {
+  const known = license && subjects.get(license);
+  if (known) return known;
+  const subject = (await sha256(key)).toBase64({ alphabet: 'base64url', omitPadding: true });
+  if (license) subjects.set(license, subject);
+  return subject;
+}
+
 /** Signs a response, and a lease where the product has leases. */
 export async function signResponse(
   signer: Signer,
@@ -35,11 +46,10 @@ export async function signResponse(
   const iat = Math.floor(decidedAt / 1000);
   const expiresAt = license?.expiresAt ?? null;
   const licenseExpires = expiresAt === null ? null : Math.floor(expiresAt / 1000);
-  const hash = await sha256(request.key);
   const claims = {
     iss: issuer,
     aud: String(request.productId),
-    sub: hash.toBase64({ alphabet: 'base64url', omitPadding: true }),
+    sub: await subjectOf(request.key, license),
     iat,
     valid: body.valid,
     message: body.message,

@@ -173,6 +173,20 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     expect(nonces.size).toBe(2);
     for (const nonce of nonces) expect(nonce).toMatch(/^[\w-]{22}$/);
   });
+
+  it.each([
+    [200, VALID],
+    [400, { valid: false, message: 'License is deactivated' }],
+  ])('is not asked for with the next key after %i with a wrong signature', async (status, body) => {
+    const kids: string[] = [];
+    const call = validate([keys.pinned.constant, keys.second.constant], async (asked) => {
+      kids.push(asked.kid);
+      const signed = await signedBy(keys.attacker, ANSWER_TYPE, claimsFor(asked));
+      return { status, body, signed };
+    });
+    expect(await isUnsigned(call)).toBe(true);
+    expect(kids).toEqual(['key-1']);
+  });
 });
 
 describe('signing keys of the client', () => {

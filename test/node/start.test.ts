@@ -4,9 +4,11 @@ import type { RequestListener } from 'node:http';
 import { delimiter, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
+import { Licet } from '../../packages/client/src/index.ts';
 import { lockState } from '../../scripts/state-lock.ts';
 import { listen, ownFolder } from './own.ts';
 import { freePort, type RunningService, startService, type Watched, watch } from './service.ts';
+import { startOwnService } from './shared-service.ts';
 
 /** What a newcomer runs: npm start and npm run demo. */
 
@@ -167,6 +169,21 @@ describe('npm start', () => {
         'folder: npm start -- --persist-to DIR\n\nfile is not a database\n',
     );
     expect(code).toBe(1);
+  });
+
+  it('makes signing keys for its owner alone, and keeps them in the next start', async () => {
+    const own = ownFolder();
+    const file = join(own, 'signing-keys.env');
+    const signingKeysOf = async ({ address }: RunningService) =>
+      (await new Licet({ url: address }).signingKeys()).keys;
+    const first = await startOwnService(own);
+    const keys = await signingKeysOf(first).finally(first.stop);
+    expect(keys).toHaveLength(2);
+    expect(statSync(file).mode & 0o077).toBe(0);
+    const kept = readFileSync(file, 'utf8');
+    const second = await startOwnService(own);
+    expect(await signingKeysOf(second).finally(second.stop)).toEqual(keys);
+    expect(readFileSync(file, 'utf8')).toBe(kept);
   });
 
   it('keeps nothing but the database, for its owner alone, and lets nobody run SQL', async () => {
