@@ -105,7 +105,7 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
         throw new CliError(`The service has no key with the kid ${kid}. It has ${known}.`);
       }
       const programs =
-        key.alg === 'ES256' ? 'TypeScript, C# and Go' : 'Java, Python, Lua and the shell';
+        key.alg === 'ES256' ? 'TypeScript and Go' : 'Java, C#, Python, Lua and the shell';
       const message = `Public key of ${key.alg}, for programs in ${programs}:`;
       if (output.isJson) return output.done(message, key);
       const lines = FORMATS[as](key).split('\n');
