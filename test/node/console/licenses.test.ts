@@ -18,6 +18,7 @@ import {
 
 const FIRST_SCREEN_BYTES = 150_000;
 const ALL_BYTES = 260_000;
+const EXAMPLE_BYTES = 8_000;
 
 describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, () => {
   let licet: Licet;
@@ -225,8 +226,15 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     const size = (names: Iterable<string>): number =>
       [...names].reduce((sum, name) => sum + gzipSync(readFileSync(`public${name}`)).length, 0);
     expect(size(files)).toBeLessThan(FIRST_SCREEN_BYTES);
-    const all = readdirSync('public/console/assets').map((name) => `/console/assets/${name}`);
-    expect(size(all)).toBeLessThan(ALL_BYTES);
+    const filesIn = (folder: string) =>
+      readdirSync(`public${folder}`, { withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ name }) => `${folder}/${name}`);
+    expect(size(filesIn('/console/assets'))).toBeLessThan(ALL_BYTES);
+    // The examples are texts to read and download, of which a viewer loads one.
+    for (const file of filesIn('/console/assets/examples')) {
+      expect(size([file]), file).toBeLessThan(EXAMPLE_BYTES);
+    }
     const policy = (await fetch(`${await sharedService()}/console`)).headers.get(
       'Content-Security-Policy',
     );

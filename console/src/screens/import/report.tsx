@@ -86,12 +86,9 @@ export function ReportView({
                   words.columns.where,
                   ({ where }) => <span className="whitespace-nowrap">{where}</span>,
                 ],
-                [words.columns.kind, ({ kind }) => words.kinds[kind]],
                 [
-                  words.columns.key,
-                  ({ licenseKey, key }) => (
-                    <span className="font-mono text-[0.8125rem]">{licenseKey || key}</span>
-                  ),
+                  words.columns.reason,
+                  ({ reason }) => <span className="block min-w-40 break-words">{reason}</span>,
                 ],
                 [
                   words.columns.outcome,
@@ -102,9 +99,14 @@ export function ReportView({
                   ),
                 ],
                 [
-                  words.columns.reason,
-                  ({ reason }) => <span className="block min-w-40 break-words">{reason}</span>,
+                  words.columns.key,
+                  ({ licenseKey, key }) => (
+                    <span className="font-mono text-[0.8125rem] whitespace-nowrap">
+                      {licenseKey || key}
+                    </span>
+                  ),
                 ],
+                [words.columns.kind, ({ kind }) => words.kinds[kind]],
               ]}
             />
           </div>

@@ -107,6 +107,9 @@ async function sendItems(body: string, signal: AbortSignal): Promise<Response> {
   throw new Stopped();
 }
 
+/** `line 9` comes before `line 10`. */
+const inOrder = new Intl.Collator('en', { numeric: true });
+
 /** Imports a source, or only checks it. What was imported before an error or a stop stays. */
 export async function runImport(
   source: Source,
@@ -130,5 +133,6 @@ export async function runImport(
     if (!(error instanceof Stopped)) throw error;
     report.isStopped = true;
   }
+  report.findings.sort((one, other) => inOrder.compare(one.where, other.where));
   return report;
 }

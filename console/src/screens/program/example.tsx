@@ -4,7 +4,7 @@ import { Download, Plus } from 'lucide-react';
 import { licet } from '../../api';
 import { Button, ButtonLink } from '../../components/button';
 import { CopyButton } from '../../components/copy-button';
-import { Section } from '../../components/page';
+import { LoadFailure, Section, Skeleton } from '../../components/page';
 import { saveFile } from '../../csv';
 import { screenTexts } from '../../screen-texts';
 import { useMay } from '../../session';
@@ -22,11 +22,13 @@ const Line = ({ text, label }: { text: string; label: string }) => (
   </div>
 );
 
-/** An example of `examples/`, filled in for a product of this service, and how to try it. */
+/** The examples of `examples/`, and the chosen one. */
 export default function Example({ file, productId }: { file: ExampleFile; productId: number }) {
-  const mayCreate = useMay('writeLicenses');
-  const { source, compile, run } = EXAMPLES[file];
-  const filled = fillIn(source, location.origin, productId);
+  const source = useQuery({
+    queryKey: ['example', file],
+    queryFn: async () => (await EXAMPLES[file].load()).default,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
   return (
     <>
       <nav
@@ -47,6 +49,32 @@ export default function Example({ file, productId }: { file: ExampleFile; produc
           </Link>
         ))}
       </nav>
+      {source.error ? (
+        <LoadFailure error={source.error} onRetry={source.refetch} />
+      ) : source.data === undefined ? (
+        <Skeleton lines={12} />
+      ) : (
+        <Filled file={file} source={source.data} productId={productId} />
+      )}
+    </>
+  );
+}
+
+/** An example, filled in for a product of this service, and how to try it. */
+function Filled({
+  file,
+  source,
+  productId,
+}: {
+  file: ExampleFile;
+  source: string;
+  productId: number;
+}) {
+  const mayCreate = useMay('writeLicenses');
+  const { compile, run } = EXAMPLES[file];
+  const filled = fillIn(source, location.origin, productId);
+  return (
+    <>
       <Section
         title={file}
         note={words.forWhat[file]}
