@@ -119,7 +119,7 @@ describe('licet keys', () => {
     const file = join(folder, 'new-key.json');
     const { stdout, stderr } = await run('keys', 'create', 'RS256', file);
     const jwk = JSON.parse(readFileSync(file, 'utf8'));
-    expect(stdout).toBe(`${jwk.kid}\n`);
+    expect(stdout).toBe(`${jwk.kid}:${jwk.n}\n`);
     expect(stderr).not.toContain(jwk.d);
     expect(statSync(file).mode & 0o077).toBe(0);
     expect(jwk).toMatchObject({ kty: 'RSA', e: 'AQAB' });

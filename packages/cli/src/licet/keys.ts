@@ -34,8 +34,9 @@ const COLUMNS: Column<Row>[] = [
 ];
 
 /** The constant that the examples take. */
-const constantOf = (key: PublicKey): string =>
-  key.kty === 'EC' ? `${key.kid}:${key.x}.${key.y}` : `${key.kid}:${key.n}`;
+const constantOf = (
+  key: Pick<EcPublicKey, 'kty' | 'kid' | 'x' | 'y'> | Pick<RsaPublicKey, 'kty' | 'kid' | 'n'>,
+): string => (key.kty === 'EC' ? `${key.kid}:${key.x}.${key.y}` : `${key.kid}:${key.n}`);
 
 function pemOf({ kid, alg, use, ...jwk }: PublicKey): string {
   const key: JsonWebKey = { ...jwk };
@@ -128,11 +129,13 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
       const { kid, jwk } = newSigningKey(algorithm);
       addLine(file, jwk);
       const { output } = open();
+      // The service cannot show a key that it does not have.
+      const constant = constantOf(JSON.parse(jwk));
       output.done(
-        `Key ${kid} is in ${name}. Back it up, then give it to the service under a free number: ` +
-          `npx wrangler secret put SIGNING_KEY_3 < ${name}`,
-        { kid, alg: algorithm },
-        kid,
+        `Key ${kid} is in ${name}. Back it up. To sign with it, give it to the service under a free number: ` +
+          `npx wrangler secret put SIGNING_KEY_3 < ${name}. Its public half, for programs:`,
+        { kid, alg: algorithm, constant },
+        constant,
       );
     });
 }
