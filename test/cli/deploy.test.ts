@@ -516,6 +516,7 @@ describe('npm run deploy', () => {
       isNew = false;
       answer.writeHead(404).end();
     } else if (url === '/api/v2/healthy') answer.end('healthy');
+    else if (url === '/.well-known/jwks.json') answer.end('{"keys":[]}');
     else if (url === '/api/v2/ping') json(401, { message: 'No token', accepted_intents: [] });
     else json(method === 'POST' ? 400 : 405, { valid: false, message: 'No' });
   });

@@ -205,7 +205,7 @@ describe('a shop that moves from one machine to Cloudflare', () => {
       { type: 'secret_text', name: 'ROOT_TOKEN', text: token },
     ].map((binding) => expect.objectContaining(binding));
     expect(worker?.bindings).toEqual(expect.arrayContaining(bound));
-    expect(worker?.bindings.filter(({ type }) => type === 'secret_text')).toHaveLength(1);
+    expect(worker?.bindings.filter(({ type }) => type === 'secret_text')).toHaveLength(3);
     // The token is in its file alone: not in the output, nor in a log of wrangler.
     if (token === undefined) throw new Error('no token');
     expect(deployOutput).not.toContain(token);
