@@ -1,9 +1,17 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from '@commander-js/extra-typings';
 import { readCommandLine, serviceUrl } from '../packages/cli/src/command-line.ts';
 import { checkToken } from '../packages/cli/src/import/service.ts';
 import { type Access, explain } from '../packages/cli/src/licet/session.ts';
 import { isLocal, readRootToken, SECRETS_FILE } from '../packages/cli/src/root-token.ts';
-import { CliError, done, fail, guardOutput, usageError } from '../packages/cli/src/terminal.ts';
+import {
+  CliError,
+  done,
+  fail,
+  guardOutput,
+  note,
+  usageError,
+} from '../packages/cli/src/terminal.ts';
 import {
   type BlacklistEntryCreate,
   type License,
@@ -12,12 +20,18 @@ import {
   LicetError,
   type Product,
   type ProductCreate,
+  type TokenCreate,
 } from '../packages/client/src/index.ts';
+import { findDatabase } from './local/database.ts';
+import { DEFAULT_FOLDER, dataFolder } from './local/options.ts';
+import { UNKNOWN_KEY, writePast } from './local/past.ts';
 
 /** `npm run demo`: fills a running service with a believable shop and plays a game server. */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PARALLEL = 8;
+const STORING_TRIES = 30;
+const STORING_INTERVAL_MS = 100;
 
 // LICET_URL is not read, because it may name a service in production.
 const program = new Command('npm run demo --')
@@ -25,7 +39,11 @@ const program = new Command('npm run demo --')
     'Fills a running service with a believable shop, through the public interface, and plays a game server ' +
       'that validates a license. Run again, it adds what is missing and plays with a new one.',
   )
-  .option('--url <url>', 'where the service runs', 'http://localhost:8787');
+  .option('--url <url>', 'where the service runs', 'http://localhost:8787')
+  .option(
+    '--persist-to <dir>',
+    `the data folder of a service on this machine, for thirty days of history (${DEFAULT_FOLDER})`,
+  );
 
 /** @throws CliError if the token is missing, or if the token or the address is invalid */
 function findAccess(): Access & { token: string } {
@@ -114,17 +132,24 @@ const expiresIn = (days: number): Pick<LicenseCreate, 'licenseType' | 'expiryDat
 /** The note by which the demo finds a license of its own, so that it creates none twice. */
 const noteOf = (index: number): string => `Demo order ${index + 1}.`;
 
+/** The last licenses were used long ago. */
+const FIRST_DORMANT = 44;
+
+/** Days from now on which a license expires; undefined for never. */
+function expiryDaysOf(index: number): number | undefined {
+  if (index % 16 === 0) return 1 + index / 8;
+  if (index % 8 === 3) return -1 - (index - 3) / 8;
+  return index % 2 === 0 ? 365 : undefined;
+}
+
 /** Every license has an owner. One in eight is expired, one in eight deactivated, one in eight deleted. */
 function licenseOf(index: number, product: Product): LicenseCreate {
   const person = index % PEOPLE.length;
   const platform = PLATFORMS[index % PLATFORMS.length] ?? null;
+  const days = expiryDaysOf(index);
   return {
     productId: product.id,
-    ...(index % 8 === 3
-      ? expiresIn(-30)
-      : index % 2 === 0
-        ? expiresIn(365)
-        : { licenseType: 'PERMANENT' }),
+    ...(days === undefined ? { licenseType: 'PERMANENT' } : expiresIn(days)),
     licensePlatform: platform,
     ownerPlatformId: platform && `${10_000 + person}`,
     ownerChatId: `90071992547409${930 + person}`,
@@ -133,7 +158,85 @@ function licenseOf(index: number, product: Product): LicenseCreate {
   };
 }
 
-async function fill(licet: Licet): Promise<Product | undefined> {
+const TOKENS: readonly TokenCreate[] = [
+  { name: 'Web shop', intents: ['LICENSES_READ_WRITE'] },
+  { name: 'Support desk', intents: ['LICENSES_READ', 'REQUESTS_READ', 'CUSTOMERS_READ'] },
+];
+
+/** Creates the tokens that are missing. @returns the client of the web shop, if its token is new */
+async function createTokens(licet: Licet, { url }: Access): Promise<Licet | undefined> {
+  const known = await licet.tokens.list();
+  const missing = TOKENS.filter(({ name }) => !known.some((token) => token.name === name));
+  const created = await Promise.all(missing.map((token) => licet.tokens.create(token)));
+  done(`${TOKENS.length} tokens`);
+  const shop = created.find(({ name }) => name === TOKENS[0]?.name);
+  return shop && new Licet({ url: url.href, token: shop.token });
+}
+
+const SYSTEMS = [
+  { operatingSystem: 'Linux', operatingSystemVersion: '6.1', operatingSystemArchitecture: 'amd64' },
+  {
+    operatingSystem: 'Linux',
+    operatingSystemVersion: '6.8',
+    operatingSystemArchitecture: 'aarch64',
+  },
+  {
+    operatingSystem: 'Windows Server 2022',
+    operatingSystemVersion: '10.0',
+    operatingSystemArchitecture: 'amd64',
+  },
+] as const;
+const VERSIONS = ['2.3.0', '2.3.0', '2.3.0', '2.2.1', '2.2.0', '1.9.4'] as const;
+const JAVA_VERSIONS = ['21.0.5', '17.0.13', '21.0.5'] as const;
+
+/** The validations of a license: by its servers, and by those that shall be refused. */
+function requestsOf({ licenseKey, productId }: License, index: number, otherProductId: number) {
+  // Never used.
+  if (index % 12 === 1) return [];
+  // One address may be refused 100 times a minute, so other licenses are asked for less often.
+  const servers = index % 2 === 0 ? [0, 1, 2, 3] : index % 8 === 1 ? [0, 1] : [0];
+  return servers.map((server) => ({
+    licenseKey: server === 3 && index % 6 === 0 ? UNKNOWN_KEY : licenseKey,
+    productId: server === 3 && index % 10 === 4 ? otherProductId : productId,
+    productVersion: VERSIONS[(index + server) % VERSIONS.length],
+    ip:
+      index % 16 === 2 && server === 2
+        ? '203.0.113.66'
+        : `198.51.100.${1 + ((index * 3 + (server % 3)) % 250)}`,
+    hwid: server === 1 && index % 18 === 0 ? 'cracked-launcher' : `server-${index}-${server % 3}`,
+    ...SYSTEMS[(index + (server >> 1)) % SYSTEMS.length],
+    javaVersion: JAVA_VERSIONS[index % JAVA_VERSIONS.length],
+  }));
+}
+
+/** Writes the past of new licenses, where the database is on this machine. */
+async function addPast(
+  licenses: readonly License[],
+  startedAt: number,
+  { url }: Access,
+): Promise<void> {
+  const [license] = licenses;
+  if (!license) return;
+  const folder = dataFolder(program.opts().persistTo);
+  const file = isLocal(url) ? await findDatabase(folder) : undefined;
+  const indexOf = ({ notes }: License): number => Number(notes.replace(/\D/g, '')) - 1;
+  // The last ones were sold in the last days.
+  const ageDays = new Map(licenses.map((each) => [each.id, 100 - 2 * indexOf(each)]));
+  const dormantIds = licenses.filter((each) => indexOf(each) >= FIRST_DORMANT).map(({ id }) => id);
+  for (const id of dormantIds) ageDays.set(id, 200);
+  const hasPast =
+    file !== undefined && writePast(file, license.licenseKey, { ageDays, dormantIds, startedAt });
+  if (hasPast) done('Thirty days of history');
+  else {
+    note(
+      `The history begins today: past records need the database of ${url.origin} on this machine. ` +
+        'For a service with another data folder add --persist-to DIR.',
+    );
+  }
+}
+
+async function fill(licet: Licet, access: Access): Promise<Product | undefined> {
+  const startedAt = Date.now();
   const known = await licet.products.list();
   const products: Product[] = [];
   for (const product of PRODUCTS) {
@@ -141,6 +244,8 @@ async function fill(licet: Licet): Promise<Product | undefined> {
     products.push(found ?? (await licet.products.create(product)));
   }
   done(`${products.length} products`);
+
+  const seller = (await createTokens(licet, access)) ?? licet;
 
   const orders = { q: 'Demo order' };
   const existing = [
@@ -151,7 +256,7 @@ async function fill(licet: Licet): Promise<Product | undefined> {
   await inParallel(Array.from({ length: LICENSE_COUNT }), async (_, index) => {
     const product = products[index % products.length];
     if (!product || existing.some(({ notes }) => notes === noteOf(index))) return;
-    const license = await licet.licenses.create(licenseOf(index, product));
+    const license = await seller.licenses.create(licenseOf(index, product));
     licenses.push(license);
     if (index % 8 === 5) await licet.licenses.update(license.id, { licenseStatus: 'DEACTIVATED' });
     if (index % 8 === 7) await licet.licenses.delete(license.id);
@@ -190,29 +295,25 @@ async function fill(licet: Licet): Promise<Product | undefined> {
   done(`${blacklist.length} blacklist entries`);
 
   let accepted = 0;
-  // One address may be rejected 100 times a minute, so licenses that are not active are asked for less often.
-  const requests = licenses.flatMap((license, index) =>
-    (index % 2 === 0 ? [0, 1, 2, 3] : [0, 1]).map((server) => ({
-      licenseKey: server === 3 && index % 6 === 0 ? 'AAAA-BBBB-CCCC-DDDD-EEEE' : license.licenseKey,
-      productId: license.productId,
-      productVersion: `2.${index % 4}.0`,
-      ip:
-        index % 16 === 2 && server === 2
-          ? '203.0.113.66'
-          : `198.51.100.${1 + ((index * 3 + (server % 3)) % 250)}`,
-      hwid: `server-${index}-${server % 2}`,
-      operatingSystem: 'Linux',
-      operatingSystemVersion: '6.1',
-      operatingSystemArchitecture: 'amd64',
-      javaVersion: '17.0.9',
-    })),
-  );
+  const requests = licenses.flatMap((license) => {
+    const index = Number(license.notes.replace(/\D/g, '')) - 1;
+    const other = products[(index + 1) % products.length];
+    return requestsOf(license, index, other?.id ?? license.productId);
+  });
   await inParallel(requests, async (request) => {
     if ((await licet.validate(request)).valid) accepted++;
   });
   done(
     `${requests.length} validations: ${accepted} accepted, ${requests.length - accepted} refused`,
   );
+  // Records are stored after the responses.
+  const from = new Date(startedAt).toISOString();
+  for (let tries = 0; tries < STORING_TRIES; tries++) {
+    const stored = await licet.requests.list({ from, limit: 1_000 });
+    if (stored.length >= requests.length) break;
+    await wait(STORING_INTERVAL_MS);
+  }
+  await addPast(licenses, startedAt, access);
   return products[0];
 }
 
@@ -250,7 +351,7 @@ async function run(): Promise<void> {
   const { token, ...access } = findAccess();
   const licet = new Licet({ url: access.url.href, token });
   try {
-    const product = await fill(licet);
+    const product = await fill(licet, access);
     if (product) await play(licet, product, access);
   } catch (error) {
     throw error instanceof LicetError ? new CliError(explain(error, access)) : error;

@@ -23,7 +23,13 @@ import {
 import { ensureConsole } from './console/ensure.ts';
 import { migrate } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';
-import { checkPorts, DEFAULT_PORT, OPTIONS_HELP, readOptions } from './local/options.ts';
+import {
+  checkPorts,
+  DEFAULT_PORT,
+  dataFolder,
+  OPTIONS_HELP,
+  readOptions,
+} from './local/options.ts';
 import { buildWorker, LocalService } from './local/service.ts';
 import { lockState } from './state-lock.ts';
 
@@ -93,8 +99,9 @@ function checkProxies(list: string): void {
   }
 }
 
-async function welcome(address: string, rootToken: string): Promise<void> {
+async function welcome(address: string, rootToken: string, folder: string): Promise<void> {
   const url = address.endsWith(`:${DEFAULT_PORT}`) ? '' : ` -- --url ${address}`;
+  const data = folder === dataFolder(undefined) ? '' : ` --persist-to ${folder}`;
   // Elsewhere browsers keep the cookie of a session only with https.
   const logIn = isLocal(new URL(address))
     ? `Log in       ${await consoleLink(new URL(address), rootToken)}
@@ -108,7 +115,7 @@ async function welcome(address: string, rootToken: string): Promise<void> {
   Interface    ${address}/docs shows it, and lets you try it out
   Root token   in ${SECRETS_FILE}, as ROOT_TOKEN: it may do everything
   Try          curl ${address}/api/v2/products -H "TOKEN: $(sed -n 's/^ROOT_TOKEN=//p' ${SECRETS_FILE})"
-  A full shop  npm run demo${url}
+  A full shop  npm run demo${url || (data && ' --')}${data}
   Stop         Ctrl+C
 `);
 }
@@ -150,7 +157,7 @@ async function start(): Promise<void> {
   };
   const onSignal = () => void stop();
   service = await LocalService.start({ ...options, built, variables, log, onSignal });
-  await welcome(address, String(variables.ROOT_TOKEN ?? built.variables.ROOT_TOKEN ?? ''));
+  await welcome(address, String(variables.ROOT_TOKEN ?? built.variables.ROOT_TOKEN ?? ''), folder);
 
   setInterval(() => {
     // npm was killed, and its service is nobody's.

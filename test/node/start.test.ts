@@ -5,6 +5,8 @@ import { delimiter, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
 import { Licet } from '../../packages/client/src/index.ts';
+import { findDatabase } from '../../scripts/local/database.ts';
+import { writePast } from '../../scripts/local/past.ts';
 import { lockState } from '../../scripts/state-lock.ts';
 import { listen, ownFolder } from './own.ts';
 import { freePort, type RunningService, startService, type Watched, watch } from './service.ts';
@@ -196,7 +198,8 @@ describe('npm start', () => {
 
 describe('npm run demo', () => {
   it('fills the shop, plays a game server, and adds only what is missing the next time', async () => {
-    const first = await npmRunDemo('--url', service.address);
+    const first = await npmRunDemo('--url', service.address, '--persist-to', folder);
+    expect(first.output).toContain('Thirty days of history');
     expect(first.output).toMatch(/200 \{"valid":true.*400 \{"valid":false,"message":"Max IPs/s);
     expect(first.code).toBe(0);
     expect(await api('/products')).toHaveLength(3);
@@ -210,6 +213,51 @@ describe('npm run demo', () => {
     expect(second.output).toContain('48 licenses, 0 of them new');
     expect(second.code).toBe(0);
     expect(await api('/products')).toHaveLength(3);
+  });
+
+  it('npm run demo leaves thirty days of validations, refusals, licenses and events by two tokens', async () => {
+    type Series = Record<string, unknown>[];
+    const { series, licenses } = JSON.parse(JSON.stringify(await api('/statistics?step=day')));
+    const days: Series = series;
+    expect(days).toHaveLength(30);
+    for (const day of days) expect(day).toMatchObject({ VALID: expect.any(Number) });
+    for (const outcome of [
+      'IP_BLACKLISTED',
+      'HWID_BLACKLISTED',
+      'LICENSE_NOT_FOUND',
+      'PRODUCT_MISMATCH',
+      'LICENSE_DELETED',
+      'LICENSE_DEACTIVATED',
+      'LICENSE_EXPIRED',
+      'MAX_IPS_REACHED',
+      'MAX_HWIDS_REACHED',
+    ]) {
+      expect(days.filter((day) => outcome in day).length, outcome).toBeGreaterThan(1);
+    }
+    expect(licenses.activeBefore).toBeGreaterThan(0);
+    const now = Date.now();
+    const inDays = (count: number) => new Date(now + count * 24 * 60 * 60 * 1000).toISOString();
+    for (const question of [
+      'unused=true',
+      'dormantDays=90',
+      'full=true',
+      `expiresFrom=${inDays(0)}&expiresTo=${inDays(7)}`,
+      `expiresFrom=${inDays(-30)}&expiresTo=${inDays(0)}`,
+    ]) {
+      expect(await api(`/licenses?${question}`), question).not.toHaveLength(0);
+    }
+    const events = JSON.stringify(await api('/events?limit=1000'));
+    for (const actor of ['root', 'Web shop']) expect(events).toContain(`"tokenName":"${actor}"`);
+  });
+
+  it('the demo leaves a database alone that does not have its licenses', async () => {
+    const file = (await findDatabase(folder)) ?? '';
+    const shop = { ageDays: new Map([[1, 9]]), dormantIds: [], startedAt: 0 };
+    const before = await api('/statistics?step=day');
+    expect(writePast(file, 'KEY-OF-ANOTHER-SHOP', shop)).toBe(false);
+    expect(await api('/statistics?step=day')).toMatchObject({
+      series: Reflect.get(Object(before), 'series'),
+    });
   });
 
   it('says what to do when nothing answers, or the token is refused', async () => {

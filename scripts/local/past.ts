@@ -1,0 +1,130 @@
+import { DatabaseSync } from 'node:sqlite';
+import { RESPONSE_TYPE_CODES } from '../../src/lib/enums.ts';
+import { EPOCH, SLOTS } from '../../src/lib/time-id.ts';
+
+/**
+ * Gives a demo shop a past, in its local database. The interface cannot: all that it stores has the time of the
+ * request. The records of validations that were really made are repeated at earlier hours, and counted as the
+ * scheduled handler counts them (`src/history/fold.ts`, `src/statistics/daily-counts.ts`).
+ */
+
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+const DAYS = 30;
+/** A bucket is rolled up this long after its end. */
+const CLOSING_MS = 15 * 60 * 1000;
+const BUSY_TIMEOUT_MS = 5_000;
+
+const { VALID, RATE_LIMITED, LICENSE_EXPIRED, LICENSE_DEACTIVATED, LICENSE_DELETED } =
+  RESPONSE_TYPE_CODES;
+/** How long ago a license was changed. */
+const changedHours = (id: string): string => `(12 + ${id} * 29 % 110)`;
+
+/** A key that no license has. */
+export const UNKNOWN_KEY = 'AAAA-BBBB-CCCC-DDDD-EEEE';
+
+/** A demo shop that was made in a moment. */
+export interface NewShop {
+  /** The ids of its licenses, with the days since each was sold. */
+  ageDays: ReadonlyMap<number, number>;
+  /** Licenses whose last validation is so long ago that the history has none. */
+  dormantIds: readonly number[];
+  /** Milliseconds since 1970. */
+  startedAt: number;
+}
+
+const statements = (now: number): string[] => {
+  const bucket = Math.floor((now - EPOCH) / HOUR_MS);
+  const lastRolledUp = Math.floor((now - CLOSING_MS - EPOCH) / HOUR_MS) - 1;
+  const today = Math.floor(bucket / 24) * 24;
+  const day = Math.floor(now / DAY_MS);
+  const rollUps = `select bucket, iif(product_id in (select id from products), product_id, 0) as product,
+      outcome, count(*) as counted from requests where bucket <= ${lastRolledUp} group by 1, 2, 3
+    union all select bucket, -1, outcome, count(*) from requests where bucket <= ${lastRolledUp}
+      group by 1, 3`;
+  const daily = `from rollups where bucket < ${Math.floor(lastRolledUp / 24) * 24}`;
+  return [
+    `update licenses set created_at = shop.sold_at, updated_at = shop.sold_at
+     from shop where shop.id = licenses.id`,
+    `update or ignore events set id = (shop.sold_at - ${EPOCH}) * ${SLOTS} + events.id % ${SLOTS}
+     from shop where resource_type = 'license' and shop.id = resource_id and type = 'license.created'`,
+    // The other changes of a license, some days ago.
+    `update or ignore events set id = events.id - ${changedHours('resource_id')} * ${HOUR_MS * SLOTS}
+     from shop where resource_type = 'license' and shop.id = resource_id and type <> 'license.created'`,
+    // What a caller without records leaves behind.
+    `update licenses set past_requests = 1 + id % 40 where id in (select id from shop where dormant)`,
+    `delete from requests where caller_id in (
+       select id from callers where license_id in (select id from shop where dormant))`,
+    'delete from callers where license_id in (select id from shop where dormant)',
+    // More by day than by night, more lately than before, and refusals less often.
+    `insert or ignore into requests
+     with recursive hours(ago) as (select 1 union all select ago + 1 from hours where ago < ${DAYS * 24}),
+       slots as (select ago, ${bucket} - ago as bucket,
+         (12 - abs((${bucket} - ago) % 24 - 15)) + 12 - ago / 80 as weight from hours)
+     select h.bucket, r.product_id, r.caller_id,
+       (h.bucket * ${HOUR_MS} + (r.id * 7 + r.nonce * 131 + h.ago * 7919) % ${HOUR_MS}) * ${SLOTS} + r.id % ${SLOTS},
+       r.nonce, r.type,
+       iif(r.outcome = ${LICENSE_EXPIRED} and h.bucket < (l.expires_at - ${EPOCH}) / ${HOUR_MS}
+           or r.outcome in (${LICENSE_DEACTIVATED}, ${LICENSE_DELETED})
+             and h.ago > ${changedHours('s.id')},
+         ${VALID}, r.outcome),
+       r.details
+     from (select * from requests where bucket >= (select min(started_at) from shop)) r
+       cross join slots h
+       left join callers c on c.id = r.caller_id left join shop s on s.id = c.license_id
+       left join licenses l on l.id = s.id
+     where iif(s.id is null, r.caller_id = 0 and r.details like '%${UNKNOWN_KEY}%',
+         h.bucket > (s.sold_at - ${EPOCH}) / ${HOUR_MS})
+       and (r.nonce + r.caller_id * 7919 + h.ago * 10477) % 100 < iif(r.outcome = ${VALID}, h.weight, 2)`,
+    'insert or ignore into buckets select distinct bucket from requests',
+    `insert into rollups select * from (${rollUps}) where true
+     on conflict do update set requests = max(requests, excluded.requests)`,
+    `insert into daily_rollups
+     select bucket / 24 * 24, product_id, outcome, sum(requests) ${daily} group by 1, 2, 3
+     union all select bucket / 24 * 24, product_id, -1, sum(requests) ${daily} group by 1, 2
+     on conflict do update set requests = excluded.requests`,
+    `update counters set value = max(value, ${lastRolledUp}) where name = 'rolled_up_bucket'`,
+    `update callers set folded_bucket = ${today - 1}, requests = counted.folded,
+       first_seen_at = counted.first_id / ${SLOTS} + ${EPOCH}
+     from (select caller_id, min(id) as first_id,
+         count(*) filter (where bucket < ${today} and outcome <> ${RATE_LIMITED}) as folded
+       from requests group by 1) counted
+     where counted.caller_id = callers.id and license_id in (select id from shop)`,
+    `update counters set value = ${today - 1} where name = 'folded_bucket' and value < ${today - 1}
+       and not exists (select 1 from callers where folded_bucket < ${today - 1})`,
+    // The shop of each day: a license that expired since was active.
+    `insert or ignore into daily_counts
+     with recursive days(day) as (select ${day - DAYS} union all select day + 1 from days where day < ${day - 1}),
+       statuses as (select day, product_id,
+           iif(state = 'ACTIVE' and ifnull(expires_at <= day * ${DAY_MS}, false), 'EXPIRED', state) as status
+         from days join licenses on created_at < (day + 1) * ${DAY_MS})
+     select day, 'status', product_id, status, count(*) from statuses group by 1, 3, 4
+     union all select day, 'status', 0, status, count(*) from statuses group by 1, 4`,
+    `insert into counters values ('counted_day', ${day - 1})
+     on conflict do update set value = max(value, excluded.value)`,
+  ];
+};
+
+/**
+ * Repeats the validations of a new shop at the hours of the last 30 days.
+ *
+ * @param file the database of the service, which may run
+ * @returns false if the file is not the database of the shop
+ */
+export function writePast(file: string, key: string, { ageDays, dormantIds, startedAt }: NewShop) {
+  const now = Date.now();
+  const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    if (!database.prepare('select 1 from licenses where license_key = ?').get(key)) return false;
+    database.exec('create temp table shop (id integer primary key, sold_at, dormant, started_at)');
+    const insert = database.prepare('insert into shop values (?, ?, ?, ?)');
+    const startedIn = Math.floor((startedAt - EPOCH) / HOUR_MS);
+    for (const [id, days] of ageDays) {
+      insert.run(id, now - days * DAY_MS, Number(dormantIds.includes(id)), startedIn);
+    }
+    database.exec(`begin immediate; ${statements(now).join(';')}; commit`);
+    return true;
+  } finally {
+    database.close();
+  }
+}
