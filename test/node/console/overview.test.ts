@@ -36,7 +36,7 @@ describe.skipIf(!hasBrowser)('the overview in a browser', { timeout: 60_000 }, (
   it('the overview shows figures, outcomes over time, refusals and events, and is accessible', async () => {
     const page = await openConsole('/', { token: await tokenWith('ALL_READ') });
     const outcomes = page.getByRole('region', { name: 'Validations by outcome' });
-    await outcomes.locator('canvas').waitFor();
+    await outcomes.getByRole('slider').waitFor();
     expect(await outcomes.getByRole('row').count()).toBe(25);
     await outcomes.getByRole('link', { name: '30 d' }).click();
     await outcomes.getByText('in 30 days').waitFor();

@@ -1,137 +1,191 @@
-import 'uplot/dist/uPlot.min.css';
-import { useEffect, useRef } from 'react';
-import UPlot from 'uplot';
-import { formatNumber } from '../../format';
+import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
+import { texts } from '../../texts';
 import type { Group } from './outcomes';
 
-const HEIGHT_PX = 240;
-const DAY_SECONDS = 24 * 60 * 60;
-const HOURS = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const DAYS = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const HEIGHT = 208;
+const TICKS = 4;
+const LABELS = 8;
+const HOUR_MS = 60 * 60 * 1000;
 
-/** A colour of the theme as a canvas takes it. */
-function resolve(name: string): string {
-  const probe = document.createElement('span');
-  probe.style.color = `var(--color-${name})`;
-  document.body.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+/** The steps of days are those of UTC. */
+const utcDay = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+});
+const compact = new Intl.NumberFormat('en', { notation: 'compact' });
+
+/** The lines of the scale: round numbers from 0 to the first that is not below `highest`. */
+function scaleOf(highest: number): number[] {
+  const rough = Math.max(TICKS, highest) / TICKS;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10) * power;
+  return Array.from({ length: Math.ceil(highest / step || 1) + 1 }, (_, index) => index * step);
 }
 
-/** Stacked bars over time. Only for the eye: a table says the same to screen readers. */
-export default function Chart({
+/** The texts below some of the bars; the `isMinor` ones only where there is space. */
+function labelsOf(timesMs: readonly number[], stepMs: number) {
+  const isHourly = stepMs === HOUR_MS;
+  const everyDay = Math.ceil(timesMs.length / LABELS);
+  return timesMs.flatMap((ms, index) => {
+    const hour = new Date(ms).getHours();
+    if (!isHourly) {
+      const nth = (timesMs.length - 1 - index) / everyDay;
+      return Number.isInteger(nth)
+        ? [{ index, text: utcDay.format(ms), isMinor: nth % 2 === 1 }]
+        : [];
+    }
+    if (timesMs.length <= 48) {
+      return hour % 3 === 0 ? [{ index, text: clock.format(ms), isMinor: hour % 6 === 3 }] : [];
+    }
+    return hour === 0
+      ? [{ index, text: day.format(ms), isMinor: new Date(ms).getDate() % 2 === 1 }]
+      : [];
+  });
+}
+
+/**
+ * Stacked bars over time. By keyboard it is one slider, whose value is a bar; a table beside it has all numbers.
+ * By touch the first tap shows the numbers of a bar, and the second opens it.
+ */
+export function Chart({
   timesMs,
   groups,
   stepMs,
+  pointed,
+  describePoint,
   onPoint,
   onOpen,
 }: {
   timesMs: readonly number[];
   groups: readonly Group[];
   stepMs: number;
-  /** Called with the index of the bar under the pointer; undefined for none. */
+  /** The index of the bar whose numbers are shown; undefined for none. */
+  pointed: number | undefined;
+  /** The time and the numbers of a bar. */
+  describePoint: (index: number) => string;
   onPoint: (index: number | undefined) => void;
-  /** Called with the index of the bar that was clicked. */
+  /** Called with the index of the bar that was chosen. */
   onOpen: (index: number) => void;
 }) {
-  const place = useRef<HTMLDivElement>(null);
-  const calls = useRef({ onPoint, onOpen });
-  useEffect(() => {
-    calls.current = { onPoint, onOpen };
-  });
-  useEffect(() => {
-    const element = place.current;
-    if (!element) return;
-    let plot: UPlot | undefined;
-    const draw = (): void => {
-      plot?.destroy();
-      plot = drawPlot(element, timesMs, groups, stepMs, (index) => calls.current.onPoint(index));
-    };
-    draw();
-    const open = (): void => {
-      const index = plot?.cursor.idx;
-      if (index != null) calls.current.onOpen(index);
-    };
-    element.addEventListener('click', open);
-    const resized = new ResizeObserver(() =>
-      plot?.setSize({ width: element.clientWidth, height: HEIGHT_PX }),
-    );
-    resized.observe(element);
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    scheme.addEventListener('change', draw);
-    return () => {
-      element.removeEventListener('click', open);
-      resized.disconnect();
-      scheme.removeEventListener('change', draw);
-      plot?.destroy();
-    };
-  }, [timesMs, groups, stepMs]);
-  return <div ref={place} aria-hidden className="h-60 w-full cursor-pointer" />;
-}
-
-function drawPlot(
-  element: HTMLElement,
-  timesMs: readonly number[],
-  groups: readonly Group[],
-  stepMs: number,
-  onPoint: (index: number | undefined) => void,
-): UPlot {
-  // Each bar is as high as those below it and itself; the highest are drawn first.
-  let below = timesMs.map(() => 0);
-  const stacked = groups.map(({ counts, color }) => {
-    below = below.map((sum, index) => sum + (counts[index] ?? 0));
-    return { color: resolve(color), tops: below };
-  });
-  const series = stacked.toReversed();
-  const muted = resolve('muted');
-  const grid = { stroke: resolve('line'), width: 1 };
-  const axis = { stroke: muted, font: '12px system-ui, sans-serif', ticks: { show: false } };
-  const bars = UPlot.paths.bars?.({ size: [0.7, 40], align: 1 });
-  return new UPlot(
-    {
-      width: element.clientWidth,
-      height: HEIGHT_PX,
-      padding: [12, 24, 0, 0],
-      legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-      scales: {
-        x: { range: (_, min, max) => [min, max + stepMs / 1000] },
-        y: { range: (_, _min, max) => [0, Math.max(4, max * 1.05)] },
-      },
-      axes: [
-        {
-          ...axis,
-          grid: { show: false },
-          size: 32,
-          space: 60,
-          values: (_, splits, _axis, _space, incrementSeconds) =>
-            splits.map((seconds) =>
-              (incrementSeconds < DAY_SECONDS ? HOURS : DAYS).format(seconds * 1000),
-            ),
-        },
-        {
-          ...axis,
-          grid,
-          size: 48,
-          incrs: [1, 2, 5]
-            .flatMap((n) => [0, 1, 2, 3, 4, 5, 6, 7].map((e) => n * 10 ** e))
-            .toSorted((a, b) => a - b),
-          values: (_, splits) => splits.map(formatNumber),
-        },
-      ],
-      series: [
-        {},
-        ...series.map(({ color }) => ({
-          fill: color,
-          width: 0,
-          points: { show: false },
-          ...(bars && { paths: bars }),
-        })),
-      ],
-      hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
-    },
-    [timesMs.map((ms) => ms / 1000), ...series.map(({ tops }) => tops)],
-    element,
+  const plot = useRef<SVGSVGElement>(null);
+  const [isFocused, setFocused] = useState(false);
+  const last = timesMs.length - 1;
+  const totals = timesMs.map((_, index) =>
+    groups.reduce((sum, { counts }) => sum + (counts[index] ?? 0), 0),
+  );
+  const ticks = scaleOf(Math.max(...totals));
+  const top = ticks.at(-1) ?? 1;
+  const bandPercent = 100 / timesMs.length;
+  const barPercent = bandPercent * 0.7;
+  const yOf = (count: number): number => HEIGHT - (count / top) * HEIGHT;
+  const indexAt = (event: { clientX: number }): number => {
+    const { left = 0, width = 1 } = plot.current?.getBoundingClientRect() ?? {};
+    const index = Math.floor(((event.clientX - left) / width) * timesMs.length);
+    return Math.min(Math.max(index, 0), last);
+  };
+  const onPointerMove = (event: PointerEvent): void => {
+    if (event.pointerType === 'mouse') onPoint(indexAt(event));
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const now = pointed ?? last;
+    const next = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: last }[event.key];
+    if (next !== undefined) onPoint(Math.min(Math.max(next, 0), last));
+    else if (event.key === 'Enter') onOpen(now);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div
+      role="slider"
+      tabIndex={0}
+      aria-label={texts.overview.outcomes}
+      aria-valuemin={0}
+      aria-valuemax={last}
+      aria-valuenow={pointed ?? last}
+      aria-valuetext={describePoint(pointed ?? last)}
+      className="flex cursor-pointer rounded-lg py-3 pr-3 select-none"
+      onKeyDown={onKeyDown}
+      onFocus={({ currentTarget }) => {
+        // A click gives the focus, too, and says itself which bar is meant.
+        if (!currentTarget.matches(':focus-visible')) return;
+        setFocused(true);
+        onPoint(pointed ?? last);
+      }}
+      onBlur={() => {
+        setFocused(false);
+        onPoint(undefined);
+      }}
+      onPointerMove={onPointerMove}
+      onPointerLeave={({ pointerType }) => {
+        if (pointerType === 'mouse' && !isFocused) onPoint(undefined);
+      }}
+      onClick={(event) => {
+        const index = indexAt(event);
+        const { nativeEvent } = event;
+        const isTouch = 'pointerType' in nativeEvent && nativeEvent.pointerType === 'touch';
+        if (isTouch && pointed !== index) onPoint(index);
+        else onOpen(index);
+      }}
+    >
+      <svg aria-hidden className="h-60 w-11 shrink-0 overflow-visible fill-muted text-xs">
+        {ticks.map((tick) => (
+          <text key={tick} x={36} y={yOf(tick)} dy="0.35em" textAnchor="end">
+            {compact.format(tick)}
+          </text>
+        ))}
+      </svg>
+      <svg ref={plot} aria-hidden className="h-60 min-w-0 flex-1 overflow-visible text-xs">
+        {pointed !== undefined && (
+          <rect
+            x={`${pointed * bandPercent}%`}
+            width={`${bandPercent}%`}
+            height={HEIGHT}
+            className="fill-hover"
+          />
+        )}
+        {ticks.map((tick) => (
+          <line
+            key={tick}
+            x2="100%"
+            y1={yOf(tick)}
+            y2={yOf(tick)}
+            className="stroke-line"
+            shapeRendering="crispEdges"
+          />
+        ))}
+        {timesMs.map((ms, index) => {
+          let below = 0;
+          return groups.map(({ name, counts, fill }) => {
+            const count = counts[index] ?? 0;
+            if (count === 0) return null;
+            below += count;
+            return (
+              <rect
+                key={`${ms} ${name}`}
+                x={`${index * bandPercent + (bandPercent - barPercent) / 2}%`}
+                y={yOf(below)}
+                width={`${barPercent}%`}
+                height={(count / top) * HEIGHT}
+                className={fill}
+              />
+            );
+          });
+        })}
+        {labelsOf(timesMs, stepMs).map(({ index, text, isMinor }) => (
+          <text
+            key={index}
+            x={`${(index + 0.5) * bandPercent}%`}
+            y={HEIGHT + 22}
+            textAnchor="middle"
+            className={`fill-muted ${isMinor ? 'max-sm:hidden' : ''}`}
+          >
+            {text}
+          </text>
+        ))}
+      </svg>
+    </div>
   );
 }

@@ -1,14 +1,14 @@
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { ButtonLink } from '../../components/button';
 import { Section } from '../../components/page';
 import { formatClock, formatDay, formatNumber } from '../../format';
 import { texts } from '../../texts';
+import { Chart } from './chart';
 import { groupsOf } from './outcomes';
 import type { Statistics } from './queries';
 import { RANGES, type Range } from './route';
 
-const Chart = lazy(() => import('./chart'));
 const words = texts.overview;
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -48,6 +48,11 @@ export function OutcomeSection({ data, range }: { data: Statistics; range: Range
     const [from, to] = [startMs, startMs + stepMs - 1].map((ms) => new Date(ms).toISOString());
     void navigate({ to: '/history', search: { from, to } });
   };
+  const describePoint = (index: number): string =>
+    [
+      nameOf(series[index]?.time ?? ''),
+      ...groups.map(({ name, counts }) => `${name}: ${formatNumber(counts[index] ?? 0)}`),
+    ].join(', ');
   const pointedTime = pointed === undefined ? undefined : series[pointed]?.time;
   return (
     <Section
@@ -56,15 +61,15 @@ export function OutcomeSection({ data, range }: { data: Statistics; range: Range
       actions={<RangeLinks range={range} />}
     >
       <div className="flex flex-col gap-3 px-2 pt-1 pb-4 sm:px-3">
-        <Suspense fallback={<div className="h-60" />}>
-          <Chart
-            timesMs={timesMs}
-            groups={groups}
-            stepMs={stepMs}
-            onPoint={setPointed}
-            onOpen={open}
-          />
-        </Suspense>
+        <Chart
+          timesMs={timesMs}
+          groups={groups}
+          stepMs={stepMs}
+          pointed={pointed}
+          describePoint={describePoint}
+          onPoint={setPointed}
+          onOpen={open}
+        />
         <ul className="flex flex-wrap gap-x-6 gap-y-2 px-2">
           {groups.map(({ name, swatch, counts, total }) => (
             <li key={name} className="flex items-center gap-2">

@@ -7,17 +7,17 @@ type Outcome = Exclude<keyof Step, 'time'>;
 
 const GROUPS: readonly (readonly [
   name: keyof typeof texts.overview.groups,
-  color: string,
   swatch: string,
+  fill: string,
   outcomes: readonly Outcome[],
 ])[] = [
-  ['valid', 'accent', 'bg-accent', ['VALID']],
-  ['ended', 'edge', 'bg-edge', ['LICENSE_EXPIRED', 'LICENSE_DEACTIVATED', 'LICENSE_DELETED']],
-  ['full', 'chart-full', 'bg-chart-full', ['MAX_IPS_REACHED', 'MAX_HWIDS_REACHED']],
+  ['valid', 'bg-accent', 'fill-accent', ['VALID']],
+  ['ended', 'bg-edge', 'fill-edge', ['LICENSE_EXPIRED', 'LICENSE_DEACTIVATED', 'LICENSE_DELETED']],
+  ['full', 'bg-chart-full', 'fill-chart-full', ['MAX_IPS_REACHED', 'MAX_HWIDS_REACHED']],
   [
     'rejected',
-    'chart-rejected',
     'bg-chart-rejected',
+    'fill-chart-rejected',
     [
       'LICENSE_NOT_FOUND',
       'PRODUCT_MISMATCH',
@@ -32,19 +32,19 @@ const GROUPS: readonly (readonly [
 
 export interface Group {
   name: string;
-  /** The name of its colour, and the class of a field in it. */
-  color: string;
+  /** The classes of its colour, for the legend and for the bars. */
   swatch: string;
+  fill: string;
   /** One for each step. */
   counts: readonly number[];
   total: number;
 }
 
 export const groupsOf = (series: readonly Step[]): Group[] =>
-  GROUPS.map(([name, color, swatch, outcomes]) => {
+  GROUPS.map(([name, swatch, fill, outcomes]) => {
     const counts = series.map((step) =>
       outcomes.reduce((sum, outcome) => sum + (step[outcome] ?? 0), 0),
     );
     const total = counts.reduce((sum, count) => sum + count, 0);
-    return { name: texts.overview.groups[name], color, swatch, counts, total };
+    return { name: texts.overview.groups[name], swatch, fill, counts, total };
   });
