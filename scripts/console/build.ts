@@ -1,6 +1,14 @@
-import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { build, type Plugin } from 'vite';
 import { BUILT, hashOf, SOURCES, STAMP, type Stamp } from './ensure.ts';
 
@@ -39,11 +47,18 @@ try {
   });
   const stamp: Stamp = { others: [...others].toSorted(), hash: hashOf([...others]) };
   // A service that runs meanwhile must find whole files, and the page last.
-  const isPage = (file: string) => file === join(folder, 'index.html');
-  cpSync(folder, BUILT, { recursive: true, filter: (file) => !isPage(file) });
-  const page = join(BUILT, `index.html.${process.pid}`);
-  cpSync(join(folder, 'index.html'), page);
-  renameSync(page, join(BUILT, 'index.html'));
+  const built = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+  const isPage = (file: string) => file === 'index.html';
+  for (const file of [...built.filter((name) => !isPage(name)), ...built.filter(isPage)]) {
+    const target = join(BUILT, file);
+    mkdirSync(dirname(target), { recursive: true });
+    // Renamed, because another build may write the same file.
+    const own = `${target}.${process.pid}`;
+    copyFileSync(join(folder, file), own);
+    renameSync(own, target);
+  }
   const kept = new Set(readdirSync(folder, { recursive: true }).map(String));
   for (const file of readdirSync(BUILT, { recursive: true }).map(String)) {
     if (!kept.has(file)) rmSync(join(BUILT, file), { recursive: true, force: true });

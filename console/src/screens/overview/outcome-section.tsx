@@ -34,8 +34,10 @@ const RangeLinks = ({ range }: { range: Range }) => (
 /** The outcomes over time. */
 export function OutcomeSection({ data, range }: { data: Statistics; range: Range }) {
   const navigate = useNavigate();
-  const [pointed, setPointed] = useState<number>();
   const { series, step } = data;
+  const [chosen, setPointed] = useState<number>();
+  // Another range can have fewer steps.
+  const pointed = chosen !== undefined && chosen < series.length ? chosen : undefined;
   const groups = useMemo(() => groupsOf(series), [series]);
   const timesMs = useMemo(() => series.map(({ time }) => Date.parse(time)), [series]);
   // Days are those of UTC, so their date is, too.
