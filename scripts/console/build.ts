@@ -32,6 +32,8 @@ const noteSources: Plugin = {
   },
 };
 
+const PAGE = 'index.html';
+
 const temporary = mkdtempSync(join(tmpdir(), 'licet-console-'));
 // A folder of its own: only its owner may read the other one, and a copy would be the same.
 const folder = join(temporary, 'console');
@@ -46,23 +48,24 @@ try {
     build: { outDir: folder, emptyOutDir: true },
   });
   const stamp: Stamp = { others: [...others].toSorted(), hash: hashOf([...others]) };
-  // A service that runs meanwhile must find whole files, and the page last.
+  // A service that runs meanwhile must find whole files, and the page last. Another build may run as well.
   const built = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
-  const isPage = (file: string) => file === 'index.html';
-  for (const file of [...built.filter((name) => !isPage(name)), ...built.filter(isPage)]) {
+  mkdirSync(BUILT, { recursive: true });
+  for (const file of built.filter((name) => name !== PAGE)) {
     const target = join(BUILT, file);
     mkdirSync(dirname(target), { recursive: true });
-    // Renamed, because another build may write the same file.
-    const own = `${target}.${process.pid}`;
-    copyFileSync(join(folder, file), own);
-    renameSync(own, target);
+    copyFileSync(join(folder, file), target);
   }
-  const kept = new Set(readdirSync(folder, { recursive: true }).map(String));
-  for (const file of readdirSync(BUILT, { recursive: true }).map(String)) {
-    if (!kept.has(file)) rmSync(join(BUILT, file), { recursive: true, force: true });
-  }
+  const page = join(BUILT, `${PAGE}.${process.pid}`);
+  copyFileSync(join(folder, PAGE), page);
+  renameSync(page, join(BUILT, PAGE));
+  const old = readdirSync(BUILT, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith(PAGE))
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((file) => !built.includes(relative(BUILT, file)));
+  for (const file of old) rmSync(file, { force: true });
   writeFileSync(STAMP, JSON.stringify(stamp));
 } finally {
   rmSync(temporary, { recursive: true });
