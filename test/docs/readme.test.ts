@@ -27,7 +27,7 @@ const masked = (text: string): string =>
 
 const blocks = [
   ...readme
-    .slice(readme.indexOf('## Five-minute tour'), readme.indexOf('## Endpoints'))
+    .slice(readme.indexOf('## Five-minute tour with curl'), readme.indexOf('## Endpoints'))
     .matchAll(/```(sh|json|text)\n(.*?)```/gs),
 ].map(([, kind, text = '']) => ({ kind, text }));
 const printed = blocks.filter(({ kind }) => kind !== 'sh').map(({ text }) => masked(text));

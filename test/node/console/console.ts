@@ -60,7 +60,7 @@ afterAll(async () => (await browser)?.close());
 /** A page of a browser that has nothing: no session and no stored columns. */
 export async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
   browser ??= chromium.launch({ executablePath, args: ARGS });
-  const address = await sharedService();
+  const address = options.baseURL ?? (await sharedService());
   const context = await (await browser).newContext({
     baseURL: address,
     viewport: { width: 1280, height: 900 },
