@@ -181,11 +181,11 @@ export async function acceptLogin(c: Context<AuthEnv>, token: string | undefined
 }
 
 /**
- * Counts a log-in, whatever its outcome, for the limit of failed tokens (4).
+ * Counts a log-in or log-out, whatever its outcome, for the limit of failed tokens (4).
  *
  * @throws ApiError over the limit
  */
-export async function countLogin(c: AnyContext): Promise<void> {
+export async function countSessionChange(c: AnyContext): Promise<void> {
   const client = clientIn(c);
   if (client && (await isolateOf(c.env).limits.failedTokens.count(client))) throw overLimit();
 }

@@ -1,4 +1,4 @@
-import { and, eq, lte, or } from 'drizzle-orm';
+import { and, eq, lte, ne, or } from 'drizzle-orm';
 import type { TokenSnapshot } from '../cache/snapshots';
 import type { Database } from '../db/client';
 import { sessions, tokens } from '../db/schema';
@@ -105,9 +105,10 @@ export async function markSessionUsed(db: Database, hash: string, now: number): 
     .where(and(eq(sessions.sessionHash, hash), isOld));
 }
 
-/** Ends a session. */
+/** Ends a session. A used code stays used, also where it was sent as the cookie. */
 export async function endSession(db: Database, secret: string): Promise<void> {
-  await db.delete(sessions).where(eq(sessions.sessionHash, await sha256Hex(secret)));
+  const isSession = eq(sessions.sessionHash, await sha256Hex(secret));
+  await db.delete(sessions).where(and(isSession, ne(sessions.tokenHash, USED_CODE)));
 }
 
 /** Removes the sessions that have expired; `now` in milliseconds since 1970. */

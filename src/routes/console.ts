@@ -5,7 +5,7 @@ import { isLoginCode } from '../auth/login-code';
 import {
   type AuthEnv,
   acceptLogin,
-  countLogin,
+  countSessionChange,
   sessionCookieOf,
   writerOf,
 } from '../auth/middleware';
@@ -50,7 +50,7 @@ function checkOrigin({ req }: Context): void {
 
 async function logIn(c: Context<AuthEnv>): Promise<Response> {
   checkOrigin(c);
-  await countLogin(c);
+  await countSessionChange(c);
   const header = c.req.header('TOKEN');
   const code = header === undefined ? await readCode(c.req.raw) : undefined;
   const token = code === undefined ? (header ?? '').trim() : await tokenOf(code, c.env.ROOT_TOKEN);
@@ -66,7 +66,10 @@ async function logIn(c: Context<AuthEnv>): Promise<Response> {
 async function logOut(c: Context<AuthEnv>): Promise<Response> {
   checkOrigin(c);
   const secret = sessionCookieOf(c);
-  if (secret !== undefined) await endSession(isolateOf(c.env).db, secret);
+  if (secret !== undefined) {
+    await countSessionChange(c);
+    await endSession(isolateOf(c.env).db, secret);
+  }
   deleteCookie(c, 'licet', { ...COOKIE, prefix: 'host' });
   return c.body(null, 204);
 }

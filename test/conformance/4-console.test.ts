@@ -152,6 +152,20 @@ describe('A log-in', () => {
     expect(limited.headers.get('Retry-After')).toBe('60');
   });
 
+  it('is limited together with log-outs', async () => {
+    setTime(START);
+    const isolate = newIsolate({ FAILED_TOKEN_LIMITER: 2 });
+    const address = { 'CF-Connecting-IP': '203.0.113.42' };
+    const logOut = (headers = {}) =>
+      isolate.call('DELETE', LOGIN, { token: null, headers: { ...address, ...headers } });
+    const cookie = { Cookie: '__Host-licet=nobody' };
+    // Without a cookie the database is not asked.
+    for (let attempt = 1; attempt <= 3; attempt++) expect((await logOut()).status).toBe(204);
+    for (const status of [204, 204, 429]) expect((await logOut(cookie)).status).toBe(status);
+    const limited = await isolate.call('POST', LOGIN, { token: ROOT_TOKEN, headers: address });
+    expect(limited.status).toBe(429);
+  });
+
   it.each([
     [{ 'Sec-Fetch-Site': 'cross-site' }],
     [{ 'Sec-Fetch-Site': 'same-site', Origin: 'http://licet.test' }],
@@ -189,6 +203,13 @@ describe('A log-in code', () => {
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
     const cookie = cookieIn(await logInWith(code));
     expect((await callAs(cookie, 'DELETE', LOGIN)).status).toBe(204);
+    expectError(await logInWith(code), 401, BAD_CODE);
+  });
+
+  it('stays used after a log-out with the code as the cookie', async () => {
+    const code = await newLoginCode(ROOT_TOKEN, Date.now());
+    expect((await logInWith(code)).status).toBe(204);
+    await callAs(`__Host-licet=${code}`, 'DELETE', LOGIN);
     expectError(await logInWith(code), 401, BAD_CODE);
   });
 
