@@ -1,5 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
 import { afterAll, afterEach, expect } from 'vitest';
 import { readRootToken } from '../../../packages/cli/src/root-token.ts';
 import { type ApiIntent, Licet } from '../../../packages/client/src/index.ts';
@@ -37,7 +43,9 @@ const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 const BEFORE_LOG_IN = '401 GET /api/v2/tokens/self';
 
 let browser: Promise<Browser> | undefined;
-let opened: { page: Page; faults: string[] }[] = [];
+/** Contexts that no test uses, empty but for the files of the page, which the browser keeps. */
+const free: BrowserContext[] = [];
+let opened: { page: Page; faults: string[]; isOwn: boolean }[] = [];
 /** Failed requests that the running test expects, such as `412 PUT /api/v2/licenses/1`. */
 let expectedFailures: RegExp[] = [];
 
@@ -46,29 +54,55 @@ export const expectFailure = (pattern: RegExp): void => {
   expectedFailures.push(pattern);
 };
 
+/** Removes the session, what the page has stored, and the page. */
+async function empty(page: Page): Promise<void> {
+  const context = page.context();
+  const devTools = await context.newCDPSession(page);
+  await devTools.send('Storage.clearDataForOrigin', {
+    origin: await sharedService(),
+    storageTypes: 'cookies,local_storage',
+  });
+  await page.close();
+  free.push(context);
+}
+
 afterEach(async () => {
   const faults = opened.flatMap((one) => one.faults);
   const allowed = expectedFailures;
   expectedFailures = [];
-  await Promise.all(opened.map(({ page }) => page.context().close()));
+  await Promise.all(
+    opened.map(({ page, isOwn }) => (isOwn ? page.context().close() : empty(page))),
+  );
   opened = [];
   expect(faults.filter((fault) => !allowed.some((pattern) => pattern.test(fault)))).toEqual([]);
 });
 
 afterAll(async () => (await browser)?.close());
 
-/** A page of a browser that has nothing: no session and no stored columns. */
-export async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
+const WIDE = { width: 1280, height: 900 };
+export const PHONE = { width: 360, height: 740 };
+
+interface PageOptions {
+  viewport?: typeof WIDE;
+  /** Of a context of its own, at another service. */
+  own?: BrowserContextOptions & { baseURL: string };
+}
+
+/** A page of a browser without a session and without stored columns. */
+export async function newPage({ viewport = WIDE, own }: PageOptions = {}): Promise<Page> {
   browser ??= chromium.launch({ executablePath, args: ARGS });
-  const address = options.baseURL ?? (await sharedService());
-  const context = await (await browser).newContext({
-    baseURL: address,
-    viewport: { width: 1280, height: 900 },
-    reducedMotion: 'reduce',
-    ...options,
-  });
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: address });
+  const address = own?.baseURL ?? (await sharedService());
+  let context = own ? undefined : free.pop();
+  if (!context) {
+    context = await (await browser).newContext({
+      baseURL: address,
+      reducedMotion: 'reduce',
+      ...own,
+    });
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: address });
+  }
   const page = await context.newPage();
+  await page.setViewportSize(viewport);
   page.setDefaultTimeout(10_000);
   const faults: string[] = [];
   page.on('console', (message) => {
@@ -88,7 +122,7 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Page
     const line = `${response.status()} ${response.request().method()} ${pathname}`;
     if (response.status() >= 400 && line !== BEFORE_LOG_IN) faults.push(line);
   });
-  opened.push({ page, faults });
+  opened.push({ page, faults, isOwn: own !== undefined });
   return page;
 }
 
@@ -115,28 +149,64 @@ export async function logIn(page: Page, token: string): Promise<void> {
   await page.getByRole('button', { name: 'Log in' }).click();
 }
 
-/** Opens a screen, such as `/licenses`, after the log-in with a token. */
+const sessions = new Map<string, Promise<string>>();
+
+/** The cookie of a session, begun as the page does; one for each token. */
+function sessionOf(token: string, address: string): Promise<string> {
+  const begin = async (): Promise<string> => {
+    const { headers } = await fetch(`${address}/console/session`, {
+      method: 'POST',
+      headers: { TOKEN: token },
+    });
+    const [, value] = /^__Host-licet=([^;]+)/.exec(headers.get('Set-Cookie') ?? '') ?? [];
+    if (value === undefined) throw new Error('The service has begun no session');
+    return value;
+  };
+  const key = `${address} ${token}`;
+  const session = sessions.get(key) ?? begin();
+  sessions.set(key, session);
+  return session;
+}
+
+/** Opens a screen, such as `/licenses`, with the session of a token. */
 export async function openConsole(
   path: string,
-  { token = rootToken(), ...options }: BrowserContextOptions & { token?: string } = {},
+  { token = rootToken(), ...options }: PageOptions & { token?: string } = {},
 ): Promise<Page> {
+  const address = options.own?.baseURL ?? (await sharedService());
   const page = await newPage(options);
+  await page.context().addCookies([
+    {
+      name: '__Host-licet',
+      value: await sessionOf(token, address),
+      // A cookie has no port; that of the service is marked as secure, also on localhost.
+      url: 'https://localhost',
+      secure: true,
+      httpOnly: true,
+      sameSite: 'Strict',
+    },
+  ]);
   await page.goto(`/console${path}`);
-  await logIn(page, token);
   // A dialog hides it from screen readers; on a phone it is another one.
   const navigation = page.getByRole('navigation', { includeHidden: true });
   await navigation.filter({ visible: true }).first().waitFor();
   return page;
 }
 
-/** What axe-core finds on the screen as it is, in both themes: each finding with the first of its elements. */
+/**
+ * What axe-core finds on the screen as it is: each finding with the first of its elements. In the dark theme only
+ * the colours are looked at, because nothing else differs.
+ */
 export async function accessibilityFindings(page: Page): Promise<string[]> {
   const findings: string[] = [];
   await page.evaluate(AXE);
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const [colorScheme, options] of [
+    ['dark', { runOnly: ['color-contrast', 'link-in-text-block'] }],
+    ['light', {}],
+  ] as const) {
     await page.emulateMedia({ colorScheme });
     const found = await page.evaluate<string[]>(
-      'axe.run(document).then(({ violations }) => violations.map(' +
+      `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations.map(` +
         '({ id, nodes: [{ html, failureSummary }] }) => [id, html, failureSummary].join(" ")))',
     );
     findings.push(...found.map((finding) => `${colorScheme}: ${finding}`));

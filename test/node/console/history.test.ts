@@ -5,6 +5,7 @@ import {
   accessibilityFindings,
   hasBrowser,
   openConsole,
+  PHONE,
   rootClient,
   tokenWith,
 } from './console.ts';
@@ -124,7 +125,7 @@ describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, ()
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'Request' }).getByText('may run').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
-    await page.setViewportSize({ width: 360, height: 740 });
+    await page.setViewportSize(PHONE);
     await page.getByRole('dialog', { name: 'Request' }).getByText('may run').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
   });

@@ -6,6 +6,7 @@ import {
   expectFailure,
   hasBrowser,
   openConsole,
+  PHONE,
   rootClient,
   tokenWith,
 } from './console.ts';
@@ -52,8 +53,7 @@ describe.skipIf(!hasBrowser)('the overview in a browser', { timeout: 60_000 }, (
       .first()
       .waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
-    await page.setViewportSize({ width: 360, height: 740 });
-    expect(await accessibilityFindings(page)).toEqual([]);
+    await page.setViewportSize(PHONE);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
   });
 

@@ -37,12 +37,14 @@ describe.runIf(isAsked && hasBrowser)('with LICET_PICTURES', { timeout: 180_000 
 
   const open = (path: string): Promise<Page> =>
     openConsole(path, {
-      baseURL: service.address,
       viewport: SIZE,
-      deviceScaleFactor: 1,
-      colorScheme: 'light',
-      locale: 'en-GB',
-      timezoneId: 'UTC',
+      own: {
+        baseURL: service.address,
+        deviceScaleFactor: 1,
+        colorScheme: 'light',
+        locale: 'en-GB',
+        timezoneId: 'UTC',
+      },
     });
 
   it('the overview of the demo shop is taken', async () => {
