@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { license as licenseWire } from '../../src/resources/licenses/schema';
-import { call, createProduct, expectError, type License } from '../support/client';
+import { call, createLicense, createProduct, expectError, type License } from '../support/client';
 import {
   DAY_MS,
   emptyHistory,
@@ -133,6 +133,31 @@ describe('GET licenses', () => {
     async (query) => {
       const [name = ''] = query.split('=');
       expectError(await call('GET', `/api/v2/licenses?${query}`), 400, new RegExp(`^${name} must`));
+    },
+  );
+
+  it.each([
+    { change: 'was extended beyond', sort: 'expiryDate', body: { expiryDate: inDays(400) } },
+    { change: 'no longer expires in', sort: 'expiryDate', body: { licenseType: 'PERMANENT' } },
+    { change: 'no longer expires in', sort: '-expiryDate', body: { licenseType: 'PERMANENT' } },
+  ])(
+    'the page after a license that $change a list by $sort answers 400 and names after',
+    async ({ body, sort }) => {
+      setNow(NOW);
+      const { id: productId } = await createProduct();
+      const ids: number[] = [];
+      for (let day = 1; day <= 3; day++) {
+        const fields = { productId, licenseType: 'TEMPORARY', expiryDate: inDays(day) };
+        ids.push((await createLicense(fields)).id);
+      }
+      const list = `/api/v2/licenses?productId=${productId}&expiresTo=${inDays(7)}&sort=${sort}`;
+      const after = `${list}&limit=1&after=${ids[1]}`;
+      expect((await call('GET', after)).json).toMatchObject([{}]);
+      await call('PUT', `/api/v2/licenses/${ids[1]}`, { body });
+      expectError(await call('GET', after), 400, /^after must/);
+      // The last page of a list is empty by right.
+      const last = sort === 'expiryDate' ? ids[2] : ids[0];
+      expect((await call('GET', `${list}&limit=1&after=${last}`)).json).toEqual([]);
     },
   );
 

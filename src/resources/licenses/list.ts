@@ -9,6 +9,7 @@ import {
   productOf,
 } from '../../db/predicates';
 import { customers, licenses } from '../../db/schema';
+import { ApiError } from '../../http/errors';
 import type { LicensePlatform, LicenseStatus } from '../../lib/enums';
 import { bucketAt, firstIdAt } from '../../lib/time-id';
 import { matchingCustomers } from '../customers/queries';
@@ -222,20 +223,46 @@ function columnsOf(filter: LicenseFilter) {
 }
 
 /**
+ * Checks that a license still has a place in a list by expiry. Behind its new place there may be none of the
+ * licenses that followed it, and the list would look complete.
+ *
+ * @throws ApiError 400 if it has none
+ */
+async function checkPlace(db: Database, filter: LicenseFilter, after: number): Promise<void> {
+  const [place] = await db
+    .select({ expiresAt: licenses.expiresAt })
+    .from(licenses)
+    .where(eq(licenses.id, after));
+  const expiresAt = place?.expiresAt ?? null;
+  const { expiresTo = Infinity } = isDescending(filter) ? {} : filter;
+  if (expiresAt !== null && expiresAt <= expiresTo) return;
+  throw new ApiError(
+    400,
+    `after must be a license of the list, and ${after} is none any more. Read the list from its start again`,
+  );
+}
+
+/**
  * A page of the licenses that match, in the order of the filter.
  *
  * @param now milliseconds since 1970; the status depends on it
+ * @throws ApiError 400 if the place of the page is lost
  */
-export const listLicenses = (
+export async function listLicenses(
   db: Database,
   filter: LicenseFilter,
   page: Page,
   now: number,
-): Promise<LicenseRow[]> =>
-  selectLicenses(db)
+): Promise<LicenseRow[]> {
+  const rows = await selectLicenses(db)
     .where(and(matching(filter, now), isOnPage(filter, page)))
     .orderBy(...columnsOf(filter))
     .limit(page.limit);
+  if (rows.length === 0 && page.after && isByExpiry(filter)) {
+    await checkPlace(db, filter, page.after);
+  }
+  return rows;
+}
 
 /**
  * The last license that a page looks at. Where no index finds those that match, a page looks at a bounded number
