@@ -58,7 +58,6 @@ process.umask(0o077);
 process.env.MINIFLARE_WORKERD_V8_FLAGS ??=
   '--max-semi-space-size=4 --initial-heap-size=8 --heap-growing-percent=60 --single-threaded-gc';
 
-let lines = '';
 /** The signing keys of the environment, else those in the data folder, which are made there at first. */
 function signingKeys(folder: string): Record<string, string> {
   const given = Object.entries(process.env).filter(([name]) => isSigningKey(name));
@@ -68,6 +67,8 @@ function signingKeys(folder: string): Record<string, string> {
   if (ensureSigningKeys(file)) note(`✓ Signing keys were made, in ${file}`);
   return readSigningKeys(file);
 }
+
+let lines = '';
 
 /** A line of the log. What is JSON already gets a time and a level. */
 function log(level: string, message: string, timeMs = Date.now()): void {

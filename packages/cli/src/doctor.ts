@@ -24,7 +24,8 @@ const newProgram = () =>
       'after',
       `
 It validates the license key LICET-DOCTOR, which no license has: each address adds three rejected requests
-to the history, and one for each signing key. Exit status: 0 all is well, 1 something would break, 2 no response, or wrong arguments.`,
+to the history, and one for each signing key. Exit status: 0 all is well, 1 something would break, 2 no
+response, or wrong arguments.`,
     );
 
 const MAX_TEXT_LENGTH = 64 * 1024;

@@ -35,9 +35,9 @@ interface Tables {
 export type OfflineDays = Readonly<Record<number, number>>;
 
 /**
- * The whole blacklist, and the offline days of products (1.8): few numbers, which every validation then has, and
- * which a change of a product publishes once, however many licenses it has. The tables are searched as they are: an index of them would take a cold isolate longer
- * than all that it has to compute for a request besides.
+ * The whole blacklist, and the offline days of products (1.8): every validation has them, and a change of them
+ * publishes one snapshot, however many licenses the product has. The tables are searched as they are: an index of
+ * them would take a cold isolate longer than the rest of a request.
  */
 export class Blacklist {
   readonly id = 0;
