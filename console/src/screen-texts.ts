@@ -45,12 +45,9 @@ const dataTypes: Record<LicenseDataType, string> = {
 const intents: Record<ApiIntent, readonly [label: string, explanation: string]> = {
   ALL_READ_WRITE: [
     'Everything',
-    'Reads and changes all there is, tokens and customers included. For administrators.',
+    'Reads and changes everything, including tokens and customers. For administrators.',
   ],
-  ALL_READ: [
-    'Read everything',
-    'Sees products, licenses, customers, history and events, and changes nothing.',
-  ],
+  ALL_READ: ['Read everything', 'Sees everything but tokens, and changes nothing.'],
   LICENSES_READ: ['Read licenses', 'Finds licenses and their keys, owners and slots.'],
   LICENSES_READ_WRITE: [
     'Manage licenses',
@@ -67,7 +64,7 @@ const intents: Record<ApiIntent, readonly [label: string, explanation: string]> 
   CUSTOMERS_READ: ['Read customers', 'Sees names, e-mails and accounts.'],
   LICENSE_VALIDATE: [
     'Validate licenses',
-    'Asks whether a key is valid, and no more. For your own server programs; sold programs need no token.',
+    'Asks whether a key is valid, nothing else. For programs on your own servers; the programs that you sell need no token.',
   ],
 };
 
@@ -111,7 +108,7 @@ const fields: Readonly<Record<string, string>> = {
   licenseType: 'Expiry',
   maxHWIDs: 'Hardware IDs at most',
   maxIPs: 'Addresses at most',
-  offlineDays: 'Days without asking',
+  offlineDays: 'Days without the service',
   productId: 'Product',
   productType: 'Type',
 };
@@ -130,7 +127,7 @@ export const screenTexts = {
     title: 'First steps',
     progress: (done: number, total: number) => `${done} of ${total} done`,
     doneTitle: 'Your service is ready',
-    done: 'Your program asks, and Licet answers.',
+    done: 'Your program asks, and Licet responds.',
     dismiss: 'Hide the first steps',
     isDone: 'Done',
     isOpen: 'To do',
@@ -170,7 +167,7 @@ export const screenTexts = {
     new: 'New license',
     label: 'License',
     emptyTitle: 'No licenses yet',
-    empty: 'Make the first one, or bring along those that you have already sold.',
+    empty: 'Create the first one, or import those that you have already sold.',
     emptyProductFirst: 'A license belongs to a product: create the product first.',
     createProduct: 'Create a product',
     import: 'Import licenses',
@@ -216,12 +213,12 @@ export const screenTexts = {
     },
     never: 'Never',
     unlimited: 'no limit',
-    noOwner: 'Nobody',
+    noOwner: 'No owner',
     bulk: {
       extend: 'Extend',
       extendTitle: (count: number) => `Extend ${plural(count, 'license')}`,
       extendLead:
-        'The days are added to the expiry date, or to now where it has passed. Licenses that never expire stay as they are.',
+        'The days are added to the expiry date, or to the present time if that date has passed. Licenses that never expire stay as they are.',
       extendDays: 'Days',
       deactivate: 'Deactivate',
       restore: 'Restore',
@@ -240,7 +237,7 @@ export const screenTexts = {
         deactivate: (count: number) => `${plural(count, 'license')} deactivated`,
         restore: (count: number) => `${plural(count, 'license')} restored`,
         delete: (count: number) => `${plural(count, 'license')} deleted`,
-        undo: (count: number) => `${plural(count, 'license')} as before`,
+        undo: (count: number) => `Change of ${plural(count, 'license')} undone`,
       },
       stopped: (left: number) =>
         `Stopped. ${plural(left, 'license is', 'licenses are')} unchanged.`,
@@ -275,7 +272,7 @@ export const screenTexts = {
     hwids: 'Hardware IDs',
     slots: (bound: number, limit: number) =>
       limit === -1 ? `${bound} bound, no limit` : `${bound} of ${limit} bound`,
-    noSlots: 'Nothing is bound. The first valid request binds what it sends.',
+    noSlots: 'Nothing is bound yet. The first valid request takes a slot.',
     free: 'Free',
     freeOne: (value: string) => `Free ${value}`,
     freeAll: 'Free all',
@@ -294,7 +291,7 @@ export const screenTexts = {
       DELETED: 'License deleted',
       ACTIVE: 'License active again',
     },
-    undone: 'As before',
+    undone: 'Change undone',
     installations: 'Installations',
     installationsEmpty: 'No program has asked with this key yet.',
     installationsColumns: {
@@ -311,7 +308,7 @@ export const screenTexts = {
     historyColumns: { time: 'Time', outcome: 'Outcome', ip: 'Address', version: 'Version' },
     events: 'Events',
     eventsAll: 'All of its events',
-    eventsEmpty: 'Nobody has changed this license since events are kept.',
+    eventsEmpty: 'No changes of this license on record.',
   },
 
   licenseForm: {
@@ -327,7 +324,7 @@ export const screenTexts = {
     expiryHint: 'In your time zone',
     maxIPs: 'Addresses at most',
     maxHWIDs: 'Hardware IDs at most',
-    limitHint: 'Empty: as the product says. -1: no limit.',
+    limitHint: 'Empty: the default of the product. -1: no limit.',
     limitHintEdit: '-1: no limit',
     customerEmail: 'E-mail of the customer',
     customerEmailHint: 'A customer with a new e-mail is created.',
@@ -344,7 +341,7 @@ export const screenTexts = {
     terms: 'Terms',
     create: (count: number) => (count > 1 ? `Create ${count} licenses` : 'Create license'),
     created: (count: number) => `${plural(count, 'license')} created`,
-    createdLead: 'Take the keys along now, or find them in the list later.',
+    createdLead: 'Copy or download the keys now, or find them in the list later.',
     csv: 'Download CSV',
     copyAll: 'Copy all keys',
     more: 'Create more',
@@ -372,9 +369,9 @@ export const screenTexts = {
 
   history: {
     title: 'History',
-    lead: 'Each validation that a program has asked for.',
+    lead: 'Each validation, with its outcome.',
     pause: 'Pause',
-    resume: 'Go on',
+    resume: 'Resume',
     toNewest: 'To the newest',
     notLive: (reason: string) => `New requests could not be read. ${reason}`,
     waiting: (count: number) => plural(count, 'new request'),
@@ -420,14 +417,13 @@ export const screenTexts = {
       IP_BLACKLISTED: 'The address is on the blacklist.',
       HWID_BLACKLISTED: 'The hardware ID is on the blacklist.',
       LICENSE_NOT_FOUND: 'No license has this key. It may be mistyped, or invented.',
-      PRODUCT_MISMATCH: 'The license belongs to another product than the program says.',
+      PRODUCT_MISMATCH: 'The license is for another product than the one that the program names.',
       LICENSE_DELETED: 'The license has been deleted.',
       LICENSE_DEACTIVATED: 'The license has been deactivated.',
       LICENSE_EXPIRED: 'The license has expired.',
-      MAX_IPS_REACHED:
-        'The license is bound to as many addresses as it may have, and this is another one.',
+      MAX_IPS_REACHED: 'All address slots of the license are taken, and this address is new.',
       MAX_HWIDS_REACHED:
-        'The license is bound to as many hardware IDs as it may have, and this is another one.',
+        'All hardware ID slots of the license are taken, and this hardware ID is new.',
       ERROR: 'The service failed. Its log says why.',
     } as Readonly<Record<string, string>>,
     unexplained: 'This version of the page does not know this outcome.',
@@ -449,7 +445,7 @@ export const screenTexts = {
     moved: (product: string) => `License moved to ${product}`,
     alreadyMoved: (product: string) => `The license belongs to ${product} now.`,
     rightProduct: (right: string, id: number, sent: string) =>
-      `The license belongs to ${right} (id ${id}), and the program said ${sent}. Set the right id in the program, or move the license.`,
+      `The license belongs to ${right} (id ${id}), and the program sent ${sent}. Set the right id in the program, or move the license.`,
     noProduct: 'no product',
     unknownKeys: (ip: string, count: number) =>
       `${ip} has lately sent ${plural(count, 'different unknown key')}: somebody may be guessing.`,
@@ -510,9 +506,9 @@ export const screenTexts = {
     maxHWIDs: 'Hardware IDs at most',
     limitHint: '-1: no limit. A license can have its own.',
     leases: 'Without the network',
-    offlineDays: 'Days without asking',
+    offlineDays: 'Days without the service',
     offlineDaysHint:
-      'A program that verifies signed answers can start this long without the service. 0: never. A license that you deactivate can run on for as long.',
+      'A program that verifies signed responses can start without the service for this many days. 0: never. A deactivated license can keep running for as long.',
     more: 'For your shop',
     url: 'Page of the product',
     imageUrl: 'Image',
@@ -564,7 +560,7 @@ export const screenTexts = {
     forget: 'Forget this person',
     forgetTitle: (name: string) => `Forget ${name}?`,
     forgetLead:
-      'This erases the names, e-mail, phone and accounts, also where licenses repeat them, and the addresses, hardware IDs and keys in the history of their licenses. The licenses stay valid, with their slots and counts. It cannot be undone.',
+      'This erases the names, e-mail, phone and accounts, also where licenses repeat them, and the addresses, hardware IDs and keys in the history of their licenses. The licenses stay valid, with their slots, counts and notes. It cannot be undone.',
     forgetAction: 'Erase for good',
     forgetting: 'Erasing the history',
     forgotten: (name: string) => `${name} forgotten`,
@@ -636,18 +632,18 @@ export const screenTexts = {
     revoke: 'Revoke',
     revokeTitle: (name: string) => `Revoke ${name}?`,
     revokeLead:
-      'Whoever uses it is refused: here at once, in validations within a minute or two. It cannot be undone.',
+      'The token is then refused: in the console at once, in validations within 90 seconds. This cannot be undone.',
     revokeOwnLead:
-      'You are logged in with this token: your session ends too. Whoever uses it is refused. It cannot be undone.',
+      'You are logged in with this token: your session ends too. The token is then refused. This cannot be undone.',
     revoked: (name: string) => `${name} revoked`,
   },
 
   events: {
     title: 'Events',
-    lead: 'Who changed what. Validations are in the history.',
+    lead: 'Each change, with its author. Validations are in the history.',
     emptyTitle: 'No events yet',
     empty:
-      'Each change leaves an event here, whether by the console, the command line or the interface. Create a product to see the first.',
+      'Each change by the console, the command line or the REST interface leaves an event. Create a product to see the first.',
     columns: {
       time: 'Time',
       type: 'Event',
@@ -687,7 +683,7 @@ export const screenTexts = {
     field: 'Field',
     before: 'Before',
     after: 'After',
-    noChanges: 'This event has no fields.',
+    noChanges: 'This event has no changed fields.',
     none: 'None',
     withheld: 'Changed; its values are not kept',
     yes: 'Yes',
@@ -731,16 +727,17 @@ export const screenTexts = {
     refused: 'Your program asked, and was refused',
     version: (version: string) => `version ${version}`,
     showHistory: 'Show it in the history',
-    mayNotWatch: 'To see here whether your program asks, a token needs to read the history.',
-    signedTitle: 'Signed answers',
+    mayNotWatch:
+      'This token may not read the history, so this page cannot show whether your program asks.',
+    signedTitle: 'Signed responses',
     signedLead:
-      'With this public key built in, the program believes only this service. Back up the private half first: programs refuse when it is lost. See docs/signing.md.',
+      'A program with this public key built in believes only this service. Back up the private key first: if it is lost, these programs refuse to run. See docs/signing.md.',
     signedKey: (kid: string) => `Copy the public key ${kid}`,
   },
 
   transfer: {
     title: 'Import and export',
-    lead: 'Bring along what you have sold elsewhere, and take all of it away again.',
+    lead: 'Import what you have sold elsewhere, and export all of your data.',
     kinds: {
       products: 'Products',
       customers: 'Customers',
@@ -752,7 +749,7 @@ export const screenTexts = {
     dropHint:
       '.jsonl of npm run export, .json, or .csv with the names of the fields in the first row',
     importLead:
-      'Existing items stay as they are, so that an import can be repeated. First it is checked, and nothing is changed. Import products first: a license of a missing product is rejected.',
+      'Existing items stay as they are, so you can repeat an import. The file is checked first, which changes nothing. Import products before licenses: a license of a missing product is rejected.',
     commandLine:
       'The command line (npm run import) also reads another service directly, files that are cut off, and JSON files of any size.',
     kind: 'A .csv file, or a list in JSON, holds',
@@ -768,8 +765,8 @@ export const screenTexts = {
     doneTitle: 'Imported',
     stoppedTitle: 'Stopped',
     stoppedCheck: 'The rest of the file was not checked.',
-    stoppedImport: 'What was imported until then stays. Import the file again to get the rest.',
-    failed: 'What was imported until then stays. Import the file again to get the rest.',
+    stoppedImport: 'Items imported so far stay. Import the file again to get the rest.',
+    failed: 'Items imported so far stay. Import the file again to get the rest.',
     outcome: 'Kind',
     outcomes: {
       created: 'New',
@@ -793,7 +790,7 @@ export const screenTexts = {
     reportName: 'import-report',
     exportTitle: 'Export',
     exportLead:
-      'JSON is exact, and can be imported again. CSV is for spreadsheets: a cell that they would run as a formula gets an apostrophe before it. Both hold personal data, and licenses their keys.',
+      'JSON is exact, and can be imported again. CSV is for spreadsheets: cells that look like formulas begin with an apostrophe. Both contain personal data and license keys.',
     csv: 'CSV',
     json: 'JSON',
     csvOf: (kind: string) => `CSV of ${kind}`,

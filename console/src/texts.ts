@@ -84,7 +84,7 @@ export const texts = {
     tokenNeeded: 'Paste a token first.',
     submit: 'Log in',
     wrong: 'This token is not valid. Check that it was copied as a whole and has not been revoked.',
-    codeUsed: 'This link was used before or is too old. Log in with a token.',
+    codeUsed: 'This link was already used, or is older than five minutes. Log in with a token.',
     whereTitle: 'Where is my token?',
     where:
       'On your own machine it is the ROOT_TOKEN in the file .dev.vars. In a team, ask for a token of your own: an administrator makes it under Tokens.',
@@ -99,7 +99,7 @@ export const texts = {
   errors: {
     title: 'This could not be loaded',
     screenTitle: 'This screen has failed',
-    unexpected: 'The page has made a mistake. Reload it; if it happens again, report it.',
+    unexpected: 'The page failed. Reload it; if it fails again, report it.',
     noAnswer: 'The service did not respond. Check your connection, then try again.',
     notLicet:
       'Another server responded in place of Licet. A gateway in front of it may want a log-in: reload the page.',
@@ -181,7 +181,7 @@ export const texts = {
     active: 'Active licenses',
     validations: 'Validations today',
     refused: 'Refused today',
-    noTrend: 'No count of yesterday yet',
+    noTrend: 'No count from yesterday',
     trend: (change: number) =>
       change === 0
         ? 'As yesterday'
@@ -189,7 +189,7 @@ export const texts = {
     trendTitle: 'Compared with yesterday at the same time',
     noHistoryTitle: 'Figures need the history',
     noHistory:
-      'This token may not read the history, so there are no figures here. The other screens work as far as the token may see them.',
+      'This token may not read the history, so this screen has no figures. The menu shows the screens that it may open.',
     outcomes: 'Validations by outcome',
     range: 'Time shown',
     ranges: { day: '24 h', week: '7 d', month: '30 d' },
@@ -211,7 +211,7 @@ export const texts = {
     version: 'Version',
     noVersion: 'no version',
     installations: 'Installations',
-    noVersions: 'No program has told its version yet.',
+    noVersions: 'No program has sent its version yet.',
     expiries: 'Expiries ahead',
     inWeeks: (weeks: number) => `in ${plural(weeks, 'week')}`,
     now: 'Today',
@@ -223,7 +223,7 @@ export const texts = {
     noKey: 'Without a key',
     events: 'Latest events',
     allEvents: 'All events',
-    noEvents: 'Nobody has changed anything since events are kept.',
+    noEvents: 'No changes on record.',
   },
 
   loading: 'Loading',

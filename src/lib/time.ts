@@ -15,7 +15,7 @@ export const toOptionalTimestamp = (milliseconds: number | null): string | null 
 export const toTimestampWithoutOffset = (milliseconds: number): string =>
   new Date(milliseconds).toISOString().slice(0, 19);
 
-const MESSAGE = 'must be an ISO 8601 timestamp, for example 2025-12-31T23:59:59Z';
+const MESSAGE = 'must be an ISO 8601 timestamp, for example 2025-12-31 or 2025-12-31T23:59:59Z';
 const isoDate = z.iso.date();
 const isoDateTime = z.iso.datetime({ offset: true, local: true });
 const YEAR_0 = Date.parse('0000-01-01T00:00:00Z');

@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, ()
     await validate({ licenseKey });
     await page.getByRole('cell', { name: 'Valid', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await validate({ licenseKey });
     await page.getByText('2 requests').waitFor();
   });

@@ -122,7 +122,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
       .getByRole('dialog', { name: '2 licenses deactivated' })
       .getByRole('button', { name: 'Undo' })
       .click();
-    await page.getByText('2 licenses as before').waitFor();
+    await page.getByText('Change of 2 licenses undone').waitFor();
     expect((await licet.licenses.get(permanent.id)).licenseStatus).toBe('ACTIVE');
   });
 

@@ -42,7 +42,7 @@ describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, ()
     await form.getByLabel('Type', { exact: true }).selectOption({ label: 'Other' });
     await form.getByLabel('Name of the type').fill('Shader');
     await form.getByLabel('Addresses at most').fill('-1');
-    await form.getByLabel('Days without asking').fill('7');
+    await form.getByLabel('Days without the service').fill('7');
     expect(await accessibilityFindings(page)).toEqual([]);
     await form.getByRole('button', { name: 'Create product' }).click();
     await page.getByRole('link', { name }).waitFor();

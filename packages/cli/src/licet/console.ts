@@ -12,8 +12,7 @@ export function addConsole(parent: CommandUnknownOpts, open: OpenSession): void 
     .addHelpText(
       'after',
       `
-It needs the root token, as whose owner the link logs in. Whoever has another token logs in with that, on the
-page itself.
+It needs the root token, whose rights the link gives. With another token, log in on the page itself.
 ${examples('console', '--url https://licet.example console')}`,
     )
     .action(async () => {

@@ -195,7 +195,7 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
       'after',
       `
 Erased are all fields of the customer, the owner fields of the licenses that repeat them, and the keys, addresses
-and hardware IDs in their history. docs/operations.md says what remains.
+and hardware IDs in their history. Notes and slots of licenses stay, and so do exports: see docs/operations.md.
 ${examples('customers forget ada@shop.example', 'customers forget 7')}`,
     )
     .action(async (text) => {

@@ -38,7 +38,7 @@ const COLUMNS: Column<Event>[] = [
 export function addEvents(parent: CommandUnknownOpts, open: OpenSession): void {
   parent
     .command('events')
-    .description('show who changed what, newest last')
+    .description('show changes with their authors, newest last')
     .addOption(new Option('--type <type>', 'only this change').choices(EVENT_TYPES))
     .addOption(
       new Option('--resource <resource>', 'only this kind of object').choices(EVENT_RESOURCES),

@@ -60,7 +60,7 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
     .description('list the signing keys, and how many callers ask for each')
     .option(
       '--unused-for <days>',
-      'only keys for which no caller has asked for so long: those that can be retired',
+      'only keys that no caller has asked for in this many days; they can be retired',
       integerFrom(MIN_QUIET_DAYS),
     )
     .addHelpText('after', examples('keys list', 'keys list --unused-for 90'))
@@ -89,10 +89,10 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
 
   keys
     .command('show')
-    .description('print the public half of a key, for a program')
+    .description('print the public half of a key, to build into a program')
     .argument('<kid>', 'its kid, as keys list shows it')
     .addOption(
-      new Option('--as <format>', 'constant for the examples, jwk or pem')
+      new Option('--as <format>', 'its form: a constant for the examples, jwk or pem')
         .choices(Object.keys(FORMATS))
         .default('constant'),
     )
@@ -119,7 +119,7 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
 
   keys
     .command('create')
-    .description('make a new key in a file of its own; the service does not have it yet')
+    .description('make a new key in a file, which the service does not know yet')
     .addArgument(new Argument('<algorithm>', 'the algorithm').choices(ALGORITHMS))
     .argument('<file>', 'a new file for the private key: keep it secret')
     .addHelpText('after', examples('keys create ES256 new-key.json'))

@@ -122,7 +122,10 @@ async function findLicense(licet: Licet, text: string): Promise<License> {
     byName: (key) => orUndefined(licet.licenses.findByKey(key)),
     byId: (id) => licet.licenses.get(id),
   });
-  if (!license) throw new CliError(`No license has the key or the id ${text}.`);
+  if (!license)
+    throw new CliError(
+      `No license has the key or the id ${text}. Find the key with licenses find.`,
+    );
   return license;
 }
 

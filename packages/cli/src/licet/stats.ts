@@ -47,7 +47,7 @@ const versionColumns: Column<Version>[] = [
 
 function licensesText({ licenses, expiries }: Statistics): string {
   const { active, activeBefore, deactivated, expired, countedAt } = licenses;
-  const before = activeBefore === null ? '' : ` (${activeBefore} before)`;
+  const before = activeBefore === null ? '' : ` (${activeBefore} at the start of this time)`;
   const expiring = expiries.reduce((total, day) => total + day.licenses, 0);
   return (
     `Licenses: ${active} active${before}, ${deactivated} deactivated, ${expired} expired, ` +
@@ -63,7 +63,7 @@ export function addStats(parent: CommandUnknownOpts, open: OpenSession): void {
     .option('--product <product>', 'only of this product, by its id or name')
     .option(
       '--since <time>',
-      'such as 7d or 2030-01-31; by default 24h, or 30d by day',
+      'since a time ago (90m, 7d) or a date (2030-01-31); by default 24h, with --by day 30d; at most 90d, with --by day 1100d',
       sinceArgument,
     )
     .addOption(
