@@ -124,11 +124,11 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
     .argument('<file>', 'a new file for the private key: keep it secret')
     .addHelpText('after', examples('keys create ES256 new-key.json'))
     .action((algorithm, name) => {
+      const { output } = open();
       const file = resolve(process.env.INIT_CWD ?? '.', name);
       if (existsSync(file)) throw argumentError(`${name} exists. Give the name of a new file.`);
       const { kid, jwk } = newSigningKey(algorithm);
       addLine(file, jwk);
-      const { output } = open();
       // The service cannot show a key that it does not have.
       const constant = constantOf(JSON.parse(jwk));
       output.done(
