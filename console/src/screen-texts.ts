@@ -278,12 +278,7 @@ export const screenTexts = {
     freeAll: 'Free all',
     freed: (value: string) => `${value} freed`,
     freedAll: (count: number) => `${plural(count, 'slot')} freed`,
-    block: 'Block',
-    blockOne: (value: string) => `Block ${value}`,
-    blockTitle: (value: string) => `Block ${value}?`,
-    blockLead: 'Every program that sends it is refused, whatever its license.',
     blockReason: (key: string) => `Blocked from license ${key}`,
-    blocked: (value: string) => `${value} blocked`,
     lastSeen: 'Last seen',
     neverSeen: 'Not seen yet',
     statusDone: {
@@ -345,15 +340,6 @@ export const screenTexts = {
     csv: 'Download CSV',
     copyAll: 'Copy all keys',
     more: 'Create more',
-    saved: 'Changes saved',
-    nothingChanged: 'Nothing was changed',
-    conflictTitle: 'Somebody changed this license while you edited it',
-    conflictLead: 'Choose for each field which value to keep. Nothing was overwritten.',
-    conflictField: 'Field',
-    conflictYours: 'Yours',
-    conflictTheirs: 'Stored now',
-    conflictSave: 'Save the chosen values',
-    empty: 'Empty',
   },
 
   editForm: {

@@ -85,6 +85,8 @@ export const texts = {
     submit: 'Log in',
     wrong: 'This token is not valid. Check that it was copied as a whole and has not been revoked.',
     codeUsed: 'This link was already used, or is older than five minutes. Log in with a token.',
+    insecure:
+      'This page came over plain http, and a browser keeps a session over https only. Open the service at its https address; on the machine that it runs on, http://localhost works, too.',
     whereTitle: 'Where is my token?',
     where:
       'On your own machine it is the ROOT_TOKEN in the file .dev.vars. In a team, ask for a token of your own: an administrator makes it under Tokens.',
@@ -197,7 +199,7 @@ export const texts = {
     time: 'Time',
     groups: {
       valid: 'Valid',
-      ended: 'Expired or switched off',
+      ended: 'Expired or deactivated',
       full: 'No free slot',
       rejected: 'Unknown, blocked or failed',
     },

@@ -1,7 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import type { Event } from '../../../packages/client/src/index';
+import { LICENSE_PLATFORMS } from '../../../src/lib/enums';
 import { formatDate, formatNumber, formatTime, productName } from '../format';
+import { platformLabel } from '../platforms';
 import { screenTexts } from '../screen-texts';
 import { texts } from '../texts';
 
@@ -24,7 +26,6 @@ export const fieldName = (name: string): string =>
 const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   licenseStatus: texts.statuses,
   licenseType: screenTexts.licenseTypes,
-  licensePlatform: screenTexts.platforms,
   licenseDataType: screenTexts.dataTypes,
   productType: screenTexts.productTypes,
 };
@@ -47,6 +48,8 @@ export function formatValue(field: string, value: unknown, names: Names): string
       : formatNumber(value);
   }
   const text = String(value);
+  const platform = LICENSE_PLATFORMS.find((one) => one === text);
+  if (field === 'licensePlatform' && platform) return platformLabel(platform);
   return VALUES[field]?.[text] ?? (TIMESTAMP.test(text) ? formatTime(text) : text);
 }
 
@@ -182,14 +185,17 @@ export const ChangeTable = ({ changes, names }: { changes: Changes; names: Names
 );
 
 /** The sender of a change, and whether it was in the console. */
-export const Actor = ({ actor: { tokenId, tokenName, isConsole } }: { actor: Event['actor'] }) => (
-  <span className="whitespace-nowrap">
-    <span className="inline-block max-w-48 truncate align-bottom" title={tokenName}>
-      {tokenName || words.deletedToken(tokenId)}
+export function Actor({ actor: { tokenId, tokenName, isConsole } }: { actor: Event['actor'] }) {
+  const name = tokenId === null ? texts.session.root : tokenName || words.deletedToken(tokenId);
+  return (
+    <span className="whitespace-nowrap">
+      <span className="inline-block max-w-48 truncate align-bottom" title={name}>
+        {name}
+      </span>
+      {isConsole && <span className="text-muted"> ({words.console})</span>}
     </span>
-    {isConsole && <span className="text-muted"> ({words.console})</span>}
-  </span>
-);
+  );
+}
 
 const LINK = 'rounded-sm text-accent underline-offset-2 hover:underline';
 
@@ -197,6 +203,11 @@ const textAfter = (change: Changes[string] | undefined): string | undefined => {
   const value = change?.after ?? change?.before;
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
+
+/** The name of a person, or the e-mail, as far as an event has them. */
+const personOf = (changes: Event['changes']): string | undefined =>
+  [textAfter(changes?.firstName), textAfter(changes?.lastName)].filter(Boolean).join(' ') ||
+  textAfter(changes?.email);
 
 /** The object of an event, with a link to it where there is still one. */
 export function EventObject({ event, names }: { event: Event; names: Names }): ReactNode {
@@ -211,6 +222,7 @@ export function EventObject({ event, names }: { event: Event; names: Names }): R
     (resourceType === 'license' && end && words.key(end)) ||
     (resourceType === 'product' && names.get(id)) ||
     textAfter(changes?.name) ||
+    (resourceType === 'customer' && personOf(changes)) ||
     (resourceType === 'blacklist' && textAfter(changes?.data));
   const label = known || words.oneObject(texts.resources[resourceType], id);
   const shared = { className: LINK, title: label };

@@ -1,4 +1,5 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog';
+import { useRef } from 'react';
 import { texts } from '../texts';
 import { buttonClass } from './button';
 import type { Asked } from './confirm';
@@ -6,6 +7,7 @@ import { BACKDROP_CLASS, CENTRED_CLASS, POPUP_CLASS } from './dialog-popup';
 
 /** The question of `confirm`, loaded with the first one. */
 export default function ConfirmPopup({ question }: { question: Asked }) {
+  const cancel = useRef<HTMLButtonElement>(null);
   return (
     <AlertDialog.Root
       open={question.isOpen}
@@ -13,17 +15,17 @@ export default function ConfirmPopup({ question }: { question: Asked }) {
     >
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={BACKDROP_CLASS} />
-        <AlertDialog.Popup className={`${POPUP_CLASS} ${CENTRED_CLASS} sm:max-w-md`}>
+        <AlertDialog.Popup
+          initialFocus={cancel}
+          className={`${POPUP_CLASS} ${CENTRED_CLASS} sm:max-w-md`}
+        >
           <AlertDialog.Title className="text-base font-semibold">
             {question.title}
           </AlertDialog.Title>
           <AlertDialog.Description className="mt-2 text-muted">
             {question.lead}
           </AlertDialog.Description>
-          <div className="mt-6 flex justify-end gap-2">
-            <AlertDialog.Close className={buttonClass('plain')}>
-              {texts.actions.cancel}
-            </AlertDialog.Close>
+          <div className="mt-6 flex gap-2">
             <button
               type="button"
               className={buttonClass('danger')}
@@ -31,6 +33,9 @@ export default function ConfirmPopup({ question }: { question: Asked }) {
             >
               {question.action}
             </button>
+            <AlertDialog.Close ref={cancel} className={buttonClass('quiet')}>
+              {texts.actions.cancel}
+            </AlertDialog.Close>
           </div>
         </AlertDialog.Popup>
       </AlertDialog.Portal>

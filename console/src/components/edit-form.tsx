@@ -15,7 +15,7 @@ export interface EditedField<Values> {
   name: keyof Values & string;
   label: string;
   /** A value in words, where the value itself says little. */
-  show?: (values: Values) => string;
+  show?: (values: Values) => string | null;
 }
 
 interface EditFormProps<Values extends object> {
@@ -24,7 +24,8 @@ interface EditFormProps<Values extends object> {
   fields: readonly EditedField<Values>[];
   /** The values that the form has now. */
   valuesOf: (data: FormData) => Values;
-  create: (values: Values) => Promise<void>;
+  /** For a new item. */
+  create?: (values: Values) => Promise<void>;
   /** Stores the changed fields, unless the item was changed since it was read. */
   update: (changes: Partial<Values>, ifMatch: string | undefined) => Promise<void>;
   /** Reads the item again. */
@@ -32,7 +33,7 @@ interface EditFormProps<Values extends object> {
   /** Called when all is stored. */
   onDone: () => void;
   /** The words of the button for a new item. */
-  createLabel: string;
+  createLabel?: string;
   /** The reason why the session's token may not write. */
   refusal: string | undefined;
   /** Further buttons, such as the one that deletes. */
@@ -94,7 +95,7 @@ export function EditForm<Values extends object>(props: EditFormProps<Values>) {
   const submit = async (data: FormData): Promise<void> => {
     const mine = props.valuesOf(data);
     if (!stored) {
-      await props.create(mine);
+      await props.create?.(mine);
       return onDone();
     }
     const changed = fields.filter(({ name }) => !isSame(mine[name], stored.item[name]));
@@ -165,7 +166,7 @@ function ConflictForm<Values extends object>({
       {disputed.map((field) => (
         <fieldset key={field.name}>
           <legend className="mb-1.5 font-medium">{field.label}</legend>
-          <div className="grid grid-cols-2 gap-2">
+          <div className="grid gap-2 sm:grid-cols-2">
             <Choice field={field} values={mine} whose="mine" />
             <Choice field={field} values={theirs.item} whose="theirs" />
           </div>

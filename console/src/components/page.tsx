@@ -24,7 +24,7 @@ export function Page({
   return (
     <div className="mx-auto flex w-full max-w-7xl flex-col gap-5 px-4 py-5 sm:px-6 lg:py-8">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-3">
-        <div className="min-w-28 flex-1">
+        <div className={`flex-1 ${lead ? 'min-w-52' : 'min-w-28'}`}>
           <h1 className="text-xl font-semibold tracking-tight break-words">{heading}</h1>
           {lead && <div className="mt-1 text-muted">{lead}</div>}
         </div>

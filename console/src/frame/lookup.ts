@@ -132,7 +132,7 @@ export async function lookUp(
         group: words.customers,
         title: [firstName, lastName].filter(Boolean).join(' ') || email || username || String(id),
         note: email ?? '',
-        link: { to: '/licenses', search: { customerId: id } },
+        link: { to: '/customers', search: { open: id } },
       }),
     ),
     ...things.map(
@@ -141,7 +141,7 @@ export async function lookUp(
         group: words.products,
         title: name,
         note: description,
-        link: { to: '/licenses', search: { productId: id } },
+        link: { to: '/products', search: { open: id } },
       }),
     ),
     ...places,

@@ -118,7 +118,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               ? words.searching
               : search.error
                 ? describe(search.error)
-                : typed === ''
+                : !isSearched && (typed === '' || screens.length === 0)
                   ? words.hint
                   : isSearched && search.data?.length === 0
                     ? words.nothing

@@ -25,7 +25,7 @@ describe.skipIf(!hasBrowser)('the events in the console', { timeout: 60_000 }, (
     const rows = page.getByRole('table', { name: 'Events' }).getByRole('row');
     const changed = rows.filter({ hasText: 'Product changed' });
     await changed.getByText('Default addresses at most: 1 → 7').waitFor();
-    await changed.getByText('root', { exact: true }).waitFor();
+    await changed.getByText('Root token', { exact: true }).waitFor();
     await changed.getByRole('link', { name }).waitFor();
     await rows.filter({ hasText: 'Product created' }).waitFor();
     await changed.getByRole('link').first().click();

@@ -49,6 +49,15 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     await page.getByLabel('Token', { exact: true }).waitFor();
   });
 
+  it('the log-in over plain http says why the browser keeps no session', async () => {
+    const page = await newPage();
+    // The service of the tests is on this machine, which browsers trust.
+    await page.addInitScript("Object.defineProperty(window, 'isSecureContext', { value: false })");
+    await page.goto('/console');
+    await page.getByText('keeps a session over https only').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
   it('a session that ends asks for a log-in and goes on with the same screen', async () => {
     expectFailure(/^401 GET /);
     const { licenseKey, id } = await newLicense();
@@ -73,6 +82,26 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     expect((await licet.licenses.get(id)).ips).toEqual(['192.0.2.2']);
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('2 of 2 bound').waitFor();
+  });
+
+  it('a product that the palette finds opens on its own screen', async () => {
+    const page = await openConsole('/licenses');
+    await page.keyboard.press('/');
+    await page.getByRole('combobox', { name: 'Search' }).fill('Console tests');
+    await page.getByRole('option', { name: 'Console tests' }).click();
+    await page.getByRole('dialog', { name: 'Console tests' }).waitFor();
+  });
+
+  it('an address of a license is blocked from its slot, for its product', async () => {
+    const { id } = await newLicense({ ips: ['192.0.2.77'] });
+    const page = await openConsole(`/licenses/${id}`);
+    await page.getByRole('button', { name: 'Block 192.0.2.77' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click();
+    await page.getByText('192.0.2.77 blocked').waitFor();
+    const entries = await licet.blacklists.list({ q: '192.0.2.77' });
+    expect(entries).toMatchObject([
+      { licenseDataType: 'IP', data: '192.0.2.77', isForAllProducts: false, productId },
+    ]);
   });
 
   it('many licenses are created at once and taken along as CSV', async () => {
@@ -134,9 +163,9 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     await page.getByLabel('Addresses at most').fill('3');
     await licet.licenses.update(id, { notes: 'theirs', maxHWIDs: 9 });
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Somebody changed this license').waitFor();
+    await page.getByText('Somebody else changed this').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
-    await page.getByRole('radio', { name: 'Notes: theirs' }).check();
+    await page.getByRole('radio', { name: 'Stored now: theirs' }).check();
     await page.getByRole('button', { name: 'Save the chosen values' }).click();
     await page.getByText('Changes saved').waitFor();
     expect(await licet.licenses.get(id)).toMatchObject({ notes: 'theirs', maxIPs: 3, maxHWIDs: 9 });

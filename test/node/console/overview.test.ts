@@ -57,6 +57,21 @@ describe.skipIf(!hasBrowser)('the overview in a browser', { timeout: 60_000 }, (
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
   });
 
+  it('a bar of the outcomes is read by keyboard, and opens the history of its hour', async () => {
+    const page = await openConsole('/');
+    const slider = page.getByRole('slider', { name: 'Validations by outcome' });
+    await slider.press('Home');
+    await slider.press('ArrowRight');
+    expect(await slider.getAttribute('aria-valuenow')).toBe('1');
+    await slider.press('End');
+    expect(await slider.getAttribute('aria-valuetext')).toMatch(/Valid: [1-9]/);
+    await slider.press('Enter');
+    await page.getByRole('heading', { name: 'History' }).waitFor();
+    const { searchParams } = new URL(page.url());
+    const [from, to] = ['from', 'to'].map((name) => Date.parse(searchParams.get(name) ?? ''));
+    expect(Number(to) - Number(from)).toBe(3_599_999);
+  });
+
   it('a field of the expiries leads to the licenses that expire on its day', async () => {
     const page = await openConsole('/');
     await page.getByRole('region', { name: 'Expiries ahead' }).getByRole('link').first().click();

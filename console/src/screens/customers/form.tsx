@@ -6,9 +6,10 @@ import { confirm } from '../../components/confirm';
 import { type EditedField, EditForm } from '../../components/edit-form';
 import { FieldGroup, TextField } from '../../components/form';
 import { toasts } from '../../components/toasts';
+import { usePlatformLabel } from '../../platforms';
 import { screenTexts } from '../../screen-texts';
 import { useRefusal } from '../../session';
-import { ACCOUNTS, nameOf, usePlatformLabel } from './accounts';
+import { ACCOUNTS, nameOf } from './accounts';
 
 const words = screenTexts.customers;
 

@@ -10,10 +10,11 @@ import { FilterText } from '../../components/form';
 import { ItemDialog } from '../../components/item-dialog';
 import { Empty, Page } from '../../components/page';
 import { Time } from '../../components/time';
+import { type platformLabel, usePlatformLabel } from '../../platforms';
 import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
 import { plural, texts } from '../../texts';
-import { ACCOUNTS, nameOf, usePlatformLabel } from './accounts';
+import { ACCOUNTS, nameOf } from './accounts';
 import { CustomerForm } from './form';
 import { CustomerLicenses } from './licenses';
 import { customersRoute } from './route';
@@ -29,7 +30,7 @@ const Cut = ({ children }: { children: string | null }) => (
 
 /** The columns; those of licenses only where they may be read. */
 const columnsOf = (
-  labelOf: ReturnType<typeof usePlatformLabel>,
+  labelOf: typeof platformLabel,
   mayReadLicenses: boolean,
 ): readonly Column<Customer>[] => [
   {

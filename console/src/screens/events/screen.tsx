@@ -14,6 +14,7 @@ import { ItemDialog } from '../../components/item-dialog';
 import { Empty, Facts, Notice, Page } from '../../components/page';
 import { Time } from '../../components/time';
 import { lastOfDay, startOfDay } from '../../dates';
+import { usePlatformLabel } from '../../platforms';
 import { useProductNames } from '../../products';
 import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
@@ -89,6 +90,8 @@ export function Screen() {
   const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
   const refusal = useRefusal('readEvents');
   const names = useProductNames();
+  // The changes name platforms by them.
+  usePlatformLabel();
   const columns = useMemo(() => columnsOf(names), [names]);
   const { open, after, ...filters } = search;
   const { from, to, ...others } = filters;

@@ -82,7 +82,7 @@ const columnsOf = (
     id: 'cure',
     header: words.columns.cure,
     cell: ({ record }) => (
-      <div className="-mx-3 sm:-my-2">
+      <div className="-ml-3 sm:-my-2">
         <Cure record={record} unknownKeys={unknownKeys.get(record.ip ?? '') ?? 0} />
       </div>
     ),

@@ -51,6 +51,7 @@ export function ReportView({
                 [
                   words.outcomes[outcome],
                   ({ id }: { id: Kind }) => formatNumber(counts.get(`${id} ${outcome}`) ?? 0),
+                  'number',
                 ] as const,
             ),
           ]}

@@ -1,5 +1,4 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
 import type {
   Event,
   Installation,
@@ -11,7 +10,7 @@ import { OutcomeBadge } from '../../components/badge';
 import { TextLink } from '../../components/button';
 import { Actor, ChangeSummary } from '../../components/changes';
 import { LoadFailure, Section, Skeleton } from '../../components/page';
-import { SimpleTable } from '../../components/simple-table';
+import { type SimpleColumn, SimpleTable } from '../../components/simple-table';
 import { Time } from '../../components/time';
 import { formatNumber } from '../../format';
 import { useProductNames } from '../../products';
@@ -49,7 +48,7 @@ function SectionList<Row extends { id: number }>({
   query: { data: readonly Row[] | null | undefined; error: unknown; refetch: () => void };
   empty: string;
   label: string;
-  columns: readonly (readonly [header: string, cell: (row: Row) => ReactNode])[];
+  columns: readonly SimpleColumn<Row>[];
 }) {
   if (error) return <LoadFailure error={error} onRetry={refetch} />;
   if (!data) return <Skeleton />;
@@ -57,9 +56,8 @@ function SectionList<Row extends { id: number }>({
   return <SimpleTable rows={data} {...table} />;
 }
 
-const mono = (value: string | null) => (
-  <span className="font-mono text-[0.8125rem] break-all">{value}</span>
-);
+const mono = (value: string | null) =>
+  value && <span className="font-mono text-[0.8125rem] break-all sm:min-w-32">{value}</span>;
 
 export function InstallationSection({ license }: { license: License }) {
   const query = useQuery(installationsQuery(license.id));
@@ -94,7 +92,7 @@ export function InstallationSection({ license }: { license: License }) {
           ],
           [headers.first, ({ firstSeen }) => <Time value={firstSeen} show="date" />],
           [headers.last, ({ lastSeen }) => <Time value={lastSeen} show="ago" />],
-          [headers.requests, ({ requests }) => formatNumber(requests)],
+          [headers.requests, ({ requests }) => formatNumber(requests), 'number'],
         ]}
       />
     </Section>
@@ -113,7 +111,7 @@ export function HistorySection({ license }: { license: License }) {
     <Section
       title={words.history}
       actions={
-        <TextLink to="/history" search={{ licenseKey }}>
+        <TextLink to="/history" search={{ licenseKey }} className="mr-2">
           {words.historyAll}
         </TextLink>
       }
@@ -147,7 +145,11 @@ export function EventSection({ license: { id } }: { license: License }) {
     <Section
       title={words.events}
       actions={
-        <TextLink to="/events" search={{ resourceType: 'license', resourceId: id }}>
+        <TextLink
+          to="/events"
+          search={{ resourceType: 'license', resourceId: id }}
+          className="mr-2"
+        >
           {words.eventsAll}
         </TextLink>
       }

@@ -2,29 +2,21 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { License, Tagged } from '../../../../packages/client/src/index';
 import { hasStatus, licet } from '../../api';
-import { Button, ButtonLink } from '../../components/button';
-import { Form } from '../../components/form';
+import { ButtonLink } from '../../components/button';
+import { type EditedField, EditForm } from '../../components/edit-form';
 import { LoadFailure, Page, Skeleton } from '../../components/page';
-import { toasts } from '../../components/toasts';
+import { formatTime, productName } from '../../format';
 import { NotFound } from '../../frame/frame';
+import { platformLabel } from '../../platforms';
+import { useProductNames } from '../../products';
 import { screenTexts } from '../../screen-texts';
+import { useRefusal } from '../../session';
 import { texts } from '../../texts';
-import { Conflict } from './conflict';
 import { bodyOf, type LicenseBody, LicenseFields, toLocal } from './form-fields';
 import { licenseQuery, refresh } from './queries';
 import { licenseEditRoute } from './route';
 
 const words = screenTexts.licenseForm;
-
-/** The fields whose values differ from those of the license. */
-export function changesOf(body: LicenseBody, license: License): Partial<LicenseBody> {
-  const isSame = ([name, value]: [string, unknown]): boolean => {
-    // The field for a date has no seconds.
-    if (name === 'expiryDate') return toLocal(body.expiryDate) === toLocal(license.expiryDate);
-    return value === { ...license }[name];
-  };
-  return Object.fromEntries(Object.entries(body).filter((entry) => !isSame(entry)));
-}
 
 /** Edits a license. Somebody else's change in the meantime is shown beside one's own. */
 export function Screen() {
@@ -42,36 +34,61 @@ export function Screen() {
   return <Editor read={data} />;
 }
 
-function Editor({ read }: { read: Tagged<License> }) {
+/** What the form edits of a license. */
+const bodyOfLicense = (license: License): LicenseBody => ({
+  productId: license.productId,
+  licenseType: license.licenseType,
+  expiryDate: license.expiryDate,
+  maxIPs: license.maxIPs,
+  maxHWIDs: license.maxHWIDs,
+  ownerChatId: license.ownerChatId,
+  ownerChatUsername: license.ownerChatUsername,
+  licensePlatform: license.licensePlatform,
+  licensePlatformOther: license.licensePlatformOther,
+  ownerPlatformId: license.ownerPlatformId,
+  notes: license.notes,
+});
+
+const fieldsOf = (names: ReadonlyMap<number, string>): readonly EditedField<LicenseBody>[] => [
+  {
+    name: 'productId',
+    label: words.product,
+    show: ({ productId }) => productName(names, productId),
+  },
+  {
+    name: 'licenseType',
+    label: words.type,
+    show: ({ licenseType }) => screenTexts.licenseTypes[licenseType],
+  },
+  {
+    name: 'expiryDate',
+    label: words.expiryDate,
+    show: ({ expiryDate }) => expiryDate && formatTime(expiryDate),
+  },
+  { name: 'maxIPs', label: words.maxIPs },
+  { name: 'maxHWIDs', label: words.maxHWIDs },
+  { name: 'ownerChatId', label: words.ownerChatId },
+  { name: 'ownerChatUsername', label: words.ownerChatUsername },
+  {
+    name: 'licensePlatform',
+    label: words.licensePlatform,
+    show: ({ licensePlatform }) => licensePlatform && platformLabel(licensePlatform),
+  },
+  { name: 'licensePlatformOther', label: words.licensePlatformOther },
+  { name: 'ownerPlatformId', label: words.ownerPlatformId },
+  { name: 'notes', label: words.notes },
+];
+
+function Editor({ read: { item: license, etag } }: { read: Tagged<License> }) {
   const navigate = licenseEditRoute.useNavigate();
-  // The first one: a later reading must not change what the tag stands for.
-  const [{ item: license, etag }] = useState(read);
-  const [conflict, setConflict] = useState<{
-    mine: Partial<LicenseBody>;
-    stored: Tagged<License>;
-  }>();
+  const names = useProductNames();
+  const refusal = useRefusal('writeLicenses');
+  // Read again after a change, it must not change the form.
+  const [stored] = useState({ item: bodyOfLicense(license), etag });
   const params = { licenseId: license.id };
-
-  const save = async (changes: Partial<LicenseBody>, ifMatch: string | undefined) => {
-    if (Object.keys(changes).length === 0) {
-      toasts.done(words.nothingChanged);
-      return navigate({ to: '/licenses/$licenseId', params });
-    }
-    try {
-      await licet.licenses.update(license.id, changes, { ifMatch });
-    } catch (error) {
-      if (!hasStatus(error, 412)) throw error;
-      return setConflict({ mine: changes, stored: await licet.licenses.read(license.id) });
-    }
-    await refresh();
-    toasts.done(words.saved);
-    await navigate({ to: '/licenses/$licenseId', params });
-  };
-
-  const title = words.editTitle(license.licenseKey);
   return (
     <Page
-      title={title}
+      title={words.editTitle(license.licenseKey)}
       heading={
         <>
           {texts.actions.edit}{' '}
@@ -79,33 +96,34 @@ function Editor({ read }: { read: Tagged<License> }) {
         </>
       }
     >
-      {conflict && (
-        <Conflict
-          key={conflict.stored.etag}
-          mine={conflict.mine}
-          read={license}
-          stored={conflict.stored.item}
-          onSave={(chosen) => save(chosen, conflict.stored.etag)}
-        />
-      )}
-      {/* Kept while the conflict is shown, with all that was typed. */}
-      <div hidden={conflict !== undefined}>
-        <Form
-          className="flex max-w-3xl flex-col gap-4"
-          onSubmit={async (data) => save(changesOf(bodyOf(data), license), etag)}
-          buttons={(isBusy) => (
-            <>
-              <Button type="submit" look="primary" disabled={isBusy}>
-                {texts.actions.save}
-              </Button>
-              <ButtonLink to="/licenses/$licenseId" params={params} look="quiet">
-                {texts.actions.cancel}
-              </ButtonLink>
-            </>
-          )}
+      <div className="max-w-3xl">
+        <EditForm<LicenseBody>
+          stored={stored}
+          fields={fieldsOf(names)}
+          valuesOf={(data) => {
+            const body = bodyOf(data);
+            // The field for a date has no seconds.
+            const isSameTime = toLocal(body.expiryDate) === toLocal(stored.item.expiryDate);
+            return isSameTime ? { ...body, expiryDate: stored.item.expiryDate } : body;
+          }}
+          update={async (changes, ifMatch) => {
+            await licet.licenses.update(license.id, changes, { ifMatch });
+            await refresh();
+          }}
+          read={async () => {
+            const now = await licet.licenses.read(license.id);
+            return { item: bodyOfLicense(now.item), etag: now.etag };
+          }}
+          onDone={() => void navigate({ to: '/licenses/$licenseId', params })}
+          refusal={refusal}
+          buttons={
+            <ButtonLink to="/licenses/$licenseId" params={params} look="quiet">
+              {texts.actions.cancel}
+            </ButtonLink>
+          }
         >
           <LicenseFields license={license} />
-        </Form>
+        </EditForm>
       </div>
     </Page>
   );

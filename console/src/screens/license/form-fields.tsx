@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react';
 import type { License } from '../../../../packages/client/src/index';
 import { LICENSE_PLATFORMS, LICENSE_TYPES } from '../../../../src/lib/enums';
 import { SelectField, TextArea, TextField } from '../../components/form';
+import { usePlatformLabel } from '../../platforms';
 import { useProducts } from '../../products';
 import { screenTexts } from '../../screen-texts';
 
@@ -61,6 +62,7 @@ export function LicenseFields({
   children?: ReactNode;
 }) {
   const products = useProducts();
+  const labelOf = usePlatformLabel();
   const [type, setType] = useState<string>(license?.licenseType ?? 'PERMANENT');
   const [platform, setPlatform] = useState<string>(license?.licensePlatform ?? '');
   const chosen = license?.productId ?? productId;
@@ -159,7 +161,7 @@ export function LicenseFields({
           onChange={({ target }) => setPlatform(target.value)}
           options={[
             ['', words.noPlatform],
-            ...LICENSE_PLATFORMS.map((one) => [one, screenTexts.platforms[one]] as const),
+            ...LICENSE_PLATFORMS.map((one) => [one, labelOf(one)] as const),
           ]}
         />
         {platform === 'OTHER' && (

@@ -12,6 +12,7 @@ import { Time } from '../../components/time';
 import { toasts } from '../../components/toasts';
 import { formatNumber, productName } from '../../format';
 import { NotFound } from '../../frame/frame';
+import { usePlatformLabel } from '../../platforms';
 import { useProductNames } from '../../products';
 import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
@@ -139,12 +140,12 @@ function Actions({ license, refusal }: { license: License; refusal: string | und
 
 function Details({ license }: { license: License }) {
   const names = useProductNames();
+  const labelOf = usePlatformLabel();
   const mayReadCustomers = useMay('readCustomers');
   const none = <span className="text-muted">{words.none}</span>;
   const { customer, licensePlatform, licensePlatformOther, ownerPlatformId } = license;
   const owner = ownerOf(license);
-  const platform =
-    licensePlatform && (licensePlatformOther || screenTexts.platforms[licensePlatform]);
+  const platform = licensePlatform && (licensePlatformOther || labelOf(licensePlatform));
   return (
     <Section title={words.facts}>
       <Facts

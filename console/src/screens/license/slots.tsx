@@ -1,15 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Installation, License } from '../../../../packages/client/src/index';
-import { licet, queries } from '../../api';
+import { Block } from '../../components/block';
 import { Button } from '../../components/button';
-import { confirm } from '../../components/confirm';
 import { Section } from '../../components/page';
 import { Time } from '../../components/time';
 import { toasts } from '../../components/toasts';
 import { screenTexts } from '../../screen-texts';
-import { useMay } from '../../session';
 import { installationsQuery } from './activity';
-import { change, refresh } from './queries';
+import { change } from './queries';
 
 const words = screenTexts.license;
 type Kind = 'ips' | 'hwids';
@@ -38,10 +36,9 @@ export function Slots({
   kind: Kind;
   refusal: string | undefined;
 }) {
-  const { id, licenseKey } = license;
+  const { id, licenseKey, productId } = license;
   const values = license[kind];
   const limit = kind === 'ips' ? license.maxIPs : license.maxHWIDs;
-  const mayBlock = useMay('writeBlacklists');
   const { data: installations } = useQuery(installationsQuery(id));
 
   /** Binds values again that were freed; a limit that is reached meanwhile is for the service to tell. */
@@ -57,23 +54,6 @@ export function Slots({
       toasts.fail(error);
     }
   };
-  const block = async (value: string): Promise<void> => {
-    const question = { title: words.blockTitle(value), lead: words.blockLead, action: words.block };
-    if (!(await confirm(question))) return;
-    try {
-      const entry = await licet.blacklists.create({
-        licenseDataType: kind === 'ips' ? 'IP' : 'HWID',
-        data: value,
-        isForAllProducts: true,
-        reason: words.blockReason(licenseKey.slice(-4)),
-      });
-      await queries.invalidateQueries({ queryKey: ['blacklist'] });
-      toasts.done(words.blocked(value), () => licet.blacklists.delete(entry.id).then(refresh));
-    } catch (error) {
-      toasts.fail(error);
-    }
-  };
-
   return (
     <Section
       title={words[kind]}
@@ -123,15 +103,13 @@ export function Slots({
                 >
                   {words.free}
                 </Button>
-                {mayBlock && (
-                  <Button
-                    look="quiet"
-                    aria-label={words.blockOne(value)}
-                    onClick={() => block(value)}
-                  >
-                    {words.block}
-                  </Button>
-                )}
+                <Block
+                  type={kind === 'ips' ? 'IP' : 'HWID'}
+                  value={value}
+                  productId={productId}
+                  reason={words.blockReason(licenseKey.slice(-4))}
+                  isIcon
+                />
               </li>
             );
           })}

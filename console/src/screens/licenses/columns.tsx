@@ -61,18 +61,22 @@ export const columnsOf = (products: ReadonlyMap<number, string>): readonly Colum
       ownerOf(license) ? (
         <Name>{ownerOf(license)}</Name>
       ) : (
-        <span className="text-muted">{screenTexts.licenses.noOwner}</span>
+        <span className="text-muted max-sm:hidden">{screenTexts.licenses.noOwner}</span>
       ),
   },
   {
     id: 'expires',
     header: words.expires,
-    cell: ({ expiryDate }) =>
-      expiryDate === null ? (
-        <span className="text-muted">{screenTexts.licenses.never}</span>
-      ) : (
-        <Time value={expiryDate} show="date" />
-      ),
+    cell: ({ expiryDate }) => (
+      <span className="whitespace-nowrap">
+        <span className="sm:hidden">{words.expires}: </span>
+        {expiryDate === null ? (
+          <span className="text-muted">{screenTexts.licenses.never}</span>
+        ) : (
+          <Time value={expiryDate} show="date" />
+        )}
+      </span>
+    ),
     sort: { ascending: 'expiryDate', descending: '-expiryDate' },
   },
   {

@@ -51,6 +51,7 @@ export function LogIn({ code }: { code: string | undefined }) {
         <h1 className="text-xl font-semibold tracking-tight">{words.title}</h1>
         <p className="mt-1 text-muted">{words.lead}</p>
       </div>
+      {!isSecureContext && <Notice tone="warn">{words.insecure}</Notice>}
       {failure && <Notice tone="bad">{failure}</Notice>}
       <Form
         onSubmit={submit}

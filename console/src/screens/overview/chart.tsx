@@ -106,7 +106,7 @@ export function Chart({
       aria-valuemax={last}
       aria-valuenow={pointed ?? last}
       aria-valuetext={describePoint(pointed ?? last)}
-      className="flex cursor-pointer rounded-lg py-3 pr-3 select-none"
+      className="flex cursor-pointer rounded-lg pt-3 pr-3 select-none"
       onKeyDown={onKeyDown}
       onFocus={({ currentTarget }) => {
         // A click gives the focus, too, and says itself which bar is meant.

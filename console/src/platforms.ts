@@ -1,0 +1,24 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import type { LicensePlatform } from '../../packages/client/src/index';
+import { licet, queries } from './api';
+import { screenTexts } from './screen-texts';
+
+const platformsQuery = queryOptions({
+  queryKey: ['platforms'],
+  queryFn: ({ signal }) => licet.platforms({ signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+/** The label that this service gives a platform, as far as it was read; else the console's own word. */
+export function platformLabel(platform: LicensePlatform): string {
+  const labels = queries.getQueryData(platformsQuery.queryKey);
+  const label = labels?.find((known) => known.platform === platform)?.label;
+  // Without a label the service answers with the name.
+  return label === undefined || label === platform ? screenTexts.platforms[platform] : label;
+}
+
+/** Reads the labels of the platforms, and renders again with them. */
+export function usePlatformLabel(): typeof platformLabel {
+  useQuery(platformsQuery);
+  return platformLabel;
+}
