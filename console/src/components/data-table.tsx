@@ -1,13 +1,6 @@
 import { Link, type LinkProps } from '@tanstack/react-router';
-import {
-  columnVisibilityFeature,
-  createColumnHelper,
-  rowSelectionFeature,
-  tableFeatures,
-  useTable,
-} from '@tanstack/react-table';
 import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight, Columns3 } from 'lucide-react';
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { useShortcuts } from '../shortcuts';
 import { texts } from '../texts';
 import { buttonClass } from './button';
@@ -37,8 +30,6 @@ export interface Column<Row> {
   /** Shown only if the viewer chooses it. */
   isExtra?: boolean;
 }
-
-const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature });
 
 /** The columns that a viewer chose, kept in this browser. */
 function useColumnVisibility<Row>(name: string, columns: readonly Column<Row>[]) {
@@ -97,32 +88,13 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
   const { name, label, columns, rows, selection, linkOf, nameOf, sort } = props;
   const body = useRef<HTMLTableSectionElement>(null);
   const [visibility, choose] = useColumnVisibility(name, columns);
-  const data = useMemo(() => [...(rows ?? [])], [rows]);
-  const definitions = useMemo(() => {
-    const helper = createColumnHelper<typeof features, Row>();
-    return helper.columns(
-      columns.map((column) =>
-        helper.display({ id: column.id, cell: ({ row }) => column.cell(row.original) }),
-      ),
-    );
-  }, [columns]);
-  const rowSelection = Object.fromEntries(
-    [...(selection?.rows.keys() ?? [])].map((id) => [id, true as const]),
-  );
-  const table = useTable({
-    features,
-    columns: definitions,
-    data,
-    getRowId: (row) => String(row.id),
-    state: { columnVisibility: visibility, rowSelection },
-    enableRowSelection: selection !== undefined,
-  });
-  const byId = new Map(columns.map((column) => [column.id, column]));
+  const data = rows ?? [];
+  const isSelected = ({ id }: Row): boolean => selection?.rows.has(String(id)) ?? false;
 
-  const select = (changed: readonly Row[], isSelected: boolean): void => {
+  const select = (changed: readonly Row[], isChosen: boolean): void => {
     const next = new Map(selection?.rows);
     for (const row of changed) {
-      if (isSelected) next.set(String(row.id), row);
+      if (isChosen) next.set(String(row.id), row);
       else next.delete(String(row.id));
     }
     selection?.onChange(next);
@@ -140,8 +112,8 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
     j: () => focusRow(focusedIndex() + 1),
     k: () => focusRow(focusedIndex() - 1),
     x: () => {
-      const row = table.getRowModel().rows[focusedIndex()];
-      if (row && selection) select([row.original], !row.getIsSelected());
+      const row = data[focusedIndex()];
+      if (row && selection) select([row], !isSelected(row));
     },
     e: () => {
       const row = data[focusedIndex()];
@@ -151,7 +123,7 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
 
   const shown = columns.filter(({ id }) => visibility[id]);
   const titleId = (shown.find(({ phone }) => phone === 'title') ?? shown[0])?.id;
-  const selectedHere = data.filter(({ id }) => selection?.rows.has(String(id))).length;
+  const selectedHere = data.filter(isSelected).length;
 
   return (
     <div className="flex flex-col gap-3">
@@ -205,39 +177,38 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
                 </tr>
               </thead>
               <tbody ref={body} className="max-sm:block">
-                {table.getRowModel().rows.map((row) => (
+                {data.map((row) => (
                   <tr
                     key={row.id}
-                    className={`border-line not-last:border-b max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-3 max-sm:gap-y-1 max-sm:py-3 max-sm:pr-4 ${selection ? 'max-sm:pl-12' : 'max-sm:pl-4'} ${row.getIsSelected() ? 'bg-accent-soft' : 'focus-within:bg-hover hover:bg-hover'} ${props.rowClassOf?.(row.original) ?? ''}`}
+                    className={`border-line not-last:border-b max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-baseline max-sm:gap-x-3 max-sm:gap-y-1 max-sm:py-3 max-sm:pr-4 ${selection ? 'max-sm:pl-12' : 'max-sm:pl-4'} ${isSelected(row) ? 'bg-accent-soft' : 'focus-within:bg-hover hover:bg-hover'} ${props.rowClassOf?.(row) ?? ''}`}
                   >
                     {selection && (
                       <td className="w-10 py-2.5 pl-4 max-sm:absolute max-sm:top-1 max-sm:left-0">
                         <input
                           type="checkbox"
-                          aria-label={texts.table.selectRow(nameOf?.(row.original) ?? row.id)}
+                          aria-label={texts.table.selectRow(nameOf?.(row) ?? String(row.id))}
                           className="block"
-                          checked={row.getIsSelected()}
-                          onChange={({ target }) => select([row.original], target.checked)}
+                          checked={isSelected(row)}
+                          onChange={({ target }) => select([row], target.checked)}
                         />
                       </td>
                     )}
-                    {row.getVisibleCells().map((cell) => {
-                      const column = byId.get(cell.column.id);
-                      const isTitle = cell.column.id === titleId;
-                      const content = <table.FlexRender cell={cell} />;
+                    {shown.map((column) => {
+                      const isTitle = column.id === titleId;
+                      const content = column.cell(row);
                       const phone = isTitle
                         ? 'max-sm:w-full'
-                        : column?.phone === 'hidden'
+                        : column.phone === 'hidden'
                           ? 'max-sm:hidden'
                           : 'max-sm:text-muted';
                       return (
                         <td
-                          key={cell.id}
-                          className={`px-3 py-2.5 first:pl-4 last:pr-4 max-sm:p-0! ${phone} ${column?.isNumber ? 'sm:text-right' : ''}`}
+                          key={column.id}
+                          className={`px-3 py-2.5 first:pl-4 last:pr-4 max-sm:p-0! ${phone} ${column.isNumber ? 'sm:text-right' : ''}`}
                         >
                           {isTitle && linkOf ? (
                             <Link
-                              {...linkOf(row.original)}
+                              {...linkOf(row)}
                               className="rounded-sm font-medium text-ink underline-offset-2 hover:underline"
                             >
                               {content}
