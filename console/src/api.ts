@@ -13,11 +13,21 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 15_000,
+      // Without a network a query fails, and the viewer is told; the default waits without a word.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       retry: (failures, error) =>
         failures < 2 && error instanceof LicetError && (error.status === 0 || error.status >= 500),
     },
   },
 });
+
+/** A change can show on any screen: what is on no screen now is read again before it is shown. */
+const markStale = (): void => void queries.invalidateQueries({ refetchType: 'none' });
+
+/** Forgets what was read with a session: the next one may see less. */
+const forgetAll = (): void =>
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
 
 async function fetchWithSession(request: Request): Promise<Response> {
   // The service takes a cookie with JSON only, also where there is no body.
@@ -25,6 +35,7 @@ async function fetchWithSession(request: Request): Promise<Response> {
   const response = await fetch(request);
   // The session has ended: the log-in takes the place of the screen, which stays in the address.
   if (response.status === 401) queries.setQueryData(SESSION_KEY, null);
+  if (response.ok && request.method !== 'GET') markStale();
   return response;
 }
 
@@ -54,7 +65,8 @@ export async function send(
   if (response.ok) return response;
   const body: unknown = await response.json().catch(() => undefined);
   if (typeof body === 'object' && body !== null && 'message' in body) {
-    throw new LicetError(response.status, String(body.message));
+    const retryAfterSeconds = Number(response.headers.get('Retry-After')) || undefined;
+    throw new LicetError(response.status, String(body.message), { retryAfterSeconds });
   }
   throw notLicet(response.status);
 }
@@ -79,18 +91,20 @@ export const SESSION_QUERY = queryOptions({
 /** Starts a session with a token. The token goes into the request, and is kept nowhere. */
 export async function logIn(token: string): Promise<void> {
   await send('POST', '/console/session', { headers: { TOKEN: token } });
+  forgetAll();
 }
 
 /** Starts a session with the code of a link, which works once. */
 export async function logInWithCode(code: string): Promise<void> {
   await send('POST', '/console/session', { body: JSON.stringify({ code }) });
+  forgetAll();
 }
 
 /** Ends the session, and forgets what was read with it. */
 export async function logOut(): Promise<void> {
   await send('DELETE', '/console/session');
   queries.setQueryData(SESSION_KEY, null);
-  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
+  forgetAll();
 }
 
 /** Whether an error is a response with a status. */

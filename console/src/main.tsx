@@ -6,6 +6,8 @@ import { createRoot } from 'react-dom/client';
 import { queries } from './api';
 import { router } from './router';
 
+const PRELOAD_MS = 3_000;
+
 const place = document.getElementById('console');
 if (!place) throw new Error('The page has no place for the console');
 createRoot(place).render(
@@ -14,4 +16,15 @@ createRoot(place).render(
       <RouterProvider router={router} />
     </QueryClientProvider>
   </StrictMode>,
+);
+// After the first screen, so that messages, questions and the search also appear without a network.
+setTimeout(
+  () =>
+    void Promise.allSettled([
+      import('./components/toast-host'),
+      import('./components/dialog-popup'),
+      import('./components/confirm-popup'),
+      import('./frame/palette'),
+    ]),
+  PRELOAD_MS,
 );

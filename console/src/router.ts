@@ -1,4 +1,4 @@
-import { createRouter } from '@tanstack/react-router';
+import { createRouter, parseSearchWith, stringifySearchWith } from '@tanstack/react-router';
 import { Skeleton } from './components/page';
 import { NotFound, ScreenFailure } from './frame/frame';
 import { rootRoute } from './frame/root';
@@ -13,10 +13,13 @@ import { overviewRoute } from './screens/overview/route';
 import { productsRoute } from './screens/products/route';
 import { programRoute } from './screens/program/route';
 import { tokensRoute } from './screens/tokens/route';
+import { parseValue } from './search';
 
 /** Each screen has a folder with its `route.ts`, which checks the address, and its `screen.tsx`, on demand. */
 export const router = createRouter({
   basepath: '/console',
+  parseSearch: parseSearchWith(parseValue),
+  stringifySearch: stringifySearchWith(JSON.stringify, parseValue),
   routeTree: rootRoute.addChildren([
     overviewRoute,
     licensesRoute,

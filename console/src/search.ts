@@ -5,6 +5,16 @@ import * as z from 'zod/mini';
 /** An id, such as `productId=602`. */
 export const id = z.catch(z.optional(z.int().check(z.gte(0))), undefined);
 
+/**
+ * A value of an address, such as `17` or `{"a":1}`. Digits that are no exact number stay text, such as the ids of chat
+ * accounts.
+ */
+export function parseValue(value: string): unknown {
+  const parsed: unknown = JSON.parse(value);
+  if (typeof parsed === 'number' && String(parsed) !== value) throw new Error('It is not exact');
+  return parsed;
+}
+
 /** Text, such as `q=order`. The router reads `q=17` as a number. */
 export const text = z.catch(
   z.optional(
@@ -27,7 +37,8 @@ export const day = z.catch(
   z.optional(
     z.string().check(
       z.regex(/^\d{4}-\d\d-\d\d$/),
-      z.refine((value) => !Number.isNaN(Date.parse(value))),
+      // 31 February would become a day in March.
+      z.refine((value) => new Date(`${value}T00:00:00Z`).toJSON()?.startsWith(value) === true),
     ),
   ),
   undefined,

@@ -1,5 +1,5 @@
 import { Link, type LinkComponentProps } from '@tanstack/react-router';
-import type { ComponentProps } from 'react';
+import { type ComponentProps, type MouseEvent, useRef } from 'react';
 
 export type Look = 'plain' | 'primary' | 'danger' | 'quiet' | 'link';
 
@@ -22,14 +22,36 @@ export const buttonClass = (look: Look = 'plain', more = ''): string =>
 export const iconButtonClass = (more = ''): string =>
   `${BASE} w-9 pointer-coarse:w-11 ${LOOKS.quiet} ${more}`;
 
-interface ButtonProps extends ComponentProps<'button'> {
+interface ButtonProps extends Omit<ComponentProps<'button'>, 'onClick'> {
+  /** What is called; a promise keeps the button from being used again. */
+  onClick?: OnClick | undefined;
   look?: Look | undefined;
   /** The reason why it cannot be used now: shown on hover, and read out. */
   refusal?: string | undefined;
 }
 
-/** A button. With a `refusal` it can have the focus, says the reason, and does nothing. */
+type OnClick = (event: MouseEvent<HTMLButtonElement>) => unknown;
+
+/** Calls a function for a click, and for no further click until its promise is settled. */
+function useOnce(onClick: OnClick | undefined) {
+  const isBusy = useRef(false);
+  return async (event: MouseEvent<HTMLButtonElement>): Promise<void> => {
+    if (isBusy.current) return;
+    isBusy.current = true;
+    try {
+      await onClick?.(event);
+    } finally {
+      isBusy.current = false;
+    }
+  };
+}
+
+/**
+ * A button. With a `refusal` it can have the focus, says the reason, and does nothing. A second click is ignored while
+ * the promise of the first is pending.
+ */
 export function Button({ look, refusal, className, onClick, type, ...props }: ButtonProps) {
+  const click = useOnce(onClick);
   return (
     <button
       {...props}
@@ -38,7 +60,7 @@ export function Button({ look, refusal, className, onClick, type, ...props }: Bu
       title={refusal ?? props.title}
       aria-disabled={refusal === undefined ? undefined : true}
       aria-description={refusal}
-      onClick={refusal === undefined ? onClick : (event) => event.preventDefault()}
+      onClick={refusal === undefined ? click : (event) => event.preventDefault()}
     />
   );
 }
@@ -47,12 +69,15 @@ export function Button({ look, refusal, className, onClick, type, ...props }: Bu
 export function IconButton({
   label,
   className,
+  onClick,
   ...props
 }: Omit<ButtonProps, 'look' | 'refusal'> & { label: string }) {
+  const click = useOnce(onClick);
   return (
     <button
       type="button"
       {...props}
+      onClick={click}
       aria-label={label}
       title={label}
       className={iconButtonClass(className)}

@@ -5,6 +5,7 @@ import { LICENSE_PLATFORMS } from '../../../src/lib/enums';
 import { formatDate, formatNumber, formatTime, productName } from '../format';
 import { platformLabel } from '../platforms';
 import { screenTexts } from '../screen-texts';
+import { useMay } from '../session';
 import { texts } from '../texts';
 
 /** Events in words: the object, the sender, and the fields before and after. */
@@ -211,6 +212,7 @@ const personOf = (changes: Event['changes']): string | undefined =>
 
 /** The object of an event, with a link to it where there is still one. */
 export function EventObject({ event, names }: { event: Event; names: Names }): ReactNode {
+  const mayReadTokens = useMay('everything');
   const { resourceType, resourceId, changes, type } = event;
   if (resourceId === null) {
     const count = changes?.count?.after;
@@ -235,6 +237,7 @@ export function EventObject({ event, names }: { event: Event; names: Names }): R
     );
   }
   if (type.endsWith('.deleted') || resourceType === 'session') return text;
+  if (resourceType === 'token' && !mayReadTokens) return text;
   const places = {
     product: '/products',
     customer: '/customers',

@@ -5,6 +5,7 @@ import {
   type ReactNode,
   type SubmitEvent,
   useContext,
+  useEffect,
   useId,
   useRef,
   useState,
@@ -314,11 +315,20 @@ export function FilterText({
   value: string;
   onChange: (value: string) => void;
 }) {
-  const [typed, setTyped] = useState<string>();
+  const [typed, setTyped] = useState(value);
+  const [known, setKnown] = useState(value);
+  const [sent, setSent] = useState(value);
+  if (value !== known) {
+    setKnown(value);
+    // What comes back from the address may be older than what is typed by now.
+    if (value !== sent) setTyped(value);
+  }
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  // Off this screen it would lead back to it.
+  useEffect(() => () => clearTimeout(timer.current), []);
   const send = (text: string): void => {
     clearTimeout(timer.current);
-    setTyped(undefined);
+    setSent(text);
     if (text !== value) onChange(text);
   };
   return (
@@ -327,7 +337,7 @@ export function FilterText({
       aria-label={label}
       placeholder={label}
       maxLength={100}
-      value={typed ?? value}
+      value={typed}
       onChange={({ target }) => {
         setTyped(target.value);
         clearTimeout(timer.current);

@@ -43,7 +43,7 @@ export function ItemDialog<Item>({
     queryFn: ({ signal }) => read(id ?? 0, signal),
     enabled: isOpen && id !== undefined,
     // A form begins with what is stored now, and nothing changes under the hands of the viewer.
-    staleTime: Number.POSITIVE_INFINITY,
+    staleTime: 'static',
     gcTime: 0,
   });
   const content = (): ReactNode => {

@@ -14,9 +14,11 @@ type Message = Parameters<Awaited<ReturnType<typeof load>>['manager']['add']>[0]
 
 /** Shows a message. The host is mounted with the first one. */
 async function add(messageOf: (close: () => void) => Message): Promise<void> {
+  // A host that cannot be loaded is not mounted: it would take the page with it.
+  const { manager } = await load();
   isWanted = true;
   for (const listener of listeners) listener();
-  const [{ manager }] = await Promise.all([load(), ready.promise]);
+  await ready.promise;
   const id = manager.add(messageOf(() => manager.close(id)));
 }
 

@@ -111,21 +111,22 @@ export async function lookUp(
   };
   const found = await exact();
   const hits = found.map(hitOf);
-  if (found.length > 0 && kind !== 'email' && kind !== 'text') return [...hits, ...places];
+  const isExact = kind === 'key' || kind === 'address' || kind === 'hardware';
+  if (found.length > 0 && (isExact || kind === 'account')) return [...hits, ...places];
 
+  // Accounts on markets are short numbers, as ids are.
+  const isText = kind !== 'address' && typed.length >= MIN_TEXT;
   const query = { q: typed, ...page };
   const [byText, people, things] = await Promise.all([
-    found.length === 0 && kind !== 'address' && may('readLicenses')
+    isText && (found.length === 0 || kind === 'number') && may('readLicenses')
       ? licenses.list(query, { signal })
       : [],
-    (kind === 'email' || kind === 'text' || kind === 'account') && may('readCustomers')
-      ? customers.list(query, { signal })
-      : [],
+    isText && !isExact && may('readCustomers') ? customers.list(query, { signal }) : [],
     kind === 'text' && may('readProducts') ? products.list(query, { signal }) : [],
   ]);
   return [
     ...hits,
-    ...byText.map(hitOf),
+    ...byText.filter(({ id }) => found.every((one) => one.id !== id)).map(hitOf),
     ...people.map(
       ({ id, firstName, lastName, email, username }): Hit => ({
         id: `customer-${id}`,

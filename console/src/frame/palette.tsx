@@ -2,7 +2,7 @@ import { Dialog } from '@base-ui/react/dialog';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
-import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { describe } from '../api';
 import { BACKDROP_CLASS, POPUP_CLASS } from '../components/dialog-popup';
 import { useSession } from '../session';
@@ -54,10 +54,12 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const screens = useScreens(typed);
   const isSearched = typed.length >= MIN_TEXT || recognise(typed) === 'number';
   const isBusy = isSearched && (typed !== rested || search.isFetching);
-  const hits = useDeferredValue([...(isSearched ? (search.data ?? []) : []), ...screens]);
+  const hits = [...(isSearched ? (search.data ?? []) : []), ...screens];
 
   const navigate = useNavigate();
   const [active, setActive] = useState(0);
+  // Enter came before the result: a key is pasted faster than it is found.
+  const [isEager, setEager] = useState(false);
   const list = useRef<HTMLDivElement>(null);
   const listId = useId();
   const current = hits[Math.min(active, hits.length - 1)];
@@ -65,6 +67,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     onClose();
     void navigate(hit.link);
   };
+  const found = isEager && !isBusy ? search.data?.[0] : undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: opens what was found, once
+  useEffect(() => {
+    if (found) open(found);
+  }, [found]);
   const move = (index: number): void => {
     setActive(index);
     list.current?.querySelectorAll('[role=option]')[index]?.scrollIntoView({ block: 'nearest' });
@@ -73,7 +80,8 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     const index = current ? hits.indexOf(current) : 0;
     if (event.key === 'ArrowDown') move(Math.min(index + 1, hits.length - 1));
     else if (event.key === 'ArrowUp') move(Math.max(index - 1, 0));
-    else if (event.key === 'Enter' && current && !isBusy) open(current);
+    else if (event.key === 'Enter' && isBusy) setEager(true);
+    else if (event.key === 'Enter' && current) open(current);
     else return;
     event.preventDefault();
   };
@@ -103,6 +111,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               onChange={({ target }) => {
                 setText(target.value);
                 setActive(0);
+                setEager(false);
               }}
               onKeyDown={onKeyDown}
               className="min-h-14 min-w-0 flex-1 bg-transparent text-base outline-none placeholder:text-muted"

@@ -5,7 +5,8 @@ export type Kind = keyof typeof texts.palette.kinds;
 
 const KEY = /^[0-9A-Z]{4}(-[0-9A-Z]{4}){4}$/i;
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}(\/\d{1,2})?$/;
-const IPV6 = /^(?=.*:.*:)[0-9a-f:.]{2,45}(\/\d{1,3})?$/i;
+/** With `::`, or in full, which hardware addresses are not. */
+const IPV6 = /^(?=.*::|(?:[^:]*:){6}[^:]*[:.])[0-9a-f:.]{2,45}(\/\d{1,3})?$/i;
 const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 /** The ids of chat services have 17 to 20 digits. */
 const ACCOUNT = /^\d{15,20}$/;

@@ -62,6 +62,7 @@ async function empty(page: Page): Promise<void> {
     origin: await sharedService(),
     storageTypes: 'cookies,local_storage',
   });
+  await context.setOffline(false);
   await page.close();
   free.push(context);
 }

@@ -77,7 +77,7 @@ const columnsOf = (
             <div className="max-sm:absolute max-sm:top-1 max-sm:right-2 sm:-my-2">
               <IconButton
                 label={words.remove(entry.data)}
-                onClick={() => void removeEntry(entry).catch(toasts.fail)}
+                onClick={() => removeEntry(entry).catch(toasts.fail)}
               >
                 <Trash2 size={16} aria-hidden />
               </IconButton>

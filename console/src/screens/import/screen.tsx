@@ -219,7 +219,7 @@ function ExportRow({ kind }: { kind: Kind }) {
         {refusal !== undefined && <span className="block text-muted">{refusal}</span>}
       </span>
       {formats.map(([format, label, full]) => (
-        <Button key={format} aria-label={full} refusal={refusal} onClick={() => void save(format)}>
+        <Button key={format} aria-label={full} refusal={refusal} onClick={() => save(format)}>
           <Download size={16} aria-hidden />
           {label}
         </Button>

@@ -1,5 +1,5 @@
 import type { License } from '../../../../packages/client/src/index';
-import { licet } from '../../api';
+import { hasStatus, licet } from '../../api';
 
 /** Changes of many licenses. */
 
@@ -15,13 +15,16 @@ export type Work = (id: number) => Promise<Undo>;
 export interface BulkResult {
   undos: (() => Promise<unknown>)[];
   /** Licenses that could not be changed, and the first error. */
-  failures: number;
+  failed: number[];
   firstError: unknown;
   /** Licenses that were not reached before the stop. */
-  left: number;
+  left: number[];
 }
 
-/** Works on several at a time. After the signal no further one is begun; those begun are finished. */
+/**
+ * Works on several at a time. After the signal, and after the end of the session, no further one is begun; those begun
+ * are finished.
+ */
 export async function inBulk(
   ids: readonly number[],
   work: Work,
@@ -29,24 +32,28 @@ export async function inBulk(
   signal: AbortSignal,
 ): Promise<BulkResult> {
   const queue = ids.values();
-  const result: BulkResult = { undos: [], failures: 0, firstError: undefined, left: 0 };
+  const undos: BulkResult['undos'] = [];
+  const failed: number[] = [];
+  let firstError: unknown;
+  let isOver = false;
   let done = 0;
   const worker = async (): Promise<void> => {
     for (const id of queue) {
       try {
         const undo = await work(id);
-        if (undo) result.undos.push(undo);
+        if (undo) undos.push(undo);
       } catch (error) {
-        result.firstError ??= error;
-        result.failures++;
+        firstError ??= error;
+        failed.push(id);
+        isOver ||= hasStatus(error, 401);
       }
       done++;
       onProgress(done);
-      if (signal.aborted) return;
+      if (signal.aborted || isOver) return;
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, worker));
-  return { ...result, left: ids.length - done };
+  return { undos, failed, firstError, left: [...queue] };
 }
 
 /** Sets the status, unless the license has it. */

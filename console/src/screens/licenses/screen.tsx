@@ -93,6 +93,10 @@ export function Screen() {
         error={page.error}
         onRetry={page.refetch}
         linkOf={({ id }) => ({ to: '/licenses/$licenseId', params: { licenseId: id } })}
+        {...(refusal === undefined && {
+          onEdit: ({ id }: License) =>
+            void navigate({ to: '/licenses/$licenseId/edit', params: { licenseId: id } }),
+        })}
         nameOf={({ licenseKey }) => licenseKey}
         selection={{ rows: selected, onChange: setSelected }}
         sort={{

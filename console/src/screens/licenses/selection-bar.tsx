@@ -16,29 +16,35 @@ import { toCsvRows } from './columns';
 const words = screenTexts.licenses.bulk;
 type Action = keyof typeof words.running;
 
-/** Changes many licenses, and says how it went. What was changed can be undone. */
-async function run(action: Action, ids: readonly number[], work: Work): Promise<void> {
+/**
+ * Changes many licenses, and says how it went. What was changed can be undone.
+ *
+ * @returns those that were not changed, for another try
+ */
+async function run(action: Action, ids: readonly number[], work: Work): Promise<readonly number[]> {
   const result = await runWithProgress(
     words.running[action],
     (progress, signal) => inBulk(ids, work, progress, signal),
     ids.length,
   );
   await queries.invalidateQueries({ queryKey: ['licenses'] });
-  if (!result) return;
-  const { undos, failures, firstError, left } = result;
-  if (failures > 0) toasts.fail(words.failures(failures, describe(firstError)));
-  const stopped = left > 0 ? `. ${words.stopped(left)}` : '';
-  if (action === 'undo') toasts.done(words.done.undo(ids.length - failures - left) + stopped);
-  else if (undos.length + failures + left === 0) toasts.done(words.unchanged);
+  if (!result) return ids;
+  const { undos, failed, firstError, left } = result;
+  const rest = [...failed, ...left];
+  if (failed.length > 0) toasts.fail(words.failures(failed.length, describe(firstError)));
+  const stopped = left.length > 0 ? `. ${words.stopped(left.length)}` : '';
+  if (action === 'undo') toasts.done(words.done.undo(ids.length - rest.length) + stopped);
+  else if (undos.length + rest.length === 0) toasts.done(words.unchanged);
   else {
     toasts.done(
       words.done[action](undos.length) + stopped,
       undos.length === 0 ? undefined : () => undoAll(undos),
     );
   }
+  return rest;
 }
 
-const undoAll = (undos: readonly (() => Promise<unknown>)[]): Promise<void> =>
+const undoAll = (undos: readonly (() => Promise<unknown>)[]): Promise<unknown> =>
   run(
     'undo',
     undos.map((_, index) => index),
@@ -65,10 +71,11 @@ export function SelectionBar({
 }) {
   const [isExtending, setExtending] = useState(false);
   const licenses = [...selected.values()];
-  const start = (action: Action, work: Work): void => {
+  const start = async (action: Action, work: Work): Promise<void> => {
     onChange(new Map());
     const ids = licenses.map(({ id }) => id);
-    run(action, ids, work).catch(toasts.fail);
+    const rest = new Set(await run(action, ids, work));
+    if (rest.size > 0) onChange(new Map([...selected].filter(([, { id }]) => rest.has(id))));
   };
   const remove = async (): Promise<void> => {
     const { size } = selected;
@@ -77,7 +84,7 @@ export function SelectionBar({
       lead: words.deleteLead,
       action: words.delete,
     };
-    if (await confirm(question)) start('delete', setStatus('DELETED'));
+    if (await confirm(question)) await start('delete', setStatus('DELETED'));
   };
   return (
     <section
@@ -130,7 +137,7 @@ export const ExtendDialog = ({
   count: number;
   isOpen: boolean;
   onClose: () => void;
-  onExtend: (days: number) => void;
+  onExtend: (days: number) => unknown;
 }) => (
   <Dialog
     title={words.extendTitle(count)}
@@ -140,6 +147,8 @@ export const ExtendDialog = ({
   >
     <Form
       onSubmit={async (data) => {
+        // A second click may come while the dialog fades out.
+        if (!isOpen) return;
         onClose();
         onExtend(Number(data.get('days')));
       }}

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Section } from '../../components/page';
 import { formatDay, formatNumber } from '../../format';
+import { useMay } from '../../session';
 import { plural, texts } from '../../texts';
 import type { Statistics } from './queries';
 
@@ -76,6 +77,7 @@ function HeatMap({
   months?: readonly { column: number; name: string }[];
   className: string;
 }) {
+  const mayRead = useMay('readLicenses');
   const head = months.length > 0 ? CELL : 0;
   const highest = Math.max(1, ...cells.map(({ licenses }) => licenses));
   return (
@@ -107,6 +109,13 @@ function HeatMap({
         if (licenses === 0) return <rect key={from} {...shape} className="fill-hover" />;
         const label = `${from === to ? formatDay(from) : `${formatDay(from)} – ${formatDay(to)}`}: ${plural(licenses, 'license')}`;
         const level = Math.ceil((licenses / highest) * OPACITIES.length) - 1;
+        const field = (
+          <>
+            <title>{label}</title>
+            <rect {...shape} className={`fill-accent ${OPACITIES[level]} hover:opacity-100`} />
+          </>
+        );
+        if (!mayRead) return <g key={from}>{field}</g>;
         return (
           <Link
             key={from}
@@ -114,8 +123,7 @@ function HeatMap({
             search={{ expiresFrom: from, expiresTo: to }}
             aria-label={label}
           >
-            <title>{label}</title>
-            <rect {...shape} className={`fill-accent ${OPACITIES[level]} hover:opacity-100`} />
+            {field}
           </Link>
         );
       })}

@@ -1,0 +1,299 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import type { License, LicenseCreate, Licet } from '../../../packages/client/src/index.ts';
+import { sharedService } from '../shared-service.ts';
+import { expectFailure, hasBrowser, logIn, openConsole, rootClient, tokenWith } from './console.ts';
+
+/** What all screens share: the search, the keyboard, sessions, messages, and answers that fail. */
+
+const DAY_MS = 86_400_000;
+
+describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, () => {
+  let licet: Licet;
+  let productId: number;
+  const productName = `Frame ${randomUUID()}`;
+  beforeAll(async () => {
+    licet = await rootClient();
+    productId = (await licet.products.create({ name: productName, productType: 'OTHER' })).id;
+  });
+
+  const newLicense = (values: Partial<LicenseCreate> = {}): Promise<License> =>
+    licet.licenses.create({ productId, licenseType: 'PERMANENT', ...values });
+  const expiredLicense = () =>
+    newLicense({
+      licenseType: 'TEMPORARY',
+      expiryDate: new Date(Date.now() - DAY_MS).toISOString(),
+    });
+  const digits = (count: number): string =>
+    Array.from({ length: count }, () => 1 + Math.floor(Math.random() * 9)).join('');
+  const validate = async (licenseKey: string): Promise<void> => {
+    await fetch(`${await sharedService()}/api/v1/validate`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ productId, licenseKey, ip: '192.0.2.77' }),
+    });
+  };
+
+  it('the search recognises what is pasted, and finds it', async () => {
+    expectFailure(/^40[04] GET \/api\/v2\/licenses\//);
+    const lastName = `Frame-${randomUUID().slice(0, 8)}`;
+    const email = `${lastName}@shop.example`;
+    const ownerChatId = digits(18);
+    const marketAId = digits(7);
+    await licet.customers.create({ email, lastName, marketAId });
+    const { licenseKey } = await newLicense({ ownerChatId, customerEmail: email });
+    const page = await openConsole('/program');
+    await page.keyboard.press('/');
+    const field = page.getByRole('combobox', { name: 'Search' });
+    for (const [typed, kind, ...hits] of [
+      [licenseKey.toLowerCase(), 'License key', licenseKey, `History of ${licenseKey}`],
+      ['192.0.2.77', 'Address', 'History of 192.0.2.77', 'Block 192.0.2.77'],
+      ['2001:db8::/48', 'Address', 'Block 2001:db8::/48'],
+      ['00:1A:2b:3C:4d:5E', 'Hardware ID or key', 'History of 00:1A:2b:3C:4d:5E'],
+      [randomUUID(), 'Hardware ID or key', 'History of '],
+      [email.toUpperCase(), 'E-mail', licenseKey, lastName],
+      [ownerChatId, 'Account', licenseKey],
+      [marketAId, 'Number', lastName],
+      [lastName, 'Text', licenseKey, lastName],
+      [productName, 'Text', productName],
+      ['Tok', 'Text', 'Tokens'],
+    ] as const) {
+      await field.fill(typed);
+      await page.getByText(kind, { exact: false }).first().waitFor();
+      for (const hit of hits) {
+        const name = new RegExp(hit.replaceAll(/[.()]/g, '\\$&'), 'i');
+        await page.getByRole('option', { name }).first().waitFor();
+      }
+    }
+    await field.fill(`nobody ${randomUUID()}`);
+    await page.getByText('Nothing found.').waitFor();
+    expect(await page.getByRole('option').count()).toBe(0);
+  });
+
+  it('a pasted key with Enter right behind it opens its license', async () => {
+    const { licenseKey } = await newLicense();
+    const page = await openConsole('/program');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search' }).fill(licenseKey);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: licenseKey }).waitFor();
+  });
+
+  it('keys act beside a message, and are letters inside a field', async () => {
+    const { licenseKey } = await newLicense();
+    const page = await openConsole(`/licenses?q=${licenseKey}`);
+    await page.getByRole('link', { name: licenseKey }).waitFor();
+    const field = page.getByRole('searchbox');
+    await field.focus();
+    await page.keyboard.type('jxe?/');
+    expect(await field.inputValue()).toBe(`${licenseKey}jxe?/`);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await field.fill(licenseKey);
+    await page.getByRole('link', { name: licenseKey }).waitFor();
+    await page.getByRole('checkbox', { name: `Select ${licenseKey}` }).check();
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByRole('dialog', { name: '1 license deactivated' }).waitFor();
+    await page.getByRole('cell', { name: 'Deactivated' }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('x');
+    await page.getByText('1 selected').waitFor();
+    await page.keyboard.press('e');
+    await page.getByRole('button', { name: 'Save' }).waitFor();
+  });
+
+  it('after a session ends, the next token sees nothing that was read with the last one', async () => {
+    expectFailure(/^401 GET /);
+    const { licenseKey } = await newLicense();
+    const page = await openConsole(`/licenses?productId=${productId}`);
+    await page.getByRole('link', { name: licenseKey }).waitFor();
+    await page.context().clearCookies();
+    await page.getByLabel('Status', { exact: true }).selectOption('Expired');
+    await page.getByLabel('Token', { exact: true }).waitFor();
+    await page.goBack();
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/v2/licenses?**', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await logIn(page, await tokenWith('LICENSES_READ'));
+    await page.getByRole('heading', { name: 'Licenses' }).waitFor();
+    expect(await page.getByRole('link', { name: licenseKey }).count()).toBe(0);
+    held.resolve();
+    await page.getByRole('link', { name: licenseKey }).waitFor();
+  });
+
+  it('a double click changes once', async () => {
+    const [{ id }, refused] = await Promise.all([expiredLicense(), expiredLicense()]);
+    await validate(refused.licenseKey);
+    const changes = async (resourceId: number) =>
+      (await licet.events.list({ resourceType: 'license', resourceId })).map(({ type }) => type);
+    const page = await openConsole(`/licenses/${id}`);
+    await page.getByRole('button', { name: 'Extend' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Extend' }).dblclick();
+    await page.getByText('1 license extended').first().waitFor();
+    await page.getByRole('button', { name: 'Deactivate' }).dblclick();
+    await page.getByRole('button', { name: 'Reactivate' }).waitFor();
+    expect(await changes(id)).toEqual(['license.updated', 'license.updated', 'license.created']);
+    await vi.waitFor(
+      async () =>
+        expect(await licet.requests.list({ licenseKey: refused.licenseKey })).toHaveLength(1),
+      20_000,
+    );
+    await page.goto(`/console/history?licenseKey=${refused.licenseKey}`);
+    await page.getByRole('button', { name: 'Extend by 30 days' }).dblclick();
+    await page.getByText('License extended by 30 days').waitFor();
+    expect(await changes(refused.id)).toEqual(['license.updated', 'license.created']);
+  });
+
+  it('parts of an address that make no sense are left out', async () => {
+    const chatId = '123456789012345678';
+    const page = await openConsole(
+      `/licenses?chatId=${chatId}&expiresFrom=2026-02-31&productId=-1&after=x&sort=price&question=[1]&licenseStatus={"a":1}&q=`,
+    );
+    await page.getByRole('button', { name: `Of ${chatId}` }).waitFor();
+    await page.getByText('Nothing matches').waitFor();
+    expect(await page.getByRole('button', { name: /^Expires/ }).count()).toBe(0);
+    await page.goto('/console/history?period=never&from=2026-02-31T00:00:00Z&valid=maybe&open=-1');
+    await page.getByRole('table', { name: 'History' }).or(page.getByText('No requests')).waitFor();
+    await page.goto('/console/events?type=sold&resourceType=moon&from=tomorrow&open=new');
+    await page.getByRole('table', { name: 'Events' }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('without a network, a screen and an action say so and can be tried again', async () => {
+    const { id, licenseKey } = await newLicense();
+    const page = await openConsole(`/licenses/${id}`);
+    await Promise.all([
+      page.waitForResponse(/toast-host/),
+      page.getByRole('heading', { name: licenseKey }).waitFor(),
+    ]);
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByText('did not respond').first().waitFor();
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByRole('button', { name: 'Reactivate' }).waitFor();
+  });
+
+  it('a text typed in a filter that is left at once does not lead back', async () => {
+    // Its clock would stay in a context that other tests use.
+    const page = await openConsole('/licenses', { own: { baseURL: await sharedService() } });
+    await page.getByRole('searchbox').waitFor();
+    await page.clock.install();
+    await page.getByRole('searchbox').fill('abc');
+    await page.getByRole('link', { name: 'Products', exact: true }).click();
+    await page.getByRole('heading', { name: 'Products' }).waitFor();
+    await page.clock.runFor(1_000);
+    expect(new URL(page.url()).pathname).toBe('/console/products');
+  });
+
+  it('the questions of the list are in the address, and each has its answer', async () => {
+    const { id } = await licet.products.create({
+      name: `Asked ${randomUUID()}`,
+      productType: 'OTHER',
+    });
+    const inDays = (days: number) => ({
+      productId: id,
+      licenseType: 'TEMPORARY' as const,
+      expiryDate: new Date(Date.now() + days * DAY_MS).toISOString(),
+    });
+    const expiring = await newLicense(inDays(3));
+    const expired = await newLicense(inDays(-3));
+    const full = await newLicense({ productId: id, maxIPs: 1, ips: ['192.0.2.1'] });
+    const page = await openConsole(`/licenses?productId=${id}`);
+    for (const [question, label, found] of [
+      ['expiring', 'Expiring within a week', [expiring]],
+      ['expired', 'Expired in the last 30 days', [expired]],
+      ['full', 'At their limit', [full]],
+      ['unused', 'Never used', [full, expired, expiring]],
+      ['dormant', 'Dormant for 90 days', []],
+    ] as const) {
+      await page.getByLabel('Show', { exact: true }).selectOption(label);
+      const keys = found.map(({ licenseKey }) => licenseKey);
+      await expect
+        .poll(() => page.getByRole('table').getByRole('link').allTextContents())
+        .toEqual(keys);
+      expect(new URL(page.url()).searchParams.get('question')).toBe(question);
+    }
+    await page.goBack();
+    await expect.poll(() => page.getByRole('table').getByRole('link').count()).toBe(3);
+  });
+
+  it('a change of many that is stopped says how many are left, and keeps them selected', async () => {
+    const notes = `stop-${randomUUID()}`;
+    const made = await licet.licenses.createBatch({
+      productId,
+      licenseType: 'PERMANENT',
+      notes,
+      count: 9,
+    });
+    const page = await openConsole(`/licenses?q=${notes}`);
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/api\/v2\/licenses\/\d+$/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    held.resolve();
+    await page.getByRole('dialog', { name: /^6 licenses deactivated\. .*3/ }).waitFor();
+    await page.getByText('3 selected').waitFor();
+    const stored = await Promise.all(made.map(({ id }) => licet.licenses.get(id)));
+    expect(stored.filter(({ licenseStatus }) => licenseStatus === 'ACTIVE')).toHaveLength(3);
+  });
+
+  it('the events show a change at once that another screen has made', async () => {
+    const name = `Changed ${randomUUID()}`;
+    const { id } = await licet.products.create({ name, productType: 'OTHER' });
+    const page = await openConsole(`/events?resourceType=product&resourceId=${id}`);
+    const rows = page.getByRole('table', { name: 'Events' }).getByRole('row');
+    await rows.filter({ hasText: 'Product created' }).getByRole('link', { name }).click();
+    await page.getByLabel('Description').fill('new');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Changes saved').waitFor();
+    await page.goBack();
+    await rows.filter({ hasText: 'Product changed' }).waitFor({ timeout: 5_000 });
+  });
+
+  it('answers of every status are put into words', async () => {
+    expectFailure(/^(403|404|429) GET /);
+    const page = await openConsole('/program');
+    for (const [status, headers, words] of [
+      [403, {}, 'It needs PRODUCTS_READ.'],
+      [429, { 'Retry-After': '7' }, 'Try again in 7 seconds.'],
+    ] as const) {
+      await page.route('**/api/v2/products', (route) =>
+        route.fulfill({
+          status,
+          headers,
+          json: { message: 'No', accepted_intents: ['PRODUCTS_READ'] },
+        }),
+      );
+      await page.reload();
+      await page.getByRole('alert').getByText(words).waitFor();
+      await page.unroute('**/api/v2/products');
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByRole('region', { name: 'Licet.java', exact: true }).waitFor();
+    }
+    await page.goto('/console/licenses/999999999');
+    await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
+  });
+
+  it('no link leads where the token may not go', async () => {
+    await newLicense({
+      licenseType: 'TEMPORARY',
+      expiryDate: new Date(Date.now() + 9 * DAY_MS).toISOString(),
+    });
+    const page = await openConsole('/', { token: await tokenWith('REQUESTS_READ') });
+    const expiries = page.getByRole('region', { name: 'Expiries ahead' });
+    await expiries.getByText(/\d+ expire/).waitFor();
+    expect(await expiries.getByRole('link').count()).toBe(0);
+    const events = await openConsole('/events?resourceType=token', {
+      token: await tokenWith('ALL_READ'),
+    });
+    const rows = events.getByRole('table', { name: 'Events' }).getByRole('row');
+    await rows.nth(1).waitFor();
+    expect(await rows.nth(1).getByRole('link').count()).toBe(1);
+  });
+});
