@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)('the examples in the console', { timeout: 60_000 },
 
   it('a token that may read products only sees the examples, and why it cannot watch', async () => {
     const page = await openConsole('/program', { token: await tokenWith('PRODUCTS_READ') });
-    await page.getByText('a token needs to read the history').waitFor();
+    await page.getByText('This token may not read the history').waitFor();
     await page.getByRole('region', { name: 'Content of Licet.java' }).waitFor();
     expect(await page.getByRole('link', { name: 'Create a license' }).count()).toBe(0);
   });
