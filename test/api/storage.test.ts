@@ -142,7 +142,7 @@ const LISTS: Case[] = [
     counts: licenses,
     scan: STATUS,
   })),
-  // With total=false a page of 100 reads at most 5,000 rows, whatever its filter.
+  // With total=false a page of 100 reads at most 5,000 rows, whatever its filter. The license 50,001 expires.
   ...[
     { filter: '', reads: 2_100 },
     { filter: '&sort=-id', reads: 2_100 },
@@ -162,7 +162,7 @@ const LISTS: Case[] = [
     { filter: '&dormantDays=1', reads: 5_000 },
     { filter: '&dormantDays=90&productId=9', reads: 5_000 },
   ].map(({ filter, reads }) => ({
-    path: `/licenses?limit=100&total=false&after=50000${filter}`,
+    path: `/licenses?limit=100&total=false&after=50001${filter}`,
     reads,
   })),
   {

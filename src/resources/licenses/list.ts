@@ -255,7 +255,8 @@ export async function listLicenses(
   now: number,
 ): Promise<LicenseRow[]> {
   const rows = await selectLicenses(db)
-    .where(and(matching(filter, now), isOnPage(filter, page)))
+    // The page first: SQLite seeks the first of two lower bounds.
+    .where(and(isOnPage(filter, page), matching(filter, now)))
     .orderBy(...columnsOf(filter))
     .limit(page.limit);
   if (rows.length === 0 && page.after && isByExpiry(filter)) {
@@ -279,7 +280,7 @@ export async function endOfPage(
   const [last] = await db
     .select({ id: licenses.id })
     .from(licenses)
-    .where(and(indexed(filter), isOnPage(filter, { after })))
+    .where(and(isOnPage(filter, { after }), indexed(filter)))
     .orderBy(...columnsOf(filter))
     .limit(1)
     .offset((filter.dormantDays === undefined ? WINDOW_LICENSES : DORMANT_WINDOW_LICENSES) - 1);
