@@ -116,8 +116,21 @@ const removeDays = (db: Database, day: number, counted: number) =>
       ),
     );
 
+/** Whether most licenses or callers came after their count, for example by an import: the ids tell. */
+async function hasOutgrown(db: Database, license: number, caller: number): Promise<boolean> {
+  const [row] = await db
+    .select({
+      growth: sql<number>`max(
+        ifnull((select max(id) from licenses), 0) - 2 * ${license},
+        ifnull((select max(id) from callers), 0) - 2 * ${caller})`.as('growth'),
+    })
+    .from(sql`(select 1)`);
+  return Number(row?.growth) > MAX_COUNTED;
+}
+
 /**
- * Counts a part of what is not counted today. Safe to run twice at once.
+ * Counts a part of what is not counted today. Safe to run twice at once. A day is counted again if the shop has
+ * outgrown its counts: until the next day each request would count it all.
  *
  * @param now milliseconds since 1970
  */
@@ -126,9 +139,11 @@ export async function countDay(db: Database, now: number): Promise<void> {
   const names = ['counted_day', 'counting_day', 'counted_license', 'counted_caller'] as const;
   const rows = await db.select().from(counters).where(inArray(counters.name, names));
   const positionOf = (name: Progress) => rows.find((row) => row.name === name)?.value ?? 0;
-  const counted = positionOf('counted_day');
-  if (counted >= day) return;
-  if (positionOf('counting_day') !== day) {
+  const [license, caller] = [positionOf('counted_license'), positionOf('counted_caller')];
+  const isCounted = positionOf('counted_day') >= day;
+  if (isCounted && !(await hasOutgrown(db, license, caller))) return;
+  if (isCounted || positionOf('counting_day') !== day) {
+    const counted = Math.min(positionOf('counted_day'), day - 1);
     const start = {
       counting_day: day,
       counted_day: counted,
@@ -138,13 +153,11 @@ export async function countDay(db: Database, now: number): Promise<void> {
     await db.batch([removeDays(db, day, counted), setCounters(db, start, sql`true`)]);
     return;
   }
-  const license = positionOf('counted_license');
   const lastLicense = await endOfPart(db, 'licenses', license);
   if (lastLicense !== null) {
     await countLicenses(db, day, license, lastLicense, now);
     return;
   }
-  const caller = positionOf('counted_caller');
   const lastCaller = await endOfPart(db, 'callers', caller);
   if (lastCaller !== null) {
     await countCallers(db, day, caller, lastCaller);

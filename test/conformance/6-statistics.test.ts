@@ -25,6 +25,7 @@ import {
   setNow,
   write,
 } from '../support/history';
+import { importOne } from '../support/import';
 import { openShop } from '../support/shop';
 
 const NOW = Date.UTC(2026, 5, 2, 12, 30);
@@ -357,6 +358,21 @@ describe('GET statistics', () => {
     expect(ofProduct.expiries).toEqual([
       { date: new Date(NOW + 2 * DAY_MS).toISOString().slice(0, 10), licenses: 500 },
     ]);
+  });
+
+  it('a shop that an import multiplies is counted again on the same day', async () => {
+    const day = NOW + 3 * DAY_MS;
+    setNow(day);
+    await runToTheEnd(day);
+    const { licenses: counted } = await statisticsOf();
+    // The ids tell how many licenses there are.
+    const imported = { id: 50_000, productId: shop.productId, licenseKey: 'MOVED-HERE' };
+    await importOne('licenses', { ...imported, licenseType: 'PERMANENT' });
+    await runToTheEnd(day);
+    expect((await statisticsOf()).licenses).toEqual({ ...counted, active: counted.active + 1 });
+    await shop.newLicense();
+    await runToTheEnd(day);
+    expect((await statisticsOf()).licenses.active).toBe(counted.active + 1);
   });
 
   it.each([
