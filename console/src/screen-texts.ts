@@ -286,7 +286,6 @@ export const screenTexts = {
       DELETED: 'License deleted',
       ACTIVE: 'License active again',
     },
-    undone: 'Change undone',
     installations: 'Installations',
     installationsEmpty: 'No program has asked with this key yet.',
     installationsColumns: {
@@ -664,7 +663,6 @@ export const screenTexts = {
       })[resource],
     token: (id: number) => `Token ${id}`,
     deletedToken: (id: number | null) => `Token ${id}, deleted`,
-    details: 'Details',
     changes: 'Changes',
     field: 'Field',
     before: 'Before',
@@ -706,7 +704,6 @@ export const screenTexts = {
     tryKey: 'YOUR-LICENSE-KEY',
     tryCopy: 'Copy the command',
     newLicense: 'Create a license to try it',
-    liveTitle: 'First validation',
     waiting: 'Waiting for your program’s first validation',
     waitingLead: 'This line turns green as soon as your program has asked.',
     arrived: 'Your program’s validation arrived',

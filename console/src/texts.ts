@@ -46,7 +46,6 @@ export const texts = {
   resources,
 
   actions: {
-    back: 'Back',
     cancel: 'Cancel',
     clear: 'Clear',
     close: 'Close',
@@ -95,7 +94,6 @@ export const texts = {
     root: 'Root token',
     until: 'Token expires',
     may: 'It may',
-    ended: 'The session has ended. Log in again to continue.',
   },
 
   errors: {
@@ -116,10 +114,8 @@ export const texts = {
     notFoundTitle: 'There is nothing here',
     notFound: 'The address is wrong, or what was here has been deleted.',
     notFoundHome: 'To the overview',
-    reload: 'Reload',
     noClipboard:
       'The browser gave no access to the clipboard. Select the text and copy it by hand.',
-    soon: 'This screen is not there yet.',
   },
 
   table: {
@@ -130,8 +126,6 @@ export const texts = {
     next: 'Next',
     previous: 'Previous',
     pages: 'Pages',
-    loading: 'Loading',
-    notLoaded: 'The table could not be loaded.',
     sortBy: (name: string) => `Sort by ${name}`,
     noMatch: 'Nothing matches',
     noMatchLead: 'No entry fits these filters.',
@@ -158,7 +152,6 @@ export const texts = {
     hint: 'Paste a license key, an address, a hardware ID, an e-mail or an account. Text is searched from three characters on.',
     nothing: 'Nothing found. Check the spelling, or paste the whole key.',
     searching: 'Searching',
-    failed: 'The search failed.',
     screens: 'Screens',
     licenses: 'Licenses',
     customers: 'Customers',
@@ -229,7 +222,6 @@ export const texts = {
   },
 
   loading: 'Loading',
-  progress: 'Progress',
   done: (count: number, total: number) =>
     `${count.toLocaleString('en')} of ${total.toLocaleString('en')}`,
   counted: (count: number) => count.toLocaleString('en'),
