@@ -18,9 +18,9 @@ it('the OpenAPI document has only known findings of a linter: operations without
   });
   const problems = await lintFromString({ source, absoluteRef: 'docs/openapi.json', config });
   expect(problems.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`)).toEqual([
+    'operation-4xx-response #/paths/~1api~1v1~1validate/options/responses',
     'operation-4xx-response #/paths/~1.well-known~1jwks.json/get/responses',
     'operation-4xx-response #/paths/~1.well-known~1jwks.json/options/responses',
-    'operation-4xx-response #/paths/~1api~1v1~1validate/options/responses',
     'operation-4xx-response #/paths/~1api~1v2~1healthy/get/responses',
     'operation-4xx-response #/paths/~1api~1v2~1healthy/options/responses',
   ]);
