@@ -21,7 +21,8 @@ unhook.deregister();
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // Many tests wait for processes: three keep two cores busy.
+    maxWorkers: 3,
     projects: [
       {
         // Runs in workerd, with the real local D1.

@@ -292,7 +292,7 @@ const PageLink = ({ link, children }: { link: LinkProps | undefined; children: R
       {children}
     </Link>
   ) : (
-    <span className={buttonClass('plain', 'opacity-50')} aria-hidden>
+    <span className={buttonClass('plain', 'opacity-70')} aria-hidden>
       {children}
     </span>
   );
