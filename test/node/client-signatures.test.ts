@@ -205,7 +205,7 @@ describe('signing keys of the client', () => {
     expect(await isUnsigned(licet.validate(request, { signingKeys: [constant] }))).toBe(true);
     expect(await licet.validate(REQUEST)).toEqual(VALID);
     expect(asked).toEqual([
-      { ...REQUEST, nonce: expect.not.stringContaining('nn'), kid: 'key-1' },
+      { ...REQUEST, nonce: expect.not.stringContaining('n'.repeat(22)), kid: 'key-1' },
       REQUEST,
     ]);
   });
