@@ -32,6 +32,10 @@ export const open = z.catch(
   undefined,
 );
 
+/** One of some values, such as `type=license.created`. */
+export const oneOf = <const Values extends readonly string[]>(values: Values) =>
+  z.catch(z.optional(z.enum(values)), undefined);
+
 /** A day, such as `from=2035-12-31`. */
 export const day = z.catch(
   z.optional(

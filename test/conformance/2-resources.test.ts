@@ -7,6 +7,7 @@ import {
   historyOf,
   validate,
 } from '../support/client';
+import { API_INTENTS } from '../support/endpoints';
 import {
   blacklists,
   type CreatableResource,
@@ -45,19 +46,6 @@ const LICENSE_PLATFORMS = [
   'OTHER',
 ];
 const LICENSE_DATA_TYPES = ['IP', 'HWID'];
-const API_INTENTS = [
-  'PRODUCTS_READ',
-  'PRODUCTS_READ_WRITE',
-  'LICENSE_VALIDATE',
-  'LICENSES_READ',
-  'LICENSES_READ_WRITE',
-  'BLACKLISTS_READ',
-  'BLACKLISTS_READ_WRITE',
-  'REQUESTS_READ',
-  'CUSTOMERS_READ',
-  'ALL_READ',
-  'ALL_READ_WRITE',
-];
 
 const post = (path: string, body: unknown) => call('POST', path, { body });
 const put = (path: string, body: unknown) => call('PUT', path, { body });
@@ -219,7 +207,7 @@ describe('Fields', () => {
 });
 
 describe('Enumerations', () => {
-  it.each<[CreatableResource, string, string[], object]>([
+  it.each<[CreatableResource, string, readonly string[], object]>([
     [products, 'productType', PRODUCT_TYPES, {}],
     [licenses, 'licenseType', ['TEMPORARY'], {}],
     [licenses, 'licenseType', ['PERMANENT'], { expiryDate: null }],

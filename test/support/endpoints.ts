@@ -3,7 +3,8 @@ import type { ApiIntent } from '../../src/lib/enums';
 /** What no token is needed for [4.1]; the second is the preflight of the first (1.1). */
 export const PUBLIC = ['GET /api/v2/healthy', 'OPTIONS /api/v2/healthy'];
 
-const ANY: readonly ApiIntent[] = [
+/** Every intent, in the order of errors [5]. */
+export const API_INTENTS: readonly ApiIntent[] = [
   'PRODUCTS_READ',
   'PRODUCTS_READ_WRITE',
   'LICENSE_VALIDATE',
@@ -35,8 +36,8 @@ export const writeSet = (resource: Resource): readonly ApiIntent[] => [
  * here once more, so that the service is not its own measure.
  */
 export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
-  'GET /api/v2/ping': ANY,
-  'GET /api/v2/platforms': ANY,
+  'GET /api/v2/ping': API_INTENTS,
+  'GET /api/v2/platforms': API_INTENTS,
   'GET /api/v2/products': readSet('PRODUCTS'),
   'GET /api/v2/products/:id': readSet('PRODUCTS'),
   'POST /api/v2/products': writeSet('PRODUCTS'),
@@ -71,7 +72,7 @@ export const ENDPOINTS: Record<string, readonly ApiIntent[]> = {
   'DELETE /api/v2/customers/:id': ['ALL_READ_WRITE'],
   'POST /api/v2/validate': ['LICENSE_VALIDATE', 'ALL_READ_WRITE'],
   'GET /api/v2/tokens': ['ALL_READ_WRITE'],
-  'GET /api/v2/tokens/self': ANY,
+  'GET /api/v2/tokens/self': API_INTENTS,
   'GET /api/v2/tokens/:id': ['ALL_READ_WRITE'],
   'POST /api/v2/tokens': ['ALL_READ_WRITE'],
   'PUT /api/v2/tokens/:id': ['ALL_READ_WRITE'],

@@ -2,11 +2,11 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { LICENSE_DATA_TYPES } from '../../../../src/lib/enums';
 import { rootRoute } from '../../frame/root';
-import { id, open, text } from '../../search';
+import { id, oneOf, open, text } from '../../search';
 
 const search = z.object({
   q: text,
-  licenseDataType: z.catch(z.optional(z.enum(LICENSE_DATA_TYPES)), undefined),
+  licenseDataType: oneOf(LICENSE_DATA_TYPES),
   productId: id,
   after: id,
   open,

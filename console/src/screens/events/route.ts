@@ -2,12 +2,12 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { EVENT_RESOURCES, EVENT_TYPES } from '../../../../src/lib/enums';
 import { rootRoute } from '../../frame/root';
-import { day, id } from '../../search';
+import { day, id, oneOf } from '../../search';
 
 /** What the address says. */
 const search = z.object({
-  type: z.catch(z.optional(z.enum(EVENT_TYPES)), undefined),
-  resourceType: z.catch(z.optional(z.enum(EVENT_RESOURCES)), undefined),
+  type: oneOf(EVENT_TYPES),
+  resourceType: oneOf(EVENT_RESOURCES),
   resourceId: id,
   tokenId: id,
   from: day,

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../frame/root';
-import { id, text } from '../../search';
+import { id, oneOf, text } from '../../search';
 
 export const PERIODS = ['hour', 'day', 'week', 'month'] as const;
 
@@ -14,7 +14,7 @@ const search = z.object({
   hwid: text,
   productId: id,
   valid: z.catch(z.optional(z.boolean()), undefined),
-  period: z.catch(z.optional(z.enum(PERIODS)), undefined),
+  period: oneOf(PERIODS),
   from: time,
   to: time,
   after: id,

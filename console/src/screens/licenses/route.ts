@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { LICENSE_STATUSES, LICENSE_TYPES } from '../../../../src/lib/enums';
 import { rootRoute } from '../../frame/root';
-import { day, id, text } from '../../search';
+import { day, id, oneOf, text } from '../../search';
 
 export const QUESTIONS = ['expiring', 'expired', 'unused', 'dormant', 'full'] as const;
 export const SORTS = ['id', '-id', 'expiryDate', '-expiryDate'] as const;
@@ -12,12 +12,12 @@ export const SORTS = ['id', '-id', 'expiryDate', '-expiryDate'] as const;
  * of one owner.
  */
 const search = z.object({
-  licenseStatus: z.catch(z.optional(z.enum(LICENSE_STATUSES)), undefined),
-  licenseType: z.catch(z.optional(z.enum(LICENSE_TYPES)), undefined),
+  licenseStatus: oneOf(LICENSE_STATUSES),
+  licenseType: oneOf(LICENSE_TYPES),
   productId: id,
   q: text,
-  question: z.catch(z.optional(z.enum(QUESTIONS)), undefined),
-  sort: z.catch(z.optional(z.enum(SORTS)), undefined),
+  question: oneOf(QUESTIONS),
+  sort: oneOf(SORTS),
   after: id,
   expiresFrom: day,
   expiresTo: day,

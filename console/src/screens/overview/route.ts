@@ -1,6 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../frame/root';
+import { oneOf } from '../../search';
 
 export const RANGES = ['day', 'week', 'month'] as const;
 export type Range = (typeof RANGES)[number];
@@ -10,7 +11,7 @@ export const overviewRoute = createRoute({
   path: '/',
   validateSearch: z.object({
     /** The time that the chart and the lists below it look back. */
-    range: z.catch(z.optional(z.enum(RANGES)), undefined),
+    range: oneOf(RANGES),
   }),
   component: lazyRouteComponent(() => import('./screen'), 'Screen'),
 });

@@ -1,13 +1,13 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
 import { rootRoute } from '../../frame/root';
-import { id } from '../../search';
+import { id, oneOf } from '../../search';
 import { FILES } from './files';
 
 /** What the address says. */
 const search = z.object({
   productId: id,
-  file: z.catch(z.optional(z.enum(FILES)), undefined),
+  file: oneOf(FILES),
 });
 
 export const programRoute = createRoute({
