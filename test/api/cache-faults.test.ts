@@ -67,7 +67,7 @@ async function expectResponse(
   expect(response.status).toBe(status);
 }
 
-/** What the isolate holds when D1 fails: all that it will be asked for, stale or not, or nothing. */
+/** The cache of the isolate when D1 fails: everything that the test needs, fresh or stale, or nothing. */
 const STATES: { state: string; isWarm: boolean; quietMs: number }[] = [
   { state: 'knows them', isWarm: true, quietMs: 0 },
   { state: 'was quiet for a minute', isWarm: true, quietMs: MINUTE_MS },

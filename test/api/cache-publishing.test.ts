@@ -26,10 +26,10 @@ import {
   type WatchedIsolate,
 } from '../support/watched-isolate';
 
-/** What KV holds, when it is put there, and how it becomes right after a fault (docs/cache.md). */
+/** The values in KV, the time at which they are put there, and their repair after a fault (docs/cache.md). */
 
 const MINUTE_MS = 60_000;
-/** After this KV no longer spreads a put. */
+/** After this time every location of KV has a put. */
 const SPREAD_MS = 90_001;
 
 let clock: TestClock;

@@ -96,7 +96,7 @@ const CHECK = 'CHECK constraint failed';
 const FOREIGN = 'FOREIGN KEY constraint failed';
 const NOT_NULL = 'NOT NULL constraint failed';
 
-/** Rows that differ from a row that can be stored, by table. What the interface shows is tested there. */
+/** Rows that differ from a row that can be stored, by table. Effects on the interface have tests of their own. */
 const REFUSED: Record<string, [name: string, row: Row, error: string][]> = {
   products: [
     ['an unknown type', { product_type: 'TOY' }, CHECK],

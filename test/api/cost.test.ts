@@ -57,15 +57,15 @@ afterAll(() => {
 });
 
 beforeEach(async () => {
-  // What is published leaves the log after a few minutes: what is counted has nothing to catch up with.
+  // Changes leave the log a few minutes after they are published: the counted requests have none to catch up with.
   await settleLog();
-  // Nor does a history that ends in another year say that all of these records are late.
+  // In a history that ends in another year, these records would be late.
   await emptyHistory();
   // The hour has a record.
   await newIsolate(false)({ licenseKey: crypto.randomUUID() });
 });
 
-/** What a statement has read and written. D1 does not say it of a single select: it is sent again. */
+/** The rows that a statement has read and written. D1 does not report them for a single select: it is sent again. */
 async function metaOf({ sql, params, meta }: SentStatement): Promise<D1Meta> {
   if (meta) return meta;
   expect(sql).toMatch(/^select /);
@@ -138,7 +138,7 @@ function newIsolate(withQueue: boolean) {
   };
 }
 
-/** What a server sends. */
+/** The fields that a server sends. */
 const SERVER = {
   ip: '192.0.2.1',
   hwid: '0e8a5d1c-4b7e-9f3a-5f0c-2b1d9e77a001',

@@ -366,7 +366,7 @@ describe('the retention', () => {
 
   it('one run of the retention removes at most 25,000 records, and the next run more', async () => {
     setNow(NOW);
-    // Of three licenses: one hour, two hours, and records that are kept.
+    // Three licenses: one with records of one hour, one of two hours, and one with records that are kept.
     const licenses = [await shop.newLicense(), await shop.newLicense(), await shop.newLicense()];
     const hours = [[25_600], [0, 10, 10], [0, 0, 0, 1]];
     for (const [index, license] of licenses.entries()) {

@@ -9,7 +9,7 @@ import { captureConsole } from '../support/console';
 import { unreachable, withFaults } from '../support/faults';
 import { blacklists, customers, licenses, products } from '../support/resources';
 
-/** What fails of ours: it is told from what clients do wrong, and tells nothing of our insides. */
+/** Failures of the service differ from errors of clients, and reveal nothing of its insides. */
 
 let consoleLines: string[];
 

@@ -258,7 +258,7 @@ const V2_ERROR = {
   ),
 };
 
-/** What the service makes of the path: its slashes are ironed, its dots and escapes are the URL's. */
+/** The path as the service reads it: without repeated slashes or a last one. The URL resolves dots and escapes. */
 const pathOf = (url: string): string =>
   new URL(url).pathname.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1');
 
@@ -269,11 +269,11 @@ const SUCCESSES: Record<string, number> = {
   DELETE: 204,
   OPTIONS: 204,
 };
-/** Where pages in a browser may ask (1.1). */
+/** Endpoints that pages in a browser may call (1.1). */
 const WITH_PREFLIGHT = ['/.well-known/jwks.json', '/api/v1/validate', '/api/v2/healthy'];
 const TEXTS: Record<string, string> = { '/api/v2/healthy': 'healthy', '/api/v2/ping': 'pong' };
 
-/** What the body has to be: text, or the shape of JSON; undefined for whatever JSON. */
+/** The expected body: a text, or the shape of JSON; undefined for any JSON. */
 function rightBody(method: string, path: string, status: number, answer: string): unknown {
   if (method === 'HEAD' || status === 204) return '';
   if (path === '/api/v1/validate' || path === '/api/v2/validate') {

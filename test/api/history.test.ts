@@ -75,7 +75,7 @@ describe('filters', () => {
   const caller = fc.record({
     licenseKey: option(fc.constantFrom(...KEYS, ...UNKNOWN_KEYS)),
     spelling: fc.constantFrom('as it is', 'in upper case', 'in lower case'),
-    // Of no product, of one that never was, and what nobody would ask for.
+    // Also no product, one that never existed, and an id that none can have.
     product: option(fc.constantFrom('first', 'second', 'deleted', '0', '999999', '-5')),
     ip: option(fc.constantFrom(...IPS)),
     hwid: option(fc.constantFrom(...HWIDS)),

@@ -37,7 +37,7 @@ async function readStored(): Promise<unknown> {
 
 interface Raced {
   answer: Answer;
-  /** What was stored when the other change was made, and is when all is done. */
+  /** The rows right after the other change, and those in the end. */
   stored: { before: unknown; after: unknown };
 }
 

@@ -16,7 +16,7 @@ import { isAllPublished } from '../support/published';
 import { ROOT_TOKEN } from '../support/root-token';
 import { newSyncedIsolate, newWatchedIsolate } from '../support/watched-isolate';
 
-/** What an operator sees of each request (docs/operations.md). All other tests hold its form. */
+/** The events of requests, for operators (docs/operations.md). All other tests check their form. */
 
 let license: License;
 

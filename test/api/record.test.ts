@@ -223,7 +223,7 @@ describe('through faults of D1', () => {
     async ({ faults }) => {
       const licenses = [await shop.newLicense(), await shop.newLicense()];
       const now = Date.now();
-      // Of two callers, which drew the same number; and two records of one caller.
+      // Two callers that drew the same number, with two records each.
       const records = [...licenses, ...licenses].map((license, index) => ({
         ...recordAt(now, { ...askFor(license), licenseId: license.id }),
         id: firstRecordIdAt(now),

@@ -17,8 +17,8 @@ import {
 import { importOne } from '../support/import';
 
 /**
- * What GET returns, PUT takes: it answers 200 and changes nothing but the update time [4.8]. For
- * random objects of every resource; always the same ones, so that a test never fails by chance.
+ * PUT accepts the body that GET returned: it answers 200 and changes nothing but the update time [4.8].
+ * With random objects of every resource; always the same ones, so that a test never fails by chance.
  */
 
 vi.setConfig({ testTimeout: 30_000 });

@@ -209,12 +209,12 @@ const LISTS: Case[] = [
   { path: '/requests', reads: 5_000 },
   // One record in ten is refused.
   { path: '/requests?valid=false', reads: 14_000 },
-  // Of a product each bucket has two or three.
+  // A product has two or three records in each bucket.
   { path: '/requests?limit=10&productId=9', reads: 120 },
   { path: `/requests?limit=10&productId=9&from=${dayAgo}`, reads: 120 },
   { path: '/requests?limit=10&productId=9&valid=false', reads: 500 },
   { path: '/requests?productId=9', reads: 7_000 },
-  // All of 90 days: of each bucket three rows, and two more for each caller that matches.
+  // All of 90 days: three rows for each bucket, and two more for each caller that matches.
   ...[
     { filter: 'hwid=nothing', reads: 6_500 },
     { filter: `ip=${ipOf(active)}`, reads: 11_100 },
@@ -311,7 +311,7 @@ describe('reading', () => {
     const reader = response.body?.getReader();
     expect((await reader?.read())?.value?.length).toBeGreaterThan(0);
     expect((await reader?.read())?.value?.length).toBeGreaterThan(1_000_000);
-    // Of the forty chunks no more than the one that is being sent and the next.
+    // At most two of the forty chunks were read: the one that is being sent and the next.
     expect(roundTrips.length).toBeLessThanOrEqual(3);
     await reader?.cancel();
   });

@@ -318,7 +318,7 @@ describe('npm run restore', () => {
     expect(namesOf(database)).toEqual(['Before']);
     expect(existsSync(cache)).toBe(false);
 
-    // What was kept is a backup as well.
+    // The database that was kept is a backup as well.
     await done(restore(kept, folder));
     expect(namesOf(database)).toEqual(['Before', 'In the log']);
   });

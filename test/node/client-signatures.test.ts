@@ -31,7 +31,7 @@ const folder = ownFolder();
 const REQUEST = { licenseKey: ' häuschen-1\n', productId: 602, hwid: ' machine ' };
 const VALID = { valid: true, message: 'License is valid' };
 
-/** What the client sent. */
+/** A request of the client. */
 interface Asked extends ValidationRequest {
   nonce: string;
   kid: string;
@@ -45,7 +45,7 @@ const claimsFor = ({ nonce }: Pick<Asked, 'nonce'>): Claims => ({
 
 type Respond = (asked: Asked) => Promise<{ status?: number; body?: object; signed?: unknown }>;
 
-/** Validates with a server that answers `License is valid`, unless told, and a signature. */
+/** Validates at a server that returns `License is valid`, or the given response, with a signature. */
 function validate(signingKeys: readonly PinnedKey[], respond: Respond) {
   const licet = new Licet({
     url: 'https://licet.test',

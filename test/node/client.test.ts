@@ -38,7 +38,7 @@ beforeAll(async () => {
 const connect = (options: Partial<LicetOptions> = {}): Licet =>
   new Licet({ url, token: readRootToken(), ...options });
 
-/** What the document shows as the answer of an operation that is done. */
+/** The example of the document for the response of an operation that succeeds. */
 function exampleOf(key: string): Response {
   const [method = '', path = ''] = key.split(' ');
   const { responses } = document.paths[path]?.[method.toLowerCase()] ?? {};

@@ -194,7 +194,7 @@ interface Asked extends Claims {
   kid?: string;
 }
 
-/** What the server in the place of the service answers to the nth request of one check. */
+/** Responds to the nth request of one check, in the place of the service. */
 type Responder = (asked: Asked, nth: number) => Promise<[status: number, body: unknown]>;
 
 let address: string;
@@ -258,9 +258,9 @@ function startDriver(file: string, { files, start }: Driver, place = file) {
 }
 
 interface Check {
-  /** Without it, nothing answers. */
+  /** Without it, no server listens. */
   respond?: Responder;
-  /** What is in the file before. */
+  /** The content of the file before the check. */
   kept?: string | undefined;
   publicKeys?: string;
   licenseKey?: string;

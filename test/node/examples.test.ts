@@ -19,7 +19,7 @@ const GRACE_SECONDS = 72 * HOUR_SECONDS;
 
 const runnable = programs.filter(({ missing }) => missing.length === 0);
 
-/** What a service, or something in its place, answers to the nth question of one program. */
+/** Responds to the nth request of one program, as the service or as something in its place. */
 type Scenario = (answer: ServerResponse, nth: number) => void;
 
 function say(
@@ -104,7 +104,7 @@ interface Question {
   licenseKey?: string;
   productId?: string;
   markFile?: string;
-  /** What is in the mark file before. */
+  /** The content of the mark file before the run. */
   mark?: string | undefined;
   timeoutSeconds?: number;
   publicKeys?: string | undefined;
@@ -112,7 +112,7 @@ interface Question {
 
 let questions = 0;
 
-/** Runs a program once, with a mark file of its own; `mark` is what is in it afterwards. */
+/** Runs a program once, with a mark file of its own, and returns the content of the file as `mark`. */
 async function ask({ file, start }: Program, question: Question) {
   const { url, licenseKey = 'KEY', mark, timeoutSeconds = 10, publicKeys = '' } = question;
   const { markFile = join(folder, `mark-${++questions}`) } = question;
@@ -146,7 +146,7 @@ async function api<Result>(method: string, path: string, body?: object): Promise
   return result;
 }
 
-/** What is recorded of the nth request for a license. */
+/** The record of a license's nth request. */
 const recordOf = (license: License, nth: number) =>
   vi.waitFor(
     async () => {
@@ -163,12 +163,12 @@ const recordOf = (license: License, nth: number) =>
 
 type Result = Awaited<ReturnType<typeof ask>>;
 
-/** What a program said to its first question, and as what machine it asked. */
+/** The end of a program's first run, and the machine on which it ran. */
 interface First {
   ending: Result;
   license: License;
   hwid: string;
-  /** These take their time, while all else is asked. */
+  /** These take seconds, in which the other requests are made. */
   silence: Promise<Result>;
   slowness: Promise<Result>;
 }

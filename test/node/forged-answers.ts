@@ -49,7 +49,7 @@ export interface Keys {
   retired: SigningKey;
   /** The service's, of the other algorithm. */
   other: SigningKey;
-  /** Of the attacker, who names it like the pinned one. */
+  /** The attacker's, with the `kid` of the pinned one. */
   attacker: SigningKey;
 }
 
@@ -86,7 +86,7 @@ const headerOf = ({ alg, kid }: SigningKey, typ: string) => ({ alg, kid, typ });
 export const signedByHand: typeof signedBy = async (key, typ, claims) =>
   jws(headerOf(key, typ), claims, signerOf(key));
 
-/** What an attacker, or a service with a bug, gives in the place of a JWS of `typ` and these claims. */
+/** Makes the value that an attacker, or a service with a bug, sends instead of a JWS of `typ` with these claims. */
 export type Forgery = (keys: Keys, typ: string, claims: Claims) => unknown;
 
 const withClaims =
@@ -235,7 +235,7 @@ const CLAIM_FORGERIES: [string, Forgery][] = [
   ],
 ];
 
-/** Of answers only: a lease has no nonce, and its file may have blanks around it. */
+/** Forgeries of responses alone: a lease has no nonce, and its file may have blanks around it. */
 const ANSWER_FORGERIES: [string, Forgery][] = [
   ['a blank before', withText((...parts) => ` ${parts.join('.')}`)],
   ['a line feed behind', withText((...parts) => `${parts.join('.')}\n`)],

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { ownFolder } from './own.ts';
 import { watch } from './service.ts';
 
-/** What tests start ends with them, also where they are interrupted. */
+/** Processes that tests start end with the tests, also when these are interrupted. */
 
 const folder = ownFolder();
 

@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 export interface RunningService {
   port: number;
   address: string;
-  /** What it printed until now. */
+  /** The text that it has printed until now. */
   output: () => string;
   /** The part of it that went to stdout. */
   log: () => string;
@@ -92,15 +92,15 @@ export function argsOfScript(name: string): string[] {
 const npmRun = (script: string, ...args: string[]): ChildProcess =>
   spawnGroup('npm', ['run', script, '--', ...args]);
 
-/** What a process prints, and how it ends. */
+/** The output and the end of a process. */
 export interface Watched {
-  /** What it printed until now. */
+  /** The text that it has printed until now. */
   output: () => string;
   /** The part of it that went to stdout. */
   log: () => string;
-  /** Resolves when it has printed a text; fails where it ends before. */
+  /** Resolves when it has printed a text; rejects if it ends before. */
   printed: (text: string) => Promise<void>;
-  /** The status with which it ends, and all that it printed. */
+  /** Its exit status and its whole output. */
   ended: Promise<{ code: number | null; output: string }>;
 }
 

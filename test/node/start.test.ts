@@ -12,7 +12,7 @@ import { listen, ownFolder } from './own.ts';
 import { freePort, type RunningService, startService, type Watched, watch } from './service.ts';
 import { startOwnService } from './shared-service.ts';
 
-/** What a newcomer runs: npm start and npm run demo. */
+/** The first commands of a newcomer: npm start and npm run demo. */
 
 /** As documents name them; other tests start it without. */
 const OPTIONS = ['--ip', '0.0.0.0'];

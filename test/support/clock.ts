@@ -25,12 +25,12 @@ Object.defineProperty(globalThis, 'performance', {
 const isPause = (callback: () => void): boolean =>
   Function.prototype.toString.call(callback).includes('[native code]');
 
-/** After so long without a round trip only pauses are under way. */
+/** After this time without a round trip only pauses are under way. */
 const IDLE_MS = 3;
 
 /**
  * Takes the clocks over, until `vi.unstubAllGlobals()` and `vi.restoreAllMocks()`. They run on, and
- * jump where the test lets time pass. What is still being written should be `settled()` before.
+ * jump where the test lets time pass. Call `settled()` before, so that no write is left running.
  *
  * @param skipsPauses nobody waits for real seconds: when no round trip is under way, the clocks jump to
  * the end of the pause that ends first. Timeouts stay as long as they are.

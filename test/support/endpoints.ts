@@ -1,6 +1,6 @@
 import type { ApiIntent } from '../../src/lib/enums';
 
-/** What no token is needed for [4.1]; the second is the preflight of the first (1.1). */
+/** Endpoints that need no token [4.1]; the second is the preflight of the first (1.1). */
 export const PUBLIC = ['GET /api/v2/healthy', 'OPTIONS /api/v2/healthy'];
 
 /** Every intent, in the order of errors [5]. */

@@ -4,8 +4,8 @@ import { RESPONSE_TYPES } from '../../src/lib/enums';
 import { TIERS } from '../../src/lib/request-timings';
 
 /**
- * What the service logs of each request, in every test held to a form in which no key, token or SQL
- * can be: an event that does not fit fails its request. Kept off the console.
+ * Checks the event of each request in every test. Its form has no place for a key, a token or SQL; an
+ * event that does not fit fails its request. Events are kept off the console.
  */
 
 const ROUTES = new Set(routes.map(({ path }) => path));

@@ -1,21 +1,21 @@
 import { interceptDatabase } from './d1-intercept';
 
-/** What becomes of a round trip to the database. */
+/** The fault of a round trip to the database; null for none. */
 export type Fault =
   /** It fails before anything is executed. */
   | 'fails'
-  /** It is executed, and the caller never learns of it. */
+  /** It is executed, but the caller gets an error. */
   | 'answer is lost'
   | null;
 
-/** What a failure of D1 looks like by the time it is caught: it carries SQL and its values. */
+/** A failure of D1 as it is caught: with the SQL and its values in the message. */
 export const databaseError = (sql: string): Error =>
   new Error(`D1_ERROR: Network connection lost. Failed query: ${sql} params: SECRET-VALUE`);
 
 /**
- * The real database, whose round trips are disturbed on the way.
+ * The real database, with faults on the way to it.
  *
- * @param faultOf says what becomes of a round trip, of which it sees all the SQL
+ * @param faultOf returns the fault of a round trip, from all of its SQL
  */
 export const withFaults = (
   db: D1Database,

@@ -96,7 +96,7 @@ export async function runToTheEnd(now: number, bindings: Partial<Bindings> = {})
   }
 }
 
-/** What the scheduled handler changes. */
+/** The progress of the scheduled handler, which each run changes until all is done. */
 async function progress(): Promise<string> {
   const { results } = await env.DB.prepare(
     `select (select json_group_array(value) from counters) counters,

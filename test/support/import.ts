@@ -68,8 +68,8 @@ const TABLES = [
 ];
 
 /**
- * Leaves a service as it is before its first use, but for its tokens. What is cached is deleted by the
- * interface, so that the isolate knows of it.
+ * Leaves a service as it is before its first use, but for its tokens. Objects that are cached are
+ * deleted by the interface, so that the isolate notices.
  */
 export async function emptyService(): Promise<void> {
   await env.DB.exec(`update licenses set state = 'DELETED'`);

@@ -43,9 +43,9 @@ const idOf = (bucket: number, caller: number): number =>
 /**
  * Fills an empty database by SQL, for nothing else is quick enough.
  *
- * Of the licenses 1 in 100 is DEACTIVATED, 1 in 100 DELETED, 1 in 100 EXPIRED, the others ACTIVE; each
- * has an IP and a hardware ID bound. All licenses of product 4 are DELETED. Of the records 1 in 10 is
- * refused. They are inserted in the order of time, rolled up, and folded up to the day before.
+ * 1 in 100 licenses is DEACTIVATED, 1 in 100 DELETED, 1 in 100 EXPIRED, the others ACTIVE; each has an IP
+ * and a hardware ID bound. All licenses of product 4 are DELETED. 1 in 10 records is refused. They are
+ * inserted in the order of time, rolled up, and folded up to the day before.
  *
  * @returns what the history takes of the database
  */

@@ -2,7 +2,7 @@ import { canonicalNetwork } from '../../src/lib/ip';
 
 /**
  * Every network that holds an address, as a blacklist entry names it, the narrowest first: one for
- * each prefix. What the service finds by bits the tests measure by this.
+ * each prefix. Tests compare the networks that the service finds by bits with these.
  */
 export function networksHolding(address: string): string[] {
   const bits = address.includes(':') ? 128 : 32;

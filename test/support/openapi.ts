@@ -53,7 +53,7 @@ export const resolved = (found: Response | z.infer<typeof reference>): Response 
 
 const validators = new Map<string, Validator>();
 
-/** What of a value does not fit a schema of the document; empty where all does. */
+/** The parts of a value that do not fit a schema of the document; empty if all do. */
 export function misfitsOf(value: unknown, schema: Schema): string[] {
   const key = JSON.stringify(schema);
   const root = { ...schema, components: { schemas: components.schemas } };
@@ -89,7 +89,7 @@ function responsesTo({ method, url }: Sent): Record<string, Response | undefined
       Object.entries(responses).map(([status, response]) => [status, resolved(response)]),
     );
   }
-  // What no operation is for: an unknown path, or another method.
+  // No operation: an unknown path, or another method.
   const isLegacy = /^\/api\/v1(\/|$)/.test(path);
   const $ref = `#/components/schemas/${isLegacy ? 'InvalidResponse' : 'Error'}`;
   const refused = { headers: {}, content: { 'application/json': { schema: { $ref } } } };

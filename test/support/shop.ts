@@ -23,17 +23,17 @@ export function openShop(): Shop {
   };
 }
 
-/** What a program sends for a license. */
+/** The request of a program for a license. */
 export const askFor = ({ licenseKey, productId }: License, more: object = {}) => ({
   licenseKey,
   productId,
   ...more,
 });
 
-/** What a program sends with a key that no license has. */
+/** The request of a program with a key that no license has. */
 export const askForUnknown = () => ({ licenseKey: crypto.randomUUID(), productId: 1 });
 
-/** After each test of a file all is done that it left running, and put back what it replaced. */
+/** After each test of a file: waits for the work that it left running, and undoes its replacements. */
 export function tidyUpAfterEach(): void {
   afterEach(async () => {
     await settled();

@@ -85,7 +85,7 @@ export const PHONE = { width: 360, height: 740 };
 
 interface PageOptions {
   viewport?: typeof WIDE;
-  /** Of a context of its own, at another service. */
+  /** For a page in a context of its own, at another service. */
   own?: BrowserContextOptions & { baseURL: string };
 }
 
@@ -195,8 +195,8 @@ export async function openConsole(
 }
 
 /**
- * What axe-core finds on the screen as it is: each finding with the first of its elements. In the dark theme only
- * the colours are looked at, because nothing else differs.
+ * The findings of axe-core on the current screen, each with the first of its elements. In the dark theme it looks at
+ * the colours alone, because nothing else differs.
  */
 export async function accessibilityFindings(page: Page): Promise<string[]> {
   const findings: string[] = [];

@@ -4,7 +4,7 @@ import type { License, LicenseCreate, Licet } from '../../../packages/client/src
 import { sharedService } from '../shared-service.ts';
 import { expectFailure, hasBrowser, logIn, openConsole, rootClient, tokenWith } from './console.ts';
 
-/** What all screens share: the search, the keyboard, sessions, messages, and answers that fail. */
+/** The parts that all screens share: the search, the keyboard, sessions, messages and failed responses. */
 
 const DAY_MS = 86_400_000;
 
