@@ -335,7 +335,7 @@ const EVENT: Descriptions<typeof event> = {
   resourceType: 'The kind of object.',
   resourceId: 'Its id; null for many objects at once, and for a session.',
   changes:
-    'The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. Of a license key the last group; never a secret. Long values are shortened. Null without fields.',
+    'The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. A license key is cut to its last group; a secret is never shown. Long values are shortened. Null without fields.',
 };
 
 const EVENT_ACTOR: Descriptions<typeof eventActor> = {
@@ -362,7 +362,7 @@ const platformLabel = z.strictObject({ platform: z.enum(LABELLED_PLATFORMS), lab
 
 const PLATFORM_LABEL: Descriptions<typeof platformLabel> = {
   platform: 'The name, which all other endpoints take and return.',
-  label: 'What people see: the name, if no label is set.',
+  label: 'The label that people see: the name, if none is set.',
 };
 
 const ERROR: Descriptions<typeof errorResponse> = {

@@ -86,7 +86,7 @@ function countLicenses(db: Database, day: number, after: number, last: number, n
   ]);
 }
 
-/** Of made-up versions only the most frequent ones of each part count. */
+/** Counts the most frequent versions of each part only, because callers can send any text as their version. */
 function countCallers(db: Database, day: number, after: number, last: number) {
   const condition = isAt('counted_caller', after);
   const byVersion = sql`select 'version' as kind, product_id as product, version as label, count from (

@@ -34,7 +34,7 @@ import type { Step, statistics } from './statistics-schema';
 const MAX_PRODUCTS = 10;
 /** Above this the counts of the day are used, which the scheduled handler makes. */
 const MAX_COUNTED_NOW = 1_000;
-/** A late record sets the roll-ups back. Of more buckets the oldest count as they were rolled up before. */
+/** A late record sets the roll-ups back. With more buckets than this, the oldest count as they were rolled up before. */
 const MAX_UNROLLED_BUCKETS = 48;
 
 export interface Period {

@@ -25,7 +25,7 @@ export interface Decided {
 /** The fields that a signature adds to a response. */
 export type Signatures = Required<Pick<ValidResponse, 'signed'>> & Pick<ValidResponse, 'lease'>;
 
-/** Of licenses in memory: a hash costs a tenth of a signature. */
+/** The hashed keys of licenses in memory: a hash costs a tenth of a signature. */
 const subjects = new WeakMap<object, string>();
 
 async function subjectOf(key: string, license: object | null): Promise<string> {

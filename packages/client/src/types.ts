@@ -572,7 +572,7 @@ export interface RsaPublicKey {
 export interface PlatformLabel {
   /** The name, which all other endpoints take and return. */
   platform: 'PLATFORM_A' | 'PLATFORM_B' | 'PLATFORM_C' | 'MARKET_A' | 'MARKET_B';
-  /** What people see: the name, if no label is set. */
+  /** The label that people see: the name, if none is set. */
   label: string;
 }
 
@@ -990,7 +990,7 @@ export interface Event {
   resourceType: EventResource;
   /** Its id; null for many objects at once, and for a session. */
   resourceId: number | null;
-  /** The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. Of a license key the last group; never a secret. Long values are shortened. Null without fields. */
+  /** The fields that changed, with `customerId` for the owner of a license, and `count` for the objects of a batch or an import. A license key is cut to its last group; a secret is never shown. Long values are shortened. Null without fields. */
   changes: Record<string, EventChange> | null;
 }
 

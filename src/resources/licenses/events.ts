@@ -43,8 +43,8 @@ const shown = (values: LicenseValues, now: number) =>
   );
 
 /**
- * The fields that a change of a license changes. Of a forgotten customer's license the personal ones have no values:
- * the bindings, which stay, can be freed later.
+ * The fields that a change of a license changes. For a license of a forgotten customer the personal fields have no
+ * values: the bindings, which stay, can be freed later.
  *
  * @param now milliseconds since 1970
  */
