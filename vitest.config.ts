@@ -77,13 +77,13 @@ export default defineConfig({
         },
       },
       {
-        // Runs in Node: what is started, packed or read from outside.
+        // Runs in Node: tests that start, pack or read the project from outside.
         test: {
           name: 'node',
           include: ['test/{cli,docs,node}/**/*.test.ts'],
           globalSetup: ['./test/node/global-setup.ts'],
           setupFiles: ['./test/node/checked-fetch.ts'],
-          // What is started, wrangler above all, is compiled once and not by each process.
+          // Programs that tests start, wrangler above all, are compiled once and not by each process.
           env: { NODE_COMPILE_CACHE: resolve('node_modules/.cache/node') },
           testTimeout: 60_000,
           hookTimeout: 60_000,

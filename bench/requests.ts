@@ -12,7 +12,7 @@ interface Asked {
   hardwareId: string | undefined;
 }
 
-/** What some programs send besides. */
+/** Fields that some programs send in addition. */
 export interface Extras {
   /** With it the request goes to v2. */
   token?: string;

@@ -17,7 +17,7 @@ import { ROOT_TOKEN } from '../test/support/root-token.ts';
  * | Servers: see `LOCATIONS`. | Most of them are rented in European and North American data centres. |
  * | Round trips to D1: see `LOCATIONS`, and 2 ms of work. | Public tables of backbones, for a primary in Frankfurt. |
  * | Cold reads of KV: see `LOCATIONS`. Over all servers their median is 28 ms and their 95th percentile 59 ms, two side by side. | They reach the nearest tier that has the value, and far locations have far tiers. The percentiles are those that Cloudflare has published. |
- * | A location caches a value for `cacheTtl`; then a read takes 3 ms. | So does KV, by its documentation. |
+ * | A location caches a value for `cacheTtl`; then a read takes 3 ms. | The documentation of KV says the same. |
  * | A put is seen everywhere at once. | Nothing changes here. Late puts are the simulation's matter. |
  * | One isolate per location, which ends after 10 minutes without a request. | Cloudflare sends the requests of a Worker that is not busy to one machine of a location. How long an idle isolate lives is not documented; a shorter life means more cold reads, which are within the limit. |
  * | Starting an isolate takes no time. | It happens during the TLS handshake. |

@@ -26,7 +26,7 @@ export interface Answer {
   message: string;
 }
 
-/** What the service said; without `valid` it cannot be reached, and `text` is why. */
+/** The response of the service. Without `valid` it could not be reached; `text` has the reason. */
 interface Reply {
   valid?: boolean;
   text: string;

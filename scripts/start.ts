@@ -70,7 +70,7 @@ function signingKeys(folder: string): Record<string, string> {
 
 let lines = '';
 
-/** A line of the log. What is JSON already gets a time and a level. */
+/** Writes a line of the log. A line that is JSON already gets a time and a level. */
 function log(level: string, message: string, timeMs = Date.now()): void {
   const head = `{"time":"${new Date(timeMs).toISOString()}","level":"${level}",`;
   const rest = message.startsWith('{"')

@@ -19,7 +19,7 @@ const MAX_GROWTH = 1.1;
 /** The memory before a portion, or after the last one. */
 interface Look {
   sent: number;
-  /** Of workerd: the Worker, and its simulated database and KV. */
+  /** The memory of workerd: the Worker, and its simulated database and KV. */
   residentMegabytes: number | null;
   /** The heap of the Worker; null for the bare one. */
   heapMegabytes: number | null;

@@ -13,14 +13,14 @@ export const STAMP = join(BUILT, 'sources.json');
 /** Files outside of the sources that every build depends on. */
 const ALWAYS = ['package-lock.json'];
 
-/** What a build was made from. */
+/** The sources of a build. */
 export interface Stamp {
   /** The files outside of `console/` that were built in. */
   others: string[];
   hash: string;
 }
 
-/** The hash of all that a build is made from. A file that is gone changes it too. */
+/** The hash of all sources of a build. A missing file changes it too. */
 export function hashOf(others: readonly string[]): string {
   const hash = createHash('sha256');
   const own = readdirSync(SOURCES, { recursive: true, withFileTypes: true })

@@ -51,7 +51,7 @@ const statements = (now: number): string[] => {
     // The other changes of a license, some days ago.
     `update or ignore events set id = events.id - ${changedHours('resource_id')} * ${HOUR_MS * SLOTS}
      from shop where resource_type = 'license' and shop.id = resource_id and type <> 'license.created'`,
-    // What a caller without records leaves behind.
+    // A license whose caller has no records any more keeps their count.
     `update licenses set past_requests = 1 + id % 40 where id in (select id from shop where dormant)`,
     `delete from requests where caller_id in (
        select id from callers where license_id in (select id from shop where dormant))`,

@@ -309,7 +309,7 @@ describe('hwid', () => {
 });
 
 describe('ip', () => {
-  /** What is bound and logged for a body's `ip` when the connection comes from CONNECTING. */
+  /** The address that is bound and recorded for a body's `ip` when the connection comes from CONNECTING. */
   it.each([
     ['198.51.100.7', '198.51.100.7'],
     [' 198.51.100.7\n', '198.51.100.7'],

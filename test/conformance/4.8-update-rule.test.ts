@@ -133,7 +133,7 @@ describe.each(UPDATABLE)('$name', (resource) => {
   );
 });
 
-describe('Of the licenses', () => {
+describe('licenses', () => {
   it('PUT with another licenseKey answers 400 and changes nothing', async () => {
     const { id: productId } = await createProduct();
     const path = `/api/v2/licenses/${(await createLicense({ productId })).id}`;

@@ -13,7 +13,7 @@ import {
   withoutChange,
 } from '../support/resources';
 
-/** What all resources answer, and how all lists work [4.9]. */
+/** Responses of all resources, and all lists [4.9]. */
 
 /** More rows than the service reads at a time. */
 const SEVERAL_CHUNKS = 6_000;

@@ -9,7 +9,7 @@ import { newFolder, type RunningService, startDev, startService } from '../node/
 import { copyEmptyDatabase } from '../node/shared-service.ts';
 import { misunderstanding } from './wrangler-commands.ts';
 
-/** What docs/deploy.md tells people to type: the pinned wrangler knows it, and where it can be run, it is. */
+/** The pinned wrangler knows the commands of docs/deploy.md; those that can run here are run. */
 
 const folder = newFolder();
 afterAll(() => rmSync(folder, { recursive: true }));

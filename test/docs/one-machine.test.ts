@@ -28,7 +28,7 @@ const SLOW_MS = 180_000;
 const folder = newFolder();
 // For the users that the image and the unit name.
 chmodSync(folder, 0o755);
-// What is started again is not compiled again.
+// Keeps each start from compiling the same files again.
 const compileCache = { NODE_COMPILE_CACHE: join(folder, 'compiled') };
 mkdirSync(compileCache.NODE_COMPILE_CACHE);
 chmodSync(compileCache.NODE_COMPILE_CACHE, 0o777);
@@ -121,13 +121,13 @@ const keysOf = async (licet: Licet): Promise<string[]> =>
 
 const isPrivate = (path: string): boolean => (statSync(path).mode & 0o077) === 0;
 
-/** What .dockerignore lets into the image: the only files that a service needs. */
+/** The files that .dockerignore lets into the image: all that the service needs. */
 const [everything, ...exceptions] = readFileSync('.dockerignore', 'utf8')
   .replaceAll(/^#.*\n/gm, '')
   .trim()
   .split('\n');
 const contextFiles = exceptions.map((exception) => exception.slice(1));
-/** What the project's folder has when it was cloned, and not yet used. */
+/** Whether a file is in a fresh clone of the project, before anything has run. */
 const isCloned = (path: string): boolean => !/^public\/(openapi\.json|docs\/swagger-ui)/.test(path);
 
 function copyContext(target: string): void {
@@ -153,7 +153,7 @@ for (const line of readFileSync('Dockerfile', 'utf8')
   stages.at(-1)?.push({ instruction, text });
 }
 
-/** What an image is when it is started. */
+/** An image as it is started. */
 interface Image {
   /** Stands in for the root of its file system. */
   root: string;
@@ -362,7 +362,7 @@ describe('the systemd unit', () => {
   };
   const [restore = ''] = blocksOf(section('Backup and restore'), 'sh').slice(1);
 
-  /** What only root of a real machine can do, and what takes longer than a test. */
+  /** Stand-ins for commands that need root on a real machine, or take longer than a test. */
   const handlers: Handler[] = [
     [
       /^npm ci$/,

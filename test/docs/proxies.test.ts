@@ -20,10 +20,10 @@ const certificateKey = resolve('test/cli/test-only-key.pem');
 const ca = readFileSync(certificate);
 
 const folder = ownFolder();
-// Where Debian has nginx, and no user but root looks.
+// Debian has nginx here, where the PATH of users other than root does not look.
 process.env.PATH += `${delimiter}/usr/sbin`;
 
-/** Between a proxy and the service: what a proxy opens, and how, is seen here. */
+/** Stands between a proxy and the service, and observes the connections that the proxy opens. */
 interface Relay {
   port: number;
   /** Connections until now. */
@@ -32,7 +32,7 @@ interface Relay {
   openSockets: ReadonlySet<Socket>;
   /** Which side ended the last connection that is closed. */
   endedBy: () => 'proxy' | 'service' | undefined;
-  /** What becomes of a new connection. `drop` ends the others too; with `forward`, held ones go on. */
+  /** Sets the fate of new connections. `drop` ends the others too; with `forward`, held ones go on. */
   set: (mode: 'forward' | 'hold' | 'drop') => void;
   close: () => Promise<void>;
 }
@@ -101,7 +101,7 @@ interface Ports {
   http: number;
   https: number;
   service: number;
-  /** Of a site of Caddy's without a service. */
+  /** The port of a site of Caddy's without a service. */
   failing: number;
 }
 

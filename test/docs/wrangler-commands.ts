@@ -3,7 +3,7 @@ import { experimental_getWranglerCommands } from 'wrangler';
 const { registry, globalFlags } = experimental_getWranglerCommands();
 
 /**
- * What the pinned wrangler would not understand of a command.
+ * Finds the part of a command that the pinned wrangler would not understand.
  *
  * @returns undefined where it knows the command, its options and how many arguments it takes
  */

@@ -460,7 +460,7 @@ describe('any faults', () => {
     fc.record({
       count: fc.integer({ min: 1, max: 12 }),
       pauseMs: fc.integer({ min: 0, max: 3_000 }),
-      /** Of the requests that stay, every how many is cancelled; 0 for none. */
+      /** Every nth of the requests that stay is cancelled; 0 for none. */
       cancelsEvery: fc.constantFrom(0, 0, 0, 1, 2, 3),
       stepsBackMs: fc.constantFrom(0, 0, 0, 900, 600_000),
     }),
