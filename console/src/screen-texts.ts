@@ -41,7 +41,7 @@ const dataTypes: Record<LicenseDataType, string> = {
   HWID: 'Hardware ID',
 };
 
-/** What a token with an intent may do. */
+/** The intents of tokens, with the permission that each one gives. */
 const intents: Record<ApiIntent, readonly [label: string, explanation: string]> = {
   ALL_READ_WRITE: [
     'Everything',

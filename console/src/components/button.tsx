@@ -23,7 +23,7 @@ export const iconButtonClass = (more = ''): string =>
   `${BASE} w-9 pointer-coarse:w-11 ${LOOKS.quiet} ${more}`;
 
 interface ButtonProps extends Omit<ComponentProps<'button'>, 'onClick'> {
-  /** What is called; a promise keeps the button from being used again. */
+  /** If it returns a promise, clicks are ignored until that settles. */
   onClick?: OnClick | undefined;
   look?: Look | undefined;
   /** The reason why it cannot be used now: shown on hover, and read out. */

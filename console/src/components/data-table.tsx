@@ -73,7 +73,7 @@ export interface DataTableProps<Row extends Item> {
     onChange: (rows: ReadonlyMap<string, Row>) => void;
   };
   sort?: { value: string | undefined; onChange: (value: string) => void };
-  /** What stands in place of no rows. */
+  /** The content if there are no rows. */
   empty: ReactNode;
   /** The links of the pages before and after this one. */
   previous?: LinkProps | undefined;

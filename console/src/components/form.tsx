@@ -320,11 +320,11 @@ export function FilterText({
   const [sent, setSent] = useState(value);
   if (value !== known) {
     setKnown(value);
-    // What comes back from the address may be older than what is typed by now.
+    // The value from the address may be older than the text typed since: only a value not sent from here replaces it.
     if (value !== sent) setTyped(value);
   }
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // Off this screen it would lead back to it.
+  // After the viewer has left this screen, it would lead back to it.
   useEffect(() => () => clearTimeout(timer.current), []);
   const send = (text: string): void => {
     clearTimeout(timer.current);

@@ -31,7 +31,7 @@ export function ItemDialog<Item>({
   /** The content; of a new item without an argument. */
   children: (stored?: Tagged<Item> & { id: number }) => ReactNode;
 }) {
-  // What was open stays while the dialog fades out. Each opening reads the item again.
+  // The content stays while the dialog fades out. Each opening reads the item again.
   const [shown, setShown] = useState({ open, isOpen: open !== undefined, opening: 0 });
   const isOpen = open !== undefined;
   if (isOpen ? open !== shown.open || !shown.isOpen : shown.isOpen) {

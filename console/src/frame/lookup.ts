@@ -37,7 +37,7 @@ const hitOf = (license: License): Hit => ({
   link: { to: '/licenses/$licenseId', params: { licenseId: license.id } },
 });
 
-/** What a 404 means here: nothing found. */
+/** Waits for one object; a 404 or 400 means that there is none. */
 async function orNothing<Item>(found: Promise<Item>): Promise<Item[]> {
   try {
     return [await found];

@@ -1,17 +1,17 @@
 import type { texts } from '../texts';
 
-/** What somebody has pasted, by its form. */
+/** The kind of a pasted text, recognised by its form. */
 export type Kind = keyof typeof texts.palette.kinds;
 
 const KEY = /^[0-9A-Z]{4}(-[0-9A-Z]{4}){4}$/i;
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}(\/\d{1,2})?$/;
-/** With `::`, or in full, which hardware addresses are not. */
+/** With `::` or in full. A MAC address is neither. */
 const IPV6 = /^(?=.*::|(?:[^:]*:){6}[^:]*[:.])[0-9a-f:.]{2,45}(\/\d{1,3})?$/i;
 const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 /** The ids of chat services have 17 to 20 digits. */
 const ACCOUNT = /^\d{15,20}$/;
 const NUMBER = /^\d{1,14}$/;
-/** One word with digits, as long as programs make them. */
+/** One word with digits, of the length that programs use. */
 const HARDWARE = /^(?=.*\d)[\w.:{}=+/-]{12,512}$/;
 
 /** Recognises a key, an address, an e-mail, an account or a hardware ID; all else is text. */

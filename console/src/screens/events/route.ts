@@ -4,7 +4,7 @@ import { EVENT_RESOURCES, EVENT_TYPES } from '../../../../src/lib/enums';
 import { rootRoute } from '../../frame/root';
 import { day, id, oneOf } from '../../search';
 
-/** What the address says. */
+/** The parameters of the address. */
 const search = z.object({
   type: oneOf(EVENT_TYPES),
   resourceType: oneOf(EVENT_RESOURCES),

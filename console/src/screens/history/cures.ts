@@ -5,7 +5,7 @@ import { screenTexts } from '../../screen-texts';
 import { change, refresh } from '../license/queries';
 import { extend, setStatus, type Work } from '../licenses/bulk';
 
-/** What cures a refusal with one click. Each can be undone. */
+/** The changes that fix the cause of a refusal with one click. Each can be undone. */
 
 const words = screenTexts.history;
 
@@ -13,7 +13,7 @@ async function cure(
   id: number,
   work: Work,
   done: string,
-  /** The words where nothing has to be done any more. */
+  /** The message if the cause is gone already. */
   notNeeded: string,
 ): Promise<void> {
   try {

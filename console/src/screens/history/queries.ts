@@ -3,10 +3,10 @@ import type { LicenseRequest } from '../../../../packages/client/src/index';
 import { licet } from '../../api';
 import type { HistorySearch, PERIODS } from './route';
 
-/** The history as the address says, newest first. */
+/** The history with the filters of the address, newest first. */
 
 const PAGE_ROWS = 50;
-/** A list that grows while it is watched keeps so many. */
+/** A list that grows while it is watched is cut to this length. */
 const MAX_ROWS = 200;
 const POLL_MS = 5_000;
 /** Records may arrive later than newer ones. */
@@ -20,7 +20,7 @@ const PERIOD_MS: Record<(typeof PERIODS)[number], number> = {
   month: 30 * 24 * HOUR_MS,
 };
 
-/** A record in a list: many records can have one id. */
+/** A record in a list, with an id of its own: several records can have the same id. */
 export interface Entry {
   id: string;
   record: LicenseRequest;
@@ -28,7 +28,7 @@ export interface Entry {
 
 interface Part {
   entries: readonly Entry[];
-  /** Of the next page. */
+  /** The cursor of the next page. */
   after: number | undefined;
   readAtMs: number;
 }
@@ -59,7 +59,7 @@ async function readPart(
 
 /** Puts new records before those that are known. */
 function merge(known: Part, fresh: Part): Part {
-  // So many are new that some between them were not read.
+  // There are more new records than one response holds, so some before the known ones were not read.
   if (fresh.after !== undefined) return fresh;
   const ids = new Set(fresh.entries.map(({ id }) => id));
   const entries = [...fresh.entries, ...known.entries.filter(({ id }) => !ids.has(id))];
@@ -76,7 +76,7 @@ function merge(known: Part, fresh: Part): Part {
 export const isOpenEnded = ({ after, to }: HistorySearch): boolean =>
   after === undefined && to === undefined;
 
-/** A page. The first one is read again while it is live: only what may be new. */
+/** A page. While the list is live, each poll of the first page reads only records that may be new. */
 export const pageQuery = ({ open: _, ...search }: HistorySearch, isLive: boolean) => {
   const queryKey = ['history', 'list', search] as const;
   return queryOptions({

@@ -13,7 +13,7 @@ const words = screenTexts.transfer;
 const OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
 const SHOWN = 20;
 
-/** What came of an import or its dry run: counts by kind, and each item that is not stored as it was sent. */
+/** Shows the result of an import or its dry run: counts by kind, and each item that is not stored as it was sent. */
 export function ReportView({
   report,
   isDryRun,

@@ -32,7 +32,7 @@ export interface Finding {
   reason: string;
 }
 
-/** What came of an import, or of its dry run. */
+/** The result of an import or its dry run. */
 export class Report implements Results {
   readonly counts = new Map<`${Kind} ${Outcome}`, number>();
   readonly findings: Finding[] = [];
@@ -110,7 +110,7 @@ async function sendItems(body: string, signal: AbortSignal): Promise<Response> {
 /** `line 9` comes before `line 10`. */
 const inOrder = new Intl.Collator('en', { numeric: true });
 
-/** Imports a source, or only checks it. What was imported before an error or a stop stays. */
+/** Imports a source, or only checks it. Items that were imported before an error or a stop stay. */
 export async function runImport(
   source: Source,
   isDryRun: boolean,

@@ -21,7 +21,7 @@ export const Screen = () => (
   </Page>
 );
 
-/** What came of the file so far. */
+/** The last result for the chosen file. */
 interface Outcome {
   report: Report;
   isDryRun: boolean;

@@ -18,12 +18,12 @@ import { licenseEditRoute } from './route';
 
 const words = screenTexts.licenseForm;
 
-/** Edits a license. Somebody else's change in the meantime is shown beside one's own. */
+/** Edits a license. A change that somebody else has made meanwhile is shown beside the viewer's own. */
 export function Screen() {
   const { licenseId } = licenseEditRoute.useParams();
   const { data, error, refetch } = useQuery({
     ...licenseQuery(licenseId),
-    // What is edited stays as it was read: its tag finds out whether somebody else was faster.
+    // The license stays as it was read while it is edited: its ETag detects a change by somebody else.
     staleTime: 0,
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
@@ -34,7 +34,7 @@ export function Screen() {
   return <Editor read={data} />;
 }
 
-/** What the form edits of a license. */
+/** The fields of a license that the form edits. */
 const bodyOfLicense = (license: License): LicenseBody => ({
   productId: license.productId,
   licenseType: license.licenseType,

@@ -17,9 +17,9 @@ const words = screenTexts.licenses.bulk;
 type Action = keyof typeof words.running;
 
 /**
- * Changes many licenses, and says how it went. What was changed can be undone.
+ * Changes many licenses and shows the result, with an undo of the changes.
  *
- * @returns those that were not changed, for another try
+ * @returns the licenses that were not changed, for another try
  */
 async function run(action: Action, ids: readonly number[], work: Work): Promise<readonly number[]> {
   const result = await runWithProgress(
@@ -54,7 +54,7 @@ const undoAll = (undos: readonly (() => Promise<unknown>)[]): Promise<unknown> =
     },
   );
 
-/** What can be done with the selected licenses. */
+/** The actions for the selected licenses. */
 export function SelectionBar({
   selected,
   onChange,

@@ -27,7 +27,7 @@ export default function FirstSteps({
 }) {
   const next = STEPS.find((step) => !done[step]);
   const count = STEPS.filter((step) => done[step]).length;
-  // What a step has made appears below at once.
+  // The result of a step appears below at once.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each step that is done changes the count
   useEffect(() => {
     for (const name of ['history', 'products', 'events']) {

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { licet } from '../../api';
 import type { Range } from './route';
 
-/** What the overview reads. Each part reads for itself, so that one failure leaves the others. */
+/** The queries of the overview. Each part has its own, so that one failure leaves the other parts. */
 
 const REFRESH_MS = 60_000;
 const HOUR_MS = 60 * 60 * 1000;
@@ -56,7 +56,7 @@ export const todayQuery = queryOptions({
     const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1).getTime();
     const from = new Date(yesterday).toISOString();
     const { licenses, series } = await licet.statistics({ step: 'hour', from }, { signal });
-    /** Of the hour that `toMs` is in, only its part before. */
+    /** Sums the hours of a period. The hour of `toMs` counts in proportion to the part of it before `toMs`. */
     const sum = (fromMs: number, toMs: number, kind: 'total' | 'refused'): number =>
       Math.round(
         series.reduce((total, step) => {

@@ -4,7 +4,7 @@ import { rootRoute } from '../../frame/root';
 import { id, oneOf } from '../../search';
 import { FILES } from './files';
 
-/** What the address says. */
+/** The parameters of the address. */
 const search = z.object({
   productId: id,
   file: oneOf(FILES),
