@@ -708,7 +708,7 @@ export const BODIES = {
   }),
   SigningKeyUse: described(
     signingKeyUse,
-    'How many callers ask for a signing key.',
+    'The number of callers that ask for a signing key.',
     SIGNING_KEY_USE,
     { kid: 'es-1', callers: 128, lastSeen: UPDATED },
   ),

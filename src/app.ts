@@ -13,7 +13,7 @@ import { v1 } from './routes/v1';
 import { v2 } from './routes/v2';
 import { validation } from './routes/validate';
 
-/** For tools: a program pins its keys (1.8). */
+/** Tools fetch the keys; programs have them pinned (1.8). */
 const KEYS_MAX_AGE_SECONDS = 300;
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];

@@ -1,6 +1,6 @@
 /**
- * Codes that log in to the console once (4). `npm start` and `licet console` make them with ROOT_TOKEN, so that
- * no token is in a URL. Node runs this module too: it imports nothing.
+ * One-time codes that log in to the console (4). `npm start` and `licet console` make them with ROOT_TOKEN, so
+ * that no token is in a URL. This module imports nothing, because Node runs it too.
  *
  * A code is `<expiry>.<random>.<HMAC>`: milliseconds since 1970, 128 bits and 256 bits in hexadecimal digits.
  */
@@ -44,8 +44,8 @@ export async function newLoginCode(rootToken: string, now: number): Promise<stri
 }
 
 /**
- * Whether a code is genuine and has not expired. Compares in constant time. A code that was used is the matter
- * of the sessions.
+ * Whether a code is genuine and has not expired. Compares in constant time. Storing the session checks
+ * that the code was not used before.
  *
  * @param now milliseconds since 1970
  */

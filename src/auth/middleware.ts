@@ -66,7 +66,7 @@ async function rejectToken(c: AnyContext): Promise<never> {
   throw new ApiError(401, isInWrongHeader ? WRONG_HEADER : NOT_LIVE);
 }
 
-/** Whether a client sent so many failed tokens that the database is not asked for more of them (1.7). */
+/** Whether a client has sent too many failed tokens: the database is not asked for its next ones (1.7). */
 const isOverLimit = (c: AnyContext, client: string | null): client is string =>
   client !== null && isolateOf(c.env).limits.failedTokens.isOver(client);
 
@@ -105,7 +105,7 @@ export const sessionCookieOf = (c: Context): string | undefined => getCookie(c, 
 
 /**
  * The sender of a request with a session of the console (4); null for a session that is not live, and for a
- * request of another page than the console's.
+ * request that does not come from a page of this service.
  */
 async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
   const secret = sessionCookieOf(c);
@@ -168,8 +168,7 @@ export const requireToken = (): MiddlewareHandler<AuthEnv> =>
   };
 
 /**
- * Takes the sender of a log-in for that of the request: the owner of the token in the header TOKEN, or of
- * ROOT_TOKEN.
+ * Sets the sender of a log-in: the owner of a token, or ROOT_TOKEN.
  *
  * @throws ApiError without a live token
  */
@@ -181,7 +180,7 @@ export async function acceptLogin(c: Context<AuthEnv>, token: string | undefined
 }
 
 /**
- * Counts a log-in or log-out, whatever its outcome, for the limit of failed tokens (4).
+ * Counts a log-in or log-out, whatever its outcome, towards the limit of failed tokens (4).
  *
  * @throws ApiError over the limit
  */

@@ -5,7 +5,7 @@ import { sessions, tokens } from '../db/schema';
 import type { Writer } from '../db/writer';
 import { sha256Hex } from '../lib/sha256';
 
-/** Sessions of the console (4). A session is its token: it has the same intents and ends with it. */
+/** Sessions of the console (4). A session acts as its token: it has the same intents and ends with it. */
 
 const HOUR_MS = 60 * 60 * 1000;
 const LIFE_MS = 12 * HOUR_MS;
@@ -13,7 +13,7 @@ const IDLE_LIFE_MS = HOUR_MS;
 /** Precision of the last use of a session. */
 const LAST_USED_PRECISION_MS = 5 * 60 * 1000;
 
-/** In the place of a token's hash, for the row of a used log-in code. No token has this hash. */
+/** Stands in the place of a token's hash in the row of a used log-in code. No token has this hash. */
 const USED_CODE = 'code';
 
 /** A session that has not expired. */
@@ -30,7 +30,7 @@ export const newSession = (): string =>
   crypto.getRandomValues(new Uint8Array(32)).toBase64({ alphabet: 'base64url', omitPadding: true });
 
 /**
- * The session with a hash, with its token as the database has it now; undefined for none.
+ * Reads the session with a hash, and the current state of its token. Returns undefined if there is no such session.
  *
  * @param now milliseconds since 1970
  */
@@ -65,7 +65,7 @@ export async function findSession(
 }
 
 /**
- * Stores a session with its event, and with it its log-in code.
+ * Stores a session and its event, and marks its log-in code as used.
  *
  * @param session the value of the cookie, of which only the hash is stored
  * @param now milliseconds since 1970
@@ -83,7 +83,7 @@ export async function insertSession(
     lastUsedAt: now,
   });
   const rows = [await rowOf(session.secret, session.tokenHash)];
-  // Outlives its code by far, and is removed like a session.
+  // The row outlives its code by far, and is removed like a session.
   if (session.code !== undefined) rows.push(await rowOf(session.code, USED_CODE));
   await db.batch([
     guard(),
@@ -92,7 +92,7 @@ export async function insertSession(
   ]);
 }
 
-/** Whether the last use of a session is to be stored. */
+/** Whether the stored last use of a session is old enough to be replaced. */
 export const isUseDue = ({ lastUsedAt }: Session, now: number): boolean =>
   now - lastUsedAt >= LAST_USED_PRECISION_MS;
 
@@ -105,7 +105,7 @@ export async function markSessionUsed(db: Database, hash: string, now: number): 
     .where(and(eq(sessions.sessionHash, hash), isOld));
 }
 
-/** Ends a session. A used code stays used, also where it was sent as the cookie. */
+/** Ends a session. A used code stays used, even if it is sent as the cookie. */
 export async function endSession(db: Database, secret: string): Promise<void> {
   const isSession = eq(sessions.sessionHash, await sha256Hex(secret));
   await db.delete(sessions).where(and(isSession, ne(sessions.tokenHash, USED_CODE)));

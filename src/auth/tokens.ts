@@ -33,7 +33,7 @@ export function newToken(): string {
   return `${PREFIX}${bytes.toBase64({ alphabet: 'base64url', omitPadding: true })}`;
 }
 
-/** ROOT_TOKEN, unless it is too short to be on (3.2). */
+/** ROOT_TOKEN; undefined if it is too short to be accepted (3.2). */
 export const activeRootToken = (rootToken: string | undefined): string | undefined =>
   rootToken !== undefined && rootToken.length >= MIN_ROOT_TOKEN_LENGTH ? rootToken : undefined;
 

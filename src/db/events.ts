@@ -6,8 +6,8 @@ import type { Database } from './client';
 import { events } from './schema';
 
 /**
- * Events (5). The batch of a change also stores its event: two written rows, the event and its entry in the
- * index. Neither is there without the other.
+ * Events (5). The batch of a change also stores its event, so that neither is stored without the other. An event
+ * costs two written rows: itself and its entry in the index.
  */
 
 /** The sender of a change. */
@@ -31,7 +31,7 @@ export interface NewEvent {
   changes: EventChanges | SQL | null;
 }
 
-/** Longer text is cut, and of longer lists the values that stay are left out: an event is one row of D1. */
+/** Longer text is cut, and longer lists show changed values only: an event must fit into one row of D1. */
 const MAX_TEXT_LENGTH = 500;
 const MAX_VALUES = 100;
 
@@ -43,7 +43,7 @@ const shorten = (value: unknown): unknown =>
     ? `${value.slice(0, MAX_TEXT_LENGTH)}…`.toWellFormed()
     : value;
 
-/** The values of a list, which does not change with values that another list has. */
+/** Shortens a list. A long list keeps only the values that the other list does not have. */
 function shortenList(list: readonly unknown[], other: unknown): unknown[] {
   if (list.length <= MAX_VALUES && !(Array.isArray(other) && other.length > MAX_VALUES)) {
     return list.map(shorten);
@@ -84,7 +84,7 @@ export function changesBetween(
   return changes;
 }
 
-/** The id of the newest row of a table, whose ids grow. */
+/** The id of the newest row of a table with growing ids. */
 export const newestId = (table: SQLiteTable): SQL => sql`(select max(id) from ${table})`;
 
 /**

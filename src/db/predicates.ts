@@ -51,7 +51,7 @@ export const isUnchanged = (
   row: { id: number; revision: number },
 ): SQL | undefined => and(eq(table.id, row.id), eq(table.revision, row.revision));
 
-/** Whether the row is there, and nobody has changed it since it was read. */
+/** Whether the row exists, unchanged since it was read. */
 export const existsUnchanged = (
   table: SQLiteTable & { id: SQLiteColumn; revision: SQLiteColumn },
   row: { id: number; revision: number },

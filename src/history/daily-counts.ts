@@ -4,18 +4,18 @@ import { counters, dailyCounts } from '../db/schema';
 
 /**
  * The counts of a day, made once a day by the scheduled handler for the statistics of a large shop. Each run looks
- * at a bounded number of licenses or callers, and the next one goes on. A day counts when it is complete.
+ * at a bounded number of licenses or callers, and the next one goes on. A day is used once it is complete.
  */
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
-/** A run looks at this much. */
+/** The licenses or callers that one run looks at. */
 const MAX_COUNTED = 4_000;
 /** The versions of a product that are counted. */
 export const MAX_VERSIONS = 20;
 /** The expiries ahead that are counted. */
 const DAYS_AHEAD = 26 * 7;
 const KEPT_DAYS = 400;
-/** Days that a run removes at most. */
+/** The most days that one run removes. */
 const MAX_REMOVED_DAYS = 2;
 
 /** The product of the counts of all products. */
@@ -34,7 +34,7 @@ export const expiresAhead = (now: number, expiry = sql.raw('expires_at')): SQL =
 /** The date of an expiry in SQL. */
 export const expiryDate = sql`strftime('%Y-%m-%d', expires_at / 1000, 'unixepoch')`;
 
-/** A caller whose license was forgotten is none. */
+/** Callers are installations, unless their license key was erased. */
 export const isInstallation = sql`license_key_normalized <> ''`;
 
 type Progress = 'counted_day' | 'counting_day' | 'counted_license' | 'counted_caller';
@@ -116,7 +116,7 @@ const removeDays = (db: Database, day: number, counted: number) =>
       ),
     );
 
-/** Whether most licenses or callers came after their count, for example by an import: the ids tell. */
+/** Whether most licenses or callers are newer than their count, for example after an import. Compares ids. */
 async function hasOutgrown(db: Database, license: number, caller: number): Promise<boolean> {
   const [row] = await db
     .select({
@@ -129,8 +129,8 @@ async function hasOutgrown(db: Database, license: number, caller: number): Promi
 }
 
 /**
- * Counts a part of what is not counted today. Safe to run twice at once. A day is counted again if the shop has
- * outgrown its counts: until the next day each request would count it all.
+ * Counts the next part of the day. Two runs at once are safe. The day is counted again if the shop has outgrown its
+ * counts: otherwise each request would count everything until the next day.
  *
  * @param now milliseconds since 1970
  */

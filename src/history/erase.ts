@@ -15,12 +15,12 @@ import { BUCKETS_A_DAY, timeOfRecordIdSql } from './record';
 const MAX_ROUNDS = 4;
 const MAX_CALLERS = 1_000;
 
-/** Statements that read the records of no license, because the time of each is limited. */
+/** This many statements read the records without a license, because D1 limits the time of each. */
 const PARTS = 8;
 
 const DAY = sql.raw(String(BUCKETS_A_DAY));
 
-/** The callers of licenses, at most `limit` of them. An erased caller is found no more. */
+/** The callers of licenses, at most `limit` of them. An erased caller is no longer found. */
 async function findCallers(
   db: Database,
   isLicense: SQL,
@@ -95,13 +95,13 @@ function eraseCallers(db: Database, ids: readonly number[]) {
 }
 
 /**
- * The statements that erase records of no license with the key of a license: programs asked before the license was
- * imported.
+ * The statements that erase records without a license but with the key of one: from programs that asked before the
+ * license was imported.
  */
 async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
   const [range] = await db
     .select({
-      // SQLite seeks one of them, and would read all buckets for both.
+      // Two selects: in one, SQLite would read all buckets instead of seeking each end.
       first: sql<number | null>`(select min(bucket) from buckets)`,
       last: sql<number | null>`(select max(bucket) from buckets)`,
     })
@@ -144,7 +144,7 @@ export async function eraseHistory(
 ): Promise<boolean> {
   const isOfCustomer = eq(licenses.customerId, customerId);
   if (!(await hasLicense(db, isOfCustomer))) return true;
-  // One after the other: D1 serves nobody else during a batch.
+  // A batch for each: D1 serves no other request during a batch.
   for (const statement of await eraseRecordsOfKeys(db, isOfCustomer)) {
     await db.batch([guard(), statement]);
   }

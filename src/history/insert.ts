@@ -35,7 +35,7 @@ interface NewCaller {
   records: HistoryRecord[];
 }
 
-/** The identity of a caller. Without a `kid` it is as before there were any: a known caller stays the same. */
+/** The identity of a caller. Without a `kid` it is as before signatures existed: known callers stay known. */
 function identityOf(licenseId: number, { caller, kid }: HistoryRecord): string {
   let identity = String(licenseId);
   for (const field of CALLER_FIELDS) {

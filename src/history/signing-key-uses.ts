@@ -4,7 +4,7 @@ import type { Database } from '../db/client';
 import { callers } from '../db/schema';
 import { toTimestamp, wireTimestamp } from '../lib/time';
 
-/** How many callers ask for a signing key. Also for a key that was retired. */
+/** The number of callers that ask for a signing key, which can be a retired one. */
 export const signingKeyUse = z.strictObject({
   kid: z.string(),
   callers: z.int(),

@@ -16,7 +16,7 @@ function outcomeCounts(): Record<string, z.ZodType> {
   return Object.fromEntries(RESPONSE_TYPES.map((outcome) => [outcome, z.exactOptional(count)]));
 }
 
-/** A step of the series: how many validations had each outcome. */
+/** A step of the series: the number of validations with each outcome. */
 export const statisticsStep = z.strictObject({ time: wireTimestamp, ...outcomeCounts() });
 
 export const productStatistics = z.strictObject({

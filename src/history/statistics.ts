@@ -32,7 +32,7 @@ import type { Step, statistics } from './statistics-schema';
 
 /** The products with the most active licenses. */
 const MAX_PRODUCTS = 10;
-/** Above this the counts of the day are used, which the scheduled handler makes. */
+/** With more rows than this, the daily counts of the scheduled handler are used. */
 const MAX_COUNTED_NOW = 1_000;
 /** A late record sets the roll-ups back. With more buckets than this, the oldest count as they were rolled up before. */
 const MAX_UNROLLED_BUCKETS = 48;
@@ -56,7 +56,7 @@ function bucketsOf({ from, to, step }: Period) {
   };
 }
 
-/** Buckets from the first one up to the one before the end. */
+/** The buckets from `first` up to the one before `end`. */
 interface Range {
   first: number;
   end: number;
@@ -122,7 +122,7 @@ const ofHistory = (db: Database, range: Range, productId: number | undefined) =>
     )
     .groupBy(requests.bucket, requests.productId, requests.outcome);
 
-/** The first bucket that the history is read for. */
+/** The first bucket whose records are read from the history. */
 async function firstUnrolledBucket(db: Database): Promise<number> {
   const [row] = await db
     .select({
@@ -135,8 +135,8 @@ async function firstUnrolledBucket(db: Database): Promise<number> {
 }
 
 /**
- * The validations of a period: of each step, and of each of some products. They come from the roll-ups of whole days,
- * of the hours around them, and from the records of the buckets from `unrolled` on.
+ * Counts the validations of a period, by step and by product. Reads the roll-ups of whole days and of the hours around
+ * them, and the records of the buckets from `unrolled` on.
  */
 async function countValidations(
   db: Database,
@@ -147,7 +147,7 @@ async function countValidations(
   const { productId = ALL_PRODUCTS, step } = period;
   const { first, last } = bucketsOf(period);
   const end = Math.min(last + 1, unrolled);
-  // The day of the last roll-up may go on.
+  // The day of the last roll-up may not be over.
   const firstDay = Math.ceil(first / BUCKETS_A_DAY) * BUCKETS_A_DAY;
   const daysEnd = Math.max(firstDay, firstBucketOfDay(Math.min(last + 1, unrolled - 1)));
   const days = { first: firstDay, end: daysEnd };
@@ -219,7 +219,7 @@ async function countStatuses(db: Database, now: number): Promise<CountRow[]> {
   return [...rows, ...rows.map((row) => ({ ...row, productId: ALL }))];
 }
 
-/** The licenses by status, and how many were active when the period began. */
+/** The licenses by status, and the number of active ones at the start of the period. */
 async function readLicenses(db: Database, { from, productId = ALL }: Period, now: number) {
   const [counted, today, before] = await db.batch([
     db.select().from(counters).where(eq(counters.name, 'counted_day')),
@@ -247,7 +247,7 @@ async function readLicenses(db: Database, { from, productId = ALL }: Period, now
 
 const isActive = ({ label }: CountRow): boolean => label === 'ACTIVE';
 
-/** The products of the statistics: the one that was asked for, or those with the most active licenses. */
+/** The products of the statistics: the requested one, or those with the most active licenses. */
 async function readProducts(
   db: Database,
   rows: readonly CountRow[],
@@ -276,7 +276,7 @@ async function readVersions(db: Database, productIds: readonly number[]): Promis
   const [[span], stored] = await db.batch([
     db
       .select({
-        // SQLite seeks one of them, and would read all callers for both.
+        // Two selects: in one, SQLite would read all callers instead of seeking each end.
         ids: sql<number>`(select max(id) from callers) - (select min(id) from callers)`.as('ids'),
       })
       .from(sql`(select 1)`),

@@ -3,7 +3,7 @@
  */
 
 /**
- * Whether an `Origin` is this service's. A proxy that ends TLS asks by http, and leaves the host as it is.
+ * Whether an `Origin` is this service's. A proxy that terminates TLS forwards by http, and keeps the host.
  */
 function isOwnOrigin(origin: string, requestUrl: string): boolean {
   const own = new URL(requestUrl);
@@ -18,7 +18,7 @@ export function isFromOwnPage({ headers, url }: Request): boolean {
   return origin !== null && isOwnOrigin(origin, url);
 }
 
-/** Whether a browser states that something else sends the request. */
+/** Whether a browser states that the request does not come from a page of this service. */
 export const isFromElsewhere = (request: Request): boolean =>
   (request.headers.has('Sec-Fetch-Site') || request.headers.has('Origin')) &&
   !isFromOwnPage(request);

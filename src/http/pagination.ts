@@ -36,11 +36,11 @@ export interface PageQuery {
 interface List<Row> {
   /** Reads at most `limit` rows after `after`, in the order of the list. */
   read: (page: Page) => Promise<Row[]>;
-  /** Undefined if nobody asked for the total. */
+  /** Undefined if the client does not want the total. */
   count: (() => Promise<number>) | undefined;
   /**
-   * The id of the last row that a page after `after` looks at, where a page must not look at all; undefined if it
-   * may look at all.
+   * Returns the id of the last row that a page after `after` may look at; undefined if it may look at all rows.
+   * Without this function, every page may.
    */
   endOfPage?: (after: number | undefined) => Promise<number | undefined>;
   id: (row: Row) => number;
@@ -49,7 +49,7 @@ interface List<Row> {
 
 /**
  * The response to a list. Without `limit` it is complete, and streamed in constant memory. With `limit` it is one
- * page, with the total in `X-Total-Count` and the next page in `Link`. A page can be short, and yet have a next one.
+ * page, with the total in `X-Total-Count` and the next page in `Link`. A short page can have a next one.
  */
 export async function listResponse<Row>(
   c: Context,

@@ -12,7 +12,7 @@ export const errorResponse = z.strictObject({
 });
 export type ErrorResponse = z.infer<typeof errorResponse>;
 
-/** A JWS in compact form, of a program that asked for it (1.8). */
+/** A JWS in compact form, for a program that asked for it (1.8). */
 const signed = z.exactOptional(z.string());
 
 /** The license is valid [4.7]. */

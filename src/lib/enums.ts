@@ -32,7 +32,7 @@ export const LICENSE_PLATFORMS = [
 ] as const;
 export type LicensePlatform = (typeof LICENSE_PLATFORMS)[number];
 
-/** The platforms whose names say nothing to people: PLATFORM_LABELS can label them. */
+/** Platforms without a telling name. PLATFORM_LABELS can label them. */
 export const LABELLED_PLATFORMS = [
   'PLATFORM_A',
   'PLATFORM_B',

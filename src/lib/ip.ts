@@ -50,7 +50,7 @@ export function canonicalAddress(text: string): string | null {
   return address && format(address);
 }
 
-/** The ranges of addresses that a machine has for itself. They do not say where it is. */
+/** Ranges whose addresses are not unique on the Internet, so they identify no machine. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
   'loopback',
   'private',

@@ -7,7 +7,7 @@ export interface PlatformLabel {
 
 const MAX_LABEL_LENGTH = 40;
 
-/** Terminals and pages show a label: it has no control characters. */
+/** Removes control characters, because terminals and pages show labels, and shortens the label. */
 function cleanLabel(text: string): string {
   const line = text.replaceAll(/\p{C}+/gu, ' ').trim();
   return [...line].slice(0, MAX_LABEL_LENGTH).join('').trim();
@@ -15,7 +15,7 @@ function cleanLabel(text: string): string {
 
 /**
  * The labels of the platforms, from a text such as `MARKET_A=SpigotMC, MARKET_B=Polymart`. A platform keeps its
- * name where the text has no label for it, or one that stands for another platform.
+ * name if the text has no label for it, or the name or label of another platform.
  */
 export function parsePlatformLabels(text = ''): PlatformLabel[] {
   const labels = new Map(

@@ -6,7 +6,7 @@ export class SettingError extends Error {
 }
 
 /**
- * The time since which rows are kept, in milliseconds since 1970; null to keep all.
+ * The time of the oldest rows that are kept, in milliseconds since 1970; null to keep all.
  *
  * @param name the variable with the number of days; 0 keeps all
  * @throws SettingError if the variable is not a number of days

@@ -9,7 +9,7 @@ const DEFAULT_ISSUER = 'licet';
 
 const kid = z.string().regex(/^[\w.-]{1,64}$/);
 const base64url = z.string().regex(/^[\w-]+$/);
-/** 2,048 bits: verifiers without a library take no other size. */
+/** 2,048 bits: verifiers without a library support no other size. */
 const modulus = base64url.refine((text) => /^[g-z0-9_-]/.test(text) && text.length === 342);
 
 const ecKey = z.object({
@@ -70,13 +70,13 @@ const toBase64url = (bytes: Uint8Array): string =>
 const encoder = new TextEncoder();
 const encodeText = (text: string): string => toBase64url(encoder.encode(text));
 
-/** The type of a token, so that a lease never counts as a response, nor the other way round. */
+/** The type of a token, so that a lease never counts as a response, or a response as a lease. */
 export type TokenType = 'licet-validation+jwt' | 'licet-lease+jwt';
 
 /** Signs with one key. */
 export class Signer {
   readonly kid: string;
-  /** The encoded headers and the point behind each. */
+  /** The encoded header of each type, with the point after it. */
   readonly #headers: Readonly<Record<TokenType, string>>;
   readonly #algorithm: { name: string; hash: string };
   readonly #key: CryptoKey;
@@ -117,9 +117,9 @@ export class SigningKeys {
   /** By `kid`. */
   readonly #held: ReadonlyMap<string, Held>;
   readonly #defaultKid: string | undefined;
-  /** Whether each secret holds a usable key. Else an unknown `kid` may be that of an unreadable one. */
+  /** Whether each secret holds a usable key. If not, an unknown `kid` may belong to an unreadable secret. */
   readonly #isComplete: boolean;
-  /** Imported once an isolate. No promises: one of another request must not be awaited. */
+  /** The keys that this isolate has imported. Not promises: a request must not await a promise of another request. */
   readonly #signers = new Map<string, Signer>();
 
   private constructor(

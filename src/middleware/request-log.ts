@@ -63,7 +63,7 @@ export const observe = (): MiddlewareHandler<AppEnv> =>
     // c.header() would copy the response.
     const { headers } = c.res;
     for (const [name, value] of Object.entries(commonHeaders(c))) {
-      // A route can let its response be cached.
+      // A route may have set its own value, such as for caching.
       if (!headers.has(name)) headers.set(name, value);
     }
     endRequest(c, c.res);

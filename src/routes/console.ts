@@ -77,7 +77,7 @@ async function logOut(c: Context<AuthEnv>): Promise<Response> {
 /** Logging in and out. The page itself is a file. */
 export const consoleRoutes = new Hono<AuthEnv>().post('/session', logIn).delete('/session', logOut);
 
-/** The same as of the files in `public/_headers`, which the platform adds to files alone. */
+/** The headers that `public/_headers` has for the files. The platform adds those to files only. */
 const PAGE_HEADERS = {
   'Cache-Control': 'no-cache',
   'Content-Security-Policy': [
@@ -99,13 +99,13 @@ const NOT_BUILT = `The console is not built.
 Stop the service and run npm start, or npm run deploy again: both build it.
 `;
 
-/** Whether a path gives the page: /console and all paths under it but those of the files that the page loads. */
+/** Whether a path leads to the page: /console and all paths under it but those of the files that the page loads. */
 export const isConsolePage = (path: string): boolean =>
   /^\/console(\/|$)/.test(path) && !/^\/console\/assets(\/|$)/.test(path);
 
 /** The page of the console. It is the same for each path: the page itself reads the path. */
 export async function consolePage(c: Context): Promise<Response> {
-  // The address under which the platform has the file. It would redirect from that of the file itself.
+  // The platform serves the file at this address, and redirects to it from the address of the file itself.
   const file = await c.env.ASSETS.fetch(new Request(new URL('/console/', c.req.url), c.req.raw));
   const page =
     file.status === 200 || file.status === 304

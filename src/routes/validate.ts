@@ -221,7 +221,7 @@ async function validateLicense(
   finding?.catch(() => undefined);
   await authorized;
   try {
-    // Before the decision: a key that cannot be used binds nothing.
+    // Before the decision, so that a validation whose key cannot be used binds nothing.
     if (request.signature) signer = await isolate.signingKeys?.signer(request.signature.kid);
     if (finding === undefined) {
       const { publishedReads } = isolate.ceilings;

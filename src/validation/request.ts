@@ -81,7 +81,7 @@ function readNumbers(json: string): JsonObject | null {
   try {
     return JSON.parse(json, numberAsWritten);
   } catch {
-    // With a function JSON.parse overflows its stack where a value is nested thousands of times.
+    // With a reviver, JSON.parse overflows its stack on a value that is nested thousands of levels deep.
     return null;
   }
 }

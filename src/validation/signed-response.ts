@@ -14,7 +14,7 @@ const DAY_SECONDS = 24 * 60 * 60;
 export interface Decided {
   request: ValidationRequest;
   body: ValidResponse | InvalidResponse;
-  /** Null for a rejection: a signature says no more about it than its message. */
+  /** Null for a rejection: its claims hold nothing about the license. */
   license: Pick<LicenseSnapshot, 'expiresAt'> | null;
   /** The days of a lease; 0 for none. */
   offlineDays: number;
@@ -36,7 +36,7 @@ async function subjectOf(key: string, license: object | null): Promise<string> {
   return subject;
 }
 
-/** Signs a response, and a lease where the product has leases. */
+/** Signs a response, and a lease if the product has leases. */
 export async function signResponse(
   signer: Signer,
   issuer: string,

@@ -576,7 +576,7 @@ export interface PlatformLabel {
   label: string;
 }
 
-/** How many callers ask for a signing key. */
+/** The number of callers that ask for a signing key. */
 export interface SigningKeyUse {
   /** The name of the key. */
   kid: string;

@@ -35,7 +35,7 @@ interface Tables {
 export type OfflineDays = Readonly<Record<number, number>>;
 
 /**
- * The whole blacklist, and the offline days of products (1.8): every validation has them, and a change of them
+ * The whole blacklist, and the offline days of products (1.8): every validation needs them, and a change of them
  * publishes one snapshot, however many licenses the product has. The tables are searched as they are: an index of
  * them would take a cold isolate longer than the rest of a request.
  */

@@ -36,14 +36,14 @@ function namesAccountOf(customer: CustomerRow): SQL | undefined {
   );
 }
 
-/** Whether the newest event of a customer is another one: a repeated request leaves no second event. */
+/** Whether the newest event of a customer is not the erasure: a repeated request stores no second event. */
 const isNotForgotten = (id: number): SQL =>
   sql`ifnull((select type from events where resource_type = 'customer' and resource_id = ${id}
     order by id desc limit 1), '') <> 'customer.deleted'`;
 
 /**
- * The statement that erases a customer from events: all changes of the customer, and the personal ones of licenses
- * that belong or belonged to the customer, or name or named an account.
+ * The statement that erases a customer from events: all values of the customer's own events, and the personal fields
+ * of licenses whose owner is or was the customer or an account of the customer.
  */
 function eraseEvents(db: Database, customer: CustomerRow, condition: SQL) {
   const sides = (field: string, values: readonly (string | number | null)[]) =>

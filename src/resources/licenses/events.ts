@@ -20,7 +20,7 @@ export const PERSONAL_FIELDS = [
   'notes',
 ];
 
-/** The event of a batch names no license, by which personal fields could be found and erased. */
+/** The event of a batch names no license, so personal fields in it could not be found and erased. */
 const FIELDS_OF_BATCH = FIELDS.filter((name) => !PERSONAL_FIELDS.includes(name));
 
 /** The fields that a client sets, as GET shows them. */
@@ -43,7 +43,7 @@ const shown = (values: LicenseValues, now: number) =>
   );
 
 /**
- * The fields that a change of a license changes. For a license of a forgotten customer the personal fields have no
+ * The changed fields of a license. For a license of a forgotten customer the personal fields have no
  * values: the bindings, which stay, can be freed later.
  *
  * @param now milliseconds since 1970

@@ -20,7 +20,7 @@ import { callersOfLicense, RATE_LIMITED } from './snapshot';
 
 /** The lists of licenses: their filters and their orders. */
 
-/** The licenses that a page looks at, where no index finds those that match. */
+/** The licenses that a page looks at if no index finds those that match. */
 const WINDOW_LICENSES = 500;
 /** Fewer, because the records since the last fold are looked up for each of their callers. */
 const DORMANT_WINDOW_LICENSES = 250;
@@ -41,11 +41,11 @@ export interface LicenseFilter {
   /** Milliseconds since 1970, both inclusive. */
   expiresFrom?: number | undefined;
   expiresTo?: number | undefined;
-  /** Without any validation. */
+  /** Licenses without any validation. */
   unused?: boolean | undefined;
-  /** Used before, and not for so many days. */
+  /** Licenses that were used before, but not within this number of days. */
   dormantDays?: number | undefined;
-  /** Without a free slot for an address or for a hardware ID. */
+  /** Licenses without a free slot for an address or for a hardware ID. */
   full?: boolean | undefined;
   sort?: LicenseOrder | undefined;
 }
@@ -60,24 +60,24 @@ const orderOf = (filter: LicenseFilter): LicenseOrder =>
 const isByExpiry = (filter: LicenseFilter): boolean => orderOf(filter).endsWith('expiryDate');
 const isDescending = (filter: LicenseFilter): boolean => orderOf(filter).startsWith('-');
 
-/** Whether an owner is asked for, who has few licenses. */
+/** Whether the filter has an owner. An owner has few licenses. */
 const isOfOwner = ({ customerId, customerEmail, chatId, owner }: LicenseFilter): boolean =>
   (customerId ?? customerEmail ?? chatId ?? owner) !== undefined;
 
 /** Whether no index finds the licenses that match, and they may be few. */
 function needsWindow(filter: LicenseFilter): boolean {
   const { licenseStatus, licenseType, productId, q, unused, dormantDays, full } = filter;
-  // A free search and an owner read all.
+  // A free search reads all licenses, and the list of an owner all of the owner.
   if (q !== undefined || isOfOwner(filter)) return false;
   const isUnindexed = isByExpiry(filter) ? productId !== undefined : hasExpiryBound(filter);
   const others = [licenseStatus, licenseType, unused, dormantDays, full];
   return isUnindexed || others.some((value) => value !== undefined);
 }
 
-/** The expiry without its index. */
+/** The expiry. The plus sign keeps SQLite from using the index. */
 const unindexedExpiry = sql`+${licenses.expiresAt}`;
 
-/** The expiry, whose index would be read for nothing in a list by id, and for the few licenses of an owner. */
+/** The expiry. Its index does not help a list by id, or the few licenses of an owner. */
 const expiryOf = (filter: LicenseFilter): SQL =>
   isByExpiry(filter) && !isOfOwner(filter) ? sql`${licenses.expiresAt}` : unindexedExpiry;
 
@@ -110,7 +110,7 @@ const ofChatId = (chatId: string | undefined): SQL | undefined =>
         select id from licenses where owner_chat_id = ${chatId}
         union select id from licenses where owner_platform_id = ${chatId} and license_platform = 'CHAT')`;
 
-/** Whether a caller of the license of the row is as described. */
+/** Whether the license of the row has such a caller. */
 const hasCaller = (isCaller: SQL): SQL =>
   sql`exists (select 1 from ${callersOfLicense} and (${isCaller}))`;
 
@@ -152,7 +152,7 @@ function hasExpiry(filter: LicenseFilter): SQL | undefined {
   );
 }
 
-/** The conditions that the index of the order fulfils, or all licenses. */
+/** The conditions for which the order has an index. Without any, all licenses match. */
 function indexed(filter: LicenseFilter): SQL | undefined {
   const { customerId, customerEmail, owner, productId, chatId } = filter;
   if (isByExpiry(filter) && !isOfOwner(filter)) return hasExpiry(filter);
@@ -196,11 +196,11 @@ function matching(filter: LicenseFilter, now: number): SQL | undefined {
   );
 }
 
-/** Compares the licenses with the one with an id, in the order of the filter. */
+/** Compares licenses with the license of an id, in the order of the filter. */
 function compare(filter: LicenseFilter, operator: '<' | '>' | '<=' | '>=', id: number): SQL {
   const compares = sql.raw(operator);
   if (!isByExpiry(filter)) return sql`${licenses.id} ${compares} ${id}`;
-  // A range that the index reads, and the order of those with the same expiry in it.
+  // The index reads the range of expiries; the id orders licenses with the same expiry.
   const [strictly] = operator;
   const expiry = expiryOf(filter);
   const its = sql`(select expires_at from licenses where id = ${id})`;
@@ -223,10 +223,10 @@ function columnsOf(filter: LicenseFilter) {
 }
 
 /**
- * Checks that a license still has a place in a list by expiry. Behind its new place there may be none of the
- * licenses that followed it, and the list would look complete.
+ * Checks that a license is still in a list by expiry. If its expiry has moved out of the range, no license follows it,
+ * and the list would look complete.
  *
- * @throws ApiError 400 if it has none
+ * @throws ApiError 400 if it is not in the list
  */
 async function checkPlace(db: Database, filter: LicenseFilter, after: number): Promise<void> {
   const [place] = await db
@@ -238,7 +238,7 @@ async function checkPlace(db: Database, filter: LicenseFilter, after: number): P
   if (expiresAt !== null && expiresAt <= expiresTo) return;
   throw new ApiError(
     400,
-    `after must be a license of the list, and ${after} is none any more. Read the list from its start again`,
+    `after must be a license of the list, and ${after} no longer is. Read the list from its start again`,
   );
 }
 
@@ -246,7 +246,7 @@ async function checkPlace(db: Database, filter: LicenseFilter, after: number): P
  * A page of the licenses that match, in the order of the filter.
  *
  * @param now milliseconds since 1970; the status depends on it
- * @throws ApiError 400 if the place of the page is lost
+ * @throws ApiError 400 if the license before the page is no longer in the list
  */
 export async function listLicenses(
   db: Database,
@@ -266,8 +266,8 @@ export async function listLicenses(
 }
 
 /**
- * The last license that a page looks at. Where no index finds those that match, a page looks at a bounded number
- * of licenses, and may be short.
+ * The last license that a page looks at. If no index finds those that match, a page looks at a bounded number of
+ * licenses, and may be short.
  *
  * @returns undefined if the page may look at all
  */

@@ -9,7 +9,7 @@ import { toOptionalTimestamp } from '../../lib/time';
 import { settable } from '../fields';
 import { type TokenRow, type TokenValues, tokenFields } from './schema';
 
-/** The secret is none of them. */
+/** The fields that events show. They do not include the secret. */
 const FIELDS = Object.keys(settable(tokenFields));
 
 /** The fields of a token that a client sets, as GET shows them. */

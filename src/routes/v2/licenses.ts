@@ -124,7 +124,7 @@ function pageOf<Item extends { id: number }>(
   { limit = items.length, after }: PageQuery,
 ): readonly Item[] {
   const previous = items.findIndex(({ id }) => id === after);
-  // An object that is gone has no place in the list.
+  // If the predecessor is gone, the page is empty.
   const start = !after ? 0 : previous === -1 ? items.length : previous + 1;
   const page = items.slice(start, start + limit);
   if (start + limit < items.length) linkNextPage(c, page.at(-1)?.id);
@@ -167,7 +167,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
   )
   .post('/batch', canWrite, body(licenseBatch), (c) => {
     const { count, ...values } = c.req.valid('json');
-    // Multiplied by 500 they would not fit into memory.
+    // The lists of 500 licenses would not fit into memory.
     if (count > 1 && values.ips.length + values.hwids.length > 0) {
       throw new ApiError(400, 'ips and hwids must be empty for more than one license');
     }

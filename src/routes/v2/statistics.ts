@@ -26,7 +26,7 @@ const statisticsQuery = z.strictObject({
   productId: idText.optional(),
 });
 
-/** (6) */
+/** The statistics (6). */
 export const statisticsRoutes = new Hono<AuthEnv>().get(
   '/',
   requireIntents(INTENTS.readRequests),
