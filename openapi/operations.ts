@@ -481,7 +481,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Licenses',
     summary: 'List the installations of a license',
     description:
-      'The machines that have asked with its key, the one that was seen last first: at most 1,000, with `limit` a page. Machines without a record in the history are left out. An extension.',
+      'The machines that have asked with its key, the most recently seen first: at most 1,000, with `limit` a page. Machines without a record in the history are left out. An extension.',
     responses: {
       200: {
         description: 'The installations.',

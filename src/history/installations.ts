@@ -34,7 +34,7 @@ export const installation = z.strictObject({
 const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
 
 /**
- * The installations of a license, the one that was seen last first: at most {@link MAX_INSTALLATIONS}. The
+ * The installations of a license, the most recently seen first: at most {@link MAX_INSTALLATIONS}. The
  * times and counts include the records since the last fold (see `fold.ts`).
  *
  * @returns undefined if there is no such license

@@ -38,7 +38,7 @@ it.each<[problem: string, file: string, data: string | undefined, kind?: Kind]>(
     'misspelt.json',
     `{"products":[${product}],"licences":[{}]}`,
   ],
-  ['licenseKey is there twice', 'twice.csv', 'licenseKey,licenseKey\na,b\n', 'licenses'],
+  ['licenseKey appears twice', 'twice.csv', 'licenseKey,licenseKey\na,b\n', 'licenses'],
   ['separated by tabs. Use commas', 'tab.csv', 'licenseKey\tproductId\na\t1\n', 'licenses'],
   ['unknown headings: Price, column 3 has none', 'gap.csv', 'id;Price;;name\n1;2;;a\n', 'products'],
   ['Add --kind', 'list.json', `[${product}]`],

@@ -366,7 +366,7 @@ interface UsableKey {
   signed: string | undefined;
 }
 
-/** Validates at a server that says yes to everything, as a program with or without a key. */
+/** Validates at a fake server that accepts everything, as a program with or without a key. */
 async function askFake(url: string, pinned?: UsableKey) {
   let seen = '';
   const fake = new Licet({
@@ -386,7 +386,7 @@ async function askFake(url: string, pinned?: UsableKey) {
 
 const UNSIGNED = [
   'programs with this key built in: they run on their leases, then stop',
-  'Look at the secrets SIGNING_KEY_<n>, and at what is between: docs/signing.md.',
+  'Check the secrets SIGNING_KEY_<n>, and the proxies before the service: docs/signing.md.',
 ] as const;
 const UNUSABLE_KEY = [
   'programs with this key built in: they refuse it, or others can sign with it',
@@ -398,7 +398,7 @@ const REPAIR_KEYS = 'Repair the signing keys first, as shown above.';
 const buildIn = (kid: string): string =>
   `Build ${kid} into new versions: npm run -s licet -- keys show ${kid}, then: docs/signing.md.`;
 
-/** Signs and verifies with each key, and shows how much a server in the place of the service can say. */
+/** Verifies a signature of each key, and shows which programs believe a fake server. */
 async function checkSignatures(address: URL, keySet: string, timeoutMs: number): Promise<Check[]> {
   const url = nameOf(address);
   const licet = new Licet({ url, timeoutMs });
@@ -419,7 +419,7 @@ async function checkSignatures(address: URL, keySet: string, timeoutMs: number):
       good.push({ kid, key, signed });
     } catch (error) {
       const came = startOf(error instanceof Error ? error.message : String(error), 300);
-      // The client throws a TypeError for a key that it does not take.
+      // The client throws a TypeError for a key that it does not accept.
       const [breaks, change] = error instanceof TypeError ? UNUSABLE_KEY : UNSIGNED;
       checks.push({
         what: `No response is signed with key ${name}`,

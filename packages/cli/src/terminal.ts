@@ -96,7 +96,7 @@ function endTogether(child: ChildProcess): void {
 
 /**
  * Calls back when the reader of a pipe on the standard output ends, as with `| head`. A command that waits writes
- * nothing, and would not notice. Node.js cannot poll a pipe; GNU's tail does. Without it, the next write fails.
+ * nothing, and would not notice. Node.js cannot poll a pipe, but GNU tail can. Without it, the next write fails.
  */
 export function onReaderEnd(callback: () => void): void {
   if (!fstatSync(process.stdout.fd).isFIFO()) return;

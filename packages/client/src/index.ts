@@ -192,7 +192,7 @@ class Connection {
     if (isGuarded && this.#token !== undefined) headers.set('TOKEN', this.#token);
     if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
     if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey);
-    // Also without a body: a session of the console changes nothing without it.
+    // Also without a body: the service rejects changes with a console session that lack this header.
     if (method !== 'GET') headers.set('Content-Type', 'application/json');
     const request = new Request(url, {
       method,
@@ -300,7 +300,7 @@ class List<Key extends string> {
   protected readonly path: string;
   readonly #pageQuery: object;
 
-  /** @param pageQuery what `iterate` adds to its query */
+  /** @param pageQuery parameters that `iterate` adds to the query */
   constructor(connection: Connection, path: string, pageQuery: object = {}) {
     this.connection = connection;
     this.path = path;
@@ -363,7 +363,7 @@ class Collection<Path extends string> extends List<`GET ${Path}`> {
 
 /** A resource whose items can be changed. */
 class Changeable<Path extends string> extends Collection<Path> {
-  /** Gets an item with its tag, for an `update` that overwrites no other. */
+  /** Gets an item with its tag, for an `update` that overwrites no other change. */
   async read(
     id: number,
     { signal }: CallOptions = {},
@@ -437,7 +437,7 @@ class Tokens extends Managed<typeof TOKENS> {
 }
 
 const LICENSES = '/api/v2/licenses';
-/** The total takes a row for each license. */
+/** Counting the total reads a row for each license. */
 const WITHOUT_TOTAL = { total: false };
 
 class Licenses extends Managed<typeof LICENSES> {
@@ -457,7 +457,7 @@ class Licenses extends Managed<typeof LICENSES> {
     return this.connection.read('GET', this.#pathOf('by-license-key', licenseKey), { signal });
   }
 
-  /** The installations of a license, the one that was seen last first, to `list` or `iterate`. */
+  /** The installations of a license, the most recently seen first, to `list` or `iterate`. */
   installations(id: number) {
     return new List<`GET ${typeof LICENSES}/{id}/installations`>(
       this.connection,

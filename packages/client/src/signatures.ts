@@ -31,7 +31,7 @@ function toJwk(constant: string): PublicKey {
     : { kty: 'EC', crv: 'P-256', kid, x: first, y: second };
 }
 
-/** A key that decides about the algorithm, never the header of a token. */
+/** A key with its algorithm. The header of a token never decides about the algorithm. */
 export type PinnedKey = ReturnType<typeof pinKey>;
 
 /** @throws TypeError unless the key is of P-256, or of RSA with 2,048 bits and the exponent 65537, and public */
@@ -90,10 +90,10 @@ async function verifyToken(
   if (typeof token !== 'string') throw new Error('there is none');
   const parts = token.split('.');
   const [header = '', payload = '', signature = ''] = parts;
-  if (parts.length !== 3) throw new Error('it has not three parts');
+  if (parts.length !== 3) throw new Error('it does not have three parts');
   const said = readPart(header);
   const isExpected = said.alg === alg && said.kid === kid && said.typ === typ;
-  if (!isExpected || Object.keys(said).length !== 3) throw new Error('its header is another');
+  if (!isExpected || Object.keys(said).length !== 3) throw new Error('its header is different');
   const key = await crypto.subtle.importKey('jwk', jwk, algorithm, false, ['verify']);
   const signed = encoder.encode(`${header}.${payload}`);
   if (!(await crypto.subtle.verify(algorithm, key, fromBase64url(signature), signed))) {
@@ -101,7 +101,7 @@ async function verifyToken(
   }
   const claims = readPart(payload);
   for (const [name, value] of Object.entries(expected)) {
-    if (claims[name] !== value) throw new Error(`its ${name} is another`);
+    if (claims[name] !== value) throw new Error(`its ${name} is different`);
   }
 }
 

@@ -4,15 +4,15 @@ import { Duplicates } from './duplicates.ts';
 import { fieldsOf, KINDS, type Kind, type Source } from './kinds.ts';
 import { type Named, type Result, rejection } from './results.ts';
 
-/** Imports the items of a source into a service, in batches. The console does so too: nothing here needs Node. */
+/** Imports the items of a source into a service, in batches. The console uses this too, so nothing here needs Node. */
 
-/** The service that gets the items. */
+/** The service that stores the items. */
 export interface Target {
   /** @param body of `POST /api/v2/import` */
   import: (body: string) => Promise<Operations['POST /api/v2/import']['response']>;
 }
 
-/** The place of the results. */
+/** Receives the results. */
 export interface Results {
   add: (kind: Kind, named: Named, result: Result) => void;
   ignore: (kind: Kind, names: readonly string[]) => void;

@@ -2,7 +2,7 @@ import { CliError } from '../cli-error.ts';
 import { CutOffError } from './cut-off-error.ts';
 import { type Counts, fieldsOf, KINDS, type Kind, NAMES, type SourceItem } from './kinds.ts';
 
-/** Reads text and JSON Lines. The console does so too: nothing here needs Node. */
+/** Reads text and JSON Lines. The console uses this too, so nothing here needs Node. */
 
 /** A piece of a file: an item, or the counts in the last line of an export. */
 export type Piece = ({ kind: Kind } & SourceItem) | { end: Counts };

@@ -2,7 +2,7 @@ import { CliError } from '../cli-error.ts';
 import { FIELDS, meantField } from './fields.ts';
 import type { Kind, SourceItem } from './kinds.ts';
 
-/** The rows of CSV files. The console reads them too: nothing here needs Node. */
+/** The rows of CSV files. The console uses this too, so nothing here needs Node. */
 
 /** Separators in cells with several values. Hardware IDs may contain blanks. */
 export const LISTS = new Map([
@@ -38,8 +38,8 @@ function describeHeading(kind: Kind, name: string, index: number): string {
 }
 
 /**
- * Reads the headings of a CSV file. An unknown one is rejected here: the items would be stored without its
- * values, and a repeated import keeps them so.
+ * Reads the headings of a CSV file. An unknown one is rejected here: the items would be stored without its values,
+ * and a repeated import would not add them.
  *
  * @throws CliError for duplicate or unknown headings, or a wrong separator
  */
@@ -50,7 +50,7 @@ export function headingsOf(kind: Kind, header: readonly string[]): string[] {
   }
   const twice = names.find((name, index) => name !== '' && names.indexOf(name) < index);
   if (twice !== undefined) {
-    throw new CliError(`the column ${twice.slice(0, MAX_HEADING_LENGTH)} is there twice`);
+    throw new CliError(`the column ${twice.slice(0, MAX_HEADING_LENGTH)} appears twice`);
   }
   const wrong = names.flatMap((name, index) =>
     FIELDS[kind].includes(name) ? [] : [describeHeading(kind, name, index)],

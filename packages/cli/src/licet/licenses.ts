@@ -37,9 +37,9 @@ import {
 } from './session.ts';
 
 const DEFAULT_FOUND = 50;
-/** The service creates no more at once. */
+/** The most licenses that the service creates at once. */
 const MAX_COUNT = 500;
-/** The service takes no more. */
+/** The most days that the service accepts. */
 const MAX_DORMANT_DAYS = 3_650;
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -175,7 +175,7 @@ interface FieldOptions {
 const fieldsOfOptions = async (licet: Licet, options: FieldOptions) => ({
   maxIPs: options.maxIps,
   maxHWIDs: options.maxHwids,
-  // In a PUT, null is nobody.
+  // In a PUT, null removes the customer.
   customerEmail: options.email === '' ? null : options.email,
   ownerChatId: options.chatId,
   licensePlatform: await optionalPlatform(licet, options.platform),
