@@ -2,7 +2,7 @@ import { QueryClient, queryOptions } from '@tanstack/react-query';
 import { Licet, LicetError, type Operations } from '../../packages/client/src/index';
 import { texts } from './texts';
 
-/** Calls of the service: all of them go through `licet`, and errors are put into words by `describe`. */
+/** Calls of the service. All of them go through `licet`, and `describe` turns errors into text. */
 
 /** The session's token. */
 export type Session = Operations['GET /api/v2/tokens/self']['response'];
@@ -13,7 +13,7 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 15_000,
-      // Without a network a query fails, and the viewer is told; the default waits without a word.
+      // Without a network a query fails, and the viewer sees why. The default waits in silence.
       networkMode: 'always',
       refetchOnReconnect: true,
       retry: (failures, error) =>
@@ -22,15 +22,15 @@ export const queries = new QueryClient({
   },
 });
 
-/** A change can show on any screen: what is on no screen now is read again before it is shown. */
+/** A change can affect any screen: data that no screen shows now is read again before it is shown. */
 const markStale = (): void => void queries.invalidateQueries({ refetchType: 'none' });
 
-/** Forgets what was read with a session: the next one may see less. */
+/** Forgets the data that was read with a session, because the next one may see less. */
 const forgetAll = (): void =>
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
 
 async function fetchWithSession(request: Request): Promise<Response> {
-  // The service takes a cookie with JSON only, also where there is no body.
+  // With a cookie the service accepts changes as JSON only, even without a body.
   if (request.method !== 'GET') request.headers.set('Content-Type', 'application/json');
   const response = await fetch(request);
   // The session has ended: the log-in takes the place of the screen, which stays in the address.
@@ -42,7 +42,7 @@ async function fetchWithSession(request: Request): Promise<Response> {
 /** The client of the page's own service. The browser sends the session's cookie. */
 export const licet = new Licet({ url: location.origin, fetch: fetchWithSession });
 
-/** The error for a response that is none of Licet's: a gateway's page, say. */
+/** The error for a response that does not come from Licet, such as a page of a gateway. */
 const notLicet = (status: number): LicetError => new LicetError(status, texts.errors.notLicet);
 
 export async function send(
@@ -71,7 +71,7 @@ export async function send(
   throw notLicet(response.status);
 }
 
-/** Whose session it is; null without one. */
+/** Reads the token of the session; null without a session. */
 export async function readSession(): Promise<Session | null> {
   try {
     return await licet.tokens.self();
@@ -88,7 +88,7 @@ export const SESSION_QUERY = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** Starts a session with a token. The token goes into the request, and is kept nowhere. */
+/** Starts a session with a token. The token is sent in the request, and not kept. */
 export async function logIn(token: string): Promise<void> {
   await send('POST', '/console/session', { headers: { TOKEN: token } });
   forgetAll();
@@ -100,7 +100,7 @@ export async function logInWithCode(code: string): Promise<void> {
   forgetAll();
 }
 
-/** Ends the session, and forgets what was read with it. */
+/** Ends the session, and forgets the data that was read with it. */
 export async function logOut(): Promise<void> {
   await send('DELETE', '/console/session');
   queries.setQueryData(SESSION_KEY, null);
@@ -126,7 +126,7 @@ export function describe(error: unknown): string {
 
 /**
  * The messages of a 400 by the name of their field, as in `maxIPs must be an integer; name is required`.
- * Those of no field in `names` are in `rest`.
+ * Messages about fields that are not in `names` are in `rest`.
  */
 export function fieldErrors(
   error: unknown,

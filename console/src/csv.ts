@@ -1,8 +1,8 @@
 /** CSV files for spreadsheets. */
 
 /**
- * A cell. A spreadsheet would run text that begins with `=`, `+`, `-`, `@` or a tab as a formula: an
- * apostrophe before it keeps it text.
+ * A cell. A spreadsheet would run text that begins with `=`, `+`, `-`, `@` or a tab as a formula. An apostrophe
+ * before it prevents that.
  */
 function cellOf(value: string | number): string {
   const text = String(value);
@@ -14,7 +14,7 @@ function cellOf(value: string | number): string {
 export const toCsv = (rows: readonly (readonly (string | number)[])[]): string =>
   rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');
 
-/** Spreadsheets take a file without the byte-order mark for one of their old encodings. */
+/** Without the byte-order mark, spreadsheets read a file in an old encoding. */
 export const BYTE_ORDER_MARK = '\uFEFF';
 
 /** Gives the browser a file to download. */
@@ -24,7 +24,7 @@ export function saveFile(name: string, type: string, parts: BlobPart[]): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The download has its own reference by then.
+  // By then the download no longer needs the URL.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 

@@ -1,4 +1,4 @@
-/** Days in the viewer's zone, as date fields have them: `2035-12-31`. */
+/** Days in the viewer's time zone, in the form of date fields: `2035-12-31`. */
 
 /** The day of a time; empty for none. */
 export function toDay(time: string | null): string {

@@ -53,6 +53,6 @@ export function formatAgo(time: string, now = Date.now()): string {
 export const formatSlots = (bound: number, limit: number): string =>
   `${formatNumber(bound)} / ${limit === -1 ? '∞' : formatNumber(limit)}`;
 
-/** The name of a product, or its id where products may not be read. */
+/** The name of a product, or its id if the token may not read products. */
 export const productName = (names: ReadonlyMap<number, string>, id: number): string =>
   names.get(id) ?? texts.unknownProduct(id);

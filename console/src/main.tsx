@@ -17,7 +17,7 @@ createRoot(place).render(
     </QueryClientProvider>
   </StrictMode>,
 );
-// After the first screen, so that messages, questions and the search also appear without a network.
+// Loaded after the first screen, so that messages, questions and the search also appear without a network.
 setTimeout(
   () =>
     void Promise.allSettled([

@@ -9,11 +9,11 @@ const platformsQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** The label that this service gives a platform, as far as it was read; else the console's own word. */
+/** The label of a platform: that of the service if it was read, else the console's own. */
 export function platformLabel(platform: LicensePlatform): string {
   const labels = queries.getQueryData(platformsQuery.queryKey);
   const label = labels?.find((known) => known.platform === platform)?.label;
-  // Without a label the service answers with the name.
+  // For a platform without a label the service returns the name.
   return label === undefined || label === platform ? screenTexts.platforms[platform] : label;
 }
 

@@ -4,7 +4,7 @@ import { useMay } from './session';
 
 const NONE: ReadonlyMap<number, string> = new Map();
 
-/** All products; none where the token may not read them. */
+/** All products; none if the token may not read them. */
 export function useProducts() {
   return useQuery({
     queryKey: ['products'],

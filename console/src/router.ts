@@ -15,7 +15,7 @@ import { programRoute } from './screens/program/route';
 import { tokensRoute } from './screens/tokens/route';
 import { parseValue } from './search';
 
-/** Each screen has a folder with its `route.ts`, which checks the address, and its `screen.tsx`, on demand. */
+/** Each screen has a folder with `route.ts`, which checks the address, and `screen.tsx`, which is loaded on demand. */
 export const router = createRouter({
   basepath: '/console',
   parseSearch: parseSearchWith(parseValue),

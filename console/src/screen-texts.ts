@@ -89,7 +89,7 @@ const eventTypes: Record<EventType, string> = {
   'session.created': 'Logged in',
 };
 
-/** Fields whose name on the wire does not read as words. */
+/** Labels of fields whose name on the wire does not give a readable label. */
 const fields: Readonly<Record<string, string>> = {
   count: 'Objects',
   data: 'Value',
@@ -113,7 +113,7 @@ const fields: Readonly<Record<string, string>> = {
   productType: 'Type',
 };
 
-/** The texts of the screens that come after the first, apart from it to keep it small. */
+/** The texts of all screens but the first, in a file of their own to keep the first screen small. */
 export const screenTexts = {
   platforms,
   licenseTypes,

@@ -1,13 +1,13 @@
 import * as z from 'zod/mini';
 
-/** Parts of an address. Those that make no sense are left out, not refused: people edit addresses. */
+/** Parameters of an address. Invalid ones are ignored, because people edit addresses. */
 
 /** An id, such as `productId=602`. */
 export const id = z.catch(z.optional(z.int().check(z.gte(0))), undefined);
 
 /**
- * A value of an address, such as `17` or `{"a":1}`. Digits that are no exact number stay text, such as the ids of chat
- * accounts.
+ * A value of an address, such as `17` or `{"a":1}`. A number that JavaScript cannot hold exactly stays text, such as
+ * the id of a chat account.
  */
 export function parseValue(value: string): unknown {
   const parsed: unknown = JSON.parse(value);

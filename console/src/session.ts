@@ -3,10 +3,10 @@ import { INTENTS } from '../../src/auth/intents';
 import { SESSION_QUERY, type Session } from './api';
 import { texts } from './texts';
 
-/** A kind of action, as the service guards it. */
+/** A kind of action for which the service requires an intent. */
 export type Right = keyof typeof INTENTS;
 
-/** The session of the page. Only for screens, which nobody sees without one. */
+/** The session of the page. Only for screens, which are never shown without a session. */
 export function useSession(): Session {
   const { data } = useQuery(SESSION_QUERY);
   return data ?? { id: null, name: '', intents: [], expiresAt: null };

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react';
 
-/** Keys for the keyboard. */
+/** Keyboard shortcuts. */
 
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
@@ -9,7 +9,7 @@ const isField = (target: EventTarget | null): boolean =>
     (target instanceof HTMLInputElement && !/^(checkbox|radio|button)$/.test(target.type)));
 
 const isDialogOpen = (): boolean =>
-  // Toasts are dialogs too, and take no key.
+  // Toasts are dialogs too, but do not handle keys.
   document.querySelector(
     '[role="menu"], :is([role="dialog"], [role="alertdialog"]):not([aria-modal="false"])',
   ) !== null;

@@ -12,7 +12,7 @@ const TONES: Record<Tone, string> = {
   accent: 'bg-accent-soft text-accent',
 };
 
-/** A word in a colour. The word says all: the colour is only for the eye. */
+/** A word in a colour. The colour adds nothing to the meaning of the word. */
 export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
   return (
     <span

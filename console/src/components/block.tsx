@@ -14,7 +14,7 @@ const words = screenTexts.blacklist;
 
 /**
  * A button that blocks an address or a hardware ID from any screen: it opens the form of a new blacklist entry
- * with what is known. Nothing where the session's token may not block.
+ * with the known fields. Shows nothing if the session's token may not block.
  */
 export function Block({
   type,

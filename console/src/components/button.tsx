@@ -47,8 +47,8 @@ function useOnce(onClick: OnClick | undefined) {
 }
 
 /**
- * A button. With a `refusal` it can have the focus, says the reason, and does nothing. A second click is ignored while
- * the promise of the first is pending.
+ * A button. With a `refusal` it can still have the focus; it shows the reason, and does nothing. A second click is
+ * ignored while the promise of the first is pending.
  */
 export function Button({ look, refusal, className, onClick, type, ...props }: ButtonProps) {
   const click = useOnce(onClick);

@@ -57,13 +57,13 @@ export function formatValue(field: string, value: unknown, names: Names): string
 const isBlank = (value: unknown): boolean =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && !value.length);
 
-/** The values of a list that another one lacks. */
+/** The values of a list that another list does not have. */
 const without = (list: unknown, other: unknown): unknown[] =>
   Array.isArray(list) ? list.filter((each) => !Array.isArray(other) || !other.includes(each)) : [];
 
 const SHOWN_FIELDS = 3;
 
-/** One field on a line: `2 → 5`, or for lists what was added and removed. */
+/** One field on a line: `2 → 5`, or for lists the added and removed values. */
 function OneChange({
   field,
   change: { before, after },
@@ -100,7 +100,7 @@ const NAMES_OBJECT = ['count', 'data', 'licenseKey', 'name'];
 
 /** The first fields of an event on at most two lines. */
 export function ChangeSummary({ event: { type, changes }, names }: { event: Event; names: Names }) {
-  // A deleted object has the values that it had, which say nothing about the change.
+  // The event of a deleted object has its last values, which say nothing about the change.
   if (!changes || type.endsWith('.deleted')) return null;
   const fields = Object.entries(changes).filter(
     ([field, { before }]) => !(NAMES_OBJECT.includes(field) && (isBlank(before) || before === 0)),
@@ -131,7 +131,7 @@ const Value = ({ field, value, names }: { field: string; value: unknown; names: 
     ))
   );
 
-/** All fields of an event before and after, one below the other on a phone. */
+/** All fields of an event before and after the change; on a phone one below the other. */
 export const ChangeTable = ({ changes, names }: { changes: Changes; names: Names }) => (
   <table className="w-full table-fixed text-left max-sm:block">
     <thead className="max-sm:sr-only">
@@ -205,12 +205,12 @@ const textAfter = (change: Changes[string] | undefined): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** The name of a person, or the e-mail, as far as an event has them. */
+/** The name of a person, or the e-mail, if an event has them. */
 const personOf = (changes: Event['changes']): string | undefined =>
   [textAfter(changes?.firstName), textAfter(changes?.lastName)].filter(Boolean).join(' ') ||
   textAfter(changes?.email);
 
-/** The object of an event, with a link to it where there is still one. */
+/** The object of an event, with a link to it if it still exists. */
 export function EventObject({ event, names }: { event: Event; names: Names }): ReactNode {
   const mayReadTokens = useMay('everything');
   const { resourceType, resourceId, changes, type } = event;

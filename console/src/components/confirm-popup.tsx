@@ -5,7 +5,7 @@ import { buttonClass } from './button';
 import type { Asked } from './confirm';
 import { BACKDROP_CLASS, CENTRED_CLASS, POPUP_CLASS } from './dialog-popup';
 
-/** The question of `confirm`, loaded with the first one. */
+/** The dialog of `confirm`, loaded for the first question. */
 export default function ConfirmPopup({ question }: { question: Asked }) {
   const cancel = useRef<HTMLButtonElement>(null);
   return (

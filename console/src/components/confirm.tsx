@@ -5,7 +5,7 @@ const ConfirmPopup = lazy(() => import('./confirm-popup'));
 interface Question {
   title: string;
   lead: string;
-  /** The words of the button that does it. */
+  /** The label of the button that confirms. */
   action: string;
 }
 
@@ -22,7 +22,7 @@ function show(next: Asked): void {
   for (const listener of listeners) listener();
 }
 
-/** Asks before something that cannot be undone. Resolves to whether it is to be done. */
+/** Asks before an action that cannot be undone. Resolves to true if the viewer confirms it. */
 export const confirm = (question: Question): Promise<boolean> =>
   new Promise((resolve) => {
     asked?.answer(false);
@@ -30,7 +30,7 @@ export const confirm = (question: Question): Promise<boolean> =>
       ...question,
       isOpen: true,
       answer(isConfirmed) {
-        // Its words stay while it fades out.
+        // The text stays while the dialog fades out.
         if (asked) show({ ...asked, isOpen: false });
         resolve(isConfirmed);
       },

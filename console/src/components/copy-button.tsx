@@ -6,7 +6,7 @@ import { toasts } from './toasts';
 
 const SHOWN_MS = 2_000;
 
-/** Copies a text. With `children` it shows them, else an icon with `label` as its name. */
+/** Copies a text. Shows its `children`, or without any an icon with `label` as its name. */
 export function CopyButton({
   value,
   label = texts.actions.copy,

@@ -23,7 +23,7 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode;
   /** Numbers are aligned to the right. */
   isNumber?: boolean;
-  /** The values of the `sort` parameter, where the service can sort by it. */
+  /** The values of the `sort` parameter, if the service can sort by this column. */
   sort?: { ascending: string; descending: string };
   /** On a phone: the heading of the row, a value below it (the default), or left out. */
   phone?: 'title' | 'line' | 'hidden';
@@ -50,7 +50,7 @@ function useColumnVisibility<Row>(name: string, columns: readonly Column<Row>[])
 }
 
 export interface DataTableProps<Row extends Item> {
-  /** Under which the chosen columns are kept. */
+  /** The name under which the chosen columns are kept. */
   name: string;
   /** The name of the table for screen readers. */
   label: string;

@@ -30,7 +30,7 @@ export default function DialogPopup({
         <BaseDialog.Backdrop className={BACKDROP_CLASS} />
         <BaseDialog.Popup
           ref={popup}
-          // The first field has the focus, except by touch: it would open the keyboard.
+          // The first field gets the focus, except by touch, where it would open the keyboard.
           initialFocus={(interaction) =>
             interaction === 'touch'
               ? popup.current

@@ -18,6 +18,6 @@ export interface DialogProps {
 export function Dialog(props: DialogProps) {
   const [wasOpen, setWasOpen] = useState(false);
   if (props.isOpen && !wasOpen) setWasOpen(true);
-  // Once it was open it stays, so that it can fade out.
+  // It stays mounted once it was open, so that it can fade out.
   return <Suspense>{wasOpen && <DialogPopup {...props} />}</Suspense>;
 }

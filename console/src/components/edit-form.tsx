@@ -14,7 +14,7 @@ const words = screenTexts.editForm;
 export interface EditedField<Values> {
   name: keyof Values & string;
   label: string;
-  /** A value in words, where the value itself says little. */
+  /** The text for a value that is not readable itself. */
   show?: (values: Values) => string | null;
 }
 
@@ -24,7 +24,7 @@ interface EditFormProps<Values extends object> {
   fields: readonly EditedField<Values>[];
   /** The values that the form has now. */
   valuesOf: (data: FormData) => Values;
-  /** For a new item. */
+  /** Stores a new item. */
   create?: (values: Values) => Promise<void>;
   /** Stores the changed fields, unless the item was changed since it was read. */
   update: (changes: Partial<Values>, ifMatch: string | undefined) => Promise<void>;
@@ -32,7 +32,7 @@ interface EditFormProps<Values extends object> {
   read: () => Promise<Tagged<Values>>;
   /** Called when all is stored. */
   onDone: () => void;
-  /** The words of the button for a new item. */
+  /** The label of the button for a new item. */
   createLabel?: string;
   /** The reason why the session's token may not write. */
   refusal: string | undefined;
@@ -44,9 +44,9 @@ interface EditFormProps<Values extends object> {
 
 interface Conflict<Values> {
   mine: Values;
-  /** The fields that the viewer changed. */
+  /** The fields that the viewer has changed. */
   changed: readonly EditedField<Values>[];
-  /** Those of them that somebody else changed too. */
+  /** The changed fields that somebody else has changed too. */
   disputed: readonly EditedField<Values>[];
   theirs: Tagged<Values>;
 }
@@ -63,7 +63,7 @@ function pick<Values extends object>(
 }
 
 /**
- * The form of an item. It sends what was changed, with `If-Match`. If somebody else has changed the same fields
+ * The form of an item. It sends the changed fields, with `If-Match`. If somebody else has changed the same fields
  * in the meantime, it shows both values side by side; changes of other fields stay beside those of the viewer.
  */
 export function EditForm<Values extends object>(props: EditFormProps<Values>) {
@@ -143,7 +143,7 @@ function ConflictForm<Values extends object>({
   onChoose,
 }: {
   conflict: Conflict<Values>;
-  /** Called with the fields whose own value is to be stored. */
+  /** Called with the fields for which the viewer keeps the own value. */
   onChoose: (kept: readonly EditedField<Values>[]) => Promise<void>;
 }) {
   return (

@@ -13,12 +13,12 @@ import {
 import { fieldErrors } from '../api';
 import { Notice } from './page';
 
-/** Forms whose fields show the messages of the service's 400 beside the field that they are about. */
+/** Forms that show each message of the service's 400 beside the field that it is about. */
 
 const Errors = createContext<Readonly<Record<string, string>>>({});
 
 interface FormProps {
-  /** Called with the fields; what it throws is shown. */
+  /** Called with the fields. The form shows the error that it throws. */
   onSubmit: (data: FormData) => Promise<void>;
   /** The buttons; `isBusy` while the submission runs. */
   buttons: (isBusy: boolean) => ReactNode;
@@ -76,7 +76,7 @@ interface FieldProps {
   hint?: string;
 }
 
-/** The label, hint and error of a control, which gets what ties them to it. */
+/** A control with its label, hint and error, and the attributes that connect them. */
 function Field({
   label,
   name,
@@ -174,7 +174,7 @@ export const FieldGroup = ({ title, children }: { title?: string; children: Reac
   </fieldset>
 );
 
-/** Any of several, each with its name on the wire and words that explain it. */
+/** A choice of any number of options, each with its name on the wire and an explanation. */
 export function CheckGroup({
   label,
   name,
@@ -224,7 +224,7 @@ export function CheckGroup({
 
 type Options = readonly (readonly [value: string, label: string])[];
 
-/** One of several. */
+/** A choice of one option. */
 export const SelectField = ({
   label,
   hint,
@@ -291,7 +291,7 @@ export const FilterDay = ({
     <span className="max-sm:w-10">{label}</span>
     <input
       type="date"
-      // Without a year of four digits the day is not typed yet.
+      // The viewer is still typing a day while its year is incomplete.
       min="2000-01-01"
       max="9999-12-31"
       value={value}
@@ -305,7 +305,7 @@ export const FilterDay = ({
 
 const REST_MS = 300;
 
-/** A filter for text: asks after 300 ms of rest, and at once with Enter. */
+/** A filter for text. Searches 300 ms after the last key, and at once with Enter. */
 export function FilterText({
   label,
   value,
@@ -342,7 +342,7 @@ export function FilterText({
         setTyped(target.value);
         clearTimeout(timer.current);
         const text = target.value.trim();
-        // A search reads rows: less than three characters are not worth them.
+        // A search reads many rows, too many for fewer than three characters.
         if (text.length === 0 || text.length > 2)
           timer.current = setTimeout(() => send(text), REST_MS);
       }}
@@ -354,7 +354,7 @@ export function FilterText({
   );
 }
 
-/** A filter for a whole value, such as an address: asks with Enter, and when the field is left. */
+/** A filter for a whole value, such as an address. Searches with Enter, and when the field loses the focus. */
 export function FilterExact({
   label,
   value,
@@ -371,7 +371,7 @@ export function FilterExact({
   };
   return (
     <input
-      // Another value of the address takes the place of what was typed.
+      // A new value from the address replaces the typed text.
       key={value}
       type="search"
       aria-label={label}

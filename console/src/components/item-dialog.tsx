@@ -42,7 +42,7 @@ export function ItemDialog<Item>({
     queryKey: ['item', name, id, shown.opening],
     queryFn: ({ signal }) => read(id ?? 0, signal),
     enabled: isOpen && id !== undefined,
-    // A form begins with what is stored now, and nothing changes under the hands of the viewer.
+    // A form begins with the current values, and none of them changes while the viewer edits.
     staleTime: 'static',
     gcTime: 0,
   });

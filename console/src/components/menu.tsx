@@ -17,7 +17,7 @@ const Close = createContext<() => void>(() => undefined);
 
 /**
  * A button that opens a list of actions: `MenuItem`, `MenuCheck`, `MenuNote`. The arrow keys move in it, Escape
- * closes it. Not Base UI's, which alone would take a fifth of the first screen's budget.
+ * closes it. The menu of Base UI alone would take a fifth of the first screen's size budget.
  */
 export function Menu({
   label,
@@ -152,7 +152,7 @@ export const MenuCheck = ({
   </button>
 );
 
-/** Words in a menu, such as whose session it is. */
+/** Text in a menu, such as the name of the session. */
 export const MenuNote = ({ children }: { children: ReactNode }) => (
   <div className="mb-1 border-b border-line px-3 py-2 text-xs text-muted">{children}</div>
 );

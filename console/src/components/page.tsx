@@ -63,7 +63,7 @@ export function Section({
   );
 }
 
-/** Says that there is nothing, and what to do first. */
+/** Says that a list is empty, and what to do first. */
 export function Empty({
   title,
   children,
@@ -82,7 +82,7 @@ export function Empty({
   );
 }
 
-/** Says that something could not be loaded, why, and tries again. */
+/** Shows why something could not be loaded, with a button that tries again. */
 export const LoadFailure = ({ error, onRetry }: { error: unknown; onRetry: () => void }) => (
   <div role="alert" className="flex flex-col items-center gap-2 px-6 py-10 text-center">
     <p className="font-semibold">{texts.errors.title}</p>
@@ -93,7 +93,7 @@ export const LoadFailure = ({ error, onRetry }: { error: unknown; onRetry: () =>
   </div>
 );
 
-/** Grey lines in the place of what is being loaded. */
+/** Grey lines in place of content that is loading. */
 export const Skeleton = ({ lines = 4 }: { lines?: number }) => (
   <div role="status" aria-label={texts.loading} className="flex flex-col gap-3 p-5">
     {Array.from({ length: lines }, (_, index) => (

@@ -2,12 +2,12 @@ import { useSyncExternalStore } from 'react';
 import { texts } from '../texts';
 import { Button } from './button';
 
-/** Progress of what takes longer than a second, with a button that stops it. */
+/** The progress of a task that takes longer than a second, with a button that stops it. */
 
 interface Running {
   title: string;
   done: number;
-  /** Undefined where nobody knows it. */
+  /** Undefined if it is not known. */
   total: number | undefined;
   stop: () => void;
 }
@@ -22,8 +22,8 @@ function show(next: Running | undefined): void {
 }
 
 /**
- * Runs a task that says how far it is, and shows that. Resolves to undefined if the task ends with the
- * signal's error, because the viewer has stopped it.
+ * Runs a task and shows the progress that it reports. Resolves to undefined if the task ends with the signal's
+ * error, because the viewer has stopped it.
  */
 export async function runWithProgress<Result>(
   title: string,

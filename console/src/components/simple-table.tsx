@@ -8,7 +8,7 @@ export type SimpleColumn<Row> = readonly [
 ];
 
 /**
- * A small table inside a section: no selection, no pages. It scrolls sideways where it is too wide; on a phone a
+ * A small table inside a section: no selection, no pages. It scrolls sideways if it is too wide; on a phone a
  * row is a card, with the first column on top.
  */
 export const SimpleTable = <Row extends { id: number | string }>({
@@ -20,7 +20,7 @@ export const SimpleTable = <Row extends { id: number | string }>({
   columns: readonly SimpleColumn<Row>[];
   rows: readonly Row[];
 }) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by keyboard
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: viewers without a mouse scroll it by keyboard
   <div className="overflow-x-auto" tabIndex={0}>
     <table aria-label={label} className="w-full text-left max-sm:block">
       <thead className="max-sm:hidden">

@@ -8,7 +8,7 @@ interface TimeProps {
 
 const FORMATS = { date: formatDate, time: formatTime, clock: formatClock, ago: formatAgo };
 
-/** A time in the viewer's zone; in UTC on hover. */
+/** A time in the viewer's time zone; on hover in UTC. */
 export const Time = ({ value, show = 'time' }: TimeProps) => (
   <time dateTime={value} title={formatUtc(value)} className="whitespace-nowrap">
     {FORMATS[show](value)}

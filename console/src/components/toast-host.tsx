@@ -4,7 +4,7 @@ import { useEffect } from 'react';
 import { texts } from '../texts';
 import { buttonClass, iconButtonClass } from './button';
 
-/** Where the messages of `toasts` wait. */
+/** The queue of the messages of `toasts`. */
 export const manager = Toast.createToastManager();
 
 function ToastList() {
@@ -30,7 +30,7 @@ function ToastList() {
 
 /** The place where the messages appear, loaded with the first one. */
 export default function ToastHost({ onReady }: { onReady: () => void }) {
-  // Messages from before the provider listens would be lost.
+  // Messages sent before the provider listens would be lost.
   useEffect(onReady, [onReady]);
   return (
     <Toast.Provider toastManager={manager}>

@@ -14,7 +14,7 @@ type Message = Parameters<Awaited<ReturnType<typeof load>>['manager']['add']>[0]
 
 /** Shows a message. The host is mounted with the first one. */
 async function add(messageOf: (close: () => void) => Message): Promise<void> {
-  // A host that cannot be loaded is not mounted: it would take the page with it.
+  // A host that cannot be loaded is not mounted, because it would break the page.
   const { manager } = await load();
   isWanted = true;
   for (const listener of listeners) listener();
@@ -24,7 +24,7 @@ async function add(messageOf: (close: () => void) => Message): Promise<void> {
 
 /** Short messages at the edge of the screen. */
 export const toasts = {
-  /** Says what has been done. With `restore` it offers to undo it. */
+  /** Reports a finished action. With `restore` it offers to undo it. */
   done(title: string, restore?: () => Promise<unknown>): void {
     void add((close) => ({
       title,
@@ -41,7 +41,7 @@ export const toasts = {
     }));
   },
 
-  /** Says what failed, in words: an error, or a text. */
+  /** Reports a failure: an error, or a text. */
   fail(error: unknown): void {
     void add(() => ({
       title: typeof error === 'string' ? error : describe(error),

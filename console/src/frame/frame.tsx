@@ -73,13 +73,13 @@ const ShortcutList = ({ isOpen, onClose }: { isOpen: boolean; onClose: () => voi
   </Dialog>
 );
 
-/** The frame of every screen: navigation, search, and whose session it is. */
+/** The frame of every screen: navigation, search, and the menu of the session. */
 export function Frame() {
   const [isSearching, setSearching] = useState(false);
   const [isHelping, setHelping] = useState(false);
   useShortcuts({ '/': () => setSearching(true), '?': () => setHelping(true) });
   useEffect(() => {
-    // Unlike the other keys, also inside fields.
+    // Unlike the other keys, this one also works inside fields.
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();

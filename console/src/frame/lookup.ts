@@ -8,7 +8,7 @@ import type { Right } from '../session';
 import { texts } from '../texts';
 import { type Kind, recognise } from './recognise';
 
-/** The search of the palette: exact look-ups first, text after them. */
+/** The search of the palette: exact look-ups first, then a text search. */
 
 const words = texts.palette;
 const ROWS = 5;
@@ -47,7 +47,7 @@ async function orNothing<Item>(found: Promise<Item>): Promise<Item[]> {
   }
 }
 
-/** Where a pasted value can be looked up without a search. */
+/** Links to screens that show a pasted value without a search. */
 function placesOf(kind: Kind, value: string, may: (right: Right) => boolean): Hit[] {
   if (kind !== 'key' && kind !== 'address' && kind !== 'hardware') return [];
   const field = { key: 'licenseKey', address: 'ip', hardware: 'hwid' }[kind];
@@ -73,7 +73,7 @@ function placesOf(kind: Kind, value: string, may: (right: Right) => boolean): Hi
   return places;
 }
 
-/** Finds what somebody typed or pasted, as far as the token may see it. */
+/** Finds objects by a typed or pasted text, among those that the token may read. */
 export async function lookUp(
   typed: string,
   intents: readonly ApiIntent[],
@@ -103,7 +103,7 @@ export async function lookUp(
           ...(await orNothing(licenses.findByKey(typed, { signal }))),
         ];
       case 'text':
-        // Imported keys have any form.
+        // Imported keys can have any form.
         return /\s/.test(typed) ? [] : orNothing(licenses.findByKey(typed, { signal }));
       default:
         return [];
@@ -114,7 +114,7 @@ export async function lookUp(
   const isExact = kind === 'key' || kind === 'address' || kind === 'hardware';
   if (found.length > 0 && (isExact || kind === 'account')) return [...hits, ...places];
 
-  // Accounts on markets are short numbers, as ids are.
+  // Accounts on markets are short numbers, like ids.
   const isText = kind !== 'address' && typed.length >= MIN_TEXT;
   const query = { q: typed, ...page };
   const [byText, people, things] = await Promise.all([

@@ -26,7 +26,7 @@ interface Place {
   to: NonNullable<LinkProps['to']>;
   label: string;
   Icon: LucideIcon;
-  /** Without it the place is not shown. */
+  /** The intents of which the token needs one: otherwise the place is not shown. */
   right: readonly ApiIntent[];
 }
 

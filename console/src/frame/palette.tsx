@@ -14,7 +14,7 @@ import { recognise } from './recognise';
 const words = texts.palette;
 const REST_MS = 300;
 
-/** A value once it has rested. */
+/** Follows a value once it has stopped changing. */
 function useRested(value: string): string {
   const [rested, setRested] = useState(value);
   useEffect(() => {
@@ -24,7 +24,7 @@ function useRested(value: string): string {
   return rested;
 }
 
-/** The screens whose name begins with what was typed, or all of them. */
+/** The screens whose name begins with the typed text; all of them without a text. */
 function useScreens(typed: string): Hit[] {
   const start = typed.toLowerCase();
   return usePlaces()
@@ -39,7 +39,7 @@ function useScreens(typed: string): Hit[] {
     }));
 }
 
-/** One box for everything: it recognises what was pasted, and asks the exact look-ups first. */
+/** One search box for everything. It recognises the kind of a pasted text, and makes the exact look-ups first. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
   const typed = text.trim();
@@ -58,7 +58,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
 
   const navigate = useNavigate();
   const [active, setActive] = useState(0);
-  // Enter came before the result: a key is pasted faster than it is found.
+  // Enter was pressed before the result arrived, because a key is pasted faster than it is found.
   const [isEager, setEager] = useState(false);
   const list = useRef<HTMLDivElement>(null);
   const listId = useId();

@@ -16,7 +16,7 @@ import { useRefusal } from '../../session';
 
 const words = screenTexts.blacklist;
 
-/** The fields of a new entry that are known before it is asked for. */
+/** The fields of a new entry that are known before the form opens. */
 export interface EntryStart {
   licenseDataType?: LicenseDataType | undefined;
   data?: string | undefined;
@@ -28,12 +28,12 @@ type Values = Pick<BlacklistEntry, 'licenseDataType' | 'data' | 'productId' | 'r
 
 const changed = () => queries.invalidateQueries({ queryKey: ['blacklist'] });
 
-/** Puts the existing entry into words, with what to do. */
+/** Replaces the error for an existing entry by one with the next step. */
 function explain(error: unknown): never {
   throw hasStatus(error, 409) ? new LicetError(409, words.exists) : error;
 }
 
-/** Removes an entry. It can be undone, by the same entry with another id. */
+/** Removes an entry. Undo creates the same entry again, with another id. */
 export async function removeEntry({ id, ...entry }: BlacklistEntry): Promise<void> {
   const { licenseDataType, data, isForAllProducts, productId, reason } = entry;
   await licet.blacklists.delete(id);
@@ -44,7 +44,7 @@ export async function removeEntry({ id, ...entry }: BlacklistEntry): Promise<voi
   });
 }
 
-/** The form of an entry, of a new one without `stored`. */
+/** The form of an entry; without `stored` that of a new one. */
 export function EntryForm({
   stored,
   start = {},
@@ -58,7 +58,7 @@ export function EntryForm({
   const names = useProductNames();
   const id = stored?.id ?? 0;
   const entry = stored?.item ?? start;
-  // Where products may not be read, the one of the entry still can be kept.
+  // If the token may not read products, the entry can still keep its product.
   const products = new Map(names);
   if (entry.productId != null) products.set(entry.productId, productName(names, entry.productId));
   const scopeOf = ({ productId }: Values): string =>

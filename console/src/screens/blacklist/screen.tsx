@@ -210,7 +210,7 @@ export function Screen() {
         {(stored) => (
           <EntryForm
             stored={stored}
-            // A search that found nothing is what is to be blocked.
+            // After a search without results, the form begins with the searched value.
             start={page.data?.items.length === 0 ? { ...filters, data: search.q } : {}}
             onDone={close}
           />

@@ -10,7 +10,7 @@ export const ACCOUNTS = [
   { platform: 'MARKET_B', id: 'marketBId', username: 'marketBUsername' },
 ] as const;
 
-/** A customer by the best name that there is. */
+/** The best available name of a customer. */
 export const nameOf = (customer: Customer): string =>
   [customer.firstName, customer.lastName].filter(Boolean).join(' ') ||
   customer.username ||

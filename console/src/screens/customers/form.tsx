@@ -22,7 +22,7 @@ type Name =
   | (typeof ACCOUNTS)[number]['id' | 'username'];
 type Values = Pick<Customer, Name>;
 
-/** Erases a person. The service erases a long history in parts, and answers 409 until all is gone. */
+/** Erases a person. The service erases a long history in parts, and returns 409 until all parts are erased. */
 async function forget(id: number): Promise<void> {
   for (;;) {
     try {
@@ -33,7 +33,7 @@ async function forget(id: number): Promise<void> {
   }
 }
 
-/** A customer's form, of a new one without `stored`. */
+/** The form of a customer; without `stored` that of a new one. */
 export function CustomerForm({
   stored,
   onDone,

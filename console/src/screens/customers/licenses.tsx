@@ -13,7 +13,7 @@ const words = screenTexts.customers;
 
 const SHOWN = 5;
 
-/** The first licenses of a customer, and the way to all of them. */
+/** The first licenses of a customer, with a link to all of them. */
 export function CustomerLicenses({ customer: { id, email } }: { customer: Customer }) {
   const mayRead = useMay('readLicenses');
   const mayWrite = useMay('writeLicenses');

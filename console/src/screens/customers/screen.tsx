@@ -28,7 +28,7 @@ const Cut = ({ children }: { children: string | null }) => (
   </span>
 );
 
-/** The columns; those of licenses only where they may be read. */
+/** The columns; those about licenses only if the token may read licenses. */
 const columnsOf = (
   labelOf: typeof platformLabel,
   mayReadLicenses: boolean,

@@ -78,7 +78,7 @@ const columnsOf = (names: ReadonlyMap<number, string>): readonly Column<Event>[]
   },
 ];
 
-/** The newest event with an id up to the given one: its own, or undefined if that is not kept. */
+/** Reads an event; `item` is undefined if the event is no longer kept. */
 async function readEvent(id: number, signal?: AbortSignal): Promise<{ item: Event | undefined }> {
   const [event] = await licet.events.list({ after: id + 1, limit: 1 }, { signal });
   return { item: event?.id === id ? event : undefined };
@@ -90,7 +90,7 @@ export function Screen() {
   const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
   const refusal = useRefusal('readEvents');
   const names = useProductNames();
-  // The changes name platforms by them.
+  // The changes show platforms by their labels.
   usePlatformLabel();
   const columns = useMemo(() => columnsOf(names), [names]);
   const { open, after, ...filters } = search;
@@ -191,7 +191,7 @@ function Filters({ filters }: { filters: FilterValues }) {
   const filter = (changes: Partial<FilterValues>): void =>
     void navigate({ search: { ...filters, ...changes } });
   const tokenNames = new Map(tokens.data?.map(({ id, name }) => [id, name]));
-  // A revoked token is in no list, and still has events.
+  // A revoked token is not in the list, but still has events.
   if (tokenId !== undefined && !tokenNames.has(tokenId)) {
     tokenNames.set(tokenId, words.token(tokenId));
   }

@@ -12,7 +12,7 @@ import { GUESSED_KEYS } from './queries';
 const words = screenTexts.history;
 const EXTEND_DAYS = 30;
 
-/** The button that cures a refusal; nothing where there is no such button. */
+/** The button that fixes the cause of a refusal; nothing if no button can. */
 export function Cure({
   record,
   unknownKeys = 0,
@@ -21,7 +21,7 @@ export function Cure({
   record: LicenseRequest;
   /** The number of unknown keys that the same address has sent. */
   unknownKeys?: number;
-  /** For the pane: with the second way, where there is one. */
+  /** For the pane: also shows the second way to fix it, if there is one. */
   isFull?: boolean;
 }): ReactNode {
   const { licenseId, ip, responseType } = record;

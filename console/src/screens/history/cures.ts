@@ -62,7 +62,7 @@ export const raiseLimit = (id: number, kind: 'ips' | 'hwids'): Promise<void> => 
   );
 };
 
-/** Moves a license to the product that its program says. */
+/** Moves a license to the product that the program has sent. */
 export const moveToProduct = (id: number, productId: number, name: string): Promise<void> =>
   cure(
     id,
@@ -85,7 +85,7 @@ export async function findEntry({
 }: LicenseRequest): Promise<{ q?: string; open?: number }> {
   const isAddress = responseType === 'IP_BLACKLISTED';
   const licenseDataType = isAddress ? ('IP' as const) : ('HWID' as const);
-  // The entry can be a range, which the address is no part of: its reason finds it then.
+  // The entry can be a range, whose text does not contain the address: then the reason finds it.
   for (const text of [isAddress ? ip : hwid, blockReason]) {
     const q = text?.slice(0, 40);
     if (!q || q.length < 3) continue;

@@ -20,7 +20,7 @@ import { countUnknownKeys, GUESSED_KEYS, recordQuery, refusalsOfAddressQuery } f
 const words = screenTexts.history;
 const { fields } = words;
 
-/** All that is known about one request, and what cures a refusal. */
+/** All that is known about one request, and the buttons that fix a refusal. */
 export function Pane({ id, known }: { id: number; known: LicenseRequest | undefined }) {
   const { data: record, error, refetch } = useQuery(recordQuery(id, known));
   if (error && !record) return <LoadFailure error={error} onRetry={refetch} />;
@@ -56,7 +56,7 @@ function Cures({ record }: { record: LicenseRequest }) {
   );
 }
 
-/** Says how many unknown keys an address has sent. */
+/** Shows the number of unknown keys that an address has sent. */
 function UnknownKeys({ record, ip }: { record: LicenseRequest; ip: string }) {
   const { data } = useQuery(refusalsOfAddressQuery(ip));
   const count = countUnknownKeys(data ?? []).get(ip) ?? 0;
@@ -70,7 +70,7 @@ function UnknownKeys({ record, ip }: { record: LicenseRequest; ip: string }) {
   );
 }
 
-/** The product of the license, beside the one that the program said. */
+/** The product of the license, beside the one that the program has sent. */
 function RightProduct({ record: { licenseId, productId } }: { record: LicenseRequest }) {
   const names = useProductNames();
   const refusal = useRefusal('writeLicenses');

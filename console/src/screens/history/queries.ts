@@ -9,7 +9,7 @@ const PAGE_ROWS = 50;
 /** A list that grows while it is watched is cut to this length. */
 const MAX_ROWS = 200;
 const POLL_MS = 5_000;
-/** Records may arrive later than newer ones. */
+/** A record may be stored this long after newer ones. */
 const LATE_MS = 60_000;
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -94,7 +94,7 @@ export const pageQuery = ({ open: _, ...search }: HistorySearch, isLive: boolean
   });
 };
 
-/** One record; those of a list need not be read again. */
+/** One record; a record of the list is not read again. */
 export const recordQuery = (id: number, known: LicenseRequest | undefined) =>
   queryOptions({
     queryKey: ['history', 'one', id],
@@ -110,10 +110,10 @@ export const refusalsOfAddressQuery = (ip: string) =>
     queryFn: ({ signal }) => licet.requests.list({ ip, valid: false, limit: 100 }, { signal }),
   });
 
-/** From so many unknown keys on, an address looks as if it were guessing. */
+/** An address with at least this many unknown keys may be guessing. */
 export const GUESSED_KEYS = 3;
 
-/** The number of different keys that each address sent and nobody has. */
+/** The number of different unknown keys that each address has sent. */
 export function countUnknownKeys(records: readonly LicenseRequest[]): ReadonlyMap<string, number> {
   const keys = new Map<string, Set<string>>();
   for (const { responseType, ip, licenseKey } of records) {

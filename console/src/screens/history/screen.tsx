@@ -102,14 +102,14 @@ function useIsWide(): boolean {
   );
 }
 
-/** Whether new rows would move what the viewer looks at: the page is scrolled, or a row is in use. */
+/** Whether new rows would disturb the viewer: the page is scrolled, or a row is pointed at or has the focus. */
 const isReading = (table: HTMLElement | null): boolean =>
   window.scrollY > 40 || table?.querySelector('tbody tr:hover, tbody tr:focus-within') != null;
 
 /**
- * The rows of a live list. New ones appear at once while nobody reads the list, else they wait.
+ * The rows of a live list. New rows appear at once, but wait while the viewer reads the list.
  *
- * @param key changes with the filters: other rows wait for nobody
+ * @param key changes with the filters: the rows of other filters appear at once
  */
 function useCalmRows(
   entries: readonly Entry[] | undefined,
@@ -182,7 +182,7 @@ export function Screen() {
     <Page
       title={words.title}
       lead={
-        // In place of the lead, so that no row moves.
+        // Takes the place of the lead, so that no row moves.
         page.error && page.data ? (
           <span role="status" className="text-warn">
             {words.notLive(describe(page.error))}
@@ -352,7 +352,7 @@ export function Screen() {
           />
         </div>
         {open !== undefined && isWide && (
-          // Above the table, which keeps its place.
+          // Lies over the table, which keeps its width.
           <div className="pointer-events-none absolute top-12 right-0 bottom-0 w-96">
             <section
               aria-label={words.paneTitle}

@@ -8,8 +8,8 @@ interface Row {
 }
 
 /**
- * Reads CSV (RFC 4180) with any line ends. Leaves out empty lines. The parser of the command line would be a
- * tenth of the page.
+ * Reads CSV (RFC 4180) with any line ends. Leaves out empty lines. The parser of the command line is too large: a
+ * tenth of the whole page.
  *
  * @throws CliError for a quotation mark in the wrong place
  */
@@ -37,7 +37,7 @@ export async function* rowsIn(
         else cell += unit;
         if (unit === '\r' || (unit === '\n' && !isSecondOfTwo)) line++;
       } else if (isSecondOfTwo) {
-        // The row ended before it.
+        // The row has ended with the carriage return before it.
       } else if (unit === '"' && state === 'start') {
         state = 'quoted';
         openedOn = line;

@@ -9,7 +9,7 @@ const PAGE_ROWS = 1000;
 
 type Format = 'csv' | 'json';
 
-/** All items, those of licenses with the deleted ones, which no other list has. */
+/** All items. For licenses also the deleted ones, which are in a list of their own. */
 async function* itemsOf(kind: Kind, signal: AbortSignal): AsyncGenerator<object> {
   const query = { limit: PAGE_ROWS };
   yield* licet[kind].iterate(query, { signal });
@@ -27,7 +27,7 @@ function cellOf(item: object, heading: string): string | number {
   return Array.isArray(value) ? value.join(';') : String(value);
 }
 
-/** The number of items of a kind, as far as the service counts them. */
+/** The number of items of a kind; undefined if the service does not count them. */
 export async function countOf(kind: Kind): Promise<number | undefined> {
   const { total } = await licet[kind].page({ limit: 1 });
   if (kind !== 'licenses' || total === undefined) return total;
@@ -35,7 +35,7 @@ export async function countOf(kind: Kind): Promise<number | undefined> {
   return total + (deleted.total ?? 0);
 }
 
-/** Writes a file with all items of a kind, in a form that the import takes. */
+/** Writes a file with all items of a kind, in a form that the import accepts. */
 export async function exportAll(
   kind: Kind,
   format: Format,

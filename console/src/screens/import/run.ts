@@ -12,7 +12,7 @@ import { LicetError, type Operations } from '../../../../packages/client/src/ind
 import { send } from '../../api';
 import { toCsv } from '../../csv';
 
-/** An import from the page, with the importer of the command line. Loaded when it is needed. */
+/** An import from the page, with the importer of the command line. This module is loaded on demand. */
 
 export { fileSource } from './source';
 

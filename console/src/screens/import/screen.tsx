@@ -67,7 +67,7 @@ function ImportSection() {
       );
     } finally {
       setBusy(false);
-      // All of the lists may have changed.
+      // Any list may have changed.
       if (!isDryRun) void queries.invalidateQueries({ refetchType: 'none' });
     }
   };
@@ -127,7 +127,7 @@ function ImportSection() {
   );
 }
 
-/** The place for a file: by drop, by click, by keyboard. */
+/** Chooses a file by drop, click or keyboard. */
 function DropZone({
   file,
   isBusy,

@@ -72,7 +72,7 @@ const READERS: Readonly<Record<string, (file: File, kind: Kind) => AsyncGenerato
 /**
  * Opens a file. Reads all of it before anything is imported, so that a damaged file is rejected as a whole.
  *
- * @param kind of the items, where the file does not name it
+ * @param kind of the items, if the file does not name it
  * @throws CliError for a file that cannot be imported
  */
 export async function fileSource(file: File, kind: Kind): Promise<Source> {

@@ -24,7 +24,7 @@ const EVENT_ROWS = 5;
 const HISTORY_ROWS = 10;
 const INSTALLATION_ROWS = 100;
 
-/** The installations of a license, newest first; null from a service that does not list them. */
+/** The installations of a license, newest first; null if the service does not list them. */
 export const installationsQuery = (id: number) =>
   queryOptions({
     queryKey: ['licenses', 'installations', id],
@@ -39,7 +39,7 @@ export const installationsQuery = (id: number) =>
     },
   });
 
-/** A list inside a section: the table, or its skeleton, or the words in place of it. */
+/** A list inside a section: the table, its skeleton while it loads, or a text if it is empty. */
 function SectionList<Row extends { id: number }>({
   query: { data, error, refetch },
   empty,

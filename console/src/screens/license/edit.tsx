@@ -83,7 +83,7 @@ function Editor({ read: { item: license, etag } }: { read: Tagged<License> }) {
   const navigate = licenseEditRoute.useNavigate();
   const names = useProductNames();
   const refusal = useRefusal('writeLicenses');
-  // Read again after a change, it must not change the form.
+  // A license that is read again after a change must not change the form.
   const [stored] = useState({ item: bodyOfLicense(license), etag });
   const params = { licenseId: license.id };
   return (

@@ -10,7 +10,7 @@ import { screenTexts } from '../../screen-texts';
 
 const words = screenTexts.licenseForm;
 
-/** A time as a field for a local date and time has it, such as `2035-12-31T23:59`. */
+/** A time in the form of a `datetime-local` field, such as `2035-12-31T23:59`. */
 export function toLocal(time: string | null): string {
   if (time === null) return '';
   const date = new Date(time);
@@ -18,7 +18,7 @@ export function toLocal(time: string | null): string {
   return local.toISOString().slice(0, 16);
 }
 
-/** The fields of a form as the service takes them. Empty limits are left out, for the product's defaults. */
+/** The fields of a form in the form of a request. Empty limits are left out, for the product's defaults. */
 export function bodyOf(data: FormData) {
   const text = (name: string): string => String(data.get(name) ?? '').trim();
   const limit = (name: string): number | undefined =>
@@ -47,7 +47,7 @@ export type LicenseBody = ReturnType<typeof bodyOf>;
 
 const GROUP = 'grid gap-4 rounded-xl border border-line bg-surface p-4 sm:grid-cols-2 sm:p-5';
 
-/** The fields, in groups. `license` has their values; a new one has none. */
+/** The fields, in groups. `license` has their values; it is undefined for a new license. */
 export function LicenseFields({
   license,
   productId,
@@ -73,7 +73,7 @@ export function LicenseFields({
         <legend className="sr-only">{words.terms}</legend>
         {options ? (
           <SelectField
-            // The default value is the one that it has when it appears.
+            // A select takes its default value only when it appears.
             key={chosen}
             label={words.product}
             name="productId"

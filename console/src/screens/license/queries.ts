@@ -9,7 +9,7 @@ export const licenseQuery = (id: number) =>
     queryFn: ({ signal }) => licet.licenses.read(id, { signal }),
   });
 
-/** Reads all again that a change of a license may have changed. */
+/** Reads all data again that a change of a license may have changed. */
 export async function refresh(): Promise<void> {
   await Promise.all(
     [['licenses'], ['history'], ['events']].map((queryKey) =>
@@ -18,7 +18,7 @@ export async function refresh(): Promise<void> {
   );
 }
 
-/** Changes a license depending on what it is now. Resolves to what it was. */
+/** Changes a license depending on its current state. Resolves to the license before the change. */
 export async function change(
   id: number,
   changesOf: (current: License) => Parameters<typeof licet.licenses.update>[1],

@@ -12,7 +12,7 @@ import { change } from './queries';
 const words = screenTexts.license;
 type Kind = 'ips' | 'hwids';
 
-/** When a value was last seen; undefined where it was not. */
+/** The time at which a value was last seen; undefined if it was not. */
 function lastSeenOf(
   installations: readonly Installation[] | null | undefined,
   kind: Kind,
@@ -26,7 +26,7 @@ function lastSeenOf(
     .at(-1);
 }
 
-/** The bound addresses or hardware IDs of a license: each can be freed, and blocked. */
+/** The bound addresses or hardware IDs of a license, with buttons that free or block them. */
 export function Slots({
   license,
   kind,
@@ -41,7 +41,7 @@ export function Slots({
   const limit = kind === 'ips' ? license.maxIPs : license.maxHWIDs;
   const { data: installations } = useQuery(installationsQuery(id));
 
-  /** Binds values again that were freed; a limit that is reached meanwhile is for the service to tell. */
+  /** Binds freed values again. If the limit is reached meanwhile, the service rejects it. */
   const bindAgain = (freed: readonly string[]) =>
     change(id, (current) => ({ [kind]: [...new Set([...current[kind], ...freed])] }));
   const free = async (freed: readonly string[], done: string): Promise<void> => {

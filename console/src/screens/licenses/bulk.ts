@@ -6,7 +6,7 @@ import { hasStatus, licet } from '../../api';
 const PARALLEL = 6;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Puts a license back; undefined where nothing was changed. */
+/** Undoes the change of a license; undefined if nothing was changed. */
 type Undo = (() => Promise<unknown>) | undefined;
 
 /** A change of one license. */
@@ -22,8 +22,8 @@ export interface BulkResult {
 }
 
 /**
- * Works on several at a time. After the signal, and after the end of the session, no further one is begun; those begun
- * are finished.
+ * Changes several licenses at a time. After the signal, or after the end of the session, it begins no further change,
+ * but finishes those that have begun.
  */
 export async function inBulk(
   ids: readonly number[],
@@ -56,7 +56,7 @@ export async function inBulk(
   return { undos, failed, firstError, left: [...queue] };
 }
 
-/** Sets the status, unless the license has it. */
+/** Sets the status, unless the license already has it. */
 export const setStatus =
   (status: 'ACTIVE' | 'DEACTIVATED' | 'DELETED'): Work =>
   async (id) => {
@@ -71,7 +71,7 @@ export const setStatus =
     return () => licet.licenses.update(id, { licenseStatus: old });
   };
 
-/** Adds days to the expiry, or to now where it has passed. */
+/** Adds days to the expiry, or to the current time if the expiry has passed. */
 export const extend =
   (days: number): Work =>
   async (id) => {

@@ -7,7 +7,7 @@ import { screenTexts } from '../../screen-texts';
 
 const { columns: words } = screenTexts.licenses;
 
-/** The owner of a license by the best name that there is; empty without one. */
+/** The best available name of the owner of a license; empty without an owner. */
 export function ownerOf({
   customer,
   ownerChatUsername,

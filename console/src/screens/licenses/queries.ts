@@ -2,13 +2,13 @@ import type { License } from '../../../../packages/client/src/index';
 import { licet } from '../../api';
 import type { LicensesSearch } from './route';
 
-/** The list of licenses as the address says. */
+/** The list of licenses with the filters of the address. */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 export const PAGE_ROWS = 50;
 
 const daysFromNow = (days: number): string =>
-  // To the hour, so that the same question is the same request for a while.
+  // Cut to the hour, so that the same question leads to the same request for a while.
   `${new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 13)}:00:00Z`;
 
 /** The filters behind the ready-made questions. */
@@ -28,15 +28,15 @@ const QUESTION_SORTS = {
   full: '-id',
 } as const;
 
-/** The order of the list: as chosen, else the newest first or as the question wants it. */
+/** The order of the list: the chosen one, else that of the question, else the newest first. */
 export const sortOf = ({ sort, question, expiresFrom }: LicensesSearch) =>
   sort ?? (question ? QUESTION_SORTS[question] : expiresFrom ? 'expiryDate' : '-id');
 
-/** The list that an address means, and its filters. */
+/** The list for an address, and its filters. */
 function listOf(search: LicensesSearch) {
   const { question, customerId, email, chatId, after: _, sort: __, ...others } = search;
   const { expiresFrom, expiresTo, ...filters } = others;
-  // Not counted: that would read every row.
+  // The total is left out, because counting would read every row.
   const query = {
     ...filters,
     ...(expiresFrom && { expiresFrom: `${expiresFrom}T00:00:00Z` }),
@@ -58,7 +58,7 @@ export function readPage(search: LicensesSearch, signal: AbortSignal) {
   return list.page({ ...query, after: search.after, limit: PAGE_ROWS }, { signal });
 }
 
-/** All that match, page by page. */
+/** All licenses that match, page by page. */
 export function iterateAll(search: LicensesSearch, signal: AbortSignal): AsyncIterable<License> {
   const { list, query } = listOf(search);
   return list.iterate(query, { signal });

@@ -127,7 +127,7 @@ export function SelectionBar({
   );
 }
 
-/** Asks by how many days licenses are extended. */
+/** Asks for the number of days by which licenses are extended. */
 export const ExtendDialog = ({
   count,
   isOpen,

@@ -10,7 +10,7 @@ import { texts } from '../../texts';
 
 const { session: words } = texts;
 
-/** Asks for a token. A `code` from the address is used up at once, and removed from the address. */
+/** Asks for a token. A `code` in the address is used at once, and removed from the address. */
 export function LogIn({ code }: { code: string | undefined }) {
   const client = useQueryClient();
   const navigate = useNavigate();

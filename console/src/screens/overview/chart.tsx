@@ -9,7 +9,7 @@ const HOUR_MS = 60 * 60 * 1000;
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
-/** The steps of days are those of UTC. */
+/** Steps of a day are days in UTC. */
 const utcDay = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
   month: 'short',
@@ -17,7 +17,7 @@ const utcDay = new Intl.DateTimeFormat('en-GB', {
 });
 const compact = new Intl.NumberFormat('en', { notation: 'compact' });
 
-/** The lines of the scale: round numbers from 0 to the first that is not below `highest`. */
+/** The lines of the scale: round numbers from 0 to the first that is at least `highest`. */
 function scaleOf(highest: number): number[] {
   const rough = Math.max(TICKS, highest) / TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -47,8 +47,8 @@ function labelsOf(timesMs: readonly number[], stepMs: number) {
 }
 
 /**
- * Stacked bars over time. By keyboard it is one slider, whose value is a bar; a table beside it has all numbers.
- * By touch the first tap shows the numbers of a bar, and the second opens it.
+ * Stacked bars over time. For the keyboard it is one slider whose value is a bar; a table beside it has all numbers.
+ * On a touch screen the first tap shows the numbers of a bar, and the second opens it.
  */
 export function Chart({
   timesMs,
@@ -109,7 +109,7 @@ export function Chart({
       className="flex cursor-pointer rounded-lg pt-3 pr-3 select-none"
       onKeyDown={onKeyDown}
       onFocus={({ currentTarget }) => {
-        // A click gives the focus, too, and says itself which bar is meant.
+        // A click also sets the focus, but already names its bar.
         if (!currentTarget.matches(':focus-visible')) return;
         setFocused(true);
         onPoint(pointed ?? last);

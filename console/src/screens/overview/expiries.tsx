@@ -11,7 +11,7 @@ const WEEKS = 26;
 const CELL = 20;
 const GAP = 3;
 
-/** A field of the heat map: the licenses that expire from one day to another. */
+/** A cell of the heat map: the licenses that expire in a range of days. */
 interface Cell {
   column: number;
   row: number;
@@ -55,14 +55,14 @@ const OPACITIES = ['opacity-35', 'opacity-55', 'opacity-75', 'opacity-100'] as c
 
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' });
 
-/** The first of each month, and the column that it is in. */
+/** The first day of each month, with its column. */
 function monthsOf(days: readonly Cell[]): { column: number; name: string }[] {
   return days
     .filter(({ from }) => from.endsWith('-01'))
     .map(({ column, from }) => ({ column, name: MONTH.format(new Date(from)) }));
 }
 
-/** Fields whose colour is stronger the more licenses expire; those with licenses lead to them. */
+/** Cells whose colour is stronger the more licenses expire, with links to these licenses. */
 function HeatMap({
   cells,
   columns,
@@ -131,7 +131,7 @@ function HeatMap({
   );
 }
 
-/** When licenses expire: by day, and by week on a phone. */
+/** The numbers of licenses that expire: by day, on a phone by week. */
 export function ExpirySection({ expiries }: { expiries: Statistics['expiries'] }) {
   const { days, weeks } = cellsOf(expiries);
   const total = expiries.reduce((sum, { licenses }) => sum + licenses, 0);

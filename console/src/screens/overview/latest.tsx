@@ -15,7 +15,7 @@ import { eventsQuery, refusalsQuery } from './queries';
 
 const words = texts.overview;
 
-/** The latest refusals and events, as far as the token may see them. */
+/** The latest refusals and events, if the token may read them. */
 export default function Latest() {
   const mayReadHistory = useMay('readRequests');
   const mayReadEvents = useMay('readEvents');
@@ -27,7 +27,7 @@ export default function Latest() {
   );
 }
 
-/** The latest refusals, with what cures them. */
+/** The latest refusals, with the buttons that fix them. */
 function Refusals() {
   const { data, error, refetch } = useQuery(refusalsQuery);
   const unknownKeys = countUnknownKeys(data ?? []);

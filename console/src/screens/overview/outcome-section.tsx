@@ -40,7 +40,7 @@ export function OutcomeSection({ data, range }: { data: Statistics; range: Range
   const pointed = chosen !== undefined && chosen < series.length ? chosen : undefined;
   const groups = useMemo(() => groupsOf(series), [series]);
   const timesMs = useMemo(() => series.map(({ time }) => Date.parse(time)), [series]);
-  // Days are those of UTC, so their date is, too.
+  // Days are days in UTC, so their date is in UTC too.
   const nameOf = (time: string): string =>
     step === 'day' ? formatDay(time.slice(0, 10)) : formatClock(time).slice(0, -3);
   const stepMs = step === 'day' ? 24 * HOUR_MS : HOUR_MS;

@@ -35,7 +35,7 @@ export interface Group {
   /** The classes of its colour, for the legend and for the bars. */
   swatch: string;
   fill: string;
-  /** One for each step. */
+  /** The count of each step. */
   counts: readonly number[];
   total: number;
 }

@@ -32,14 +32,14 @@ export const statisticsQuery = (range: Range) =>
     placeholderData: keepPreviousData,
   });
 
-/** Validations of today and of the same hours of yesterday, in the viewer's zone. */
+/** Validations of today and of the same hours of yesterday, in the viewer's time zone. */
 export interface Today {
   licenses: Statistics['licenses'];
   total: readonly [now: number, before: number];
   refused: readonly [now: number, before: number];
 }
 
-/** The outcomes of a step: all, and those that are not valid. */
+/** The number of all validations of a step, and of those that were refused. */
 export function countsOf({ time: _, VALID = 0, ...refusals }: Step): {
   total: number;
   refused: number;
@@ -95,7 +95,7 @@ export type StepName = (typeof STEPS)[number];
 const isThere = async (list: Promise<readonly unknown[]>): Promise<boolean> =>
   (await list).length > 0;
 
-/** Which steps are done. Asked again every few seconds until all are. */
+/** The steps that are done. Read again every few seconds until all are. */
 export const stepsQuery = queryOptions({
   queryKey: ['first steps'],
   queryFn: async ({ signal }): Promise<Record<StepName, boolean>> => {
@@ -104,7 +104,7 @@ export const stepsQuery = queryOptions({
     const [product, license, program, validation, token] = await Promise.all([
       isThere(licet.products.list(one, call)),
       isThere(licet.licenses.list({ ...one, total: false }, call)),
-      // A refused program is a program.
+      // A refused validation also shows that a program has the snippet.
       isThere(licet.requests.list(one, call)),
       isThere(licet.requests.list({ ...one, valid: true }, call)),
       isThere(licet.tokens.list(one, call)),

@@ -45,7 +45,7 @@ export default function Ranged({ range }: { range: Range }) {
   );
 }
 
-/** A bar as long as its part of the longest one. */
+/** A bar whose length is a fraction of the longest one. */
 const Bar = ({ part }: { part: number }) => (
   <svg
     viewBox="0 0 100 6"

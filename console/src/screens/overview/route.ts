@@ -10,7 +10,7 @@ export const overviewRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
   validateSearch: z.object({
-    /** The time that the chart and the lists below it look back. */
+    /** The period of the chart and of the lists below it. */
     range: oneOf(RANGES),
   }),
   component: lazyRouteComponent(() => import('./screen'), 'Screen'),

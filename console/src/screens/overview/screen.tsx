@@ -10,7 +10,7 @@ import { todayQuery } from './queries';
 import { overviewRoute } from './route';
 import { useFirstSteps } from './use-first-steps';
 
-// The figures come first: all else follows them.
+// These load after the figures, which come first.
 const FirstSteps = lazy(() => import('./first-steps'));
 const Ranged = lazy(() => import('./ranged'));
 const Latest = lazy(() => import('./latest'));
@@ -48,7 +48,7 @@ export function Screen() {
   );
 }
 
-/** How a figure compares with the one before. */
+/** The difference between a figure and the earlier one. */
 function Trend({ now, before }: { now: number; before: number | null }) {
   if (before === null) return <p className="text-muted">{words.noTrend}</p>;
   const change = now - before;

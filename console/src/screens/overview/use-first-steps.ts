@@ -6,15 +6,15 @@ import { STEPS, stepsQuery } from './queries';
 const DISMISSED = 'licet.first-steps.dismissed';
 
 /**
- * The steps from an empty service to a running one, which tick off by themselves; only for those who may do them
- * all. `isNeeded` until all are done or somebody has dismissed them.
+ * The steps from an empty service to a running one. They are shown to viewers who may do all of them, and tick off by
+ * themselves. `isShown` until all are done or dismissed.
  */
 export function useFirstSteps() {
   const mayAll = useMay('everything');
   const [isDismissed, setDismissed] = useState(() => localStorage.getItem(DISMISSED) !== null);
   const { data: done } = useQuery({ ...stepsQuery, enabled: mayAll && !isDismissed });
   const isDone = done !== undefined && STEPS.every((step) => done[step]);
-  // They stay to show the last tick to those who have seen the first.
+  // A viewer who has seen open steps also sees the last one ticked off.
   const [wasSeen, setWasSeen] = useState(false);
   if (done && !isDone && !wasSeen) setWasSeen(true);
   const dismiss = (): void => {

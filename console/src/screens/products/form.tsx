@@ -50,7 +50,7 @@ const FIELDS: readonly EditedField<Values>[] = [
 const DEFAULT_LIMIT = 5;
 const MAX_OFFLINE_DAYS = 90;
 
-/** The values of the form. Fields of another type than OTHER keep the name of the type. */
+/** The values of the form. The name of the type is kept if the type is not OTHER. */
 function valuesOf(data: FormData, stored: Product | undefined): Values {
   const text = (name: string): string => String(data.get(name) ?? '').trim();
   return {
@@ -70,7 +70,7 @@ function valuesOf(data: FormData, stored: Product | undefined): Values {
   };
 }
 
-/** A product's form, of a new one without `stored`. */
+/** The form of a product; without `stored` that of a new one. */
 export function ProductForm({
   stored,
   onDone,

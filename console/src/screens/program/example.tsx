@@ -118,14 +118,14 @@ function Filled({
   );
 }
 
-/** The public key that an example with signed answers has built in. Nothing where the service does not sign. */
+/** The public key to build into an example. Shows nothing if the service does not sign. */
 function PublicKey({ source }: { source: string }) {
   const keys = useQuery({
     queryKey: ['signing-keys'],
     queryFn: ({ signal }) => licet.signingKeys({ signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  // Each example verifies what its language can without a library.
+  // Each example verifies the algorithm that its language supports without a library.
   const kty = /RS256/.test(source) ? 'RSA' : /ES256/.test(source) ? 'EC' : undefined;
   const key = keys.data?.keys.find((each) => each.kty === kty);
   if (!key) return null;

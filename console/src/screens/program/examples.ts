@@ -5,7 +5,7 @@ interface Example {
   language: string;
   /** Loads its file. */
   load: () => Promise<{ default: string }>;
-  /** Compiles it, if need be, and runs it; `LICET_KEY=… ` comes before it. */
+  /** The commands that compile and run it. `LICET_KEY=… ` goes before `run`. */
   compile?: string;
   run: string;
 }

@@ -1,4 +1,4 @@
-/** How the examples read a variable, in all of their languages. */
+/** The reading of a variable in the examples, in all of their languages. */
 const READ =
   /(?:System\.getenv|os\.[gG]etenv|os\.environ\.get|\bread)\("(LICET_URL|LICET_PRODUCT_ID)"(?:, "")?\)|os\.environ\["(LICET_URL)"\]|"\$(LICET_URL|LICET_PRODUCT_ID)"/g;
 const READ_IN_TYPESCRIPT = 'LICET_URL: url, LICET_PRODUCT_ID: productId, ';

@@ -78,7 +78,7 @@ export function Screen() {
   );
 }
 
-/** Waits for the first validation of a product, and says what came of it. */
+/** Waits for the first validation of a product, and shows its outcome. */
 function Live({ productId }: { productId: number }) {
   const mayRead = useMay('readRequests');
   const latest = useQuery({

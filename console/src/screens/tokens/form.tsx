@@ -36,7 +36,7 @@ const FIELDS: readonly EditedField<Values>[] = [
   },
 ];
 
-/** First those that cover the others. */
+/** The intents that cover others come first. */
 const INTENT_OPTIONS = [
   ...(['ALL_READ_WRITE', 'ALL_READ'] as const),
   ...API_INTENTS.filter((intent) => !intent.startsWith('ALL_')),
@@ -44,7 +44,7 @@ const INTENT_OPTIONS = [
 
 const changed = () => queries.invalidateQueries({ queryKey: ['tokens'] });
 
-/** A token's form, of a new one without `stored`. */
+/** The form of a token; without `stored` that of a new one. */
 export function TokenForm({
   stored,
   onCreated,
@@ -64,12 +64,12 @@ export function TokenForm({
     const day = String(data.get('expiresAt') ?? '');
     const expiresAt = token?.expiresAt ?? null;
     const intents = API_INTENTS.filter((intent) => data.getAll('intents').includes(intent));
-    // In the form of the service's own message, and in better words.
+    // Has the form of the service's own message, with a clearer text.
     if (intents.length === 0) throw new LicetError(400, `intents ${words.intentsNeeded}`);
     return {
       name: String(data.get('name')).trim(),
       intents,
-      // The same day keeps its hour.
+      // If the day was not changed, the time of day is kept.
       expiresAt: day === toDay(expiresAt) ? expiresAt : endOfDay(day),
     };
   };

@@ -86,7 +86,7 @@ export function Screen() {
   const refusal = useRefusal('everything');
   const { id: sessionId } = useSession();
   const columns = useMemo(() => columnsOf(sessionId), [sessionId]);
-  // Kept nowhere else, and only while it is shown.
+  // The secret is kept only here, and only while it is shown.
   const [secret, setSecret] = useState<string>();
   const tokens = useQuery({
     queryKey: ['tokens'],
