@@ -11,6 +11,15 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
   plugins: [tailwindcss()],
+  resolve: {
+    // Preact runs what is written for React, and the page is a quarter smaller.
+    alias: {
+      'react/jsx-runtime': 'preact/jsx-runtime',
+      'react-dom/client': 'preact/compat/client',
+      'react-dom': 'preact/compat',
+      react: 'preact/compat',
+    },
+  },
   server: {
     proxy: {
       '/api': service,
@@ -28,13 +37,6 @@ export default defineConfig({
     // The Content-Security-Policy takes scripts and styles from files only.
     assetsInlineLimit: 0,
     rolldownOptions: {
-      output: {
-        // The texts of the examples apart: they are no part of the page's budget, and a viewer loads one.
-        chunkFileNames: ({ facadeModuleId }) =>
-          facadeModuleId?.endsWith('?raw')
-            ? 'assets/examples/[name]-[hash].js'
-            : 'assets/[name]-[hash].js',
-      },
       onwarn(warning, warn) {
         // 'use client' in the libraries means nothing here.
         if (warning.code !== 'MODULE_LEVEL_DIRECTIVE') warn(warning);

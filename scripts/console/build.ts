@@ -16,7 +16,7 @@ import { BUILT, hashOf, SOURCES, STAMP, type Stamp } from './ensure.ts';
 
 // The files are for everybody, also where the data of the service is not.
 process.umask(0o022);
-// Tests have an environment of their own, in which Vite would build the development version of React.
+// Tests have an environment of their own, in which Vite would build the development version of the page.
 process.env.NODE_ENV = 'production';
 
 const others = new Set<string>();

@@ -239,14 +239,15 @@ export const SelectField = ({
     control={(tied) => (
       <Arrow>
         <select {...props} {...tied} className={`${CONTROL} ${SELECT} border-edge`}>
-          <OptionList options={options} />
+          {optionsOf(options)}
         </select>
       </Arrow>
     )}
   />
 );
 
-const OptionList = ({ options }: { options: Options }) =>
+/** Children of the select itself: Preact gives a default value to those only. */
+const optionsOf = (options: Options) =>
   options.map(([value, label]) => (
     <option key={value} value={value}>
       {label}
@@ -272,7 +273,7 @@ export const FilterSelect = ({
       onChange={(event) => onChange(event.target.value)}
       className={`${CONTROL} ${SELECT} sm:w-auto sm:max-w-44 ${value === '' ? 'border-line' : 'border-accent bg-accent-soft'}`}
     >
-      <OptionList options={options} />
+      {optionsOf(options)}
     </select>
   </Arrow>
 );
@@ -324,7 +325,6 @@ export function FilterText({
     if (value !== sent) setTyped(value);
   }
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // After the viewer has left this screen, it would lead back to it.
   useEffect(() => () => clearTimeout(timer.current), []);
   const send = (text: string): void => {
     clearTimeout(timer.current);
@@ -343,8 +343,12 @@ export function FilterText({
         clearTimeout(timer.current);
         const text = target.value.trim();
         // A search reads many rows, too many for fewer than three characters.
-        if (text.length === 0 || text.length > 2)
-          timer.current = setTimeout(() => send(text), REST_MS);
+        if (text.length > 0 && text.length < 3) return;
+        const { pathname } = location;
+        timer.current = setTimeout(() => {
+          // This screen stays until the next one has loaded, and would lead back.
+          if (location.pathname === pathname) send(text);
+        }, REST_MS);
       }}
       onKeyDown={(event) => {
         if (event.key === 'Enter') send(event.currentTarget.value.trim());
