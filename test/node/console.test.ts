@@ -12,10 +12,11 @@ import {
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consoleLink } from '../../packages/cli/src/console-link.ts';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
 import { listen, ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';
 
@@ -153,23 +154,10 @@ describe('The build of the console', () => {
   });
 });
 
-const BROWSERS = [
-  process.env.CHROMIUM ?? '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-];
-const executablePath = BROWSERS.find((path) => existsSync(path)) ?? '';
-if (executablePath === '') {
-  console.warn(`The console is not tried in a browser: there is none of ${BROWSERS.join(', ')}`);
-}
-
-describe.skipIf(executablePath === '')('A session in a browser', () => {
+describe.skipIf(!hasBrowser)('A session in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-    });
+    browser = await launchBrowser();
   });
   afterAll(() => browser?.close());
 

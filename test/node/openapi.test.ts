@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { build } from 'esbuild';
-import { type Browser, chromium, type Locator, type Page, type Request } from 'playwright-core';
+import type { Browser, Locator, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
 import { sharedService } from './shared-service.ts';
 
 /** The OpenAPI document as a linter sees it, and as a browser shows it. */
@@ -72,33 +73,12 @@ describe('the running service and its documentation', () => {
   );
 });
 
-const BROWSERS = [
-  process.env.CHROMIUM ?? '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-];
-const executablePath = BROWSERS.find((path) => existsSync(path)) ?? '';
-if (executablePath === '') {
-  console.warn(`/docs is not tried in a browser: there is none of ${BROWSERS.join(', ')}`);
-}
-
-describe.skipIf(executablePath === '')('the page /docs in a browser', () => {
+describe.skipIf(!hasBrowser)('the page /docs in a browser', () => {
   let browser: Browser;
   /** With a token, and for several tests, because to load it takes seconds: each tries another operation. */
   let page: Page;
   beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
+    browser = await launchBrowser();
     page = await browser.newPage();
     await page.goto(`${address}/docs`);
     await page.getByRole('button', { name: 'Authorize' }).click();

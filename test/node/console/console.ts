@@ -1,15 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
-import {
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  chromium,
-  type Page,
-} from 'playwright-core';
+import { readFileSync } from 'node:fs';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, expect } from 'vitest';
 import { readRootToken } from '../../../packages/cli/src/root-token.ts';
 import { type ApiIntent, Licet } from '../../../packages/client/src/index.ts';
+import { launchBrowser } from '../browser.ts';
 import { sharedService } from '../shared-service.ts';
+
+export { hasBrowser } from '../browser.ts';
 
 /**
  * The console in a browser, at the service that all files share: each test makes what it needs, and looks at no
@@ -17,35 +14,22 @@ import { sharedService } from '../shared-service.ts';
  * host, and a failed request that it does not expect.
  */
 
-const BROWSERS = [
-  process.env.CHROMIUM ?? '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-];
-const executablePath = BROWSERS.find((path) => existsSync(path)) ?? '';
-export const hasBrowser = executablePath !== '';
-if (!hasBrowser) {
-  console.warn(`The console is not tried in a browser: there is none of ${BROWSERS.join(', ')}`);
-}
-
-const ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 
 /** Failed requests that belong to every visit: the page asks whose session it has before it has one. */
 const BEFORE_LOG_IN = '401 GET /api/v2/tokens/self';
 
+interface Opened {
+  page: Page;
+  faults: string[];
+  /** Closed after its test, and not used by another one. */
+  isOwn: boolean;
+}
+
 let browser: Promise<Browser> | undefined;
-/** Contexts that no test uses, empty but for the files of the page, which the browser keeps. */
-const free: BrowserContext[] = [];
-let opened: { page: Page; faults: string[]; isOwn: boolean }[] = [];
+/** Pages that no test uses, empty but for the files of the console: to open another one takes five times as long. */
+const free: Opened[] = [];
+let opened: Opened[] = [];
 /** Failed requests that the running test expects, such as `412 PUT /api/v2/licenses/1`. */
 let expectedFailures: RegExp[] = [];
 
@@ -54,27 +38,30 @@ export const expectFailure = (pattern: RegExp): void => {
   expectedFailures.push(pattern);
 };
 
-/** Removes the session, what the page has stored, and the page. */
-async function empty(page: Page): Promise<void> {
-  const context = page.context();
-  const devTools = await context.newCDPSession(page);
-  await devTools.send('Storage.clearDataForOrigin', {
-    origin: await sharedService(),
-    storageTypes: 'cookies,local_storage',
-  });
-  await context.setOffline(false);
-  await page.close();
-  free.push(context);
+/** Removes the session, what the page has stored, and what a test has changed about it. */
+async function empty({ page }: Opened): Promise<void> {
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.context().setOffline(false);
+  await page.emulateMedia({ colorScheme: null });
+  await page.evaluate('localStorage.clear(); sessionStorage.clear()');
+  await page.goto('about:blank');
+  await page.context().clearCookies();
 }
 
 afterEach(async () => {
   const faults = opened.flatMap((one) => one.faults);
   const allowed = expectedFailures;
   expectedFailures = [];
-  await Promise.all(
-    opened.map(({ page, isOwn }) => (isOwn ? page.context().close() : empty(page))),
-  );
+  const used = opened;
   opened = [];
+  for (const one of used) {
+    if (one.isOwn) await one.page.context().close();
+    else {
+      await empty(one);
+      one.faults.length = 0;
+      free.push(one);
+    }
+  }
   expect(faults.filter((fault) => !allowed.some((pattern) => pattern.test(fault)))).toEqual([]);
 });
 
@@ -89,21 +76,16 @@ interface PageOptions {
   own?: BrowserContextOptions & { baseURL: string };
 }
 
-/** A page of a browser without a session and without stored columns. */
-export async function newPage({ viewport = WIDE, own }: PageOptions = {}): Promise<Page> {
-  browser ??= chromium.launch({ executablePath, args: ARGS });
+async function openPage(own: PageOptions['own']): Promise<Opened> {
+  browser ??= launchBrowser();
   const address = own?.baseURL ?? (await sharedService());
-  let context = own ? undefined : free.pop();
-  if (!context) {
-    context = await (await browser).newContext({
-      baseURL: address,
-      reducedMotion: 'reduce',
-      ...own,
-    });
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: address });
-  }
+  const context = await (await browser).newContext({
+    baseURL: address,
+    reducedMotion: 'reduce',
+    ...own,
+  });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: address });
   const page = await context.newPage();
-  await page.setViewportSize(viewport);
   page.setDefaultTimeout(10_000);
   const faults: string[] = [];
   page.on('console', (message) => {
@@ -123,8 +105,15 @@ export async function newPage({ viewport = WIDE, own }: PageOptions = {}): Promi
     const line = `${response.status()} ${response.request().method()} ${pathname}`;
     if (response.status() >= 400 && line !== BEFORE_LOG_IN) faults.push(line);
   });
-  opened.push({ page, faults, isOwn: own !== undefined });
-  return page;
+  return { page, faults, isOwn: own !== undefined };
+}
+
+/** A page of a browser without a session and without stored columns. */
+export async function newPage({ viewport = WIDE, own }: PageOptions = {}): Promise<Page> {
+  const one = (own ? undefined : free.pop()) ?? (await openPage(own));
+  opened.push(one);
+  await one.page.setViewportSize(viewport);
+  return one.page;
 }
 
 /** A client of the service, with all rights. */
