@@ -49,8 +49,8 @@ export default defineConfig({
           exclude: ['test/{cli,docs,node,simulation}/**'],
           // One Worker runs many files, and is as good as new for each: the set-up sees to it.
           isolate: false,
-          setupFiles: ['./test/support/each-file.ts', './test/support/events.ts'],
-          // Each file loads them anew: bundled, and not module by module.
+          setupFiles: ['./test/support/each-file.ts'],
+          // Bundled, and not loaded module by module.
           deps: {
             optimizer: {
               ssr: {

@@ -70,6 +70,14 @@ export async function readAnswer(request: Request, response: Response): Promise<
   return answer;
 }
 
+/** The service keeps its state by the bindings. */
+let bindings = { ...env };
+
+/** Makes the Worker a cold isolate. */
+export function restart(): void {
+  bindings = { ...env };
+}
+
 const running = new Set<Promise<void>>();
 
 /** Resolves at the end of all that a request has left running after its response. */
@@ -87,7 +95,7 @@ export async function settled(): Promise<void> {
 /** Sends any request to the Worker. */
 export async function send(request: Request): Promise<Answer> {
   const context = createExecutionContext();
-  const answer = await readAnswer(request, await app.fetch(request, env, context));
+  const answer = await readAnswer(request, await app.fetch(request, bindings, context));
   void finish(context);
   return answer;
 }
