@@ -93,7 +93,7 @@ export const texts = {
     menu: (name: string) => `Session of ${name}`,
     root: 'Root token',
     until: 'Token expires',
-    may: 'It may',
+    may: 'Permissions',
   },
 
   errors: {

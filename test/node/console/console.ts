@@ -9,9 +9,9 @@ import { sharedService } from '../shared-service.ts';
 export { hasBrowser } from '../browser.ts';
 
 /**
- * The console in a browser, at the service that all files share: each test makes what it needs, and looks at no
- * other. Every test fails for an error in the browser's console, a violation of the policy, a request to another
- * host, and a failed request that it does not expect.
+ * The console in a browser, at the service that all files share: each test creates its own objects, and ignores
+ * others. Every test fails on an error in the browser's console, a violation of the policy, a request to another
+ * host, or a failed request that it does not expect.
  */
 
 const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');

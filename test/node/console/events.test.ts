@@ -19,18 +19,18 @@ describe.skipIf(!hasBrowser)('the events in the console', { timeout: 60_000 }, (
     product = await licet.products.create({ name, productType: 'OTHER', defaultMaxIPs: 1 });
   });
 
-  it('the events of an object show who changed what, and open with each field before and after', async () => {
+  it('the events of an object show the sender of each change, and open with each field before and after', async () => {
     await licet.products.update(product.id, { defaultMaxIPs: 7, description: '<b>text</b>' });
     const page = await openConsole(`/events?resourceType=product&resourceId=${product.id}`);
     const rows = page.getByRole('table', { name: 'Events' }).getByRole('row');
     const changed = rows.filter({ hasText: 'Product changed' });
-    await changed.getByText('Default addresses at most: 1 → 7').waitFor();
+    await changed.getByText('Default address limit: 1 → 7').waitFor();
     await changed.getByText('Root token', { exact: true }).waitFor();
     await changed.getByRole('link', { name }).waitFor();
     await rows.filter({ hasText: 'Product created' }).waitFor();
     await changed.getByRole('link').first().click();
     const dialog = page.getByRole('dialog', { name: 'Product changed' });
-    await dialog.getByRole('row', { name: 'Default addresses at most 1 7' }).waitFor();
+    await dialog.getByRole('row', { name: 'Default address limit 1 7' }).waitFor();
     await dialog.getByText('<b>text</b>').waitFor();
     expect(new URL(page.url()).searchParams.get('open')).toMatch(/^\d+$/);
     await page.reload();
@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)('the events in the console', { timeout: 60_000 }, (
     });
     const page = await openConsole('/events', { token });
     await page.getByLabel('Token', { exact: true }).selectOption(String(id));
-    // The headings, and the log-in of this test.
+    // Two rows: the headings, and the log-in of this test.
     await expect.poll(() => page.getByRole('row').count()).toBe(2);
     await page.getByRole('row').filter({ hasText: '(console)' }).getByText('Logged in').waitFor();
     await page.getByLabel('Event', { exact: true }).selectOption('Product created');

@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     });
   };
 
-  it('the search recognises what is pasted, and finds it', async () => {
+  it('the search recognises a pasted value and finds its object', async () => {
     expectFailure(/^40[04] GET \/api\/v2\/licenses\//);
     const lastName = `Frame-${randomUUID().slice(0, 8)}`;
     const email = `${lastName}@shop.example`;
@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     expect(await page.getByRole('option').count()).toBe(0);
   });
 
-  it('a pasted key with Enter right behind it opens its license', async () => {
+  it('a pasted key followed at once by Enter opens its license', async () => {
     const { licenseKey } = await newLicense();
     const page = await openConsole('/program');
     await page.keyboard.press('Control+k');
@@ -79,7 +79,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     await page.getByRole('heading', { name: licenseKey }).waitFor();
   });
 
-  it('keys act beside a message, and are letters inside a field', async () => {
+  it('shortcuts work beside a message, and are letters inside a field', async () => {
     const { licenseKey } = await newLicense();
     const page = await openConsole(`/licenses?q=${licenseKey}`);
     await page.getByRole('link', { name: licenseKey }).waitFor();
@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     await page.getByRole('button', { name: 'Save' }).waitFor();
   });
 
-  it('after a session ends, the next token sees nothing that was read with the last one', async () => {
+  it('after a session ends, the next one shows no data of the last one', async () => {
     expectFailure(/^401 GET /);
     const { licenseKey } = await newLicense();
     const page = await openConsole(`/licenses?productId=${productId}`);
@@ -145,12 +145,12 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     expect(await changes(refused.id)).toEqual(['license.updated', 'license.created']);
   });
 
-  it('parts of an address that make no sense are left out', async () => {
+  it('invalid parameters of an address are ignored', async () => {
     const chatId = '123456789012345678';
     const page = await openConsole(
       `/licenses?chatId=${chatId}&expiresFrom=2026-02-31&productId=-1&after=x&sort=price&question=[1]&licenseStatus={"a":1}&q=`,
     );
-    await page.getByRole('button', { name: `Of ${chatId}` }).waitFor();
+    await page.getByRole('button', { name: `Owner: ${chatId}` }).waitFor();
     await page.getByText('Nothing matches').waitFor();
     expect(await page.getByRole('button', { name: /^Expires/ }).count()).toBe(0);
     await page.goto('/console/history?period=never&from=2026-02-31T00:00:00Z&valid=maybe&open=-1');
@@ -175,8 +175,8 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     await page.getByRole('button', { name: 'Reactivate' }).waitFor();
   });
 
-  it('a text typed in a filter that is left at once does not lead back', async () => {
-    // Its clock would stay in a context that other tests use.
+  it('a filter typed just before leaving the screen does not lead back to it', async () => {
+    // A context of its own, because the replaced clock would stay in one that other tests use.
     const page = await openConsole('/licenses', { own: { baseURL: await sharedService() } });
     await page.clock.install();
     await page.getByRole('searchbox').waitFor();
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     expect(new URL(page.url()).pathname).toBe('/console/products');
   });
 
-  it('the questions of the list are in the address, and each has its answer', async () => {
+  it('each ready-made question of the licenses is in the address and lists its licenses', async () => {
     const { id } = await licet.products.create({
       name: `Asked ${randomUUID()}`,
       productType: 'OTHER',
@@ -226,7 +226,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     await expect.poll(() => page.getByRole('table').getByRole('link').count()).toBe(3);
   });
 
-  it('a change of many that is stopped says how many are left, and keeps them selected', async () => {
+  it('a stopped change of many licenses counts the unchanged ones and keeps them selected', async () => {
     const notes = `stop-${randomUUID()}`;
     const made = await licet.licenses.createBatch({
       productId,
@@ -263,7 +263,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     await rows.filter({ hasText: 'Product changed' }).waitFor({ timeout: 5_000 });
   });
 
-  it('answers of every status are put into words', async () => {
+  it('an error of each status is explained', async () => {
     expectFailure(/^(403|404|429) GET /);
     const page = await openConsole('/program');
     for (const [status, headers, words] of [
@@ -287,7 +287,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
   });
 
-  it('no link leads where the token may not go', async () => {
+  it('no link leads to a screen that the token may not open', async () => {
     await newLicense({
       licenseType: 'TEMPORARY',
       expiryDate: new Date(Date.now() + 9 * DAY_MS).toISOString(),

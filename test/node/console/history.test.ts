@@ -10,7 +10,7 @@ import {
   tokenWith,
 } from './console.ts';
 
-/** The history, and the remedies of its refusals. */
+/** The history, and the buttons that fix its refusals. */
 
 describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, () => {
   let licet: Licet;
@@ -22,7 +22,7 @@ describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, ()
 
   const newLicense = (values: Partial<LicenseCreate> = {}): Promise<License> =>
     licet.licenses.create({ productId, licenseType: 'PERMANENT', ...values });
-  /** Asks as a program does, and waits until it is in the history. */
+  /** Validates like a program, and waits for the record in the history. */
   async function validate(values: { licenseKey: string; ip?: string; productId?: number }) {
     await fetch(`${await sharedService()}/api/v1/validate`, {
       method: 'POST',
@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, ()
     await page.getByRole('region', { name: 'Request' }).waitFor({ state: 'detached' });
   });
 
-  it('the refusal of an expired license is cured with one click, which can be undone', async () => {
+  it('the refusal of an expired license is fixed with one click, which can be undone', async () => {
     const expiryDate = new Date(Date.now() - 86_400_000).toISOString();
     const { id, licenseKey } = await newLicense({ licenseType: 'TEMPORARY', expiryDate });
     await validate({ licenseKey });
@@ -78,7 +78,7 @@ describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, ()
     );
   });
 
-  it('the refusal for want of a slot leads to the slots, or allows one more', async () => {
+  it('a refusal without a free slot links to the slots, and can raise the limit', async () => {
     const { id, licenseKey } = await newLicense({ ips: ['192.0.2.1'], maxIPs: 1 });
     await validate({ licenseKey, ip: '192.0.2.2' });
     const page = await openConsole(`/history?licenseKey=${licenseKey}`);
@@ -86,7 +86,7 @@ describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, ()
     await page.getByRole('button', { name: 'Allow one more' }).click();
     await page.getByText('One more is allowed').waitFor();
     expect((await licet.licenses.get(id)).maxIPs).toBe(2);
-    // The one in the row is behind the open request.
+    // The button in the row is covered by the open request.
     const pane = page.getByRole('region', { name: 'Request' });
     await pane.getByRole('link', { name: 'Free a slot' }).click();
     await page.getByText('1 of 2 bound').waitFor();
@@ -106,7 +106,7 @@ describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, ()
     await vi.waitFor(async () => expect(await licet.blacklists.list({ q: ip })).toEqual([]));
   });
 
-  it('a token that may only read the history sees it without a remedy', async () => {
+  it('a token that may only read the history sees no button that fixes a refusal', async () => {
     const { licenseKey, id } = await newLicense();
     await licet.licenses.update(id, { licenseStatus: 'DEACTIVATED' });
     await validate({ licenseKey });

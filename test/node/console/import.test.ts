@@ -106,7 +106,7 @@ describe.skipIf(!hasBrowser)('import and export in the console', { timeout: 60_0
     ]);
   });
 
-  it('an export of products is imported again, and finds all of them there', async () => {
+  it('an imported export of products finds all of them unchanged', async () => {
     const page = await openConsole('/import');
     const json = await save(page, 'JSON of Products');
     expect(JSON.parse(json).products).toContainEqual(await licet.products.get(product.id));
@@ -134,7 +134,7 @@ describe.skipIf(!hasBrowser)('import and export in the console', { timeout: 60_0
     expect(await licet.licenses.findByKey(key)).toMatchObject({ licenseKey: key });
   });
 
-  it('a stopped import says so, and has finished the requests that it began', async () => {
+  it('a stopped import is reported, and finishes the requests that it began', async () => {
     const prefix = crypto.randomUUID();
     const rows = Array.from(
       { length: 1500 },
@@ -156,7 +156,7 @@ describe.skipIf(!hasBrowser)('import and export in the console', { timeout: 60_0
     expect(await page.getByRole('button', { name: /^Import \d/ }).count()).toBe(0);
   });
 
-  it('a token that may only read licenses exports those, and is told what the rest needs', async () => {
+  it('a token that may only read licenses exports them, and sees the intents for the rest', async () => {
     const page = await openConsole('/import', { token: await tokenWith('LICENSES_READ') });
     await page.getByText('It needs ALL_READ_WRITE.').waitFor();
     await page.getByText('It needs CUSTOMERS_READ').waitFor();

@@ -57,7 +57,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     expect(await accessibilityFindings(page)).toEqual([]);
   });
 
-  it('a session that ends asks for a log-in and goes on with the same screen', async () => {
+  it('after the end of a session, a log-in returns to the same screen', async () => {
     expectFailure(/^401 GET /);
     const { licenseKey, id } = await newLicense();
     const page = await openConsole('/licenses');
@@ -103,9 +103,9 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     ]);
   });
 
-  it('many licenses are created at once and taken along as CSV', async () => {
+  it('many licenses are created at once and downloaded as CSV', async () => {
     const page = await openConsole(`/licenses/new?productId=${productId}`);
-    await page.getByLabel('How many').fill('3');
+    await page.getByLabel('Number of licenses').fill('3');
     await page.getByLabel('Notes').fill('=HYPERLINK("http://evil.example")');
     await page.getByRole('button', { name: 'Create 3 licenses' }).click();
     await page.getByRole('heading', { name: '3 licenses created' }).waitFor();
@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     expect(lines[1]).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
   });
 
-  it('a refused field says why beside the field', async () => {
+  it('a rejected field shows the reason beside it', async () => {
     expectFailure(/^400 POST \/api\/v2\/licenses\/batch$/);
     const page = await openConsole(`/licenses/new?productId=${productId}`);
     await page.getByLabel('Notes').fill('x'.repeat(10_001));
@@ -159,7 +159,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     expectFailure(new RegExp(`^412 PUT /api/v2/licenses/${id}$`));
     const page = await openConsole(`/licenses/${id}/edit`);
     await page.getByLabel('Notes').fill('mine');
-    await page.getByLabel('Addresses at most').fill('3');
+    await page.getByLabel('Address limit').fill('3');
     await licet.licenses.update(id, { notes: 'theirs', maxHWIDs: 9 });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Somebody else changed this').waitFor();
@@ -204,7 +204,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     await page.getByRole('button', { name: 'Save' }).waitFor();
   });
 
-  it('an answer that fails is put into words and tried again', async () => {
+  it('a failed response is explained and can be tried again', async () => {
     expectFailure(/^500 GET \/api\/v2\/licenses$/);
     const page = await openConsole('/products');
     await page.route('**/api/v2/licenses?**', (route) =>

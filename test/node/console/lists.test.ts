@@ -17,7 +17,7 @@ import {
 /** A name that no other test uses. */
 const unique = (name: string): string => `${name} ${randomUUID().slice(0, 8)}`;
 
-/** The button of a question that is asked before something cannot be undone. */
+/** Confirms an action that cannot be undone. */
 const answer = (page: Page, action: string): Promise<void> =>
   page.getByRole('alertdialog').getByRole('button', { name: action }).click();
 
@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, ()
     await form.getByLabel('Name', { exact: true }).fill(name);
     await form.getByLabel('Type', { exact: true }).selectOption({ label: 'Other' });
     await form.getByLabel('Name of the type').fill('Shader');
-    await form.getByLabel('Addresses at most').fill('-1');
+    await form.getByLabel('Address limit').fill('-1');
     await form.getByLabel('Days without the service').fill('7');
     expect(await accessibilityFindings(page)).toEqual([]);
     await form.getByRole('button', { name: 'Create product' }).click();
@@ -62,7 +62,7 @@ describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, ()
     const { id } = await licet.products.create({ name, productType: 'OTHER' });
     const page = await openConsole(`/products?open=${id}`);
     await page.getByLabel('Description').fill('mine');
-    await page.getByLabel('Hardware IDs at most').fill('9');
+    await page.getByLabel('Hardware ID limit').fill('9');
     await licet.products.update(id, { description: 'theirs', url: 'https://shop.example' });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByLabel('Stored now: theirs').check();

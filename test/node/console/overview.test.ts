@@ -72,7 +72,7 @@ describe.skipIf(!hasBrowser)('the overview in a browser', { timeout: 60_000 }, (
     expect(Number(to) - Number(from)).toBe(3_599_999);
   });
 
-  it('a field of the expiries leads to the licenses that expire on its day', async () => {
+  it('a cell of the expiries links to the licenses that expire on its day', async () => {
     const page = await openConsole('/');
     await page.getByRole('region', { name: 'Expiries ahead' }).getByRole('link').first().click();
     await page.getByRole('button', { name: /^Expires on/ }).waitFor();
@@ -85,7 +85,7 @@ describe.skipIf(!hasBrowser)('the overview in a browser', { timeout: 60_000 }, (
     expect(await page.getByRole('region').count()).toBe(0);
   });
 
-  it('a part that fails leaves the others', async () => {
+  it('a part of the overview that fails leaves the others', async () => {
     expectFailure(/^500 GET \/api\/v2\/statistics$/);
     const token = await tokenWith('ALL_READ');
     const page = await openConsole('/history', { token });
@@ -103,7 +103,7 @@ describe.skipIf(!hasBrowser)('the overview in a browser', { timeout: 60_000 }, (
 
   it('an empty service shows the first steps, which tick off by themselves until dismissed', async () => {
     const page = await openConsole('/history');
-    // The service is shared: only the answers are those of an empty one.
+    // The service is shared, so the test replaces its responses by those of an empty one.
     const empty = new Set(['products', 'licenses', 'requests', 'tokens']);
     await page.route(/\/api\/v2\/(products|licenses|requests|tokens)\?/, (route) => {
       const [, name = ''] = /v2\/(\w+)/.exec(route.request().url()) ?? [];

@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the examples in the console', { timeout: 60_000 },
     });
   });
 
-  it('a downloaded example needs the key alone, and its first validation turns the line green', async () => {
+  it('a downloaded example needs only the key, and its first validation turns the line green', async () => {
     const { licenseKey } = await licet.licenses.create({
       productId: product.id,
       licenseType: 'PERMANENT',
@@ -78,7 +78,7 @@ describe.skipIf(!hasBrowser)('the examples in the console', { timeout: 60_000 },
     expect(new URL(page.url()).search).toBe(`?file=licet.py&productId=${product.id}`);
   });
 
-  it('a token that may read products only sees the examples, and why it cannot watch', async () => {
+  it('a token that may only read products sees the examples, and why the page cannot wait for a validation', async () => {
     const page = await openConsole('/program', { token: await tokenWith('PRODUCTS_READ') });
     await page.getByText('This token may not read the history').waitFor();
     await page.getByRole('region', { name: 'Content of Licet.java' }).waitFor();

@@ -11,12 +11,12 @@ const SOURCES = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
   .filter((path) => /\.tsx?$/.test(path) && !/texts\.ts$/.test(path))
   .map((path) => readFileSync(join(FOLDER, path), 'utf8'));
 
-/** Groups with a text for each value of the service, which no source names. */
+/** Groups with a text for each value of the service. Sources do not name these texts. */
 const BY_VALUE = /^(statuses|outcomes|\w+Types|resources|platforms|intents|fields)$/;
 
 const has = (source: string, name: string): boolean => new RegExp(`\\b${name}\\b`).test(source);
 
-/** The texts of a group that no source names which uses the group. */
+/** The texts of a group that no user of the group names. */
 function unusedIn(group: string, names: readonly string[]): string[] {
   const users = SOURCES.filter(
     (source) => /\b(texts|screenTexts)\b/.test(source) && has(source, group),
