@@ -165,6 +165,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a binding without its condition',
     broken: /exceed/,
+    seed: 3,
     replacements: [
       {
         file: 'src/validation/bind.ts',
@@ -182,7 +183,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a binding that does not check the expiry',
     broken: /Bound, but refused/,
-    seed: 6,
+    seed: 11,
     replacements: [
       {
         file: 'src/validation/bind.ts',
@@ -194,6 +195,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a decision that the binding does not change',
     broken: STALE,
+    seed: 3,
     replacements: [
       {
         file: 'src/validation/validate.ts',
@@ -205,6 +207,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a binding that is no change of the license',
     broken: WRONG_IN_KV,
+    seed: 58,
     commands: BOUND_TWICE,
     replacements: [
       {
@@ -281,6 +284,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'snapshots of KV below the floor',
     broken: STALE,
+    seed: 3,
     replacements: [
       {
         file: 'src/cache/snapshot-cache.ts',
@@ -292,6 +296,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'snapshots of KV that are older than the one in memory',
     broken: STALE,
+    seed: 2,
     commands: KV_IS_BEHIND_MEMORY,
     replacements: [
       {
@@ -304,6 +309,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a read of the primary that a change has overtaken',
     broken: STALE,
+    seed: 4,
     commands: deletedWhileRead({ slowSeconds: 1, afterMs: 300, repeatMs: 500 }),
     replacements: [
       {
@@ -321,6 +327,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a comparison that repairs nothing',
     broken: STALE,
+    seed: 2,
     commands: KV_IS_LATE,
     replacements: [
       {
@@ -338,6 +345,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a revoked token that is accepted',
     broken: STALE,
+    seed: 2,
     replacements: [
       {
         file: 'src/auth/tokens.ts',
@@ -368,6 +376,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a publish of a row read before, without the revision check',
     broken: WRONG_IN_KV,
+    seed: 60,
     commands: CHANGED_WHILE_READ,
     replacements: [
       {
@@ -380,6 +389,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'readers that fill KV',
     broken: WRONG_IN_KV,
+    seed: 7,
     commands: CHANGED_WHILE_READ,
     replacements: [
       {
@@ -432,6 +442,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'records that are repeated under another identity',
     broken: /recorded twice/,
+    seed: 3,
     replacements: [
       {
         file: 'src/history/recorder.ts',
@@ -445,7 +456,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a failed batch that is dropped',
     broken: UNRECORDED,
-    seed: 6,
+    seed: 12,
     replacements: [
       {
         file: 'src/history/batch-writer.ts',
@@ -457,6 +468,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a record without waitUntil',
     broken: UNRECORDED,
+    seed: 3,
     replacements: [
       {
         file: 'src/history/batch-writer.ts',
@@ -468,7 +480,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'records that the queue did not take are dropped',
     broken: UNRECORDED,
-    seed: 3,
+    seed: 41,
     replacements: [{ file: 'src/history/recorder.ts', from: 'return false;', to: 'return true;' }],
   },
   {
