@@ -2,35 +2,45 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { freePort, newFolder, type Watched, watch } from './service.ts';
-import { copyEmptyDatabase } from './shared-service.ts';
+import { ownFolder } from './own.ts';
+import { freePort, type Watched, watch } from './service.ts';
+import { copyEmptyDatabase, sharedService } from './shared-service.ts';
 
 /** A service that nobody looks after: processes that end, a disk that is full, clients that lie. */
 
-const root = newFolder();
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder();
 
 let child: ChildProcess | undefined;
 let watched: Watched | undefined;
-afterEach(async () => {
+/** The arguments of the service that runs. */
+let running: string | undefined;
+async function stop(): Promise<void> {
   child?.kill('SIGTERM');
   await watched?.ended;
-});
+}
+afterAll(stop);
 
 let address = '';
-/** Without npm: a signal is for the process itself. */
+/** Starts the service in the place of the one before. Without npm: a signal is for the process itself. */
 async function start(folder: string, ...options: string[]): Promise<Watched> {
+  await stop();
   const port = address === '' ? await freePort() : Number(new URL(address).port);
   address = `http://127.0.0.1:${port}`;
   await copyEmptyDatabase(folder);
   const args = ['scripts/start.ts', '--port', String(port), '--persist-to', folder, ...options];
   child = spawn(process.execPath, args, { stdio: 'pipe' });
   watched = watch(child);
+  void watched.ended.then(() => (running = undefined));
   await watched.printed('Licet runs on');
+  running = String([folder, ...options]);
   return watched;
 }
+
+/** The service with these options, which several tests share: it is started if it does not run. */
+const ensureStarted = async (folder: string, ...options: string[]): Promise<Watched> =>
+  watched && running === String([folder, ...options]) ? watched : start(folder, ...options);
 
 const runtimeOf = (folder: string): number =>
   Number(readFileSync(join(folder, 'workerd.pid'), 'utf8'));
@@ -86,14 +96,33 @@ async function validateUntilGone(license: License): Promise<number> {
   return answered;
 }
 
+/** Sends the beginning of a request. @returns all that came back, once the service closes the connection */
+const sendPart = (port: string, part: string): Promise<string> =>
+  new Promise((resolve) => {
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write(part));
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk));
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(received));
+  });
+
+/** What slow clients get from another service, where they wait while the other tests run. */
+async function startSlowClients(): Promise<string[]> {
+  const { port } = new URL(await sharedService());
+  const head = 'POST /api/v1/validate HTTP/1.1\r\nHost: licet\r\n';
+  const parts = ['', head, `${head}Content-Length: 100\r\n\r\n{`];
+  return Promise.all(parts.map((part) => sendPart(port, part)));
+}
+const fromSlowClients = startSlowClients();
+
 const PATIENT = { timeout: 20_000 };
 const UNLIMITED = ['--var', 'VALIDATION_LIMITER:1000000'];
+const SCHEDULE_FAILS = ['--var', 'REQUEST_RETENTION_DAYS:often'];
+const folder = join(root, 'data');
 
 describe('the processes', () => {
-  const folder = join(root, 'processes');
-
   it('SIGTERM under load stores every record that was answered, and ends within 10 seconds with status 0', async () => {
-    const { ended } = await start(folder, ...UNLIMITED);
+    const { ended } = await ensureStarted(folder, ...UNLIMITED);
     const license = await newLicense();
     expect(await validate(license)).toBe(200);
     const load = validateUntilGone(license);
@@ -109,12 +138,10 @@ describe('the processes', () => {
   });
 
   it('requests during the first scheduled run are all answered, however much they log', async () => {
-    await start(folder, ...UNLIMITED);
+    await ensureStarted(folder, ...UNLIMITED);
     const license = await newLicense();
     const statuses: number[] = [];
     for (let round = 0; round < 2; round++) {
-      child?.kill('SIGTERM');
-      await watched?.ended;
       await start(folder, ...UNLIMITED);
       const requests = Array.from({ length: 600 }, () => validate(license));
       statuses.push(...(await Promise.all(requests)));
@@ -123,7 +150,7 @@ describe('the processes', () => {
   });
 
   it('kill -9 under load loses no record older than two seconds, and the next start takes over', async () => {
-    await start(folder, ...UNLIMITED);
+    await ensureStarted(folder, ...UNLIMITED);
     const license = await newLicense();
     let answered = 0;
     let beforeKill = 0;
@@ -140,7 +167,7 @@ describe('the processes', () => {
     // The runtime goes on, and holds the port and the database.
     expect(() => process.kill(runtime, 0)).not.toThrow();
 
-    const { output } = await start(folder);
+    const { output } = await start(folder, ...SCHEDULE_FAILS);
     await load;
     expect(() => process.kill(runtime, 0)).toThrow();
     expect(output()).not.toContain('✗');
@@ -149,7 +176,7 @@ describe('the processes', () => {
   });
 
   it('a runtime that dies is started again', async () => {
-    const { log } = await start(folder);
+    const { log } = await ensureStarted(folder, ...SCHEDULE_FAILS);
     const license = await newLicense();
     const runtime = runtimeOf(folder);
     process.kill(runtime, 'SIGKILL');
@@ -164,30 +191,14 @@ describe('the processes', () => {
   });
 
   it('the scheduled tasks run, and their failures are in the log', async () => {
-    const { log } = await start(folder, '--var', 'REQUEST_RETENTION_DAYS:often');
+    const { log } = await ensureStarted(folder, ...SCHEDULE_FAILS);
     await expect.poll(log, PATIENT).toMatch(/"level":"error","message":"REQUEST_RETENTION_DAYS .*/);
   });
 });
 
 describe('slow clients', () => {
-  /** Sends the beginning of a request. @returns all that came back, once the service closes the connection */
-  const sendPart = (part: string): Promise<string> =>
-    new Promise((resolve) => {
-      const socket = connect(Number(new URL(address).port), '127.0.0.1', () => socket.write(part));
-      let received = '';
-      socket.on('data', (chunk) => (received += chunk));
-      socket.on('error', () => undefined);
-      socket.on('close', () => resolve(received));
-    });
-
   it('lose their connection within 20 seconds', async () => {
-    await start(join(root, 'slow'));
-    const head = 'POST /api/v1/validate HTTP/1.1\r\nHost: licet\r\n';
-    const [nothing, half, body] = await Promise.all([
-      sendPart(''),
-      sendPart(head),
-      sendPart(`${head}Content-Length: 100\r\n\r\n{`),
-    ]);
+    const [nothing, half, body] = await fromSlowClients;
     expect([nothing, half]).toEqual(['', '']);
     expect(body).toMatch(/^HTTP\/1.1 400 /);
     expect(body).toContain('{"valid":false,"message":"Body must arrive within 10 seconds"}');
@@ -195,7 +206,6 @@ describe('slow clients', () => {
 });
 
 describe('the connecting address', () => {
-  const folder = join(root, 'addresses');
   const lies = {
     'CF-Connecting-IP': '203.0.113.9',
     'X-Forwarded-For': '203.0.113.9',
@@ -205,7 +215,7 @@ describe('the connecting address', () => {
   };
 
   it('is that of the connection, whatever a client sends', async () => {
-    await start(folder);
+    await ensureStarted(folder, ...SCHEDULE_FAILS);
     const license = await newLicense({ defaultMaxIPs: 5 });
     expect(await validate(license, undefined, lies)).toBe(200);
     expect((await api<License>(`/licenses/${license.id}`)).ips).toEqual(['127.0.0.1']);
@@ -235,8 +245,7 @@ function smallDisk(): string | undefined {
 describe('a full disk', () => {
   const disk = smallDisk();
   afterAll(async () => {
-    child?.kill('SIGTERM');
-    await watched?.ended;
+    await stop();
     if (disk) execFileSync('umount', [disk]);
   });
 
