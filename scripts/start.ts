@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { consoleLink } from '../packages/cli/src/console-link.ts';
 import {
@@ -12,19 +11,13 @@ import {
   isSigningKey,
   readSigningKeys,
 } from '../packages/cli/src/signing-keys.ts';
-import {
-  CliError,
-  fail,
-  guardOutput,
-  note,
-  report,
-  usageError,
-} from '../packages/cli/src/terminal.ts';
+import { CliError, fail, guardOutput, note, report } from '../packages/cli/src/terminal.ts';
 import { ensureConsole } from './console/ensure.ts';
 import { migrate } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';
 import {
   checkPorts,
+  checkProxies,
   DEFAULT_PORT,
   dataFolder,
   OPTIONS_HELP,
@@ -84,20 +77,6 @@ function log(level: string, message: string, timeMs = Date.now()): void {
 function flushLog(): void {
   process.stdout.write(lines);
   lines = '';
-}
-
-/** @throws CliError for a network in TRUSTED_PROXIES that the service would leave out in silence */
-function checkProxies(list: string): void {
-  for (const network of list.split(/[\s,]+/).filter(Boolean)) {
-    const [address = '', prefix = '0', ...rest] = network.split('/');
-    const version = isIP(address);
-    const maxPrefix = version === 6 ? 128 : 32;
-    const isPrefix = /^\d{1,3}$/.test(prefix) && Number(prefix) <= maxPrefix;
-    if (version !== 0 && isPrefix && rest.length === 0) continue;
-    throw usageError(
-      `TRUSTED_PROXIES holds "${network}", which is no IP address and no range such as 10.0.0.0/8.`,
-    );
-  }
 }
 
 async function welcome(address: string, rootToken: string, folder: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { createServer, isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { takenByNpm } from '../../packages/cli/src/npm-options.ts';
@@ -97,6 +97,8 @@ export function readOptions(command: LocalCommand, help: string): LocalOptions {
   const ip = textOf('ip');
   const port = portOf('port') ?? Number(DEFAULT_PORT);
   const folder = textOf('persist-to');
+  const variables = Object.fromEntries((values.var ?? []).map(readVariable));
+  checkProxies(variables.TRUSTED_PROXIES);
   const isEverywhere = ip === undefined || ['0.0.0.0', '::', '*', 'localhost'].includes(ip);
   const shown = isEverywhere ? 'localhost' : ip.includes(':') ? `[${ip}]` : ip;
   return {
@@ -107,7 +109,7 @@ export function readOptions(command: LocalCommand, help: string): LocalOptions {
     host: ip === undefined || ip === 'localhost' ? '127.0.0.1' : ip,
     address: `http://${shown}:${port}`,
     folder: dataFolder(folder),
-    variables: Object.fromEntries((values.var ?? []).map(readVariable)),
+    variables,
   };
 }
 
@@ -121,6 +123,20 @@ function readVariable(text: string | boolean): [string, string] {
   const [, name, value] = /^([A-Za-z_]\w*):(.*)$/s.exec(String(text)) ?? [];
   if (name !== undefined && value !== undefined) return [name, value];
   throw usageError(`--var takes NAME:VALUE, not "${text}".`);
+}
+
+/** @throws CliError for a network in TRUSTED_PROXIES that the service would leave out in silence */
+export function checkProxies(list = ''): void {
+  for (const network of list.split(/[\s,]+/).filter(Boolean)) {
+    const [address = '', prefix = '0', ...rest] = network.split('/');
+    const version = isIP(address);
+    const maxPrefix = version === 6 ? 128 : 32;
+    const isPrefix = /^\d{1,3}$/.test(prefix) && Number(prefix) <= maxPrefix;
+    if (version !== 0 && isPrefix && rest.length === 0) continue;
+    throw usageError(
+      `TRUSTED_PROXIES holds "${network}", which is no IP address and no range such as 10.0.0.0/8.`,
+    );
+  }
 }
 
 /** @throws CliError if a port is taken */

@@ -10,7 +10,6 @@ import { writePast } from '../../scripts/local/past.ts';
 import { lockState } from '../../scripts/state-lock.ts';
 import { listen, ownFolder } from './own.ts';
 import { freePort, type RunningService, startService, type Watched, watch } from './service.ts';
-import { startOwnService } from './shared-service.ts';
 
 /** The first commands of a newcomer: npm start and npm run demo. */
 
@@ -41,6 +40,9 @@ async function api(path: string, address = service.address): Promise<unknown> {
   expect(answer.status).toBe(200);
   return answer.json();
 }
+
+const keysFile = join(folder, 'signing-keys.env');
+const signingKeysOf = async (url: string) => (await new Licet({ url }).signingKeys()).keys;
 
 describe('npm start', () => {
   it('prints the address, where the root token is, and a first request that works', async () => {
@@ -108,21 +110,6 @@ describe('npm start', () => {
     expect(output).toContain(`npm start -- --port ${service.port + 1}`);
   });
 
-  it.each([
-    [['--port', 'eighty'], '--port must be a number from 1 to 65535'],
-    [['--port', '70000'], '--port must be a number from 1 to 65535'],
-    [['--persist-to'], '--persist-to needs a value'],
-    [['9000'], '"9000" is no option'],
-    [['--local-protocol', 'https'], '--local-protocol is no option of npm start. Add --help'],
-    [['--var', 'REQUIRE_HWID=true'], '--var takes NAME:VALUE, not "REQUIRE_HWID=true"'],
-    [['--var', 'TRUSTED_PROXIES:10.0.0.0/33'], 'TRUSTED_PROXIES holds "10.0.0.0/33"'],
-    [['--var', 'TRUSTED_PROXIES:proxy.example'], 'TRUSTED_PROXIES holds "proxy.example"'],
-  ])('refuses %j', async (args, message) => {
-    const { code, output } = await start(...args);
-    expect(code).toBe(2);
-    expect(output).toContain(message);
-  });
-
   it('keeps a second service from the same data', async () => {
     const { code, output } = await start(
       '--persist-to',
@@ -173,19 +160,9 @@ describe('npm start', () => {
     expect(code).toBe(1);
   });
 
-  it('makes signing keys for its owner alone, and keeps them in the next start', async () => {
-    const own = ownFolder();
-    const file = join(own, 'signing-keys.env');
-    const signingKeysOf = async ({ address }: RunningService) =>
-      (await new Licet({ url: address }).signingKeys()).keys;
-    const first = await startOwnService(own);
-    const keys = await signingKeysOf(first).finally(first.stop);
-    expect(keys).toHaveLength(2);
-    expect(statSync(file).mode & 0o077).toBe(0);
-    const kept = readFileSync(file, 'utf8');
-    const second = await startOwnService(own);
-    expect(await signingKeysOf(second).finally(second.stop)).toEqual(keys);
-    expect(readFileSync(file, 'utf8')).toBe(kept);
+  it('makes signing keys for its owner alone', async () => {
+    expect(await signingKeysOf(service.address)).toHaveLength(2);
+    expect(statSync(keysFile).mode & 0o077).toBe(0);
   });
 
   it('keeps nothing but the database, for its owner alone, and lets nobody run SQL', async () => {
@@ -319,6 +296,7 @@ describe('npm run demo', () => {
 
 describe('one service after the other, on the same data', () => {
   let before: unknown;
+  let keysBefore: [unknown, string];
   let address: string;
   let next: ChildProcess | undefined;
   let watched: Watched | undefined;
@@ -329,11 +307,12 @@ describe('one service after the other, on the same data', () => {
 
   it('ends with the npm that started it', async () => {
     before = await api('/licenses');
+    keysBefore = [await signingKeysOf(service.address), readFileSync(keysFile, 'utf8')];
     await service.killNpm();
     await expect(fetch(service.address)).rejects.toThrow();
   });
 
-  it('keeps the data', async () => {
+  it('keeps the data and the signing keys', async () => {
     const port = String(await freePort());
     const options = ['--persist-to', folder, '--port', port, '--ip', '127.0.0.2'];
     const variable = ['--var', 'REQUIRE_HWID:true'];
@@ -344,6 +323,7 @@ describe('one service after the other, on the same data', () => {
     await watched.printed('Licet runs on');
     address = `http://127.0.0.2:${port}`;
     expect(await api('/licenses', address)).toEqual(before);
+    expect([await signingKeysOf(address), readFileSync(keysFile, 'utf8')]).toEqual(keysBefore);
   });
 
   it('takes a variable with --var', async () => {
