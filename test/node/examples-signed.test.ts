@@ -15,6 +15,7 @@ import {
   leaseForgeries,
   newKeys,
   newSigningKey,
+  type SigningKey,
   signedBy,
   signedByHand,
 } from './forged-answers.ts';
@@ -202,6 +203,13 @@ let closedAddress: string;
 const responders = new Map<string, { respond: Responder; asked: Asked[] }>();
 const folder = ownFolder();
 const allKeys: Record<Algorithm, Keys> = { ES256: newKeys('ES256'), RS256: newKeys('RS256') };
+const keysByBits = new Map<number, SigningKey>();
+/** An RSA key, the same for all programs: to make one takes a while. */
+function keyOfBits(bits: number): SigningKey {
+  const key = keysByBits.get(bits) ?? newSigningKey('RS256', 'key-1', bits);
+  keysByBits.set(bits, key);
+  return key;
+}
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 const hash = (text: string, encoding: 'hex' | 'base64url') =>
@@ -508,7 +516,7 @@ for (const program of programs) {
       async (program) =>
         (await program({ respond: forged(forgery), kept: forgedMark() })).state !== 'unreachable';
     const runsWithBits = (bits: number) => async (program: Validate) => {
-      const key = newSigningKey('RS256', 'key-1', bits);
+      const key = keyOfBits(bits);
       const respond = honest({ key, sign: signedByHand });
       return (await program({ respond, publicKeys: key.constant })).state === 'valid';
     };
