@@ -51,7 +51,7 @@ async function ask(body: object, by = isolate, headers: Record<string, string> =
   return { status: answer.status, json: answered.parse(answer.json), recorded: answer.recorded };
 }
 
-/** A request of a license with a nonce. */
+/** A validation request with a nonce. */
 const signedBody = ({ licenseKey, productId }: License, fields: object = {}) => ({
   licenseKey,
   productId,
@@ -66,7 +66,7 @@ const subjectOf = async (licenseKey: string): Promise<string> =>
   });
 
 describe('without a nonce', () => {
-  it('an answer is byte for byte that of a service without signing keys', async () => {
+  it('a response without a nonce has the same bytes as that of a service without signing keys', async () => {
     const license = await newLicense();
     const fields = { hwid: 'HW-1', kid: 'unheard-of', lease: true };
     const body = { licenseKey: license.licenseKey, productId: product.id, ...fields };
@@ -86,7 +86,7 @@ describe('without a nonce', () => {
 });
 
 describe('a service without signing keys', () => {
-  it('ignores nonce, kid and lease of any form', async () => {
+  it('a service without signing keys ignores nonce, kid and lease of any form', async () => {
     const { licenseKey, productId } = await newLicense();
     const answer = await validate({
       licenseKey,
@@ -100,7 +100,7 @@ describe('a service without signing keys', () => {
     expect(Object.keys(answered.parse(answer.json))).toHaveLength(8);
   });
 
-  it('has an empty key set', async () => {
+  it('the key set of a service without signing keys is empty', async () => {
     const answer = await call('GET', '/.well-known/jwks.json', { token: null });
     expect(answer.json).toEqual({ keys: [] });
   });
@@ -116,7 +116,7 @@ describe('the form of the request', () => {
     true,
     { a: 1 },
     ['a'.repeat(22)],
-  ])('a nonce of another form, such as %j, answers 400 and names it', async (nonce) => {
+  ])('a nonce of another form, such as %j, answers 400 and is named', async (nonce) => {
     const license = await newLicense();
     const { status, json } = await ask(signedBody(license, { nonce }));
     expect(status).toBe(400);
@@ -128,10 +128,13 @@ describe('the form of the request', () => {
     expect(record).toMatchObject({ responseType: 'INVALID_REQUEST', remarks: json.message });
   });
 
-  it.each(['a'.repeat(16), `${'Az09-_'.repeat(21)}aa`])('a nonce of %j is taken', async (nonce) => {
-    const { json } = await ask(signedBody(await newLicense(), { nonce }));
-    expect((await claimsOf(json.signed, es)).claims.nonce).toBe(nonce);
-  });
+  it.each(['a'.repeat(16), `${'Az09-_'.repeat(21)}aa`])(
+    'a nonce of %j is accepted',
+    async (nonce) => {
+      const { json } = await ask(signedBody(await newLicense(), { nonce }));
+      expect((await claimsOf(json.signed, es)).claims.nonce).toBe(nonce);
+    },
+  );
 
   it('an unknown kid answers 400 without a signature and binds nothing', async () => {
     const license = await newLicense();
@@ -149,20 +152,20 @@ describe('the signature', () => {
     ['the first key without a kid', null, 'es-1', 'ES256'],
     ['the key of the kid', 'es-1', 'es-1', 'ES256'],
     ['another key of another algorithm', 'rs-1', 'rs-1', 'RS256'],
-  ])('is made with %s', async (_, kid, used, alg) => {
+  ])('a response is signed with %s', async (_, kid, used, alg) => {
     const { json } = await ask(signedBody(await newLicense(), { kid }));
     const { header } = await claimsOf(json.signed, used === 'es-1' ? es : rs);
     expect(header).toEqual({ alg, kid: used, typ: 'licet-validation+jwt' });
   });
 
-  it('is made with the key of SIGNING_DEFAULT_KID, by SIGNING_ISSUER', async () => {
+  it('a response is signed with the key of SIGNING_DEFAULT_KID, and names SIGNING_ISSUER', async () => {
     const keys = { SIGNING_KEY_1: es.secret, SIGNING_KEY_2: rs.secret };
     const others = { SIGNING_DEFAULT_KID: 'rs-1', SIGNING_ISSUER: 'Shop' };
     const { json } = await ask(signedBody(await newLicense()), newIsolate({ ...keys, ...others }));
     expect((await claimsOf(json.signed, rs)).claims.iss).toBe('Shop');
   });
 
-  it('covers who asked what, when, and the whole answer', async () => {
+  it('the claims cover the request, its time and the whole response', async () => {
     const expiryDate = '2099-12-31T23:59:59.700+00:00';
     const license = await newLicense({ licenseType: 'TEMPORARY', expiryDate });
     const body = signedBody(license, {
@@ -191,13 +194,13 @@ describe('the signature', () => {
     });
   });
 
-  it('says null for what was not sent and for a license without an expiry', async () => {
+  it('claims are null for fields that were not sent, and for a license without an expiry', async () => {
     const { json } = await ask(signedBody(await newLicense()));
     const { claims } = await claimsOf(json.signed, es);
     expect(claims).toMatchObject({ hwid: null, ip: CONNECTING, licenseExpires: null });
   });
 
-  it('is also in the answers of v2', async () => {
+  it('responses of v2 are signed too', async () => {
     const license = await newLicense();
     const { token } = await createToken(['LICENSE_VALIDATE']);
     const options = { token, body: signedBody(license) };
@@ -206,7 +209,7 @@ describe('the signature', () => {
   });
 });
 
-/** Sets a license up for each outcome of 1.3 that is decided, and gives the request. */
+/** The decided outcomes of 1.3. Each changes a license to have the outcome, and returns fields of the request. */
 const OUTCOMES: Record<string, (license: License) => Promise<object>> = {
   IP_BLACKLISTED: async () => {
     await createBlacklist({ data: '198.51.100.81' });
@@ -248,7 +251,7 @@ describe('for every decided outcome', () => {
       const license = await newLicense();
       const fields = await OUTCOMES[outcome]?.(license);
       const body = { ...signedBody(license, { hwid: 'HW-1', lease: true }), ...fields };
-      // KV has what was blacklisted.
+      // The blacklist is in KV.
       await settled();
       const { nonce, ...unsigned } = body;
       const plain = newIsolate({ SIGNING_KEY_1: es.secret });
@@ -269,13 +272,13 @@ describe('for every decided outcome', () => {
       });
       expect(claims).toMatchObject({ valid: rest.valid, message: rest.message, nonce });
       expect(claims.sub).toBe(await subjectOf(body.licenseKey));
-      // Nothing finer than the message about a refusal.
+      // The claims of a refusal hold nothing more exact than the message.
       expect(claims.licenseExpires).toBeNull();
       expect(lease === undefined).toBe(outcome !== 'VALID');
     },
   );
 
-  it('a request that is itself wrong, over a limit, too large or failed is not signed', async () => {
+  it('a response to an invalid, limited, too large or failed request is not signed', async () => {
     const license = await newLicense();
     const body = signedBody(license);
     const wrong = await ask({ ...body, productId: 'x' });
@@ -293,7 +296,7 @@ describe('for every decided outcome', () => {
 describe('a lease', () => {
   const lease = { hwid: 'HW-1', lease: true };
 
-  it('lasts the offline days of the product', async () => {
+  it('a lease lasts the offline days of the product', async () => {
     const license = await newLicense();
     const { json } = await ask(signedBody(license, lease));
     const { claims, header } = await claimsOf(json.lease, es, 'licet-lease+jwt');
@@ -313,7 +316,7 @@ describe('a lease', () => {
     });
   });
 
-  it('ends with the license', async () => {
+  it('a lease ends with the license', async () => {
     const expiresAt = Math.floor(Date.now() / 1000) + 2 * DAY_SECONDS;
     const expiryDate = new Date(expiresAt * 1000).toISOString();
     const license = await newLicense({ licenseType: 'TEMPORARY', expiryDate });
@@ -327,14 +330,14 @@ describe('a lease', () => {
     ['without lease', { hwid: 'HW-1' }],
     ['with lease false', { hwid: 'HW-1', lease: false }],
     ['with lease as text', { hwid: 'HW-1', lease: 'true' }],
-  ])('is not made %s', async (_, fields) => {
+  ])('no lease is made %s', async (_, fields) => {
     const { status, json } = await ask(signedBody(await newLicense(), fields));
     expect(status).toBe(200);
     expect(json.signed).toBeDefined();
     expect(json).not.toHaveProperty('lease');
   });
 
-  it('follows a change of the product in the very next validation, also of an import', async () => {
+  it('a lease follows a change of the product, also by an import, in the next validation', async () => {
     const other = await createProduct();
     const license = await createLicense({ productId: other.id });
     const hasLease = async () => (await ask(signedBody(license, lease))).json.lease !== undefined;
@@ -360,31 +363,34 @@ describe('a signing key that cannot be used', () => {
     ['is a public half', (key: TestKey) => ({ ...key.jwk, d: undefined })],
     ['has no kid', (key: TestKey) => ({ ...key.jwk, kid: undefined })],
     ['has a point that is not on the curve', (key: TestKey) => ({ ...key.jwk, x: key.jwk.y })],
-  ])('and %s is logged without its value; only a nonce gets 503', async (_, broken) => {
-    const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    onTestFinished(() => log.mockRestore());
-    const secret = typeof broken === 'string' ? broken : JSON.stringify(broken(es));
-    const faulty = newIsolate({ SIGNING_KEY_1: secret, SIGNING_KEY_2: rs.secret });
-    const license = await newLicense();
-    const { licenseKey, productId } = license;
-    expect((await ask({ licenseKey, productId })).status).toBe(200);
-    expect(await ask({ licenseKey, productId }, faulty)).toMatchObject({ status: 200 });
-    const failed = await ask(signedBody(license, { hwid: 'HW-1' }), faulty);
-    expect(failed).toMatchObject({
-      status: 503,
-      json: { valid: false, message: 'Service temporarily unavailable' },
-    });
-    expect((await getLicense(license.id)).hwids).toEqual([]);
-    const signed = await ask(signedBody(license, { kid: 'rs-1' }), faulty);
-    await claimsOf(signed.json.signed, rs);
-    const logged = log.mock.calls.flat().join('\n');
-    expect(logged).toContain('SIGNING_KEY_1 must be a private JWK with a kid');
-    expect(logged).not.toContain('secret-text');
-    expect(logged).not.toContain(String(es.jwk.d));
-  });
+  ])(
+    'a signing key that %s is logged without its value; only a nonce gets 503',
+    async (_, broken) => {
+      const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+      onTestFinished(() => log.mockRestore());
+      const secret = typeof broken === 'string' ? broken : JSON.stringify(broken(es));
+      const faulty = newIsolate({ SIGNING_KEY_1: secret, SIGNING_KEY_2: rs.secret });
+      const license = await newLicense();
+      const { licenseKey, productId } = license;
+      expect((await ask({ licenseKey, productId })).status).toBe(200);
+      expect(await ask({ licenseKey, productId }, faulty)).toMatchObject({ status: 200 });
+      const failed = await ask(signedBody(license, { hwid: 'HW-1' }), faulty);
+      expect(failed).toMatchObject({
+        status: 503,
+        json: { valid: false, message: 'Service temporarily unavailable' },
+      });
+      expect((await getLicense(license.id)).hwids).toEqual([]);
+      const signed = await ask(signedBody(license, { kid: 'rs-1' }), faulty);
+      await claimsOf(signed.json.signed, rs);
+      const logged = log.mock.calls.flat().join('\n');
+      expect(logged).toContain('SIGNING_KEY_1 must be a private JWK with a kid');
+      expect(logged).not.toContain('secret-text');
+      expect(logged).not.toContain(String(es.jwk.d));
+    },
+  );
 });
 
-it('a kid answers 503 while it may be that of a key that cannot be read', async () => {
+it('an unknown kid answers 503 while it may belong to an unreadable key', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   onTestFinished(() => log.mockRestore());
   const faulty = newIsolate({ SIGNING_KEY_1: '{}', SIGNING_KEY_2: rs.secret });
@@ -393,7 +399,7 @@ it('a kid answers 503 while it may be that of a key that cannot be read', async 
 });
 
 describe('/.well-known/jwks.json', () => {
-  it('has the public halves alone, the default first, for tools of any page', async () => {
+  it('the key set has only the public halves, the default first, for tools on any page', async () => {
     const answer = await isolate.call('GET', '/.well-known/jwks.json', { token: null });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('Cache-Control')).toBe('public, max-age=300');
@@ -417,7 +423,7 @@ describe('the callers', () => {
   const usesOf = async (kid: string) =>
     uses.parse((await call('GET', '/api/v2/signing-keys')).json).find((use) => use.kid === kid);
 
-  it('tell which keys are still asked for, and when', async () => {
+  it('the service lists the keys that callers still ask for, with the time', async () => {
     const key = await newSigningKey('ES256', 'es-callers');
     const own = newIsolate({ SIGNING_KEY_1: key.secret });
     const license = await newLicense();
@@ -431,7 +437,7 @@ describe('the callers', () => {
     const use = await usesOf('es-callers');
     expect(use).toMatchObject({ callers: 2 });
     expect(Date.parse(use?.lastSeen ?? '')).toBeGreaterThanOrEqual(before);
-    // A caller without a kid stays the one that it was.
+    // A caller without a kid keeps its identity.
     await (await ask(unsigned, own)).recorded;
     const installations = await call('GET', `/api/v2/licenses/${license.id}/installations`);
     expect(installations.json).toHaveLength(3);
@@ -439,7 +445,7 @@ describe('the callers', () => {
 });
 
 describe('the cost', () => {
-  it('of a validation with a nonce and a lease is that of one without, in D1 and in KV', async () => {
+  it('a validation with a nonce and a lease costs the same in D1 and KV as one without', async () => {
     const cold = (secrets: TestBindings) => newWatchedIsolate(secrets);
     const keys = { SIGNING_KEY_1: es.secret };
     const costOf = async (fields: object) => {

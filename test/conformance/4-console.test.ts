@@ -22,7 +22,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const START = Date.parse('2026-03-01T00:00:00Z');
 
-/** The headers of a browser for a request of our own page, and of one of another site. */
+/** The headers that a browser sends with a request of the own page, and of a page of another site. */
 const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin', Origin: 'http://licet.test' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
@@ -37,7 +37,7 @@ const setTime = (milliseconds: number) => {
 };
 
 let addresses = 0;
-/** Log-ins from addresses of their own, for no limit to count them together. */
+/** Each log-in has an address of its own, so that no limit counts them together. */
 const logIn = (options: CallOptions): Promise<Answer> => {
   const address = `198.51.${addresses >> 8}.${addresses++ & 255}`;
   const headers = { 'CF-Connecting-IP': address, ...options.headers };
@@ -53,7 +53,7 @@ async function sessionOf(token: string | null = ROOT_TOKEN): Promise<string> {
   return cookieIn(answer);
 }
 
-/** A request of our own page with a session. */
+/** A request of the own page with a session. */
 const callAs = (
   cookie: string,
   method: string,
@@ -78,8 +78,8 @@ const sessionRow = async (cookie: string) =>
     .bind(await sha256(secretIn(cookie)))
     .first();
 
-describe('A log-in', () => {
-  it('with a live token answers 204 and the cookie', async () => {
+describe('log-ins', () => {
+  it('a log-in with a live token answers 204 with the cookie', async () => {
     const { token } = await createToken(['PRODUCTS_READ']);
     const { status, text, headers } = await logIn({ token });
     expect([status, text]).toEqual([204, '']);
@@ -90,7 +90,7 @@ describe('A log-in', () => {
     expect(headers.get('Cache-Control')).toBe('no-store');
   });
 
-  it('stores only the hash of the session, with the hash of its token', async () => {
+  it('a log-in stores only the hash of the session, with the hash of its token', async () => {
     const { token } = await createToken(['PRODUCTS_READ']);
     const cookie = await sessionOf(token);
     const row = await sessionRow(cookie);
@@ -98,14 +98,14 @@ describe('A log-in', () => {
     expect(JSON.stringify(row)).not.toContain(secretIn(cookie));
   });
 
-  it("takes the session from the platform's secure source", async () => {
+  it("a log-in takes the session from the platform's secure random source", async () => {
     const secureSource = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => array);
     const cookie = await sessionOf();
     secureSource.mockRestore();
     expect(secretIn(cookie)).toBe('A'.repeat(43));
   });
 
-  it('leaves an event, by token and by code, and one that fails leaves none', async () => {
+  it('a log-in by token or code leaves an event, and one that fails leaves none', async () => {
     const events = async () =>
       (await env.DB.prepare("select * from events where type = 'session.created'").all()).results;
     const { id, token } = await createToken(['PRODUCTS_READ']);
@@ -122,7 +122,7 @@ describe('A log-in', () => {
   });
 
   it.each([null, '', 'licet_nobody', `${ROOT_TOKEN}x`])(
-    'with the token %j answers 401 and no cookie',
+    'a log-in with the token %j answers 401 without a cookie',
     async (token) => {
       const answer = await logIn({ token });
       expectError(answer, 401, NOT_LIVE);
@@ -130,7 +130,7 @@ describe('A log-in', () => {
     },
   );
 
-  it('with an expired or revoked token answers 401', async () => {
+  it('a log-in with an expired or revoked token answers 401', async () => {
     const expired = await createToken(['ALL_READ'], { expiresAt: '2020-01-01' });
     expectError(await logIn({ token: expired.token }), 401, NOT_LIVE);
     const revoked = await createToken(['ALL_READ']);
@@ -138,7 +138,7 @@ describe('A log-in', () => {
     expectError(await logIn({ token: revoked.token }), 401, NOT_LIVE);
   });
 
-  it('counts for the limit of failed tokens, also with a live token', async () => {
+  it('a log-in counts towards the limit of failed tokens, even with a live token', async () => {
     setTime(START);
     const isolate = newIsolate({ FAILED_TOKEN_LIMITER: 3 });
     const headers = { 'CF-Connecting-IP': '203.0.113.40' };
@@ -152,7 +152,7 @@ describe('A log-in', () => {
     expect(limited.headers.get('Retry-After')).toBe('60');
   });
 
-  it('is limited together with log-outs', async () => {
+  it('log-ins and log-outs share a limit', async () => {
     setTime(START);
     const isolate = newIsolate({ FAILED_TOKEN_LIMITER: 2 });
     const address = { 'CF-Connecting-IP': '203.0.113.42' };
@@ -171,20 +171,20 @@ describe('A log-in', () => {
     [{ 'Sec-Fetch-Site': 'same-site', Origin: 'http://licet.test' }],
     [{ Origin: 'https://evil.example' }],
     [{ Origin: 'null' }],
-  ])('sent by another page, %j, answers 403', async (headers) => {
+  ])('a log-in sent by another page, %j, answers 403', async (headers) => {
     const answer = await logIn({ headers });
     expectError(answer, 403, 'Only the page of the console can log in and out');
     expect(answer.headers.get('Set-Cookie')).toBeNull();
   });
 });
 
-describe('A log-in code', () => {
+describe('log-in codes', () => {
   const BAD_CODE =
     'The log-in link has expired or was used before. Make another one: npm run licet -- console';
   const logInWith = (code: unknown, headers = {}) =>
     logIn({ token: null, body: { code }, headers: { ...OWN_PAGE, ...headers } });
 
-  it('logs in once, as ROOT_TOKEN', async () => {
+  it('a log-in code works once, as ROOT_TOKEN', async () => {
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
     const answer = await logInWith(code);
     expect(answer.status, answer.text).toBe(204);
@@ -193,27 +193,27 @@ describe('A log-in code', () => {
     expectError(await logInWith(code), 401, BAD_CODE);
   });
 
-  it('logs in once, however many use it at the same time', async () => {
+  it('a log-in code works once, even with several log-ins at the same time', async () => {
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
     const answers = await Promise.all(Array.from({ length: 5 }, () => logInWith(code)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 401, 401, 401, 401]);
   });
 
-  it('stays used after its session has ended', async () => {
+  it('a log-in code stays used after its session has ended', async () => {
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
     const cookie = cookieIn(await logInWith(code));
     expect((await callAs(cookie, 'DELETE', LOGIN)).status).toBe(204);
     expectError(await logInWith(code), 401, BAD_CODE);
   });
 
-  it('stays used after a log-out with the code as the cookie', async () => {
+  it('a log-in code stays used after a log-out with the code as the cookie', async () => {
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
     expect((await logInWith(code)).status).toBe(204);
     await callAs(`__Host-licet=${code}`, 'DELETE', LOGIN);
     expectError(await logInWith(code), 401, BAD_CODE);
   });
 
-  it('logs in for five minutes', async () => {
+  it('a log-in code works for five minutes', async () => {
     const [early, late] = [
       await newLoginCode(ROOT_TOKEN, START),
       await newLoginCode(ROOT_TOKEN, START),
@@ -224,7 +224,7 @@ describe('A log-in code', () => {
     expectError(await logInWith(late), 401, BAD_CODE);
   });
 
-  it('is refused with another secret, a changed expiry, and as a cookie', async () => {
+  it('a log-in code is refused with another secret, with a changed expiry, and as a cookie', async () => {
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
     const [expiry = '', random, signature = ''] = code.split('.');
     const later = [Number(expiry) + 1, random, signature].join('.');
@@ -242,7 +242,7 @@ describe('A log-in code', () => {
     expectError(await ping(`__Host-licet=${code}`), 401, NOT_LIVE);
   });
 
-  it('is refused without a root token of 32 characters', async () => {
+  it('a log-in code is refused without a root token of 32 characters', async () => {
     const short = 'r'.repeat(31);
     const code = await newLoginCode(short, Date.now());
     const answer = await callWith({ ROOT_TOKEN: short }, 'POST', LOGIN, {
@@ -252,20 +252,20 @@ describe('A log-in code', () => {
     expectError(answer, 401, BAD_CODE);
   });
 
-  it('sent by another page answers 403, so that nobody is logged in as somebody else', async () => {
+  it('a log-in code sent by another page answers 403, so that nobody is logged in as somebody else', async () => {
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
     const answer = await logInWith(code, { 'Sec-Fetch-Site': 'cross-site' });
     expectError(answer, 403, 'Only the page of the console can log in and out');
     expect((await logInWith(code)).status).toBe(204);
   });
 
-  it('in a body of more than 1,024 bytes answers 413', async () => {
+  it('a log-in body of more than 1,024 bytes answers 413', async () => {
     expect((await logInWith('x'.repeat(2_000))).status).toBe(413);
   });
 });
 
-describe('A session', () => {
-  it('is its token: the same intents', async () => {
+describe('sessions', () => {
+  it('a session has the intents of its token', async () => {
     const { id, name, token } = await createToken(['PRODUCTS_READ'], { expiresAt: '2035-01-01' });
     const cookie = await sessionOf(token);
     expect((await callAs(cookie, 'GET', '/api/v2/products')).status).toBe(200);
@@ -280,7 +280,7 @@ describe('A session', () => {
     });
   });
 
-  it('of ROOT_TOKEN has ALL_READ_WRITE, and changes what it may', async () => {
+  it('a session of ROOT_TOKEN has ALL_READ_WRITE, and can make changes', async () => {
     const cookie = await sessionOf();
     const body = { name: 'By console', productType: 'OTHER' };
     expect((await callAs(cookie, 'POST', '/api/v2/products', { body })).status).toBe(201);
@@ -293,7 +293,7 @@ describe('A session', () => {
     });
   });
 
-  it('follows a change of the intents of its token at the next request', async () => {
+  it('a session follows a change of the intents of its token at the next request', async () => {
     const { id, token } = await createToken(['PRODUCTS_READ']);
     const cookie = await sessionOf(token);
     await call('PUT', `/api/v2/tokens/${id}`, { body: { intents: ['LICENSES_READ'] } });
@@ -301,7 +301,7 @@ describe('A session', () => {
     expect((await callAs(cookie, 'GET', '/api/v2/licenses')).status).toBe(200);
   });
 
-  it('dies with its token at the next request, also for a stolen cookie', async () => {
+  it('a session ends with its token at the next request, also for a stolen cookie', async () => {
     const { id, token } = await createToken(['ALL_READ_WRITE']);
     const cookie = await sessionOf(token);
     expect((await ping(cookie)).status).toBe(200);
@@ -311,7 +311,7 @@ describe('A session', () => {
     expectError(await callAs(cookie, 'DELETE', `/api/v2/products/${productId}`), 401, NOT_LIVE);
   });
 
-  it('dies when its token expires', async () => {
+  it('a session ends when its token expires', async () => {
     setTime(START);
     const { token } = await createToken(['ALL_READ'], { expiresAt: '2026-03-01T00:00:10Z' });
     const cookie = await sessionOf(token);
@@ -321,7 +321,7 @@ describe('A session', () => {
     expectError(await ping(cookie), 401, NOT_LIVE);
   });
 
-  it('of ROOT_TOKEN ends when the secret is changed or removed', async () => {
+  it('a session of ROOT_TOKEN ends when the secret is changed or removed', async () => {
     const headers = { ...OWN_PAGE, Cookie: await sessionOf() };
     const pingWith = async (secret: string) =>
       (await callWith({ ROOT_TOKEN: secret }, 'GET', '/api/v2/ping', { token: null, headers }))
@@ -331,7 +331,7 @@ describe('A session', () => {
     expect(await pingWith('')).toBe(401);
   });
 
-  it('ends by DELETE, which also removes the cookie', async () => {
+  it('DELETE ends a session and removes the cookie', async () => {
     const cookie = await sessionOf();
     const answer = await callAs(cookie, 'DELETE', LOGIN);
     expect([answer.status, answer.text]).toEqual([204, '']);
@@ -341,7 +341,7 @@ describe('A session', () => {
     expect((await callAs(cookie, 'DELETE', LOGIN)).status).toBe(204);
   });
 
-  it('lives 12 hours, however much it is used', async () => {
+  it('a session lasts 12 hours, even if it is used', async () => {
     setTime(START);
     const cookie = await sessionOf();
     for (let minutes = 50; minutes < 12 * 60; minutes += 50) {
@@ -353,7 +353,7 @@ describe('A session', () => {
     expectError(await ping(cookie), 401, NOT_LIVE);
   });
 
-  it('lives an hour without use', async () => {
+  it('a session lasts an hour without use', async () => {
     setTime(START);
     const [used, unused] = [await sessionOf(), await sessionOf()];
     setTime(START + HOUR_MS - 1);
@@ -364,7 +364,7 @@ describe('A session', () => {
     expect((await ping(used)).status).toBe(200);
   });
 
-  it('stores its use at most every 5 minutes', async () => {
+  it('the last use of a session is stored at most every 5 minutes', async () => {
     setTime(START);
     const cookie = await sessionOf();
     const uses: unknown[] = [];
@@ -378,7 +378,7 @@ describe('A session', () => {
     expect(uses).toEqual([at(0), at(0), at(300), at(300), at(300), at(600)]);
   });
 
-  it('is removed by the scheduled handler when it has expired', async () => {
+  it('an expired session is removed by the scheduled handler', async () => {
     setTime(START);
     const [old, recent] = [await sessionOf(), await sessionOf()];
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
@@ -395,7 +395,7 @@ describe('A session', () => {
   });
 });
 
-describe('The cookie', () => {
+describe('the cookie of a session', () => {
   let cookie: string;
   let productId: number;
   beforeAll(async () => {
@@ -424,7 +424,7 @@ describe('The cookie', () => {
     ['another port in a browser without Sec-Fetch-Site', { Origin: 'http://licet.test:8080' }],
     ['a hidden origin in a browser without Sec-Fetch-Site', { Origin: 'null' }],
     ['neither Sec-Fetch-Site nor Origin', {}],
-  ])('is not taken from %s', async (_, headers) => {
+  ])('the cookie is not accepted from %s', async (_, headers) => {
     expectError(
       await change({ ...JSON_TYPE, ...headers }),
       401,
@@ -442,7 +442,7 @@ describe('The cookie', () => {
   it.each([
     ["another site's image", { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'image' }],
     ["another site's link", { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }],
-  ])('is not taken from %s', async (_, headers) => {
+  ])('the cookie is not accepted from %s', async (_, headers) => {
     const answer = await call('GET', '/api/v2/ping', {
       token: null,
       headers: { Cookie: cookie, ...headers },
@@ -457,14 +457,14 @@ describe('The cookie', () => {
     'text/plain; application/json',
     'application/jsonp',
     '',
-  ])('changes nothing with the content type %j of a form', async (type) => {
+  ])('a request with the cookie and the content type %j changes nothing', async (type) => {
     const answer = await change({ ...OWN_PAGE, 'Content-Type': type });
     const message = 'A change with a session needs the header Content-Type: application/json';
     expectError(answer, 403, message, ENDPOINTS['PUT /api/v2/products/:id']);
     await expectUnchanged();
   });
 
-  it('deletes with a JSON content type, and not without', async () => {
+  it('DELETE with the cookie needs a JSON content type', async () => {
     const { id } = await createProduct();
     const remove = (headers: Record<string, string>) =>
       call('DELETE', `/api/v2/products/${id}`, {
@@ -477,7 +477,7 @@ describe('The cookie', () => {
   });
 
   it.each(['http://licet.test', 'https://licet.test'])(
-    'is taken from the origin %s in a browser without Sec-Fetch-Site, also behind a proxy with TLS',
+    'the cookie is accepted from the origin %s in a browser without Sec-Fetch-Site, also behind a proxy with TLS',
     async (origin) => {
       const headers = { Cookie: cookie, Origin: origin };
       const answer = await call('GET', '/api/v2/ping', { token: null, headers });
@@ -485,7 +485,7 @@ describe('The cookie', () => {
     },
   );
 
-  it('is not looked at beside a TOKEN header, whatever that holds', async () => {
+  it('the cookie is ignored beside a TOKEN header of any value', async () => {
     for (const token of ['', 'licet_nobody']) {
       expectError(await callAs(cookie, 'GET', '/api/v2/ping', { token }), 401, NOT_LIVE);
     }
@@ -494,7 +494,7 @@ describe('The cookie', () => {
     expect(answer.json).toMatchObject({ intents: ['PRODUCTS_READ'] });
   });
 
-  it('is not looked at by v1 and v2 validate', async () => {
+  it('the cookie is ignored by v1 and v2 validate', async () => {
     const body = { licenseKey: 'NO-SUCH-KEY', productId };
     const v2 = await callAs(cookie, 'POST', '/api/v2/validate', { body });
     expectError(v2, 401, NOT_LIVE, ENDPOINTS['POST /api/v2/validate']);
@@ -504,7 +504,7 @@ describe('The cookie', () => {
     expect(withCookie.headers.get('Access-Control-Allow-Credentials')).toBeNull();
   });
 
-  it('changes nothing by GET, on any path of v2', async () => {
+  it('GET with the cookie changes nothing, on any path of v2', async () => {
     const state = async () =>
       JSON.stringify([
         (await env.DB.prepare('select count(*), max(seq) from changes').raw())[0],
@@ -525,11 +525,11 @@ describe('The cookie', () => {
     '__Host-licet=',
     `__Host-licet=${'B'.repeat(43)}`,
     `licet=${'B'.repeat(43)}`,
-  ])('that is stale or made up, %j, answers 401', async (made) => {
+  ])('a stale or invented cookie, %j, answers 401', async (made) => {
     expectError(await ping(made), 401, NOT_LIVE);
   });
 
-  it('of another page ends no session', async () => {
+  it('a log-out from another page ends no session', async () => {
     const headers = { Cookie: cookie, 'Sec-Fetch-Site': 'same-site' };
     expect((await call('DELETE', LOGIN, { token: null, headers })).status).toBe(403);
     expect((await ping(cookie)).status).toBe(200);

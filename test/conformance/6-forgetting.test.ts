@@ -39,7 +39,7 @@ const PERSON = {
   macAddress: '00:00:5E:00:53:77',
 };
 
-/** In events alone. */
+/** Values that only events have. */
 const FORMER = ['former-of-ada', '203.0.113.90'];
 
 let license: License;
@@ -71,7 +71,7 @@ beforeAll(async () => {
   for (const body of [former, identity]) {
     expect((await call('PUT', pathOf(license.customer?.id), { body })).status).toBe(200);
   }
-  // Events of a license that is given away, and of one that named the account of the person.
+  // Events of a license that is given to another customer, and of one that named the account of the person.
   const given = await createLicense({
     productId,
     customerId: license.customer?.id,
@@ -233,7 +233,7 @@ describe('a customer that is forgotten', () => {
     });
     expect(createdAfter?.changes).not.toHaveProperty('ips');
     expect(createdAfter?.changes).not.toHaveProperty('ownerChatId');
-    // Its bindings stay, and are freed.
+    // The bindings of the license stay until they are freed here.
     await updateLicense(one.id, { ips: [] });
     const [freed] = await changesOf();
     expect(freed).toEqual({
@@ -272,7 +272,7 @@ it('a history of 5,000 callers is erased by two requests, and its count stays', 
   expect((await getLicense(id)).totalRequests).toBe(10_000);
   const { spy, roundTrips } = spyOnDatabase(env.DB);
   const first = await newIsolate({ DB: spy }).call('DELETE', pathOf(customer?.id));
-  // The limit of a request on the Free plan.
+  // The limit of queries for a request on the Free plan.
   expect(roundTrips.flat().length).toBeLessThan(50);
   expectError(first, 409, /^The history of customer \d+ is too long for one request/);
   await forget(customer?.id);

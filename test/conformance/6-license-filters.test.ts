@@ -23,7 +23,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The notes of the licenses of all pages, in their order, and how many pages there were. */
+/** The notes of the licenses of all pages, in order, and the number of pages. */
 async function readPages(query: string): Promise<{ notes: string[]; pages: number }> {
   const notes: string[] = [];
   let pages = 0;
@@ -88,7 +88,7 @@ describe('GET licenses', () => {
       ask('soon', NOW - 40 * DAY_MS),
     );
     await runToTheEnd(NOW);
-    // Not folded yet.
+    // These records are not folded yet.
     await write(ask('soon', NOW - HOUR_MS), ask('later', NOW - HOUR_MS));
     await importOne('licenses', {
       licenseKey: 'used elsewhere',
@@ -155,7 +155,7 @@ describe('GET licenses', () => {
       expect((await call('GET', after)).json).toMatchObject([{}]);
       await call('PUT', `/api/v2/licenses/${ids[1]}`, { body });
       expectError(await call('GET', after), 400, /^after must/);
-      // The last page of a list is empty by right.
+      // An empty last page is correct.
       const last = sort === 'expiryDate' ? ids[2] : ids[0];
       expect((await call('GET', `${list}&limit=1&after=${last}`)).json).toEqual([]);
     },

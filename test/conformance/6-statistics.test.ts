@@ -365,7 +365,7 @@ describe('GET statistics', () => {
     setNow(day);
     await runToTheEnd(day);
     const { licenses: counted } = await statisticsOf();
-    // The ids tell how many licenses there are.
+    // The service estimates the number of licenses by the ids.
     const imported = { id: 50_000, productId: shop.productId, licenseKey: 'MOVED-HERE' };
     await importOne('licenses', { ...imported, licenseType: 'PERMANENT' });
     await runToTheEnd(day);

@@ -255,7 +255,9 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     const size = (names: Iterable<string>): number =>
       [...names].reduce((sum, name) => sum + gzipSync(readFileSync(`public${name}`)).length, 0);
     expect(size(files)).toBeLessThan(FIRST_SCREEN_BYTES);
-    const all = readdirSync('public/console/assets').map((name) => `/console/assets/${name}`);
+    const all = readdirSync('public/console/assets', { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => `/console/assets/${name}`);
     expect(size(all)).toBeLessThan(ALL_BYTES);
     const policy = (await fetch(`${await sharedService()}/console`)).headers.get(
       'Content-Security-Policy',
