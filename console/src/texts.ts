@@ -197,6 +197,11 @@ export const texts = {
       rejected: 'Unknown, blocked or failed',
     },
     products: 'Licenses by product',
+    validationsIn: {
+      day: 'validations in 24 hours',
+      week: 'validations in 7 days',
+      month: 'validations in 30 days',
+    },
     product: 'Product',
     activeShort: 'Active',
     validationsShort: 'Validations',

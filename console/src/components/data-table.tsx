@@ -1,4 +1,4 @@
-import { Link, type LinkProps } from '@tanstack/react-router';
+import { Link, type LinkProps, useLocation } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight, Columns3 } from 'lucide-react';
 import { type ReactNode, useRef, useState } from 'react';
 import { useShortcuts } from '../shortcuts';
@@ -49,6 +49,15 @@ function useColumnVisibility<Row>(name: string, columns: readonly Column<Row>[])
   return [visibility, choose] as const;
 }
 
+interface Pages {
+  to: NonNullable<LinkProps['to']>;
+  /** The filters in the address. */
+  search: object;
+  after: number | undefined;
+  /** The `after` of the next page, if there is one. */
+  next: number | undefined;
+}
+
 export interface DataTableProps<Row extends Item> {
   /** The name under which the chosen columns are kept. */
   name: string;
@@ -75,9 +84,8 @@ export interface DataTableProps<Row extends Item> {
   sort?: { value: string | undefined; onChange: (value: string) => void };
   /** The content if there are no rows. */
   empty: ReactNode;
-  /** The links of the pages before and after this one. */
-  previous?: LinkProps | undefined;
-  next?: LinkProps | undefined;
+  /** The place of this page in the list. */
+  pages?: Pages;
   /** Beside the columns' menu, such as filters. */
   tools?: ReactNode;
   /** At the left below the table, such as a count. */
@@ -228,18 +236,7 @@ export function DataTable<Row extends Item>(props: DataTableProps<Row>) {
       </div>
       <div className="flex flex-wrap items-center gap-3">
         <div className="text-muted">{props.footer}</div>
-        {(props.previous || props.next) && (
-          <nav aria-label={texts.table.pages} className="ml-auto flex gap-2">
-            <PageLink link={props.previous}>
-              <ChevronLeft size={16} aria-hidden />
-              {texts.table.previous}
-            </PageLink>
-            <PageLink link={props.next}>
-              {texts.table.next}
-              <ChevronRight size={16} aria-hidden />
-            </PageLink>
-          </nav>
-        )}
+        {props.pages && <PageLinks {...props.pages} />}
       </div>
     </div>
   );
@@ -283,6 +280,38 @@ function HeaderCell<Row>({
         />
       </button>
     </th>
+  );
+}
+
+/** Links to the pages before and after this one, if there are any. */
+function PageLinks({ to, search, after, next }: Pages) {
+  // The pages before have no links of the service's: the history keeps where they began.
+  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
+  const link = (start: number | undefined, state: NonNullable<LinkProps['state']>): LinkProps => ({
+    to,
+    search: { ...search, after: start },
+    state,
+  });
+  if (after === undefined && next === undefined) return null;
+  return (
+    <nav aria-label={texts.table.pages} className="ml-auto flex gap-2">
+      <PageLink
+        link={after === undefined ? undefined : link(trail.at(-1), { trail: trail.slice(0, -1) })}
+      >
+        <ChevronLeft size={16} aria-hidden />
+        {texts.table.previous}
+      </PageLink>
+      <PageLink
+        link={
+          next === undefined
+            ? undefined
+            : link(next, { trail: after === undefined ? [] : [...trail, after] })
+        }
+      >
+        {texts.table.next}
+        <ChevronRight size={16} aria-hidden />
+      </PageLink>
+    </nav>
   );
 }
 

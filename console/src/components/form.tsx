@@ -73,7 +73,7 @@ const CONTROL =
 interface FieldProps {
   label: string;
   name: string;
-  hint?: string;
+  hint?: string | undefined;
 }
 
 /** A control with its label, hint and error, and the attributes that connect them. */
@@ -128,7 +128,7 @@ export const TextField = ({
   <Field
     label={label}
     name={name}
-    {...(hint !== undefined && { hint })}
+    hint={hint}
     control={(tied) => (
       <input autoComplete="off" {...props} {...tied} className={`${CONTROL} border-edge`} />
     )}
@@ -145,7 +145,7 @@ export const TextArea = ({
   <Field
     label={label}
     name={name}
-    {...(hint !== undefined && { hint })}
+    hint={hint}
     control={(tied) => (
       <textarea rows={3} {...props} {...tied} className={`${CONTROL} border-edge`} />
     )}
@@ -235,7 +235,7 @@ export const SelectField = ({
   <Field
     label={label}
     name={name}
-    {...(hint !== undefined && { hint })}
+    hint={hint}
     control={(tied) => (
       <Arrow>
         <select {...props} {...tied} className={`${CONTROL} ${SELECT} border-edge`}>

@@ -1,7 +1,8 @@
+import type { LinkProps } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import { describe } from '../api';
 import { texts } from '../texts';
-import { Button } from './button';
+import { Button, ButtonLink } from './button';
 
 /** A screen: its title, which is the document's too, its actions, and its content. */
 export function Page({
@@ -81,6 +82,22 @@ export function Empty({
     </div>
   );
 }
+
+/** Says that no row passes the filters; `to` is the screen without them. */
+export const NoMatch = ({
+  to,
+  children = texts.table.noMatchLead,
+}: {
+  to: NonNullable<LinkProps['to']>;
+  children?: ReactNode;
+}) => (
+  <Empty
+    title={texts.table.noMatch}
+    actions={<ButtonLink to={to}>{texts.table.clearFilters}</ButtonLink>}
+  >
+    {children}
+  </Empty>
+);
 
 /** Shows why something could not be loaded, with a button that tries again. */
 export const LoadFailure = ({ error, onRetry }: { error: unknown; onRetry: () => void }) => (

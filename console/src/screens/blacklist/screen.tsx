@@ -1,5 +1,4 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useLocation } from '@tanstack/react-router';
 import { Plus, Trash2 } from 'lucide-react';
 import { useMemo } from 'react';
 import type { BlacklistEntry } from '../../../../packages/client/src/index';
@@ -91,7 +90,6 @@ const columnsOf = (
 export function Screen() {
   const search = blacklistRoute.useSearch();
   const navigate = blacklistRoute.useNavigate();
-  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
   const mayWrite = useMay('writeBlacklists');
   const names = useProductNames();
   const columns = useMemo(() => columnsOf(names, mayWrite), [names, mayWrite]);
@@ -181,24 +179,7 @@ export function Screen() {
           )
         }
         footer={page.data?.total ? plural(page.data.total, 'entry', 'entries') : undefined}
-        previous={
-          after === undefined
-            ? undefined
-            : {
-                to: '/blacklist',
-                search: { ...filters, after: trail.at(-1) },
-                state: { trail: trail.slice(0, -1) },
-              }
-        }
-        next={
-          next === undefined
-            ? undefined
-            : {
-                to: '/blacklist',
-                search: { ...filters, after: next },
-                state: { trail: after === undefined ? [] : [...trail, after] },
-              }
-        }
+        pages={{ to: '/blacklist', search: filters, after, next }}
       />
       <ItemDialog<BlacklistEntry>
         name="blacklist"

@@ -1,5 +1,4 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useLocation } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useMemo } from 'react';
 import type { Customer } from '../../../../packages/client/src/index';
@@ -8,12 +7,12 @@ import { ButtonLink, TextLink } from '../../components/button';
 import { type Column, DataTable } from '../../components/data-table';
 import { FilterText } from '../../components/form';
 import { ItemDialog } from '../../components/item-dialog';
-import { Empty, Page } from '../../components/page';
+import { Empty, NoMatch, Page } from '../../components/page';
 import { Time } from '../../components/time';
 import { type platformLabel, usePlatformLabel } from '../../platforms';
 import { screenTexts } from '../../screen-texts';
 import { useMay, useRefusal } from '../../session';
-import { plural, texts } from '../../texts';
+import { plural } from '../../texts';
 import { ACCOUNTS, nameOf } from './accounts';
 import { CustomerForm } from './form';
 import { CustomerLicenses } from './licenses';
@@ -94,7 +93,6 @@ const columnsOf = (
 export function Screen() {
   const search = customersRoute.useSearch();
   const navigate = customersRoute.useNavigate();
-  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
   const refusal = useRefusal('everything');
   const mayReadLicenses = useMay('readLicenses');
   const labelOf = usePlatformLabel();
@@ -140,33 +138,11 @@ export function Screen() {
               {words.empty}
             </Empty>
           ) : (
-            <Empty
-              title={texts.table.noMatch}
-              actions={<ButtonLink to="/customers">{texts.table.clearFilters}</ButtonLink>}
-            >
-              {texts.table.noMatchLead}
-            </Empty>
+            <NoMatch to="/customers" />
           )
         }
         footer={page.data?.total ? plural(page.data.total, 'customer') : undefined}
-        previous={
-          after === undefined
-            ? undefined
-            : {
-                to: '/customers',
-                search: { q, after: trail.at(-1) },
-                state: { trail: trail.slice(0, -1) },
-              }
-        }
-        next={
-          next === undefined
-            ? undefined
-            : {
-                to: '/customers',
-                search: { q, after: next },
-                state: { trail: after === undefined ? [] : [...trail, after] },
-              }
-        }
+        pages={{ to: '/customers', search: { q }, after, next }}
       />
       <ItemDialog<Customer>
         name="customers"

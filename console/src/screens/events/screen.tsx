@@ -1,17 +1,16 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useLocation } from '@tanstack/react-router';
 import { X } from 'lucide-react';
 import { useMemo } from 'react';
 import type { Event } from '../../../../packages/client/src/index';
 import { EVENT_RESOURCES, EVENT_TYPES } from '../../../../src/lib/enums';
 import { licet } from '../../api';
 import { Badge, type Tone } from '../../components/badge';
-import { Button, ButtonLink, TextLink } from '../../components/button';
+import { Button, TextLink } from '../../components/button';
 import { Actor, ChangeSummary, ChangeTable, EventObject } from '../../components/changes';
 import { type Column, DataTable } from '../../components/data-table';
 import { FilterDay, FilterSelect } from '../../components/form';
 import { ItemDialog } from '../../components/item-dialog';
-import { Empty, Facts, Notice, Page } from '../../components/page';
+import { Empty, Facts, NoMatch, Notice, Page } from '../../components/page';
 import { Time } from '../../components/time';
 import { lastOfDay, startOfDay } from '../../dates';
 import { usePlatformLabel } from '../../platforms';
@@ -87,7 +86,6 @@ async function readEvent(id: number, signal?: AbortSignal): Promise<{ item: Even
 export function Screen() {
   const search = eventsRoute.useSearch();
   const navigate = eventsRoute.useNavigate();
-  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
   const refusal = useRefusal('readEvents');
   const names = useProductNames();
   // The changes show platforms by their labels.
@@ -128,34 +126,12 @@ export function Screen() {
           next !== undefined ? (
             <Empty>{texts.table.shortPage}</Empty>
           ) : isFiltered ? (
-            <Empty
-              title={texts.table.noMatch}
-              actions={<ButtonLink to="/events">{texts.table.clearFilters}</ButtonLink>}
-            >
-              {texts.table.noMatchLead}
-            </Empty>
+            <NoMatch to="/events" />
           ) : (
             <Empty title={words.emptyTitle}>{words.empty}</Empty>
           )
         }
-        previous={
-          after === undefined
-            ? undefined
-            : {
-                to: '/events',
-                search: { ...filters, after: trail.at(-1) },
-                state: { trail: trail.slice(0, -1) },
-              }
-        }
-        next={
-          next === undefined
-            ? undefined
-            : {
-                to: '/events',
-                search: { ...filters, after: next },
-                state: { trail: after === undefined ? [] : [...trail, after] },
-              }
-        }
+        pages={{ to: '/events', search: filters, after, next }}
       />
       <ItemDialog<Event | undefined>
         name="events"

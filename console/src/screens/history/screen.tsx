@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { useLocation } from '@tanstack/react-router';
 import { ArrowUp, Pause, Play, X } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { describe } from '../../api';
@@ -8,7 +7,7 @@ import { Button, ButtonLink, IconButton } from '../../components/button';
 import { type Column, DataTable } from '../../components/data-table';
 import { Dialog } from '../../components/dialog';
 import { FilterExact, FilterSelect } from '../../components/form';
-import { Empty, Page } from '../../components/page';
+import { Empty, NoMatch, Page } from '../../components/page';
 import { Time } from '../../components/time';
 import { productName } from '../../format';
 import { useProductNames } from '../../products';
@@ -144,7 +143,6 @@ function useCalmRows(
 export function Screen() {
   const search = historyRoute.useSearch();
   const navigate = historyRoute.useNavigate();
-  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
   const names = useProductNames();
   const isWide = useIsWide();
   const [isPaused, setPaused] = useState(false);
@@ -315,12 +313,7 @@ export function Screen() {
             }
             empty={
               isFiltered || after !== undefined ? (
-                <Empty
-                  title={texts.table.noMatch}
-                  actions={<ButtonLink to="/history">{texts.table.clearFilters}</ButtonLink>}
-                >
-                  {words.noMatch}
-                </Empty>
+                <NoMatch to="/history">{words.noMatch}</NoMatch>
               ) : (
                 <Empty
                   title={words.emptyTitle}
@@ -331,24 +324,7 @@ export function Screen() {
               )
             }
             footer={rows && rows.length > 0 && plural(rows.length, 'request')}
-            previous={
-              after === undefined
-                ? undefined
-                : {
-                    to: '/history',
-                    search: { ...filters, after: trail.at(-1) },
-                    state: { trail: trail.slice(0, -1) },
-                  }
-            }
-            next={
-              next === undefined
-                ? undefined
-                : {
-                    to: '/history',
-                    search: { ...filters, after: next },
-                    state: { trail: after === undefined ? [] : [...trail, after] },
-                  }
-            }
+            pages={{ to: '/history', search: filters, after, next }}
           />
         </div>
         {open !== undefined && isWide && (

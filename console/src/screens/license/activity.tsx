@@ -9,8 +9,9 @@ import { hasStatus, licet } from '../../api';
 import { OutcomeBadge } from '../../components/badge';
 import { TextLink } from '../../components/button';
 import { Actor, ChangeSummary } from '../../components/changes';
-import { LoadFailure, Section, Skeleton } from '../../components/page';
-import { type SimpleColumn, SimpleTable } from '../../components/simple-table';
+import { Section } from '../../components/page';
+import { SectionRows } from '../../components/section-rows';
+import { SimpleTable } from '../../components/simple-table';
 import { Time } from '../../components/time';
 import { formatNumber } from '../../format';
 import { useProductNames } from '../../products';
@@ -39,23 +40,6 @@ export const installationsQuery = (id: number) =>
     },
   });
 
-/** A list inside a section: the table, its skeleton while it loads, or a text if it is empty. */
-function SectionList<Row extends { id: number }>({
-  query: { data, error, refetch },
-  empty,
-  ...table
-}: {
-  query: { data: readonly Row[] | null | undefined; error: unknown; refetch: () => void };
-  empty: string;
-  label: string;
-  columns: readonly SimpleColumn<Row>[];
-}) {
-  if (error) return <LoadFailure error={error} onRetry={refetch} />;
-  if (!data) return <Skeleton />;
-  if (data.length === 0) return <p className="px-4 py-4 text-muted sm:px-5">{empty}</p>;
-  return <SimpleTable rows={data} {...table} />;
-}
-
 const mono = (value: string | null) =>
   value && <span className="font-mono text-[0.8125rem] break-all sm:min-w-32">{value}</span>;
 
@@ -65,36 +49,39 @@ export function InstallationSection({ license }: { license: License }) {
   const { installationsColumns: headers } = words;
   return (
     <Section title={words.installations}>
-      <SectionList
-        query={query}
-        empty={words.installationsEmpty}
-        label={words.installations}
-        columns={[
-          [
-            headers.caller,
-            ({ ip, hwid }) => (
-              <span className="flex flex-col">
-                {mono(ip)}
-                {hwid !== null && <span className="text-muted">{mono(hwid)}</span>}
-              </span>
-            ),
-          ],
-          [headers.version, ({ productVersion }) => productVersion],
-          [
-            headers.system,
-            ({ operatingSystem, operatingSystemVersion, javaVersion }) =>
+      <SectionRows query={query} empty={words.installationsEmpty}>
+        {(rows) => (
+          <SimpleTable
+            rows={rows}
+            label={words.installations}
+            columns={[
               [
-                [operatingSystem, operatingSystemVersion].filter(Boolean).join(' '),
-                javaVersion && `Java ${javaVersion}`,
-              ]
-                .filter(Boolean)
-                .join(', '),
-          ],
-          [headers.first, ({ firstSeen }) => <Time value={firstSeen} show="date" />],
-          [headers.last, ({ lastSeen }) => <Time value={lastSeen} show="ago" />],
-          [headers.requests, ({ requests }) => formatNumber(requests), 'number'],
-        ]}
-      />
+                headers.caller,
+                ({ ip, hwid }) => (
+                  <span className="flex flex-col">
+                    {mono(ip)}
+                    {hwid !== null && <span className="text-muted">{mono(hwid)}</span>}
+                  </span>
+                ),
+              ],
+              [headers.version, ({ productVersion }) => productVersion],
+              [
+                headers.system,
+                ({ operatingSystem, operatingSystemVersion, javaVersion }) =>
+                  [
+                    [operatingSystem, operatingSystemVersion].filter(Boolean).join(' '),
+                    javaVersion && `Java ${javaVersion}`,
+                  ]
+                    .filter(Boolean)
+                    .join(', '),
+              ],
+              [headers.first, ({ firstSeen }) => <Time value={firstSeen} show="date" />],
+              [headers.last, ({ lastSeen }) => <Time value={lastSeen} show="ago" />],
+              [headers.requests, ({ requests }) => formatNumber(requests), 'number'],
+            ]}
+          />
+        )}
+      </SectionRows>
     </Section>
   );
 }
@@ -116,17 +103,20 @@ export function HistorySection({ license }: { license: License }) {
         </TextLink>
       }
     >
-      <SectionList
-        query={query}
-        empty={words.historyEmpty}
-        label={words.history}
-        columns={[
-          [headers.time, ({ requestDate }) => <Time value={requestDate} />],
-          [headers.outcome, ({ responseType }) => <OutcomeBadge outcome={responseType} />],
-          [headers.ip, ({ ip }) => mono(ip)],
-          [headers.version, ({ productVersion }) => productVersion],
-        ]}
-      />
+      <SectionRows query={query} empty={words.historyEmpty}>
+        {(rows) => (
+          <SimpleTable
+            rows={rows}
+            label={words.history}
+            columns={[
+              [headers.time, ({ requestDate }) => <Time value={requestDate} />],
+              [headers.outcome, ({ responseType }) => <OutcomeBadge outcome={responseType} />],
+              [headers.ip, ({ ip }) => mono(ip)],
+              [headers.version, ({ productVersion }) => productVersion],
+            ]}
+          />
+        )}
+      </SectionRows>
     </Section>
   );
 }
@@ -154,27 +144,30 @@ export function EventSection({ license: { id } }: { license: License }) {
         </TextLink>
       }
     >
-      <SectionList
-        query={query}
-        empty={words.eventsEmpty}
-        label={words.events}
-        columns={[
-          [
-            headers.time,
-            ({ id: eventId, time }) => (
-              <TextLink
-                to="/events"
-                search={{ resourceType: 'license', resourceId: id, open: eventId }}
-              >
-                <Time value={time} />
-              </TextLink>
-            ),
-          ],
-          [headers.type, ({ type }) => screenTexts.eventTypes[type]],
-          [headers.actor, ({ actor }) => <Actor actor={actor} />],
-          [headers.changes, (event) => <ChangeSummary event={event} names={names} />],
-        ]}
-      />
+      <SectionRows query={query} empty={words.eventsEmpty}>
+        {(rows) => (
+          <SimpleTable
+            rows={rows}
+            label={words.events}
+            columns={[
+              [
+                headers.time,
+                ({ id: eventId, time }) => (
+                  <TextLink
+                    to="/events"
+                    search={{ resourceType: 'license', resourceId: id, open: eventId }}
+                  >
+                    <Time value={time} />
+                  </TextLink>
+                ),
+              ],
+              [headers.type, ({ type }) => screenTexts.eventTypes[type]],
+              [headers.actor, ({ actor }) => <Actor actor={actor} />],
+              [headers.changes, (event) => <ChangeSummary event={event} names={names} />],
+            ]}
+          />
+        )}
+      </SectionRows>
     </Section>
   );
 }

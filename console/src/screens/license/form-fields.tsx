@@ -112,26 +112,19 @@ export function LicenseFields({
       </fieldset>
       <fieldset className={GROUP}>
         <legend className="sr-only">{words.limits}</legend>
-        <TextField
-          label={words.maxIPs}
-          hint={license ? words.limitHintEdit : words.limitHint}
-          name="maxIPs"
-          type="number"
-          min={-1}
-          max={1000}
-          required={license !== undefined}
-          defaultValue={license?.maxIPs}
-        />
-        <TextField
-          label={words.maxHWIDs}
-          hint={license ? words.limitHintEdit : words.limitHint}
-          name="maxHWIDs"
-          type="number"
-          min={-1}
-          max={1000}
-          required={license !== undefined}
-          defaultValue={license?.maxHWIDs}
-        />
+        {(['maxIPs', 'maxHWIDs'] as const).map((name) => (
+          <TextField
+            key={name}
+            label={words[name]}
+            hint={license ? words.limitHintEdit : words.limitHint}
+            name={name}
+            type="number"
+            min={-1}
+            max={1000}
+            required={license !== undefined}
+            defaultValue={license?.[name]}
+          />
+        ))}
       </fieldset>
       <fieldset className={GROUP}>
         <legend className="sr-only">{words.owner}</legend>

@@ -1,5 +1,4 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useLocation } from '@tanstack/react-router';
 import { Download, Plus, X } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import type { License } from '../../../../packages/client/src/index';
@@ -7,7 +6,7 @@ import { LICENSE_STATUSES, LICENSE_TYPES } from '../../../../src/lib/enums';
 import { Button, ButtonLink } from '../../components/button';
 import { DataTable } from '../../components/data-table';
 import { FilterSelect, FilterText } from '../../components/form';
-import { Empty, Page } from '../../components/page';
+import { Empty, NoMatch, Page } from '../../components/page';
 import { runWithProgress } from '../../components/progress';
 import { toasts } from '../../components/toasts';
 import { downloadCsv } from '../../csv';
@@ -37,7 +36,6 @@ const readAll = (search: LicensesSearch, title: string): Promise<License[] | und
 export function Screen() {
   const search = licensesRoute.useSearch();
   const navigate = licensesRoute.useNavigate();
-  const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
   const products = useProducts();
   const names = useProductNames();
   const columns = useMemo(() => columnsOf(names), [names]);
@@ -191,24 +189,7 @@ export function Screen() {
             hasProduct={products.data?.length !== 0}
           />
         }
-        previous={
-          after === undefined
-            ? undefined
-            : {
-                to: '/licenses',
-                search: { ...search, after: trail.at(-1) },
-                state: { trail: trail.slice(0, -1) },
-              }
-        }
-        next={
-          next === undefined
-            ? undefined
-            : {
-                to: '/licenses',
-                search: { ...search, after: next },
-                state: { trail: after === undefined ? [] : [...trail, after] },
-              }
-        }
+        pages={{ to: '/licenses', search, after, next }}
       />
       {selected.size > 0 && (
         <SelectionBar
@@ -242,14 +223,7 @@ function NoLicenses({
   const mayAll = useMay('everything');
   if (hasNext) return <Empty>{texts.table.shortPage}</Empty>;
   if (isFiltered) {
-    return (
-      <Empty
-        title={texts.table.noMatch}
-        actions={<ButtonLink to="/licenses">{texts.table.clearFilters}</ButtonLink>}
-      >
-        {texts.table.noMatchLead}
-      </Empty>
-    );
+    return <NoMatch to="/licenses" />;
   }
   return (
     <Empty

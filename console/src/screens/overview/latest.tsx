@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { OutcomeBadge } from '../../components/badge';
 import { TextLink } from '../../components/button';
 import { Actor, EventObject } from '../../components/changes';
-import { LoadFailure, Section, Skeleton } from '../../components/page';
+import { Section } from '../../components/page';
+import { SectionRows } from '../../components/section-rows';
 import { Time } from '../../components/time';
 import { useProductNames } from '../../products';
 import { screenTexts } from '../../screen-texts';
@@ -10,7 +11,6 @@ import { useMay } from '../../session';
 import { texts } from '../../texts';
 import { Cure } from '../history/cure';
 import { countUnknownKeys } from '../history/queries';
-import { Nothing } from './nothing';
 import { eventsQuery, refusalsQuery } from './queries';
 
 const words = texts.overview;
@@ -29,8 +29,8 @@ export default function Latest() {
 
 /** The latest refusals, with the buttons that fix them. */
 function Refusals() {
-  const { data, error, refetch } = useQuery(refusalsQuery);
-  const unknownKeys = countUnknownKeys(data ?? []);
+  const query = useQuery(refusalsQuery);
+  const unknownKeys = countUnknownKeys(query.data ?? []);
   return (
     <Section
       title={words.refusals}
@@ -40,47 +40,43 @@ function Refusals() {
         </TextLink>
       }
     >
-      {error && !data ? (
-        <LoadFailure error={error} onRetry={refetch} />
-      ) : !data ? (
-        <Skeleton lines={6} />
-      ) : data.length === 0 ? (
-        <Nothing>{words.noRefusals}</Nothing>
-      ) : (
-        <ul>
-          {data.map((record, index) => (
-            <li
-              // biome-ignore lint/suspicious/noArrayIndexKey: many records can have one id
-              key={`${record.id} ${index}`}
-              className="flex min-h-14 items-center gap-3 border-line py-1.5 pr-2 pl-4 not-last:border-b sm:pl-5"
-            >
-              <div className="min-w-0 flex-1">
-                <p className="flex flex-wrap items-center gap-x-2">
-                  <OutcomeBadge outcome={record.responseType} />
-                  <span className="text-xs text-muted">
-                    <Time value={record.requestDate} show="ago" />
-                  </span>
-                </p>
-                <TextLink
-                  to="/history"
-                  search={{ valid: false, open: record.id }}
-                  className="block truncate font-mono text-[0.8125rem]"
-                >
-                  {record.licenseKey ?? record.ip ?? words.noKey}
-                </TextLink>
-              </div>
-              <Cure record={record} unknownKeys={unknownKeys.get(record.ip ?? '') ?? 0} />
-            </li>
-          ))}
-        </ul>
-      )}
+      <SectionRows query={query} empty={words.noRefusals} lines={6}>
+        {(rows) => (
+          <ul>
+            {rows.map((record, index) => (
+              <li
+                // biome-ignore lint/suspicious/noArrayIndexKey: many records can have one id
+                key={`${record.id} ${index}`}
+                className="flex min-h-14 items-center gap-3 border-line py-1.5 pr-2 pl-4 not-last:border-b sm:pl-5"
+              >
+                <div className="min-w-0 flex-1">
+                  <p className="flex flex-wrap items-center gap-x-2">
+                    <OutcomeBadge outcome={record.responseType} />
+                    <span className="text-xs text-muted">
+                      <Time value={record.requestDate} show="ago" />
+                    </span>
+                  </p>
+                  <TextLink
+                    to="/history"
+                    search={{ valid: false, open: record.id }}
+                    className="block truncate font-mono text-[0.8125rem]"
+                  >
+                    {record.licenseKey ?? record.ip ?? words.noKey}
+                  </TextLink>
+                </div>
+                <Cure record={record} unknownKeys={unknownKeys.get(record.ip ?? '') ?? 0} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </SectionRows>
     </Section>
   );
 }
 
 /** The latest events. */
 function Events() {
-  const { data, error, refetch } = useQuery(eventsQuery);
+  const query = useQuery(eventsQuery);
   const names = useProductNames();
   return (
     <Section
@@ -91,37 +87,33 @@ function Events() {
         </TextLink>
       }
     >
-      {error && !data ? (
-        <LoadFailure error={error} onRetry={refetch} />
-      ) : !data ? (
-        <Skeleton lines={6} />
-      ) : data.length === 0 ? (
-        <Nothing>{words.noEvents}</Nothing>
-      ) : (
-        <ul>
-          {data.map((event) => (
-            <li
-              key={event.id}
-              className="flex min-h-14 flex-col justify-center border-line px-4 py-1.5 not-last:border-b sm:px-5"
-            >
-              <p className="flex flex-wrap gap-x-3">
-                <span className="flex-1 whitespace-nowrap">
-                  {screenTexts.eventTypes[event.type]}
-                </span>
-                <span className="min-w-0">
-                  <EventObject event={event} names={names} />
-                </span>
-              </p>
-              <p className="flex gap-x-3 text-xs text-muted">
-                <span className="min-w-0 flex-1 truncate">
-                  <Actor actor={event.actor} />
-                </span>
-                <Time value={event.time} show="ago" />
-              </p>
-            </li>
-          ))}
-        </ul>
-      )}
+      <SectionRows query={query} empty={words.noEvents} lines={6}>
+        {(rows) => (
+          <ul>
+            {rows.map((event) => (
+              <li
+                key={event.id}
+                className="flex min-h-14 flex-col justify-center border-line px-4 py-1.5 not-last:border-b sm:px-5"
+              >
+                <p className="flex flex-wrap gap-x-3">
+                  <span className="flex-1 whitespace-nowrap">
+                    {screenTexts.eventTypes[event.type]}
+                  </span>
+                  <span className="min-w-0">
+                    <EventObject event={event} names={names} />
+                  </span>
+                </p>
+                <p className="flex gap-x-3 text-xs text-muted">
+                  <span className="min-w-0 flex-1 truncate">
+                    <Actor actor={event.actor} />
+                  </span>
+                  <Time value={event.time} show="ago" />
+                </p>
+              </li>
+            ))}
+          </ul>
+        )}
+      </SectionRows>
     </Section>
   );
 }

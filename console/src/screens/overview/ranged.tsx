@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { TextLink } from '../../components/button';
 import { LoadFailure, Section, Skeleton } from '../../components/page';
+import { Nothing } from '../../components/section-rows';
 import { formatNumber, productName } from '../../format';
 import { useMay } from '../../session';
 import { texts } from '../../texts';
 import { ExpirySection } from './expiries';
-import { Nothing } from './nothing';
 import { OutcomeSection } from './outcome-section';
 import { type Statistics, statisticsQuery } from './queries';
 import type { Range } from './route';
@@ -57,53 +58,96 @@ const Bar = ({ part }: { part: number }) => (
   </svg>
 );
 
-function Products({ data: { products }, range }: { data: Statistics; range: Range }) {
-  const mayReadLicenses = useMay('readLicenses');
-  const highest = Math.max(1, ...products.map(({ active }) => active));
+interface BarRow {
+  key: string | number;
+  name: ReactNode;
+  /** The length of the bar, in that of the longest one. */
+  part: number;
+  numbers: readonly number[];
+}
+
+/** A table of names with a bar each, and of their numbers. */
+function BarTable({
+  title,
+  note,
+  empty,
+  headers,
+  rows,
+}: {
+  title: string;
+  note: string;
+  empty: string;
+  headers: readonly string[];
+  rows: readonly BarRow[];
+}) {
+  const cell = 'py-2 pl-4 sm:pl-5';
+  const numberCell = 'w-24 py-2 pl-3 text-right last:w-28 last:pr-4 sm:last:pr-5';
   return (
-    <Section title={words.products} note={words.inRange[range]}>
-      {products.length === 0 ? (
-        <Nothing>{words.noProducts}</Nothing>
+    <Section title={title} note={note}>
+      {rows.length === 0 ? (
+        <Nothing>{empty}</Nothing>
       ) : (
         <table className="w-full text-left">
           <thead>
             <tr className="border-b border-line text-xs text-muted">
-              <th scope="col" className="py-2 pl-4 font-medium sm:pl-5">
-                {words.product}
-              </th>
-              <th scope="col" className="py-2 pl-3 text-right font-medium">
-                {words.activeShort}
-              </th>
-              <th scope="col" className="py-2 pr-4 pl-3 text-right font-medium sm:pr-5">
-                {words.validationsShort}
-              </th>
+              {headers.map((header, index) => (
+                <th
+                  key={header}
+                  scope="col"
+                  className={`font-medium ${index === 0 ? cell : numberCell}`}
+                >
+                  {header}
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
-            {products.map(({ productId, productName: name, active, validations }) => (
-              <tr key={productId} className="border-line not-last:border-b">
-                <td className="max-w-0 py-2 pl-4 sm:pl-5">
-                  <span className="block truncate" title={name}>
-                    {mayReadLicenses ? (
-                      <TextLink to="/licenses" search={{ productId }}>
-                        {name}
-                      </TextLink>
-                    ) : (
-                      name
-                    )}
-                  </span>
-                  <Bar part={active / highest} />
+            {rows.map(({ key, name, part, numbers }) => (
+              <tr key={key} className="border-line not-last:border-b">
+                <td className={`max-w-0 ${cell}`}>
+                  {name}
+                  <Bar part={part} />
                 </td>
-                <td className="w-20 py-2 pl-3 text-right">{formatNumber(active)}</td>
-                <td className="w-24 py-2 pr-4 pl-3 text-right sm:pr-5">
-                  {formatNumber(validations)}
-                </td>
+                {numbers.map((number, index) => (
+                  <td key={headers[index + 1]} className={numberCell}>
+                    {formatNumber(number)}
+                  </td>
+                ))}
               </tr>
             ))}
           </tbody>
         </table>
       )}
     </Section>
+  );
+}
+
+function Products({ data: { products }, range }: { data: Statistics; range: Range }) {
+  const mayReadLicenses = useMay('readLicenses');
+  const highest = Math.max(1, ...products.map(({ active }) => active));
+  return (
+    <BarTable
+      title={words.products}
+      note={words.validationsIn[range]}
+      empty={words.noProducts}
+      headers={[words.product, words.activeShort, words.validationsShort]}
+      rows={products.map(({ productId, productName: name, active, validations }) => ({
+        key: productId,
+        name: (
+          <span className="block truncate" title={name}>
+            {mayReadLicenses ? (
+              <TextLink to="/licenses" search={{ productId }}>
+                {name}
+              </TextLink>
+            ) : (
+              name
+            )}
+          </span>
+        ),
+        part: active / highest,
+        numbers: [active, validations],
+      }))}
+    />
   );
 }
 
@@ -116,49 +160,29 @@ function Versions({ data: { versions, products } }: { data: Statistics }) {
     .slice(0, MAX_VERSIONS);
   const highest = shown[0]?.installations ?? 1;
   return (
-    <Section title={words.versions} note={words.mostUsed}>
-      {shown.length === 0 ? (
-        <Nothing>{words.noVersions}</Nothing>
-      ) : (
-        <table className="w-full text-left">
-          <thead>
-            <tr className="border-b border-line text-xs text-muted">
-              <th scope="col" className="py-2 pl-4 font-medium sm:pl-5">
-                {words.version}
-              </th>
-              <th scope="col" className="py-2 pr-4 pl-3 text-right font-medium sm:pr-5">
-                {words.installations}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map(({ productId, productVersion, installations }) => {
-              const name = productName(names, productId);
-              return (
-                <tr
-                  key={`${productId} ${productVersion}`}
-                  className="border-line not-last:border-b"
-                >
-                  <td className="max-w-0 py-2 pl-4 sm:pl-5">
-                    <span className="flex gap-2">
-                      <span className="min-w-0 truncate" title={name}>
-                        {name}
-                      </span>
-                      <span className="max-w-40 shrink-0 truncate font-medium">
-                        {productVersion ?? words.noVersion}
-                      </span>
-                    </span>
-                    <Bar part={installations / highest} />
-                  </td>
-                  <td className="w-28 py-2 pr-4 pl-3 text-right sm:pr-5">
-                    {formatNumber(installations)}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      )}
-    </Section>
+    <BarTable
+      title={words.versions}
+      note={words.mostUsed}
+      empty={words.noVersions}
+      headers={[words.version, words.installations]}
+      rows={shown.map(({ productId, productVersion, installations }) => {
+        const name = productName(names, productId);
+        return {
+          key: `${productId} ${productVersion}`,
+          name: (
+            <span className="flex gap-2">
+              <span className="min-w-0 truncate" title={name}>
+                {name}
+              </span>
+              <span className="max-w-40 shrink-0 truncate font-medium">
+                {productVersion ?? words.noVersion}
+              </span>
+            </span>
+          ),
+          part: installations / highest,
+          numbers: [installations],
+        };
+      })}
+    />
   );
 }
