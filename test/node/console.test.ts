@@ -35,9 +35,9 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-describe('The page of the console', () => {
+describe('the page', () => {
   it.each(['/console', '/console/', '/console/licenses/3?tab=history', '/console/index.html'])(
-    'is at %s, with a strict policy',
+    'the page of the console is at %s, with a strict policy',
     async (path) => {
       const answer = await get(path);
       expect(answer.status).toBe(200);
@@ -50,14 +50,14 @@ describe('The page of the console', () => {
     },
   );
 
-  it('is not sent again to a browser that has it', async () => {
+  it('the page of the console is not sent again to a browser that has it', async () => {
     const etag = (await get('/console')).headers.get('ETag') ?? '';
     const again = await get('/console', { 'If-None-Match': etag });
     expect(again.status).toBe(304);
     expect(again.headers.get('Content-Security-Policy')).toBe(POLICY);
   });
 
-  it('loads files that a browser keeps for ever, with the same policy', async () => {
+  it('the page of the console loads files that a browser keeps for ever, with the same policy', async () => {
     const page = await (await get('/console')).text();
     const files = [...page.matchAll(/"(\/console\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
     expect(files.length).toBeGreaterThan(1);
@@ -80,25 +80,25 @@ describe('The page of the console', () => {
     '/api/console',
     '/api/v2/console',
     '/api/v1/console/session',
-  ])('is not at %s', async (path) => {
+  ])('the page of the console is not at %s', async (path) => {
     const answer = await get(path);
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.headers.get('Content-Type')).toBe('application/json');
   });
 
-  it('has a link on the page at the address of the service', async () => {
+  it('the page at the address of the service links to the console', async () => {
     expect(await (await get('/')).text()).toContain('<a class="link" href="/console">');
   });
 });
 
-describe('The build of the console', () => {
+describe('the build', () => {
   const folder = ownFolder();
   const inFolder = (...path: string[]) => join(folder, ...path);
   const write = (path: string, text: string) => {
     mkdirSync(dirname(inFolder(path)), { recursive: true });
     writeFileSync(inFolder(path), text);
   };
-  /** Runs what wrangler and the Dockerfile run. @returns the words on the terminal */
+  /** Runs the command that wrangler and the Dockerfile run. @returns its output on the terminal */
   const build = async () => {
     const script = resolve('scripts/assets.ts');
     return (await promisify(execFile)(process.execPath, [script], { cwd: folder })).stderr;
@@ -121,7 +121,7 @@ describe('The build of the console', () => {
     write('src/word.ts', "export const word = 'first';");
   });
 
-  it('is done once, and again where a source has changed, also one outside of its folder', async () => {
+  it('the console is built once, and again after a change of a source, also of one outside of its folder', async () => {
     expect(await build()).toContain('The console is being built');
     const first = page();
     const { mtimeMs } = statSync(inFolder('public/console/index.html'));
@@ -142,7 +142,7 @@ describe('The build of the console', () => {
     expect(await build()).toContain('The console is being built');
   });
 
-  it('that fails says why, and leaves the last one', async () => {
+  it('a failed build of the console shows the reason, and leaves the last build', async () => {
     await build();
     const before = page();
     write('console/main.ts', 'this is no program');
@@ -154,7 +154,7 @@ describe('The build of the console', () => {
   });
 });
 
-describe.skipIf(!hasBrowser)('A session in a browser', () => {
+describe.skipIf(!hasBrowser)('a session in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchBrowser();
@@ -176,7 +176,7 @@ describe.skipIf(!hasBrowser)('A session in a browser', () => {
     );
 
   it.each(['localhost', '127.0.0.1'])(
-    'begins with a link on http://%s, which works once',
+    'a session begins with a link on http://%s, which works once',
     async (host) => {
       const own = address.replace('localhost', host);
       const context = await browser.newContext();
@@ -216,8 +216,8 @@ describe.skipIf(!hasBrowser)('A session in a browser', () => {
     },
   );
 
-  it("is of no use to another port's page: fetch, form, image, script and frame", async () => {
-    // In between, because a browser does not show all that it blocks.
+  it('a session is of no use to a page on another port: fetch, form, image, script and frame', async () => {
+    // A proxy, because a browser does not report all that it blocks.
     const received = new Map<string, { headers: IncomingHttpHeaders; status: number }>();
     const between = await listen((incoming, response) => {
       const { method, url = '', headers } = incoming;
@@ -269,7 +269,7 @@ describe.skipIf(!hasBrowser)('A session in a browser', () => {
     expect(outcomes).toEqual(['blocked', 'blocked', 'opaque', 'blocked']);
     await evil.evaluate('document.forms[0].submit()');
     for (const by of ['GET image', 'GET script', 'GET fetch', 'POST text', 'POST form']) {
-      // The browser does send the cookie, and says that the page is another one.
+      // The browser sends the cookie, but states that the page is from elsewhere.
       await expect
         .poll(() => received.get(by), { message: by })
         .toMatchObject({
@@ -280,12 +280,12 @@ describe.skipIf(!hasBrowser)('A session in a browser', () => {
           status: 401,
         });
     }
-    // The browser asks first, and is not allowed to.
+    // The browser sends a preflight first, which is rejected.
     expect(received.get('OPTIONS json')?.status).toBe(401);
     expect([...received.keys()]).not.toContain('POST json');
     expect(evil.frames().map((frame) => frame.url())).not.toContain(`${own}/console`);
     expect(await listed()).toBe('[]');
-    // The other page has not ended the session either.
+    // The other page could not end the session either.
     expect((await send(page, '/api/v2/tokens/self')).status).toBe(200);
     await context.close();
   });
