@@ -106,7 +106,7 @@ const sendPart = (port: string, part: string): Promise<string> =>
     socket.on('close', () => resolve(received));
   });
 
-/** What slow clients get from another service, where they wait while the other tests run. */
+/** The responses to slow clients of another service, where they wait while the other tests run. */
 async function startSlowClients(): Promise<string[]> {
   const { port } = new URL(await sharedService());
   const head = 'POST /api/v1/validate HTTP/1.1\r\nHost: licet\r\n';
