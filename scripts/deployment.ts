@@ -12,7 +12,7 @@ import {
 import { ensureSigningKeys, isSigningKey } from '../packages/cli/src/signing-keys.ts';
 import { CliError, done, type Ended } from '../packages/cli/src/terminal.ts';
 
-/** The steps of `npm run deploy`. Each does only what is missing, and prints it. */
+/** The steps of `npm run deploy`. Each does only the missing work, and prints it. */
 
 const SETTINGS = 'wrangler.toml';
 /** wrangler.toml with the ids of the account. It is in the same folder, because its paths are relative. */
@@ -459,12 +459,12 @@ function begin(tokenPath: string, accountId: string): void {
 }
 
 /**
- * Deploys what `wrangler.toml` describes: resources, then the schema, then the code with its secret. Then
+ * Deploys the service of `wrangler.toml`: resources, then the schema, then the code with its secret. Then
  * runs the doctor. Safe to run again, also after a failure.
  *
  * @param folder the folder of `wrangler.toml`
  * @returns undefined for a dry run
- * @throws CliError with what was done before the failure
+ * @throws CliError with the steps that were done before the failure
  */
 export async function deploy(
   folder: string,

@@ -26,7 +26,7 @@ import {
 import { buildWorker, LocalService } from './local/service.ts';
 import { lockState } from './state-lock.ts';
 
-/** `npm start`: makes what is missing and runs the service on this machine. */
+/** `npm start`: creates missing files and runs the service on this machine. */
 
 const HELP = `Starts Licet on this machine.
 
@@ -35,8 +35,8 @@ const HELP = `Starts Licet on this machine.
 ${OPTIONS_HELP}
 
 The log goes to stdout, one JSON object a line. The root token is in ${SECRETS_FILE}, or in the environment
-variable ROOT_TOKEN. npm run dev starts it with reload, for who changes the code; docs/one-machine.md is
-for who lets it run for good.`;
+variable ROOT_TOKEN. npm run dev starts it and reloads it after each change of the code.
+docs/one-machine.md describes a lasting installation.`;
 
 const KEYS_FILE = 'signing-keys.env';
 const MINUTE_MS = 60_000;
@@ -46,7 +46,7 @@ const MAX_FAILED_RUNS = 3;
 
 // The database and the root token are for their owner alone.
 process.umask(0o077);
-// With V8's own settings workerd takes twice the memory: what a request leaves behind is collected late.
+// With V8's own settings workerd takes twice the memory, because the garbage of requests is collected late.
 // The collector has no threads of its own here, which would take the cores from the validations.
 process.env.MINIFLARE_WORKERD_V8_FLAGS ??=
   '--max-semi-space-size=4 --initial-heap-size=8 --heap-growing-percent=60 --single-threaded-gc';

@@ -7,7 +7,7 @@ import { CliError, run } from '../../packages/cli/src/terminal.ts';
 
 export const SOURCES = 'console';
 export const BUILT = 'public/console';
-/** Beside the built files: what they were built from. The service gives it to nobody. */
+/** The sources of the built files, stored beside them. The service does not serve this file. */
 export const STAMP = join(BUILT, 'sources.json');
 
 /** Files outside of the sources that every build depends on. */
@@ -47,7 +47,7 @@ function isBuilt(): boolean {
  * Builds the console, unless its sources are those of the last build.
  *
  * @param say tells the user that this takes a while
- * @throws CliError if it cannot be built; what was built before stays
+ * @throws CliError if it cannot be built; the previous build stays
  */
 export async function ensureConsole(say: (message: string) => void): Promise<void> {
   if (isBuilt()) return;

@@ -7,7 +7,7 @@ import { RESPONSE_TYPE_CODES } from '../lib/enums';
 import { BUCKETS_A_DAY, timeOfRecordIdSql } from './record';
 
 /**
- * Erases what the history holds of a person: keys, addresses and hardware IDs. The records stay, with their
+ * Erases the data of a person from the history: keys, addresses and hardware IDs. The records stay, with their
  * times, outcomes and versions, and so do all counts.
  */
 

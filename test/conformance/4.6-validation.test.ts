@@ -17,7 +17,7 @@ import {
 } from '../support/client';
 import { ROOT_TOKEN } from '../support/root-token';
 
-/** Section 4.6 and what decisions 1.1, 1.3, 1.4 and 1.6 make of it: the conditions and outcomes. */
+/** The conditions and outcomes of section 4.6, with decisions 1.1, 1.3, 1.4 and 1.6. */
 
 let product: Product;
 let otherProduct: Product;

@@ -10,7 +10,7 @@ import {
   validate,
 } from '../support/client';
 
-/** Section 4.7 and decisions 1.1 and 1.2: what programs send, and what they get. */
+/** Section 4.7 and decisions 1.1 and 1.2: the requests of programs, and the responses. */
 
 let product: Product;
 

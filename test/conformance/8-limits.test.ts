@@ -16,7 +16,7 @@ import {
 } from '../support/client';
 import { ROOT_TOKEN } from '../support/root-token';
 
-/** Section 8: what the service takes at most. Rate limits are in `../api/rate-limits.test.ts`. */
+/** Section 8: the largest requests that the service accepts. Rate limits are in `../api/rate-limits.test.ts`. */
 
 let license: License;
 let asked: { licenseKey: string; productId: number };

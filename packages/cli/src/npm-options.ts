@@ -1,6 +1,6 @@
 /**
  * Finds an option that npm took because the two dashes were forgotten, as in `npm run import FILE --dry-run`.
- * Without it, the command would not do what was asked.
+ * Otherwise the command would run without the option.
  *
  * @param names the command's options, without dashes
  * @returns the error message; undefined if npm took no option

@@ -39,8 +39,8 @@ export interface CallOptions {
 
 export interface CreateOptions extends CallOptions {
   /**
-   * A name for what is created, such as the number of an order: another call with it creates nothing again for 24
-   * hours. Default: a random one.
+   * A key for this creation, such as the number of an order: another call with it within 24 hours creates nothing.
+   * Default: a random one.
    */
   idempotencyKey?: string | undefined;
 }

@@ -98,8 +98,8 @@ function mentions(customer: CustomerRow): SQL | undefined {
 }
 
 /**
- * Erases what identifies a customer: the fields of the customer, and the owner fields of licenses that repeat
- * them. The row of the customer stays, and so does its id.
+ * Erases the fields that identify a customer: those of the customer, and the owner fields of licenses that repeat
+ * them. The row of the customer stays, with its id.
  *
  * @returns undefined if somebody else has changed the customer since it was read
  */

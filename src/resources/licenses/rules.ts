@@ -20,7 +20,7 @@ export function expiryOf(
   if (licenseType === 'TEMPORARY' && expiresAt === null) {
     throw new ApiError(400, 'expiryDate is required for a TEMPORARY license');
   }
-  // Nobody shall sell for ever what was meant for a year.
+  // A license that was meant for a year must not become PERMANENT by mistake.
   if (licenseType === 'PERMANENT' && expiresAt !== null) {
     throw new ApiError(400, 'expiryDate needs licenseType TEMPORARY');
   }

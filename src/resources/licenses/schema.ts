@@ -30,7 +30,7 @@ import {
 } from '../fields';
 import { statusAt } from './status';
 
-/** A license with what belongs to it in other tables. */
+/** A license with its rows of other tables. */
 export type LicenseRow = typeof licenses.$inferSelect & {
   ips: readonly string[];
   hwids: readonly string[];

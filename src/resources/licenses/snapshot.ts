@@ -53,7 +53,7 @@ export const requestsOfCallers = sql`(
     where b.bucket > ${foldedBucketOf('c')} and r.outcome <> ${RATE_LIMITED})), 0)
   from ${callersOfLicense})`;
 
-/** The column `totalRequests` of a select from the licenses, exact, with what was counted elsewhere [2.2]. */
+/** The exact column `totalRequests` of a select from the licenses, with the requests that no caller counts [2.2]. */
 export const totalRequests = sql`licenses.past_requests + ${requestsOfCallers}`
   .mapWith(Number)
   .as('totalRequests');

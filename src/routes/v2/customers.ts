@@ -97,7 +97,7 @@ export const customerRoutes = new Hono<AuthEnv>()
       read: () => findCustomer(db, id),
       write: (current) => eraseIdentity(writerOf(c), current, Date.now()),
     });
-    // Records of this isolate that are not stored yet would bring back what is erased.
+    // Records that this isolate stores later would bring erased data back.
     await isolateOf(c.env).recorder.settle(c.get('timings').waitUntil);
     if (await eraseHistory(writerOf(c), id)) return c.body(null, 204);
     throw new ApiError(

@@ -16,7 +16,7 @@ export { hasBrowser } from '../browser.ts';
 
 const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 
-/** Failed requests that belong to every visit: the page asks whose session it has before it has one. */
+/** A failed request of every visit: the page asks for its session before it has one. */
 const BEFORE_LOG_IN = '401 GET /api/v2/tokens/self';
 
 interface Opened {
@@ -27,7 +27,7 @@ interface Opened {
 }
 
 let browser: Promise<Browser> | undefined;
-/** Pages that no test uses, empty but for the files of the console: to open another one takes five times as long. */
+/** Pages that no test uses. They cache the files of the console. Opening a new page takes five times as long. */
 const free: Opened[] = [];
 let opened: Opened[] = [];
 /** Failed requests that the running test expects, such as `412 PUT /api/v2/licenses/1`. */
@@ -38,7 +38,7 @@ export const expectFailure = (pattern: RegExp): void => {
   expectedFailures.push(pattern);
 };
 
-/** Removes the session, what the page has stored, and what a test has changed about it. */
+/** Removes the session and the stored data of a page, and undoes the changes that a test has made to it. */
 async function empty({ page }: Opened): Promise<void> {
   await page.unrouteAll({ behavior: 'ignoreErrors' });
   await page.context().setOffline(false);

@@ -90,7 +90,7 @@ export class Table<Item> {
   line(item: Item): string {
     const cells = this.#columns.map(({ text, style, width }) => {
       const cell = stripControlCharacters(text(item));
-      // Nobody reads a pipe to its edge: what is wider than its column stays whole.
+      // A pipe has no edge, so cells that are wider than their column are not cut.
       const padded = fitted(cell, process.stdout.isTTY ? width : Math.max(width, widthOf(cell)));
       return style ? styleText(style(item), padded) : padded;
     });
