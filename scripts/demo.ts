@@ -193,7 +193,7 @@ const JAVA_VERSIONS = ['21.0.5', '17.0.13', '21.0.5'] as const;
 function requestsOf({ licenseKey, productId }: License, index: number, otherProductId: number) {
   // Never used.
   if (index % 12 === 1) return [];
-  // One address may be refused 100 times a minute, so other licenses are asked for less often.
+  // One address may be refused 100 times a minute, so other licenses are validated less often.
   const servers = index % 2 === 0 ? [0, 1, 2, 3] : index % 8 === 1 ? [0, 1] : [0];
   return servers.map((server) => ({
     licenseKey: server === 3 && index % 6 === 0 ? UNKNOWN_KEY : licenseKey,

@@ -8,16 +8,16 @@ import { THRESHOLD_CONNECTIONS } from '../settings.ts';
 import { LicetService } from '../workers.ts';
 import { bareTarget, hotTarget, measure, type Scenario, shopOf } from './scenario.ts';
 
-/** The throughput with ES256, in that without a signature. */
+/** The throughput with ES256, as a fraction of that without a signature. */
 const MIN_SIGNED_RATIO = 0.8;
-/** The throughput without a nonce of a service that has keys, in that of one that has none. */
+/** The throughput without a nonce of a service with keys, as a fraction of that of a service without keys. */
 const MIN_UNSIGNED_RATIO = 0.95;
 const MAX_ROWS_WRITTEN = 1;
 
 const newKey = (kid: string, pair: { privateKey: KeyObject }): string =>
   JSON.stringify({ ...pair.privateKey.export({ format: 'jwk' }), kid });
 
-/** Hot validation with signatures, beside the same without a nonce, and without signing keys. */
+/** Compares hot validation with signatures, without a nonce, and without signing keys. */
 export const signed: Scenario = async (bench) => {
   const { licenses, warmUpRequests } = bench.settings;
   const ids = spreadIds(licenses, licenses);
@@ -66,7 +66,7 @@ export const signed: Scenario = async (bench) => {
     population,
     secrets,
     warmUpAt: requestAt,
-    // Each license by both of its servers.
+    // Each license is validated by both of its servers.
     warmUpRequests: 2 * licenses,
     requestAt,
     requests: warmUpRequests,

@@ -14,13 +14,13 @@ import { BUILT, hashOf, SOURCES, STAMP, type Stamp } from './ensure.ts';
 
 /** Builds the console. Runs in a process of its own, because Vite takes memory that a service does not need. */
 
-// The files are for everybody, also where the data of the service is not.
+// Everybody may read the files, even if the data of the service is private.
 process.umask(0o022);
 // Tests have an environment of their own, in which Vite would build the development version of the page.
 process.env.NODE_ENV = 'production';
 
 const others = new Set<string>();
-/** Notes the files outside of `console/` that were built in. */
+/** Collects the files outside of `console/` that are part of the build. */
 const noteSources: Plugin = {
   name: 'licet-sources',
   buildEnd() {
@@ -35,13 +35,13 @@ const noteSources: Plugin = {
 const PAGE = 'index.html';
 
 const temporary = mkdtempSync(join(tmpdir(), 'licet-console-'));
-// A folder of its own: only its owner may read the other one, and a copy would be the same.
+// A folder inside, because only the owner may read the temporary one, and copies would keep that.
 const folder = join(temporary, 'console');
 try {
   await build({
     root: SOURCES,
     configFile: join(SOURCES, 'vite.config.ts'),
-    // Vite's own writes a file into node_modules.
+    // Vite's own loader writes a file into node_modules.
     configLoader: 'native',
     logLevel: 'warn',
     plugins: [noteSources],

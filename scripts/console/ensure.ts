@@ -15,7 +15,7 @@ const ALWAYS = ['package-lock.json'];
 
 /** The sources of a build. */
 export interface Stamp {
-  /** The files outside of `console/` that were built in. */
+  /** The files outside of `console/` that are part of the build. */
   others: string[];
   hash: string;
 }
@@ -38,7 +38,7 @@ function isBuilt(): boolean {
     const { others, hash }: Stamp = JSON.parse(readFileSync(STAMP, 'utf8'));
     return hash === hashOf(others) && existsSync(join(BUILT, 'index.html'));
   } catch {
-    // Never built, or broken off.
+    // The console was never built, or a build was interrupted.
     return false;
   }
 }

@@ -3,9 +3,9 @@ import { RESPONSE_TYPE_CODES } from '../../src/lib/enums.ts';
 import { EPOCH, SLOTS } from '../../src/lib/time-id.ts';
 
 /**
- * Gives a demo shop a past, in its local database. The interface cannot: all that it stores has the time of the
- * request. The records of validations that were really made are repeated at earlier hours, and counted as the
- * scheduled handler counts them (`src/history/fold.ts`, `src/statistics/daily-counts.ts`).
+ * Gives a demo shop a past, in its local database. The interface cannot, because it stores the time of each request.
+ * The records of real validations are repeated at earlier hours, and counted as by the scheduled handler
+ * (`src/history/fold.ts`, `src/history/daily-counts.ts`).
  */
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -17,13 +17,13 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 const { VALID, RATE_LIMITED, LICENSE_EXPIRED, LICENSE_DEACTIVATED, LICENSE_DELETED } =
   RESPONSE_TYPE_CODES;
-/** How long ago a license was changed. */
+/** The hours since a license was changed. */
 const changedHours = (id: string): string => `(12 + ${id} * 29 % 110)`;
 
 /** A key that no license has. */
 export const UNKNOWN_KEY = 'AAAA-BBBB-CCCC-DDDD-EEEE';
 
-/** A demo shop that was made in a moment. */
+/** A demo shop whose objects were created within a moment. */
 export interface NewShop {
   /** The ids of its licenses, with the days since each was sold. */
   ageDays: ReadonlyMap<number, number>;
@@ -56,7 +56,7 @@ const statements = (now: number): string[] => {
     `delete from requests where caller_id in (
        select id from callers where license_id in (select id from shop where dormant))`,
     'delete from callers where license_id in (select id from shop where dormant)',
-    // More by day than by night, more lately than before, and refusals less often.
+    // More validations by day than by night and lately than before, and fewer refusals.
     `insert or ignore into requests
      with recursive hours(ago) as (select 1 union all select ago + 1 from hours where ago < ${DAYS * 24}),
        slots as (select ago, ${bucket} - ago as bucket,
@@ -92,7 +92,7 @@ const statements = (now: number): string[] => {
      where counted.caller_id = callers.id and license_id in (select id from shop)`,
     `update counters set value = ${today - 1} where name = 'folded_bucket' and value < ${today - 1}
        and not exists (select 1 from callers where folded_bucket < ${today - 1})`,
-    // The shop of each day: a license that expired since was active.
+    // The counts of each day: a license that has expired since then was active.
     `insert or ignore into daily_counts
      with recursive days(day) as (select ${day - DAYS} union all select day + 1 from days where day < ${day - 1}),
        statuses as (select day, product_id,

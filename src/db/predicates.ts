@@ -45,7 +45,7 @@ export function equalsAll(
   return and(first && eq(...first), ...others.map((other) => equalsUnindexed(...other)));
 }
 
-/** The row, as long as nobody has changed it since it was read. */
+/** The row, if it is unchanged since it was read. */
 export const isUnchanged = (
   table: { id: SQLiteColumn; revision: SQLiteColumn },
   row: { id: number; revision: number },

@@ -322,7 +322,7 @@ export const dailyRollups = sqliteTable('daily_rollups', rollupColumns(), (t) =>
 ]);
 
 /**
- * Counts of a day, for the statistics of a large shop (see `statistics/daily-counts.ts`): licenses by status and
+ * Counts of a day, for the statistics of a large shop (see `history/daily-counts.ts`): licenses by status and
  * installations by version, both by product, and expiries ahead by date. Product 0 is all products. Without a
  * rowid.
  */

@@ -287,7 +287,7 @@ describe('Customers', () => {
       ['licensePlatform', 'MARKET_B'],
       ['licensePlatformOther', 'Shop'],
       ['ownerPlatformId', 'renewed-b'],
-    ])('a license is linked anew by another %s', async (field, value) => {
+    ])('a license is linked again by another %s', async (field, value) => {
       const { id: productId } = await createProduct();
       const license = await createLicense({
         productId,
@@ -332,7 +332,7 @@ describe('Customers', () => {
       expect(await updateLicense(id, read)).toMatchObject({ customer: read.customer });
     });
 
-    it('a license is linked anew when its owner changes, and to none when it names none', async () => {
+    it('a license is linked again when its owner changes, and to no customer when it names none', async () => {
       const { id: productId } = await createProduct();
       const license = await createLicense({ productId, ownerChatId: 'moved-1' });
       const moved = await updateLicense(license.id, { ownerChatId: 'moved-2' });

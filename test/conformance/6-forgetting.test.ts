@@ -162,7 +162,7 @@ describe('a customer that is forgotten', () => {
     expect(await getLicense(license.id)).toEqual(before);
   });
 
-  it('keeps licenses that stay valid where they were bound, and are recorded anew', async () => {
+  it('keeps licenses that stay valid where they were bound, and are recorded again', async () => {
     const before = await getLicense(license.id);
     const isolate = newIsolate();
     for (let requests = 1; requests <= 2; requests++) {

@@ -28,7 +28,7 @@ it('accepted_intents are those of the endpoint whatever the error', async () => 
 
 describe('Every error is JSON of exactly message and accepted_intents', () => {
   it.each<[number, string, string, string, string | undefined, RegExp]>([
-    [400, 'JSON that is none', 'POST', '/products', '{"name":', /JSON/],
+    [400, 'invalid JSON', 'POST', '/products', '{"name":', /JSON/],
     [400, 'a body that is no object', 'POST', '/products', '[]', /^Body must be an object$/],
     [400, 'a bad id', 'GET', '/products/x', undefined, /^id must be/],
     [400, 'a bad query', 'GET', '/products?limit=x', undefined, /^limit must be/],

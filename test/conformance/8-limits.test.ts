@@ -173,7 +173,7 @@ describe('a body of any size', () => {
   const PATHS = ['/api/v2/products', '/api/v2/licenses', '/api/v2/validate'];
   const TOO_LARGE_FOR_ALL = 'x'.repeat(KIB * KIB + 1);
 
-  it.each(PATHS)('to %s is refused with 403 to who may not send it', async (path) => {
+  it.each(PATHS)('to %s is refused with 403 if the token may not send it', async (path) => {
     const { token } = await createToken(['CUSTOMERS_READ']);
     for (const body of ['{}', TOO_LARGE_FOR_ALL]) {
       for (const answer of [

@@ -40,7 +40,7 @@ interface Driver {
   start: string;
 }
 
-/** The source without the end that only tries it out. */
+/** The source without the demo at its end. */
 function beforeDemo(source: string, mark: string): string {
   const [kept = '', demo] = source.split(mark);
   if (demo === undefined) throw new Error(`The example has no "${mark}"`);
@@ -204,7 +204,7 @@ const responders = new Map<string, { respond: Responder; asked: Asked[] }>();
 const folder = ownFolder();
 const allKeys: Record<Algorithm, Keys> = { ES256: newKeys('ES256'), RS256: newKeys('RS256') };
 const keysByBits = new Map<number, SigningKey>();
-/** An RSA key, the same for all programs: to make one takes a while. */
+/** An RSA key, the same for all programs, because generating one takes a while. */
 function keyOfBits(bits: number): SigningKey {
   const key = keysByBits.get(bits) ?? newSigningKey('RS256', 'key-1', bits);
   keysByBits.set(bits, key);
@@ -215,7 +215,7 @@ const nowSeconds = () => Math.floor(Date.now() / 1000);
 const hash = (text: string, encoding: 'hex' | 'base64url') =>
   createHash('sha256').update(text).digest(encoding);
 
-/** The claims of an honest answer or, without a nonce, of an honest lease. */
+/** The claims of an honest response or, without a nonce, of an honest lease. */
 const claimsFor = ({ nonce, hwid, licenseKey, productId }: Asked, valid = true): Claims => ({
   iss: 'licet',
   aud: String(productId),
@@ -335,7 +335,7 @@ for (const program of programs) {
     let validate: Validate;
     let hwid: unknown;
 
-    /** A honest answer, with or without a lease. */
+    /** An honest response, with or without a lease. */
     const honest =
       ({ leaseDays = 0, valid = true, key = keys.pinned, sign = signedBy } = {}): Responder =>
       async (asked) => {
@@ -361,7 +361,7 @@ for (const program of programs) {
     const leaseWith = (changes: Claims = {}) =>
       signedBy(keys.pinned, LEASE_TYPE, leaseClaims(changes));
 
-    /** A mark file as the program without public keys believes it. */
+    /** The content of a mark file that a program without public keys accepts. */
     const forgedMark = () => {
       const now = nowSeconds();
       return `${now} ${hash(`${now}\nKEY\n${PRODUCT_ID}\n${hwid}`, 'hex')}`;
@@ -480,7 +480,7 @@ for (const program of programs) {
       expect(ending.state).toBe('unreachable');
     });
 
-    /** An answer with a forgery in it. */
+    /** A response with a forgery in it. */
     const forged =
       (forgery: Forgery): Responder =>
       async (asked) => [
@@ -521,7 +521,7 @@ for (const program of programs) {
       return (await program({ respond, publicKeys: key.constant })).state === 'valid';
     };
 
-    /** Whether a program does what it must not do. */
+    /** Each function returns whether a program makes the mistake. */
     const otherFaults: Record<string, (program: Validate) => Promise<boolean>> = {
       ...(driver.alg === 'RS256' && {
         'a key of 1024 bits': runsWithBits(1024),
@@ -549,7 +549,7 @@ for (const program of programs) {
           const [x = '', y = ''] = keys.pinned.constant.slice('key-1:'.length).split('.');
           const publicKeys = `key-1:${y}.${x}`;
           const ending = program({ respond: honest(), publicKeys });
-          // A program must not crash either.
+          // A crash is a mistake too.
           return (await ending.catch(() => undefined))?.state !== 'unreachable';
         },
       }),

@@ -10,7 +10,7 @@ import {
 } from 'node:crypto';
 import { SignJWT } from 'jose';
 
-/** Signed answers as an honest service gives them, made by `jose`, and those of servers that are not honest. */
+/** Signed responses of an honest service, made by `jose`, and forgeries of dishonest servers. */
 
 export type Algorithm = 'ES256' | 'RS256';
 export const ANSWER_TYPE = 'licet-validation+jwt';
@@ -23,7 +23,7 @@ export interface SigningKey {
   alg: Algorithm;
   publicKey: KeyObject;
   privateKey: KeyObject;
-  /** As a program pins it. */
+  /** The public key, in the form in which programs pin it. */
   constant: string;
 }
 
@@ -37,19 +37,19 @@ export function newSigningKey(alg: Algorithm, kid: string, bits = 2048): Signing
   return { kid, alg, publicKey, privateKey, constant };
 }
 
-/** A JWS as the service makes it. */
+/** A JWS like those of the service. */
 export const signedBy = (key: SigningKey, typ: string, claims: Claims): Promise<string> =>
   new SignJWT(claims).setProtectedHeader({ alg: key.alg, kid: key.kid, typ }).sign(key.privateKey);
 
 export interface Keys {
-  /** Two that the program has. */
+  /** The two keys that the program has pinned. */
   pinned: SigningKey;
   second: SigningKey;
-  /** The service's, but not in the program. */
+  /** A key of the service that the program has not pinned. */
   retired: SigningKey;
-  /** The service's, of the other algorithm. */
+  /** A key of the service with the other algorithm. */
   other: SigningKey;
-  /** The attacker's, with the `kid` of the pinned one. */
+  /** A key of the attacker, with the `kid` of the pinned one. */
   attacker: SigningKey;
 }
 
@@ -82,7 +82,7 @@ function jws(header: object, claims: Claims, signer: Signer): string {
 
 const headerOf = ({ alg, kid }: SigningKey, typ: string) => ({ alg, kid, typ });
 
-/** The same with a key of any size, which `jose` refuses. */
+/** The same with a key of any size. `jose` would reject some sizes. */
 export const signedByHand: typeof signedBy = async (key, typ, claims) =>
   jws(headerOf(key, typ), claims, signerOf(key));
 
@@ -114,7 +114,7 @@ const withText =
     return change(header, payload, signature);
   };
 
-/** The next character has the same bits that count: 64 and 256 bytes leave four over. */
+/** Replaces the last character by the next one. Only unused bits differ: 64 and 256 bytes leave four of them. */
 const withUnusedBits = (text: string): string =>
   text.slice(0, -1) + String.fromCharCode(text.charCodeAt(text.length - 1) + 1);
 
@@ -262,7 +262,7 @@ const APPENDED = withSignature((signed, { pinned }) =>
   Buffer.concat([signerOf(pinned)(signed), Buffer.alloc(1)]),
 );
 
-/** r or s is zero, or the form is another one. */
+/** Signatures with an r or s of zero, or in another form. */
 const ES256_FORGERIES: [string, Forgery][] = [
   [
     'r of zero',
@@ -348,7 +348,7 @@ const RS256_FORGERIES: [string, Forgery][] = [
         const [header = '', payload = '', signature = ''] = token.split('.');
         const number = BigInt(`0x${Buffer.from(signature, 'base64url').toString('hex')}`);
         const sum = (number + modulus).toString(16);
-        // Only a small signature leaves room.
+        // The sum fits into 256 bytes only if the signature is small.
         if (sum.length === 512)
           return `${header}.${payload}.${Buffer.from(sum, 'hex').toString('base64url')}`;
       }
@@ -356,7 +356,7 @@ const RS256_FORGERIES: [string, Forgery][] = [
   ],
 ];
 
-/** Forgeries of an answer. */
+/** Forgeries of a response. */
 export const answerForgeriesOf = (alg: Algorithm): [string, Forgery][] => [
   ...TEXT_FORGERIES,
   ...HEADER_FORGERIES,
