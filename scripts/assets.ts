@@ -3,8 +3,8 @@ import { fail } from '../packages/cli/src/terminal.ts';
 import { ensureConsole } from './console/ensure.ts';
 
 /**
- * Brings files from elsewhere into `public`, from where they are served. wrangler runs this before it builds, and
- * then it builds the console too; `npm start` has built it.
+ * Copies files from elsewhere into `public`, the folder that is served. When wrangler runs this before its build, it
+ * also builds the console. `npm start` has built the console before.
  */
 
 const FILES = {

@@ -209,7 +209,7 @@ function requestsOf({ licenseKey, productId }: License, index: number, otherProd
   }));
 }
 
-/** Writes the past of new licenses, where the database is on this machine. */
+/** Writes the past of new licenses, if the database is on this machine. */
 async function addPast(
   licenses: readonly License[],
   startedAt: number,

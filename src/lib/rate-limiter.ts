@@ -25,12 +25,12 @@ export class RateLimiter {
   readonly #limiter: RateLimit | number;
   readonly #counts = new BoundedMap<string, Count>(MAX_KEYS);
 
-  /** @param limiter of the platform; or the requests a minute that pass, where there is only one isolate */
+  /** @param limiter of the platform; for a single isolate the number of requests that pass in a minute */
   constructor(limiter: RateLimit | number) {
     this.#limiter = limiter;
   }
 
-  /** Whether a request under a key was limited in this window. Counts nothing, and asks nobody. */
+  /** Whether a request under a key was limited in this window. Neither counts nor calls the platform. */
   isOver(key: string): boolean {
     const count = this.#counts.get(key);
     return count?.window === windowNow() && count.isOver;

@@ -43,7 +43,7 @@ export const timestamp = z.string({ error: MESSAGE }).transform((text, context) 
   return z.NEVER;
 });
 
-/** A {@link timestamp} in a query, where a plus sign is a space: one from a response loses the sign of its offset. */
+/** A {@link timestamp} in a query. Restores the plus sign of an offset, which a query turns into a space. */
 export const timestampText = z
   .string()
   .transform((value) => value.replace(' ', '+'))

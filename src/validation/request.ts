@@ -11,7 +11,7 @@ export interface ValidationRequest {
   /** The license key, normalized. */
   key: string;
   productId: number;
-  /** Canonical: the body's `ip` where it is a public address, else the connecting address. */
+  /** Canonical: the body's `ip` if it is a public address, else the connecting address. */
   ip: string | null;
   hwid: string | null;
   logged: LoggedFields;

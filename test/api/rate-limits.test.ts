@@ -49,7 +49,7 @@ const newLicense = async () => {
 
 /**
  * How many requests are let through before the first that is refused, all in one minute: where a
- * minute ends in between the count begins anew, and so does this, with another subject.
+ * minute ends in between the count starts again, and so does this, with another subject.
  */
 async function askUntilLimited<Subject>(
   newSubject: () => Promise<Subject>,
@@ -85,7 +85,7 @@ describe('by the local limiters', () => {
     const more = await Promise.all(Array.from({ length: 20 }, () => visit(subject)));
     const { id, asked } = subject;
     const passed = 120 + more.filter(({ status }) => status === 200).length;
-    // The minute may have ended by now: then the count has begun anew, and so have the refusals.
+    // The minute may have ended by now: then the count has started again, and so have the refusals.
     const windows = passed === 120 ? 1 : 2;
     const refused = 141 - passed;
     await historyOf({ licenseKey: asked.licenseKey, valid: 'true' }, passed);

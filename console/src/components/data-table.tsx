@@ -285,7 +285,7 @@ function HeaderCell<Row>({
 
 /** Links to the pages before and after this one, if there are any. */
 function PageLinks({ to, search, after, next }: Pages) {
-  // The pages before have no links of the service's: the history keeps where they began.
+  // The service does not link to earlier pages, so the browser's history keeps their starts.
   const trail = useLocation({ select: ({ state }) => state.trail }) ?? [];
   const link = (start: number | undefined, state: NonNullable<LinkProps['state']>): LinkProps => ({
     to,

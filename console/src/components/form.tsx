@@ -166,7 +166,7 @@ const Arrow = ({ children }: { children: ReactNode }) => (
   </span>
 );
 
-/** Fields of one subject, side by side where there is room. */
+/** Fields of one subject, side by side if there is room. */
 export const FieldGroup = ({ title, children }: { title?: string; children: ReactNode }) => (
   <fieldset className="grid min-w-0 gap-x-4 gap-y-5 sm:grid-cols-2">
     {title && <legend className="mb-3 font-semibold">{title}</legend>}

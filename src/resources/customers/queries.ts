@@ -72,7 +72,7 @@ const toColumns = (values: Partial<CustomerValues>) =>
     ? values
     : { ...values, emailNormalized: values.email && normalizeEmail(values.email) };
 
-/** Stores a new customer. Fails with a unique violation where the e-mail or an account belongs to another one. */
+/** Stores a new customer. Fails with a unique violation if the e-mail or an account belongs to another one. */
 export async function insertCustomer(
   { db, guard, event, remember }: Writer,
   values: CustomerValues,
@@ -97,7 +97,7 @@ export async function insertCustomer(
 
 /**
  * The customer as changed; undefined when somebody else has changed it since it was read. Fails
- * with a unique violation where the e-mail or an account belongs to another customer.
+ * with a unique violation if the e-mail or an account belongs to another customer.
  */
 export async function updateCustomer(
   { db, guard, event }: Writer,
