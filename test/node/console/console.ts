@@ -72,11 +72,15 @@ export const PHONE = { width: 360, height: 740 };
 
 interface PageOptions {
   viewport?: typeof WIDE;
-  /** For a page in a context of its own, at another service. */
-  own?: BrowserContextOptions & { baseURL: string };
+  /** For a page in a context of its own, also at another service. */
+  own?: BrowserContextOptions;
+  /** For a page in a context of its own, because a test moves its clock on. */
+  hasClock?: boolean;
 }
 
-async function openPage(own: PageOptions['own']): Promise<Opened> {
+const isOwn = ({ own, hasClock }: PageOptions): boolean => own !== undefined || hasClock === true;
+
+async function openPage({ own, hasClock }: PageOptions): Promise<Opened> {
   browser ??= launchBrowser();
   const address = own?.baseURL ?? (await sharedService());
   const context = await (await browser).newContext({
@@ -85,6 +89,7 @@ async function openPage(own: PageOptions['own']): Promise<Opened> {
     ...own,
   });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: address });
+  if (hasClock) await context.clock.install();
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
   const faults: string[] = [];
@@ -105,14 +110,14 @@ async function openPage(own: PageOptions['own']): Promise<Opened> {
     const line = `${response.status()} ${response.request().method()} ${pathname}`;
     if (response.status() >= 400 && line !== BEFORE_LOG_IN) faults.push(line);
   });
-  return { page, faults, isOwn: own !== undefined };
+  return { page, faults, isOwn: isOwn({ own, hasClock }) };
 }
 
 /** A page of a browser without a session and without stored columns. */
-export async function newPage({ viewport = WIDE, own }: PageOptions = {}): Promise<Page> {
-  const one = (own ? undefined : free.pop()) ?? (await openPage(own));
+export async function newPage(options: PageOptions = {}): Promise<Page> {
+  const one = (isOwn(options) ? undefined : free.pop()) ?? (await openPage(options));
   opened.push(one);
-  await one.page.setViewportSize(viewport);
+  await one.page.setViewportSize(options.viewport ?? WIDE);
   return one.page;
 }
 

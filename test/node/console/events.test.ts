@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Licet, Product } from '../../../packages/client/src/index.ts';
+import { Licet, type Product } from '../../../packages/client/src/index.ts';
+import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
   hasBrowser,
@@ -60,10 +61,12 @@ describe.skipIf(!hasBrowser)('the events in the console', { timeout: 60_000 }, (
   });
 
   it('older events are on further pages, and Back returns to the newer ones', async () => {
-    for (let index = 0; index < 51; index++) {
-      await licet.products.update(product.id, { description: `change ${index}` });
-    }
-    const page = await openConsole(`/events?resourceType=product&resourceId=${product.id}`);
+    const { token, id } = await licet.tokens.create({ name: 'Many', intents: ['ALL_READ_WRITE'] });
+    const own = new Licet({ url: await sharedService(), token });
+    const { id: productId } = await own.products.create({ name: 'Many', productType: 'OTHER' });
+    const license = { productId, licenseType: 'PERMANENT' } as const;
+    await Promise.all(Array.from({ length: 51 }, () => own.licenses.create(license)));
+    const page = await openConsole(`/events?tokenId=${id}`);
     await page.getByRole('link', { name: 'Next' }).click();
     await page.getByRole('row').filter({ hasText: 'Product created' }).waitFor();
     await page.goBack();

@@ -176,9 +176,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
   });
 
   it('a filter typed just before leaving the screen does not lead back to it', async () => {
-    // A context of its own, because the replaced clock would stay in one that other tests use.
-    const page = await openConsole('/licenses', { own: { baseURL: await sharedService() } });
-    await page.clock.install();
+    const page = await openConsole('/licenses', { hasClock: true });
     await page.getByRole('searchbox').waitFor();
     // The next screen comes late, and the one with the filter stays meanwhile.
     const rested = Promise.withResolvers<void>();

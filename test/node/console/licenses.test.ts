@@ -49,7 +49,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
   });
 
   it('the log-in over plain http says why the browser keeps no session', async () => {
-    const page = await newPage({ own: { baseURL: await sharedService() } });
+    const page = await newPage({ own: {} });
     // The service of the tests is on this machine, which browsers trust.
     await page.addInitScript("Object.defineProperty(window, 'isSecureContext', { value: false })");
     await page.goto('/console');
@@ -243,7 +243,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
   });
 
   it('the page is sent with a policy and comes within its budget', async () => {
-    const page = await newPage({ own: { baseURL: await sharedService() } });
+    const page = await newPage({ own: {} });
     const files = new Set<string>();
     page.on('response', (response) => {
       const { pathname } = new URL(response.url());

@@ -102,7 +102,7 @@ describe.skipIf(!hasBrowser)('the overview in a browser', { timeout: 60_000 }, (
   });
 
   it('an empty service shows the first steps, which tick off by themselves until dismissed', async () => {
-    const page = await openConsole('/history');
+    const page = await openConsole('/history', { hasClock: true });
     // The service is shared, so the test replaces its responses by those of an empty one.
     const empty = new Set(['products', 'licenses', 'requests', 'tokens']);
     await page.route(/\/api\/v2\/(products|licenses|requests|tokens)\?/, (route) => {
@@ -115,6 +115,7 @@ describe.skipIf(!hasBrowser)('the overview in a browser', { timeout: 60_000 }, (
     await steps.getByRole('link', { name: 'Create a product' }).waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
     empty.delete('products');
+    await page.clock.fastForward(5_000);
     await steps.getByText('1 of 5 done').waitFor();
     await steps.getByRole('link', { name: 'Create a license' }).waitFor();
     await steps.getByRole('button', { name: 'Hide the first steps' }).click();
