@@ -8,8 +8,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export const PAGE_ROWS = 50;
 
 const daysFromNow = (days: number): string =>
-  // Cut to the hour, so that the same question leads to the same request for a while.
-  `${new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 13)}:00:00Z`;
+  // Cut to the minute, so that the same question leads to the same request for a while.
+  `${new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 16)}:00Z`;
 
 /** The filters behind the ready-made questions. */
 const QUESTIONS = {

@@ -1,0 +1,62 @@
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { databaseFile } from '../../../scripts/local/database.ts';
+import { ipOf, keyOf, largeDatabase } from '../../support/large-database.ts';
+import { ownFolder } from '../own.ts';
+import type { RunningService } from '../service.ts';
+import { copyEmptyDatabase, startOwnService } from '../shared-service.ts';
+import { hasBrowser, openConsole } from './console.ts';
+
+/** The console of a shop with 100,000 licenses, whose lists are pages of far longer ones. */
+
+const SIZE = {
+  products: 200,
+  customers: 50_000,
+  licenses: 100_000,
+  blacklists: 10_000,
+  callers: 463 * 43,
+  hours: 48,
+};
+
+describe.skipIf(!hasBrowser)('with 100,000 licenses', { timeout: 60_000 }, () => {
+  const folder = ownFolder();
+  let service: RunningService;
+  beforeAll(async () => {
+    await copyEmptyDatabase(folder);
+    // The console asks for what has expired until the last full minute.
+    const seededAt = Date.now() - 60_000;
+    const database = new DatabaseSync(await databaseFile(folder));
+    for (const statement of Object.values(largeDatabase(SIZE, seededAt)).flat()) {
+      database.exec(statement);
+    }
+    database.close();
+    service = await startOwnService(folder);
+  }, 60_000);
+  afterAll(() => service?.stop());
+
+  const open = (path: string) => openConsole(path, { own: { baseURL: service.address } });
+
+  it('licenses are found by page, question, text and key, and the overview has its figures', async () => {
+    const page = await open('/licenses');
+    const table = page.getByRole('table', { name: 'Licenses' });
+    const shows = (license: number) =>
+      table.getByRole('row').nth(1).getByText(keyOf(license)).waitFor();
+    await shows(SIZE.licenses);
+    await page.getByRole('link', { name: 'Next' }).click();
+    await shows(SIZE.licenses - 50);
+    // Every 100th license is expired, each a moment before the one with the number below.
+    await page.getByLabel('Show', { exact: true }).selectOption('Expired in the last 30 days');
+    await shows(1);
+    await page.getByLabel('Show', { exact: true }).selectOption('All licenses');
+    await page.getByRole('searchbox').fill(keyOf(77_777).slice(-8));
+    await shows(77_777);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill(keyOf(50_000));
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: keyOf(50_000) }).waitFor();
+    await page.getByText(ipOf(50_000)).waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    const products = page.getByRole('table').filter({ hasText: 'Validations' });
+    await products.getByRole('row').nth(1).waitFor();
+  });
+});
