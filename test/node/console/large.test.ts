@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { databaseFile } from '../../../scripts/local/database.ts';
 import { ipOf, keyOf, largeDatabase } from '../../support/large-database.ts';
 import { ownFolder } from '../own.ts';

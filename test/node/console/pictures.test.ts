@@ -6,11 +6,31 @@ import { Licet } from '../../../packages/client/src/index.ts';
 import { ownFolder } from '../own.ts';
 import type { RunningService } from '../service.ts';
 import { startOwnService } from '../shared-service.ts';
-import { hasBrowser, openConsole, rootToken } from './console.ts';
+import { hasBrowser, openConsole, PHONE, rootToken } from './console.ts';
 
-/** The pictures of the README: taken from the demo shop with LICET_PICTURES=1, and checked in every run. */
+/**
+ * Pictures of the demo shop, taken with LICET_PICTURES=1: those of the README, which every run checks, and for a
+ * person to look at every screen, also in the dark and on a phone.
+ */
 
 const FOLDER = 'docs/pictures';
+const SCREENS_FOLDER = '.wrangler/pictures';
+const SCREENS = [
+  '/',
+  '/licenses',
+  '/licenses/new',
+  '/history',
+  '/customers',
+  '/products',
+  '/products?open=new',
+  '/blacklist',
+  '/blacklist?open=new',
+  '/program',
+  '/events',
+  '/tokens',
+  '/tokens?open=new',
+  '/import',
+];
 const NAMES = ['overview', 'license'] as const;
 const SIZE = { width: 1280, height: 800 };
 const MAX_BYTES = 150 * 1024;
@@ -35,13 +55,17 @@ describe.runIf(isAsked && hasBrowser)('with LICET_PICTURES', { timeout: 180_000 
   }, 180_000);
   afterAll(() => service.stop());
 
-  const open = (path: string): Promise<Page> =>
+  const open = (
+    path: string,
+    viewport = SIZE,
+    colorScheme: 'light' | 'dark' = 'light',
+  ): Promise<Page> =>
     openConsole(path, {
-      viewport: SIZE,
+      viewport,
       own: {
         baseURL: service.address,
         deviceScaleFactor: 1,
-        colorScheme: 'light',
+        colorScheme,
         locale: 'en-GB',
         timezoneId: 'UTC',
       },
@@ -62,6 +86,28 @@ describe.runIf(isAsked && hasBrowser)('with LICET_PICTURES', { timeout: 180_000 
     await page.getByRole('region', { name: 'Installations' }).getByRole('row').nth(1).waitFor();
     await page.waitForLoadState('networkidle');
     await page.screenshot({ path: pathOf('license') });
+  });
+
+  it.each([
+    ['light', SIZE, 'light'],
+    ['dark', SIZE, 'dark'],
+    ['phone', PHONE, 'light'],
+  ] as const)('every screen of the demo shop is taken: %s', async (name, size, colorScheme) => {
+    const licet = new Licet({ url: service.address, token: rootToken() });
+    const [license] = await licet.licenses.list({ q: 'Demo order 1.' });
+    const [record] = await licet.requests.list({ valid: false, limit: 1 });
+    const page = await open('/', size, colorScheme);
+    for (const path of [
+      ...SCREENS,
+      `/licenses/${license?.id}`,
+      `/licenses/${license?.id}/edit`,
+      `/history?open=${record?.id}`,
+    ]) {
+      await page.goto(`/console${path}`);
+      await page.waitForLoadState('networkidle');
+      const file = path.replaceAll(/\W+/g, '-').replace(/^-/, '') || 'overview';
+      await page.screenshot({ path: `${SCREENS_FOLDER}/${name}/${file}.png`, fullPage: true });
+    }
   });
 });
 
