@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
-  clock = takeClock();
+  clock = takeClock({ skipsPauses: true });
 });
 
 async function remove(path: string): Promise<void> {

@@ -37,7 +37,7 @@ let product: Product;
 let isolate: WatchedIsolate;
 
 beforeEach(async () => {
-  clock = takeClock();
+  clock = takeClock({ skipsPauses: true });
   // Nothing is published, and nothing in the change log remains to be published.
   await settleLog();
   await emptyKv();

@@ -179,7 +179,8 @@ async function followPages(start: string): Promise<ListPage[]> {
   const pages: ListPage[] = [];
   for (let next: string | undefined = start; next !== undefined; ) {
     const answer = await call('GET', next);
-    pages.push({ list: await readList(next), total: answer.headers.get('X-Total-Count') });
+    expect(answer.status, answer.text).toBe(200);
+    pages.push({ list: JSON.parse(answer.text), total: answer.headers.get('X-Total-Count') });
     const link = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('Link') ?? '')?.[1];
     expect(answer.headers.has('Link')).toBe(link !== undefined);
     next = link?.slice(new URL(link).origin.length);

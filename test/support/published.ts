@@ -15,7 +15,7 @@ export const isAllPublished = () =>
       expect(await due.first('n')).toBe(0);
     },
     // A second put of a key waits for more than a second.
-    { timeout: 10_000 },
+    { timeout: 10_000, interval: 5 },
   );
 
 /** Makes the change log that of a quiet service: everything is published, and only the newest row is left. */
