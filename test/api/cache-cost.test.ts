@@ -4,6 +4,7 @@ import { settled } from '../support/app';
 import { getLicense, type License, updateLicense } from '../support/client';
 import { takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
+import { sumRows } from '../support/d1-spy';
 import { importOne } from '../support/import';
 import { contentsOfKv, isAllPublished, kvKeyOf, settleLog } from '../support/published';
 import { askFor, askForUnknown, openShop, tidyUpAfterEach } from '../support/shop';
@@ -46,20 +47,7 @@ function hold(isolate: WatchedIsolate, ...exceptions: Step[]): { held: Step[]; r
   return { held, release };
 }
 
-const rowsWritten = ({ roundTrips }: WatchedIsolate): number =>
-  roundTrips.flat().reduce((sum, { meta }) => sum + (meta?.rows_written ?? 0), 0);
-
-/** D1 does not report the rows of a single select: it is sent once more. */
-async function rowsRead({ roundTrips }: WatchedIsolate): Promise<number> {
-  const counts = roundTrips.flat().map(async ({ sql, params, meta }) => {
-    if (meta) return meta.rows_read;
-    const again = await env.DB.prepare(sql)
-      .bind(...params)
-      .all();
-    return again.meta.rows_read;
-  });
-  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
-}
+const rowsOf = ({ roundTrips }: WatchedIsolate) => sumRows(roundTrips.flat());
 
 const statementsOf = ({ roundTrips }: WatchedIsolate): number => roundTrips.flat().length;
 
@@ -75,9 +63,10 @@ describe('hot validations', () => {
     release();
     await recorded;
     expect(isolate.steps()).toEqual(['record']);
-    expect(rowsWritten(isolate)).toBe(1);
+    const { read, written } = await rowsOf(isolate);
+    expect(written).toBe(1);
     // The snapshots were compared with D1 after their first use, and are not compared again.
-    expect(await rowsRead(isolate)).toBeLessThanOrEqual(10);
+    expect(read).toBeLessThanOrEqual(10);
     expect(isolate.operations).toEqual([]);
   });
 
@@ -94,7 +83,7 @@ describe('hot validations', () => {
     release();
     await Promise.all([first, ...others].map(({ recorded }) => recorded));
     expect(isolate.steps()).toEqual(['record', 'record']);
-    expect(rowsWritten(isolate)).toBe(101);
+    expect((await rowsOf(isolate)).written).toBe(101);
     expect((await getLicense(license.id)).totalRequests).toBe(102);
   });
 });
@@ -177,7 +166,7 @@ describe('first bindings', () => {
       release();
       await recorded;
       expect(isolate.steps().toSorted()).toEqual(['bind', 'check revision', 'record']);
-      expect(rowsWritten(isolate)).toBe(rows);
+      expect((await rowsOf(isolate)).written).toBe(rows);
       expect(isolate.kvNames()).toEqual(['put']);
     },
   );
@@ -303,7 +292,7 @@ describe('a backlog of 2,000 unpublished changes while KV rejects puts', () => {
       await isolate.runScheduled();
       expect(isolate.kvNames()).toEqual(['put']);
       expect(statementsOf(isolate)).toBeLessThanOrEqual(40);
-      expect(await rowsRead(isolate)).toBeLessThanOrEqual(500);
+      expect((await rowsOf(isolate)).read).toBeLessThanOrEqual(500);
     }
     const { results: left } = await env.DB.prepare(
       'select is_published, count(*) n from changes group by 1',

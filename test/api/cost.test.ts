@@ -19,8 +19,7 @@ import {
   type Product,
   readAnswer,
 } from '../support/client';
-import type { SentStatement } from '../support/d1-intercept';
-import { spyOnDatabase } from '../support/d1-spy';
+import { spyOnDatabase, sumRows } from '../support/d1-spy';
 import { emptyHistory, HOUR_MS, runScheduled, setNow } from '../support/history';
 import { spyOnKv } from '../support/kv-spy';
 import { isAllPublished, settleLog } from '../support/published';
@@ -64,25 +63,6 @@ beforeEach(async () => {
   // The hour has a record.
   await newIsolate(false)({ licenseKey: crypto.randomUUID() });
 });
-
-/** The rows that a statement has read and written. D1 does not report them for a single select: it is sent again. */
-async function metaOf({ sql, params, meta }: SentStatement): Promise<D1Meta> {
-  if (meta) return meta;
-  expect(sql).toMatch(/^select /);
-  return (
-    await env.DB.prepare(sql)
-      .bind(...params)
-      .run()
-  ).meta;
-}
-
-async function sumRows(statements: readonly SentStatement[]) {
-  const metas = await Promise.all(statements.map(metaOf));
-  return {
-    read: metas.reduce((sum, { rows_read }) => sum + rows_read, 0),
-    written: metas.reduce((sum, { rows_written }) => sum + rows_written, 0),
-  };
-}
 
 /** An isolate of which all operations are counted; with the queue, its consumer's too. */
 function newIsolate(withQueue: boolean) {

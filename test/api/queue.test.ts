@@ -6,7 +6,7 @@ import { validateWith } from '../support/app';
 import { getLicense, historyOf, type License } from '../support/client';
 import { captureConsole } from '../support/console';
 import { spyOnDatabase } from '../support/d1-spy';
-import { type Fault, unreachable, withFaults } from '../support/faults';
+import { type Fault, unreachable, withFaults, withoutTable } from '../support/faults';
 import { recordAt } from '../support/history';
 import { deliver, newConsumer } from '../support/queue';
 import { askFor, openShop } from '../support/shop';
@@ -133,14 +133,11 @@ describe('a message', () => {
     const received = vi.spyOn(worker, 'queue');
     const queues = () => received.mock.calls.map(([{ queue }]) => queue);
     const license = await shop.newLicense();
-    await env.DB.prepare('alter table requests rename to requests_elsewhere').run();
-    try {
+    await withoutTable('requests', async () => {
       await env.TEST_RECORDS.send([newRecord(license)]);
       await vi.waitFor(() => expect(queues()).toEqual(['records']), { timeout: 5_000 });
       await received.mock.results[0]?.value;
-    } finally {
-      await env.DB.prepare('alter table requests_elsewhere rename to requests').run();
-    }
+    });
     expect((await getLicense(license.id)).totalRequests).toBe(0);
     // A consumer of the dead letters, the Worker for one, can write them.
     await vi.waitFor(() => expect(queues()).toEqual(['records', 'dead']), { timeout: 5_000 });

@@ -97,17 +97,6 @@ const WAYS: { way: string; through: (DB?: D1Database) => Partial<Bindings> }[] =
 ];
 
 describe.each(WAYS)('$way', ({ through }) => {
-  it('a record is written after the response, which does not wait for it', async () => {
-    const license = await shop.newLicense();
-    const { DB, release } = heldDatabase();
-    const { status, recorded } = await validateWith(through(DB), askFor(license));
-    expect(status).toBe(200);
-    await expectRecorded(license, 0);
-    release();
-    await recorded;
-    await expectRecorded(license, 1);
-  });
-
   it('a bad record is lost alone, and logged once', async () => {
     const license = await shop.newLicense();
     await env.DB.prepare(

@@ -6,7 +6,7 @@ import { app } from '../../src/app';
 import { callWith, newIsolate } from '../support/app';
 import type { Answer, CallOptions } from '../support/client';
 import type { SentStatement } from '../support/d1-intercept';
-import { type RoundTrips, spyOnDatabase } from '../support/d1-spy';
+import { metaOf, type RoundTrips, spyOnDatabase, sumRows } from '../support/d1-spy';
 import { runScheduled, runToTheEnd, setNow } from '../support/history';
 import {
   hwidOf,
@@ -81,13 +81,6 @@ async function planOf(statement: SentStatement): Promise<string[]> {
     if (index !== undefined) usedIndexes.add(index);
   }
   return results.map(({ detail }) => detail);
-}
-
-/** The rows that a statement read; a select whose result does not have them is sent again. */
-async function rowsRead(statement: SentStatement): Promise<number> {
-  if (statement.meta) return statement.meta.rows_read;
-  if (!statement.sql.startsWith('select')) return 0;
-  return (await bound(statement).all()).meta.rows_read;
 }
 
 /** A whole table or index read, and rows sorted because no index has them in order. */
@@ -262,7 +255,7 @@ describe('reading', () => {
     for (const statement of roundTrips.flat()) {
       const plan = await planOf(statement);
       const budget = /^select (count\(|ifnull\(sum\()/.test(statement.sql) ? counts : reads;
-      expect(await rowsRead(statement), plan.join('\n')).toBeLessThanOrEqual(budget);
+      expect((await metaOf(statement)).rows_read, plan.join('\n')).toBeLessThanOrEqual(budget);
       if (!isOfTheHistory(statement)) expect(plan.filter(isSort), statement.sql).toEqual([]);
       if (scan === undefined) expect(plan.filter(isScan), statement.sql).toEqual([]);
     }
@@ -342,9 +335,8 @@ async function expectNoScans(roundTrips: RoundTrips): Promise<void> {
   }
 }
 
-async function totalRead(roundTrips: RoundTrips): Promise<number> {
-  return sum(await Promise.all(roundTrips.flat().map(rowsRead)));
-}
+const totalRead = async (roundTrips: RoundTrips): Promise<number> =>
+  (await sumRows(roundTrips.flat())).read;
 
 /** The rows that a write may read, up to the publication of the change. */
 const WRITE_READS = 110;

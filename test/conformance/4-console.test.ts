@@ -12,6 +12,7 @@ import {
   getProduct,
 } from '../support/client';
 import { ENDPOINTS } from '../support/endpoints';
+import { sha256Hex } from '../support/published';
 import { ROOT_TOKEN } from '../support/root-token';
 
 /** Sessions of the console, and the page [decision 4]. */
@@ -68,14 +69,11 @@ const callAs = (
 
 const ping = (cookie: string): Promise<Answer> => callAs(cookie, 'GET', '/api/v2/ping');
 
-const sha256 = async (text: string): Promise<string> =>
-  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toHex();
-
 const secretIn = (cookie: string): string => cookie.slice('__Host-licet='.length);
 
 const sessionRow = async (cookie: string) =>
   env.DB.prepare('select * from sessions where session_hash = ?')
-    .bind(await sha256(secretIn(cookie)))
+    .bind(await sha256Hex(secretIn(cookie)))
     .first();
 
 describe('log-ins', () => {
@@ -94,7 +92,7 @@ describe('log-ins', () => {
     const { token } = await createToken(['PRODUCTS_READ']);
     const cookie = await sessionOf(token);
     const row = await sessionRow(cookie);
-    expect(row).toMatchObject({ token_hash: await sha256(token) });
+    expect(row).toMatchObject({ token_hash: await sha256Hex(token) });
     expect(JSON.stringify(row)).not.toContain(secretIn(cookie));
   });
 
@@ -391,7 +389,7 @@ describe('sessions', () => {
     expect(await sessionRow(old)).toBeNull();
     expect(await sessionRow(recent)).not.toBeNull();
     const codes = env.DB.prepare('select * from sessions where session_hash = ?');
-    expect(await codes.bind(await sha256(code)).first()).toBeNull();
+    expect(await codes.bind(await sha256Hex(code)).first()).toBeNull();
   });
 });
 

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { validateWith } from '../support/app';
 import {
-  createBlacklist,
   createLicense,
   createProduct,
   getLicense,
@@ -99,21 +98,6 @@ describe('the answer', () => {
     const answer = await validate({ licenseKey: temporary.licenseKey, productId: product.id });
     expect(answer.json).toMatchObject({ expiryDate: '2035-12-31T23:30:00' });
     expect((await ask()).answer.json).toMatchObject({ expiryDate: null });
-  });
-
-  it('counts this request in totalRequests', async () => {
-    const { license, answer } = await ask();
-    expect(answer.json).toMatchObject({ totalRequests: 1 });
-    await historyOf({ licenseKey: license.licenseKey }, 1);
-    const { licenseKey, productId } = license;
-    expect((await validate({ licenseKey, productId })).json).toMatchObject({ totalRequests: 2 });
-  });
-
-  it('never shows the reason of a blacklist entry', async () => {
-    await createBlacklist({ data: '192.0.2.99', reason: 'The-Secret-Reason' });
-    const { answer, record } = await ask({ ip: '192.0.2.99' });
-    expect(answer.json).toStrictEqual(refusal('IP address is blacklisted'));
-    expect((await record())?.blockReason).toBe('The-Secret-Reason');
   });
 });
 

@@ -1,7 +1,14 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { license as licenseWire } from '../../src/resources/licenses/schema';
-import { call, createLicense, createProduct, expectError, type License } from '../support/client';
+import {
+  call,
+  createLicense,
+  createProduct,
+  expectError,
+  type License,
+  readPagesFrom,
+} from '../support/client';
 import {
   DAY_MS,
   emptyHistory,
@@ -25,23 +32,9 @@ afterEach(() => {
 
 /** The notes of the licenses of all pages, in order, and the number of pages. */
 async function readPages(query: string): Promise<{ notes: string[]; pages: number }> {
-  const notes: string[] = [];
-  let pages = 0;
-  let path: string | undefined = `/api/v2/licenses?${query}`;
-  while (path !== undefined) {
-    const answer = await call('GET', path);
-    expect(answer.status, answer.text).toBe(200);
-    notes.push(
-      ...z
-        .array(licenseWire)
-        .parse(answer.json)
-        .map((license) => license.notes),
-    );
-    pages++;
-    const [, link] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('Link') ?? '') ?? [];
-    path = link && new URL(link).href.slice(new URL(link).origin.length);
-  }
-  return { notes, pages };
+  const pages = await readPagesFrom(`/api/v2/licenses?${query}`);
+  const licenses = pages.flatMap(({ json }) => z.array(licenseWire).parse(json));
+  return { notes: licenses.map(({ notes }) => notes), pages: pages.length };
 }
 
 async function notesOf(query: string): Promise<string[]> {

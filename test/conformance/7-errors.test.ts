@@ -1,8 +1,8 @@
-import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { call, createLicense, createProduct, createToken, expectError } from '../support/client';
 import { captureConsole } from '../support/console';
 import { readSet, writeSet } from '../support/endpoints';
+import { withoutTable } from '../support/faults';
 import { licenses, products, withoutChange } from '../support/resources';
 
 const MIB = 1024 * 1024;
@@ -58,19 +58,9 @@ it('a body is JSON whatever its content type says', async () => {
 });
 
 describe('Our own failure', () => {
-  /** Takes a table away from the service while something runs. */
-  async function without(table: string, run: () => Promise<void>): Promise<void> {
-    await env.DB.prepare(`alter table ${table} rename to hidden_${table}`).run();
-    try {
-      await run();
-    } finally {
-      await env.DB.prepare(`alter table hidden_${table} rename to ${table}`).run();
-    }
-  }
-
   it('answers 500 with a message that says nothing of our insides', async () => {
     captureConsole();
-    await without('products', async () => {
+    await withoutTable('products', async () => {
       const list = await call('GET', products.path);
       expectError(list, 500, 'Internal server error', readSet('PRODUCTS'));
       const body = { name: 'secret name', productType: 'OTHER' };
@@ -84,7 +74,7 @@ describe('Our own failure', () => {
     const { licenseKey } = await createLicense({ productId });
     const { token } = await createToken(['ALL_READ_WRITE']);
     const consoleLines = captureConsole();
-    await without('bindings', async () => {
+    await withoutTable('bindings', async () => {
       const path = `${licenses.path}/by-license-key/${licenseKey}`;
       const answers = [
         await call('GET', path, { token }),

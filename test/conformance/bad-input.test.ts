@@ -74,7 +74,6 @@ const BAD: Record<string, BadValue[]> = {
     ['firstName', 5, 'firstName must be a string'],
     ['username', 'u'.repeat(256), 'username must be at most 255 characters'],
     ['profilePictureUrl', {}, 'profilePictureUrl must be a string'],
-    ['nickname', 'ada', 'nickname is not a known field'],
   ],
   [tokens.name]: [
     ['name', ' ', 'name must not be empty'],

@@ -178,6 +178,23 @@ export const historyOf = (
     { timeout: 2_000, interval: 10 },
   );
 
+/** The answers of a list from a path on, each page linked to the next. */
+export async function readPagesFrom(
+  start: string,
+  ask: (path: string) => Promise<Answer> = (path) => call('GET', path),
+): Promise<Answer[]> {
+  const pages: Answer[] = [];
+  for (let path: string | undefined = start; path !== undefined; ) {
+    const answer = await ask(path);
+    expect(answer.status, answer.text).toBe(200);
+    pages.push(answer);
+    const [, link] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('Link') ?? '') ?? [];
+    expect(answer.headers.has('Link')).toBe(link !== undefined);
+    path = link?.slice(new URL(link).origin.length);
+  }
+  return pages;
+}
+
 /** Expects the error structure of v2, whole [7]. */
 export function expectError(
   answer: Answer,

@@ -1,3 +1,5 @@
+import { env } from 'cloudflare:workers';
+import { expect } from 'vitest';
 import { interceptDatabase, type SentStatement } from './d1-intercept';
 
 /** The statements of each round trip: one, or those of a batch. */
@@ -11,4 +13,23 @@ export function spyOnDatabase(db: D1Database): { spy: D1Database; roundTrips: Ro
     return send();
   });
   return { spy, roundTrips };
+}
+
+/** What a statement has read and written. D1 does not say it of a single select: it is sent again. */
+export async function metaOf({ sql, params, meta }: SentStatement): Promise<D1Meta> {
+  if (meta) return meta;
+  expect(sql).toMatch(/^select /);
+  const again = await env.DB.prepare(sql)
+    .bind(...params)
+    .run();
+  return again.meta;
+}
+
+/** The rows that statements have read and written. */
+export async function sumRows(statements: readonly SentStatement[]) {
+  const metas = await Promise.all(statements.map(metaOf));
+  return {
+    read: metas.reduce((sum, { rows_read }) => sum + rows_read, 0),
+    written: metas.reduce((sum, { rows_written }) => sum + rows_written, 0),
+  };
 }

@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers';
 import { interceptDatabase } from './d1-intercept';
 
 /** The fault of a round trip to the database; null for none. */
@@ -41,6 +42,16 @@ export function beforeFirstWrite(db: D1Database, happen: () => Promise<unknown>)
     }
     return null;
   });
+}
+
+/** Takes a table away from the service while something runs. */
+export async function withoutTable(table: string, run: () => Promise<void>): Promise<void> {
+  await env.DB.prepare(`alter table ${table} rename to hidden_${table}`).run();
+  try {
+    await run();
+  } finally {
+    await env.DB.prepare(`alter table hidden_${table} rename to ${table}`).run();
+  }
 }
 
 /** A database that nothing reaches. */

@@ -6,7 +6,7 @@ import { type CallerFields, type HistoryRecord, newRecord } from '../../src/hist
 import { request } from '../../src/history/schema';
 import worker from '../../src/index';
 import type { Bindings } from '../../src/isolate';
-import { call, type HistoryRecord as WireRecord } from './client';
+import { call, readPagesFrom, type HistoryRecord as WireRecord } from './client';
 import { deliver } from './queue';
 
 /** Records of the history by the hundred, written as the queue delivers them, at any time. */
@@ -119,18 +119,12 @@ export type Filter = Record<string, string>;
 
 /** The records that a filter finds: all pages of the list, each linked to the next. */
 export async function readPages(filter: Filter, limit: number): Promise<WireRecord[]> {
-  const records: WireRecord[] = [];
   const query = new URLSearchParams({ ...filter, limit: String(limit) });
-  let path: string | undefined = `/api/v2/requests?${query}`;
-  while (path !== undefined) {
+  const pages = await readPagesFrom(`/api/v2/requests?${query}`, async (path) => {
     const answer = await call('GET', path);
-    expect(answer.status, answer.text).toBe(200);
-    const page = z.array(request).parse(answer.json);
     // A page without a record that is linked to another would have no end.
-    expect(page.length === 0 && answer.headers.has('Link'), path).toBe(false);
-    records.push(...page);
-    const [, link] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('Link') ?? '') ?? [];
-    path = link && new URL(link).href.slice(new URL(link).origin.length);
-  }
-  return records;
+    expect(answer.text === '[]' && answer.headers.has('Link'), path).toBe(false);
+    return answer;
+  });
+  return pages.flatMap(({ json }) => z.array(request).parse(json));
 }

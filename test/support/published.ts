@@ -34,7 +34,8 @@ export async function kvKeyOf({ licenseKey }: Pick<License, 'licenseKey'>): Prom
 export const kvKeyOfToken = async (token: string): Promise<string> =>
   `token:${await sha256Hex(token)}`;
 
-async function sha256Hex(text: string): Promise<string> {
+/** The SHA-256 of a text, by no code of the service. */
+export async function sha256Hex(text: string): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return new Uint8Array(hash).toHex();
 }
