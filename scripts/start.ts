@@ -118,7 +118,8 @@ async function start(): Promise<void> {
   if (!ROOT_TOKEN && ensureRootToken()) note(`✓ A root token was made, in ${SECRETS_FILE}`);
   // Programs can do without the page.
   const page = ensureConsole(note).catch(report);
-  const [built] = await Promise.all([buildWorker(), migrate(folder), page]);
+  const [built] = await Promise.all([buildWorker(), page]);
+  await migrate(folder, built.others.d1Databases);
   const variables: Record<string, string> = {
     ...signingKeys(folder),
     ...options.variables,

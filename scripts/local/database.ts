@@ -1,8 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { CliError, fail, run } from '../../packages/cli/src/terminal.ts';
+import type { V4WorkerOptionsShape } from 'miniflare';
+import { CliError, fail, systemReason } from '../../packages/cli/src/terminal.ts';
 
 /** The file of the local database, and its migrations. */
 
@@ -22,18 +23,27 @@ function fileNameOf(databaseId: string): string {
   return `${Buffer.concat([name, hmac(key, name)]).toString('hex')}.sqlite`;
 }
 
-/**
- * The file of a service's database, which need not exist. Loads wrangler for the id of the database, which takes
- * 200 MB of memory.
- *
- * @param folder of the data
- */
-export async function databaseFile(folder: string): Promise<string> {
+type Databases = V4WorkerOptionsShape['d1Databases'];
+
+/** The databases in wrangler.toml. Loads wrangler, which takes 200 MB of memory. */
+async function readDatabases(): Promise<Databases> {
   // wrangler would report on the standard output that it reads the secrets.
   process.env.WRANGLER_LOG ??= 'error';
   const { unstable_getMiniflareWorkerOptions } = await import('wrangler');
-  const { d1Databases } = unstable_getMiniflareWorkerOptions('wrangler.toml').workerOptions;
-  const [, database] = Object.entries(d1Databases ?? {}).find(([name]) => name === 'DB') ?? [];
+  const { workerOptions } = unstable_getMiniflareWorkerOptions('wrangler.toml');
+  const { d1Databases }: V4WorkerOptionsShape = workerOptions;
+  return d1Databases;
+}
+
+/**
+ * The file of a service's database, which need not exist.
+ *
+ * @param folder of the data
+ * @param given the databases in wrangler.toml, if they were read before
+ */
+export async function databaseFile(folder: string, given?: Databases): Promise<string> {
+  const databases = given ?? (await readDatabases()) ?? {};
+  const [, database] = Object.entries(databases).find(([name]) => name === 'DB') ?? [];
   if (database === undefined) {
     throw new CliError('wrangler.toml has no database with the binding DB. Add it again.');
   }
@@ -58,32 +68,70 @@ export async function findDatabase(folder: string): Promise<string | undefined> 
   return existsSync(ofService) ? ofService : undefined;
 }
 
-/** Whether the database has all migrations. wrangler would take two seconds to check it. */
+const migrations = (): string[] =>
+  readdirSync(MIGRATIONS_FOLDER)
+    .filter((name) => name.endsWith('.sql'))
+    .toSorted();
+
+/** The migrations that a database lacks. */
+function missingIn(database: DatabaseSync): string[] {
+  const applied = database.prepare('select name from d1_migrations').all();
+  const names = new Set(applied.map(({ name }) => name));
+  return migrations().filter((name) => !names.has(name));
+}
+
+/** Whether the database has all migrations, without the 200 MB of wrangler. */
 function isMigrated(folder: string): boolean {
   const [file, ...others] = databasesIn(folder);
   if (file === undefined || others.length > 0) return false;
   try {
     const database = new DatabaseSync(file, { readOnly: true });
-    const applied = database.prepare('select name from d1_migrations').all();
+    const missing = missingIn(database);
     database.close();
-    const names = new Set(applied.map(({ name }) => name));
-    const migrations = readdirSync(MIGRATIONS_FOLDER).filter((name) => name.endsWith('.sql'));
-    return migrations.every((name) => names.has(name));
+    return missing.length === 0;
   } catch {
-    // wrangler reports the error when it applies the migrations.
+    // The error is reported when the migrations are applied.
     return false;
   }
 }
 
-/** Applies the migrations that the database lacks. */
-export async function migrate(folder: string): Promise<void> {
+/** The table in which wrangler notes the migrations. */
+const MIGRATIONS_TABLE = `create table if not exists d1_migrations (
+  id integer primary key autoincrement,
+  name text unique,
+  applied_at timestamp default current_timestamp not null
+)`;
+
+function applyMigrations(file: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  const database = new DatabaseSync(file);
+  try {
+    database.exec(MIGRATIONS_TABLE);
+    for (const name of missingIn(database)) {
+      database.exec(`begin; ${readFileSync(join(MIGRATIONS_FOLDER, name), 'utf8')}`);
+      database.prepare('insert into d1_migrations (name) values (?)').run(name);
+      database.exec('commit');
+    }
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Applies the migrations that the database lacks. wrangler would start a runtime for each of them.
+ *
+ * @param given as for {@link databaseFile}
+ */
+export async function migrate(folder: string, given?: Databases): Promise<void> {
   if (isMigrated(folder)) return;
-  const apply = ['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', folder];
-  const { ok, output } = await run('wrangler', apply);
-  if (ok) return;
-  fail(
-    `The migrations could not be applied to the database in ${folder}; see the error below. ` +
-      'If the database is damaged, restore a backup (docs/one-machine.md), or start with another ' +
-      `folder: npm start -- --persist-to DIR\n\n${output.trim()}`,
-  );
+  const file = await databaseFile(folder, given);
+  try {
+    applyMigrations(file);
+  } catch (error) {
+    fail(
+      `The migrations could not be applied to the database in ${folder}; see the error below. ` +
+        'If the database is damaged, restore a backup (docs/one-machine.md), or start with another ' +
+        `folder: npm start -- --persist-to DIR\n\n${systemReason(error)}`,
+    );
+  }
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { delimiter, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
 import { Licet } from '../../packages/client/src/index.ts';
-import { findDatabase } from '../../scripts/local/database.ts';
+import { databaseFile, findDatabase } from '../../scripts/local/database.ts';
 import { writePast } from '../../scripts/local/past.ts';
 import { lockState } from '../../scripts/state-lock.ts';
 import { listen, ownFolder } from './own.ts';
@@ -143,15 +143,12 @@ describe('npm start', () => {
   });
 
   it('npm start shows the error when migrations cannot be applied, and what to do', async () => {
-    const programs = join(folder, 'programs');
-    mkdirSync(programs);
-    const fails = '#!/bin/sh\necho "file is not a database" >&2\nexit 1\n';
-    writeFileSync(join(programs, 'wrangler'), fails, { mode: 0o755 });
     const data = join(folder, 'unreadable');
+    const file = await databaseFile(data);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, 'x'.repeat(1_000));
     const options = ['--persist-to', data, '--port', String(await freePort())];
-    const env = { ...process.env, PATH: [programs, process.env.PATH].join(delimiter) };
-    const child = spawn(process.execPath, ['scripts/start.ts', ...options], { env, stdio: 'pipe' });
-    const { code, output } = await watch(child).ended;
+    const { code, output } = await start(...options);
     expect(output).toContain(
       `✗ The migrations could not be applied to the database in ${data}; see the error below. ` +
         'If the database is damaged, restore a backup (docs/one-machine.md), or start with another ' +
