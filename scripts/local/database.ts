@@ -27,12 +27,18 @@ type Databases = V4WorkerOptionsShape['d1Databases'];
 
 /** The databases in wrangler.toml. Loads wrangler, which takes 200 MB of memory. */
 async function readDatabases(): Promise<Databases> {
+  const { WRANGLER_LOG } = process.env;
   // wrangler would report on the standard output that it reads the secrets.
   process.env.WRANGLER_LOG ??= 'error';
-  const { unstable_getMiniflareWorkerOptions } = await import('wrangler');
-  const { workerOptions } = unstable_getMiniflareWorkerOptions('wrangler.toml');
-  const { d1Databases }: V4WorkerOptionsShape = workerOptions;
-  return d1Databases;
+  try {
+    const { unstable_getMiniflareWorkerOptions } = await import('wrangler');
+    const { workerOptions } = unstable_getMiniflareWorkerOptions('wrangler.toml');
+    const { d1Databases }: V4WorkerOptionsShape = workerOptions;
+    return d1Databases;
+  } finally {
+    // npm run dev starts wrangler, which says where it runs.
+    if (WRANGLER_LOG === undefined) delete process.env.WRANGLER_LOG;
+  }
 }
 
 /**

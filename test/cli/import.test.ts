@@ -20,8 +20,8 @@ import { Report } from '../../packages/cli/src/import/report.ts';
 import { Service } from '../../packages/cli/src/import/service.ts';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { listen, listenWith, ownFolder } from '../node/own.ts';
-import type { RunningService } from '../node/service.ts';
-import { sharedService, startOwnService } from '../node/shared-service.ts';
+import { type RunningService, startService } from '../node/service.ts';
+import { sharedService } from '../node/shared-service.ts';
 import {
   type Fields,
   licenseOf,
@@ -48,7 +48,7 @@ const folder = ownFolder();
 const at = (name: string): string => join(folder, name);
 let service: RunningService;
 beforeAll(async () => {
-  service = await startOwnService(at('service'));
+  service = await startService(at('service'));
 });
 afterAll(() => service.stop());
 

@@ -12,8 +12,7 @@ import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type LicenseCreate, Licet } from '../../packages/client/src/index.ts';
 import { timestamp } from '../../src/lib/time.ts';
 import { listen, listenWith, ownFolder } from '../node/own.ts';
-import { argsOfScript, type RunningService } from '../node/service.ts';
-import { startOwnService } from '../node/shared-service.ts';
+import { argsOfScript, type RunningService, startService } from '../node/service.ts';
 import {
   type Ending,
   type Environment,
@@ -31,7 +30,7 @@ let licet: Licet;
 let productId: number;
 beforeAll(async () => {
   const labels = 'PLATFORM_LABELS:MARKET_A=SpigotMC';
-  service = await startOwnService(folder, ['--var', labels]);
+  service = await startService(folder, ['--var', labels]);
   licet = new Licet({ url: service.address, token: readRootToken() });
   productId = Number((await run('products', 'create', 'Guard', '--type', 'OTHER')).stdout);
 });

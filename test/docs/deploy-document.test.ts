@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { unstable_readConfig } from 'wrangler';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, type LicenseRequest, Licet } from '../../packages/client/src/index.ts';
-import { newFolder, type RunningService, startDev, startService } from '../node/service.ts';
-import { copyEmptyDatabase } from '../node/shared-service.ts';
+import { newFolder, npmRunDev, type RunningService, startService } from '../node/service.ts';
 import { misunderstanding } from './wrangler-commands.ts';
 
 /** The pinned wrangler knows the commands of docs/deploy.md; those that can run here are run. */
@@ -127,8 +126,7 @@ describe('backup and restore', () => {
 
   beforeAll(async () => {
     // It has a way to run the scheduled handler of another day.
-    await copyEmptyDatabase(source);
-    service = await startDev(source);
+    service = await npmRunDev(source);
     const url = service.address;
     const client = new Licet({ url, token });
     ({ license } = await create(client));

@@ -9,8 +9,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, Licet } from '../../packages/client/src/index.ts';
 import { ownFolder } from '../node/own.ts';
-import { freePort, type RunningService, spawnGroup, type Watched, watch } from '../node/service.ts';
-import { startOwnService } from '../node/shared-service.ts';
+import {
+  freePort,
+  type RunningService,
+  spawnGroup,
+  startService,
+  type Watched,
+  watch,
+} from '../node/service.ts';
 
 /** The proxies of docs/one-machine.md, with the configurations that are printed there. */
 
@@ -186,7 +192,7 @@ let service: RunningService;
 let client: Licet;
 beforeAll(async () => {
   const options = ['--ip', '127.0.0.1', '--var', 'TRUSTED_PROXIES:127.0.0.1'];
-  service = await startOwnService(join(folder, 'state'), options);
+  service = await startService(join(folder, 'state'), options);
   client = new Licet({ url: service.address, token });
 });
 afterAll(() => service.stop());

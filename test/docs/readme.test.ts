@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ownFolder } from '../node/own.ts';
-import type { RunningService } from '../node/service.ts';
-import { startOwnService } from '../node/shared-service.ts';
+import { type RunningService, startService } from '../node/service.ts';
 
 /** Runs the commands of the README as printed. */
 
@@ -13,7 +12,7 @@ const readme = readFileSync('README.md', 'utf8');
 const folder = ownFolder();
 let service: RunningService;
 beforeAll(async () => {
-  service = await startOwnService(folder);
+  service = await startService(folder);
 });
 afterAll(() => service.stop());
 

@@ -17,8 +17,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, type LicenseRequest, Licet } from '../../packages/client/src/index.ts';
 import { ownFolder } from './own.ts';
-import { type RunningService, spawnGroup, type Watched, watch } from './service.ts';
-import { startOwnService } from './shared-service.ts';
+import { type RunningService, spawnGroup, startService, type Watched, watch } from './service.ts';
 
 /** npm run backup and npm run restore: of a service under load, and where they cannot work. */
 
@@ -28,7 +27,7 @@ const services: RunningService[] = [];
 afterAll(() => Promise.all(services.map((service) => service.stop())));
 
 async function start(folder: string): Promise<{ service: RunningService; licet: Licet }> {
-  const service = await startOwnService(folder);
+  const service = await startService(folder);
   services.push(service);
   return { service, licet: new Licet({ url: service.address, token: readRootToken() }) };
 }

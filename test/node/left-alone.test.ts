@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { ownFolder } from './own.ts';
 import { freePort, type Watched, watch } from './service.ts';
-import { copyEmptyDatabase, sharedService } from './shared-service.ts';
+import { sharedService } from './shared-service.ts';
 
 /** A service that nobody looks after: processes that end, a disk that is full, clients that lie. */
 
@@ -28,7 +28,6 @@ async function start(folder: string, ...options: string[]): Promise<Watched> {
   await stop();
   const port = address === '' ? await freePort() : Number(new URL(address).port);
   address = `http://127.0.0.1:${port}`;
-  await copyEmptyDatabase(folder);
   const args = ['scripts/start.ts', '--port', String(port), '--persist-to', folder, ...options];
   child = spawn(process.execPath, args, { stdio: 'pipe' });
   watched = watch(child);

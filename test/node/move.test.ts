@@ -16,8 +16,14 @@ import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, Licet } from '../../packages/client/src/index.ts';
 import { deployVariables, LINKED, linkProject, TLS } from '../cli/deploy-folder.ts';
 import { type FakeCloudflare, startFakeCloudflare } from '../cli/fake-cloudflare.ts';
-import { argsOfScript, newFolder, type RunningService, type Watched, watch } from './service.ts';
-import { startOwnService } from './shared-service.ts';
+import {
+  argsOfScript,
+  newFolder,
+  type RunningService,
+  startService,
+  type Watched,
+  watch,
+} from './service.ts';
 
 /**
  * The way up, from one machine to Cloudflare: npm run export, npm run deploy, npm run import. A second service
@@ -47,8 +53,8 @@ const edge = createServer(TLS, (request, response) => {
 let address: string;
 beforeAll(async () => {
   [machine, deployed, cloudflare] = await Promise.all([
-    startOwnService(at('machine')),
-    startOwnService(at('cloudflare')),
+    startService(at('machine')),
+    startService(at('cloudflare')),
     startFakeCloudflare(),
   ]);
   await new Promise<void>((done) => edge.listen(0, 'localhost', done));

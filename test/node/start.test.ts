@@ -9,7 +9,7 @@ import { databaseFile, findDatabase } from '../../scripts/local/database.ts';
 import { writePast } from '../../scripts/local/past.ts';
 import { lockState } from '../../scripts/state-lock.ts';
 import { listen, ownFolder } from './own.ts';
-import { freePort, type RunningService, startService, type Watched, watch } from './service.ts';
+import { freePort, npmStart, type RunningService, type Watched, watch } from './service.ts';
 
 /** The first commands of a newcomer: npm start and npm run demo. */
 
@@ -19,7 +19,7 @@ const OPTIONS = ['--ip', '0.0.0.0'];
 const folder = ownFolder();
 let service: RunningService;
 beforeAll(async () => {
-  service = await startService(folder, undefined, OPTIONS);
+  service = await npmStart(folder, OPTIONS);
 });
 afterAll(() => service.stop());
 

@@ -4,8 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Licet } from '../../../packages/client/src/index.ts';
 import { ownFolder } from '../own.ts';
-import type { RunningService } from '../service.ts';
-import { startOwnService } from '../shared-service.ts';
+import { type RunningService, startService } from '../service.ts';
 import { hasBrowser, openConsole, PHONE, rootToken } from './console.ts';
 
 /**
@@ -44,7 +43,7 @@ describe.runIf(isAsked && hasBrowser)('with LICET_PICTURES', { timeout: 180_000 
   let service: RunningService;
   beforeAll(async () => {
     mkdirSync(FOLDER, { recursive: true });
-    service = await startOwnService(folder);
+    service = await startService(folder);
     execFileSync(process.execPath, [
       'scripts/demo.ts',
       '--url',
