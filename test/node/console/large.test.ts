@@ -1,10 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { databaseFile } from '../../../scripts/local/database.ts';
+import { databaseFile, migrate } from '../../../scripts/local/database.ts';
 import { ipOf, keyOf, largeDatabase } from '../../support/large-database.ts';
 import { ownFolder } from '../own.ts';
-import type { RunningService } from '../service.ts';
-import { copyEmptyDatabase, startOwnService } from '../shared-service.ts';
+import { type RunningService, startService } from '../service.ts';
 import { hasBrowser, openConsole } from './console.ts';
 
 /** The console of a shop with 100,000 licenses, whose lists are pages of far longer ones. */
@@ -22,7 +21,7 @@ describe.skipIf(!hasBrowser)('with 100,000 licenses', { timeout: 60_000 }, () =>
   const folder = ownFolder();
   let service: RunningService;
   beforeAll(async () => {
-    await copyEmptyDatabase(folder);
+    await migrate(folder);
     // The console asks for what has expired until the last full minute.
     const seededAt = Date.now() - 60_000;
     const database = new DatabaseSync(await databaseFile(folder));
@@ -30,7 +29,7 @@ describe.skipIf(!hasBrowser)('with 100,000 licenses', { timeout: 60_000 }, () =>
       database.exec(statement);
     }
     database.close();
-    service = await startOwnService(folder);
+    service = await startService(folder);
   }, 60_000);
   afterAll(() => service?.stop());
 
