@@ -534,11 +534,17 @@ describe('licet customers', () => {
     expect(one.stderr).toContain('More than 1 customers match.');
   });
 
-  it('forget takes an id or a complete e-mail, and erases the person', async () => {
+  it('forget takes an id or a complete e-mail, and erases the person with --yes alone', async () => {
     const { id } = await licet.customers.create({ email: 'alan@shop.example', firstName: 'Alan' });
     expect(await fail('customers', 'forget', 'alan@')).toContain('complete e-mail alan@.');
     expect(await fail('customers', 'forget', '4711')).toContain('4711');
-    const forgotten = await run('customers', 'forget', 'ALAN@shop.example');
+    const unconfirmed = await runWith({}, 'customers', 'forget', 'ALAN@shop.example');
+    expect(unconfirmed.code).toBe(2);
+    expect(unconfirmed.stderr).toContain(
+      `Customer ${id}, alan@shop.example, would be erased for good. Confirm it with --yes.`,
+    );
+    expect(await licet.customers.get(id)).toMatchObject({ firstName: 'Alan' });
+    const forgotten = await run('customers', 'forget', 'ALAN@shop.example', '--yes');
     expect(forgotten.stderr).toContain(`Customer ${id} is forgotten.`);
     expect(await licet.customers.get(id)).toMatchObject({ email: null, firstName: null });
   });
@@ -551,7 +557,8 @@ describe('licet customers', () => {
       else if (++requests === 3) response.writeHead(204).end();
       else response.writeHead(409).end(JSON.stringify(body));
     });
-    expect(await runWith({ LICET_URL: address }, 'customers', 'forget', '7')).toMatchObject({
+    const forgotten = await runWith({ LICET_URL: address }, 'customers', 'forget', '7', '--yes');
+    expect(forgotten).toMatchObject({
       ...{ code: 0, stderr: expect.stringContaining('Customer 7 is forgotten.') },
     });
     expect(requests).toBe(3);

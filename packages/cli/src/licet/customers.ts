@@ -191,16 +191,21 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
     .command('forget')
     .description('erase a person for good; licenses keep working, with their keys and bindings')
     .argument(...CUSTOMER)
+    .option('--yes', 'confirm that this person shall be erased (required)')
     .addHelpText(
       'after',
       `
 Erased are all fields of the customer, the owner fields of the licenses that repeat them, and the keys, addresses
 and hardware IDs in their history. Notes and slots of licenses stay, and so do exports: see docs/operations.md.
-${examples('customers forget ada@shop.example', 'customers forget 7')}`,
+${examples('customers forget ada@shop.example --yes', 'customers forget 7 --yes')}`,
     )
-    .action(async (text) => {
+    .action(async (text, { yes }) => {
       const { licet, output } = open();
-      const { id } = await findCustomer(licet, text);
+      const { id, email } = await findCustomer(licet, text);
+      if (!yes) {
+        const person = email === null ? `Customer ${id}` : `Customer ${id}, ${email},`;
+        throw argumentError(`${person} would be erased for good. Confirm it with --yes.`);
+      }
       await forget(licet, id);
       output.done(`Customer ${id} is forgotten.`, { id });
     });
