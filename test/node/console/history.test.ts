@@ -80,8 +80,9 @@ describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, ()
     await page.getByText('License extended by 30 days').waitFor();
     expect((await licet.licenses.get(id)).licenseStatus).toBe('ACTIVE');
     await page.getByRole('button', { name: 'Undo' }).click();
-    await vi.waitFor(async () =>
-      expect((await licet.licenses.get(id)).licenseStatus).toBe('EXPIRED'),
+    await vi.waitFor(
+      async () => expect((await licet.licenses.get(id)).licenseStatus).toBe('EXPIRED'),
+      20_000,
     );
   });
 
@@ -110,7 +111,10 @@ describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, ()
     await page.getByRole('dialog').getByRole('button', { name: 'Block', exact: true }).click();
     await page.getByText(`${ip} blocked`).waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
-    await vi.waitFor(async () => expect(await licet.blacklists.list({ q: ip })).toEqual([]));
+    await vi.waitFor(
+      async () => expect(await licet.blacklists.list({ q: ip })).toEqual([]),
+      20_000,
+    );
   });
 
   it('a token that may only read the history sees no button that fixes a refusal', async () => {

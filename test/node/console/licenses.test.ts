@@ -222,7 +222,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     await licet.validate({ licenseKey, productId, ip: '192.0.2.1', productVersion: '1.0' });
     const page = await openConsole('/licenses');
     for (const [path, heading] of [
-      ['/licenses', 'Licenses'],
+      [`/licenses?productId=${productId}`, 'Licenses'],
       [`/licenses/${id}`, licenseKey],
       [`/licenses/${id}/edit`, licenseKey],
       ['/licenses/new', 'New licenses'],
