@@ -78,9 +78,10 @@ interface PageOptions {
   hasClock?: boolean;
 }
 
-const isOwn = ({ own, hasClock }: PageOptions): boolean => own !== undefined || hasClock === true;
+const isOwn = ({ own, hasClock = false }: PageOptions): boolean => own !== undefined || hasClock;
 
-async function openPage({ own, hasClock }: PageOptions): Promise<Opened> {
+async function openPage(options: PageOptions): Promise<Opened> {
+  const { own, hasClock } = options;
   browser ??= launchBrowser();
   const address = own?.baseURL ?? (await sharedService());
   const context = await (await browser).newContext({
@@ -110,7 +111,7 @@ async function openPage({ own, hasClock }: PageOptions): Promise<Opened> {
     const line = `${response.status()} ${response.request().method()} ${pathname}`;
     if (response.status() >= 400 && line !== BEFORE_LOG_IN) faults.push(line);
   });
-  return { page, faults, isOwn: isOwn({ own, hasClock }) };
+  return { page, faults, isOwn: isOwn(options) };
 }
 
 /** A page of a browser without a session and without stored columns. */
