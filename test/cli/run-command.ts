@@ -13,6 +13,8 @@ import { argsOfScript } from '../node/service.ts';
 const COMMANDS = { licet, import: importCommand, export: exportCommand, doctor };
 export type CommandName = keyof typeof COMMANDS;
 
+export const isCommandName = (name: string): name is CommandName => name in COMMANDS;
+
 export type Environment = Record<string, string | undefined>;
 
 /** The environment of a command that says nothing of a service or a terminal. */

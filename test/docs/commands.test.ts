@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runHere } from '../cli/run-command.ts';
+import { isCommandName, runHere } from '../cli/run-command.ts';
 import { ownFolder } from '../node/own.ts';
 import { argsOfScript, spawnGroup, watch } from '../node/service.ts';
 import { misunderstanding } from './wrangler-commands.ts';
@@ -53,9 +53,8 @@ const subcommands = commands.flatMap(
 );
 const helps = [...HELPFUL, 'licet', ...new Set(subcommands.map((words) => `licet ${words}`))];
 
-/** The many commands of `licet` run in this process. */
 function helpOf(script: string, words: readonly string[]) {
-  if (script === 'licet') return runHere('licet', [...words, '--help']);
+  if (isCommandName(script)) return runHere(script, [...words, '--help']);
   return watch(spawn(process.execPath, [...argsOfScript(script), '--help'])).ended;
 }
 

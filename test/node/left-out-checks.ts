@@ -1,6 +1,6 @@
 /**
- * By the forgery, or the fault, that a program falls for without its check: a literal text of the example and its
- * replacement, or several of both.
+ * Replacements that take a check out of an example, by the forgery or the fault that it then falls for. Each is a
+ * literal text and the one in its place; some checks need two.
  */
 type LeftOutChecks = Record<string, readonly string[]>;
 
