@@ -15,7 +15,7 @@ export function spyOnDatabase(db: D1Database): { spy: D1Database; roundTrips: Ro
   return { spy, roundTrips };
 }
 
-/** What a statement has read and written. D1 does not say it of a single select: it is sent again. */
+/** The rows that a statement reads and writes. D1 does not report them for a single select, which is sent again. */
 export async function metaOf({ sql, params, meta }: SentStatement): Promise<D1Meta> {
   if (meta) return meta;
   expect(sql).toMatch(/^select /);
