@@ -2,14 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { routes as appRoutes } from '../../src/app';
 import { declaredIntents } from '../../src/auth/middleware';
 import { API_INTENTS, type ApiIntent } from '../../src/lib/enums';
-import {
-  type Answer,
-  call,
-  createLicense,
-  createProduct,
-  createToken,
-  expectError,
-} from '../support/client';
+import { type Answer, call, createLicense, createToken, expectError } from '../support/client';
 import { ENDPOINTS, PUBLIC } from '../support/endpoints';
 
 /** The routes of v2 as they are mounted, each once, with what its handlers declare. */
@@ -134,8 +127,7 @@ describe('without a live token', () => {
   });
 
   it('nobody learns which ids and keys exist', async () => {
-    const { id: productId } = await createProduct();
-    const { id, licenseKey } = await createLicense({ productId });
+    const { id, licenseKey, productId } = await createLicense();
     for (const [known, unknown] of [
       [`/products/${productId}`, '/products/999999'],
       [`/licenses/${id}`, '/licenses/999999'],

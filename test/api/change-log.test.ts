@@ -12,7 +12,7 @@ import {
   updateLicense,
   validate,
 } from '../support/client';
-import { blacklists, type Fields, licenses, products, tokens } from '../support/resources';
+import { blacklists, licenses, products, tokens } from '../support/resources';
 import { expectEveryWritingRoute, WRITES, type Write } from '../support/writes';
 
 /**
@@ -53,15 +53,13 @@ async function readRevisions(): Promise<Map<string, number>> {
 }
 
 const pathOf = (resource: { path: string }, { id }: { id: number }) => `${resource.path}/${id}`;
-const newLicense = async (fields: Fields = {}): Promise<License> =>
-  createLicense({ productId: (await createProduct()).id, ...fields });
 
 let addresses = 0;
 const nextAddress = () => `198.51.100.${++addresses}`;
 
 /** A product with two licenses of a state, and a blacklist entry. */
 async function newUsedProduct(licenseStatus: string): Promise<Write> {
-  const { productId } = await newLicense({ licenseStatus });
+  const { productId } = await createLicense({ licenseStatus });
   await createLicense({ productId, licenseStatus: 'DELETED' });
   await createBlacklist({ data: nextAddress(), isForAllProducts: false, productId });
   return { path: pathOf(products, { id: productId }) };
@@ -138,7 +136,7 @@ const CASES: Case[] = [
   {
     ...{ method: 'DELETE', what: 'a license that is DELETED already', status: 204, logged: 0 },
     prepare: async () => ({
-      path: pathOf(licenses, await newLicense({ licenseStatus: 'DELETED' })),
+      path: pathOf(licenses, await createLicense({ licenseStatus: 'DELETED' })),
     }),
   },
   {
@@ -216,7 +214,7 @@ it.each(CASES)('$method of $what logs exactly the snapshots that it changes', as
 
 describe('nothing is logged', () => {
   it('a first binding moves the revision of its license, and logs nothing', async () => {
-    const license = await newLicense({ maxIPs: 1, maxHWIDs: -1 });
+    const license = await createLicense({ maxIPs: 1, maxHWIDs: -1 });
     const { licenseKey, productId } = license;
     const seq = await newestSeq();
     const before = (await readRevisions()).get(subjectOf(license)) ?? 0;
@@ -228,7 +226,7 @@ describe('nothing is logged', () => {
   });
 
   it('validations and uses of a token log nothing', async () => {
-    const { licenseKey, productId } = await newLicense();
+    const { licenseKey, productId } = await createLicense();
     const { id, token } = await createToken(['ALL_READ_WRITE']);
     await validate({ licenseKey, productId });
     const seq = await newestSeq();
@@ -240,7 +238,7 @@ describe('nothing is logged', () => {
   });
 
   it.each(['PUT', 'DELETE'])('a %s with a stale If-Match logs nothing', async (method) => {
-    const license = await newLicense();
+    const license = await createLicense();
     const path = pathOf(licenses, license);
     const etag = (await call('GET', path)).headers.get('ETag') ?? '';
     await updateLicense(license.id, { notes: 'Changed' });

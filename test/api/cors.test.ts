@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { routes } from '../../src/app';
 import { newIsolate } from '../support/app';
-import { call, createLicense, createProduct, validate } from '../support/client';
+import { call, createLicense, validate } from '../support/client';
 import { captureConsole } from '../support/console';
 import { withFaults } from '../support/faults';
 import { ROOT_TOKEN } from '../support/root-token';
@@ -47,8 +47,7 @@ describe('any page may read', () => {
 
   it('each response of a v1 validation', async () => {
     captureConsole();
-    const { id: productId } = await createProduct();
-    const { licenseKey } = await createLicense({ productId });
+    const { licenseKey, productId } = await createLicense();
     const body = { licenseKey, productId, ip: '192.0.2.1' };
     const path = '/api/v1/validate';
 

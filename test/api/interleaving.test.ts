@@ -75,8 +75,8 @@ async function remove(path: string): Promise<void> {
 const licensePath = ({ id }: { id: number }) => `${licenses.path}/${id}`;
 const productPath = ({ productId }: License) => `${products.path}/${productId}`;
 
-const newLicense = async (fields: object = {}): Promise<License> =>
-  createLicense({ productId: (await createProduct()).id, maxIPs: 1, maxHWIDs: 1, ...fields });
+const newLicense = (fields: object = {}): Promise<License> =>
+  createLicense({ maxIPs: 1, maxHWIDs: 1, ...fields });
 
 const VISITOR = { ip: '11.70.0.1', hwid: 'HW-1' };
 

@@ -5,7 +5,6 @@ import {
   type CallOptions,
   call,
   createLicense,
-  createProduct,
   createToken,
   type License,
   validate,
@@ -21,8 +20,7 @@ import { newSyncedIsolate, newWatchedIsolate } from '../support/watched-isolate'
 let license: License;
 
 beforeAll(async () => {
-  const { id: productId } = await createProduct();
-  license = await createLicense({ productId, maxIPs: -1, maxHWIDs: -1 });
+  license = await createLicense({ maxIPs: -1, maxHWIDs: -1 });
 });
 
 beforeEach(() => {

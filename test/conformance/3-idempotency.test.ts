@@ -208,8 +208,7 @@ describe('what is not kept for a repetition', () => {
     { licensePlatform: 'MARKET_A', ownerPlatformId: 'market-777' },
     { licensePlatform: 'OTHER', licensePlatformOther: 'Forum', ownerPlatformId: 'forum-777' },
   ])('names a forgotten customer as the owner of the license of another: %j', async (owner) => {
-    const { id: productId } = await createProduct();
-    const { customer } = await createLicense({ productId, ...owner });
+    const { customer, productId } = await createLicense({ ...owner });
     const body = {
       ...{ productId, licenseType: 'PERMANENT', customerEmail: `${crypto.randomUUID()}@b.example` },
       ...owner,

@@ -23,10 +23,8 @@ afterEach(() => {
 const pathOf = (license: { id: number }) => `${licenses.path}/${license.id}`;
 const put = (license: { id: number }, body: object) => call('PUT', pathOf(license), { body });
 
-async function createTemporary(fields: object = {}) {
-  const { id: productId } = await createProduct();
-  return createLicense({ productId, licenseType: 'TEMPORARY', expiryDate: EXPIRY, ...fields });
-}
+const createTemporary = (fields: object = {}) =>
+  createLicense({ licenseType: 'TEMPORARY', expiryDate: EXPIRY, ...fields });
 
 const messageFor = async ({ licenseKey, productId }: { licenseKey: string; productId: number }) =>
   (await validate({ licenseKey, productId })).json;

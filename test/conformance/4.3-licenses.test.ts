@@ -14,10 +14,6 @@ import { idsOf, licenses, withoutChange } from '../support/resources';
 const put = (id: number, body: object) => call('PUT', `${licenses.path}/${id}`, { body });
 const listed = (path: string) => idsOf(`${licenses.path}/${path}`);
 
-/** A license of a new product. */
-const createOwned = async (fields: object = {}): Promise<License> =>
-  createLicense({ productId: (await createProduct()).id, ...fields });
-
 const setEmail = async ({ customer }: License, email: string) => {
   const answer = await call('PUT', `/api/v2/customers/${customer?.id}`, { body: { email } });
   expect(answer.status, answer.text).toBe(200);
@@ -48,7 +44,7 @@ describe('Bad input', () => {
   it.each(['maxIPs', 'maxHWIDs', 'licenseType', 'licenseStatus', 'productId'])(
     '%s cannot be cleared',
     async (field) => {
-      const { id } = await createOwned();
+      const { id } = await createLicense();
       const update = () => put(id, { notes: 'new', [field]: null });
       const answer = await withoutChange(`${licenses.path}/${id}`, update);
       expectError(answer, 400, new RegExp(`^${field} must be`));
@@ -58,7 +54,7 @@ describe('Bad input', () => {
 
 describe('PUT', () => {
   it('moves a license to another product', async () => {
-    const license = await createOwned();
+    const license = await createLicense();
     const { id: productId } = await createProduct();
     const moved = await updateLicense(license.id, { productId });
     expect(moved).toMatchObject({ productId, productIdString: String(productId) });
@@ -68,7 +64,7 @@ describe('PUT', () => {
   });
 
   it('takes the addresses in canonical form, each once, in the order in which they were bound', async () => {
-    const { id } = await createOwned({ ips: ['2001:DB8:0:0::1', '::ffff:10.0.0.1', '10.0.0.1'] });
+    const { id } = await createLicense({ ips: ['2001:DB8:0:0::1', '::ffff:10.0.0.1', '10.0.0.1'] });
     expect((await getLicense(id)).ips).toEqual(['2001:db8::1', '10.0.0.1']);
     await updateLicense(id, { ips: ['203.0.113.1', '10.0.0.1', '2001:db8::1'] });
     expect((await getLicense(id)).ips).toEqual(['2001:db8::1', '10.0.0.1', '203.0.113.1']);
@@ -77,7 +73,7 @@ describe('PUT', () => {
   });
 
   it('takes its own licenseKey, compared as a validation compares', async () => {
-    const { id, licenseKey } = await createOwned();
+    const { id, licenseKey } = await createLicense();
     expect((await put(id, { licenseKey: ` ${licenseKey.toLowerCase()} ` })).status).toBe(200);
     expect((await getLicense(id)).licenseKey).toBe(licenseKey);
   });
@@ -88,7 +84,7 @@ describe('by-license-key', () => {
     call('GET', `${licenses.path}/by-license-key/${encodeURIComponent(key)}`);
 
   it('gives the license, its key compared as a validation compares', async () => {
-    const license = await createOwned();
+    const license = await createLicense();
     const { licenseKey, productId } = license;
     const forms = [
       licenseKey,
@@ -112,9 +108,9 @@ describe('by-license-key', () => {
 
 describe('Lists by owner and product', () => {
   it('by-customer-email gives the licenses of that customer, without regard to case', async () => {
-    const first = await createOwned({ ownerChatId: 'mail-1' });
-    const second = await createOwned({ ownerChatId: 'mail-1' });
-    await createOwned({ ownerChatId: 'mail-2' });
+    const first = await createLicense({ ownerChatId: 'mail-1' });
+    const second = await createLicense({ ownerChatId: 'mail-1' });
+    await createLicense({ ownerChatId: 'mail-2' });
     await setEmail(first, 'Ada+Shop@Example.com');
     for (const email of [
       'Ada+Shop@Example.com',
@@ -127,10 +123,10 @@ describe('Lists by owner and product', () => {
 
   it('by-platform gives the licenses of that account, on that platform alone', async () => {
     const owner = { licensePlatform: 'PLATFORM_B', ownerPlatformId: 'id/with %' };
-    const first = await createOwned(owner);
-    const second = await createOwned(owner);
-    await createOwned({ ...owner, licensePlatform: 'PLATFORM_C' });
-    await createOwned({ ...owner, ownerPlatformId: 'ID/with %' });
+    const first = await createLicense(owner);
+    const second = await createLicense(owner);
+    await createLicense({ ...owner, licensePlatform: 'PLATFORM_C' });
+    await createLicense({ ...owner, ownerPlatformId: 'ID/with %' });
     const path = `by-platform/PLATFORM_B/${encodeURIComponent('id/with %')}`;
     expect(await listed(path)).toEqual([first.id, second.id]);
     expect(await listed(`${path}?productId=${second.productId}`)).toEqual([second.id]);
@@ -138,15 +134,15 @@ describe('Lists by owner and product', () => {
   });
 
   it('by-customer-id gives the licenses of that customer', async () => {
-    const first = await createOwned({ ownerChatId: 'customer-1' });
-    const second = await createOwned({ ownerChatId: 'customer-1' });
-    await createOwned({ ownerChatId: 'customer-2' });
+    const first = await createLicense({ ownerChatId: 'customer-1' });
+    const second = await createLicense({ ownerChatId: 'customer-1' });
+    await createLicense({ ownerChatId: 'customer-2' });
     expect(await listed(`by-customer-id/${first.customer?.id}`)).toEqual([first.id, second.id]);
   });
 
   it('by-product-id gives the licenses of that product', async () => {
-    const { id, productId } = await createOwned();
-    await createOwned();
+    const { id, productId } = await createLicense();
+    await createLicense();
     const { id: second } = await createLicense({ productId });
     expect(await listed(`by-product-id/${productId}`)).toEqual([id, second]);
   });
@@ -155,14 +151,14 @@ describe('Lists by owner and product', () => {
     const chatId = '123456789012345678';
     const onChat = { licensePlatform: 'CHAT', ownerPlatformId: chatId };
     const owned = [
-      await createOwned({ ownerChatId: chatId }),
-      await createOwned(onChat),
-      await createOwned({ ...onChat, ownerChatId: chatId }),
-      await createOwned({ ownerChatId: chatId, licensePlatform: 'PLATFORM_A' }),
+      await createLicense({ ownerChatId: chatId }),
+      await createLicense(onChat),
+      await createLicense({ ...onChat, ownerChatId: chatId }),
+      await createLicense({ ownerChatId: chatId, licensePlatform: 'PLATFORM_A' }),
     ];
-    await createOwned({ ownerChatId: '123456789012345679' });
-    await createOwned({ licensePlatform: 'CHAT', ownerPlatformId: '123456789012345679' });
-    await createOwned({ licensePlatform: 'PLATFORM_A', ownerPlatformId: chatId });
+    await createLicense({ ownerChatId: '123456789012345679' });
+    await createLicense({ licensePlatform: 'CHAT', ownerPlatformId: '123456789012345679' });
+    await createLicense({ licensePlatform: 'PLATFORM_A', ownerPlatformId: chatId });
     expect(await listed(`by-chat-id/${chatId}`)).toEqual(owned.map(({ id }) => id));
   });
 
@@ -198,7 +194,7 @@ describe('Filters', () => {
     const expired = await createLicense(expiring('2001-01-01'));
     const deactivated = await createLicense({ productId, licenseStatus: 'DEACTIVATED' });
     const deleted = await createLicense({ productId, licenseStatus: 'DELETED' });
-    await createOwned();
+    await createLicense();
 
     const filtered = (filter: string) => idsOf(`${licenses.path}?productId=${productId}&${filter}`);
     expect(await filtered('')).toEqual([permanent.id, active.id, expired.id, deactivated.id]);
@@ -216,13 +212,13 @@ describe('Filters', () => {
     ['ownerChatId', { ownerChatId: 'needle-1' }],
     ['ownerPlatformId', { licensePlatform: 'MARKET_A', ownerPlatformId: 'needle-1' }],
   ])('q finds a text in %s, without case', async (_, fields) => {
-    const { id, productId } = await createOwned(fields);
+    const { id, productId } = await createLicense(fields);
     await createLicense({ productId });
     expect(await idsOf(`${licenses.path}?productId=${productId}&q=needle-1`)).toEqual([id]);
   });
 
   it('q finds a part of a license key', async () => {
-    const { id, licenseKey } = await createOwned();
+    const { id, licenseKey } = await createLicense();
     const part = licenseKey.slice(3, 20).toLowerCase();
     expect(await idsOf(`${licenses.path}?q=${part}`)).toEqual([id]);
   });

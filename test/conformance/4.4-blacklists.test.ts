@@ -147,8 +147,7 @@ describe('PUT', () => {
 });
 
 it('what is created, changed and deleted blocks at the very next validation', async () => {
-  const { id: productId } = await createProduct();
-  const { licenseKey } = await createLicense({ productId, maxIPs: -1 });
+  const { licenseKey, productId } = await createLicense({ maxIPs: -1 });
   const statuses = async () => {
     const answers = ['203.0.113.200', '203.0.113.9'].map((ip) =>
       validate({ licenseKey, productId, ip }),

@@ -144,8 +144,7 @@ describe('licenses', () => {
   });
 
   it('a binding changes the ETag, so that a PUT cannot undo it unseen', async () => {
-    const { id: productId } = await createProduct();
-    const { id, licenseKey } = await createLicense({ productId });
+    const { id, licenseKey, productId } = await createLicense();
     const path = `/api/v2/licenses/${id}`;
     const etag = (await call('GET', path)).headers.get('ETag') ?? '';
     expect((await validate({ licenseKey, productId, ip: '203.0.113.1' })).status).toBe(200);

@@ -182,8 +182,7 @@ describe('a customer that is forgotten', () => {
   });
 
   it('does not come back with a PUT that read the license before', async () => {
-    const { id: productId } = await createProduct();
-    const one = await createLicense({ productId, ownerChatId: 'chat-of-grace' });
+    const one = await createLicense({ ownerChatId: 'chat-of-grace' });
     const path = `/api/v2/licenses/${one.id}`;
     const etag = (await call('GET', path)).headers.get('ETag') ?? '';
     await forget(one.customer?.id);
@@ -207,9 +206,7 @@ describe('a customer that is forgotten', () => {
   });
 
   it('keeps events of its licenses, without the values of the person', async () => {
-    const { id: productId } = await createProduct();
     const one = await createLicense({
-      productId,
       ownerChatId: 'chat-of-joan',
       ips: ['203.0.113.91'],
       maxIPs: 3,
@@ -259,8 +256,7 @@ describe('a customer that is forgotten', () => {
 });
 
 it('a history of 5,000 callers is erased by two requests, and its count stays', async () => {
-  const { id: productId } = await createProduct();
-  const { id, licenseKey, customer } = await createLicense({ productId, ownerChatId: 'many' });
+  const { id, licenseKey, customer, productId } = await createLicense({ ownerChatId: 'many' });
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
      insert into callers (license_key_normalized, fingerprint, license_id, license_key, product_id, ip,

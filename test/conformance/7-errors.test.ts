@@ -70,8 +70,7 @@ describe('Our own failure', () => {
   });
 
   it('is logged without keys, tokens and SQL', async () => {
-    const { id: productId } = await createProduct();
-    const { licenseKey } = await createLicense({ productId });
+    const { licenseKey, productId } = await createLicense();
     const { token } = await createToken(['ALL_READ_WRITE']);
     const consoleLines = captureConsole();
     await withoutTable('bindings', async () => {
@@ -96,8 +95,7 @@ describe('Our own failure', () => {
 });
 
 it('no error message repeats a license key or a token', async () => {
-  const { id: productId } = await createProduct();
-  const { id, licenseKey } = await createLicense({ productId });
+  const { id, licenseKey, productId } = await createLicense();
   const path = `${licenses.path}/${id}`;
   const otherKey = 'AAAA-AAAA-AAAA-AAAA-AAAA';
   const secret = 'licet_a-token-that-is-unknown';

@@ -128,9 +128,12 @@ export const createProduct = (body: object = {}) =>
     body: { name: 'Plugin', productType: 'GAME_JAVA_PLUGIN', ...body },
   });
 
-/** A PERMANENT license with its product's default limits, unless said otherwise. */
-export const createLicense = (body: { productId: number; [field: string]: unknown }) =>
-  expectWire(license, 201, 'POST', '/licenses', { body: { licenseType: 'PERMANENT', ...body } });
+/** A PERMANENT license, of a new product and with its default limits unless said otherwise. */
+export async function createLicense(fields: Record<string, unknown> = {}): Promise<License> {
+  const productId = fields.productId ?? (await createProduct()).id;
+  const body = { licenseType: 'PERMANENT', ...fields, productId };
+  return expectWire(license, 201, 'POST', '/licenses', { body });
+}
 
 export const updateLicense = (id: number, body: object) =>
   expectWire(license, 200, 'PUT', `/licenses/${id}`, { body });

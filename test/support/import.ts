@@ -2,7 +2,8 @@ import { env } from 'cloudflare:workers';
 import { expect } from 'vitest';
 import type * as z from 'zod';
 import { type ImportKind, importResponse, type importResult } from '../../src/import/schema';
-import { type CallOptions, call } from './client';
+import { type CallOptions, call, restart, settled } from './client';
+import { emptyKv } from './published';
 import type { Fields } from './resources';
 
 /** Imports by the interface, and what a service has to show for it. */
@@ -67,17 +68,9 @@ const TABLES = [
   ...['requests', 'buckets', 'callers', 'rollups', 'deleted_ids'],
 ];
 
-/**
- * Leaves a service as it is before its first use, but for its tokens. Objects that are cached are
- * deleted by the interface, so that the isolate notices.
- */
+/** Leaves a service as it is before its first use, but for its tokens. The Worker is a cold isolate. */
 export async function emptyService(): Promise<void> {
-  await env.DB.exec(`update licenses set state = 'DELETED'`);
-  for (const kind of ['blacklists', 'products'] as const) {
-    for (const { id } of await listOf(kind)) {
-      expect((await call('DELETE', `/api/v2/${kind}/${id}`)).status).toBe(204);
-    }
-  }
+  await settled();
   await env.DB.batch([
     ...TABLES.map((table) => env.DB.prepare(`delete from ${table}`)),
     env.DB.prepare(
@@ -85,6 +78,6 @@ export async function emptyService(): Promise<void> {
     ),
     env.DB.prepare('update changes set is_published = true'),
   ]);
-  const { keys } = await env.SNAPSHOTS.list({ prefix: 'license:' });
-  await Promise.all(keys.map(({ name }) => env.SNAPSHOTS.delete(name)));
+  await emptyKv();
+  restart();
 }
