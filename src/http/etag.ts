@@ -2,12 +2,24 @@ import type { Context } from 'hono';
 import { ApiError } from './errors';
 
 /**
- * Sets the ETag of an object: its revision, which grows with each change by an administrator or a binding.
- * A license's `totalRequests`, expiry and customer do not change it. Otherwise an `If-Match` would hardly
+ * Responds with an object and its ETag: its revision, which grows with each change by an administrator or a
+ * binding. A license's `totalRequests`, expiry and customer do not change it. Otherwise an `If-Match` would hardly
  * ever match.
  */
-export const setETag = (c: Context, row: { revision: number }): void =>
-  c.header('ETag', `"${row.revision}"`);
+export const objectResponse = (c: Context, row: { revision: number }, object: object): Response =>
+  c.json(object, 200, { ETag: `"${row.revision}"` });
+
+/** Responds with a new object of a resource, with its ETag and its address. */
+export const createdResponse = (
+  c: Context,
+  resource: string,
+  row: { id: number; revision: number },
+  object: object,
+): Response =>
+  c.json(object, 201, {
+    ETag: `"${row.revision}"`,
+    Location: `/api/v2/${resource}/${row.id}`,
+  });
 
 /**
  * Checks the request's `If-Match`, if it has one. A weak tag matches too: Cloudflare weakens the tags of

@@ -1,7 +1,7 @@
 import type { ValidationTargets } from 'hono';
 import { validator } from 'hono/validator';
-import type * as z from 'zod';
-import { describeError, parseFields } from '../lib/fields';
+import * as z from 'zod';
+import { describeError, idText, parseFields } from '../lib/fields';
 import { BodyError, readBody } from './body';
 import { ApiError } from './errors';
 
@@ -56,6 +56,9 @@ export function body<Schema extends z.ZodType>(schema: Schema) {
 
 /** Parses the parameters of the path. */
 export const path = <Schema extends z.ZodType>(schema: Schema) => input('param', schema);
+
+/** Parses the id in a path that ends with it. */
+export const pathId = path(z.object({ id: idText }));
 
 /** Parses the parameters of the query. */
 export const query = <Schema extends z.ZodType>(schema: Schema) => input('query', schema);

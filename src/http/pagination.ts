@@ -33,7 +33,7 @@ export interface PageQuery {
   after?: number | undefined;
 }
 
-interface List<Row> {
+interface List<Row extends { id: number }> {
   /** Reads at most `limit` rows after `after`, in the order of the list. */
   read: (page: Page) => Promise<Row[]>;
   /** Undefined if the client does not want the total. */
@@ -43,7 +43,6 @@ interface List<Row> {
    * Without this function, every page may.
    */
   endOfPage?: (after: number | undefined) => Promise<number | undefined>;
-  id: (row: Row) => number;
   toWire: (row: Row) => unknown;
 }
 
@@ -51,7 +50,7 @@ interface List<Row> {
  * The response to a list. Without `limit` it is complete, and streamed in constant memory. With `limit` it is one
  * page, with the total in `X-Total-Count` and the next page in `Link`. A short page can have a next one.
  */
-export async function listResponse<Row>(
+export async function listResponse<Row extends { id: number }>(
   c: Context,
   page: PageQuery,
   list: List<Row>,
@@ -67,7 +66,7 @@ export async function listResponse<Row>(
   const shown = rows.slice(0, limit);
   const lastRow = shown.at(-1);
   if (total !== undefined) c.header('X-Total-Count', String(total));
-  linkNextPage(c, rows.length > limit ? lastRow && list.id(lastRow) : until);
+  linkNextPage(c, rows.length > limit ? lastRow?.id : until);
   return c.json(shown.map(list.toWire));
 }
 
@@ -79,7 +78,7 @@ export function linkNextPage(c: Context, after: number | undefined): void {
   c.header('Link', `<${next.href}>; rel="next"`);
 }
 
-async function streamList<Row>(
+async function streamList<Row extends { id: number }>(
   c: Context,
   start: number | undefined,
   list: List<Row>,
@@ -95,7 +94,7 @@ async function streamList<Row>(
       if (lastRow === undefined) break;
       yield separator + rows.map((row) => JSON.stringify(list.toWire(row))).join(',');
       if (rows.length < CHUNK_ROWS) break;
-      rows = await readChunk(list.id(lastRow));
+      rows = await readChunk(lastRow.id);
     }
     yield ']';
   }

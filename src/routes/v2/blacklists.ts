@@ -4,8 +4,8 @@ import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { isUniqueViolation } from '../../db/client';
 import { ApiError, notFound } from '../../http/errors';
-import { setETag } from '../../http/etag';
-import { body, path, query } from '../../http/input';
+import { createdResponse, objectResponse } from '../../http/etag';
+import { body, pathId, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { idText, licenseDataType } from '../../lib/fields';
@@ -28,7 +28,6 @@ import { rejectUnknownProduct } from '../../resources/products/rules';
 import { createOnce, restoreRow } from './create-once';
 import { databaseOf } from './database';
 
-const blacklistPath = z.object({ id: idText });
 const blacklistQuery = z.strictObject({
   ...pageQuery,
   licenseDataType: licenseDataType.optional(),
@@ -40,63 +39,54 @@ function rejectDuplicate(error: unknown): never {
   throw isUniqueViolation(error) ? new ApiError(409, 'The same entry exists already') : error;
 }
 
+const canRead = requireIntents(INTENTS.readBlacklists);
+const canWrite = requireIntents(INTENTS.writeBlacklists);
+
 /** [4.4] */
 export const blacklistRoutes = new Hono<AuthEnv>()
-  .get('/', requireIntents(INTENTS.readBlacklists), query(blacklistQuery), (c) => {
+  .get('/', canRead, query(blacklistQuery), (c) => {
     const db = databaseOf(c);
     const filter = c.req.valid('query');
     return listResponse(c, filter, {
       read: (page) => listEntries(db, filter, page),
       count: () => countEntries(db, filter),
-      id: (row) => row.id,
       toWire: toEntry,
     });
   })
-  .get('/:id', requireIntents(INTENTS.readBlacklists), path(blacklistPath), async (c) => {
+  .get('/:id', canRead, pathId, async (c) => {
     const row = await findEntry(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Blacklist entry');
-    setETag(c, row);
-    return c.json(toEntry(row));
+    return objectResponse(c, row, toEntry(row));
   })
-  .post('/', requireIntents(INTENTS.writeBlacklists), body(entryCreate), (c) => {
+  .post('/', canWrite, body(entryCreate), (c) => {
     const values = entryOf(c.req.valid('json'));
     return createOnce(c, {
       create: (writer) =>
         insertEntry(writer, values, Date.now()).catch(rejectDuplicate).catch(rejectUnknownProduct),
       restore: restoreRow<EntryRow>,
-      respond(row) {
-        setETag(c, row);
-        return c.json(toEntry(row), 201, { Location: `/api/v2/blacklists/${row.id}` });
-      },
+      respond: (row) => createdResponse(c, 'blacklists', row, toEntry(row)),
     });
   })
-  .put(
-    '/:id',
-    requireIntents(INTENTS.writeBlacklists),
-    path(blacklistPath),
-    body(entryUpdate),
-    async (c) => {
-      const db = databaseOf(c);
-      const { id } = c.req.valid('param');
-      const changes = c.req.valid('json');
-      checkSameId(id, changes.id);
-      const row = await optimisticUpdate(c, {
-        name: 'Blacklist entry',
-        read: () => findEntry(db, id),
-        write: (current) => {
-          // A product in the body makes the entry one for this product.
-          const isForAllProducts = current.productId === null && changes.productId == null;
-          const values = entryOf({ isForAllProducts, ...current, ...changes });
-          return updateEntry(writerOf(c), current, values, Date.now())
-            .catch(rejectDuplicate)
-            .catch(rejectUnknownProduct);
-        },
-      });
-      setETag(c, row);
-      return c.json(toEntry(row));
-    },
-  )
-  .delete('/:id', requireIntents(INTENTS.writeBlacklists), path(blacklistPath), async (c) => {
+  .put('/:id', canWrite, pathId, body(entryUpdate), async (c) => {
+    const db = databaseOf(c);
+    const { id } = c.req.valid('param');
+    const changes = c.req.valid('json');
+    checkSameId(id, changes.id);
+    const row = await optimisticUpdate(c, {
+      name: 'Blacklist entry',
+      read: () => findEntry(db, id),
+      write: (current) => {
+        // A product in the body makes the entry one for this product.
+        const isForAllProducts = current.productId === null && changes.productId == null;
+        const values = entryOf({ isForAllProducts, ...current, ...changes });
+        return updateEntry(writerOf(c), current, values, Date.now())
+          .catch(rejectDuplicate)
+          .catch(rejectUnknownProduct);
+      },
+    });
+    return objectResponse(c, row, toEntry(row));
+  })
+  .delete('/:id', canWrite, pathId, async (c) => {
     const db = databaseOf(c);
     await optimisticUpdate(c, {
       name: 'Blacklist entry',

@@ -5,12 +5,11 @@ import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { isUniqueViolation } from '../../db/client';
 import { eraseHistory } from '../../history/erase';
 import { ApiError, notFound } from '../../http/errors';
-import { setETag } from '../../http/etag';
-import { body, path, query } from '../../http/input';
+import { createdResponse, objectResponse } from '../../http/etag';
+import { body, pathId, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { isolateOf } from '../../isolate';
-import { idText } from '../../lib/fields';
 import { eraseIdentity } from '../../resources/customers/forget';
 import {
   countCustomers,
@@ -28,68 +27,52 @@ import {
 import { createOnce, restoreRow } from './create-once';
 import { databaseOf } from './database';
 
-const customerPath = z.object({ id: idText });
-
 function rejectDuplicate(error: unknown): never {
   throw isUniqueViolation(error)
     ? new ApiError(409, 'The e-mail or an account belongs to another customer')
     : error;
 }
 
+const canRead = requireIntents(INTENTS.readCustomers);
+const canWrite = requireIntents(INTENTS.everything);
+
 /** [4.5], and POST, PUT and DELETE as an extension. */
 export const customerRoutes = new Hono<AuthEnv>()
-  .get(
-    '/',
-    requireIntents(INTENTS.readCustomers),
-    query(z.strictObject({ ...pageQuery, q: searchText })),
-    (c) => {
-      const db = databaseOf(c);
-      const filter = c.req.valid('query');
-      return listResponse(c, filter, {
-        read: (page) => listCustomers(db, filter, page),
-        count: () => countCustomers(db, filter),
-        id: (row) => row.id,
-        toWire: toCustomer,
-      });
-    },
-  )
-  .get('/:id', requireIntents(INTENTS.readCustomers), path(customerPath), async (c) => {
+  .get('/', canRead, query(z.strictObject({ ...pageQuery, q: searchText })), (c) => {
+    const db = databaseOf(c);
+    const filter = c.req.valid('query');
+    return listResponse(c, filter, {
+      read: (page) => listCustomers(db, filter, page),
+      count: () => countCustomers(db, filter),
+      toWire: toCustomer,
+    });
+  })
+  .get('/:id', canRead, pathId, async (c) => {
     const row = await findCustomer(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Customer');
-    setETag(c, row);
-    return c.json(toCustomer(row));
+    return objectResponse(c, row, toCustomer(row));
   })
-  .post('/', requireIntents(INTENTS.everything), body(customerCreate), (c) =>
+  .post('/', canWrite, body(customerCreate), (c) =>
     createOnce(c, {
       create: (writer) =>
         insertCustomer(writer, c.req.valid('json'), Date.now()).catch(rejectDuplicate),
       restore: restoreRow<CustomerRow>,
-      respond(row) {
-        setETag(c, row);
-        return c.json(toCustomer(row), 201, { Location: `/api/v2/customers/${row.id}` });
-      },
+      respond: (row) => createdResponse(c, 'customers', row, toCustomer(row)),
     }),
   )
-  .put(
-    '/:id',
-    requireIntents(INTENTS.everything),
-    path(customerPath),
-    body(customerUpdate),
-    async (c) => {
-      const db = databaseOf(c);
-      const { id } = c.req.valid('param');
-      const { id: bodyId, ...changes } = c.req.valid('json');
-      checkSameId(id, bodyId);
-      const row = await optimisticUpdate(c, {
-        name: 'Customer',
-        read: () => findCustomer(db, id),
-        write: (current) => updateCustomer(writerOf(c), current, changes).catch(rejectDuplicate),
-      });
-      setETag(c, row);
-      return c.json(toCustomer(row));
-    },
-  )
-  .delete('/:id', requireIntents(INTENTS.everything), path(customerPath), async (c) => {
+  .put('/:id', canWrite, pathId, body(customerUpdate), async (c) => {
+    const db = databaseOf(c);
+    const { id } = c.req.valid('param');
+    const { id: bodyId, ...changes } = c.req.valid('json');
+    checkSameId(id, bodyId);
+    const row = await optimisticUpdate(c, {
+      name: 'Customer',
+      read: () => findCustomer(db, id),
+      write: (current) => updateCustomer(writerOf(c), current, changes).catch(rejectDuplicate),
+    });
+    return objectResponse(c, row, toCustomer(row));
+  })
+  .delete('/:id', canWrite, pathId, async (c) => {
     const db = databaseOf(c);
     const { id } = c.req.valid('param');
     await optimisticUpdate(c, {

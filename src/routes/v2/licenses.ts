@@ -5,8 +5,8 @@ import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import type { Writer } from '../../db/writer';
 import { listInstallations } from '../../history/installations';
 import { ApiError, notFound } from '../../http/errors';
-import { setETag } from '../../http/etag';
-import { body, path, query } from '../../http/input';
+import { createdResponse, objectResponse } from '../../http/etag';
+import { body, path, pathId, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import {
   linkNextPage,
@@ -56,7 +56,6 @@ import { rejectUnknownProduct, unknownProduct } from '../../resources/products/r
 import { createOnce } from './create-once';
 import { databaseOf } from './database';
 
-const licensePath = z.object({ id: idText });
 const licenseQuery = z.strictObject({
   ...pageQuery,
   licenseStatus: licenseStatus.optional(),
@@ -73,10 +72,8 @@ const licenseQuery = z.strictObject({
 });
 type LicenseQuery = LicenseFilter & PageQuery & { total?: boolean | undefined };
 
-function oneLicense(c: Context, row: LicenseRow) {
-  setETag(c, row);
-  return toLicense(row, Date.now());
-}
+const oneLicense = (c: Context, row: LicenseRow): Response =>
+  objectResponse(c, row, toLicense(row, Date.now()));
 
 function licenseList(c: Context<AuthEnv>, { limit, after, total, ...filter }: LicenseQuery) {
   const db = databaseOf(c);
@@ -88,7 +85,6 @@ function licenseList(c: Context<AuthEnv>, { limit, after, total, ...filter }: Li
       read: (part) => listLicenses(db, filter, part, now),
       count: total === false ? undefined : () => countLicenses(db, filter, now),
       endOfPage: (previous) => endOfPage(db, filter, previous),
-      id: (row) => row.id,
       toWire: (row) => toLicense(row, now),
     },
   );
@@ -137,31 +133,23 @@ const canWrite = requireIntents(INTENTS.writeLicenses);
 /** [4.3] */
 export const licenseRoutes = new Hono<AuthEnv>()
   .get('/', canRead, query(licenseQuery), (c) => licenseList(c, c.req.valid('query')))
-  .get('/:id', canRead, path(licensePath), async (c) => {
+  .get('/:id', canRead, pathId, async (c) => {
     const row = await findLicense(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('License');
-    return c.json(oneLicense(c, row));
+    return oneLicense(c, row);
   })
-  .get(
-    '/:id/installations',
-    canRead,
-    path(licensePath),
-    query(z.strictObject(pageQuery)),
-    async (c) => {
-      const installations = await listInstallations(databaseOf(c), c.req.valid('param').id);
-      if (!installations) throw notFound('License');
-      return c.json(pageOf(c, installations, c.req.valid('query')));
-    },
-  )
+  .get('/:id/installations', canRead, pathId, query(z.strictObject(pageQuery)), async (c) => {
+    const installations = await listInstallations(databaseOf(c), c.req.valid('param').id);
+    if (!installations) throw notFound('License');
+    return c.json(pageOf(c, installations, c.req.valid('query')));
+  })
   .post('/', canWrite, body(licenseCreate), (c) =>
     createOnce(c, {
       create: (writer) => createLicenses(writer, c.req.valid('json'), 1),
       restore: licensesOf,
       respond([row]) {
         if (!row) throw new Error('The license was not stored');
-        setETag(c, row);
-        const location = `/api/v2/licenses/${row.id}`;
-        return c.json(toLicense(row, row.createdAt), 201, { Location: location });
+        return createdResponse(c, 'licenses', row, toLicense(row, row.createdAt));
       },
     }),
   )
@@ -184,49 +172,36 @@ export const licenseRoutes = new Hono<AuthEnv>()
   .get('/by-license-key/:licenseKey', canRead, async (c) => {
     const row = await findLicenseByKey(databaseOf(c), c.req.param('licenseKey'));
     if (!row) throw notFound('License');
-    return c.json(oneLicense(c, row));
+    return oneLicense(c, row);
   })
-  .get('/by-customer-email/:email', canRead, query(licenseQuery), (c) => {
-    const filter = c.req.valid('query');
-    const customerEmail = c.req.param('email');
-    return licenseList(c, { ...filter, customerEmail });
-  })
+  .get('/by-customer-email/:email', canRead, query(licenseQuery), (c) =>
+    licenseList(c, { ...c.req.valid('query'), customerEmail: c.req.param('email') }),
+  )
   .get(
     '/by-platform/:platform/:platformId',
     canRead,
     path(z.object({ platform: licensePlatform, platformId: text(255) })),
     query(licenseQuery),
-    (c) => {
-      const filter = c.req.valid('query');
-      const owner = c.req.valid('param');
-      return licenseList(c, { ...filter, owner });
-    },
+    (c) => licenseList(c, { ...c.req.valid('query'), owner: c.req.valid('param') }),
   )
   .get(
     '/by-customer-id/:customerId',
     canRead,
     path(z.object({ customerId: idText })),
     query(licenseQuery),
-    (c) => {
-      const filter = c.req.valid('query');
-      return licenseList(c, { ...filter, ...c.req.valid('param') });
-    },
+    (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
   )
   .get(
     '/by-product-id/:productId',
     canRead,
     path(z.object({ productId: idText })),
     query(licenseQuery.omit({ productId: true })),
-    (c) => {
-      const filter = c.req.valid('query');
-      return licenseList(c, { ...filter, ...c.req.valid('param') });
-    },
+    (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
   )
-  .get('/by-chat-id/:chatId', canRead, query(licenseQuery), (c) => {
-    const filter = c.req.valid('query');
-    return licenseList(c, { ...filter, chatId: c.req.param('chatId') });
-  })
-  .put('/:id', canWrite, path(licensePath), body(licenseUpdate), async (c) => {
+  .get('/by-chat-id/:chatId', canRead, query(licenseQuery), (c) =>
+    licenseList(c, { ...c.req.valid('query'), chatId: c.req.param('chatId') }),
+  )
+  .put('/:id', canWrite, pathId, body(licenseUpdate), async (c) => {
     const db = databaseOf(c);
     const { id } = c.req.valid('param');
     const { id: bodyId, customerId, customerEmail, ...fields } = c.req.valid('json');
@@ -256,9 +231,9 @@ export const licenseRoutes = new Hono<AuthEnv>()
         );
       },
     });
-    return c.json(oneLicense(c, row));
+    return oneLicense(c, row);
   })
-  .delete('/:id', canWrite, path(licensePath), async (c) => {
+  .delete('/:id', canWrite, pathId, async (c) => {
     const db = databaseOf(c);
     await optimisticUpdate(c, {
       name: 'License',

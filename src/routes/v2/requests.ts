@@ -5,8 +5,8 @@ import { type AuthEnv, requireIntents } from '../../auth/middleware';
 import { findRecord, listRecords } from '../../history/queries';
 import { toRequest } from '../../history/schema';
 import { notFound } from '../../http/errors';
-import { setETag } from '../../http/etag';
-import { path, query } from '../../http/input';
+import { objectResponse } from '../../http/etag';
+import { pathId, query } from '../../http/input';
 import { linkNextPage, MAX_LIMIT, pageQuery } from '../../http/pagination';
 import { address, booleanText, hardwareId, idText } from '../../lib/fields';
 import { timestampText } from '../../lib/time';
@@ -31,9 +31,9 @@ export const requestRoutes = new Hono<AuthEnv>()
     if (hasMore && limit !== undefined) linkNextPage(c, rows.at(-1)?.id);
     return c.json(rows.map(toRequest));
   })
-  .get('/:id', requireIntents(INTENTS.readRequests), path(z.object({ id: idText })), async (c) => {
+  .get('/:id', requireIntents(INTENTS.readRequests), pathId, async (c) => {
     const row = await findRecord(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('License request');
-    setETag(c, { revision: 1 }); // A record never changes.
-    return c.json(toRequest(row));
+    // A record never changes.
+    return objectResponse(c, { revision: 1 }, toRequest(row));
   });

@@ -4,11 +4,10 @@ import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, NOT_LIVE, requireIntents, writerOf } from '../../auth/middleware';
 import { newToken } from '../../auth/tokens';
 import { ApiError, notFound } from '../../http/errors';
-import { setETag } from '../../http/etag';
-import { body, path, query } from '../../http/input';
+import { createdResponse, objectResponse } from '../../http/etag';
+import { body, pathId, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery } from '../../http/pagination';
-import { idText } from '../../lib/fields';
 import { sha256Hex } from '../../lib/sha256';
 import {
   countTokens,
@@ -30,7 +29,6 @@ import { databaseOf } from './database';
 
 const ROOT = { id: null, name: 'root', expiresAt: null };
 
-const tokenPath = z.object({ id: idText });
 const all = requireIntents(INTENTS.everything);
 
 /** API tokens, an extension: the interface does not say how they are issued [5]. */
@@ -40,7 +38,6 @@ export const tokenRoutes = new Hono<AuthEnv>()
     return listResponse(c, c.req.valid('query'), {
       read: (page) => listTokens(db, page),
       count: () => countTokens(db),
-      id: (row) => row.id,
       toWire: toToken,
     });
   })
@@ -52,11 +49,10 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const self: z.infer<typeof ownToken> = toOwnToken({ ...row, intents });
     return c.json(self);
   })
-  .get('/:id', all, path(tokenPath), async (c) => {
+  .get('/:id', all, pathId, async (c) => {
     const row = await findToken(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Token');
-    setETag(c, row);
-    return c.json(toToken(row));
+    return objectResponse(c, row, toToken(row));
   })
   .post('/', all, body(tokenCreate), async (c) => {
     const token = newToken();
@@ -65,14 +61,13 @@ export const tokenRoutes = new Hono<AuthEnv>()
     return createOnce(c, {
       create: (writer) => insertToken(writer, values, Date.now()),
       respond(row) {
-        setETag(c, row);
         // Only this response shows the secret.
         const created: z.infer<typeof createdToken> = { ...toToken(row), token };
-        return c.json(created, 201, { Location: `/api/v2/tokens/${row.id}` });
+        return createdResponse(c, 'tokens', row, created);
       },
     });
   })
-  .put('/:id', all, path(tokenPath), body(tokenUpdate), async (c) => {
+  .put('/:id', all, pathId, body(tokenUpdate), async (c) => {
     const db = databaseOf(c);
     const { id } = c.req.valid('param');
     const { id: bodyId, ...changes } = c.req.valid('json');
@@ -82,10 +77,9 @@ export const tokenRoutes = new Hono<AuthEnv>()
       read: () => findToken(db, id),
       write: (current) => updateToken(writerOf(c), current, changes, Date.now()),
     });
-    setETag(c, row);
-    return c.json(toToken(row));
+    return objectResponse(c, row, toToken(row));
   })
-  .delete('/:id', all, path(tokenPath), async (c) => {
+  .delete('/:id', all, pathId, async (c) => {
     const db = databaseOf(c);
     await optimisticUpdate(c, {
       name: 'Token',
