@@ -1,9 +1,8 @@
 import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { foldedBucketOf, isOneOf, productOf } from '../db/predicates';
+import { COUNTS, isOneOf, recordsSinceFold } from '../db/predicates';
 import { callers, licenses, requests } from '../db/schema';
 import type { Writer } from '../db/writer';
-import { RESPONSE_TYPE_CODES } from '../lib/enums';
 import { BUCKETS_A_DAY, timeOfRecordIdSql } from './record';
 
 /**
@@ -49,7 +48,6 @@ async function findCallers(
  */
 function eraseCallers(db: Database, ids: readonly number[]) {
   const isErased = isOneOf(callers.id, ids);
-  const counts = sql.raw(`r.outcome <> ${RESPONSE_TYPE_CODES.RATE_LIMITED}`);
   return [
     db
       .update(callers)
@@ -60,12 +58,10 @@ function eraseCallers(db: Database, ids: readonly number[]) {
       })
       .from(
         sql`(
-          select c.id, count(*) filter (where ${counts}) as requests, max(r.id) as last_id,
+          select c.id, count(*) filter (where ${COUNTS}) as requests, max(r.id) as last_id,
             max(r.bucket) / ${DAY} * ${DAY} + ${DAY} - 1 as last_bucket
           from callers c
-          cross join buckets b on b.bucket > ${foldedBucketOf('c')}
-          cross join requests r
-            on r.bucket = b.bucket and r.product_id = ${productOf('c')} and r.caller_id = c.id
+          cross join ${recordsSinceFold('c')}
           where c.id in (select value from json_each(${JSON.stringify(ids)}))
           group by c.id) due`,
       )

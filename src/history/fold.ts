@@ -1,8 +1,7 @@
 import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { FOLDED_BUCKET, foldedBucketOf } from '../db/predicates';
+import { COUNTS, FOLDED_BUCKET, foldedBucketOf } from '../db/predicates';
 import { buckets, callers, counters, dailyRollups, rollups } from '../db/schema';
-import { RESPONSE_TYPE_CODES } from '../lib/enums';
 import { bucketAt } from '../lib/time-id';
 import { BUCKETS_A_DAY, firstBucketOfDay, lastBucketOfDay, timeOfRecordIdSql } from './record';
 
@@ -171,7 +170,6 @@ const isFolded = (bucket: number): SQL => sql`not exists (
  * @returns how many callers were folded
  */
 async function foldCallers(db: Database, bucket: number, until: number): Promise<number> {
-  const counts = sql.raw(`r.outcome <> ${RESPONSE_TYPE_CODES.RATE_LIMITED}`);
   const folded = await db
     .update(callers)
     .set({
@@ -181,7 +179,7 @@ async function foldCallers(db: Database, bucket: number, until: number): Promise
     })
     .from(
       sql`(
-        select c.id, count(*) filter (where ${counts}) as requests, max(r.id) as last_id
+        select c.id, count(*) filter (where ${COUNTS}) as requests, max(r.id) as last_id
         from (
           select distinct s.product_id, s.caller_id as id
           from requests s join callers on callers.id = s.caller_id

@@ -1,20 +1,18 @@
 import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { foldedBucketOf, isOneOf, productOf } from '../db/predicates';
+import { foldedBucketOf, isOneOf, productOf, RATE_LIMITED } from '../db/predicates';
 import { buckets, callers, counters, licenses, requests } from '../db/schema';
 import { BoundedMap } from '../lib/bounded-map';
 import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../lib/enums';
 import { sha256 } from '../lib/sha256';
-import { bucketAt } from '../lib/time-id';
+import { bucketAt, firstIdAt, timeOfId } from '../lib/time-id';
 import {
   bucketOf,
   bucketOfIdSql,
   callerFields,
-  firstRecordIdAt,
   type HistoryRecord,
   type RecordDetails,
   timeOfBucket,
-  timeOfRecordId,
   timeOfRecordIdSql,
 } from './record';
 
@@ -87,8 +85,6 @@ const field = (index: number): SQL => sql.raw(`r.value ->> ${index}`);
 const fields = (count: number): SQL =>
   sql.raw(Array.from({ length: count }, (_, index) => `r.value ->> ${index}`).join(', '));
 
-const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
-
 /** The caller of a row. */
 const IS_CALLER = sql`c.license_key_normalized = ${field(0)} and c.fingerprint = ${field(1)}`;
 
@@ -142,7 +138,7 @@ export class HistoryInserter {
       ...rowOf(record, detailsOf(record.details)),
     ]);
     const onTime = Math.max(bucketAt(now - LATE_MS), this.#countedBucket + 1);
-    const firstOnTime = firstRecordIdAt(timeOfBucket(onTime));
+    const firstOnTime = firstIdAt(timeOfBucket(onTime));
 
     const statements = [
       this.#selectCountedBucket(),
@@ -205,8 +201,8 @@ export class HistoryInserter {
         fingerprints.get(identity),
         licenseId,
         ...CALLER_FIELDS.map((name) => record?.caller[name]),
-        timeOfRecordId(firstId),
-        timeOfRecordId(Math.max(...ids)),
+        timeOfId(firstId),
+        timeOfId(Math.max(...ids)),
         0,
         // Records of the bucket before can still come from other isolates, and are not late.
         bucketOf(firstId) - 2,

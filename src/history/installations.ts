@@ -1,9 +1,8 @@
 import { eq, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../db/client';
-import { foldedBucketOf, productOf } from '../db/predicates';
+import { COUNTS, recordsSinceFold } from '../db/predicates';
 import { callers, licenses } from '../db/schema';
-import { RESPONSE_TYPE_CODES } from '../lib/enums';
 import { toTimestamp, wireTimestamp } from '../lib/time';
 import { timeOfRecordIdSql } from './record';
 
@@ -30,8 +29,6 @@ export const installation = z.strictObject({
   lastSeen: wireTimestamp,
   requests: z.int(),
 });
-
-const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
 
 /**
  * The installations of a license, the most recently seen first: at most {@link MAX_INSTALLATIONS}. The
@@ -75,11 +72,9 @@ export async function listInstallations(
           requests + ifnull(recent_requests, 0) as requests
         from known left join (
           select c.id as caller_id, ${timeOfRecordIdSql(sql`max(r.id)`)} as last_record_at,
-            count(*) filter (where r.outcome <> ${RATE_LIMITED}) as recent_requests
+            count(*) filter (where ${COUNTS}) as recent_requests
           from known c
-          cross join buckets b on b.bucket > ${foldedBucketOf('c')}
-          cross join requests r
-            on r.bucket = b.bucket and r.product_id = ${productOf('c')} and r.caller_id = c.id
+          cross join ${recordsSinceFold('c')}
           group by c.id) on caller_id = id) exact`,
     )
     .innerJoin(callers, eq(callers.id, sql`exact.id`))

@@ -3,17 +3,10 @@ import type { Database } from '../db/client';
 import { foldedBucketOf, productOf } from '../db/predicates';
 import { buckets, callers, requests } from '../db/schema';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
-import { bucketAt } from '../lib/time-id';
+import { bucketAt, firstIdAt, timeOfId } from '../lib/time-id';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 import { ALL_PRODUCTS, mayHave } from './fold';
-import {
-  bucketOf,
-  bucketSql,
-  type CallerFields,
-  firstRecordIdAt,
-  type RecordDetails,
-  timeOfRecordId,
-} from './record';
+import { bucketOf, bucketSql, type CallerFields, type RecordDetails } from './record';
 
 /** A record of the history, and its caller if it belongs to a license. */
 export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {
@@ -111,7 +104,7 @@ function mayMatch({ valid, productId, ...filter }: RecordFilter): SQL | undefine
 /** Selects the newest records that match, from the newest bucket on, until there are enough. */
 function selectNewest(db: Database, filter: RecordFilter, limit: number) {
   const { valid, from, to, after = Number.MAX_SAFE_INTEGER } = filter;
-  const before = to === undefined ? after : Math.min(after, firstRecordIdAt(to + 1));
+  const before = to === undefined ? after : Math.min(after, firstIdAt(to + 1));
   const { table, isPart } = partOf(filter);
   const details = matchesDetails(filter);
   // SQLite reads tables in the order of cross joins.
@@ -134,7 +127,7 @@ function selectNewest(db: Database, filter: RecordFilter, limit: number) {
         eq(requests.bucket, buckets.bucket),
         isPart,
         lt(requests.id, before),
-        from === undefined ? undefined : gte(requests.id, firstRecordIdAt(from)),
+        from === undefined ? undefined : gte(requests.id, firstIdAt(from)),
         valid === true ? eq(requests.outcome, 'VALID') : undefined,
         valid === false ? ne(requests.outcome, 'VALID') : undefined,
         details && or(gt(requests.callerId, 0), details),
@@ -191,7 +184,7 @@ export async function listRecords(
 
 /** The record with an id. */
 export async function findRecord(db: Database, id: number): Promise<RecordRow | undefined> {
-  const time = timeOfRecordId(id);
+  const time = timeOfId(id);
   const rows = await findRecords(db, { from: time, to: time, after: id + 1 }, 1);
   return rows.find((row) => row.id === id);
 }

@@ -66,21 +66,15 @@ export function newRecordId(now: number): number {
   // The random start keeps isolates apart; the lower half leaves room to count up.
   const slot = now === last.now ? last.slot + 1 : Math.floor((Math.random() * SLOTS) / 2);
   last = { now, slot: slot % SLOTS };
-  return firstRecordIdAt(now) + last.slot;
+  return firstIdAt(now) + last.slot;
 }
 
 /** A random number, by which records of a caller with the same id differ. */
 export const newNonce = (): number => Math.floor(Math.random() * NONCES);
 
-/** The time of a record, in milliseconds since 1970. */
-export const timeOfRecordId = timeOfId;
-
-/** {@link timeOfRecordId} in SQL. */
+/** {@link timeOfId} in SQL. */
 export const timeOfRecordIdSql = (id: SQL): SQL =>
   sql`(${id} / ${sql.raw(String(SLOTS))} + ${sql.raw(String(EPOCH))})`;
-
-/** The smallest id of a record of this millisecond or later. */
-export const firstRecordIdAt = firstIdAt;
 
 /** The bucket of a time in SQL. */
 export const bucketSql = (milliseconds: string): SQL =>

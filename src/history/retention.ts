@@ -1,6 +1,6 @@
 import { and, eq, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { foldedBucketOf, productOf } from '../db/predicates';
+import { recordsSinceFold } from '../db/predicates';
 import { buckets, callers, licenses, requests } from '../db/schema';
 import { retentionStart } from '../lib/retention';
 import { bucketAt } from '../lib/time-id';
@@ -53,10 +53,7 @@ async function removeRecords(db: Database, bucket: number): Promise<void> {
   const isExpired = sql`${callers.id} in (select caller_id from requests where ${isRemoved})
     and ${callers.id} is not ${firstKept?.callerId ?? null}
     and ${callers.lastSeenAt} < ${timeOfBucket(bucket + 1)}
-    and not exists (
-      select 1 from buckets b cross join requests r on r.bucket = b.bucket
-        and r.product_id = ${productOf('callers')} and r.caller_id = ${callers.id}
-      where b.bucket > ${foldedBucketOf('callers')})`;
+    and not exists (select 1 from ${recordsSinceFold('callers')})`;
   await db.batch([
     db
       .update(licenses)

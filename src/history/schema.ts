@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { requestType, responseType } from '../lib/fields';
 import { toTimestamp, wireTimestamp } from '../lib/time';
+import { timeOfId } from '../lib/time-id';
 import type { RecordRow } from './queries';
-import { callerFields, timeOfRecordId } from './record';
+import { callerFields } from './record';
 
 /** A license request on the wire [2.4]. */
 export const request = z.strictObject({
@@ -44,7 +45,7 @@ export function toRequest({
     operatingSystemVersion: sent.operatingSystemVersion ?? null,
     operatingSystemArchitecture: sent.operatingSystemArchitecture ?? null,
     javaVersion: sent.javaVersion ?? null,
-    requestDate: toTimestamp(timeOfRecordId(id)),
+    requestDate: toTimestamp(timeOfId(id)),
     requestType: type,
     responseType: outcome,
     blockReason: details.blockReason ?? null,

@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { firstRecordIdAt, newRecordId, timeOfRecordId } from '../../src/history/record';
+import { newRecordId } from '../../src/history/record';
 import type { Bindings } from '../../src/isolate';
+import { firstIdAt, timeOfId } from '../../src/lib/time-id';
 import { newIsolate, validateWith } from '../support/app';
 import {
   createToken,
@@ -215,7 +216,7 @@ describe('through faults of D1', () => {
       // Two callers that drew the same number, with two records each.
       const records = [...licenses, ...licenses].map((license, index) => ({
         ...recordAt(now, { ...askFor(license), licenseId: license.id }),
-        id: firstRecordIdAt(now),
+        id: firstIdAt(now),
         nonce: Math.floor(index / 2),
       }));
       for (const record of records) {
@@ -224,7 +225,7 @@ describe('through faults of D1', () => {
       }
       for (const license of licenses) {
         const history = await expectRecorded(license, 2);
-        expect(history.map(({ id }) => id)).toEqual([firstRecordIdAt(now), firstRecordIdAt(now)]);
+        expect(history.map(({ id }) => id)).toEqual([firstIdAt(now), firstIdAt(now)]);
       }
       expect(consoleLines.join()).not.toContain('lost');
     },
@@ -273,7 +274,7 @@ describe('the id of a record', () => {
   it('the id of a record holds its millisecond, is unique in it and grows', () => {
     const now = Date.UTC(2031, 5, 5);
     const ids = Array.from({ length: 2_000 }, () => newRecordId(now));
-    expect(new Set(ids.map(timeOfRecordId))).toEqual(new Set([now]));
+    expect(new Set(ids.map(timeOfId))).toEqual(new Set([now]));
     expect(ids).toEqual(ids.toSorted((a, b) => a - b));
     expect(new Set(ids).size).toBe(ids.length);
     expect(newRecordId(now + 1)).toBeGreaterThan(ids.at(-1) ?? Number.NaN);

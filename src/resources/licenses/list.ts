@@ -1,12 +1,12 @@
 import { and, desc, eq, gte, isNotNull, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client';
 import {
+  COUNTS,
   containsText,
   equalsAll,
   equalsUnindexed,
-  foldedBucketOf,
   type Page,
-  productOf,
+  recordsSinceFold,
 } from '../../db/predicates';
 import { customers, licenses } from '../../db/schema';
 import { ApiError } from '../../http/errors';
@@ -16,7 +16,7 @@ import { matchingCustomers } from '../customers/queries';
 import { normalizeEmail } from '../customers/schema';
 import { selectLicenses } from './queries';
 import type { LicenseRow } from './schema';
-import { callersOfLicense, RATE_LIMITED } from './snapshot';
+import { callersOfLicense } from './snapshot';
 
 /** The lists of licenses: their filters and their orders. */
 
@@ -115,14 +115,12 @@ const hasCaller = (isCaller: SQL): SQL =>
   sql`exists (select 1 from ${callersOfLicense} and (${isCaller}))`;
 
 /** Whether a caller has records since its last fold (see `history/fold.ts`). */
-const hasRecent = (isRecord: SQL): SQL => sql`exists (
-  select 1 from buckets b cross join requests r
-    on r.bucket = b.bucket and r.product_id = ${productOf('c')} and r.caller_id = c.id
-  where b.bucket > ${foldedBucketOf('c')} and ${isRecord})`;
+const hasRecent = (isRecord: SQL): SQL =>
+  sql`exists (select 1 from ${recordsSinceFold('c')} and ${isRecord})`;
 
 /** Whether `totalRequests` is not 0. */
 const isUsed = sql`(licenses.past_requests > 0 or ${hasCaller(
-  sql`c.requests > 0 or ${hasRecent(sql`r.outcome <> ${RATE_LIMITED}`)}`,
+  sql`c.requests > 0 or ${hasRecent(COUNTS)}`,
 )})`;
 
 const wasSeenSince = (time: number): SQL =>

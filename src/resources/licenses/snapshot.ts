@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { foldedBucketOf, productOf } from '../../db/predicates';
+import { COUNTS, recordsSinceFold } from '../../db/predicates';
 import { licenses } from '../../db/schema';
-import { LICENSE_STATES, type LicenseDataType, RESPONSE_TYPE_CODES } from '../../lib/enums';
+import { LICENSE_STATES, type LicenseDataType } from '../../lib/enums';
 
 /** The part of a license that a decision needs. */
 export const snapshotSchema = z.object({
@@ -39,8 +39,6 @@ const bound = (type: LicenseDataType) =>
 /** The columns `ips` and `hwids` of a select from the licenses. */
 export const boundValues = { ips: bound('IP').as('ips'), hwids: bound('HWID').as('hwids') };
 
-export const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
-
 /** The callers of the license of the row, in a join. */
 export const callersOfLicense = sql.raw(`callers c where c.license_key_normalized =
   licenses.license_key_normalized and c.license_id = licenses.id`);
@@ -48,9 +46,7 @@ export const callersOfLicense = sql.raw(`callers c where c.license_key_normalize
 /** The requests of the callers of a license: folded, and the records since (see `history/fold.ts`). */
 export const requestsOfCallers = sql`(
   select ifnull(sum(c.requests + (
-    select count(*) from buckets b cross join requests r
-      on r.bucket = b.bucket and r.product_id = ${productOf('c')} and r.caller_id = c.id
-    where b.bucket > ${foldedBucketOf('c')} and r.outcome <> ${RATE_LIMITED})), 0)
+    select count(*) from ${recordsSinceFold('c')} and ${COUNTS})), 0)
   from ${callersOfLicense})`;
 
 /** The exact column `totalRequests` of a select from the licenses, with the requests that no caller counts [2.2]. */
