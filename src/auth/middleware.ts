@@ -52,16 +52,21 @@ function clientIn(c: AnyContext): string | null {
   return address && clientOf(address);
 }
 
-const overLimit = (): ApiError =>
-  new ApiError(429, 'Too many requests without a live token', {
+/**
+ * Counts a failed token, and each log-in and log-out, whatever its outcome (1.7, 4).
+ *
+ * @throws ApiError over the limit
+ */
+export async function countFailedToken(c: AnyContext): Promise<void> {
+  const client = clientIn(c);
+  if (!client || !(await isolateOf(c.env).limits.failedTokens.count(client))) return;
+  throw new ApiError(429, 'Too many requests without a live token', {
     'Retry-After': String(WINDOW_SECONDS),
   });
+}
 
 async function rejectToken(c: AnyContext): Promise<never> {
-  const client = clientIn(c);
-  if (client && (await isolateOf(c.env).limits.failedTokens.count(client))) {
-    throw overLimit();
-  }
+  await countFailedToken(c);
   const isInWrongHeader = !c.req.header('TOKEN') && c.req.header('Authorization');
   throw new ApiError(401, isInWrongHeader ? WRONG_HEADER : NOT_LIVE);
 }
@@ -177,16 +182,6 @@ export async function acceptLogin(c: Context<AuthEnv>, token: string | undefined
   if (!actor) throw new ApiError(401, NOT_LIVE);
   setActor(c, { ...actor, isConsole: true });
   c.set('intents', API_INTENTS);
-}
-
-/**
- * Counts a log-in or log-out, whatever its outcome, towards the limit of failed tokens (4).
- *
- * @throws ApiError over the limit
- */
-export async function countSessionChange(c: AnyContext): Promise<void> {
-  const client = clientIn(c);
-  if (client && (await isolateOf(c.env).limits.failedTokens.count(client))) throw overLimit();
 }
 
 type IntentGuard = MiddlewareHandler<AuthEnv> & { readonly intents: readonly ApiIntent[] };

@@ -1,4 +1,5 @@
 import { TimeoutError, withTimeout } from '../lib/async';
+import { ApiError } from './errors';
 
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
@@ -37,13 +38,12 @@ export async function drainBody(request: Request): Promise<void> {
 const BODY_TIMEOUT_MS = 10_000;
 
 /** A body that is too large, or too late. */
-export class BodyError extends Error {
-  override name = 'BodyError';
-  readonly status: 408 | 413;
-
-  constructor(status: 408 | 413, message: string) {
-    super(message);
-    this.status = status;
+export class BodyError extends ApiError {
+  constructor(
+    override readonly status: 408 | 413,
+    message: string,
+  ) {
+    super(status, message);
   }
 }
 

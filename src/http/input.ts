@@ -2,7 +2,7 @@ import type { ValidationTargets } from 'hono';
 import { validator } from 'hono/validator';
 import * as z from 'zod';
 import { describeError, idText, parseFields } from '../lib/fields';
-import { BodyError, readBody } from './body';
+import { readBody } from './body';
 import { ApiError } from './errors';
 
 /** A part of a request, and the schema that checks it. */
@@ -36,15 +36,11 @@ export const declaredInput = (handler: object): Input | undefined =>
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-function rejectBody(error: unknown): never {
-  throw error instanceof BodyError ? new ApiError(error.status, error.message) : error;
-}
-
 /** Parses the body; 413 over 1 MiB, 408 if it is late. It is read after the token was checked. */
 export function body<Schema extends z.ZodType>(schema: Schema) {
   const parse = parser('json', schema);
   const readAndParse: typeof parse = async function readAndParse(c, next) {
-    const text = await readBody(c.req.raw, MAX_BODY_BYTES).catch(rejectBody);
+    const text = await readBody(c.req.raw, MAX_BODY_BYTES);
     // The body is JSON with any content type, but the validator would take it for `{}`.
     const headers = new Headers(c.req.raw.headers);
     headers.set('Content-Type', 'application/json');

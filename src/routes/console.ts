@@ -5,14 +5,14 @@ import { isLoginCode } from '../auth/login-code';
 import {
   type AuthEnv,
   acceptLogin,
-  countSessionChange,
+  countFailedToken,
   sessionCookieOf,
   writerOf,
 } from '../auth/middleware';
 import { endSession, insertSession, newSession } from '../auth/sessions';
 import { activeRootToken } from '../auth/tokens';
 import { isUniqueViolation } from '../db/client';
-import { BodyError, readBody } from '../http/body';
+import { readBody } from '../http/body';
 import { ApiError } from '../http/errors';
 import { isFromElsewhere } from '../http/own-page';
 import { isolateOf } from '../isolate';
@@ -37,9 +37,7 @@ async function tokenOf(code: string, secret: string | undefined): Promise<string
 }
 
 async function readCode(request: Request): Promise<string | undefined> {
-  const text = await readBody(request, MAX_BODY_BYTES).catch((error) => {
-    throw error instanceof BodyError ? new ApiError(error.status, error.message) : error;
-  });
+  const text = await readBody(request, MAX_BODY_BYTES);
   return login.safeParse(parseJson(text)).data?.code;
 }
 
@@ -50,7 +48,7 @@ function checkOrigin({ req }: Context): void {
 
 async function logIn(c: Context<AuthEnv>): Promise<Response> {
   checkOrigin(c);
-  await countSessionChange(c);
+  await countFailedToken(c);
   const header = c.req.header('TOKEN');
   const code = header === undefined ? await readCode(c.req.raw) : undefined;
   const token = code === undefined ? (header ?? '').trim() : await tokenOf(code, c.env.ROOT_TOKEN);
@@ -67,7 +65,7 @@ async function logOut(c: Context<AuthEnv>): Promise<Response> {
   checkOrigin(c);
   const secret = sessionCookieOf(c);
   if (secret !== undefined) {
-    await countSessionChange(c);
+    await countFailedToken(c);
     await endSession(isolateOf(c.env).db, secret);
   }
   deleteCookie(c, 'licet', { ...COOKIE, prefix: 'host' });
