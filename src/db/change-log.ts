@@ -79,9 +79,6 @@ export const logTokens = (db: Database, where: SQL | undefined, now: number) =>
 export const logBlacklist = (db: Database, where: SQL | undefined, now: number) =>
   logBlacklistIf(db, sql`exists (select 1 from ${blacklists} where ${where})`, now);
 
-/** Logs the blacklist for new entries. Returns two statements. */
-export const logNewEntries = (db: Database, now: number) => logBlacklistIf(db, sql`true`, now);
-
 /**
  * Logs the blacklist on a condition, also for the offline days of products, which its snapshot has. Returns two
  * statements.

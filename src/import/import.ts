@@ -1,5 +1,6 @@
+import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { logNew, logNewEntries, NEW_LICENSES } from '../db/change-log';
+import { logBlacklistIf, logNew, NEW_LICENSES } from '../db/change-log';
 import { isForeignKeyViolation, isUniqueViolation } from '../db/client';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
@@ -140,7 +141,7 @@ async function store(
   } else if (kind === 'blacklists' || hasOfflineDays) {
     const [, , changes] = await db.batch([
       guard(),
-      ...logNewEntries(db, now),
+      ...logBlacklistIf(db, sql`true`, now),
       ...statements,
       imported,
     ]);

@@ -1,5 +1,5 @@
-import { and, asc, eq, gt, type SQL } from 'drizzle-orm';
-import { logBlacklist, logNewEntries } from '../../db/change-log';
+import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { logBlacklist, logBlacklistIf } from '../../db/change-log';
 import type { Database } from '../../db/client';
 import { changesBetween, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
@@ -61,7 +61,7 @@ export async function insertEntry(
 ): Promise<EntryRow> {
   const [, , changes, [row]] = await db.batch([
     guard(),
-    ...logNewEntries(db, now),
+    ...logBlacklistIf(db, sql`true`, now),
     db
       .insert(blacklists)
       .values({ ...values, createdAt: now, updatedAt: now })

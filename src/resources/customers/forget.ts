@@ -1,4 +1,4 @@
-import { and, eq, exists, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
 import { logLicenses, nextRevisionSql } from '../../db/change-log';
 import type { Database } from '../../db/client';
 import { existsUnchanged, isUnchanged } from '../../db/predicates';
@@ -108,29 +108,24 @@ export async function eraseIdentity(
   row: CustomerRow,
   now: number,
 ): Promise<{ id: number } | undefined> {
-  const asRead = isUnchanged(customers, row);
+  const isAsRead = existsUnchanged(customers, row);
   const repeats = and(
     or(eq(licenses.customerId, row.id), namesAccountOf(row)),
     sql`${licenses.ownerPlatformId} || ${licenses.ownerChatId} || ${licenses.ownerChatUsername} <> ''`,
-    exists(db.select({ id: customers.id }).from(customers).where(asRead)),
+    isAsRead,
   );
   const [, changes, , , , , [erased]] = await db.batch([
     guard(),
     logLicenses(db, repeats, now),
-    eraseEvents(db, row, existsUnchanged(customers, row)),
+    eraseEvents(db, row, isAsRead),
     event(
       { type: 'customer.deleted', resourceId: row.id, changes: null },
-      and(existsUnchanged(customers, row), isNotForgotten(row.id)),
+      and(isAsRead, isNotForgotten(row.id)),
     ),
     db
       .update(idempotencyKeys)
       .set({ created: null })
-      .where(
-        and(
-          or(eq(idempotencyKeys.customerId, row.id), mentions(row)),
-          exists(db.select({ id: customers.id }).from(customers).where(asRead)),
-        ),
-      ),
+      .where(and(or(eq(idempotencyKeys.customerId, row.id), mentions(row)), isAsRead)),
     db
       .update(licenses)
       .set({
@@ -144,7 +139,7 @@ export async function eraseIdentity(
     db
       .update(customers)
       .set({ ...NOTHING, revision: row.revision + 1 })
-      .where(asRead)
+      .where(isUnchanged(customers, row))
       .returning({ id: customers.id }),
   ]);
   changed(changes);

@@ -1,9 +1,8 @@
-import { and, asc, count, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client';
 import { changesBetween, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
-import type { Page } from '../../db/predicates';
-import { containsText, existsUnchanged } from '../../db/predicates';
+import { containsText, existsUnchanged, isUnchanged, type Page } from '../../db/predicates';
 import { customers } from '../../db/schema';
 import type { Writer } from '../../db/writer';
 import { settable } from '../fields';
@@ -53,19 +52,12 @@ export const listCustomers = (
     .limit(page.limit);
 
 /** How many customers match. */
-export async function countCustomers(db: Database, filter: CustomerFilter): Promise<number> {
-  const [row] = await db
-    .select({ total: count() })
-    .from(customers)
-    .where(matchingCustomers(filter));
-  return row?.total ?? 0;
-}
+export const countCustomers = (db: Database, filter: CustomerFilter): Promise<number> =>
+  db.$count(customers, matchingCustomers(filter));
 
 /** The customer with an id. */
-export async function findCustomer(db: Database, id: number): Promise<CustomerRow | undefined> {
-  const [row] = await db.select().from(customers).where(eq(customers.id, id));
-  return row;
-}
+export const findCustomer = (db: Database, id: number): Promise<CustomerRow | undefined> =>
+  db.select().from(customers).where(eq(customers.id, id)).get();
 
 const toColumns = (values: Partial<CustomerValues>) =>
   values.email === undefined
@@ -117,7 +109,7 @@ export async function updateCustomer(
     db
       .update(customers)
       .set({ ...toColumns(changes), revision: row.revision + 1 })
-      .where(and(eq(customers.id, row.id), eq(customers.revision, row.revision)))
+      .where(isUnchanged(customers, row))
       .returning(),
   ]);
   return updated;
