@@ -50,8 +50,11 @@ describe('a validation', () => {
     const lines = captureConsole();
     const license = await shop.newLicense();
     const RECORDS = queueThat(send);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { status, recorded } = await validateWith({ RECORDS }, askFor(license));
     expect(status).toBe(200);
+    await vi.advanceTimersByTimeAsync(5_000);
+    vi.useRealTimers();
     await recorded;
     await expectRecorded(license, 1);
     expect(lines).toEqual([expect.stringContaining('The queue did not take records')]);
