@@ -8,13 +8,12 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
@@ -64,36 +63,13 @@ interface Place {
 
 /**
  * Runs a line of shell; fails where it does. Not synchronously: the service closes connections that nobody
- * uses, and a process that waits does not notice. @returns the output
+ * uses, and a process that waits does not notice.
  */
-async function shell(line: string, { cwd, env, user }: Place, input?: Buffer): Promise<string> {
+async function shell(line: string, { cwd, env, user }: Place, input?: Buffer): Promise<void> {
   const child = spawn('sh', ['-ec', line], { cwd, env, ...user, stdio: 'pipe' });
   child.stdin.end(input);
   const { code, output } = await watch(child).ended;
   if (code !== 0) throw new Error(`${line}\n${output}`);
-  return output;
-}
-
-/** Links the packages that npm would install to those of the project, because to unpack them takes long. */
-async function install(npmCi: string, place: Place): Promise<void> {
-  const modules = join(place.cwd, 'node_modules');
-  const linked: string[] = [];
-  const link = (path: string) => {
-    mkdirSync(dirname(join(modules, path)), { recursive: true });
-    symlinkSync(realpathSync(join('node_modules', path)), join(modules, path));
-  };
-  const output = await shell(`${npmCi} --dry-run`, place);
-  for (const [, name = '', version] of output.matchAll(/^add (\S+) (\S+)$/gm)) {
-    const manifest = join('node_modules', name, 'package.json');
-    // Another version is within the package that needs it.
-    if (JSON.parse(readFileSync(manifest, 'utf8')).version !== version) continue;
-    link(name);
-    linked.push(`${realpathSync(join('node_modules', name))}/`);
-  }
-  for (const command of readdirSync('node_modules/.bin')) {
-    const program = realpathSync(join('node_modules/.bin', command));
-    if (linked.some((path) => program.startsWith(path))) link(join('.bin', command));
-  }
 }
 
 type Handler = [command: RegExp, handle: (match: RegExpExecArray) => unknown];
@@ -234,8 +210,7 @@ async function buildImage(): Promise<Image> {
       RUN: (text) => {
         const { uid = process.getuid?.(), gid = process.getgid?.() } = SERVICE_USER;
         const command = below(root, text).replace('-o 1000 -g 1000', `-o ${uid} -g ${gid}`);
-        const place = { cwd: image.home, env };
-        return command.startsWith('npm ci') ? install(command, place) : shell(command, place);
+        return shell(command, { cwd: image.home, env });
       },
       USER: (text) => {
         image.user = text;
