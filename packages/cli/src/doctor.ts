@@ -2,8 +2,10 @@ import http from 'node:http';
 import https from 'node:https';
 import { styleText } from 'node:util';
 import { Command } from '@commander-js/extra-typings';
+import { parseJson } from '../../../src/lib/json.ts';
 import { Licet, LicetError, type SigningKey } from '../../client/src/index.ts';
 import { argumentError, type CliCommand, parseArguments } from './command-line.ts';
+import { type Fields, fieldsOf } from './import/kinds.ts';
 import { CliError, done } from './terminal.ts';
 
 /** `npm run doctor`: sends the requests of shipped programs, and reports those that fail. */
@@ -54,14 +56,7 @@ interface Probe {
   isMinor?: true;
 }
 
-function parse(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
-}
+const parse = (text: string): Fields => fieldsOf(parseJson(text));
 
 /** A v1 rejection: two fields and no other [4.7]. */
 const isRefusal =

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../../src/lib/json.ts';
 import { CliError } from '../cli-error.ts';
 import { CutOffError } from './cut-off-error.ts';
 import { type Counts, fieldsOf, KINDS, type Kind, NAMES, type SourceItem } from './kinds.ts';
@@ -67,15 +68,6 @@ async function* readLines(
 }
 
 const KIND_OF_NAME = new Map<string, Kind>(KINDS.map((kind) => [NAMES[kind], kind]));
-
-/** Returns undefined for text that is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 const countsOf = (end: unknown): Counts =>
   Object.fromEntries(KINDS.map((kind) => [kind, Number(fieldsOf(end)[kind] ?? 0)]));

@@ -1,3 +1,5 @@
+import { isObject } from '../../../../src/lib/json.ts';
+
 /** The kinds of items, in the order of import: later ones refer to earlier ones. */
 export const KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -32,5 +34,4 @@ export interface Source {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export const fieldsOf = (item: unknown): Fields =>
-  typeof item === 'object' && item !== null && !Array.isArray(item) ? { ...item } : {};
+export const fieldsOf = (item: unknown): Fields => (isObject(item) ? item : {});

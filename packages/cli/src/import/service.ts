@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseJson } from '../../../../src/lib/json.ts';
 import type { Operations } from '../../../client/src/types.ts';
 import { isLocal, readRootToken } from '../root-token.ts';
 import { CliError, note, usageError } from '../terminal.ts';
@@ -48,15 +49,6 @@ const withQuery = (path: string, name: string, value: string | number): string =
   parameters.set(name, String(value));
   return `${before}?${parameters}`;
 };
-
-/** Returns undefined for text that is not JSON, such as a proxy's error page. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');

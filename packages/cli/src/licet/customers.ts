@@ -8,7 +8,7 @@ import {
 import { argumentError } from '../command-line.ts';
 import { CliError } from '../terminal.ts';
 import { licenseColumns } from './licenses.ts';
-import { type Column, dayText, examples, timeText } from './output.ts';
+import { type Column, dayText, examples, firstOf, timeText } from './output.ts';
 import {
   idOf,
   integerFrom,
@@ -131,14 +131,8 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
     .addHelpText('after', examples('customers find ada@', 'customers find "Ada Lovelace"'))
     .action(async (q, { limit }) => {
       const { licet, output } = open();
-      const found: Customer[] = [];
-      let hasMore = false;
-      for await (const customer of licet.customers.iterate({ q })) {
-        hasMore = found.length === limit;
-        if (hasMore) break;
-        found.push(customer);
-      }
-      output.list(found, COLUMNS, 'No customer found.');
+      const { first, hasMore } = await firstOf(licet.customers.iterate({ q }), limit);
+      output.list(first, COLUMNS, 'No customer found.');
       if (hasMore)
         output.note(`More than ${limit} customers match. Give a longer text, or raise --limit.`);
     });

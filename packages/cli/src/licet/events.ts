@@ -2,7 +2,7 @@ import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { EVENT_RESOURCES, EVENT_TYPES } from '../../../../src/lib/enums.ts';
 import type { Event } from '../../../client/src/index.ts';
 import { argumentError } from '../command-line.ts';
-import { type Column, examples, timeText } from './output.ts';
+import { type Column, examples, firstOf, timeText } from './output.ts';
 import { idArgument, integerFrom, type OpenSession, sinceArgument } from './session.ts';
 
 const DEFAULT_SHOWN = 20;
@@ -67,8 +67,6 @@ export function addEvents(parent: CommandUnknownOpts, open: OpenSession): void {
       }
       const { licet, output } = open();
       const shown = limit ?? (since ? DEFAULT_SHOWN_SINCE : DEFAULT_SHOWN);
-      const found: Event[] = [];
-      let hasMore = false;
       const pages = licet.events.iterate({
         type,
         resourceType: resource,
@@ -77,16 +75,12 @@ export function addEvents(parent: CommandUnknownOpts, open: OpenSession): void {
         from: since,
         limit: Math.min(shown + 1, MAX_PAGE_EVENTS),
       });
-      for await (const event of pages) {
-        hasMore = found.length === shown;
-        if (hasMore) break;
-        found.push(event);
-      }
+      const { first, hasMore } = await firstOf(pages, shown);
       if (since && hasMore) {
         output.note(
           `More than ${shown} events match. Older ones are left out; raise --limit to see them.`,
         );
       }
-      output.list(found.reverse(), COLUMNS, 'No events found.');
+      output.list(first.reverse(), COLUMNS, 'No events found.');
     });
 }

@@ -7,7 +7,7 @@ import {
   type ListRequestsQuery,
 } from '../../../client/src/index.ts';
 import { onReaderEnd } from '../terminal.ts';
-import { type Column, examples, shortHwid, statusStyle, timeText } from './output.ts';
+import { type Column, examples, firstOf, shortHwid, statusStyle, timeText } from './output.ts';
 import {
   integerFrom,
   momentOf,
@@ -190,15 +190,9 @@ export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void 
         from: options.since,
       };
       const shown = options.limit ?? (options.since ? DEFAULT_SHOWN_SINCE : DEFAULT_SHOWN);
-      const newest: LicenseRequest[] = [];
       const pages = licet.requests.iterate({ ...filter, limit: Math.min(shown + 1, PAGE_RECORDS) });
-      let hasMore = false;
-      for await (const record of pages) {
-        hasMore = newest.length === shown;
-        if (hasMore) break;
-        newest.push(record);
-      }
-      newest.reverse();
+      const { first, hasMore } = await firstOf(pages, shown);
+      const newest = first.reverse();
       if (options.since && hasMore) {
         output.note(
           `More than ${shown} validations match. Older ones are left out; raise --limit to see them.`,

@@ -17,6 +17,7 @@ import {
   csvLine,
   dayText,
   examples,
+  firstOf,
   limitText,
   statusStyle,
   timeText,
@@ -284,14 +285,8 @@ ${examples('licenses find 7K2M-9QX4', 'licenses find ada@shop.example', 'license
     .action(async (text, { limit }) => {
       const session = open();
       const { licet, output } = session;
-      const shown: License[] = [];
-      let hasMore = false;
-      for await (const license of found(licet, text)) {
-        hasMore = shown.length === limit;
-        if (hasMore) break;
-        shown.push(license);
-      }
-      output.list(shown, licenseColumns(await productNames(session)), 'No license found.');
+      const { first, hasMore } = await firstOf(found(licet, text), limit);
+      output.list(first, licenseColumns(await productNames(session)), 'No license found.');
       if (hasMore)
         output.note(`More than ${limit} licenses match. Give a longer text, or raise --limit.`);
     });

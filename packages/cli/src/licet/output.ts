@@ -223,6 +223,19 @@ export async function collect<Item>(what: string, items: AsyncIterable<Item>): P
   return read;
 }
 
+/** Reads the first items. @returns them, and whether there are more */
+export async function firstOf<Item>(
+  items: AsyncIterable<Item>,
+  count: number,
+): Promise<{ first: Item[]; hasMore: boolean }> {
+  const first: Item[] = [];
+  for await (const item of items) {
+    if (first.length === count) return { first, hasMore: true };
+    first.push(item);
+  }
+  return { first, hasMore: false };
+}
+
 /** `1 address`, `2 addresses` */
 export const counted = (count: number, one: string, many: string): string =>
   `${count} ${count === 1 ? one : many}`;
