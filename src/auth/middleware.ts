@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { matchedRoutes } from 'hono/route';
 import { tokenSnapshot } from '../cache/snapshots';
-import { type EventSender, insertEvent } from '../db/events';
+import { insertEvent } from '../db/events';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
 import { isFromOwnPage } from '../http/own-page';
@@ -21,9 +21,10 @@ import {
   authenticate,
   authenticateSession,
   guard,
-  guardFailure,
   LAST_USED_PRECISION_MS,
   markUsed,
+  NOT_ALLOWED,
+  NOT_LIVE,
 } from './tokens';
 
 export interface AuthEnv extends AppEnv {
@@ -37,9 +38,6 @@ export interface AuthEnv extends AppEnv {
 /** A context of a validation or of management. */
 type AnyContext = Pick<Context<AppEnv>, 'env' | 'req'> & { get(key: 'timings'): RequestTimings };
 
-/** The message for a request without a live token. */
-export const NOT_LIVE = 'Token is missing, unknown, expired or revoked';
-const NOT_ALLOWED = 'Token lacks a required intent';
 const WRONG_TYPE = 'A change with a session needs the header Content-Type: application/json';
 const WRONG_HEADER = 'Send the token in the header TOKEN, not in Authorization';
 
@@ -237,19 +235,6 @@ export async function authorizeValidation(
   await rejectToken(c);
 }
 
-/** The error of a batch whose {@link guard} failed; any other error as it is. */
-export function guardError(error: Error): Error {
-  const failure = guardFailure(error);
-  if (failure === 'notLive') return new ApiError(401, NOT_LIVE);
-  return failure === 'notAllowed' ? new ApiError(403, NOT_ALLOWED) : error;
-}
-
-/** The sender of a request, as an event names it (5). */
-export const eventSender = (
-  c: AnyContext,
-  { tokenId, isConsole }: Pick<Actor, 'tokenId' | 'isConsole'>,
-): EventSender => ({ tokenId, isConsole, ip: addressIn(c) });
-
 /** The context in which a handler changes something. */
 export function writerOf(c: Context<AuthEnv>): Writer {
   const { db, caches } = isolateOf(c.env);
@@ -258,8 +243,10 @@ export function writerOf(c: Context<AuthEnv>): Writer {
   return {
     db,
     guard: () => guard(db, c.get('actor'), c.get('intents'), Date.now()),
-    event: (event, condition) =>
-      insertEvent(db, eventSender(c, c.get('actor')), event, Date.now(), condition),
+    event(event, condition) {
+      const sender = { ...c.get('actor'), ip: addressIn(c) };
+      return insertEvent(db, sender, event, Date.now(), condition);
+    },
     changed(changes, unlogged = []) {
       caches.invalidate(changes);
       caches.invalidate(unlogged);

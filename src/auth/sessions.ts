@@ -1,8 +1,9 @@
 import { and, eq, lte, ne, or } from 'drizzle-orm';
-import type { TokenSnapshot } from '../cache/snapshots';
+import { type TokenSnapshot, tokenColumns } from '../cache/snapshots';
 import type { Database } from '../db/client';
 import { sessions, tokens } from '../db/schema';
 import type { Writer } from '../db/writer';
+import { toBase64url } from '../lib/base64url';
 import { sha256Hex } from '../lib/sha256';
 
 /** Sessions of the console (4). A session acts as its token: it has the same intents and ends with it. */
@@ -18,7 +19,6 @@ const USED_CODE = 'code';
 
 /** A session that has not expired. */
 export interface Session {
-  hash: string;
   tokenHash: string;
   lastUsedAt: number;
   /** Null for ROOT_TOKEN, and for one that is gone. */
@@ -26,8 +26,7 @@ export interface Session {
 }
 
 /** A new session: 256 random bits for the cookie. */
-export const newSession = (): string =>
-  crypto.getRandomValues(new Uint8Array(32)).toBase64({ alphabet: 'base64url', omitPadding: true });
+export const newSession = (): string => toBase64url(crypto.getRandomValues(new Uint8Array(32)));
 
 /**
  * Reads the session with a hash, and the current state of its token. Returns undefined if there is no such session.
@@ -44,24 +43,14 @@ export async function findSession(
       tokenHash: sessions.tokenHash,
       createdAt: sessions.createdAt,
       lastUsedAt: sessions.lastUsedAt,
-      token: {
-        id: tokens.id,
-        revision: tokens.revision,
-        intents: tokens.intents,
-        expiresAt: tokens.expiresAt,
-        revokedAt: tokens.revokedAt,
-        lastUsedAt: tokens.lastUsedAt,
-      },
+      token: tokenColumns,
     })
     .from(sessions)
     .leftJoin(tokens, eq(tokens.tokenHash, sessions.tokenHash))
     .where(eq(sessions.sessionHash, hash))
     .get();
-  if (!row || row.createdAt + LIFE_MS <= now || row.lastUsedAt + IDLE_LIFE_MS <= now) {
-    return undefined;
-  }
-  const { tokenHash, lastUsedAt, token } = row;
-  return { hash, tokenHash, lastUsedAt, token };
+  const isLive = row && row.createdAt + LIFE_MS > now && row.lastUsedAt + IDLE_LIFE_MS > now;
+  return isLive ? row : undefined;
 }
 
 /**

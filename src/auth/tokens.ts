@@ -2,6 +2,8 @@ import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { TokenSnapshot } from '../cache/snapshots';
 import { type Database, databaseMessage } from '../db/client';
 import { tokens } from '../db/schema';
+import { ApiError } from '../http/errors';
+import { toBase64url } from '../lib/base64url';
 import type { ApiIntent } from '../lib/enums';
 import { sha256, sha256Hex } from '../lib/sha256';
 import type { Session } from './sessions';
@@ -10,6 +12,10 @@ const PREFIX = 'licet_';
 const MIN_ROOT_TOKEN_LENGTH = 32;
 /** Precision of the last use of a token. */
 export const LAST_USED_PRECISION_MS = 5 * 60 * 1000;
+
+/** The message for a request without a live token. */
+export const NOT_LIVE = 'Token is missing, unknown, expired or revoked';
+export const NOT_ALLOWED = 'Token lacks a required intent';
 
 /** The sender of a request: a token, or the secret ROOT_TOKEN, which has no id. */
 export interface Actor {
@@ -28,10 +34,8 @@ const ROOT: Actor = {
 };
 
 /** A new API token: a prefix for secret scanners, and 256 random bits [5]. */
-export function newToken(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return `${PREFIX}${bytes.toBase64({ alphabet: 'base64url', omitPadding: true })}`;
-}
+export const newToken = (): string =>
+  PREFIX + toBase64url(crypto.getRandomValues(new Uint8Array(32)));
 
 /** ROOT_TOKEN; undefined if it is too short to be accepted (3.2). */
 export const activeRootToken = (rootToken: string | undefined): string | undefined =>
@@ -122,10 +126,10 @@ export function guard(db: Database, actor: Actor, intents: readonly ApiIntent[],
     .from(sql`(select 1 as one)`);
 }
 
-/** Why a {@link guard} has failed a batch; undefined for another error. */
-export function guardFailure(error: unknown): keyof typeof FAILURES | undefined {
+/** The error of a batch whose {@link guard} failed; any other error as it is. */
+export function guardError(error: Error): Error {
   const message = databaseMessage(error);
-  if (message.includes(FAILURES.notLive.message)) return 'notLive';
-  if (message.includes(FAILURES.notAllowed.message)) return 'notAllowed';
-  return undefined;
+  if (message.includes(FAILURES.notLive.message)) return new ApiError(401, NOT_LIVE);
+  if (message.includes(FAILURES.notAllowed.message)) return new ApiError(403, NOT_ALLOWED);
+  return error;
 }

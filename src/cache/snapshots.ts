@@ -78,6 +78,16 @@ const tokenSnapshotSchema = z.object({
 });
 export type TokenSnapshot = z.infer<typeof tokenSnapshotSchema>;
 
+/** The columns of a token's snapshot. */
+export const tokenColumns = {
+  id: tokens.id,
+  revision: tokens.revision,
+  intents: tokens.intents,
+  expiresAt: tokens.expiresAt,
+  revokedAt: tokens.revokedAt,
+  lastUsedAt: tokens.lastUsedAt,
+};
+
 const publishedToken = tokenSnapshotSchema.extend({ format: FORMAT });
 
 /** By the hash of the token. */
@@ -88,15 +98,7 @@ export const tokenSnapshot: SnapshotType<TokenSnapshot> = {
   decode: (text) => decode(publishedToken, text),
   async load(db, hashes) {
     const rows = await db
-      .select({
-        hash: tokens.tokenHash,
-        id: tokens.id,
-        revision: tokens.revision,
-        intents: tokens.intents,
-        expiresAt: tokens.expiresAt,
-        revokedAt: tokens.revokedAt,
-        lastUsedAt: tokens.lastUsedAt,
-      })
+      .select({ hash: tokens.tokenHash, ...tokenColumns })
       .from(tokens)
       .where(isOneOf(tokens.tokenHash, hashes));
     return new Map(rows.map(({ hash, ...token }) => [hash, token]));

@@ -2,6 +2,7 @@ import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { foldedBucketOf, isOneOf, productOf, RATE_LIMITED } from '../db/predicates';
 import { buckets, callers, counters, licenses, requests } from '../db/schema';
+import { toBase64url } from '../lib/base64url';
 import { BoundedMap } from '../lib/bounded-map';
 import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../lib/enums';
 import { sha256 } from '../lib/sha256';
@@ -45,10 +46,8 @@ function identityOf(licenseId: number, { caller, kid }: HistoryRecord): string {
   return identity;
 }
 
-async function fingerprintOf(identity: string): Promise<string> {
-  const bytes = (await sha256(identity)).subarray(0, FINGERPRINT_BYTES);
-  return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
-}
+const fingerprintOf = async (identity: string): Promise<string> =>
+  toBase64url((await sha256(identity)).subarray(0, FINGERPRINT_BYTES));
 
 const toJson = (fields: object): string | null => {
   const text = JSON.stringify(fields, (_, value: unknown) => value ?? undefined);

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { toBase64url } from './base64url';
 import { parseJson } from './json';
 import { logFailure } from './log';
 
@@ -63,9 +64,6 @@ function toPublic(key: PrivateKey): PublicKey {
   const { kty, n, e } = key;
   return { kty, n, e, kid: key.kid, alg: 'RS256', use: 'sig' };
 }
-
-const toBase64url = (bytes: Uint8Array): string =>
-  bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 
 const encoder = new TextEncoder();
 const encodeText = (text: string): string => toBase64url(encoder.encode(text));

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { acceptedIntents, guardError } from '../auth/middleware';
+import { acceptedIntents } from '../auth/middleware';
+import { guardError } from '../auth/tokens';
 import { ApiError } from '../http/errors';
 import type { ErrorResponse } from '../http/responses';
 import type { ApiIntent } from '../lib/enums';

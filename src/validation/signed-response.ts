@@ -1,4 +1,5 @@
 import type { InvalidResponse, ValidResponse } from '../http/responses';
+import { toBase64url } from '../lib/base64url';
 import { sha256 } from '../lib/sha256';
 import type { Signer } from '../lib/signing-keys';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
@@ -31,7 +32,7 @@ const subjects = new WeakMap<object, string>();
 async function subjectOf(key: string, license: object | null): Promise<string> {
   const known = license && subjects.get(license);
   if (known) return known;
-  const subject = (await sha256(key)).toBase64({ alphabet: 'base64url', omitPadding: true });
+  const subject = toBase64url(await sha256(key));
   if (license) subjects.set(license, subject);
   return subject;
 }

@@ -1,8 +1,8 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, NOT_LIVE, requireIntents, writerOf } from '../../auth/middleware';
-import { newToken } from '../../auth/tokens';
+import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
+import { NOT_LIVE, newToken } from '../../auth/tokens';
 import { ApiError, notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
 import { body, pathId, query } from '../../http/input';

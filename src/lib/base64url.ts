@@ -1,0 +1,3 @@
+/** Bytes as base64url without padding (RFC 4648). */
+export const toBase64url = (bytes: Uint8Array): string =>
+  bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
