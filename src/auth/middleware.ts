@@ -243,9 +243,9 @@ export function writerOf(c: Context<AuthEnv>): Writer {
   return {
     db,
     guard: () => guard(db, c.get('actor'), c.get('intents'), Date.now()),
-    event(event, condition) {
+    event(type, resourceId, changes, condition) {
       const sender = { ...c.get('actor'), ip: addressIn(c) };
-      return insertEvent(db, sender, event, Date.now(), condition);
+      return insertEvent(db, sender, { type, resourceId, changes }, Date.now(), condition);
     },
     changed(changes, unlogged = []) {
       caches.invalidate(changes);

@@ -74,11 +74,7 @@ export async function insertSession(
   const rows = [await rowOf(session.secret, session.tokenHash)];
   // The row outlives its code by far, and is removed like a session.
   if (session.code !== undefined) rows.push(await rowOf(session.code, USED_CODE));
-  await db.batch([
-    guard(),
-    event({ type: 'session.created', resourceId: null, changes: null }),
-    db.insert(sessions).values(rows),
-  ]);
+  await db.batch([guard(), event('session.created', null, null), db.insert(sessions).values(rows)]);
 }
 
 /** Whether the stored last use of a session is old enough to be replaced. */

@@ -15,7 +15,12 @@ export interface Writer {
    *
    * @param condition holds while the change is still to be made; none for a new object
    */
-  event(event: NewEvent, condition?: SQL): BatchItem<'sqlite'>;
+  event(
+    type: NewEvent['type'],
+    resourceId: NewEvent['resourceId'],
+    changes: NewEvent['changes'],
+    condition?: SQL,
+  ): BatchItem<'sqlite'>;
   /**
    * Takes the changes that the statements of the change log returned.
    *

@@ -123,11 +123,7 @@ async function store(
   now: number,
 ): Promise<void> {
   const count = results.filter(({ outcome }) => outcome === 'created').length;
-  const imported = event({
-    type: EVENT_TYPES[kind],
-    resourceId: null,
-    changes: { count: { before: 0, after: count } },
-  });
+  const imported = event(EVENT_TYPES[kind], null, { count: { before: 0, after: count } });
   if (kind === 'licenses') {
     const [, changes] = await db.batch([
       guard(),

@@ -66,11 +66,7 @@ export async function insertEntry(
       .insert(blacklists)
       .values({ ...values, createdAt: now, updatedAt: now })
       .returning(),
-    event({
-      type: 'blacklist.created',
-      resourceId: newestId(blacklists),
-      changes: changesBetween(FIELDS, null, values),
-    }),
+    event('blacklist.created', newestId(blacklists), changesBetween(FIELDS, null, values)),
     ...remember(newestRow(blacklists)),
   ]);
   changed(changes);
@@ -93,11 +89,9 @@ export async function updateEntry(
     guard(),
     ...logBlacklist(db, isUnchanged(blacklists, row), now),
     event(
-      {
-        type: 'blacklist.updated',
-        resourceId: row.id,
-        changes: changesBetween(FIELDS, row, values),
-      },
+      'blacklist.updated',
+      row.id,
+      changesBetween(FIELDS, row, values),
       existsUnchanged(blacklists, row),
     ),
     db
@@ -120,11 +114,9 @@ export async function deleteEntry(
     guard(),
     ...logBlacklist(db, isUnchanged(blacklists, row), now),
     event(
-      {
-        type: 'blacklist.deleted',
-        resourceId: row.id,
-        changes: changesBetween(FIELDS, row, null),
-      },
+      'blacklist.deleted',
+      row.id,
+      changesBetween(FIELDS, row, null),
       existsUnchanged(blacklists, row),
     ),
     reserveIds(db, 'blacklists', blacklists, isUnchanged(blacklists, row)),

@@ -118,10 +118,7 @@ export async function eraseIdentity(
     guard(),
     logLicenses(db, repeats, now),
     eraseEvents(db, row, isAsRead),
-    event(
-      { type: 'customer.deleted', resourceId: row.id, changes: null },
-      and(isAsRead, isNotForgotten(row.id)),
-    ),
+    event('customer.deleted', row.id, null, and(isAsRead, isNotForgotten(row.id))),
     db
       .update(idempotencyKeys)
       .set({ created: null })

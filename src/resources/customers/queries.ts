@@ -76,11 +76,7 @@ export async function insertCustomer(
       .insert(customers)
       .values({ ...toColumns(values), createdAt: now })
       .returning(),
-    event({
-      type: 'customer.created',
-      resourceId: newestId(customers),
-      changes: changesBetween(FIELDS, null, values),
-    }),
+    event('customer.created', newestId(customers), changesBetween(FIELDS, null, values)),
     ...remember(newestRow(customers), newestId(customers)),
   ]);
   if (!row) throw new Error('The customer was not stored');
@@ -99,11 +95,9 @@ export async function updateCustomer(
   const [, , [updated]] = await db.batch([
     guard(),
     event(
-      {
-        type: 'customer.updated',
-        resourceId: row.id,
-        changes: changesBetween(FIELDS, row, { ...row, ...changes }),
-      },
+      'customer.updated',
+      row.id,
+      changesBetween(FIELDS, row, { ...row, ...changes }),
       existsUnchanged(customers, row),
     ),
     db

@@ -88,15 +88,15 @@ export async function insertLicenses(
       .select(sql`select ${sql.join(columns, sql`, `)} from json_each(${keys}) k order by k.key`),
     bindNew(db, keys, 'IP', ips),
     bindNew(db, keys, 'HWID', hwids),
-    event({
-      type: 'license.created',
-      resourceId: count === 1 ? newestId(licenses) : null,
-      changes: withCustomer(
+    event(
+      'license.created',
+      count === 1 ? newestId(licenses) : null,
+      withCustomer(
         changesOfNew({ ...values, ips, hwids }, licenseKeys, now),
         null,
         customerOfFirst,
       ),
-    }),
+    ),
     ...remember(createdLicenses(keys), customerOfFirst),
   ]);
   changed(changes);
@@ -142,11 +142,9 @@ export async function updateLicense(
     ...rebind(db, id, 'IP', row.ips, ips, condition),
     ...rebind(db, id, 'HWID', row.hwids, hwids, condition),
     event(
-      {
-        type: freesSlots(row, { ips, hwids }) ? 'license.slots_freed' : 'license.updated',
-        resourceId: id,
-        changes: withCustomer(fieldChanges, row.customerId, customerId),
-      },
+      freesSlots(row, { ips, hwids }) ? 'license.slots_freed' : 'license.updated',
+      id,
+      withCustomer(fieldChanges, row.customerId, customerId),
       Object.keys(fieldChanges).length === 0
         ? sql`${condition} and ${customerId} is not ${row.customerId}`
         : condition,
@@ -172,11 +170,9 @@ export async function markLicenseDeleted(
     guard(),
     logLicenses(db, isUnchanged(licenses, row), now),
     event(
-      {
-        type: 'license.deleted',
-        resourceId: row.id,
-        changes: changesOfLicense(row, { ...valuesOf(row), state: 'DELETED' }, now),
-      },
+      'license.deleted',
+      row.id,
+      changesOfLicense(row, { ...valuesOf(row), state: 'DELETED' }, now),
       existsUnchanged(licenses, row),
     ),
     db

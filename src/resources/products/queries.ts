@@ -57,11 +57,7 @@ export async function insertProduct(
       .insert(products)
       .values({ ...values, createdAt: now, updatedAt: now })
       .returning(),
-    event({
-      type: 'product.created',
-      resourceId: newestId(products),
-      changes: changesBetween(FIELDS, null, values),
-    }),
+    event('product.created', newestId(products), changesBetween(FIELDS, null, values)),
     ...remember(newestRow(products)),
   ]);
   changed(changes);
@@ -81,14 +77,7 @@ export async function updateProduct(
   const [, , changes, , [updated]] = await db.batch([
     guard(),
     ...logBlacklistIf(db, offlineDays === row.offlineDays ? sql`false` : isRead, now),
-    event(
-      {
-        type: 'product.updated',
-        resourceId: row.id,
-        changes: changesBetween(FIELDS, row, { ...row, ...values }),
-      },
-      isRead,
-    ),
+    event('product.updated', row.id, changesBetween(FIELDS, row, { ...row, ...values }), isRead),
     db
       .update(products)
       .set({ ...values, updatedAt: now, revision: row.revision + 1 })
@@ -133,14 +122,7 @@ export async function deleteProduct(
     db.delete(licenses).where(isOfProduct),
     reserveIds(db, 'blacklists', blacklists, isEntryOfProduct),
     db.delete(blacklists).where(isEntryOfProduct),
-    event(
-      {
-        type: 'product.deleted',
-        resourceId: row.id,
-        changes: changesBetween(FIELDS, row, null),
-      },
-      sql`exists ${deletable}`,
-    ),
+    event('product.deleted', row.id, changesBetween(FIELDS, row, null), sql`exists ${deletable}`),
     reserveIds(db, 'products', products, sql`${products.id} = ${deletable}`),
     db.delete(products).where(sql`${products.id} = ${deletable}`).returning({ id: products.id }),
   ]);

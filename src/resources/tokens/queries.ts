@@ -55,11 +55,7 @@ export async function insertToken(
       .insert(tokens)
       .values({ ...values, createdAt: now, updatedAt: now, revision: now })
       .returning(),
-    event({
-      type: 'token.created',
-      resourceId: newestId(tokens),
-      changes: changesBetween(FIELDS, null, shown(values)),
-    }),
+    event('token.created', newestId(tokens), changesBetween(FIELDS, null, shown(values))),
     // Its secret is not stored anywhere.
     ...remember(null),
   ]);
@@ -84,15 +80,9 @@ export async function updateToken(
     guard(),
     logTokens(db, isUnchanged(tokens, row), now),
     event(
-      {
-        type: isRevoked ? 'token.deleted' : 'token.updated',
-        resourceId: row.id,
-        changes: changesBetween(
-          FIELDS,
-          shown(row),
-          isRevoked ? null : shown({ ...row, ...changes }),
-        ),
-      },
+      isRevoked ? 'token.deleted' : 'token.updated',
+      row.id,
+      changesBetween(FIELDS, shown(row), isRevoked ? null : shown({ ...row, ...changes })),
       existsUnchanged(tokens, row),
     ),
     db
