@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
 import type { Page } from '../db/predicates';
-import { idText } from '../lib/fields';
+import { idText, integerText } from '../lib/fields';
 import { logFailure } from '../lib/log';
 
 export const MAX_LIMIT = 1000;
@@ -9,15 +9,9 @@ export const MAX_LIMIT = 1000;
 /** Rows in memory while a complete list is sent. */
 const CHUNK_ROWS = 1_000;
 
-const pageLimit = z
-  .string()
-  .regex(/^[1-9]\d{0,3}$/, `must be an integer from 1 to ${MAX_LIMIT}`)
-  .transform(Number)
-  .refine((value) => value <= MAX_LIMIT, `must be an integer from 1 to ${MAX_LIMIT}`);
-
 /** The query parameters of every list. */
 export const pageQuery = {
-  limit: pageLimit.optional(),
+  limit: integerText(MAX_LIMIT).optional(),
   after: z
     .union([z.literal('0').transform(Number), idText], {
       error: 'must be the id of the last object of the page before',

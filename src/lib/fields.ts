@@ -99,22 +99,21 @@ export const limit = z.int().min(-1, LIMIT_MESSAGE).max(MAX_LIMIT, LIMIT_MESSAGE
 /** An id of this service. */
 export const id = z.int().min(1);
 
+/** An integer from 1 to a maximum in a path or a query. */
+export const integerText = (max: number, message = `must be an integer from 1 to ${max}`) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,15}$/, message)
+    .transform(Number)
+    .refine((value) => value <= max, message);
+
 /** An {@link id} in a path or a query. */
-export const idText = z
-  .string()
-  .regex(/^[1-9]\d{0,15}$/, 'must be a positive integer')
-  .transform(Number)
-  .refine(Number.isSafeInteger, 'must be a positive integer');
+export const idText = integerText(Number.MAX_SAFE_INTEGER, 'must be a positive integer');
 
 export const MAX_DAYS = 3_650;
-const DAYS_MESSAGE = `must be an integer from 1 to ${MAX_DAYS}`;
 
 /** A number of days in a query. */
-export const daysText = z
-  .string()
-  .regex(/^[1-9]\d{0,3}$/, DAYS_MESSAGE)
-  .transform(Number)
-  .refine((days) => days <= MAX_DAYS, DAYS_MESSAGE);
+export const daysText = integerText(MAX_DAYS);
 
 /** A boolean in a query. */
 export const booleanText = z.enum(['true', 'false']).transform((value) => value === 'true');
