@@ -37,7 +37,6 @@ interface List<Row extends { id: number }> {
    * Without this function, every page may.
    */
   endOfPage?: (after: number | undefined) => Promise<number | undefined>;
-  toWire: (row: Row) => unknown;
 }
 
 /**
@@ -46,12 +45,12 @@ interface List<Row extends { id: number }> {
  */
 export async function listResponse<Row extends { id: number }>(
   c: Context,
-  page: PageQuery,
+  { limit, after }: PageQuery,
   list: List<Row>,
+  toWire: (row: Row) => object,
 ): Promise<Response> {
-  if (page.limit === undefined) return streamList(c, page.after, list);
+  if (limit === undefined) return streamList(c, after, list, toWire);
 
-  const { limit, after } = page;
   const readPage = async () => {
     const until = await list.endOfPage?.(after);
     return { until, rows: await list.read({ limit: limit + 1, after, until }) };
@@ -61,7 +60,7 @@ export async function listResponse<Row extends { id: number }>(
   const lastRow = shown.at(-1);
   if (total !== undefined) c.header('X-Total-Count', String(total));
   linkNextPage(c, rows.length > limit ? lastRow?.id : until);
-  return c.json(shown.map(list.toWire));
+  return c.json(shown.map(toWire));
 }
 
 /** Links to the page after an object. */
@@ -75,9 +74,10 @@ export function linkNextPage(c: Context, after: number | undefined): void {
 async function streamList<Row extends { id: number }>(
   c: Context,
   start: number | undefined,
-  list: List<Row>,
+  { read }: List<Row>,
+  toWire: (row: Row) => object,
 ): Promise<Response> {
-  const readChunk = (after: number | undefined) => list.read({ limit: CHUNK_ROWS, after });
+  const readChunk = (after: number | undefined) => read({ limit: CHUNK_ROWS, after });
   // The first chunk is read before the response starts, so that a failure can still set its status.
   let rows = await readChunk(start);
 
@@ -86,7 +86,7 @@ async function streamList<Row extends { id: number }>(
     for (let separator = ''; ; separator = ',') {
       const lastRow = rows.at(-1);
       if (lastRow === undefined) break;
-      yield separator + rows.map((row) => JSON.stringify(list.toWire(row))).join(',');
+      yield separator + rows.map((row) => JSON.stringify(toWire(row))).join(',');
       if (rows.length < CHUNK_ROWS) break;
       rows = await readChunk(lastRow.id);
     }

@@ -32,18 +32,17 @@ const matching = (filter: EntryFilter): SQL | undefined =>
     containsText(filter.q, [blacklists.data, blacklists.reason]),
   );
 
-/** A page of the blacklist entries that match, sorted by id. */
-export const listEntries = (db: Database, filter: EntryFilter, page: Page): Promise<EntryRow[]> =>
-  db
-    .select()
-    .from(blacklists)
-    .where(and(matching(filter), gt(blacklists.id, page.after ?? 0)))
-    .orderBy(asc(blacklists.id))
-    .limit(page.limit);
-
-/** The number of blacklist entries that match. */
-export const countEntries = (db: Database, filter: EntryFilter): Promise<number> =>
-  db.$count(blacklists, matching(filter));
+/** The blacklist entries that match, sorted by id. */
+export const listEntries = (db: Database, filter: EntryFilter) => ({
+  read: ({ limit, after = 0 }: Page): Promise<EntryRow[]> =>
+    db
+      .select()
+      .from(blacklists)
+      .where(and(matching(filter), gt(blacklists.id, after)))
+      .orderBy(asc(blacklists.id))
+      .limit(limit),
+  count: () => db.$count(blacklists, matching(filter)),
+});
 
 /** The blacklist entry with an id. */
 export const findEntry = (db: Database, id: number): Promise<EntryRow | undefined> =>

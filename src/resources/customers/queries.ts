@@ -38,22 +38,17 @@ export const matchingCustomers = (filter: CustomerFilter): SQL | undefined =>
     customers.marketBUsername,
   ]);
 
-/** A page of the customers that match, sorted by id. */
-export const listCustomers = (
-  db: Database,
-  filter: CustomerFilter,
-  page: Page,
-): Promise<CustomerRow[]> =>
-  db
-    .select()
-    .from(customers)
-    .where(and(matchingCustomers(filter), gt(customers.id, page.after ?? 0)))
-    .orderBy(asc(customers.id))
-    .limit(page.limit);
-
-/** How many customers match. */
-export const countCustomers = (db: Database, filter: CustomerFilter): Promise<number> =>
-  db.$count(customers, matchingCustomers(filter));
+/** The customers that match, sorted by id. */
+export const listCustomers = (db: Database, filter: CustomerFilter) => ({
+  read: ({ limit, after = 0 }: Page): Promise<CustomerRow[]> =>
+    db
+      .select()
+      .from(customers)
+      .where(and(matchingCustomers(filter), gt(customers.id, after)))
+      .orderBy(asc(customers.id))
+      .limit(limit),
+  count: () => db.$count(customers, matchingCustomers(filter)),
+});
 
 /** The customer with an id. */
 export const findCustomer = (db: Database, id: number): Promise<CustomerRow | undefined> =>

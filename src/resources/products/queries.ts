@@ -22,22 +22,17 @@ const matching = (filter: ProductFilter): SQL | undefined =>
     containsText(filter.q, [products.name, products.description, products.productTypeOther]),
   );
 
-/** A page of the products that match, sorted by id. */
-export const listProducts = (
-  db: Database,
-  filter: ProductFilter,
-  page: Page,
-): Promise<ProductRow[]> =>
-  db
-    .select()
-    .from(products)
-    .where(and(matching(filter), gt(products.id, page.after ?? 0)))
-    .orderBy(asc(products.id))
-    .limit(page.limit);
-
-/** The number of products that match. */
-export const countProducts = (db: Database, filter: ProductFilter): Promise<number> =>
-  db.$count(products, matching(filter));
+/** The products that match, sorted by id. */
+export const listProducts = (db: Database, filter: ProductFilter) => ({
+  read: ({ limit, after = 0 }: Page): Promise<ProductRow[]> =>
+    db
+      .select()
+      .from(products)
+      .where(and(matching(filter), gt(products.id, after)))
+      .orderBy(asc(products.id))
+      .limit(limit),
+  count: () => db.$count(products, matching(filter)),
+});
 
 /** The product with an id. */
 export const findProduct = (db: Database, id: number): Promise<ProductRow | undefined> =>

@@ -22,17 +22,17 @@ const shown = ({ name, intents, expiresAt }: TokenValues) => ({
 /** The row of a revoked token stays, so that its id and name stay known. Nothing else shows it. */
 const isLive = isNull(tokens.revokedAt);
 
-/** A page of the tokens that are not revoked, sorted by id. */
-export const listTokens = (db: Database, page: Page): Promise<TokenRow[]> =>
-  db
-    .select()
-    .from(tokens)
-    .where(and(isLive, gt(tokens.id, page.after ?? 0)))
-    .orderBy(asc(tokens.id))
-    .limit(page.limit);
-
-/** The number of tokens that are not revoked. */
-export const countTokens = (db: Database): Promise<number> => db.$count(tokens, isLive);
+/** The tokens that are not revoked, sorted by id. */
+export const listTokens = (db: Database) => ({
+  read: ({ limit, after = 0 }: Page): Promise<TokenRow[]> =>
+    db
+      .select()
+      .from(tokens)
+      .where(and(isLive, gt(tokens.id, after)))
+      .orderBy(asc(tokens.id))
+      .limit(limit),
+  count: () => db.$count(tokens, isLive),
+});
 
 /** The token with an id, unless it is revoked. */
 export const findToken = (db: Database, id: number): Promise<TokenRow | undefined> =>

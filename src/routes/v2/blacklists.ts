@@ -10,7 +10,6 @@ import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { idText, licenseDataType } from '../../lib/fields';
 import {
-  countEntries,
   deleteEntry,
   findEntry,
   insertEntry,
@@ -45,13 +44,8 @@ const canWrite = requireIntents(INTENTS.writeBlacklists);
 /** [4.4] */
 export const blacklistRoutes = new Hono<AuthEnv>()
   .get('/', canRead, query(blacklistQuery), (c) => {
-    const db = databaseOf(c);
     const filter = c.req.valid('query');
-    return listResponse(c, filter, {
-      read: (page) => listEntries(db, filter, page),
-      count: () => countEntries(db, filter),
-      toWire: toEntry,
-    });
+    return listResponse(c, filter, listEntries(databaseOf(c), filter), toEntry);
   })
   .get('/:id', canRead, pathId, async (c) => {
     const row = await findEntry(databaseOf(c), c.req.valid('param').id);

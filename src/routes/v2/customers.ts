@@ -12,7 +12,6 @@ import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { isolateOf } from '../../isolate';
 import { eraseIdentity } from '../../resources/customers/forget';
 import {
-  countCustomers,
   findCustomer,
   insertCustomer,
   listCustomers,
@@ -39,13 +38,8 @@ const canWrite = requireIntents(INTENTS.everything);
 /** [4.5], and POST, PUT and DELETE as an extension. */
 export const customerRoutes = new Hono<AuthEnv>()
   .get('/', canRead, query(z.strictObject({ ...pageQuery, q: searchText })), (c) => {
-    const db = databaseOf(c);
     const filter = c.req.valid('query');
-    return listResponse(c, filter, {
-      read: (page) => listCustomers(db, filter, page),
-      count: () => countCustomers(db, filter),
-      toWire: toCustomer,
-    });
+    return listResponse(c, filter, listCustomers(databaseOf(c), filter), toCustomer);
   })
   .get('/:id', canRead, pathId, async (c) => {
     const row = await findCustomer(databaseOf(c), c.req.valid('param').id);

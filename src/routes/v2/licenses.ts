@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
+import type { Page } from '../../db/predicates';
 import type { Writer } from '../../db/writer';
 import { listInstallations } from '../../history/installations';
 import { ApiError, notFound } from '../../http/errors';
@@ -78,16 +79,12 @@ const oneLicense = (c: Context, row: LicenseRow): Response =>
 function licenseList(c: Context<AuthEnv>, { limit, after, total, ...filter }: LicenseQuery) {
   const db = databaseOf(c);
   const now = Date.now();
-  return listResponse(
-    c,
-    { limit, after },
-    {
-      read: (part) => listLicenses(db, filter, part, now),
-      count: total === false ? undefined : () => countLicenses(db, filter, now),
-      endOfPage: (previous) => endOfPage(db, filter, previous),
-      toWire: (row) => toLicense(row, now),
-    },
-  );
+  const list = {
+    read: (page: Page) => listLicenses(db, filter, page, now),
+    count: total === false ? undefined : () => countLicenses(db, filter, now),
+    endOfPage: (previous: number | undefined) => endOfPage(db, filter, previous),
+  };
+  return listResponse(c, { limit, after }, list, (row) => toLicense(row, now));
 }
 
 /** Creates licenses with the same values, all or none. */

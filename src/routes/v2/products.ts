@@ -9,7 +9,6 @@ import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { productType } from '../../lib/fields';
 import {
-  countProducts,
   deleteProduct,
   findProduct,
   insertProduct,
@@ -37,13 +36,8 @@ const canWrite = requireIntents(INTENTS.writeProducts);
 /** [4.2] */
 export const productRoutes = new Hono<AuthEnv>()
   .get('/', canRead, query(productQuery), (c) => {
-    const db = databaseOf(c);
     const filter = c.req.valid('query');
-    return listResponse(c, filter, {
-      read: (page) => listProducts(db, filter, page),
-      count: () => countProducts(db, filter),
-      toWire: toProduct,
-    });
+    return listResponse(c, filter, listProducts(databaseOf(c), filter), toProduct);
   })
   .get('/:id', canRead, pathId, async (c) => {
     const row = await findProduct(databaseOf(c), c.req.valid('param').id);

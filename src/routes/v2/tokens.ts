@@ -9,13 +9,7 @@ import { body, pathId, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery } from '../../http/pagination';
 import { sha256Hex } from '../../lib/sha256';
-import {
-  countTokens,
-  findToken,
-  insertToken,
-  listTokens,
-  updateToken,
-} from '../../resources/tokens/queries';
+import { findToken, insertToken, listTokens, updateToken } from '../../resources/tokens/queries';
 import {
   type createdToken,
   type ownToken,
@@ -33,14 +27,9 @@ const all = requireIntents(INTENTS.everything);
 
 /** API tokens, an extension: the interface does not say how they are issued [5]. */
 export const tokenRoutes = new Hono<AuthEnv>()
-  .get('/', all, query(z.strictObject(pageQuery)), (c) => {
-    const db = databaseOf(c);
-    return listResponse(c, c.req.valid('query'), {
-      read: (page) => listTokens(db, page),
-      count: () => countTokens(db),
-      toWire: toToken,
-    });
-  })
+  .get('/', all, query(z.strictObject(pageQuery)), (c) =>
+    listResponse(c, c.req.valid('query'), listTokens(databaseOf(c)), toToken),
+  )
   .get('/self', requireIntents(INTENTS.any), async (c) => {
     const { tokenId, intents } = c.get('actor');
     const row = tokenId === null ? ROOT : await findToken(databaseOf(c), tokenId);
