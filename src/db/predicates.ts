@@ -1,4 +1,4 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
 
@@ -61,6 +61,16 @@ export const existsUnchanged = (
 /** Rows with one of the values in a column. One parameter, because a statement has at most a hundred. */
 export const isOneOf = (column: SQLiteColumn, values: readonly (string | number)[]): SQL =>
   sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
+
+/** The values of a row in the order of the table's columns, for an insert from a select, which names no columns. */
+export function rowValues(table: SQLiteTable, row: object): SQL {
+  const values = new Map<string, unknown>(Object.entries(row));
+  const names = Object.keys(getTableColumns(table));
+  return sql.join(
+    names.map((name) => sql`${values.get(name) ?? null}`),
+    sql`, `,
+  );
+}
 
 /** The bucket up to which all callers are folded (see `history/fold.ts`). */
 export const FOLDED_BUCKET = sql`(select value from counters where name = 'folded_bucket')`;

@@ -124,17 +124,15 @@ const hasId: Check = (body) => isObject(body) && 'id' in body && typeof body.id 
 
 const isList: Check = (body) => Array.isArray(body) && body.every(hasId);
 
-const hasResults: Check = (body) =>
-  isObject(body) && 'results' in body && Array.isArray(body.results);
+/** An object with a list under a name. */
+const hasList =
+  (name: string): Check =>
+  (body) =>
+    isObject(body) && Array.isArray(new Map<string, unknown>(Object.entries(body)).get(name));
 
 const areLabels: Check = (body) =>
   Array.isArray(body) &&
   body.every((each) => isObject(each) && 'label' in each && typeof each.label === 'string');
-
-const hasIntents: Check = (body) =>
-  isObject(body) && 'intents' in body && Array.isArray(body.intents);
-
-const hasSeries: Check = (body) => isObject(body) && 'series' in body && Array.isArray(body.series);
 
 interface ErrorBody {
   message: string;
@@ -432,7 +430,7 @@ const TOKENS = '/api/v2/tokens';
 class Tokens extends Managed<typeof TOKENS> {
   /** The token of this client: its name and permissions. */
   self({ signal }: CallOptions = {}): Promise<Part<`GET ${typeof TOKENS}/self`, 'response'>> {
-    return this.connection.read('GET', `${this.path}/self`, { signal }, hasIntents);
+    return this.connection.read('GET', `${this.path}/self`, { signal }, hasList('intents'));
   }
 }
 
@@ -595,7 +593,7 @@ export class Licet {
     { signal }: CallOptions = {},
   ): Promise<Part<'GET /api/v2/statistics', 'response'>> {
     const call = { query, signal };
-    return this.#connection.read('GET', '/api/v2/statistics', call, hasSeries);
+    return this.#connection.read('GET', '/api/v2/statistics', call, hasList('series'));
   }
 
   /** Imports up to 200 items of another service. Existing items are not overwritten. */
@@ -604,16 +602,15 @@ export class Licet {
     { signal }: CallOptions = {},
   ): Promise<Part<'POST /api/v2/import', 'response'>> {
     const call = { body: request, signal };
-    return this.#connection.read('POST', '/api/v2/import', call, hasResults);
+    return this.#connection.read('POST', '/api/v2/import', call, hasList('results'));
   }
 
   /** The public keys of signed responses. Needs no token. A program has them built in instead. */
   signingKeys({
     signal,
   }: CallOptions = {}): Promise<Part<'GET /.well-known/jwks.json', 'response'>> {
-    const hasKeys: Check = (body) => isObject(body) && 'keys' in body && Array.isArray(body.keys);
     const call = { isGuarded: false, signal };
-    return this.#connection.read('GET', '/.well-known/jwks.json', call, hasKeys);
+    return this.#connection.read('GET', '/.well-known/jwks.json', call, hasList('keys'));
   }
 
   /** The number of callers that ask for each signing key. */

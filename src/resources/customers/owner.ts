@@ -1,5 +1,6 @@
-import { and, eq, getTableColumns, isNull, notExists, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, notExists, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client';
+import { rowValues } from '../../db/predicates';
 import { customers } from '../../db/schema';
 import { ApiError } from '../../http/errors';
 import type { LicensePlatform } from '../../lib/enums';
@@ -175,14 +176,8 @@ export function linkCustomer(db: Database, license: OwnerFields, now: number, co
 }
 
 /** Inserts a customer if a condition holds. Drizzle's insert has no `where`, but its select has. */
-function insertWhere(
+const insertWhere = (
   db: Database,
   values: { [Column in keyof CustomerRow]?: CustomerRow[Column] | SQL },
   condition: SQL | undefined,
-) {
-  const row = new Map<string, unknown>(Object.entries(values));
-  const columns = Object.keys(getTableColumns(customers)).map(
-    (name) => sql`${row.get(name) ?? null}`,
-  );
-  return db.insert(customers).select(sql`select ${sql.join(columns, sql`, `)} where ${condition}`);
-}
+) => db.insert(customers).select(sql`select ${rowValues(customers, values)} where ${condition}`);

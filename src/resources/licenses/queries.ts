@@ -3,7 +3,7 @@ import { logLicenses, logNew, NEW_LICENSES, nextRevision } from '../../db/change
 import type { Database } from '../../db/client';
 import { newestId } from '../../db/events';
 import { rowJson, rowOf } from '../../db/idempotency';
-import { existsUnchanged, isOneOf, isUnchanged } from '../../db/predicates';
+import { existsUnchanged, isOneOf, isUnchanged, rowValues } from '../../db/predicates';
 import { bindings, customers, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';
 import type { LicenseDataType } from '../../lib/enums';
@@ -59,22 +59,17 @@ export async function insertLicenses(
     owner === undefined
       ? linkCustomer(db, values, now, sql`true`)
       : linkNamedCustomer(db, owner, now, sql`true`);
-  const row = new Map<string, unknown>(
-    Object.entries({
-      ...values,
-      // A new key is already in the form in which keys are compared.
-      licenseKey: sql`k.value`,
-      licenseKeyNormalized: sql`k.value`,
-      pastRequests: 0,
-      customerId,
-      createdAt: now,
-      updatedAt: now,
-      revision: now,
-    }),
-  );
-  const columns = Object.keys(getTableColumns(licenses)).map(
-    (name) => sql`${row.get(name) ?? null}`,
-  );
+  const row = rowValues(licenses, {
+    ...values,
+    // A new key is already in the form in which keys are compared.
+    licenseKey: sql`k.value`,
+    licenseKeyNormalized: sql`k.value`,
+    pastRequests: 0,
+    customerId,
+    createdAt: now,
+    updatedAt: now,
+    revision: now,
+  });
   const keys = JSON.stringify(licenseKeys);
   const subject = others.length === 0 ? (`license:${licenseKey}` as const) : NEW_LICENSES;
   const customerOfFirst = sql`(select customer_id from licenses
@@ -83,9 +78,7 @@ export async function insertLicenses(
     guard(),
     logNew(db, subject, now),
     ...statements,
-    db
-      .insert(licenses)
-      .select(sql`select ${sql.join(columns, sql`, `)} from json_each(${keys}) k order by k.key`),
+    db.insert(licenses).select(sql`select ${row} from json_each(${keys}) k order by k.key`),
     bindNew(db, keys, 'IP', ips),
     bindNew(db, keys, 'HWID', hwids),
     event(
