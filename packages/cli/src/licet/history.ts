@@ -22,7 +22,7 @@ const DEFAULT_SHOWN = 20;
 const DEFAULT_SHOWN_SINCE = 1_000;
 
 const POLL_MS = 1_000;
-/** The service's default limit. */
+/** The most records of a page. */
 const PAGE_RECORDS = 1_000;
 /**
  * A record has the time of its request, but is stored up to two seconds later, or half a minute if the
@@ -61,21 +61,6 @@ interface Filter extends ListRequestsQuery {
   after?: never;
 }
 
-/** Yields records, newest first, page by page. */
-async function* newestFirst(
-  licet: Licet,
-  filter: Filter,
-  signal: AbortSignal,
-): AsyncGenerator<LicenseRequest> {
-  let after: number | undefined;
-  for (;;) {
-    const page = await licet.requests.list({ ...filter, after }, { signal });
-    yield* page;
-    if (page.length < PAGE_RECORDS) return;
-    after = page.at(-1)?.id;
-  }
-}
-
 const byTime = (one: LicenseRequest, other: LicenseRequest): number => one.id - other.id;
 
 const timeOf = ({ requestDate }: LicenseRequest): number => Date.parse(requestDate);
@@ -112,10 +97,10 @@ export class Follower {
     const isLong = this.#polls++ % POLLS_PER_LONG_ONE === 0;
     const start = this.#newest - (isLong ? LONG_OVERLAP_MS : OVERLAP_MS);
     const later = Math.max(start, momentOf(this.#filter.from ?? '') ?? start);
-    const filter = Number.isFinite(later)
-      ? { ...this.#filter, from: new Date(later).toISOString() }
-      : this.#filter;
-    return this.markSeen(await Array.fromAsync(newestFirst(this.#licet, filter, signal)));
+    const from = Number.isFinite(later) ? new Date(later).toISOString() : this.#filter.from;
+    const query = { ...this.#filter, from, limit: PAGE_RECORDS };
+    const records = this.#licet.requests.iterate(query, { signal });
+    return this.markSeen(await Array.fromAsync(records));
   }
 }
 

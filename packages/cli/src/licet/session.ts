@@ -14,16 +14,12 @@ import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { CliError, usageError } from '../terminal.ts';
 import { Output } from './output.ts';
 
-/** The service and the origin of the token. */
-export interface Access {
+/** The service, its client and the output of a command. */
+export interface Session {
   url: URL;
+  token: string;
   /** The origin of the token, for messages. */
   tokenSource: string;
-}
-
-/** The service, its client and the output of a command. */
-export interface Session extends Access {
-  token: string;
   licet: Licet;
   output: Output;
 }
@@ -79,7 +75,7 @@ export function openSession({ url: text, insecure, tokenFile, json }: GlobalOpti
 }
 
 /** Describes an error and the way to fix it. */
-export function explain(error: LicetError, { url, tokenSource }: Access): string {
+export function explain(error: LicetError, { url, tokenSource }: Session): string {
   const { status, message, acceptedIntents, retryAfterSeconds } = error;
   if (status === 0) {
     return `${message}. ${isLocal(url) ? 'Start the service: npm start' : 'Check the address.'}`;
@@ -219,12 +215,15 @@ const isPlatform = (text: string): text is LicensePlatform =>
   LICENSE_PLATFORMS.some((name) => name === text);
 
 /**
- * Finds the platform with a name, or with a label in any case.
+ * Finds the platform with a name, or with a label in any case, for an option that may be missing.
  *
  * @throws CliError if there is none
  */
-export async function platformOf(licet: Licet, text: string): Promise<LicensePlatform> {
-  if (isPlatform(text)) return text;
+export async function optionalPlatform(
+  licet: Licet,
+  text: string | undefined,
+): Promise<LicensePlatform | undefined> {
+  if (text === undefined || isPlatform(text)) return text;
   const labels = await licet.platforms();
   const named = labels.find(({ label }) => label.toLowerCase() === text.toLowerCase());
   if (named) return named.platform;
@@ -233,13 +232,6 @@ export async function platformOf(licet: Licet, text: string): Promise<LicensePla
     `No platform has the name or the label ${text}. Give one of ${[...LICENSE_PLATFORMS, ...known].join(', ')}.`,
   );
 }
-
-/** The same for an option that may be missing. */
-export const optionalPlatform = async (
-  licet: Licet,
-  text: string | undefined,
-): Promise<LicensePlatform | undefined> =>
-  text === undefined ? undefined : platformOf(licet, text);
 
 const NEVER = 'never';
 
