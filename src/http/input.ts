@@ -53,7 +53,7 @@ export function body<Schema extends z.ZodType>(schema: Schema) {
 /** Parses the parameters of the path. */
 export const path = <Schema extends z.ZodType>(schema: Schema) => input('param', schema);
 
-/** Parses the id in a path that ends with it. */
+/** Parses the id in a path. */
 export const pathId = path(z.object({ id: idText }));
 
 /** Parses the parameters of the query. */

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { changesBetween, type EventChanges } from '../../db/events';
 import { isForgotten } from '../customers/schema';
 import { settable } from '../fields';
-import { type LicenseRow, type LicenseValues, licenseFields, toLicense } from './schema';
+import { type LicenseRow, type LicenseValues, licenseFields, wireValues } from './schema';
 
 /** The changes of a license that its events show (5). */
 
@@ -24,23 +24,7 @@ export const PERSONAL_FIELDS = [
 const FIELDS_OF_BATCH = FIELDS.filter((name) => !PERSONAL_FIELDS.includes(name));
 
 /** The fields that a client sets, as GET shows them. */
-const shown = (values: LicenseValues, now: number) =>
-  toLicense(
-    {
-      ...values,
-      id: 0,
-      licenseKey: '',
-      licenseKeyNormalized: '',
-      pastRequests: 0,
-      totalRequests: 0,
-      customerId: null,
-      customer: null,
-      createdAt: 0,
-      updatedAt: 0,
-      revision: 0,
-    },
-    now,
-  );
+const shown = (values: LicenseValues, now: number) => ({ ...values, ...wireValues(values, now) });
 
 /**
  * The changed fields of a license. For a license of a forgotten customer the personal fields have no

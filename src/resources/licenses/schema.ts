@@ -170,6 +170,14 @@ export const license = wireBody(licenseFields);
 
 const toWire = wireMapper(licenseFields);
 
+/** The values that responses show in another form than they are stored. */
+export const wireValues = (values: LicenseValues, now: number) => ({
+  expiryDate: toOptionalTimestamp(values.expiresAt),
+  licenseStatus: statusAt(values, now),
+  hwids: [...values.hwids],
+  ips: [...values.ips],
+});
+
 /**
  * A license as responses show it.
  *
@@ -178,12 +186,9 @@ const toWire = wireMapper(licenseFields);
 export const toLicense = (row: LicenseRow, now: number) =>
   toWire({
     ...row,
+    ...wireValues(row, now),
     productIdString: String(row.productId),
     createdDate: toTimestamp(row.createdAt),
     updatedDate: toTimestamp(row.updatedAt),
-    expiryDate: toOptionalTimestamp(row.expiresAt),
-    licenseStatus: statusAt(row, now),
-    hwids: [...row.hwids],
-    ips: [...row.ips],
     customer: row.customer && toCustomer(row.customer),
   });
