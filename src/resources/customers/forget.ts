@@ -18,6 +18,13 @@ const NOTHING = Object.fromEntries(
 const accountOn = (customer: CustomerRow, platform: LicensePlatform): string | null =>
   platform === 'CHAT' ? customer.chatId : customer[ACCOUNT_FIELDS[platform]];
 
+/** The ids of a customer's accounts, as the owner fields of licenses have them. */
+const accountIdsOf = (customer: CustomerRow): (string | null)[] =>
+  LICENSE_PLATFORMS.map((platform) => {
+    const account = accountOn(customer, platform);
+    return platform === 'OTHER' && account !== null ? platformIdOf(account) : account;
+  });
+
 /** Licenses that name an account of a customer as their owner. */
 function namesAccountOf(customer: CustomerRow): SQL | undefined {
   const { chatId } = customer;
@@ -51,14 +58,10 @@ function eraseEvents(db: Database, customer: CustomerRow, condition: SQL) {
       (side) =>
         sql`e.changes ->> ${`$.${field}.${side}`} in (select value from json_each(${JSON.stringify(values)}))`,
     );
-  const platformIds = LICENSE_PLATFORMS.map((platform) => {
-    const account = accountOn(customer, platform);
-    return platform === 'OTHER' && account !== null ? platformIdOf(account) : account;
-  });
   const wasOfCustomer = or(
     ...sides('customerId', [customer.id]),
     ...sides('ownerChatId', [customer.chatId]),
-    ...sides('ownerPlatformId', platformIds),
+    ...sides('ownerPlatformId', accountIdsOf(customer)),
   );
   const isOfCustomer = or(eq(licenses.customerId, customer.id), namesAccountOf(customer));
   const paths = PERSONAL_FIELDS.map((field) => sql`${`$.${field}`}`);
@@ -84,18 +87,12 @@ function eraseEvents(db: Database, customer: CustomerRow, condition: SQL) {
  * Responses kept for a repetition that contain the e-mail or an account of a customer: a license of another
  * customer can name it as the owner. A text that is equal by chance erases too much, and the repetition gets 409.
  */
-function mentions(customer: CustomerRow): SQL | undefined {
-  const { email, chatId, otherAccountId } = customer;
-  const otherId: string | null = otherAccountId && JSON.parse(otherAccountId)[1];
-  const accounts = LICENSE_PLATFORMS.flatMap((platform) =>
-    platform === 'CHAT' || platform === 'OTHER' ? [] : [customer[ACCOUNT_FIELDS[platform]]],
-  );
-  return or(
-    ...[email, chatId, otherId, ...accounts].map((text) =>
+const mentions = (customer: CustomerRow): SQL | undefined =>
+  or(
+    ...[customer.email, ...accountIdsOf(customer)].map((text) =>
       text === null ? undefined : sql`instr(${idempotencyKeys.created}, json_quote(${text})) > 0`,
     ),
   );
-}
 
 /**
  * Erases the fields that identify a customer: those of the customer, and the owner fields of licenses that repeat
