@@ -285,59 +285,12 @@ function describe({ status, headers, text }: Answer): string {
   return [status, ...shown, startOf(text)].join(', ');
 }
 
+const PROXIED =
+  'DNS: the record of the name must be "Proxied"; then Cloudflare answers http and https.';
 const CERTIFICATE =
   'SSL/TLS, "Edge Certificates": one that is valid, for this name, of a known authority.';
 
-interface Finding {
-  probe: Probe;
-  /** Whether anything responds, even a wrong server. */
-  isSomething: boolean;
-  came: string;
-  /** The response's body; empty without a response. */
-  text: string;
-  /** Undefined if the response is right. */
-  change: string | undefined;
-}
-
-async function examine(address: URL, probe: Probe, timeoutMs: number): Promise<Finding> {
-  try {
-    const answer = await send(address, probe, timeoutMs);
-    const change = changeByAnswer(answer, address) ?? probe.change;
-    const isRight = probe.isRight(answer);
-    return {
-      probe,
-      isSomething: true,
-      came: describe(answer),
-      text: answer.text,
-      change: isRight ? undefined : change,
-    };
-  } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
-    const { isCertificate, message } = error;
-    const change = isCertificate ? CERTIFICATE : probe.change;
-    const came = `no answer: ${startOf(message)}`;
-    return { probe, isSomething: isCertificate, came, text: '', change };
-  }
-}
-
-function print(address: URL, { probe, came, change }: Finding): void {
-  const { what, who, method, path, headers = {}, isMinor } = probe;
-  if (change === undefined) {
-    done(what);
-    return;
-  }
-  const sent = [
-    `${method} ${baseOf(address)}${path}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-  ];
-  console.log(`${isMinor ? styleText('yellow', '•') : styleText('red', '✗')} ${what}
-    sent    ${sent.join(', ')}
-    came    ${came}
-    breaks  ${who}
-    change  ${change}`);
-}
-
-/** A result about signatures. */
+/** A result: of a probe, or about signatures. */
 interface Check {
   what: string;
   mark: 'good' | 'minor' | 'bad';
@@ -345,7 +298,56 @@ interface Check {
   details?: readonly (readonly [title: string, text: string])[];
 }
 
-function printCheck({ what, mark, details = [] }: Check): void {
+interface Finding {
+  probe: Probe;
+  check: Check;
+  /** Whether anything responds, even a wrong server. */
+  isSomething: boolean;
+  /** The response's body; empty without a response. */
+  text: string;
+}
+
+async function examine(address: URL, probe: Probe, timeoutMs: number): Promise<Finding> {
+  const { what, who, method, path, headers = {}, isMinor } = probe;
+  const sent = [
+    `${method} ${baseOf(address)}${path}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  const wrong = (came: string, change: string): Check => ({
+    what,
+    mark: isMinor ? 'minor' : 'bad',
+    details: [
+      ['sent', sent.join(', ')],
+      ['came', came],
+      ['breaks', who],
+      ['change', change],
+    ],
+  });
+  try {
+    const answer = await send(address, probe, timeoutMs);
+    const check: Check = probe.isRight(answer)
+      ? { what, mark: 'good' }
+      : wrong(describe(answer), changeByAnswer(answer, address) ?? probe.change);
+    return { probe, check, isSomething: true, text: answer.text };
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    const { isCertificate, message } = error;
+    const change = isCertificate ? CERTIFICATE : probe.change;
+    const check = wrong(`no answer: ${startOf(message)}`, change);
+    return { probe, check, isSomething: isCertificate, text: '' };
+  }
+}
+
+const NOTHING_ANSWERS: Check = {
+  what: 'Nothing answers',
+  mark: 'bad',
+  details: [
+    ['breaks', 'programs with this address'],
+    ['change', PROXIED],
+  ],
+};
+
+function print({ what, mark, details = [] }: Check): void {
   if (mark === 'good') done(what);
   else
     console.log(`${mark === 'minor' ? styleText('yellow', '•') : styleText('red', '✗')} ${what}`);
@@ -478,11 +480,10 @@ async function run(args: readonly string[]): Promise<number> {
       const findings = await Promise.all(probes.map((probe) => examine(address, probe, timeoutMs)));
       const isThere = findings.some(({ isSomething }) => isSomething);
       const keySet = findings.find(({ probe }) => probe.path === KEYS_PATH);
-      const checks =
-        keySet && keySet.change === undefined
-          ? await checkSignatures(address, keySet.text, timeoutMs)
-          : [];
-      return { address, findings, checks, isThere };
+      const signatures =
+        keySet?.check.mark === 'good' ? await checkSignatures(address, keySet.text, timeoutMs) : [];
+      const probed = findings.map(({ check }) => check);
+      return { address, isThere, checks: isThere ? [...probed, ...signatures] : [NOTHING_ANSWERS] };
     }),
   );
   if (!checked.some(({ isThere }) => isThere)) {
@@ -491,22 +492,12 @@ async function run(args: readonly string[]): Promise<number> {
       2,
     );
   }
-  let failed = 0;
-  for (const { address, findings, checks, isThere } of checked) {
+  for (const { address, checks } of checked) {
     console.log(`\n${nameOf(address)}`);
-    if (isThere) {
-      for (const finding of findings) print(address, finding);
-      for (const check of checks) printCheck(check);
-    } else {
-      console.log(`${styleText('red', '✗')} Nothing answers
-    breaks  programs with this address
-    change  DNS: the record of the name must be "Proxied"; then Cloudflare answers http and https.`);
-    }
-    failed += isThere
-      ? findings.filter(({ probe, change }) => change !== undefined && !probe.isMinor).length +
-        checks.filter(({ mark }) => mark === 'bad').length
-      : 1;
+    for (const check of checks) print(check);
   }
+  const all = checked.flatMap(({ checks }) => checks);
+  const failed = all.filter(({ mark }) => mark === 'bad').length;
   if (addresses.length === 1) console.log('\nThe other one of http and https was not tried.');
   console.log(failed === 0 ? '\nAll is well.' : `\n${failed} would break something.`);
   return failed === 0 ? 0 : 1;
