@@ -86,11 +86,8 @@ export class SnapshotCache<Value extends Snapshot> {
    * @throws if no tier that can be reached has it
    */
   async find(key: string, timings: RequestTimings): Promise<Found<Value>> {
-    const entry = this.#freshEntry(key);
-    if (entry) {
-      timings.record('memory', 0);
-      return entry.found;
-    }
+    const held = this.#findFresh(key, timings);
+    if (held) return held;
     if (key.length > MAX_KEY_LENGTH) return this.#found(key, null, 'memory');
     const { waitUntil } = timings;
     const startedAt = performance.now();
@@ -109,11 +106,8 @@ export class SnapshotCache<Value extends Snapshot> {
     timings: RequestTimings,
     mayReadPublished: () => Promise<boolean>,
   ): Promise<Found<Value> | undefined> {
-    const entry = this.#freshEntry(key);
-    if (entry) {
-      timings.record('memory', 0);
-      return entry.found;
-    }
+    const held = this.#findFresh(key, timings);
+    if (held) return held;
     if (key.length > MAX_KEY_LENGTH || !(await mayReadPublished())) return undefined;
     const startedAt = performance.now();
     const loadedAt = this.#clock.now();
@@ -192,13 +186,15 @@ export class SnapshotCache<Value extends Snapshot> {
     if (tier === 'kv' && usedAt - lowest > SPREADING_MS) await this.publish(key);
   }
 
-  #freshEntry(key: string): Entry<Value> | undefined {
+  #findFresh(key: string, timings: RequestTimings): Found<Value> | undefined {
     // First, because a clock that has stepped back clears memory.
     const now = this.#clock.now();
     const entry = this.#entries.get(key) ?? this.#unknown.get(key);
     if (!entry) return undefined;
     const isFresh = now - Math.max(entry.loadedAt, this.#sync.syncedAt) < FRESH_MS;
-    return isFresh && now < entry.expiresAt ? entry : undefined;
+    if (!isFresh || now >= entry.expiresAt) return undefined;
+    timings.record('memory', 0);
+    return entry.found;
   }
 
   #floorOf(key: string): number {
