@@ -359,8 +359,8 @@ class Collection<Path extends string> extends List<`GET ${Path}`> {
   }
 }
 
-/** A resource whose items can be changed. */
-class Changeable<Path extends string> extends Collection<Path> {
+/** A resource whose items can be created, changed and deleted. */
+class Managed<Path extends string> extends Collection<Path> {
   /** Gets an item with its tag, for an `update` that overwrites no other change. */
   async read(
     id: number,
@@ -406,10 +406,7 @@ class Changeable<Path extends string> extends Collection<Path> {
       }
     }
   }
-}
 
-/** A resource whose items can be created and deleted. */
-class Managed<Path extends string> extends Changeable<Path> {
   /** Creates an item once, also if the request has to be sent again. */
   create(
     body: Part<`POST ${Path}`, 'body'>,
