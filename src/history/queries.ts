@@ -1,8 +1,12 @@
 import { and, desc, eq, gt, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import * as z from 'zod';
 import type { Database } from '../db/client';
 import { foldedBucketOf, productOf } from '../db/predicates';
 import { buckets, callers, requests } from '../db/schema';
+import { pageQuery } from '../http/pagination';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
+import { address, booleanText, hardwareId, idText } from '../lib/fields';
+import { timestampText } from '../lib/time';
 import { bucketAt, firstIdAt, timeOfId } from '../lib/time-id';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 import { ALL_PRODUCTS, mayHave } from './fold';
@@ -14,19 +18,19 @@ export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'ty
   details: RecordDetails & Partial<CallerFields>;
 }
 
-export interface RecordFilter {
-  licenseKey?: string | undefined;
-  productId?: number | undefined;
-  /** Canonical. */
-  ip?: string | undefined;
-  hwid?: string | undefined;
-  valid?: boolean | undefined;
-  /** Milliseconds since 1970, both inclusive. */
-  from?: number | undefined;
-  to?: number | undefined;
-  /** Only records before the one with this id. */
-  after?: number | undefined;
-}
+/** The query of a list of records: `from` and `to` are both inclusive. */
+export const requestQuery = z.strictObject({
+  ...pageQuery,
+  licenseKey: z.string().trim().min(1).max(255).optional(),
+  productId: idText.optional(),
+  ip: address.optional(),
+  hwid: hardwareId.optional(),
+  valid: booleanText.optional(),
+  from: timestampText.optional(),
+  to: timestampText.optional(),
+});
+
+type RecordFilter = Omit<z.infer<typeof requestQuery>, 'limit'>;
 
 const equals = (field: SQL, value: string | number | undefined): SQL | undefined =>
   value === undefined ? undefined : sql`${field} = ${value}`;

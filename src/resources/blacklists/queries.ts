@@ -13,18 +13,12 @@ import {
 import { blacklists } from '../../db/schema';
 import { reserveIds, type Writer } from '../../db/writer';
 import { settable } from '../fields';
-import { type EntryRow, type EntryValues, entryFields } from './schema';
+import { type EntryQuery, type EntryRow, type EntryValues, entryFields } from './schema';
 
 /** `isForAllProducts` follows from `productId`. */
 const FIELDS = Object.keys(settable(entryFields)).filter((name) => name !== 'isForAllProducts');
 
-export interface EntryFilter {
-  licenseDataType?: EntryRow['licenseDataType'] | undefined;
-  productId?: number | undefined;
-  q?: string | undefined;
-}
-
-const matching = (filter: EntryFilter): SQL | undefined =>
+const matching = (filter: EntryQuery): SQL | undefined =>
   and(
     // About half of the entries have a type. By its index each page would sort all of them.
     equalsUnindexed(blacklists.licenseDataType, filter.licenseDataType),
@@ -33,7 +27,7 @@ const matching = (filter: EntryFilter): SQL | undefined =>
   );
 
 /** The blacklist entries that match, sorted by id. */
-export const listEntries = (db: Database, filter: EntryFilter) => ({
+export const listEntries = (db: Database, filter: EntryQuery) => ({
   read: ({ limit, after = 0 }: Page): Promise<EntryRow[]> =>
     db
       .select()

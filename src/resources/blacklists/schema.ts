@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { blacklists } from '../../db/schema';
-import { id, licenseDataType, text } from '../../lib/fields';
+import { pageQuery, searchText } from '../../http/pagination';
+import { id, idText, licenseDataType, text } from '../../lib/fields';
 import { toTimestamp } from '../../lib/time';
 import {
   createBody,
@@ -49,6 +50,16 @@ export const entryFields = {
 export const entryCreate = createBody(entryFields);
 export const entryUpdate = updateBody(entryFields);
 export const entry = wireBody(entryFields);
+
+/** The query of a list of entries. */
+export const entryQuery = z.strictObject({
+  ...pageQuery,
+  licenseDataType: licenseDataType.optional(),
+  productId: idText.optional(),
+  q: searchText,
+});
+
+export type EntryQuery = z.infer<typeof entryQuery>;
 
 const toWire = wireMapper(entryFields);
 

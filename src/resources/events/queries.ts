@@ -2,21 +2,9 @@ import { and, desc, eq, getTableColumns, gte, lt, type SQL, sql } from 'drizzle-
 import type { Database } from '../../db/client';
 import { equalsUnindexed } from '../../db/predicates';
 import { events, tokens } from '../../db/schema';
-import type { EventResource, EventType } from '../../lib/enums';
 import { retentionStart } from '../../lib/retention';
 import { firstIdAt } from '../../lib/time-id';
-import type { EventRow } from './schema';
-
-export interface EventFilter {
-  type?: EventType | undefined;
-  resourceType?: EventResource | undefined;
-  resourceId?: number | undefined;
-  tokenId?: number | undefined;
-  /** Milliseconds since 1970, both inclusive. */
-  from?: number | undefined;
-  to?: number | undefined;
-  after?: number | undefined;
-}
+import type { EventQuery, EventRow } from './schema';
 
 interface EventPage {
   rows: EventRow[];
@@ -33,7 +21,7 @@ const MAX_SEARCHED = 2_000;
  */
 export async function listEvents(
   db: Database,
-  { type, resourceType, resourceId, tokenId, from, to, after }: EventFilter,
+  { type, resourceType, resourceId, tokenId, from, to, after }: Omit<EventQuery, 'limit'>,
   limit: number,
 ): Promise<EventPage> {
   const isOfResource = resourceType !== undefined && resourceId !== undefined;

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { EventChanges } from '../../db/events';
 import type { events } from '../../db/schema';
-import { eventResource, eventType } from '../../lib/fields';
-import { toTimestamp, wireTimestamp } from '../../lib/time';
+import { pageQuery } from '../../http/pagination';
+import { eventResource, eventType, idText } from '../../lib/fields';
+import { timestampText, toTimestamp, wireTimestamp } from '../../lib/time';
 import { timeOfId } from '../../lib/time-id';
 
 /** An event, with the name of its token: null for ROOT_TOKEN, and for a token that is gone. */
@@ -32,6 +33,19 @@ export const event = z.strictObject({
   resourceId: z.int().nullable(),
   changes: z.record(z.string(), eventChange).nullable(),
 });
+
+/** The query of a list of events: `from` and `to` are both inclusive. */
+export const eventQuery = z.strictObject({
+  ...pageQuery,
+  type: eventType.optional(),
+  resourceType: eventResource.optional(),
+  resourceId: idText.optional(),
+  tokenId: idText.optional(),
+  from: timestampText.optional(),
+  to: timestampText.optional(),
+});
+
+export type EventQuery = z.infer<typeof eventQuery>;
 
 const ROOT_NAME = 'root';
 

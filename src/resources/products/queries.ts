@@ -7,23 +7,18 @@ import { containsText, existsUnchanged, isUnchanged, type Page } from '../../db/
 import { bindings, blacklists, licenses, products } from '../../db/schema';
 import { reserveIds, type Writer } from '../../db/writer';
 import { settable } from '../fields';
-import { type ProductRow, type ProductValues, productFields } from './schema';
+import { type ProductQuery, type ProductRow, type ProductValues, productFields } from './schema';
 
 const FIELDS = Object.keys(settable(productFields));
 
-export interface ProductFilter {
-  productType?: ProductRow['productType'] | undefined;
-  q?: string | undefined;
-}
-
-const matching = (filter: ProductFilter): SQL | undefined =>
+const matching = (filter: ProductQuery): SQL | undefined =>
   and(
     filter.productType && eq(products.productType, filter.productType),
     containsText(filter.q, [products.name, products.description, products.productTypeOther]),
   );
 
 /** The products that match, sorted by id. */
-export const listProducts = (db: Database, filter: ProductFilter) => ({
+export const listProducts = (db: Database, filter: ProductQuery) => ({
   read: ({ limit, after = 0 }: Page): Promise<ProductRow[]> =>
     db
       .select()

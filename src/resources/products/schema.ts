@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { products } from '../../db/schema';
+import { pageQuery, searchText } from '../../http/pagination';
 import { limit, productType, text } from '../../lib/fields';
 import { toTimestamp } from '../../lib/time';
 import {
@@ -61,6 +62,15 @@ export const productFields = {
 export const productCreate = createBody(productFields);
 export const productUpdate = updateBody(productFields);
 export const product = wireBody(productFields);
+
+/** The query of a list of products. */
+export const productQuery = z.strictObject({
+  ...pageQuery,
+  productType: productType.optional(),
+  q: searchText,
+});
+
+export type ProductQuery = z.infer<typeof productQuery>;
 
 const toWire = wireMapper(productFields);
 

@@ -1,5 +1,4 @@
 import { Hono } from 'hono';
-import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { isUniqueViolation } from '../../db/client';
@@ -7,8 +6,7 @@ import { ApiError, notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
 import { body, pathId, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
-import { listResponse, pageQuery, searchText } from '../../http/pagination';
-import { idText, licenseDataType } from '../../lib/fields';
+import { listResponse } from '../../http/pagination';
 import {
   deleteEntry,
   findEntry,
@@ -20,19 +18,13 @@ import { entryOf } from '../../resources/blacklists/rules';
 import {
   type EntryRow,
   entryCreate,
+  entryQuery,
   entryUpdate,
   toEntry,
 } from '../../resources/blacklists/schema';
 import { rejectUnknownProduct } from '../../resources/products/rules';
 import { createOnce, restoreRow } from './create-once';
 import { databaseOf } from './database';
-
-const blacklistQuery = z.strictObject({
-  ...pageQuery,
-  licenseDataType: licenseDataType.optional(),
-  productId: idText.optional(),
-  q: searchText,
-});
 
 function rejectDuplicate(error: unknown): never {
   throw isUniqueViolation(error) ? new ApiError(409, 'The same entry exists already') : error;
@@ -43,7 +35,7 @@ const canWrite = requireIntents(INTENTS.writeBlacklists);
 
 /** [4.4] */
 export const blacklistRoutes = new Hono<AuthEnv>()
-  .get('/', canRead, query(blacklistQuery), (c) => {
+  .get('/', canRead, query(entryQuery), (c) => {
     const filter = c.req.valid('query');
     return listResponse(c, filter, listEntries(databaseOf(c), filter), toEntry);
   })

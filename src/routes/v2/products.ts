@@ -1,13 +1,11 @@
 import { Hono } from 'hono';
-import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
 import { ApiError, notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
 import { body, pathId, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
-import { listResponse, pageQuery, searchText } from '../../http/pagination';
-import { productType } from '../../lib/fields';
+import { listResponse } from '../../http/pagination';
 import {
   deleteProduct,
   findProduct,
@@ -18,17 +16,12 @@ import {
 import {
   type ProductRow,
   productCreate,
+  productQuery,
   productUpdate,
   toProduct,
 } from '../../resources/products/schema';
 import { createOnce, restoreRow } from './create-once';
 import { databaseOf } from './database';
-
-const productQuery = z.strictObject({
-  ...pageQuery,
-  productType: productType.optional(),
-  q: searchText,
-});
 
 const canRead = requireIntents(INTENTS.readProducts);
 const canWrite = requireIntents(INTENTS.writeProducts);

@@ -1,27 +1,13 @@
 import { Hono } from 'hono';
-import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { findRecord, listRecords } from '../../history/queries';
+import { findRecord, listRecords, requestQuery } from '../../history/queries';
 import { toRequest } from '../../history/schema';
 import { notFound } from '../../http/errors';
 import { objectResponse } from '../../http/etag';
 import { pathId, query } from '../../http/input';
-import { linkNextPage, MAX_LIMIT, pageQuery } from '../../http/pagination';
-import { address, booleanText, hardwareId, idText } from '../../lib/fields';
-import { timestampText } from '../../lib/time';
+import { linkNextPage, MAX_LIMIT } from '../../http/pagination';
 import { databaseOf } from './database';
-
-const requestQuery = z.strictObject({
-  ...pageQuery,
-  licenseKey: z.string().trim().min(1).max(255).optional(),
-  productId: idText.optional(),
-  ip: address.optional(),
-  hwid: hardwareId.optional(),
-  valid: booleanText.optional(),
-  from: timestampText.optional(),
-  to: timestampText.optional(),
-});
 
 /** [4.5] Without `X-Total-Count`, because counting would read the whole history (1.6). */
 export const requestRoutes = new Hono<AuthEnv>()
