@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { databaseFile, migrate } from '../../../scripts/local/database.ts';
 import { ipOf, keyOf, largeDatabase } from '../../support/large-database.ts';
 import { ownFolder } from '../own.ts';
@@ -57,5 +57,20 @@ describe.skipIf(!hasBrowser)('with 100,000 licenses', { timeout: 60_000 }, () =>
     await page.getByRole('link', { name: 'Overview' }).click();
     const products = page.getByRole('table').filter({ hasText: 'Validations' });
     await products.getByRole('row').nth(1).waitFor();
+  });
+
+  it('200 products take one request, and each leads to its licenses', async () => {
+    const page = await open('/licenses/new');
+    await page.getByLabel('Product').waitFor();
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname));
+    await page.getByRole('link', { name: 'Products', exact: true }).click();
+    const name = page.getByRole('link', { name: 'Product 200', exact: true });
+    const row = page.getByRole('row').filter({ has: name });
+    await row.getByRole('link', { name: 'Licenses' }).waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(requests).not.toContain('/api/v2/licenses');
+    await row.getByRole('link', { name: 'Licenses' }).click();
+    await page.getByRole('table', { name: 'Licenses' }).getByText('Product 200').first().waitFor();
   });
 });
