@@ -15,7 +15,7 @@ import { bucketAt, firstIdAt } from '../../lib/time-id';
 import { matchingCustomers } from '../customers/queries';
 import { normalizeEmail } from '../customers/schema';
 import { selectLicenses } from './queries';
-import type { LicenseRow } from './schema';
+import type { LicenseQuery, LicenseRow } from './schema';
 import { callersOfLicense } from './snapshot';
 
 /** The lists of licenses: their filters and their orders. */
@@ -26,28 +26,14 @@ const WINDOW_LICENSES = 500;
 const DORMANT_WINDOW_LICENSES = 250;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-export const LICENSE_ORDERS = ['id', '-id', 'expiryDate', '-expiryDate'] as const;
-export type LicenseOrder = (typeof LICENSE_ORDERS)[number];
+type LicenseOrder = NonNullable<LicenseQuery['sort']>;
 
-export interface LicenseFilter {
-  licenseStatus?: LicenseStatus | undefined;
-  licenseType?: LicenseRow['licenseType'] | undefined;
-  productId?: number | undefined;
-  q?: string | undefined;
+/** The fields of the query, and the owner, who is in the path. */
+export interface LicenseFilter extends Omit<LicenseQuery, 'limit' | 'after' | 'total'> {
   customerId?: number | undefined;
   customerEmail?: string | undefined;
   chatId?: string | undefined;
   owner?: { platform: LicensePlatform; platformId: string } | undefined;
-  /** Milliseconds since 1970, both inclusive. */
-  expiresFrom?: number | undefined;
-  expiresTo?: number | undefined;
-  /** Licenses without any validation. */
-  unused?: boolean | undefined;
-  /** Licenses that were used before, but not within this number of days. */
-  dormantDays?: number | undefined;
-  /** Licenses without a free slot for an address or for a hardware ID. */
-  full?: boolean | undefined;
-  sort?: LicenseOrder | undefined;
 }
 
 const hasExpiryBound = ({ expiresFrom, expiresTo }: LicenseFilter): boolean =>

@@ -1,9 +1,13 @@
 import * as z from 'zod';
 import type { licenses } from '../../db/schema';
+import { pageQuery, searchText } from '../../http/pagination';
 import {
   address,
+  booleanText,
+  daysText,
   hardwareId,
   id,
+  idText,
   ignored,
   licensePlatform,
   licenseStatus,
@@ -13,7 +17,13 @@ import {
   mustNotBeSent,
   text,
 } from '../../lib/fields';
-import { timestamp, toOptionalTimestamp, toTimestamp, wireTimestamp } from '../../lib/time';
+import {
+  timestamp,
+  timestampText,
+  toOptionalTimestamp,
+  toTimestamp,
+  wireTimestamp,
+} from '../../lib/time';
 import { type CustomerRow, customer, emailAddress, toCustomer } from '../customers/schema';
 import {
   accountOrEmpty,
@@ -167,6 +177,26 @@ export const licenseCreate = createBody(licenseBodyFields);
 export const licenseBatch = createBody(licenseBatchFields);
 export const licenseUpdate = updateBody(licenseBodyFields);
 export const license = wireBody(licenseFields);
+
+/** The query of a list of licenses: `expiresFrom` and `expiresTo` are both inclusive. */
+export const licenseQuery = z.strictObject({
+  ...pageQuery,
+  licenseStatus: licenseStatus.optional(),
+  licenseType: licenseType.optional(),
+  productId: idText.optional(),
+  q: searchText,
+  expiresFrom: timestampText.optional(),
+  expiresTo: timestampText.optional(),
+  /** Licenses without any validation. */
+  unused: booleanText.optional(),
+  /** Licenses that were used before, but not within this number of days. */
+  dormantDays: daysText.optional(),
+  /** Licenses without a free slot for an address or for a hardware ID. */
+  full: booleanText.optional(),
+  sort: z.enum(['id', '-id', 'expiryDate', '-expiryDate']).optional(),
+  total: booleanText.optional(),
+});
+export type LicenseQuery = z.infer<typeof licenseQuery>;
 
 const toWire = wireMapper(licenseFields);
 

@@ -9,29 +9,13 @@ import { ApiError, notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
 import { body, path, pathId, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
-import {
-  linkNextPage,
-  listResponse,
-  type PageQuery,
-  pageQuery,
-  searchText,
-} from '../../http/pagination';
-import {
-  booleanText,
-  daysText,
-  idText,
-  licensePlatform,
-  licenseStatus,
-  licenseType,
-  text,
-} from '../../lib/fields';
-import { timestampText } from '../../lib/time';
+import { linkNextPage, listResponse, type PageQuery, pageQuery } from '../../http/pagination';
+import { idText, licensePlatform, text } from '../../lib/fields';
 import { namedCustomer } from '../../resources/customers/owner';
 import { normalizeLicenseKey } from '../../resources/licenses/key';
 import {
   countLicenses,
   endOfPage,
-  LICENSE_ORDERS,
   type LicenseFilter,
   listLicenses,
 } from '../../resources/licenses/list';
@@ -45,9 +29,11 @@ import {
 } from '../../resources/licenses/queries';
 import { checkLimits, expiryOf, stateOf, updatedExpiryOf } from '../../resources/licenses/rules';
 import {
+  type LicenseQuery,
   type LicenseRow,
   licenseBatch,
   licenseCreate,
+  licenseQuery,
   licenseUpdate,
   toLicense,
   valuesOf,
@@ -57,26 +43,13 @@ import { rejectUnknownProduct, unknownProduct } from '../../resources/products/r
 import { createOnce } from './create-once';
 import { databaseOf } from './database';
 
-const licenseQuery = z.strictObject({
-  ...pageQuery,
-  licenseStatus: licenseStatus.optional(),
-  licenseType: licenseType.optional(),
-  productId: idText.optional(),
-  q: searchText,
-  expiresFrom: timestampText.optional(),
-  expiresTo: timestampText.optional(),
-  unused: booleanText.optional(),
-  dormantDays: daysText.optional(),
-  full: booleanText.optional(),
-  sort: z.enum(LICENSE_ORDERS).optional(),
-  total: booleanText.optional(),
-});
-type LicenseQuery = LicenseFilter & PageQuery & { total?: boolean | undefined };
-
 const oneLicense = (c: Context, row: LicenseRow): Response =>
   objectResponse(c, row, toLicense(row, Date.now()));
 
-function licenseList(c: Context<AuthEnv>, { limit, after, total, ...filter }: LicenseQuery) {
+function licenseList(
+  c: Context<AuthEnv>,
+  { limit, after, total, ...filter }: LicenseFilter & LicenseQuery,
+) {
   const db = databaseOf(c);
   const now = Date.now();
   const list = {
