@@ -56,11 +56,6 @@ const columnsOf = (nameProduct: (id: number) => string): Column<LicenseRequest>[
   },
 ];
 
-interface Filter extends ListRequestsQuery {
-  limit?: never;
-  after?: never;
-}
-
 const byTime = (one: LicenseRequest, other: LicenseRequest): number => one.id - other.id;
 
 const timeOf = ({ requestDate }: LicenseRequest): number => Date.parse(requestDate);
@@ -68,13 +63,13 @@ const timeOf = ({ requestDate }: LicenseRequest): number => Date.parse(requestDa
 /** Polls the history for new records. */
 export class Follower {
   readonly #licet: Licet;
-  readonly #filter: Filter;
+  readonly #filter: ListRequestsQuery;
   /** Times of the records that a poll can return again, by id. */
   readonly #seen = new Map<number, number>();
   #newest = -Infinity;
   #polls = 0;
 
-  constructor(licet: Licet, filter: Filter) {
+  constructor(licet: Licet, filter: ListRequestsQuery) {
     this.#licet = licet;
     this.#filter = filter;
   }
@@ -113,7 +108,7 @@ const isTemporary = (error: unknown): error is LicetError =>
 async function follow(
   { licet, output }: Session,
   columns: readonly Column<LicenseRequest>[],
-  filter: Filter,
+  filter: ListRequestsQuery,
   newest: readonly LicenseRequest[],
   count: number,
   signal: AbortSignal,
@@ -166,7 +161,7 @@ export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void 
     .action(async (options) => {
       const session = open();
       const { licet, output } = session;
-      const filter: Filter = {
+      const filter: ListRequestsQuery = {
         licenseKey: options.key,
         ip: options.ip,
         hwid: options.hwid,
