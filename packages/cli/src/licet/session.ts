@@ -14,12 +14,16 @@ import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { CliError, usageError } from '../terminal.ts';
 import { Output } from './output.ts';
 
-/** The service, its client and the output of a command. */
-export interface Session {
+/** The service and the origin of the token. */
+export interface Access {
   url: URL;
-  token: string;
   /** The origin of the token, for messages. */
   tokenSource: string;
+}
+
+/** The service, its client and the output of a command. */
+export interface Session extends Access {
+  token: string;
   licet: Licet;
   output: Output;
 }
@@ -75,7 +79,7 @@ export function openSession({ url: text, insecure, tokenFile, json }: GlobalOpti
 }
 
 /** Describes an error and the way to fix it. */
-export function explain(error: LicetError, { url, tokenSource }: Session): string {
+export function explain(error: LicetError, { url, tokenSource }: Access): string {
   const { status, message, acceptedIntents, retryAfterSeconds } = error;
   if (status === 0) {
     return `${message}. ${isLocal(url) ? 'Start the service: npm start' : 'Check the address.'}`;
