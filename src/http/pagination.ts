@@ -22,10 +22,7 @@ export const pageQuery = {
 /** Text to search for, without regard to case. */
 export const searchText = z.string().trim().min(1).max(100).optional();
 
-export interface PageQuery {
-  limit?: number | undefined;
-  after?: number | undefined;
-}
+export type PageQuery = z.infer<z.ZodObject<typeof pageQuery>>;
 
 interface List<Row extends { id: number }> {
   /** Reads at most `limit` rows after `after`, in the order of the list. */

@@ -16,14 +16,6 @@ export interface OwnerFields {
   ownerChatUsername: string;
 }
 
-type AccountField =
-  | 'platformAId'
-  | 'platformBId'
-  | 'platformCId'
-  | 'marketAId'
-  | 'marketBId'
-  | 'otherAccountId';
-
 /** The account of a customer on each platform. The one on CHAT is `chatId`. */
 export const ACCOUNT_FIELDS = {
   PLATFORM_A: 'platformAId',
@@ -32,7 +24,8 @@ export const ACCOUNT_FIELDS = {
   MARKET_A: 'marketAId',
   MARKET_B: 'marketBId',
   OTHER: 'otherAccountId',
-} as const satisfies Record<Exclude<LicensePlatform, 'CHAT'>, AccountField>;
+} as const satisfies Record<Exclude<LicensePlatform, 'CHAT'>, keyof CustomerRow>;
+type AccountField = (typeof ACCOUNT_FIELDS)[keyof typeof ACCOUNT_FIELDS];
 
 /** The accounts that name an owner; either may be missing. */
 interface Owner {

@@ -85,19 +85,12 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .option('--phone <number>', 'the phone number')
     .option('--chat-id <id>', 'the id on the chat service');
 
-interface FieldOptions {
-  email?: string | undefined;
-  firstName?: string | undefined;
-  lastName?: string | undefined;
-  username?: string | undefined;
-  phone?: string | undefined;
-  chatId?: string | undefined;
-}
+type FieldOption = 'email' | 'firstName' | 'lastName' | 'username' | 'phone' | 'chatId';
 
 /** An empty text clears a field. */
 const orNull = (text: string | undefined): string | null | undefined => (text === '' ? null : text);
 
-const fieldsOfOptions = (options: FieldOptions) => ({
+const fieldsOfOptions = (options: Partial<Record<FieldOption, string | undefined>>) => ({
   email: orNull(options.email),
   firstName: orNull(options.firstName),
   lastName: orNull(options.lastName),
