@@ -3,13 +3,15 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { queries } from './api';
+import { queries, SESSION_QUERY } from './api';
 import { router } from './router';
 
 const PRELOAD_MS = 3_000;
 
 const place = document.getElementById('console');
 if (!place) throw new Error('The page has no place for the console');
+// Asked while the code of the screen loads. A link that logs in has no session yet.
+if (!location.hash.startsWith('#code=')) void queries.prefetchQuery(SESSION_QUERY);
 createRoot(place).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
