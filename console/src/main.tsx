@@ -1,6 +1,7 @@
 import './styles.css';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
+import { options } from 'preact';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries, SESSION_QUERY } from './api';
@@ -10,6 +11,8 @@ const PRELOAD_MS = 3_000;
 
 const place = document.getElementById('console');
 if (!place) throw new Error('The page has no place for the console');
+// Effects follow a render at once, and not a frame later: a key pressed as soon as a dialog is seen reaches it.
+options.requestAnimationFrame = (callback) => void setTimeout(callback);
 // Asked while the code of the screen loads. A link that logs in has no session yet.
 if (!location.hash.startsWith('#code=')) void queries.prefetchQuery(SESSION_QUERY);
 createRoot(place).render(
