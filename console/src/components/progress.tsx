@@ -78,7 +78,7 @@ export function ProgressHost() {
         </p>
         <progress
           aria-label={title}
-          className="block h-1.5 w-full accent-accent"
+          className="block h-1.5 w-full"
           {...(total !== undefined && { value: done, max: total })}
         />
       </div>
