@@ -24,7 +24,7 @@ export interface EntryStart {
   reason?: string | undefined;
 }
 
-type Values = Pick<BlacklistEntry, 'licenseDataType' | 'data' | 'productId' | 'reason'>;
+type Values = Omit<BlacklistEntry, 'id' | 'isForAllProducts' | 'createdAt' | 'updatedAt'>;
 
 const changed = () => queries.invalidateQueries({ queryKey: ['blacklist'] });
 

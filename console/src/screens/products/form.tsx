@@ -14,20 +14,8 @@ import { texts } from '../../texts';
 
 const words = screenTexts.products;
 
-type Values = Pick<
-  Product,
-  | 'name'
-  | 'description'
-  | 'productType'
-  | 'productTypeOther'
-  | 'defaultMaxIPs'
-  | 'defaultMaxHWIDs'
-  | 'offlineDays'
-  | 'url'
-  | 'imageUrl'
-  | 'roleId'
-  | 'purchaseRoleId'
->;
+/** All fields that can be set: the form does not compile without one of them. */
+type Values = Omit<Product, 'id' | 'createdDate' | 'updatedDate'>;
 
 const FIELDS: readonly EditedField<Values>[] = [
   { name: 'name', label: words.name },

@@ -20,7 +20,7 @@ import { useRefusal, useSession } from '../../session';
 
 const words = screenTexts.tokens;
 
-type Values = Pick<Token, 'name' | 'intents' | 'expiresAt'>;
+type Values = Omit<Token, 'id' | 'lastUsedAt' | 'createdAt' | 'updatedAt'>;
 
 /** The names of intents in words. */
 export const intentNames = (intents: readonly ApiIntent[]): string =>
