@@ -156,7 +156,7 @@ export const screenTexts = {
       },
       token: {
         title: 'Create a token for your team',
-        lead: 'Each person and each program gets one with no more rights than it needs.',
+        lead: 'Each person and each program gets one of its own, with no more permissions than it needs.',
         action: 'Create a token',
       },
     },
@@ -218,7 +218,7 @@ export const screenTexts = {
       extend: 'Extend',
       extendTitle: (count: number) => `Extend ${plural(count, 'license')}`,
       extendLead:
-        'The days are added to the expiry date, or to the present time if that date has passed. Licenses that never expire stay as they are.',
+        'The days are added to the expiry date, or to the current time if that date has passed. Licenses that never expire stay as they are.',
       extendDays: 'Days',
       deactivate: 'Deactivate',
       restore: 'Restore',
@@ -402,7 +402,7 @@ export const screenTexts = {
       IP_BLACKLISTED: 'The address is on the blacklist.',
       HWID_BLACKLISTED: 'The hardware ID is on the blacklist.',
       LICENSE_NOT_FOUND: 'No license has this key. It may be mistyped, or invented.',
-      PRODUCT_MISMATCH: 'The license is for another product than the one that the program names.',
+      PRODUCT_MISMATCH: 'The license belongs to a different product than the one that the program sent.',
       LICENSE_DELETED: 'The license has been deleted.',
       LICENSE_DEACTIVATED: 'The license has been deactivated.',
       LICENSE_EXPIRED: 'The license has expired.',
@@ -433,7 +433,7 @@ export const screenTexts = {
       `The license belongs to ${right} (id ${id}), and the program sent ${sent}. Set the right id in the program, or move the license.`,
     noProduct: 'no product',
     unknownKeys: (ip: string, count: number) =>
-      `${ip} has lately sent ${plural(count, 'different unknown key')}: somebody may be guessing.`,
+      `${ip} recently sent ${plural(count, 'different unknown key')}: somebody may be guessing.`,
     guessed: (count: number) => `Sent ${plural(count, 'unknown key')}`,
     toLicense: 'License',
     ofKey: 'All with this key',
@@ -545,7 +545,7 @@ export const screenTexts = {
     forget: 'Forget this person',
     forgetTitle: (name: string) => `Forget ${name}?`,
     forgetLead:
-      'This erases the names, e-mail, phone and accounts, also where licenses repeat them, and the addresses, hardware IDs and keys in the history of their licenses. The licenses stay valid, with their slots, counts and notes. It cannot be undone.',
+      'This erases the names, e-mail, phone and accounts, also where licenses repeat them. It erases the keys, addresses and hardware IDs in the history of the licenses too. The licenses stay valid, with their slots, counts and notes. This cannot be undone.',
     forgetAction: 'Erase for good',
     forgetting: 'Erasing the history',
     forgotten: (name: string) => `${name} forgotten`,
@@ -587,7 +587,7 @@ export const screenTexts = {
 
   tokens: {
     title: 'Tokens',
-    lead: 'Give each person and each program a token of its own, with no more than it needs.',
+    lead: 'Give each person and each program a token of its own, with no more permissions than it needs.',
     new: 'New token',
     create: 'Create token',
     emptyTitle: 'No tokens yet',
@@ -700,7 +700,7 @@ export const screenTexts = {
     download: 'Download',
     code: (file: string) => `Content of ${file}`,
     tryTitle: 'Try it',
-    tryLead: 'In the folder of the file, with the key of a license of your own:',
+    tryLead: 'Run this in the folder of the file, with the key of a license of your own:',
     tryKey: 'YOUR-LICENSE-KEY',
     tryCopy: 'Copy the command',
     newLicense: 'Create a license to try it',
@@ -735,13 +735,13 @@ export const screenTexts = {
       'Existing items stay as they are, so you can repeat an import. The file is checked first, which changes nothing. Import products before licenses: a license of a missing product is rejected.',
     commandLine:
       'The command line (npm run import) also reads another service directly, files that are cut off, and JSON files of any size.',
-    kind: 'Items in a .csv file or a JSON list',
+    kind: 'Kind of the items in a .csv file or a JSON list',
     check: 'Check the file',
     checking: (name: string) => `Checking ${name}`,
     reading: (name: string) => `Reading ${name}`,
     importing: (name: string) => `Importing ${name}`,
     import: (count: number) => `Import ${plural(count, 'item')}`,
-    nothingToImport: 'All items are there already, or were rejected.',
+    nothingToImport: 'Each item exists already or was rejected.',
     other: 'Choose another file',
     unreadable: (name: string, reason: string) => `${name}: ${reason}. Nothing was imported.`,
     checkedTitle: 'Checked: nothing was changed yet',
@@ -758,8 +758,8 @@ export const screenTexts = {
       refused: 'Rejected',
     },
     owners: (count: number) => `${plural(count, 'customer')} created as owners of licenses.`,
-    ignored: (names: string) => `Fields that are unknown or secret, and left out: ${names}.`,
-    findings: 'Rejected items, and those with other values',
+    ignored: (names: string) => `These fields are unknown or secret, and were left out: ${names}.`,
+    findings: 'Items that were rejected, or stored with other values',
     findingsShown: (shown: number, all: number) =>
       `The first ${shown} of ${all.toLocaleString('en')}; all are in the report.`,
     columns: {

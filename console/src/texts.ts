@@ -85,10 +85,10 @@ export const texts = {
     wrong: 'This token is not valid. Check that it was copied as a whole and has not been revoked.',
     codeUsed: 'This link was already used, or is older than five minutes. Log in with a token.',
     insecure:
-      'This page came over plain http, and a browser keeps a session over https only. Open the service at its https address; on the machine that it runs on, http://localhost works, too.',
+      'This page came over plain http, and a browser keeps a session over https only. Open the service at its https address; on the machine of the service, http://localhost works too, except in Safari.',
     whereTitle: 'Where is my token?',
     where:
-      'On your own machine it is the ROOT_TOKEN in the file .dev.vars. In a team, ask for a token of your own: an administrator makes it under Tokens.',
+      'On your own machine it is the ROOT_TOKEN in the file .dev.vars. In a team, ask for a token of your own: an administrator creates it under Tokens.',
     logOut: 'Log out',
     menu: (name: string) => `Session of ${name}`,
     root: 'Root token',
@@ -179,12 +179,12 @@ export const texts = {
     noTrend: 'No count from yesterday',
     trend: (change: number) =>
       change === 0
-        ? 'As yesterday'
+        ? 'Same as yesterday'
         : `${Math.abs(change).toLocaleString('en')} ${change > 0 ? 'more' : 'fewer'} than yesterday`,
     trendTitle: 'Compared with yesterday at the same time',
     noHistoryTitle: 'Figures need the history',
     noHistory:
-      'This token may not read the history, so this screen has no figures. The menu shows the screens that it may open.',
+      'This token may not read the history, so this screen has no figures. The menu has the screens that this token may open.',
     outcomes: 'Validations by outcome',
     range: 'Time shown',
     ranges: { day: '24 h', week: '7 d', month: '30 d' },
@@ -215,8 +215,8 @@ export const texts = {
     expiries: 'Expiries ahead',
     inWeeks: (weeks: number) => `in ${plural(weeks, 'week')}`,
     now: 'Today',
-    noExpiries: 'No license expires in this time.',
-    expiring: (count: string) => `${count} expire`,
+    noExpiries: 'No license expires in this period.',
+    expiring: (count: string) => `${count} in total`,
     refusals: 'Latest refusals',
     allRefusals: 'All refusals',
     noRefusals: 'Nothing was refused.',

@@ -292,7 +292,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     });
     const page = await openConsole('/', { token: await tokenWith('REQUESTS_READ') });
     const expiries = page.getByRole('region', { name: 'Expiries ahead' });
-    await expiries.getByText(/\d+ expire/).waitFor();
+    await expiries.getByText(/\d+ in total/).waitFor();
     expect(await expiries.getByRole('link').count()).toBe(0);
     const events = await openConsole('/events?resourceType=token', {
       token: await tokenWith('ALL_READ'),
