@@ -30,8 +30,9 @@ const program = new Command('npm run backup --')
   .addHelpText(
     'after',
     `
-Not in the file: the root token (in ${SECRETS_FILE}, or in the variable ROOT_TOKEN), the settings in
-wrangler.toml, and requests of the last two seconds, which the history does not have yet.
+Not in the file: the root token (in ${SECRETS_FILE}, or in the variable ROOT_TOKEN), the signing keys
+(signing-keys.env in the data folder), the settings in wrangler.toml, and requests of the last two seconds,
+which the history does not have yet.
 
 Exit status: 0 all is well, 1 it failed, 2 the command is wrong.`,
   );
@@ -59,7 +60,7 @@ async function run(): Promise<void> {
   await copyDatabase(source, path, (copy) => renameSync(copy, path));
   done(`The data of ${folder} is in ${path}, and was checked.`);
   console.log(
-    `  The root token is not in it: keep ${SECRETS_FILE} as well.\n` +
+    `  The root token is not in it: keep ${SECRETS_FILE} as well, and the signing keys (signing-keys.env).\n` +
       `  To restore it: npm run restore -- ${path}`,
   );
 }

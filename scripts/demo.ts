@@ -37,7 +37,7 @@ const STORING_INTERVAL_MS = 100;
 const program = new Command('npm run demo --')
   .description(
     'Fills a running service with a believable shop, through the public interface, and plays a game server ' +
-      'that validates a license. Run again, it adds what is missing and plays with a new one.',
+      'that validates a license. A repeated run adds the missing objects, and plays with a new license.',
   )
   .option('--url <url>', 'where the service runs', 'http://localhost:8787')
   .option(
@@ -54,7 +54,7 @@ function findAccess(): Access & { token: string } {
   const token = LICET_TOKEN || root;
   if (!token) {
     throw usageError(
-      'There is no token: set LICET_TOKEN. For a service on this machine npm start makes one.',
+      'There is no token. Set LICET_TOKEN; for a service on this machine, npm start creates a token.',
     );
   }
   return { url, token: checkToken(token, tokenSource), tokenSource };

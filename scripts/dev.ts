@@ -16,7 +16,7 @@ const HELP = `Starts Licet with wrangler dev, which reloads it when its code cha
 ${OPTIONS_HELP}
   --inspector-port PORT   where debuggers connect (any free port)
 
-It runs no cron: open /cdn-cgi/handler/scheduled for that.`;
+The scheduled tasks do not run by themselves: open /cdn-cgi/handler/scheduled to run them once.`;
 
 process.umask(0o077);
 // By default wrangler records every request with keys and SQL, also in a log in the home folder that grows

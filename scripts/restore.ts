@@ -18,22 +18,22 @@ import { endLeftover } from './local/leftover.ts';
 import { DEFAULT_FOLDER, dataFolder } from './local/options.ts';
 import { lockState } from './state-lock.ts';
 
-/** `npm run restore`: replaces the database of a service on this machine with a backup. */
+/** `npm run restore`: replaces the database of a service on this machine by a backup. */
 
 const program = new Command('npm run restore --')
   .usage('FILE [options]')
   .description(
     'Replaces the data of a service on this machine by a file of npm run backup. The service must be ' +
       'stopped. Everything is then as it was at the backup: licenses, bindings, history. Tokens that were ' +
-      'revoked since are valid again. The previous database is kept.',
+      'revoked since then are valid again. The previous database is kept.',
   )
   .argument('[file...]', 'a file that npm run backup has written; it stays as it is')
   .option('--persist-to <dir>', `the data folder, which may be new (${DEFAULT_FOLDER})`)
   .addHelpText(
     'after',
     `
-Not in a backup: the root token, which stays that of ${SECRETS_FILE} or of the variable ROOT_TOKEN, and the
-settings in wrangler.toml.
+A restore does not change the root token (in ${SECRETS_FILE}, or in the variable ROOT_TOKEN), the signing keys
+(signing-keys.env in the data folder) and the settings in wrangler.toml.
 
 Exit status: 0 all is well, 1 it failed, 2 the command is wrong.`,
   );

@@ -141,7 +141,7 @@ async function start(): Promise<void> {
   await welcome(address, String(variables.ROOT_TOKEN ?? built.variables.ROOT_TOKEN ?? ''), folder);
 
   setInterval(() => {
-    // npm was killed, and its service is nobody's.
+    // npm was killed, so nothing else stops this service.
     if (process.ppid !== parent) void stop();
   }, WATCH_INTERVAL_MS);
 

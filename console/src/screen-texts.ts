@@ -402,7 +402,8 @@ export const screenTexts = {
       IP_BLACKLISTED: 'The address is on the blacklist.',
       HWID_BLACKLISTED: 'The hardware ID is on the blacklist.',
       LICENSE_NOT_FOUND: 'No license has this key. It may be mistyped, or invented.',
-      PRODUCT_MISMATCH: 'The license belongs to a different product than the one that the program sent.',
+      PRODUCT_MISMATCH:
+        'The license belongs to a different product than the one that the program sent.',
       LICENSE_DELETED: 'The license has been deleted.',
       LICENSE_DEACTIVATED: 'The license has been deactivated.',
       LICENSE_EXPIRED: 'The license has expired.',

@@ -82,7 +82,7 @@ export function readOptions(command: LocalCommand, help: string): LocalOptions {
   const [stray] = positionals;
   if (stray !== undefined) {
     throw usageError(
-      `"${stray}" is no option. Options go behind two dashes: ${command} -- --port 9000`,
+      `"${stray}" is no option. Put options after two dashes: ${command} -- --port 9000`,
     );
   }
   const textOf = (name: 'port' | 'ip' | 'persist-to' | 'inspector-port'): string | undefined => {

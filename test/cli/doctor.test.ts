@@ -151,20 +151,20 @@ const faults: [fault: string, meets: Meets, wrong: Answer, count: number, named:
     1,
     ['✗ A validation without user agent and content type', '415'],
   ],
-  ['a page in place of the service', all, page(200, 'Our shop'), 7, ['everybody', 'not Licet']],
+  ['a page in place of the service', all, page(200, 'Our shop'), 7, ['everybody', 'in place of Licet']],
   [
     'a page for a GET',
     ({ method }) => method === 'GET',
     page(200, 'Welcome'),
     4,
-    ['✗ A GET in place of a POST', 'programs that take any page for a yes'],
+    ['✗ A GET in place of a POST', 'programs that take any page for "valid"'],
   ],
   [
     'a refusal that says more',
     isV1,
     json(400, { valid: false, message: 'No', path: '/' }),
     4,
-    ['See whether it is Licet'],
+    ['Check that the latest version of Licet'],
   ],
   [
     'a refusal with the status of a yes',
@@ -185,7 +185,7 @@ const faults: [fault: string, meets: Meets, wrong: Answer, count: number, named:
     isPost,
     json(503, { valid: false, message: 'Unavailable' }),
     3,
-    ['Are the migrations applied?'],
+    ['Check that all migrations are applied'],
   ],
   ['no Worker behind the name', all, page(522, 'Timeout'), 7, ['No Worker is at this address']],
 ];
@@ -213,7 +213,7 @@ describe('npm run doctor', () => {
     const { code, output } = await examine(meets, wrong);
     for (const name of named) expect(output).toContain(name);
     expect(output.match(/^✗/gm)).toHaveLength(count);
-    expect(output).toContain(`${count} would break something.`);
+    expect(output).toContain(`${count} of these would break programs.`);
     expect(code).toBe(1);
   });
 
@@ -270,7 +270,7 @@ describe('npm run doctor', () => {
       expect(output).toMatch(/✗ No response is signed with key \S+ \(the default\)\n {4}came {4}/);
       expect(output).toContain(came);
       expect(output).toContain('change  Repair the signing keys first');
-      expect(output).toContain('1 would break something.');
+      expect(output).toContain('1 of these would break programs.');
       expect(code).toBe(1);
     });
 
@@ -294,8 +294,8 @@ describe('npm run doctor', () => {
   it('finds a request without a response', async () => {
     const isGet: Meets = ({ method, url }) => method === 'GET' && url === '/api/v1/validate';
     const { code, output } = await examine(isGet, () => {}, { args: ['--timeout', '2'] });
-    expect(output).toMatch(/✗ A GET in place of a POST\n.*\n {4}came {4}no answer: .*timeout/);
-    expect(output).toContain('1 would break something.');
+    expect(output).toMatch(/✗ A GET in place of a POST\n.*\n {4}came {4}no response: .*timeout/);
+    expect(output).toContain('1 of these would break programs.');
     expect(code).toBe(1);
   });
 

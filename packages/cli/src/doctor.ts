@@ -21,7 +21,7 @@ const newProgram = () =>
       'where the service runs, such as https://license.example.com, with its path if it has one; where it ' +
         'names no port, both http and https are tried',
     )
-    .option('--timeout <seconds>', 'how long to wait for each answer', '10')
+    .option('--timeout <seconds>', 'how long to wait for each response', '10')
     .addHelpText(
       'after',
       `
@@ -97,7 +97,7 @@ const UNKNOWN_LICENSE = JSON.stringify({
   operatingSystemVersion: '6.1',
   javaVersion: '1.8.0_202',
 });
-const IS_IT_LICET = 'See whether it is Licet that answers there, in its latest version.';
+const IS_IT_LICET = 'Check that the latest version of Licet responds there.';
 const MINIMUM_TLS = 'SSL/TLS, Edge Certificates, "Minimum TLS Version"';
 
 const PROBES: readonly Probe[] = [
@@ -137,11 +137,12 @@ const PROBES: readonly Probe[] = [
     path: '/api/v1/validate/',
     body: `\uFEFF${UNKNOWN_LICENSE}`,
     isRight: isRefusal(400),
-    change: 'Security, "Custom rules": none may refuse what has no user agent or content type.',
+    change:
+      'Security, "Custom rules": none may block requests without a user agent or a content type.',
   },
   {
     what: 'A GET in place of a POST',
-    who: 'programs that take any page for a yes',
+    who: 'programs that take any page for "valid"',
     method: 'GET',
     path: '/api/v1/validate',
     headers: JAVA_8,
@@ -197,7 +198,7 @@ const CLOUDFLARE_ERRORS: Readonly<Record<string, string>> = {
   1015: 'Security, "Rate limiting rules": for /api/ let 200 requests in 10 seconds pass from one address.',
   1020: 'Security, "Custom rules": leave out /api/.',
   1027: "Today's requests of the Free plan are used up: take the paid plan of Workers.",
-  1101: 'The Worker failed. Its log tells why: npx wrangler tail',
+  1101: 'The Worker failed. Its log has the reason: npx wrangler tail',
   1102: 'The Worker needed more CPU time than its plan gives: take the paid plan of Workers.',
 };
 
@@ -222,10 +223,10 @@ function changeByAnswer({ status, headers, text }: Answer, address: URL): string
   if (status >= 520) return 'No Worker is at this address: give it a custom domain, and deploy it.';
   if (status === 429) return 'Too many requests came from here: wait a minute and try again.';
   if (status === 500 || status === 503) {
-    return 'The service failed. Its log tells why: npx wrangler tail. Are the migrations applied?';
+    return 'The service failed. Its log has the reason: npx wrangler tail. Check that all migrations are applied.';
   }
   if (text.trimStart().startsWith('<')) {
-    return 'A page is here and not Licet: nothing else, no Pages and no log-in, may answer /api/.';
+    return 'A web page responds in place of Licet. No other site, Pages project or log-in may respond on /api/.';
   }
   return undefined;
 }
@@ -286,7 +287,7 @@ function describe({ status, headers, text }: Answer): string {
 }
 
 const PROXIED =
-  'DNS: the record of the name must be "Proxied"; then Cloudflare answers http and https.';
+  'DNS: the record of the name must be "Proxied"; then Cloudflare responds on http and https.';
 const CERTIFICATE =
   'SSL/TLS, "Edge Certificates": one that is valid, for this name, of a known authority.';
 
@@ -333,13 +334,13 @@ async function examine(address: URL, probe: Probe, timeoutMs: number): Promise<F
     if (!(error instanceof NoAnswer)) throw error;
     const { isCertificate, message } = error;
     const change = isCertificate ? CERTIFICATE : probe.change;
-    const check = wrong(`no answer: ${startOf(message)}`, change);
+    const check = wrong(`no response: ${startOf(message)}`, change);
     return { probe, check, isSomething: isCertificate, text: '' };
   }
 }
 
 const NOTHING_ANSWERS: Check = {
-  what: 'Nothing answers',
+  what: 'Nothing responds',
   mark: 'bad',
   details: [
     ['breaks', 'programs with this address'],
@@ -498,8 +499,9 @@ async function run(args: readonly string[]): Promise<number> {
   }
   const all = checked.flatMap(({ checks }) => checks);
   const failed = all.filter(({ mark }) => mark === 'bad').length;
-  if (addresses.length === 1) console.log('\nThe other one of http and https was not tried.');
-  console.log(failed === 0 ? '\nAll is well.' : `\n${failed} would break something.`);
+  if (addresses.length === 1)
+    console.log(`\n${addresses[0]?.protocol === 'https:' ? 'http' : 'https'} was not tried.`);
+  console.log(failed === 0 ? '\nAll is well.' : `\n${failed} of these would break programs.`);
   return failed === 0 ? 0 : 1;
 }
 

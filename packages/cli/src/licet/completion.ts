@@ -62,7 +62,9 @@ complete -o default -F _licet licet`;
 export function addCompletion(program: CommandUnknownOpts): void {
   program
     .command('completion')
-    .description('print a script that defines the command licet in a shell, and completes it')
+    .description(
+      'print a script that defines the command licet in a shell, and completes its arguments',
+    )
     .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh']))
     .addHelpText(
       'after',

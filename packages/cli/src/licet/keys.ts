@@ -89,7 +89,7 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
 
   keys
     .command('show')
-    .description('print the public half of a key, to build into a program')
+    .description('print the public half of a key, which you build into a program')
     .argument('<kid>', 'its kid, as keys list shows it')
     .addOption(
       new Option('--as <format>', 'its form: a constant for the examples, jwk or pem')

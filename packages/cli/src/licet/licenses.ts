@@ -139,11 +139,7 @@ async function* found(licet: Licet, text: string): AsyncGenerator<License> {
   }
 }
 
-const KEY = [
-  '<license>',
-  'its key or id; id:50 where 50 may be a key too',
-  licenseArgument,
-] as const;
+const KEY = ['<license>', 'its key or id; id:50 if 50 may also be a key', licenseArgument] as const;
 
 /** Adds the options that `create` and `edit` share. */
 const withFields = <Args extends unknown[], Opts extends OptionValues, Global extends OptionValues>(
@@ -153,7 +149,7 @@ const withFields = <Args extends unknown[], Opts extends OptionValues, Global ex
     .option(...EXPIRES_OPTION)
     .option('--max-ips <n>', 'number of addresses, -1 is unlimited', integerFrom(-1))
     .option('--max-hwids <n>', 'number of hardware IDs, likewise', integerFrom(-1))
-    .option('--email <email>', 'the e-mail of its customer, who is created if it is new')
+    .option('--email <email>', 'the e-mail of its customer; a new e-mail creates a customer')
     .option('--chat-id <id>', 'the id of its owner on the chat service')
     .addOption(
       new Option('--platform <platform>', 'the platform where it was bought, or its label')
@@ -204,7 +200,7 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
     .option('--never-used', 'only those without any validation')
     .option(
       '--dormant <days>',
-      'only those that were used before, and not within this many days',
+      'only those that were used before, but not for this many days',
       integerFrom(1, MAX_DORMANT_DAYS),
     )
     .option('--at-limit', 'only those without a free slot for an address or a hardware ID')

@@ -99,7 +99,7 @@ export function addProducts(parent: CommandUnknownOpts, open: OpenSession): void
 
   products
     .command('delete')
-    .description('delete a product for good; its licenses must be deleted before')
+    .description('delete a product for good; delete its licenses first')
     .argument(...PRODUCT)
     .addHelpText('after', examples('products delete 1', 'products delete "Chunk Guard"'))
     .action(async (text) => {
