@@ -382,7 +382,7 @@ export function FilterExact({
       placeholder={label}
       maxLength={512}
       defaultValue={value}
-      spellCheck={false}
+      spellCheck="false"
       autoCapitalize="none"
       onKeyDown={(event) => {
         if (event.key === 'Enter') send(event.currentTarget);

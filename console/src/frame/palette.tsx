@@ -107,7 +107,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               value={text}
               maxLength={512}
               autoComplete="off"
-              spellCheck={false}
+              spellCheck="false"
               onChange={({ target }) => {
                 setText(target.value);
                 setActive(0);

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { License, LicenseCreate, Licet } from '../../../packages/client/src/index.ts';
 import { sharedService } from '../shared-service.ts';
-import { expectFailure, hasBrowser, logIn, openConsole, rootClient, tokenWith } from './console.ts';
+import {
+  expectFailure,
+  hasBrowser,
+  logIn,
+  newPage,
+  openConsole,
+  rootClient,
+  tokenWith,
+} from './console.ts';
 
 /** The parts that all screens share: the search, the keyboard, sessions, messages and failed responses. */
 
@@ -120,6 +128,27 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     expect(await page.getByRole('link', { name: licenseKey }).count()).toBe(0);
     held.resolve();
     await page.getByRole('link', { name: licenseKey }).waitFor();
+  });
+
+  it('each log-in begins with the focus in the field of the token, also the second of a page', async () => {
+    expectFailure(/^401 GET /);
+    const page = await newPage();
+    await page.goto('/console/licenses');
+    const focused = page.locator('input[name="token"]:focus');
+    await focused.waitFor();
+    await logIn(page, await tokenWith('LICENSES_READ'));
+    await page.getByRole('heading', { name: 'Licenses' }).waitFor();
+    await page.context().clearCookies();
+    await page.getByLabel('Status', { exact: true }).selectOption('Expired');
+    await focused.waitFor();
+  });
+
+  it('no field for keys or addresses has a spelling check, which could send them elsewhere', async () => {
+    const page = await openConsole('/history');
+    await page.getByRole('searchbox').first().waitFor();
+    expect(await page.locator('input[type="search"][spellcheck="false"]').count()).toBe(3);
+    await page.keyboard.press('/');
+    await page.locator('input[role="combobox"][spellcheck="false"]').waitFor();
   });
 
   it('a double click changes once', async () => {

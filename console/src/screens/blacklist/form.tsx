@@ -118,7 +118,7 @@ export function EntryForm({
         name="data"
         defaultValue={entry.data}
         maxLength={512}
-        spellCheck={false}
+        spellCheck="false"
         autoCapitalize="none"
         required
       />

@@ -10,6 +10,9 @@ import { texts } from '../../texts';
 
 const { session: words } = texts;
 
+/** Unlike `autoFocus`, which a browser follows once in a document, this also focuses the field of a later log-in. */
+const focus = (field: HTMLInputElement | null): void => field?.focus();
+
 /** Asks for a token. A `code` in the address is used at once, and removed from the address. */
 export function LogIn({ code }: { code: string | undefined }) {
   const client = useQueryClient();
@@ -66,8 +69,8 @@ export function LogIn({ code }: { code: string | undefined }) {
           name="token"
           type="password"
           autoComplete="current-password"
-          spellCheck={false}
-          autoFocus
+          spellCheck="false"
+          ref={focus}
         />
       </Form>
       <details className="text-muted">
