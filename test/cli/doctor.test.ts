@@ -151,7 +151,13 @@ const faults: [fault: string, meets: Meets, wrong: Answer, count: number, named:
     1,
     ['✗ A validation without user agent and content type', '415'],
   ],
-  ['a page in place of the service', all, page(200, 'Our shop'), 7, ['everybody', 'in place of Licet']],
+  [
+    'a page in place of the service',
+    all,
+    page(200, 'Our shop'),
+    7,
+    ['everybody', 'in place of Licet'],
+  ],
   [
     'a page for a GET',
     ({ method }) => method === 'GET',
