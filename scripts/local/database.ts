@@ -86,21 +86,6 @@ function missingIn(database: DatabaseSync): string[] {
   return migrations().filter((name) => !names.has(name));
 }
 
-/** Whether the database has all migrations, without the 200 MB of wrangler. */
-function isMigrated(folder: string): boolean {
-  const [file, ...others] = databasesIn(folder);
-  if (file === undefined || others.length > 0) return false;
-  try {
-    const database = new DatabaseSync(file, { readOnly: true });
-    const missing = missingIn(database);
-    database.close();
-    return missing.length === 0;
-  } catch {
-    // The error is reported when the migrations are applied.
-    return false;
-  }
-}
-
 /** The table in which wrangler notes the migrations. */
 const MIGRATIONS_TABLE = `create table if not exists d1_migrations (
   id integer primary key autoincrement,
@@ -114,9 +99,13 @@ function applyMigrations(file: string): void {
   try {
     database.exec(MIGRATIONS_TABLE);
     for (const name of missingIn(database)) {
-      database.exec(`begin; ${readFileSync(join(MIGRATIONS_FOLDER, name), 'utf8')}`);
-      database.prepare('insert into d1_migrations (name) values (?)').run(name);
-      database.exec('commit');
+      try {
+        database.exec(`begin; ${readFileSync(join(MIGRATIONS_FOLDER, name), 'utf8')}`);
+        database.prepare('insert into d1_migrations (name) values (?)').run(name);
+        database.exec('commit');
+      } catch (error) {
+        throw new Error(`${name}: ${systemReason(error)}`);
+      }
     }
   } finally {
     database.close();
@@ -129,7 +118,6 @@ function applyMigrations(file: string): void {
  * @param given as for {@link databaseFile}
  */
 export async function migrate(folder: string, given?: Databases): Promise<void> {
-  if (isMigrated(folder)) return;
   const file = await databaseFile(folder, given);
   try {
     applyMigrations(file);

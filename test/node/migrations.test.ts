@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
+import { databaseFile, migrate } from '../../scripts/local/database.ts';
 import { ownFolder } from './own.ts';
 
 const out = ownFolder();
@@ -36,4 +38,15 @@ it('the migrations make what src/db/schema.ts describes', () => {
   );
   expect(output, 'Run npm run migration').toContain('No schema changes');
   expect(readdirSync(out).filter((name) => name.endsWith('.sql'))).toEqual(files);
+});
+
+it('a local database with a new id is migrated, although that of the old id has all migrations', async () => {
+  const folder = ownFolder();
+  for (const databases of [{ DB: { id: 'old' } }, { DB: { id: 'new' } }]) {
+    await migrate(folder, databases);
+    const database = new DatabaseSync(await databaseFile(folder, databases));
+    const applied = database.prepare('select name from d1_migrations order by id').all();
+    database.close();
+    expect(applied.map(({ name }) => name)).toEqual(files);
+  }
 });
