@@ -69,7 +69,7 @@ function log(level: string, message: string, timeMs = Date.now()): void {
   const rest = message.startsWith('{"')
     ? message.slice(1)
     : `"message":${JSON.stringify(message)}}`;
-  // Many lines at once cost as much as one.
+  // Writing many lines at once costs as much as writing one.
   if (lines === '') setImmediate(flushLog);
   lines += `${head}${rest}\n`;
 }

@@ -72,7 +72,7 @@ export async function insertSession(
     lastUsedAt: now,
   });
   const rows = [await rowOf(session.secret, session.tokenHash)];
-  // The row outlives its code by far, and is removed like a session.
+  // The row is removed like a session, long after its code has expired.
   if (session.code !== undefined) rows.push(await rowOf(session.code, USED_CODE));
   await db.batch([guard(), event('session.created', null, null), db.insert(sessions).values(rows)]);
 }

@@ -49,7 +49,7 @@ async function removeRecords(db: Database, bucket: number): Promise<void> {
     ? sql`bucket = ${bucket} and (product_id, caller_id, id, nonce) <
         (${firstKept.productId}, ${firstKept.callerId}, ${firstKept.id}, ${firstKept.nonce})`
     : sql`bucket = ${bucket}`;
-  // Folded callers that lose their last records here.
+  // Folded callers whose last records are removed here.
   const isExpired = sql`${callers.id} in (select caller_id from requests where ${isRemoved})
     and ${callers.id} is not ${firstKept?.callerId ?? null}
     and ${callers.lastSeenAt} < ${timeOfBucket(bucket + 1)}

@@ -34,7 +34,7 @@ import type { Step, statistics } from './statistics-schema';
 const MAX_PRODUCTS = 10;
 /** With more rows than this, the daily counts of the scheduled handler are used. */
 const MAX_COUNTED_NOW = 1_000;
-/** A late record sets the roll-ups back. With more buckets than this, the oldest count as they were rolled up before. */
+/** A late record makes older roll-ups stale. Above this number of buckets, the oldest keep theirs. */
 const MAX_UNROLLED_BUCKETS = 48;
 
 export interface Period {
@@ -147,7 +147,7 @@ async function countValidations(
   const { productId = ALL_PRODUCTS, step } = period;
   const { first, last } = bucketsOf(period);
   const end = Math.min(last + 1, unrolled);
-  // The day of the last roll-up may not be over.
+  // The last day with a roll-up may still be incomplete.
   const firstDay = Math.ceil(first / BUCKETS_A_DAY) * BUCKETS_A_DAY;
   const daysEnd = Math.max(firstDay, firstBucketOfDay(Math.min(last + 1, unrolled - 1)));
   const days = { first: firstDay, end: daysEnd };

@@ -246,7 +246,7 @@ export const SelectField = ({
   />
 );
 
-/** Children of the select itself: Preact gives a default value to those only. */
+/** Options must be direct children of the select: Preact sets its default value only then. */
 const optionsOf = (options: Options) =>
   options.map(([value, label]) => (
     <option key={value} value={value}>

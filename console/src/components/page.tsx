@@ -64,7 +64,7 @@ export function Section({
   );
 }
 
-/** Says that a list is empty, and what to do first. */
+/** Says that a list is empty, and names the first step. */
 export function Empty({
   title,
   children,

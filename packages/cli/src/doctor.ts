@@ -291,7 +291,7 @@ const PROXIED =
 const CERTIFICATE =
   'SSL/TLS, "Edge Certificates": one that is valid, for this name, of a known authority.';
 
-/** A result: of a probe, or about signatures. */
+/** The result of a probe, or of a check of signatures. */
 interface Check {
   what: string;
   mark: 'good' | 'minor' | 'bad';

@@ -28,7 +28,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 type LicenseOrder = NonNullable<LicenseQuery['sort']>;
 
-/** The fields of the query, and the owner, who is in the path. */
+/** The fields of the query, and the owner from the path. */
 export interface LicenseFilter extends Omit<LicenseQuery, 'limit' | 'after' | 'total'> {
   customerId?: number | undefined;
   customerEmail?: string | undefined;

@@ -9,7 +9,7 @@ const PAGE_ROWS = 50;
 /** A list that grows while it is watched is cut to this length. */
 const MAX_ROWS = 200;
 const POLL_MS = 5_000;
-/** A record may be stored this long after newer ones. */
+/** The longest time by which a record is stored later than newer ones. */
 const LATE_MS = 60_000;
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -59,7 +59,7 @@ async function readPart(
 
 /** Puts new records before those that are known. */
 function merge(known: Part, fresh: Part): Part {
-  // There are more new records than one response holds, so some before the known ones were not read.
+  // One response does not hold all new records, so there may be a gap between these and the known ones.
   if (fresh.after !== undefined) return fresh;
   const ids = new Set(fresh.entries.map(({ id }) => id));
   const entries = [...fresh.entries, ...known.entries.filter(({ id }) => !ids.has(id))];

@@ -66,7 +66,7 @@ export const setStatus =
       return { licenseStatus: status };
     });
     const old = before?.licenseStatus;
-    // EXPIRED is an active license to the service.
+    // The service stores an EXPIRED license as ACTIVE.
     if (!old || old === status || (old === 'EXPIRED' && status === 'ACTIVE')) return undefined;
     return () => licet.licenses.update(id, { licenseStatus: old });
   };

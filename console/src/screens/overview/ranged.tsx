@@ -61,7 +61,7 @@ const Bar = ({ part }: { part: number }) => (
 interface BarRow {
   key: string | number;
   name: ReactNode;
-  /** The length of the bar, in that of the longest one. */
+  /** The length of the bar, from 0 to 1: 1 is the longest one. */
   part: number;
   numbers: readonly number[];
 }
