@@ -343,7 +343,7 @@ async function play(licet: Licet, product: Product, { url }: Access): Promise<vo
   await validate('It starts: the license is bound to its address.', '198.51.100.10');
   await validate('It starts again.', '198.51.100.10');
   await validate('Somebody copies it to another machine.', '198.51.100.99');
-  await validate('And to one that is blacklisted.', '203.0.113.66');
+  await validate('Somebody copies it to a machine whose address is blacklisted.', '203.0.113.66');
 }
 
 async function run(): Promise<void> {

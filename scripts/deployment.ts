@@ -75,7 +75,7 @@ const messageOf = (error: unknown): string =>
 
 const MAX_QUOTED = 200;
 
-/** Parses wrangler's JSON output. A warning before it makes it unreadable. */
+/** Parses wrangler's JSON output. A warning before the JSON makes the output unreadable. */
 function parseJson<Printed>(
   command: string,
   text: string,

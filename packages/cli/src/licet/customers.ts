@@ -182,8 +182,9 @@ export function addCustomers(parent: CommandUnknownOpts, open: OpenSession): voi
     .addHelpText(
       'after',
       `
-Erased are all fields of the customer, the owner fields of the licenses that repeat them, and the keys, addresses
-and hardware IDs in their history. Notes and slots of licenses stay, and so do exports: see docs/operations.md.
+This erases all fields of the customer, the owner fields of licenses that repeat them, and the keys, addresses and
+hardware IDs in the history of the licenses. Notes and slots of licenses stay, and so do exports: see
+docs/operations.md.
 ${examples('customers forget ada@shop.example --yes', 'customers forget 7 --yes')}`,
     )
     .action(async (text, { yes }) => {

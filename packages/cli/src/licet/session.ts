@@ -282,7 +282,7 @@ export function sinceArgument(text: string): string {
   const moment = count === undefined ? momentOf(text) : Math.max(0, Date.now() - agoMs);
   if (moment === undefined) {
     throw new InvalidArgumentError(
-      'Give a time ago such as 90s, 30m, 2h or 7d, or a date such as 2030-01-31.',
+      'Give a time ago such as 90s, 30m, 2h or 7d, or a date such as 2026-11-20.',
     );
   }
   return toTimestamp(moment);

@@ -63,7 +63,7 @@ export function addStats(parent: CommandUnknownOpts, open: OpenSession): void {
     .option('--product <product>', 'only of this product, by its id or name')
     .option(
       '--since <time>',
-      'since a time ago (90m, 7d) or a date (2030-01-31); by default 24h, with --by day 30d; at most 90d, with --by day 1100d',
+      'since a time ago (90m, 7d) or a date (2026-11-20); default 24h, or 30d with --by day; at most 90d, or 1100d with --by day',
       sinceArgument,
     )
     .addOption(

@@ -82,7 +82,7 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
   tokens
     .command('create')
     .description('create a token; prints its secret, which is shown only once')
-    .argument('<name>', 'its name, for example of its user')
+    .argument('<name>', 'its name, such as that of the person or program that uses it')
     .addArgument(
       new Argument('<intents...>', 'its permissions')
         .choices(API_INTENTS)
@@ -124,7 +124,7 @@ export function addTokens(parent: CommandUnknownOpts, open: OpenSession): void {
 
   tokens
     .command('revoke')
-    .description('revoke a token at once')
+    .description('revoke a token; validations refuse it within 90 seconds')
     .argument('<id>', 'its id, as tokens list shows it', idArgument)
     .addHelpText('after', examples('tokens revoke 3'))
     .action(async (id) => {
