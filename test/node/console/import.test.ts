@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser)('import and export in the console', { timeout: 60_0
     expect(JSON.parse(json).products).toContainEqual(await licet.products.get(product.id));
     await choose(page, 'products.json', json);
     await page.getByRole('button', { name: 'Check the file' }).click();
-    await page.getByText('All items are there already').waitFor();
+    await page.getByText('Each item exists already or was rejected').waitFor();
     const csv = await save(page, 'CSV of Products');
     expect(csv).toMatch(/^\uFEFFid,name,description,/);
     expect(csv).toContain(`\r\n${product.id},${product.name},`);
