@@ -118,7 +118,7 @@ describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, ()
     expect(await accessibilityFindings(page)).toEqual([]);
     const [customer] = await licet.customers.list({ q: `zoe-${part}` });
     await page.getByRole('button', { name: 'Forget this person' }).click();
-    await page.getByRole('alertdialog').getByText('in the history of their licenses').waitFor();
+    await page.getByRole('alertdialog').getByText('in the history of the licenses').waitFor();
     await answer(page, 'Erase for good');
     await page.getByText('Zoe forgotten').waitFor();
     expect(await licet.customers.get(customer?.id ?? 0)).toMatchObject({
