@@ -225,26 +225,36 @@ export function CheckGroup({
 type Options = readonly (readonly [value: string, label: string])[];
 
 /** A choice of one option. */
-export const SelectField = ({
+export function SelectField({
   label,
   hint,
   name,
   options,
+  defaultValue,
   ...props
-}: FieldProps & { options: Options } & Omit<ComponentProps<'select'>, 'name'>) => (
-  <Field
-    label={label}
-    name={name}
-    hint={hint}
-    control={(tied) => (
-      <Arrow>
-        <select {...props} {...tied} className={`${CONTROL} ${SELECT} border-edge`}>
-          {optionsOf(options)}
-        </select>
-      </Arrow>
-    )}
-  />
-);
+}: FieldProps & { options: Options } & Omit<ComponentProps<'select'>, 'name'>) {
+  // Preact would replace the viewer's choice by another default value.
+  const [first] = useState(defaultValue);
+  return (
+    <Field
+      label={label}
+      name={name}
+      hint={hint}
+      control={(tied) => (
+        <Arrow>
+          <select
+            {...props}
+            defaultValue={first}
+            {...tied}
+            className={`${CONTROL} ${SELECT} border-edge`}
+          >
+            {optionsOf(options)}
+          </select>
+        </Arrow>
+      )}
+    />
+  );
+}
 
 /** Options must be direct children of the select: Preact sets its default value only then. */
 const optionsOf = (options: Options) =>

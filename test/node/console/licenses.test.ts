@@ -120,6 +120,23 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     expect(lines[1]).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
   });
 
+  it('the only product stays chosen for a new license while another one appears', async () => {
+    const page = await openConsole('/products', { hasClock: true });
+    const [one] = await licet.products.list({ limit: 1 });
+    const products = [one];
+    await page.route('**/api/v2/products', (route) => route.fulfill({ json: products }));
+    await page.goto('/console/licenses/new');
+    const select = page.getByLabel('Product', { exact: true });
+    await expect.poll(() => select.inputValue()).toBe(String(one?.id));
+    products.push(await licet.products.create({ name: 'Another', productType: 'OTHER' }));
+    await page.clock.fastForward(61_000);
+    await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+    await select
+      .getByRole('option', { name: 'Another', exact: true })
+      .waitFor({ state: 'attached' });
+    expect(await select.inputValue()).toBe(String(one?.id));
+  });
+
   it('a rejected field shows the reason beside it', async () => {
     expectFailure(/^400 POST \/api\/v2\/licenses\/batch$/);
     const page = await openConsole(`/licenses/new?productId=${productId}`);

@@ -73,8 +73,8 @@ export function LicenseFields({
         <legend className="sr-only">{words.terms}</legend>
         {options ? (
           <SelectField
-            // A select takes its default value only when it appears.
-            key={chosen}
+            // A select takes its default value only when it appears. Without a key Preact would reuse the next one.
+            key={`product ${chosen}`}
             label={words.product}
             name="productId"
             required
