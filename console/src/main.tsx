@@ -2,7 +2,6 @@ import './styles.css';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { options } from 'preact';
-import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries, SESSION_QUERY } from './api';
 import { router } from './router';
@@ -16,11 +15,9 @@ options.requestAnimationFrame = (callback) => void setTimeout(callback);
 // Asked while the code of the screen loads. A link that logs in has no session yet.
 if (!location.hash.startsWith('#code=')) void queries.prefetchQuery(SESSION_QUERY);
 createRoot(place).render(
-  <StrictMode>
-    <QueryClientProvider client={queries}>
-      <RouterProvider router={router} />
-    </QueryClientProvider>
-  </StrictMode>,
+  <QueryClientProvider client={queries}>
+    <RouterProvider router={router} />
+  </QueryClientProvider>,
 );
 // Loaded after the first screen, so that messages, questions and the search also appear without a network.
 setTimeout(

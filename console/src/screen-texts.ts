@@ -482,6 +482,7 @@ export const screenTexts = {
     id: (id: number) => `Id ${id}`,
     copyId: (id: number) => `Copy id ${id}`,
     licenses: (count: number) => plural(count, 'license'),
+    licensesOf: (name: string) => `Licenses of ${name}`,
     unlimited: 'No limit',
     name: 'Name',
     description: 'Description',

@@ -23,7 +23,7 @@ export function LogIn({ code }: { code: string | undefined }) {
     document.title = `${words.title} · ${texts.product}`;
   }, []);
   useEffect(() => {
-    // React may run an effect twice; the code works once.
+    // The effect may run again; the code works once.
     if (code === undefined || usedCode.current === code) return;
     usedCode.current = code;
     logInWithCode(code)

@@ -23,7 +23,7 @@ const limitOf = (limit: number): string => (limit === -1 ? words.unlimited : for
 const MAX_COUNTED = 20;
 
 /** A link to a product's licenses, with their number if there are not many products. */
-function LicensesLink({ productId }: { productId: number }) {
+function LicensesLink({ product: { id: productId, name } }: { product: Product }) {
   const mayRead = useMay('readLicenses');
   const { data: products = [] } = useProducts();
   const isCounted = products.length <= MAX_COUNTED;
@@ -36,7 +36,7 @@ function LicensesLink({ productId }: { productId: number }) {
   const total = data?.total;
   if (mayRead && !isCounted) {
     return (
-      <TextLink to="/licenses" search={{ productId }}>
+      <TextLink to="/licenses" search={{ productId }} aria-label={words.licensesOf(name)}>
         {words.columns.licenses}
       </TextLink>
     );
@@ -84,7 +84,7 @@ const COLUMNS: readonly Column<Product>[] = [
     id: 'licenses',
     header: words.columns.licenses,
     isNumber: true,
-    cell: ({ id }) => <LicensesLink productId={id} />,
+    cell: (product) => <LicensesLink product={product} />,
   },
   {
     id: 'maxIPs',
