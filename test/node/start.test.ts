@@ -270,7 +270,7 @@ describe('npm run demo', () => {
     [['--url', 'ftp://localhost'], '--url is "ftp://localhost"'],
     // The root token of this folder is for this machine alone.
     [['--url', 'http://licet.invalid'], 'Use https'],
-    [['--url', 'https://licet.invalid'], 'set LICET_TOKEN'],
+    [['--url', 'https://licet.invalid'], 'Set LICET_TOKEN'],
     [['--unknown'], 'Add --help'],
     [['shop'], 'Add --help'],
   ])('rejects %j', async (args, named) => {
