@@ -207,7 +207,7 @@ describe.skipIf(!hasBrowser)('the page /docs in a browser', () => {
 
   it.each([
     ['colours', 'short', 10, true, 'Customers-listCustomers'],
-    ['does not colour', 'long', 2_000, false, 'Products-listProducts'],
+    ['does not colour', 'long', 10_000, false, 'Products-listProducts'],
   ])('%s a list that is %s', async (_does, _long, length, isColoured, operation) => {
     const list = Array.from({ length }, (_, id) => ({ id, name: `ada-${id}`, role: null }));
     await page.route(/api\/v2\/(customers|products)/, (route) => route.fulfill({ json: list }));
