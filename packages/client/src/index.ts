@@ -128,7 +128,8 @@ const isList: Check = (body) => Array.isArray(body) && body.every(hasId);
 const hasList =
   (name: string): Check =>
   (body) =>
-    isObject(body) && Array.isArray(new Map<string, unknown>(Object.entries(body)).get(name));
+    isObject(body) &&
+    Object.entries(body).some(([key, value]) => key === name && Array.isArray(value));
 
 const areLabels: Check = (body) =>
   Array.isArray(body) &&
