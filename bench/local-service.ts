@@ -97,7 +97,7 @@ export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
 
   /** Records in the history. */
   async #countRecords(): Promise<number> {
-    this.#file ??= await databaseFile(this.#folder);
+    this.#file ??= databaseFile(this.#folder);
     const database = new DatabaseSync(this.#file, { readOnly: true, timeout: 5_000 });
     const row = database.prepare('select count(*) as n from requests').get();
     database.close();

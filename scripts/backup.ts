@@ -51,7 +51,7 @@ async function run(): Promise<void> {
       `${path} exists, and no backup is overwritten. Give the name of a new file.`,
     );
   }
-  const source = await findDatabase(folder);
+  const source = findDatabase(folder);
   if (source === undefined) {
     throw new CliError(
       `There is no database in ${folder}. Name the data folder of the service: --persist-to DIR`,

@@ -218,7 +218,7 @@ async function addPast(
   const [license] = licenses;
   if (!license) return;
   const folder = dataFolder(program.opts().persistTo);
-  const file = isLocal(url) ? await findDatabase(folder) : undefined;
+  const file = isLocal(url) ? findDatabase(folder) : undefined;
   const indexOf = ({ notes }: License): number => Number(notes.replace(/\D/g, '')) - 1;
   // The last ones were sold in the last days.
   const ageDays = new Map(licenses.map((each) => [each.id, 100 - 2 * indexOf(each)]));

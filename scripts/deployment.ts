@@ -11,20 +11,15 @@ import {
 } from '../packages/cli/src/root-token.ts';
 import { ensureSigningKeys, isSigningKey } from '../packages/cli/src/signing-keys.ts';
 import { CliError, done, type Ended } from '../packages/cli/src/terminal.ts';
+import { list, NAME, readSettings, SETTINGS_FILE, TEXT, table } from './settings.ts';
 
 /** The steps of `npm run deploy`. Each does only the missing work, and prints it. */
 
-const SETTINGS = 'wrangler.toml';
 /** wrangler.toml with the ids of the account. It is in the same folder, because its paths are relative. */
 const SETTINGS_WITH_IDS = 'wrangler.deploy.json';
 
-const TEXT = z.string('a text');
-const NAME = TEXT.min(1, 'a text that is not empty');
-const list = <Entry extends z.ZodRawShape>(entry: Entry) =>
-  z.array(z.looseObject(entry, 'a table'), 'a list: [[…]]').optional();
-
 /** The part of wrangler.toml that the deployment reads. wrangler checks the rest. */
-const settingsRead = z.looseObject({
+const settingsRead = table({
   name: NAME,
   account_id: TEXT.optional(),
   d1_databases: list({
@@ -34,15 +29,10 @@ const settingsRead = z.looseObject({
     migrations_dir: NAME.optional(),
   }),
   kv_namespaces: list({ binding: NAME, id: TEXT.optional() }),
-  queues: z
-    .looseObject(
-      {
-        producers: list({ queue: NAME }),
-        consumers: list({ queue: NAME, dead_letter_queue: NAME.optional() }),
-      },
-      'a table',
-    )
-    .optional(),
+  queues: table({
+    producers: list({ queue: NAME }),
+    consumers: list({ queue: NAME, dead_letter_queue: NAME.optional() }),
+  }).optional(),
 });
 type Settings = z.infer<typeof settingsRead>;
 type Database = NonNullable<Settings['d1_databases']>[number];
@@ -70,9 +60,6 @@ export interface Deployed {
 
 const planned = (message: string): void => console.log(`${styleText('yellow', '•')} ${message}`);
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
-
 const MAX_QUOTED = 200;
 
 /** Parses wrangler's JSON output. A warning before the JSON makes the output unreadable. */
@@ -99,23 +86,6 @@ async function must(wrangler: Wrangler, failure: string, ...args: string[]) {
   const ended = await wrangler(args);
   if (!ended.ok) throw new CliError(`${failure}\n\n${ended.output.trim()}`);
   return ended.stdout;
-}
-
-async function readToml(folder: string): Promise<unknown> {
-  // wrangler takes a second to load, which --help does not need.
-  const { experimental_readRawConfig } = await import('wrangler');
-  try {
-    return experimental_readRawConfig({ config: join(folder, SETTINGS) }).rawConfig;
-  } catch (error) {
-    throw new CliError(`${SETTINGS} cannot be read: ${messageOf(error)}`);
-  }
-}
-
-async function readSettings(folder: string): Promise<Settings> {
-  const { data, error } = settingsRead.safeParse(await readToml(folder));
-  if (data) return data;
-  const wrong = error.issues.map(({ path, message }) => `${path.join('.')} must be ${message}`);
-  throw new CliError(`${SETTINGS}: ${wrong.join(', ')}.`);
 }
 
 const account = z.object({ id: z.string(), name: z.string() });
@@ -147,7 +117,7 @@ async function findAccount(
   if (others.length > 0) {
     const list = accounts.map(({ id, name }) => `  ${id}  ${name}`).join('\n');
     throw new CliError(
-      `You have several accounts. Name one, as account_id = "…" at the top of ${SETTINGS}, or in ` +
+      `You have several accounts. Name one, as account_id = "…" at the top of ${SETTINGS_FILE}, or in ` +
         `CLOUDFLARE_ACCOUNT_ID:\n${list}`,
     );
   }
@@ -485,11 +455,11 @@ async function runSteps(
   { wrangler: run, wranglerShown, examine }: Tools,
   isDryRun: boolean,
 ): Promise<Deployed | undefined> {
-  const settings = await readSettings(folder);
+  const settings = readSettings(settingsRead, folder);
   const { name: worker, d1_databases = [] } = settings;
   const database = d1_databases.find(({ binding }) => binding === 'DB');
   if (database === undefined)
-    throw new CliError(`${SETTINGS} needs a database with the binding DB.`);
+    throw new CliError(`${SETTINGS_FILE} needs a database with the binding DB.`);
   const migrations = migrationNames(folder, database);
   const tokenFile = `.root-token.${worker}`;
   const keysFile = `.signing-keys.${worker}`;
@@ -511,7 +481,7 @@ async function runSteps(
   if (secrets !== undefined && !database.database_id && !databases.has(name)) {
     throw new CliError(
       `The account has a Worker ${worker} and no database ${name}. Nothing was changed. If the Worker ` +
-        `belongs to another project, choose another name in ${SETTINGS}. If it is yours, create the ` +
+        `belongs to another project, choose another name in ${SETTINGS_FILE}. If it is yours, create the ` +
         `database: npx wrangler d1 create ${name}`,
     );
   }
@@ -524,7 +494,7 @@ async function runSteps(
   if (secrets === undefined && foundId !== undefined && !isBegun) {
     throw new CliError(
       `The account has a database ${name} and no Worker ${worker}. Nothing was changed. If the database ` +
-        `belongs to another service, choose another database_name in ${SETTINGS}. If it is for this one, ` +
+        `belongs to another service, choose another database_name in ${SETTINGS_FILE}. If it is for this one, ` +
         `add beside its name: database_id = "${foundId}"`,
     );
   }

@@ -49,7 +49,7 @@ async function dev(): Promise<void> {
   await endLeftover(folder);
   await checkPorts(options);
   if (ensureRootToken()) done(`A root token was made, in ${SECRETS_FILE}`);
-  await migrate(folder);
+  migrate(folder);
   const args = process.argv.slice(2);
   const has = (name: string) => args.some((arg) => arg === name || arg.startsWith(`${name}=`));
   const defaults = {

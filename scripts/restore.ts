@@ -94,7 +94,7 @@ async function run(): Promise<void> {
     throw new CliError(`A service runs on ${folder}. Stop it, and try again.`);
   }
   await endLeftover(folder);
-  const database = await databaseFile(folder);
+  const database = databaseFile(folder);
   const kept = join(
     folder,
     `before-restore-${new Date().toISOString().replaceAll(':', '-')}.sqlite`,

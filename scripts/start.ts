@@ -13,6 +13,7 @@ import {
 } from '../packages/cli/src/signing-keys.ts';
 import { CliError, fail, guardOutput, note, report } from '../packages/cli/src/terminal.ts';
 import { ensureConsole } from './console/ensure.ts';
+import { buildWorker } from './local/build.ts';
 import { migrate } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';
 import {
@@ -23,7 +24,7 @@ import {
   OPTIONS_HELP,
   readOptions,
 } from './local/options.ts';
-import { buildWorker, LocalService } from './local/service.ts';
+import { LocalService } from './local/service.ts';
 import { lockState } from './state-lock.ts';
 
 /** `npm start`: creates missing files and runs the service on this machine. */
@@ -119,7 +120,7 @@ async function start(): Promise<void> {
   // Programs can do without the page.
   const page = ensureConsole(note).catch(report);
   const [built] = await Promise.all([buildWorker(), page]);
-  await migrate(folder, built.others.d1Databases);
+  migrate(folder);
   const variables: Record<string, string> = {
     ...signingKeys(folder),
     ...options.variables,

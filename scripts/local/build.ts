@@ -1,64 +1,135 @@
-import { build } from 'esbuild';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { build, stop } from 'esbuild';
 import type { V4WorkerOptionsShape } from 'miniflare';
-import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from 'wrangler';
-import '../assets.ts';
+import { readSecrets, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
+import { CliError } from '../../packages/cli/src/terminal.ts';
+import { copyAssets } from '../assets.ts';
+import { databaseId } from './database.ts';
+import { readLocalSettings } from './settings.ts';
 
-/**
- * Bundles the Worker, and turns wrangler.toml into options of miniflare. Runs in a process of its own, because
- * wrangler takes 200 MB of memory that the service does not need.
- */
+/** Builds the Worker for a service on this machine. */
 
-const CONFIG = 'wrangler.toml';
-
-/** The Worker, and its settings in wrangler.toml. */
-export interface BuiltWorker {
-  script: string;
-  crons: string[];
+/** The settings of the Worker in wrangler.toml. Without KV, because D1 is as near. */
+export interface WorkerOptions {
+  main: string;
+  define: Record<string, string>;
+  crons: readonly string[];
   compatibilityDate: string;
   variables: NonNullable<V4WorkerOptionsShape['bindings']>;
   /** Requests a minute, by the name of the limiter. */
   limits: Record<string, number>;
   assets: NonNullable<V4WorkerOptionsShape['assets']>;
-  /** The database, and the queue if there is one. Without KV, because D1 is as near. */
+  /** The database, and the queue if there is one. */
   others: V4WorkerOptionsShape;
 }
 
-async function buildWorker(): Promise<BuiltWorker> {
-  const { workerOptions, main, define } = unstable_getMiniflareWorkerOptions(CONFIG);
-  const options: V4WorkerOptionsShape = workerOptions;
-  const { compatibilityDate, bindings, ratelimits, assets } = options;
-  const { compatibilityFlags, d1Databases, queueProducers, queueConsumers } = options;
-  const { triggers } = unstable_readConfig({ config: CONFIG });
-  if (!main || !compatibilityDate || !assets) {
-    throw new Error(`${CONFIG} needs main, compatibility_date and [assets].`);
+export interface BuiltWorker extends WorkerOptions {
+  script: string;
+}
+
+type Settings = ReturnType<typeof readLocalSettings>;
+
+/** The variables, and those secrets of the file that the settings name. wrangler takes no others from it either. */
+function variablesOf({ vars = {}, secrets }: Settings): WorkerOptions['variables'] {
+  const variables: WorkerOptions['variables'] = { ...vars };
+  for (const [name, value] of Object.entries(parseEnv(readSecrets(SECRETS_FILE)))) {
+    const isNamed = secrets === undefined || name in vars || secrets.required?.includes(name);
+    if (isNamed && value !== undefined) variables[name] = value;
   }
-  // The same options as in wrangler.
-  const { outputFiles } = await build({
-    entryPoints: [main],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    target: 'es2024',
-    conditions: ['workerd', 'worker', 'browser'],
-    external: ['cloudflare:*', 'node:*'],
-    define,
-    logLevel: 'silent',
-  });
-  const limits = Object.entries(ratelimits ?? {}).map(([name, { simple }]) => [name, simple.limit]);
+  return variables;
+}
+
+type Queues = Pick<V4WorkerOptionsShape, 'queueProducers' | 'queueConsumers'>;
+
+/** The queues as miniflare names their settings. */
+function queuesOf({ queues = {} }: Settings): Queues {
+  const { producers = [], consumers = [] } = queues;
   return {
-    script: outputFiles.map(({ text }) => text).join(''),
-    crons: triggers.crons ?? [],
-    compatibilityDate,
-    variables: bindings ?? {},
+    queueProducers: Object.fromEntries(
+      producers.map(({ binding, queue: queueName, delivery_delay: deliveryDelay }) => [
+        binding,
+        { queueName, ...(deliveryDelay !== undefined && { deliveryDelay }) },
+      ]),
+    ),
+    queueConsumers: Object.fromEntries(
+      consumers.map(({ queue, ...consumer }) => {
+        const { max_batch_size: maxBatchSize, max_batch_timeout: maxBatchTimeout } = consumer;
+        const { max_retries: maxRetries, retry_delay: retryDelay } = consumer;
+        const { dead_letter_queue: deadLetterQueue } = consumer;
+        return [
+          queue,
+          {
+            ...(maxBatchSize !== undefined && { maxBatchSize }),
+            ...(maxBatchTimeout !== undefined && { maxBatchTimeout }),
+            ...(maxRetries !== undefined && { maxRetries }),
+            ...(retryDelay !== undefined && { retryDelay }),
+            ...(deadLetterQueue !== undefined && { deadLetterQueue }),
+          },
+        ];
+      }),
+    ),
+  };
+}
+
+/**
+ * The settings of wrangler.toml for a service on this machine.
+ *
+ * @throws CliError if it cannot be read or is wrong
+ */
+export function readWorkerOptions(): WorkerOptions {
+  const settings = readLocalSettings();
+  const { main, define = {}, compatibility_flags: compatibilityFlags = [] } = settings;
+  const { directory, html_handling, not_found_handling } = settings.assets;
+  const limits = settings.ratelimits?.map(({ name, simple }) => [name, simple.limit]) ?? [];
+  return {
+    main,
+    define,
+    crons: settings.triggers?.crons ?? [],
+    compatibilityDate: settings.compatibility_date,
+    variables: variablesOf(settings),
     limits: Object.fromEntries(limits),
-    assets,
+    assets: {
+      directory: resolve(directory),
+      assetConfig: {
+        ...(html_handling && { html_handling }),
+        ...(not_found_handling && { not_found_handling }),
+      },
+    },
     others: {
-      ...(compatibilityFlags && { compatibilityFlags }),
-      ...(d1Databases && { d1Databases }),
-      ...(queueProducers && { queueProducers }),
-      ...(queueConsumers && { queueConsumers }),
+      compatibilityFlags,
+      d1Databases: { DB: { id: databaseId(settings) } },
+      ...queuesOf(settings),
     },
   };
 }
 
-process.send?.(await buildWorker(), () => process.exit());
+/**
+ * Bundles the Worker.
+ *
+ * @throws CliError if wrangler.toml or the code is wrong
+ */
+export async function buildWorker(): Promise<BuiltWorker> {
+  copyAssets();
+  const options = readWorkerOptions();
+  try {
+    // The same options as in wrangler.
+    const { outputFiles } = await build({
+      entryPoints: [options.main],
+      bundle: true,
+      write: false,
+      format: 'esm',
+      target: 'es2024',
+      conditions: ['workerd', 'worker', 'browser'],
+      external: ['cloudflare:*', 'node:*'],
+      define: options.define,
+      logLevel: 'silent',
+    });
+    return { ...options, script: outputFiles.map(({ text }) => text).join('') };
+  } catch (error) {
+    throw new CliError(`The Worker could not be built: ${String(error)}`);
+  } finally {
+    // Its process would go on beside the service.
+    await stop();
+  }
+}

@@ -2,8 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { V4WorkerOptionsShape } from 'miniflare';
 import { CliError, fail, systemReason } from '../../packages/cli/src/terminal.ts';
+import { readLocalSettings } from './settings.ts';
 
 /** The file of the local database, and its migrations. */
 
@@ -23,39 +23,22 @@ function fileNameOf(databaseId: string): string {
   return `${Buffer.concat([name, hmac(key, name)]).toString('hex')}.sqlite`;
 }
 
-type Databases = V4WorkerOptionsShape['d1Databases'];
-
-/** The databases in wrangler.toml. Loads wrangler, which takes 200 MB of memory. */
-async function readDatabases(): Promise<Databases> {
-  const { WRANGLER_LOG } = process.env;
-  // wrangler would report on the standard output that it reads the secrets.
-  process.env.WRANGLER_LOG ??= 'error';
-  try {
-    const { unstable_getMiniflareWorkerOptions } = await import('wrangler');
-    const { workerOptions } = unstable_getMiniflareWorkerOptions('wrangler.toml');
-    const { d1Databases }: V4WorkerOptionsShape = workerOptions;
-    return d1Databases;
-  } finally {
-    // npm run dev starts wrangler, which says where it runs.
-    if (WRANGLER_LOG === undefined) delete process.env.WRANGLER_LOG;
-  }
-}
-
 /**
- * The file of a service's database, which need not exist.
+ * The id of the service's database. Without an id in wrangler.toml, it is the name of the binding.
  *
- * @param folder of the data
- * @param given the databases in wrangler.toml, if they were read before
+ * @throws CliError if there is no such database
  */
-export async function databaseFile(folder: string, given?: Databases): Promise<string> {
-  const databases = given ?? (await readDatabases()) ?? {};
-  const [, database] = Object.entries(databases).find(([name]) => name === 'DB') ?? [];
+export function databaseId({ d1_databases: databases = [] } = readLocalSettings()): string {
+  const database = databases.find(({ binding }) => binding === 'DB');
   if (database === undefined) {
     throw new CliError('wrangler.toml has no database with the binding DB. Add it again.');
   }
-  const id = typeof database === 'string' ? database : database.id;
-  return join(folderOfDatabases(folder), fileNameOf(id));
+  return database.preview_database_id ?? database.database_id ?? database.binding;
 }
+
+/** The file of a service's database, which need not exist. */
+export const databaseFile = (folder: string, id = databaseId()): string =>
+  join(folderOfDatabases(folder), fileNameOf(id));
 
 /** The databases in a data folder. There are several if wrangler.toml had another id before. */
 function databasesIn(folder: string): string[] {
@@ -67,10 +50,10 @@ function databasesIn(folder: string): string[] {
 }
 
 /** The file of the database in a data folder; undefined if there is none yet. */
-export async function findDatabase(folder: string): Promise<string | undefined> {
+export function findDatabase(folder: string): string | undefined {
   const [file, ...others] = databasesIn(folder);
   if (others.length === 0) return file;
-  const ofService = await databaseFile(folder);
+  const ofService = databaseFile(folder);
   return existsSync(ofService) ? ofService : undefined;
 }
 
@@ -112,13 +95,9 @@ function applyMigrations(file: string): void {
   }
 }
 
-/**
- * Applies the migrations that the database lacks. wrangler would start a runtime for each of them.
- *
- * @param given as for {@link databaseFile}
- */
-export async function migrate(folder: string, given?: Databases): Promise<void> {
-  const file = await databaseFile(folder, given);
+/** Applies the migrations that the database lacks. wrangler would start a runtime for each of them. */
+export function migrate(folder: string, id = databaseId()): void {
+  const file = databaseFile(folder, id);
   try {
     applyMigrations(file);
   } catch (error) {

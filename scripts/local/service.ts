@@ -1,6 +1,5 @@
-import { ChildProcess, fork } from 'node:child_process';
+import { ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -32,19 +31,6 @@ const MAX_PAUSE_MS = 30_000;
 // With this header a client could claim any address. Without it the runtime gives the Worker the address
 // of the connection (`request.cf.clientIp`).
 Object.assign(CoreHeaders, { CF_BLOB: undefined });
-
-/** Builds the Worker in a process of its own. @returns its bundle and its options */
-export async function buildWorker(): Promise<BuiltWorker> {
-  const builder = fork(join(import.meta.dirname, 'build.ts'), {
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  let errors = '';
-  builder.stderr?.on('data', (chunk) => (errors += chunk));
-  const ended = once(builder, 'close').then(() => undefined);
-  const [built] = (await Promise.race([once(builder, 'message'), ended])) ?? [];
-  if (built === undefined) throw new Error(`The Worker could not be built:\n${errors.trim()}`);
-  return built;
-}
 
 export interface ServiceOptions {
   built: BuiltWorker;

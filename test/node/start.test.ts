@@ -144,7 +144,7 @@ describe('npm start', () => {
 
   it('npm start shows the error when migrations cannot be applied, and what to do', async () => {
     const data = join(folder, 'unreadable');
-    const file = await databaseFile(data);
+    const file = databaseFile(data);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, 'x'.repeat(1_000));
     const options = ['--persist-to', data, '--port', String(await freePort())];
@@ -225,7 +225,7 @@ describe('npm run demo', () => {
   });
 
   it('the demo leaves a database alone that does not have its licenses', async () => {
-    const file = (await findDatabase(folder)) ?? '';
+    const file = findDatabase(folder) ?? '';
     const shop = { ageDays: new Map([[1, 9]]), dormantIds: [], startedAt: 0 };
     const before = await api('/statistics?step=day');
     expect(writePast(file, 'KEY-OF-ANOTHER-SHOP', shop)).toBe(false);

@@ -1,20 +1,89 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, it } from 'vitest';
+import type { V4WorkerOptionsShape } from 'miniflare';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from 'wrangler';
+import { CliError } from '../../packages/cli/src/terminal.ts';
+import { readWorkerOptions } from '../../scripts/local/build.ts';
 import { ownFolder } from './own.ts';
 
-const folder = ownFolder();
+/** The settings of wrangler.toml, as npm start reads them and as wrangler does. */
+
+const project = resolve('.');
+const settings = readFileSync('wrangler.toml', 'utf8').replaceAll(
+  /"(src\/index.ts|public)"/g,
+  (_, path) => JSON.stringify(resolve(path)),
+);
+const queue = settings.slice(settings.indexOf('# [[queues.producers]]')).replace(/^# ?/gm, '');
+
+const root = ownFolder();
+beforeEach(() => process.chdir(mkdtempSync(join(root, 'settings-'))));
+afterAll(() => process.chdir(project));
+
+/** Settings that are not in the project's own file. */
+const FURTHER = settings
+  .replace('compatibility_date', 'compatibility_flags = ["nodejs_compat"]\ncompatibility_date')
+  .replace('[vars]', '[define]\nEDITION = \'"own"\'\n[vars]\nLIST = [1, "two"]')
+  .replace('migrations_dir', 'database_id = "id-of-mine"\nmigrations_dir')
+  .replace('[assets]', '[assets]\nnot_found_handling = "404-page"\nhtml_handling = "none"')
+  .replace('# Validations', '[[services]]\nbinding = "OTHER"\nservice = "other"\n# Validations')
+  .replace('limit = 120', 'limit = 7');
+
+it.each([
+  ['of the project', settings],
+  ['with the queue that the project has in comments', settings + queue],
+  ['with a database id, flags, further variables and other handling of files', FURTHER],
+])('npm start takes the same from a wrangler.toml as wrangler: %s', (_, text) => {
+  writeFileSync('wrangler.toml', text);
+  const token = 'a'.repeat(64);
+  writeFileSync('.dev.vars', `ROOT_TOKEN="${token}"\nREQUIRE_HWID=true\nNOT_NAMED=1\n`);
+  const options = readWorkerOptions();
+  const { workerOptions, ...others } = unstable_getMiniflareWorkerOptions('wrangler.toml');
+  const read: V4WorkerOptionsShape = workerOptions;
+  const limits = Object.entries(read.ratelimits ?? {}).map(([name, { simple }]) => [
+    name,
+    simple.limit,
+  ]);
+  expect(options.variables).toMatchObject({ ROOT_TOKEN: token, REQUIRE_HWID: 'true' });
+  expect(options).toEqual({
+    main: others.main,
+    define: others.define,
+    crons: unstable_readConfig({ config: 'wrangler.toml' }).triggers.crons,
+    compatibilityDate: read.compatibilityDate,
+    variables: read.bindings,
+    limits: Object.fromEntries(limits),
+    assets: {
+      directory: read.assets?.directory,
+      assetConfig: {
+        html_handling: read.assets?.assetConfig?.html_handling,
+        not_found_handling: read.assets?.assetConfig?.not_found_handling,
+      },
+    },
+    others: {
+      compatibilityFlags: read.compatibilityFlags,
+      d1Databases: read.d1Databases,
+      queueProducers: read.queueProducers,
+      queueConsumers: read.queueConsumers,
+    },
+  });
+});
 
 it('the queue that wrangler.toml has in comments can be switched on', () => {
-  const settings = readFileSync('wrangler.toml', 'utf8');
-  const queue = settings.slice(settings.indexOf('# [[queues.producers]]')).replace(/^# ?/gm, '');
   expect(queue).toContain('dead_letter_queue = "licet-records-dead"');
-  const config = join(folder, 'wrangler.toml');
-  const here = /"(src\/index.ts|public)"/g;
-  const absolute = settings.replaceAll(here, (_, path) => JSON.stringify(resolve(path)));
-  writeFileSync(config, absolute + queue);
-  const options = ['deploy', '--dry-run', '--config', config, '--outdir', join(folder, 'out')];
-  const output = execFileSync('wrangler', options, { encoding: 'utf8', stdio: 'pipe' });
-  expect(output).toMatch(/env\.RECORDS \(licet-records\)\s+Queue/);
+  writeFileSync('wrangler.toml', settings + queue);
+  const { queues } = unstable_readConfig({ config: 'wrangler.toml' });
+  expect(queues.producers).toEqual([{ binding: 'RECORDS', queue: 'licet-records' }]);
+});
+
+it.each([
+  ['main =', 'main_file =', 'wrangler.toml: main must be a text.'],
+  ['[assets]', '[files]', 'wrangler.toml: assets must be a table.'],
+  ['limit = 120', 'limit = "x"', 'wrangler.toml: ratelimits.0.simple.limit must be a number.'],
+  ['[vars]', '[[vars]]', 'wrangler.toml: vars must be a table.'],
+  ['binding = "DB"', 'binding = "D"', 'wrangler.toml has no database with the binding DB.'],
+  ['name = "licet"', 'name = ', 'wrangler.toml cannot be read: '],
+])('npm start says what is wrong with a wrangler.toml with %j as %j', (right, wrong, message) => {
+  writeFileSync('wrangler.toml', settings.replace(right, wrong));
+  expect(readWorkerOptions).toThrow(CliError);
+  expect(readWorkerOptions).toThrow(message);
 });

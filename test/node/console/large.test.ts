@@ -21,10 +21,10 @@ describe.skipIf(!hasBrowser)('with 100,000 licenses', { timeout: 60_000 }, () =>
   const folder = ownFolder();
   let service: RunningService;
   beforeAll(async () => {
-    await migrate(folder);
+    migrate(folder);
     // The console asks for what has expired until the last full minute.
     const seededAt = Date.now() - 60_000;
-    const database = new DatabaseSync(await databaseFile(folder));
+    const database = new DatabaseSync(databaseFile(folder));
     for (const statement of Object.values(largeDatabase(SIZE, seededAt)).flat()) {
       database.exec(statement);
     }

@@ -1,0 +1,45 @@
+import * as z from 'zod';
+import { list, NAME, NUMBER, readSettings, TEXT, table } from '../settings.ts';
+
+const texts = z.array(TEXT, 'a list of texts').optional();
+
+const settings = table({
+  main: NAME,
+  compatibility_date: NAME,
+  compatibility_flags: texts,
+  define: z.record(z.string(), TEXT, 'a table').optional(),
+  vars: z.record(z.string(), z.json(), 'a table').optional(),
+  secrets: table({ required: texts }).optional(),
+  triggers: table({ crons: texts }).optional(),
+  assets: table({
+    directory: NAME,
+    html_handling: z
+      .enum(['auto-trailing-slash', 'force-trailing-slash', 'drop-trailing-slash', 'none'])
+      .optional(),
+    not_found_handling: z.enum(['single-page-application', '404-page', 'none']).optional(),
+  }),
+  ratelimits: list({ name: NAME, simple: table({ limit: NUMBER }) }),
+  d1_databases: list({
+    binding: NAME,
+    database_id: TEXT.optional(),
+    preview_database_id: TEXT.optional(),
+  }),
+  queues: table({
+    producers: list({ binding: NAME, queue: NAME, delivery_delay: NUMBER.optional() }),
+    consumers: list({
+      queue: NAME,
+      max_batch_size: NUMBER.optional(),
+      max_batch_timeout: NUMBER.optional(),
+      max_retries: NUMBER.optional(),
+      dead_letter_queue: NAME.optional(),
+      retry_delay: NUMBER.optional(),
+    }),
+  }).optional(),
+});
+
+/**
+ * The part of wrangler.toml that a service on this machine needs.
+ *
+ * @throws CliError if it cannot be read or is wrong
+ */
+export const readLocalSettings = (): z.infer<typeof settings> => readSettings(settings);

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'smol-toml';
+import * as z from 'zod';
+import { CliError, systemReason } from '../packages/cli/src/terminal.ts';
+
+/** wrangler.toml. Each command reads the part that it needs, without wrangler, which takes a second to load. */
+
+export const SETTINGS_FILE = 'wrangler.toml';
+
+export const TEXT = z.string('a text');
+export const NAME = TEXT.min(1, 'a text that is not empty');
+export const NUMBER = z.number('a number');
+
+/** A section of the settings. */
+export const table = <Entry extends z.ZodRawShape>(entry: Entry) => z.looseObject(entry, 'a table');
+
+/** A section that may be there several times. */
+export const list = <Entry extends z.ZodRawShape>(entry: Entry) =>
+  z.array(table(entry), 'a list: [[…]]').optional();
+
+/**
+ * Reads the settings.
+ *
+ * @param schema the part that is needed; each of its messages ends "<setting> must be …"
+ * @throws CliError if they cannot be read, or do not match the schema
+ */
+export function readSettings<Schema extends z.ZodType>(
+  schema: Schema,
+  folder = '.',
+): z.infer<Schema> {
+  let settings: unknown;
+  try {
+    settings = parse(readFileSync(join(folder, SETTINGS_FILE), 'utf8'));
+  } catch (error) {
+    throw new CliError(`${SETTINGS_FILE} cannot be read: ${systemReason(error)}`);
+  }
+  const { data, error, success } = schema.safeParse(settings);
+  if (success) return data;
+  const wrong = error.issues.map(({ path, message }) => `${path.join('.')} must be ${message}`);
+  throw new CliError(`${SETTINGS_FILE}: ${wrong.join(', ')}.`);
+}
