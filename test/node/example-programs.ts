@@ -1,10 +1,18 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { createInterface } from 'node:readline';
+import { afterAll, inject, vi } from 'vitest';
+import { type Driver, drivers } from './example-drivers.ts';
 
 /** The examples as programs: each is built and run as the README of the examples says. */
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    exampleFolder: string;
+  }
+}
 
 export const isInstalled = (tool: string): boolean =>
   spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
@@ -14,6 +22,13 @@ export interface Program {
   build: string[];
   start: string;
   missing: string[];
+  driver: Driver;
+}
+
+function driverOf(file: string): Driver {
+  const driver = drivers[file];
+  if (!driver) throw new Error(`examples/${file} has no driver`);
+  return driver;
 }
 
 /** The commands of the README's table: the last one runs the program, the one before builds it. */
@@ -21,36 +36,44 @@ export const programs: Program[] = [
   ...readFileSync('examples/README.md', 'utf8').matchAll(/^\| \[(.+?)\].*\| `(.+)` \|$/gm),
 ].map(([, file = '', commands = '']) => {
   const steps = commands.split(' && ');
-  const curl = /\bcurl -q/.test(readFileSync(`examples/${file}`, 'utf8')) ? ['curl'] : [];
-  const tools = [...steps.map((step) => step.split(' ', 1)[0] ?? ''), ...curl];
+  const source = readFileSync(`examples/${file}`, 'utf8');
+  const called = ['curl', 'openssl'].filter((tool) =>
+    new RegExp(`\\b${tool} -?[a-z]`).test(source),
+  );
+  const tools = [...steps.map((step) => step.split(' ', 1)[0] ?? ''), ...called];
   return {
     file,
     build: steps.slice(0, -1),
     start: steps.at(-1) ?? '',
     missing: tools.filter((tool) => !tool.startsWith('./') && !isInstalled(tool)),
+    driver: driverOf(file),
   };
 });
+
+export const runnable = programs.filter(({ missing }) => missing.length === 0);
+
+/** Warns of the programs whose tools are missing. */
+export function warnOfSkipped(): void {
+  for (const { file, missing } of programs.filter((program) => !runnable.includes(program)))
+    console.warn(`SKIPPED: examples/${file} is not run: ${missing.join(', ')} is not installed`);
+}
 
 export interface Ending {
   code: number | null;
   output: string;
 }
 
-/** Starts a program of an example in the example's own folder. */
-export function startIn(
+function startIn(
   folder: string,
-  file: string,
   command: string,
   variables: NodeJS.ProcessEnv = {},
 ): ChildProcessWithoutNullStreams {
-  const hosts = join(folder, 'hosts');
-  writeFileSync(hosts, '127.0.0.1 localhost\n');
   return spawn('sh', ['-c', `exec ${command}`], {
-    cwd: join(folder, file),
+    cwd: folder,
     env: {
       ...process.env,
       // Java starts faster, and knows no host name but one; Go looks for nothing in the network.
-      JAVA_TOOL_OPTIONS: `-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.net.hosts.file=${hosts}`,
+      JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.net.hosts.file=hosts',
       GOPROXY: 'off',
       NO_PROXY: '127.0.0.1,localhost',
       LC_ALL: 'C.UTF-8',
@@ -60,14 +83,13 @@ export function startIn(
   });
 }
 
-/** Runs a program of an example to its end. */
+/** Runs a command in the folder of an example to its end. */
 export function runIn(
   folder: string,
-  file: string,
   command: string,
   variables: NodeJS.ProcessEnv = {},
 ): Promise<Ending> {
-  const child = startIn(folder, file, command, variables);
+  const child = startIn(folder, command, variables);
   let output = '';
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (output += chunk));
@@ -78,11 +100,79 @@ export function runIn(
   );
 }
 
-/** Copies the examples into a folder of this program, and builds it there. */
-export async function build(folder: string, { file, build }: Program): Promise<void> {
-  cpSync('examples', join(folder, file), { recursive: true });
-  for (const command of build) {
-    const { code, output } = await runIn(folder, file, command);
-    expect(code, `${command}\n${output}`).toBe(0);
+/** Builds a program and its driver in a folder, perhaps with a change of the source. */
+export async function build(
+  folder: string,
+  { file, build: commands, driver }: Program,
+  change = (source: string): string => source,
+): Promise<void> {
+  cpSync('examples', folder, { recursive: true });
+  const source = change(readFileSync(join(folder, file), 'utf8'));
+  const files = { [file]: source, hosts: '127.0.0.1 localhost\n', ...driver.files(source) };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const withDriver = commands.map((command) => `${command} ${driver.builtWith ?? ''}`);
+  for (const command of [...withDriver, ...(driver.build ? [driver.build] : [])]) {
+    const { code, output } = await runIn(folder, command);
+    if (code !== 0 || output !== '') throw new Error(`${command}\n${output}`);
   }
+}
+
+/** The folder of a program, which is built once for all test files. */
+export async function built(program: Program): Promise<string> {
+  const folder = join(inject('exampleFolder'), program.file);
+  const result = join(folder, 'result');
+  // Only one test file can make the folder.
+  if (mkdirSync(folder, { recursive: true }) !== undefined) {
+    const error = await build(folder, program).then(() => '', String);
+    writeFileSync(result, error);
+  }
+  await vi.waitUntil(() => existsSync(result), { timeout: 50_000, interval: 100 });
+  const error = readFileSync(result, 'utf8');
+  if (error !== '') throw new Error(error);
+  return folder;
+}
+
+/** A validation by a driver. */
+export interface DriverCheck {
+  url: string;
+  markFile: string;
+  licenseKey: string;
+  productId: number;
+  publicKeys?: string | undefined;
+  timeoutSeconds?: number | undefined;
+}
+
+export interface DriverEnding {
+  state: string;
+  message: string;
+}
+
+export type Drive = (check: DriverCheck) => Promise<DriverEnding>;
+
+const stops: (() => void)[] = [];
+afterAll(() => {
+  for (const stop of stops) stop();
+});
+
+/** Starts the driver of a program that is built in a folder. It makes one check after the other. */
+export function startDriver(folder: string, { file, driver }: Program): Drive {
+  const child = startIn(folder, driver.start);
+  stops.push(() => child.kill());
+  let errors = '';
+  child.stderr.on('data', (chunk) => (errors += chunk));
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  let last: Promise<unknown> = Promise.resolve();
+  return ({ url, markFile, licenseKey, productId, publicKeys = '', timeoutSeconds = 10 }) => {
+    const line = [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds].join('|');
+    const ending = last.then(async () => {
+      child.stdin.write(`${line}\n`);
+      const { value, done } = await lines.next();
+      if (done) throw new Error(`${file} ended: ${errors}`);
+      const [, state, message = ''] = /^(valid|grace|refused|unreachable)\s(.*)$/.exec(value) ?? [];
+      if (!state) throw new Error(`${file} printed: ${value}`);
+      return { state, message };
+    });
+    last = ending.catch(() => undefined);
+    return ending;
+  };
 }

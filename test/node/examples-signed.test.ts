@@ -1,9 +1,18 @@
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { build, isInstalled, programs, runIn, startIn } from './example-programs.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  build,
+  built,
+  type Drive,
+  type DriverEnding,
+  programs,
+  runIn,
+  runnable,
+  startDriver,
+  warnOfSkipped,
+} from './example-programs.ts';
 import {
   type Algorithm,
   ANSWER_TYPE,
@@ -28,157 +37,6 @@ import { freePort } from './service.ts';
 const HOUR_SECONDS = 60 * 60;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 const PRODUCT_ID = 602;
-
-/**
- * A program that validates many times in one process. It reads lines of `url|file|publicKeys|licenseKey`, and
- * prints a line with the state and the message after each.
- */
-interface Driver {
-  alg: Algorithm;
-  /** The files to write beside the example, made of its source. */
-  files: (source: string) => Record<string, string>;
-  start: string;
-}
-
-/** The source without the demo at its end. */
-function beforeDemo(source: string, mark: string): string {
-  const [kept = '', demo] = source.split(mark);
-  if (demo === undefined) throw new Error(`The example has no "${mark}"`);
-  return kept;
-}
-
-/** @param check validates with the parts of a line, and prints */
-const javaDriver = (check: string): Driver => ({
-  alg: 'RS256',
-  files: () => ({
-    'Driver.java': `
-import java.io.*;
-import java.nio.file.Paths;
-class Driver {
-  public static void main(String[] args) throws Exception {
-    BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
-    for (String line; (line = lines.readLine()) != null; ) {
-      String[] part = line.split("[|]", -1);
-      ${check}
-    }
-  }
-}`,
-  }),
-  start: 'sh -c "javac -nowarn Driver.java && exec java Driver"',
-});
-
-const drivers: Record<string, Driver> = {
-  'licet.ts': {
-    alg: 'ES256',
-    files: (source) => ({
-      'driver.ts': `${beforeDemo(source, '// From here on: a program')}
-import { createInterface } from 'node:readline';
-for await (const line of createInterface(process.stdin)) {
-  const [url, markFile, publicKeys, licenseKey] = line.split('|');
-  const program = { url, markFile, publicKeys, licenseKey, productId: ${PRODUCT_ID}, productVersion: '1' };
-  const { state, message } = await checkLicense({ ...program, retrySeconds: 0 });
-  console.log(state + ' ' + message);
-}`,
-    }),
-    start: 'node driver.ts',
-  },
-  'licet.py': {
-    alg: 'RS256',
-    files: () => ({
-      'driver.py': `
-import sys, licet
-for line in sys.stdin:
-    url, mark_file, public_keys, license_key = line.rstrip("\\n").split("|")
-    answer = licet.check_license(url, ${PRODUCT_ID}, "1", license_key, mark_file, retry_seconds=0,
-                                 public_keys=public_keys)
-    print(answer.state, answer.message, flush=True)`,
-    }),
-    start: 'python3 driver.py',
-  },
-  'licet.lua': {
-    alg: 'RS256',
-    files: () => ({
-      'driver.lua': `
-local licet = require("licet")
-licet.retry_seconds = 0
-function licet.wait() end
-for line in io.lines() do
-  local url, mark_file, public_keys, license_key = line:match("(.*)|(.*)|(.*)|(.*)")
-  print(licet.check({ url = url, product_id = ${PRODUCT_ID}, product_version = "1", license_key = license_key,
-    mark_file = mark_file, public_keys = public_keys }))
-  io.stdout:flush()
-end`,
-    }),
-    start: 'lua5.4 driver.lua',
-  },
-  'licet.sh': {
-    alg: 'RS256',
-    files: (source) => ({
-      'driver.sh': `${beforeDemo(source, '# From here on it is tried out')}
-licet_retry_seconds=0
-while IFS='|' read -r url file keys key; do
-  message=$(licet_check "$url" ${PRODUCT_ID} 1 "$key" "$file" "$keys")
-  case "$? $message" in
-    "0 The license service"*) state=grace ;;
-    0*) state=valid ;;
-    1*) state=refused ;;
-    *) state=unreachable ;;
-  esac
-  printf '%s %s\\n' $state "$message"
-done`,
-    }),
-    start: 'sh driver.sh',
-  },
-  'Licet.java': javaDriver(
-    `Licet licet = new Licet(part[0], ${PRODUCT_ID}, "1", part[3], Paths.get(part[1]));
-      licet.publicKeys = part[2];
-      licet.retrySeconds = 0;
-      Licet.Answer answer = licet.check().get();
-      System.out.println(answer.state.toString().toLowerCase() + " " + answer.message);`,
-  ),
-  'Licet17.java': javaDriver(
-    `Licet17.Answer answer = new Licet17(part[0], ${PRODUCT_ID}, "1", part[3], Paths.get(part[1]), part[2], 10, 0, 72)
-        .check().get();
-      System.out.println(answer.state().toString().toLowerCase() + " " + answer.message());`,
-  ),
-  'Licet.cs': {
-    alg: 'RS256',
-    files: () => ({
-      'Driver.cs': `
-using System;
-static class Driver {
-  static void Main() {
-    for (string line; (line = Console.ReadLine()) != null; ) {
-      var part = line.Split('|');
-      var licet = new Licet { Url = part[0], ProductId = ${PRODUCT_ID}, ProductVersion = "1", MarkFile = part[1],
-        PublicKeys = part[2], LicenseKey = part[3], RetrySeconds = 0 };
-      var answer = licet.Check().Result;
-      Console.WriteLine(answer.State.ToString().ToLower() + " " + answer.Message);
-    }
-  }
-}`,
-    }),
-    start:
-      'sh -c "mcs -r:System.Net.Http -main:Driver -out:Driver.exe Licet.cs Driver.cs >&2 && exec mono Driver.exe"',
-  },
-  'licet.go': {
-    alg: 'ES256',
-    files: (source) => ({
-      'driver.go': `${beforeDemo(source, '// From here on: a program').replace('import (', 'import (\n"bufio"')}
-func main() {
-  lines := bufio.NewScanner(os.Stdin)
-  for lines.Scan() {
-    part := strings.Split(lines.Text(), "|")
-    program := Program{URL: part[0], ProductID: ${PRODUCT_ID}, ProductVersion: "1", MarkFile: part[1],
-      PublicKeys: part[2], LicenseKey: part[3], TimeoutSeconds: 10, GraceHours: 72}
-    answer := program.Check()
-    fmt.Println([]string{"valid", "grace", "refused", "unreachable"}[answer.State], answer.Message)
-  }
-}`,
-    }),
-    start: 'sh -c "go build -o driver driver.go && exec ./driver"',
-  },
-};
 
 interface Asked extends Claims {
   nonce?: string | undefined;
@@ -220,41 +78,6 @@ const claimsFor = ({ nonce, hwid, licenseKey, productId }: Asked, valid = true):
   licenseExpires: null,
 });
 
-interface Ending {
-  state: string;
-  message: string;
-}
-
-const stops: (() => void)[] = [];
-afterAll(() => {
-  for (const stop of stops) stop();
-});
-
-/** Starts the driver of an example. */
-function startDriver(file: string, { files, start }: Driver, place = file) {
-  const written = files(readFileSync(join(folder, place, file), 'utf8'));
-  for (const [name, text] of Object.entries(written))
-    writeFileSync(join(folder, place, name), text);
-  const child = startIn(folder, place, start);
-  stops.push(() => child.kill());
-  let errors = '';
-  child.stderr.on('data', (chunk) => (errors += chunk));
-  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-  let last: Promise<unknown> = Promise.resolve();
-  return (line: string): Promise<Ending> => {
-    const ending = last.then(async () => {
-      child.stdin.write(`${line}\n`);
-      const { value, done } = await lines.next();
-      if (done) throw new Error(`${file} ended: ${errors}`);
-      const [, state, message = ''] = /^(valid|grace|refused|unreachable)\s(.*)$/.exec(value) ?? [];
-      if (!state) throw new Error(`${file} printed: ${value}`);
-      return { state, message };
-    });
-    last = ending.catch(() => undefined);
-    return ending;
-  };
-}
-
 interface Check {
   /** Without it, no server listens. */
   respond?: Responder;
@@ -266,7 +89,7 @@ interface Check {
 
 type Validate = (
   check: Check,
-) => Promise<Ending & { kept: string | undefined; asked: Asked[]; path: string }>;
+) => Promise<DriverEnding & { kept: string | undefined; asked: Asked[]; path: string }>;
 
 let checks = 0;
 
@@ -274,7 +97,7 @@ const readIfThere = (path: string) => (existsSync(path) ? readFileSync(path, 'ut
 
 /** Validates with a file of its own. */
 const validator =
-  (drive: (line: string) => Promise<Ending>, keys: Keys): Validate =>
+  (drive: Drive, keys: Keys): Validate =>
   async ({ respond, kept, publicKeys, licenseKey = 'KEY' }) => {
     const name = String(++checks);
     const path = join(folder, `kept-${name}`);
@@ -283,7 +106,8 @@ const validator =
     if (respond) responders.set(name, { respond, asked });
     const url = respond ? `${address}/${name}` : closedAddress;
     const pinned = publicKeys ?? `${keys.pinned.constant} ${keys.second.constant}`;
-    const ending = await drive([url, path, pinned, licenseKey].join('|'));
+    const question = { url, markFile: path, publicKeys: pinned, licenseKey, productId: PRODUCT_ID };
+    const ending = await drive(question);
     return { ...ending, kept: readIfThere(path), asked, path };
   };
 
@@ -310,18 +134,13 @@ const REFUSED = { valid: false, message: 'License is deactivated' };
 const pairsOf = <Item>(items: readonly Item[]): Item[][] =>
   items.flatMap((_, at) => (at % 2 === 0 ? [items.slice(at, at + 2)] : []));
 
+warnOfSkipped();
 for (const program of programs) {
-  const { file } = program;
-  const driver = drivers[file];
-  if (!driver) continue;
-  const needed = /\bopenssl\b/.test(readFileSync(`examples/${file}`, 'utf8')) ? ['openssl'] : [];
-  const missing = [...program.missing, ...needed.filter((tool) => !isInstalled(tool))];
-  if (missing.length > 0) {
-    console.warn(`SKIPPED: examples/${file} is not run: ${missing.join(', ')} is not installed`);
-  }
-  describe.skipIf(missing.length > 0)(`${file} with public keys`, () => {
+  const { file, driver } = program;
+  describe.skipIf(!runnable.includes(program))(`${file} with public keys`, () => {
     const keys = allKeys[driver.alg];
     const forgeries = answerForgeriesOf(driver.alg);
+    let place: string;
     let validate: Validate;
     let hwid: unknown;
 
@@ -358,8 +177,8 @@ for (const program of programs) {
     };
 
     beforeAll(async () => {
-      await build(folder, program);
-      validate = validator(startDriver(file, driver), keys);
+      place = await built(program);
+      validate = validator(startDriver(place, program), keys);
       const { asked } = await validate({ respond: honest() });
       hwid = asked[0]?.hwid;
     });
@@ -591,13 +410,11 @@ for (const program of programs) {
         const [, forgery] = forgeries.find(([name]) => name === fault) ?? [];
         const isFault = forgery ? runsWith(forgery) : otherFaults[fault];
         if (!isFault) throw new Error(`There is no "${fault}"`);
-        const place = `${file} without a check for ${fault}`;
-        cpSync('examples', join(folder, place), { recursive: true });
-        let source = readFileSync(`examples/${file}`, 'utf8');
-        for (const [text = '', other = ''] of replacements)
-          source = source.replace(text, () => other);
-        writeFileSync(join(folder, place, file), source);
-        expect(await isFault(validator(startDriver(file, driver, place), keys))).toBe(true);
+        const changed = join(folder, `${file} without a check for ${fault}`);
+        await build(changed, program, (source) =>
+          replacements.reduce((text, [from = '', to = '']) => text.replace(from, () => to), source),
+        );
+        expect(await isFault(validator(startDriver(changed, program), keys))).toBe(true);
       },
     );
 
@@ -669,7 +486,7 @@ for (const program of programs) {
     it('takes its public keys from LICET_PUBLIC_KEYS when it is tried out', async () => {
       const name = `demo-${file}`;
       responders.set(name, { respond: honest(), asked: [] });
-      const ending = await runIn(folder, file, program.start, {
+      const ending = await runIn(place, program.start, {
         LICET_URL: `${address}/${name}`,
         LICET_PRODUCT_ID: String(PRODUCT_ID),
         LICET_KEY: 'KEY',

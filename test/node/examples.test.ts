@@ -1,13 +1,22 @@
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { Licet } from '../../packages/client/src/index.ts';
-import { build, isInstalled, type Program, programs, runIn } from './example-programs.ts';
+import {
+  built,
+  type Drive,
+  isInstalled,
+  type Program,
+  programs,
+  runIn,
+  runnable,
+  startDriver,
+  warnOfSkipped,
+} from './example-programs.ts';
 import { listen, ownFolder } from './own.ts';
 import { freePort } from './service.ts';
 import { sharedService } from './shared-service.ts';
@@ -16,8 +25,6 @@ import { sharedService } from './shared-service.ts';
 
 const HOUR_SECONDS = 60 * 60;
 const GRACE_SECONDS = 72 * HOUR_SECONDS;
-
-const runnable = programs.filter(({ missing }) => missing.length === 0);
 
 /** Responds to the nth request of one program, as the service or as something in its place. */
 type Scenario = (answer: ServerResponse, nth: number) => void;
@@ -104,7 +111,7 @@ interface Question {
   licenseKey?: string;
   productId?: string;
   markFile?: string;
-  /** The content of the mark file before the run. */
+  /** The content of the mark file before the check. */
   mark?: string | undefined;
   timeoutSeconds?: number;
   publicKeys?: string | undefined;
@@ -112,28 +119,41 @@ interface Question {
 
 let questions = 0;
 
-/** Runs a program once, with a mark file of its own, and returns the content of the file as `mark`. */
-async function ask({ file, start }: Program, question: Question) {
-  const { url, licenseKey = 'KEY', mark, timeoutSeconds = 10, publicKeys = '' } = question;
-  const { markFile = join(folder, `mark-${++questions}`) } = question;
+/** A file of its own for each check. */
+function markFileOf({ markFile = join(folder, `mark-${++questions}`), mark }: Question): string {
   if (mark !== undefined) writeFileSync(markFile, mark);
-  const ending = await runIn(folder, file, start, {
+  return markFile;
+}
+
+const readIfThere = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
+
+/** Runs a program as the README says. Returns the content of its mark file as `mark`. */
+async function run(program: Program, question: Question) {
+  const { url, licenseKey = 'KEY', publicKeys = '' } = question;
+  const markFile = markFileOf(question);
+  const ending = await runIn(await built(program), program.start, {
     LICET_URL: url,
     LICET_PRODUCT_ID: question.productId ?? String(productId),
     LICET_KEY: licenseKey,
     LICET_MARK: markFile,
-    LICET_TIMEOUT_SECONDS: String(timeoutSeconds),
+    LICET_TIMEOUT_SECONDS: '10',
     LICET_RETRY_SECONDS: '0',
     LICET_PUBLIC_KEYS: publicKeys,
   });
-  return { ...ending, mark: existsSync(markFile) ? readFileSync(markFile, 'utf8') : undefined };
+  return { ...ending, mark: readIfThere(markFile) };
 }
 
-const askFake = (program: Program, scenario: string, question: Omit<Question, 'url'> = {}) =>
-  ask(program, {
-    url: `${fakeAddress}/${encodeURIComponent(scenario)}/${program.file}`,
-    ...question,
-  });
+/** Checks in the one process of a program's driver, which is cheaper. */
+async function check(program: Program, question: Question & { url: string }) {
+  const { url, licenseKey = 'KEY', publicKeys, timeoutSeconds } = question;
+  const markFile = markFileOf(question);
+  const { drive } = firstOf(program);
+  const ending = await drive({ url, licenseKey, publicKeys, timeoutSeconds, productId, markFile });
+  return { ...ending, mark: readIfThere(markFile) };
+}
+
+const fakeUrl = (program: Program, scenario: string): string =>
+  `${fakeAddress}/${encodeURIComponent(scenario)}/${program.file}`;
 
 async function api<Result>(method: string, path: string, body?: object): Promise<Result> {
   const answer = await fetch(`${address}/api/v2${path}`, {
@@ -161,16 +181,13 @@ const recordOf = (license: License, nth: number) =>
     { timeout: 10_000 },
   );
 
-type Result = Awaited<ReturnType<typeof ask>>;
-
-/** The end of a program's first run, and the machine on which it ran. */
+/** The first run of a program, and its driver. */
 interface First {
-  ending: Result;
+  ending: Awaited<ReturnType<typeof run>>;
   license: License;
+  /** The hardware ID of this machine. */
   hwid: string;
-  /** These take seconds, in which the other requests are made. */
-  silence: Promise<Result>;
-  slowness: Promise<Result>;
+  drive: Drive;
 }
 const firsts = new Map<string, First>();
 
@@ -180,17 +197,16 @@ function firstOf({ file }: Program): First {
   return first;
 }
 
-async function askFirst(program: Program): Promise<void> {
+async function runFirst(program: Program): Promise<void> {
+  const drive = startDriver(await built(program), program);
   const body = { productId, licenseType: 'PERMANENT' };
   const license = await api<License>('POST', '/licenses', body);
   const { licenseKey } = license;
-  const ending = await ask(program, { url: address, licenseKey });
+  const ending = await run(program, { url: address, licenseKey });
   const { hwid, productVersion } = await recordOf(license, 1);
   expect(productVersion).toBe('1.0.0');
   expect(hwid).toMatch(/^[0-9a-f]{64}$/);
-  const silence = askFake(program, 'silence', { timeoutSeconds: 1 });
-  const slowness = askFake(program, 'slowness', { markFile: join(folder, 'absent', 'mark') });
-  firsts.set(program.file, { ending, license, hwid, silence, slowness });
+  firsts.set(program.file, { ending, license, hwid, drive });
 }
 
 beforeAll(async () => {
@@ -198,11 +214,11 @@ beforeAll(async () => {
     sharedService(),
     freePort().then((port) => `http://127.0.0.1:${port}`),
     startFake(),
-    ...runnable.map((program) => build(folder, program)),
+    ...runnable.map(built),
   ]);
   const product = { name: 'Example', description: '', productType: 'OTHER', offlineDays: 2 };
   ({ id: productId } = await api<{ id: number }>('POST', '/products', product));
-  await Promise.all(runnable.map(askFirst));
+  await Promise.all(runnable.map(runFirst));
 });
 
 const readLine = (file: string): string =>
@@ -229,13 +245,10 @@ it('the README has every example', () => {
 const CANNOT_REACH =
   /^The license service cannot be reached \(.+\)\. Check the network connection and try again\.$/;
 
+warnOfSkipped();
 for (const program of programs) {
-  const { file, missing } = program;
-  const isSkipped = missing.length > 0;
-  if (isSkipped) {
-    console.warn(`SKIPPED: examples/${file} is not run: ${missing.join(', ')} is not installed`);
-  }
-  describe.skipIf(isSkipped).concurrent(file, () => {
+  const { file, driver } = program;
+  describe.skipIf(!runnable.includes(program)).concurrent(file, () => {
     it('runs with a valid license, and keeps the time', () => {
       const { ending, license } = firstOf(program);
       expect(ending).toMatchObject({ code: 0, output: 'License is valid' });
@@ -246,22 +259,21 @@ for (const program of programs) {
 
     it('believes the signatures of the service, and runs on the lease where nothing answers', async () => {
       const { keys } = await new Licet({ url: address }).signingKeys();
-      const alg = ['licet.ts', 'licet.go'].includes(file) ? 'ES256' : 'RS256';
       const [publicKeys] = keys
-        .filter((key) => key.alg === alg)
+        .filter(({ alg }) => alg === driver.alg)
         .map((key) => `${key.kid}:${key.kty === 'EC' ? `${key.x}.${key.y}` : key.n}`);
       const body = { productId, licenseType: 'PERMANENT' };
       const license = await api<License>('POST', '/licenses', body);
       const { licenseKey } = license;
-      const { mark, ...ending } = await ask(program, { url: address, licenseKey, publicKeys });
-      expect(ending).toEqual({ code: 0, output: 'License is valid' });
+      const { mark, ...ending } = await check(program, { url: address, licenseKey, publicKeys });
+      expect(ending).toEqual({ state: 'valid', message: 'License is valid' });
       const question = { licenseKey, mark, publicKeys };
-      const offline = await ask(program, { ...question, url: closedAddress });
-      expect(offline.output).toMatch(/The last good answer counts for 48 h more\.$/);
+      const offline = await check(program, { ...question, url: closedAddress });
+      expect(offline.message).toMatch(/The last good answer counts for 48 h more\.$/);
       await api('PUT', `/licenses/${license.id}`, { licenseStatus: 'DEACTIVATED' });
-      expect(await ask(program, { ...question, url: address })).toEqual({
-        code: 1,
-        output: 'License refused: License is deactivated',
+      expect(await check(program, { ...question, url: address })).toEqual({
+        state: 'refused',
+        message: 'License refused: License is deactivated',
         mark: undefined,
       });
     });
@@ -270,9 +282,9 @@ for (const program of programs) {
       const { license, hwid } = firstOf(program);
       await api('PUT', `/licenses/${license.id}`, { licenseStatus: 'DEACTIVATED' });
       const mark = markOf(program, nowSeconds(), license.licenseKey);
-      expect(await ask(program, { url: address, ...license, mark })).toEqual({
-        code: 1,
-        output: 'License refused: License is deactivated',
+      expect(await check(program, { url: address, ...license, mark })).toEqual({
+        state: 'refused',
+        message: 'License refused: License is deactivated',
         mark: undefined,
       });
       const { hwid: secondHwid } = await recordOf(license, 2);
@@ -281,7 +293,7 @@ for (const program of programs) {
 
     it('runs on for 72 hours where nothing answers', async () => {
       const mark = markOf(program, nowSeconds() - GRACE_SECONDS + HOUR_SECONDS / 2);
-      const ending = await ask(program, { url: closedAddress, mark });
+      const ending = await run(program, { url: closedAddress, mark });
       expect(ending.output).toMatch(
         /^The license service cannot be reached \(.+\)\. The last good answer counts for 1 h more\.$/,
       );
@@ -319,33 +331,37 @@ for (const program of programs) {
     ])(
       'takes for no answer: %s (%s); and a mark of %s for none',
       async (scenario, why, _, mark) => {
-        const { code, output } = await askFake(program, scenario, { mark: mark() });
-        expect(output).toMatch(CANNOT_REACH);
-        expect(output).toContain(`(${why})`);
-        expect(code).toBe(2);
+        const url = fakeUrl(program, scenario);
+        const { state, message } = await check(program, { url, mark: mark() });
+        expect(message).toMatch(CANNOT_REACH);
+        expect(message).toContain(`(${why})`);
+        expect(state).toBe('unreachable');
         expect(askedOf(scenario, program.file)).toHaveLength(2);
         expect(askedOf('elsewhere', '')).toEqual([]);
       },
     );
 
     it('waits no longer than its time-out for an answer, or for the end of one', async () => {
-      const { code, output } = await firstOf(program).silence;
-      expect(output).toMatch(CANNOT_REACH);
-      expect(code).toBe(2);
+      const url = fakeUrl(program, 'silence');
+      const { state, message } = await check(program, { url, timeoutSeconds: 1 });
+      expect(message).toMatch(CANNOT_REACH);
+      expect(state).toBe('unreachable');
       const [first, second] = askedOf('silence', file);
       expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeLessThan(5000);
     });
 
     it('waits for a slow answer, and runs where the time cannot be kept', async () => {
-      const { code, output } = await firstOf(program).slowness;
-      expect({ code, output }).toEqual({ code: 0, output: VALID.message });
+      const url = fakeUrl(program, 'slowness');
+      const markFile = join(folder, 'absent', 'mark');
+      const { state, message } = await check(program, { url, markFile });
+      expect({ state, message }).toEqual({ state: 'valid', message: VALID.message });
       expect(askedOf('slowness', file)).toHaveLength(1);
     });
 
     it('asks again when the service wants it to, with whatever key the user wrote', async () => {
       const scenario = 'wait a second, then a refusal';
       const licenseKey = 'a "key" \\ é';
-      const ending = await askFake(program, scenario, { licenseKey });
+      const ending = await run(program, { url: fakeUrl(program, scenario), licenseKey });
       const message = file === 'licet.sh' ? UNESCAPED_BY_SHELL : UNESCAPED;
       expect(ending).toMatchObject({ code: 1, output: `License refused: ${message}` });
       const [first, second, ...more] = askedOf(scenario, program.file);
@@ -357,7 +373,7 @@ for (const program of programs) {
     });
 
     it('does not wait a minute', async () => {
-      const { code, output } = await askFake(program, 'wait a minute');
+      const { code, output } = await run(program, { url: fakeUrl(program, 'wait a minute') });
       expect(output).toContain('(HTTP 429)');
       expect(code).toBe(2);
       expect(askedOf('wait a minute', program.file)).toHaveLength(1);
@@ -367,7 +383,7 @@ for (const program of programs) {
       ['nothing', {}],
       ['a product id that is no number', { url: 'http://127.0.0.1:9', productId: 'abc' }],
     ])('says what it needs, given %s', async (_, question) => {
-      expect(await ask(program, question)).toMatchObject({
+      expect(await run(program, question)).toMatchObject({
         code: 3,
         output: 'Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.',
       });
@@ -377,49 +393,25 @@ for (const program of programs) {
 
 const curlPrograms = runnable.filter(({ file }) => /\.(lua|sh)$/.test(file));
 it.concurrent.each(curlPrograms)('$file takes for no answer what is not HTTP', async (program) => {
-  const place = join(folder, program.file, 'api', 'v1');
+  const place = join(folder, 'api', 'v1');
   mkdirSync(place, { recursive: true });
   writeFileSync(join(place, 'validate'), JSON.stringify(VALID));
-  const { code, output } = await ask(program, { url: `file://${join(folder, program.file)}` });
-  expect(output).toMatch(CANNOT_REACH);
-  expect(output).toContain('(no HTTP answer)');
-  expect(code).toBe(2);
+  const { state, message } = await check(program, { url: `file://${folder}` });
+  expect(message).toMatch(CANNOT_REACH);
+  expect(message).toContain('(no HTTP answer)');
+  expect(state).toBe('unreachable');
 });
 
 const lua = runnable.find(({ file }) => file === 'licet.lua');
 it.skipIf(!lua)('licet.lua tries nothing out when a program loads it', async () => {
   const program = `print(type(dofile('licet.lua').check), type(require('licet').check))`;
-  const ending = await runIn(folder, 'licet.lua', `lua5.4 -e "${program}"`);
+  const ending = await runIn('examples', `lua5.4 -e "${program}"`);
   expect(ending).toEqual({ code: 0, output: 'function\tfunction' });
 });
 
-/** As much of a game server as the plugin in the README sees of it. */
-const GAME_SERVER = `
-abstract class ServerPlugin {
-    interface Config { String getString(String path); }
-    interface Scheduler { void runTask(ServerPlugin plugin, Runnable task); }
-    interface PluginManager { void disablePlugin(ServerPlugin plugin); }
-    interface Server { Scheduler getScheduler(); PluginManager getPluginManager(); }
-    abstract java.io.File getDataFolder();
-    abstract Config getConfig();
-    abstract Server getServer();
-    abstract java.util.logging.Logger getLogger();
-    public abstract void onEnable();
-}`;
-
-it.skipIf(!isInstalled('javac'))('the plugin of the README compiles for Java 8', () => {
-  const [, plugin = ''] =
-    /\n```java\n(.+?)```/s.exec(readFileSync('examples/README.md', 'utf8')) ?? [];
-  expect(plugin).toContain('onEnable');
-  const place = join(folder, 'plugin');
-  mkdirSync(place);
-  cpSync('examples/Licet.java', join(place, 'Licet.java'));
-  const source = `import java.nio.file.Path;${GAME_SERVER}
-abstract class Plugin extends ServerPlugin {
-${plugin}}`;
-  writeFileSync(join(place, 'Plugin.java'), source);
-  const args = ['--release', '8', '-nowarn', '-Xlint:-options', 'Plugin.java', 'Licet.java'];
-  const { status, stderr } = spawnSync('javac', args, { cwd: place, encoding: 'utf8' });
-  expect(stderr).toBe('');
-  expect(status).toBe(0);
+const java = runnable.find(({ file }) => file === 'Licet.java');
+it.runIf(java)('the plugin of the README compiles for Java 8', async () => {
+  const place = java ? await built(java) : '';
+  expect(readFileSync(join(place, 'Plugin.java'), 'utf8')).toContain('onEnable() {');
+  expect(existsSync(join(place, 'Plugin.class'))).toBe(true);
 });

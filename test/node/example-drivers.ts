@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs';
+import type { Algorithm } from './forged-answers.ts';
+
+/**
+ * Programs around the examples that validate many times in one process. Each reads lines of
+ * `url|markFile|publicKeys|licenseKey|productId|timeoutSeconds`, and prints a line with the state and the message
+ * after each.
+ */
+export interface Driver {
+  alg: Algorithm;
+  /** The files to write beside the example, made of its source. */
+  files: (source: string) => Record<string, string>;
+  /** Added to the command that builds the example. */
+  builtWith?: string;
+  /** Builds the driver, if it takes a command of its own. */
+  build?: string;
+  start: string;
+}
+
+/** The source without the demo at its end. */
+function beforeDemo(source: string, mark: string): string {
+  const [kept = '', demo] = source.split(mark);
+  if (demo === undefined) throw new Error(`The example has no "${mark}"`);
+  return kept;
+}
+
+/** The plugin of the README, and as much of a game server as it sees. */
+function readmePlugin(): string {
+  const readme = readFileSync('examples/README.md', 'utf8');
+  const [, plugin = ''] = /\n```java\n(.+?)```/s.exec(readme) ?? [];
+  return `import java.nio.file.Path;
+abstract class ServerPlugin {
+    interface Config { String getString(String path); }
+    interface Scheduler { void runTask(ServerPlugin plugin, Runnable task); }
+    interface PluginManager { void disablePlugin(ServerPlugin plugin); }
+    interface Server { Scheduler getScheduler(); PluginManager getPluginManager(); }
+    abstract java.io.File getDataFolder();
+    abstract Config getConfig();
+    abstract Server getServer();
+    abstract java.util.logging.Logger getLogger();
+    public abstract void onEnable();
+}
+abstract class Plugin extends ServerPlugin {
+${plugin}}`;
+}
+
+/** @param check validates with the parts of a line, and prints */
+const javaDriver = (check: string, others: Record<string, string> = {}): Driver => ({
+  alg: 'RS256',
+  files: () => ({
+    ...others,
+    'Driver.java': `
+import java.io.*;
+import java.nio.file.Paths;
+class Driver {
+  public static void main(String[] args) throws Exception {
+    BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+    for (String line; (line = lines.readLine()) != null; ) {
+      String[] part = line.split("[|]", -1);
+      int product = Integer.parseInt(part[4]), timeout = Integer.parseInt(part[5]);
+      ${check}
+    }
+  }
+}`,
+  }),
+  builtWith: ['Driver.java', ...Object.keys(others), '-nowarn -Xlint:-options'].join(' '),
+  start: 'java Driver',
+});
+
+export const drivers: Record<string, Driver> = {
+  'licet.ts': {
+    alg: 'ES256',
+    files: (source) => ({
+      'driver.ts': `${beforeDemo(source, '// From here on: a program')}
+import { createInterface } from 'node:readline';
+for await (const line of createInterface(process.stdin)) {
+  const [url, markFile, publicKeys, licenseKey, productId, timeoutSeconds] = line.split('|');
+  const program = { url, markFile, publicKeys, licenseKey, productId: Number(productId), productVersion: '1' };
+  const times = { timeoutSeconds: Number(timeoutSeconds), retrySeconds: 0 };
+  const { state, message } = await checkLicense({ ...program, ...times });
+  console.log(state + ' ' + message);
+}`,
+    }),
+    start: 'node driver.ts',
+  },
+  'licet.py': {
+    alg: 'RS256',
+    files: () => ({
+      'driver.py': `
+import sys, licet
+for line in sys.stdin:
+    url, mark_file, public_keys, license_key, product, timeout = line.rstrip("\\n").split("|")
+    answer = licet.check_license(url, int(product), "1", license_key, mark_file, retry_seconds=0,
+                                 timeout_seconds=int(timeout), public_keys=public_keys)
+    print(answer.state, answer.message, flush=True)`,
+    }),
+    start: 'python3 driver.py',
+  },
+  'licet.lua': {
+    alg: 'RS256',
+    files: () => ({
+      'driver.lua': `
+local licet = require("licet")
+licet.retry_seconds = 0
+function licet.wait() end
+for line in io.lines() do
+  local url, mark_file, public_keys, license_key, product, timeout =
+    line:match("(.*)|(.*)|(.*)|(.*)|(.*)|(.*)")
+  licet.timeout_seconds = tonumber(timeout)
+  print(licet.check({ url = url, product_id = tonumber(product), product_version = "1", license_key = license_key,
+    mark_file = mark_file, public_keys = public_keys }))
+  io.stdout:flush()
+end`,
+    }),
+    start: 'lua5.4 driver.lua',
+  },
+  'licet.sh': {
+    alg: 'RS256',
+    // A process is started for each of these values, though they are the same in each check.
+    files: (source) => ({
+      'driver.sh': `${beforeDemo(source, '# From here on it is tried out')}
+licet_retry_seconds=0
+hardware_id=$(licet_hardware_id) system=$(uname -s)
+licet_hardware_id() { printf '%s\\n' "$hardware_id"; }
+licet_json() { printf '"%s"' "$1"; }
+uname() { printf '%s\\n' "$system"; }
+sleep() { :; }
+while IFS='|' read -r url file keys key product licet_timeout_seconds; do
+  message=$(licet_check "$url" "$product" 1 "$key" "$file" "$keys")
+  case "$? $message" in
+    "0 The license service"*) state=grace ;;
+    0*) state=valid ;;
+    1*) state=refused ;;
+    *) state=unreachable ;;
+  esac
+  printf '%s %s\\n' $state "$message"
+done`,
+    }),
+    start: 'sh driver.sh',
+  },
+  'Licet.java': javaDriver(
+    `Licet licet = new Licet(part[0], product, "1", part[3], Paths.get(part[1]));
+      licet.publicKeys = part[2];
+      licet.timeoutSeconds = timeout;
+      licet.retrySeconds = 0;
+      Licet.Answer answer = licet.check().get();
+      System.out.println(answer.state.toString().toLowerCase() + " " + answer.message);`,
+    { 'Plugin.java': readmePlugin() },
+  ),
+  'Licet17.java': javaDriver(
+    `Licet17.Answer answer =
+        new Licet17(part[0], product, "1", part[3], Paths.get(part[1]), part[2], timeout, 0, 72).check().get();
+      System.out.println(answer.state().toString().toLowerCase() + " " + answer.message());`,
+  ),
+  'Licet.cs': {
+    alg: 'RS256',
+    files: () => ({
+      'Driver.cs': `
+using System;
+static class Driver {
+  static void Main() {
+    for (string line; (line = Console.ReadLine()) != null; ) {
+      var part = line.Split('|');
+      var licet = new Licet { Url = part[0], MarkFile = part[1], PublicKeys = part[2], LicenseKey = part[3],
+        ProductId = int.Parse(part[4]), TimeoutSeconds = int.Parse(part[5]), ProductVersion = "1", RetrySeconds = 0 };
+      var answer = licet.Check().Result;
+      Console.WriteLine(answer.State.ToString().ToLower() + " " + answer.Message);
+    }
+  }
+}`,
+    }),
+    build: 'mcs -r:System.Net.Http -r:Licet.exe Driver.cs',
+    start: 'mono Driver.exe',
+  },
+  'licet.go': {
+    alg: 'ES256',
+    // It runs before the demo: both are one program, because linking one takes most of the time.
+    files: () => ({
+      'driver.go': `
+package main
+import ("bufio"; "fmt"; "os"; "strconv"; "strings")
+func init() {
+  if os.Getenv("LICET_DRIVER") == "" {
+    return
+  }
+  lines := bufio.NewScanner(os.Stdin)
+  for lines.Scan() {
+    part := strings.Split(lines.Text(), "|")
+    product, _ := strconv.Atoi(part[4])
+    timeout, _ := strconv.Atoi(part[5])
+    program := Program{URL: part[0], ProductID: product, ProductVersion: "1", MarkFile: part[1],
+      PublicKeys: part[2], LicenseKey: part[3], TimeoutSeconds: timeout, GraceHours: 72}
+    answer := program.Check()
+    fmt.Println([]string{"valid", "grace", "refused", "unreachable"}[answer.State], answer.Message)
+  }
+  os.Exit(0)
+}
+`,
+    }),
+    builtWith: 'driver.go',
+    start: 'env LICET_DRIVER=1 ./licet',
+  },
+};
