@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { StartService } from '../test/simulation/bundle.ts';
 import { VirtualClock } from '../test/simulation/clock.ts';
 import { FakeD1, PristineDatabase } from '../test/simulation/fake-d1.ts';
 import { Isolate } from '../test/simulation/isolate.ts';
 import { Link } from '../test/simulation/link.ts';
+import type { StartService } from '../test/simulation/modules.ts';
 import { Random } from '../test/simulation/random.ts';
 import { ROOT_TOKEN } from '../test/support/root-token.ts';
 

@@ -1,4 +1,4 @@
-import { bundleService } from '../../test/simulation/bundle.ts';
+import { loadService } from '../../test/simulation/modules.ts';
 import { atMost, exact, type Finding, progress, round, type TableRow } from '../report.ts';
 import { percentile } from '../statistics.ts';
 import { type Shop, simulateShop } from '../world.ts';
@@ -10,7 +10,7 @@ const MAX_P95_MS = 65;
 
 /** Response times of known, bound licenses for servers all over the world, in virtual time. */
 export async function world({ settings }: Bench): Promise<Finding> {
-  const start = await bundleService();
+  const start = await loadService();
   const finding: Finding = {
     scenario: 'world',
     title: 'Responses to servers all over the world, with D1 in Frankfurt, in virtual time',

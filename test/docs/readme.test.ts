@@ -77,7 +77,7 @@ function runAfterTour(program = ''): string {
   const inFolder = script.replaceAll(':8787', `:${service.port}`).replaceAll('/tmp', folder);
   // Java starts faster.
   const env = { ...process.env, JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' };
-  return execFileSync('bash', ['-e', '-c', inFolder], { encoding: 'utf8', env });
+  return execFileSync('bash', ['-e', '-c', inFolder], { encoding: 'utf8', env, stdio: 'pipe' });
 }
 
 const hasJava = spawnSync('javac', ['-version']).status === 0;

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Service, StartService } from './bundle.ts';
 import type { VirtualClock } from './clock.ts';
 import { currentInvocation, Invocation, runAs, type Sender } from './invocation.ts';
+import type { Service, StartService } from './modules.ts';
 import type { Random } from './random.ts';
 import type { Task } from './tasks.ts';
 

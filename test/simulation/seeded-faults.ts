@@ -1,4 +1,3 @@
-import type { Replacement } from './bundle.ts';
 import {
   type Command,
   faultAt,
@@ -7,6 +6,7 @@ import {
   revoke,
   validation,
 } from './commands.ts';
+import type { Replacement } from './modules.ts';
 
 /** A plausible bug. */
 export interface SeededFault {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { bundleService, type StartService } from './bundle.ts';
 import { type Command, commands } from './commands.ts';
 import { Violation } from './invariants.ts';
+import { loadService, type StartService } from './modules.ts';
 import { SEEDED_FAULTS } from './seeded-faults.ts';
 import { Simulation } from './simulation.ts';
 
@@ -41,11 +41,11 @@ const runs = (start: StartService, commandsToRun: fc.Arbitrary<readonly Command[
 it('the invariants hold with any commands and faults in any order', {
   timeout: 600_000,
 }, async () => {
-  await fc.assert(runs(await bundleService()), { numRuns: RUNS, seed: SEED });
+  await fc.assert(runs(await loadService()), { numRuns: RUNS, seed: SEED });
 });
 
 it('a run repeats exactly with its seed', async () => {
-  const start = await bundleService();
+  const start = await loadService();
   const [chosen = []] = fc.sample(commands, { seed: SEED, numRuns: 1 });
   const run = async (): Promise<string> => {
     const options = { seed: SEED, hasQueue: true };
@@ -60,7 +60,7 @@ it('a run repeats exactly with its seed', async () => {
 
 for (const { name, replacements, broken, seed, commands: own } of SEEDED_FAULTS) {
   it(`the invariants catch ${name}`, { timeout: 600_000 }, async () => {
-    const start = await bundleService(replacements);
+    const start = await loadService(replacements);
     const { failed, errorInstance } = await fc.check(runs(start, own && fc.constant(own)), {
       numRuns: FAULT_RUNS,
       seed: process.env.SIMULATION_SEED === undefined ? (seed ?? SEED) : SEED,

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { ROOT_TOKEN } from '../support/root-token.ts';
-import type { StartService } from './bundle.ts';
 import { VirtualClock } from './clock.ts';
 import type { Command, Fault, LicenseChange } from './commands.ts';
 import { FakeD1, PristineDatabase } from './fake-d1.ts';
@@ -11,6 +10,7 @@ import { Invariants, Violation } from './invariants.ts';
 import { currentInvocation, type Invocation } from './invocation.ts';
 import { Isolate, type JsonResponse } from './isolate.ts';
 import { Link } from './link.ts';
+import type { StartService } from './modules.ts';
 import { boundInSnapshot, findWrongSnapshots } from './published.ts';
 import { Random } from './random.ts';
 import type { AdminTask, Task, Validation } from './tasks.ts';
