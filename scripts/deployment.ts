@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { styleText } from 'node:util';
 import * as z from 'zod';
 import {
@@ -414,7 +414,7 @@ function planWithoutAccount(settings: Settings, tokenFile: string, keysFile: str
   planUpload(settings.name, tokenFile, keysFile);
 }
 
-/** The comment in a root token's file that names its account. */
+/** The comment in a file of secrets that names their account. */
 const purpose = (accountId: string): string => `# account ${accountId}`;
 
 /** Whether the file has the root token of a deployment to this account, complete or not. */
@@ -426,6 +426,26 @@ function hasBegun(tokenPath: string, accountId: string): boolean {
 function begin(tokenPath: string, accountId: string): void {
   ensureRootToken(tokenPath);
   if (!hasBegun(tokenPath, accountId)) addLine(tokenPath, purpose(accountId));
+}
+
+/**
+ * Rejects the signing keys of another account: a file that was forgotten must not let two services speak for each
+ * other.
+ */
+function checkAccountOfKeys(keysPath: string, accountId: string): void {
+  const [, owner] = /^# account (\S+)$/m.exec(readSecrets(keysPath)) ?? [];
+  if (owner === undefined || owner === accountId) return;
+  throw new CliError(
+    `${basename(keysPath)} has the signing keys of the account ${owner}, and this deployment is for the ` +
+      `account ${accountId}. Nothing was changed. Move the file away, and run npm run deploy again: it makes new ` +
+      `keys. If programs that you sold need the same keys here, remove the line "${purpose(owner)}" instead.`,
+  );
+}
+
+/** Makes the signing keys of an account, unless the file has them. */
+function provideKeys(keysPath: string, accountId: string): void {
+  if (ensureSigningKeys(keysPath)) done(`Signing keys were made, in ${basename(keysPath)}`);
+  if (!readSecrets(keysPath).includes(purpose(accountId))) addLine(keysPath, purpose(accountId));
 }
 
 /**
@@ -498,6 +518,8 @@ async function runSteps(
         `add beside its name: database_id = "${foundId}"`,
     );
   }
+  const keysPath = join(folder, keysFile);
+  if (!hasKeys) checkAccountOfKeys(keysPath, account.id);
   const found = { databases, namespaces };
   if (isDryRun) {
     await provideResources(wrangler, settings, found, isDryRun);
@@ -507,8 +529,7 @@ async function runSteps(
 
   // The token's file comes first. By it the next run recognizes the resources of an unfinished deployment.
   if (!isTokenSet) begin(tokenPath, account.id);
-  const keysPath = join(folder, keysFile);
-  if (!hasKeys && ensureSigningKeys(keysPath)) done(`Signing keys were made, in ${keysFile}`);
+  if (!hasKeys) provideKeys(keysPath, account.id);
   const addresses = await withFiles(folder, async (files) => {
     const config = ['--config', files.settings];
     const completed = await provideResources(wrangler, settings, found, isDryRun);

@@ -138,6 +138,23 @@ it('a deployment of a service without signing keys adds them and keeps its root 
   expect(account.worker?.secrets).toEqual({ ROOT_TOKEN, ...readSigningKeys(keysFile()) });
 });
 
+it('a deployment rejects the signing keys of another account, and takes those that name none', async () => {
+  await run();
+  const keys = readSigningKeys(keysFile());
+  account = new FakeWrangler();
+  account.accounts = [{ id: 'a2', name: 'Other' }];
+  const failure = await failureOf(run());
+  expect(failure).toContain('of the account a1, and this deployment is for the account a2.');
+  expect(failure).toContain('remove the line "# account a1"');
+  expect(await failureOf(run({ isDryRun: true }))).toBe(failure);
+  expect(account.calls).toEqual(LOOKS);
+  const text = readFileSync(keysFile(), 'utf8');
+  writeFileSync(keysFile(), text.replace('# account a1', ''));
+  await run();
+  expect(account.worker?.secrets).toMatchObject(keys);
+  expect(readFileSync(keysFile(), 'utf8')).toContain('\n# account a2\n');
+});
+
 it('a second deployment changes nothing but the code', async () => {
   await run();
   const before = structuredClone(account.worker);
@@ -439,6 +456,7 @@ describe('an existing database without its Worker', () => {
     expect(account.calls).toEqual(LOOKS);
 
     account.databases = [];
+    rmSync(join(folder, '.signing-keys.shop'));
     account.failure = { command: 'kv namespace create', isLate: false };
     await failureOf(run());
     account.failure = undefined;

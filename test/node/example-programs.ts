@@ -100,35 +100,37 @@ export function runIn(
   );
 }
 
-/** Builds a program and its driver in a folder, perhaps with a change of the source. */
+/** Builds a program and its driver in a folder, perhaps with a change of the source. @returns the warnings */
 export async function build(
   folder: string,
   { file, build: commands, driver }: Program,
   change = (source: string): string => source,
-): Promise<void> {
+): Promise<string> {
   cpSync('examples', folder, { recursive: true });
   const source = change(readFileSync(join(folder, file), 'utf8'));
   const files = { [file]: source, hosts: '127.0.0.1 localhost\n', ...driver.files(source) };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const withDriver = commands.map((command) => `${command} ${driver.builtWith ?? ''}`);
+  let warnings = '';
   for (const command of [...withDriver, ...(driver.build ? [driver.build] : [])]) {
     const { code, output } = await runIn(folder, command);
-    if (code !== 0 || output !== '') throw new Error(`${command}\n${output}`);
+    if (code !== 0) throw new Error(`${command}\n${output}`);
+    warnings += output;
   }
+  return warnings;
 }
 
-/** The folder of a program, which is built once for all test files. */
+/** The folder of a program, which is built once for all test files, and without warnings. */
 export async function built(program: Program): Promise<string> {
   const folder = join(inject('exampleFolder'), program.file);
   const result = join(folder, 'result');
   // Only one test file can make the folder.
   if (mkdirSync(folder, { recursive: true }) !== undefined) {
-    const error = await build(folder, program).then(() => '', String);
-    writeFileSync(result, error);
+    writeFileSync(result, await build(folder, program).catch(String));
   }
   await vi.waitUntil(() => existsSync(result), { timeout: 50_000, interval: 100 });
-  const error = readFileSync(result, 'utf8');
-  if (error !== '') throw new Error(error);
+  const problems = readFileSync(result, 'utf8');
+  if (problems !== '') throw new Error(problems);
   return folder;
 }
 
