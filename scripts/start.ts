@@ -24,7 +24,7 @@ import {
   OPTIONS_HELP,
   readOptions,
 } from './local/options.ts';
-import { LocalService } from './local/service.ts';
+import type { LocalService } from './local/service.ts';
 import { lockState } from './state-lock.ts';
 
 /** `npm start`: creates missing files and runs the service on this machine. */
@@ -119,7 +119,8 @@ async function start(): Promise<void> {
   if (!ROOT_TOKEN && ensureRootToken()) note(`✓ A root token was made, in ${SECRETS_FILE}`);
   // Programs can do without the page.
   const page = ensureConsole(note).catch(report);
-  const [built] = await Promise.all([buildWorker(), page]);
+  // miniflare takes a while to load: meanwhile esbuild works.
+  const [built, local] = await Promise.all([buildWorker(), import('./local/service.ts'), page]);
   migrate(folder);
   const variables: Record<string, string> = {
     ...signingKeys(folder),
@@ -138,7 +139,7 @@ async function start(): Promise<void> {
     process.exit(0);
   };
   const onSignal = () => void stop();
-  service = await LocalService.start({ ...options, built, variables, log, onSignal });
+  service = await local.LocalService.start({ ...options, built, variables, log, onSignal });
   await welcome(address, String(variables.ROOT_TOKEN ?? built.variables.ROOT_TOKEN ?? ''), folder);
 
   setInterval(() => {

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { freePort, newFolder, npmStart } from './service.ts';
+import { freePort, newFolder, startService } from './service.ts';
 
 /**
  * Starts the service of `shared-service.ts`, and makes the folder of `example-programs.ts`. Does not wait for the
@@ -10,7 +10,7 @@ import { freePort, newFolder, npmStart } from './service.ts';
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const folder = newFolder();
   const port = await freePort();
-  const starting = npmStart(folder, [], port);
+  const starting = startService(folder, [], port);
   starting.catch(() => undefined);
   provide('sharedService', `http://localhost:${port}`);
   const exampleFolder = join(folder, 'examples');

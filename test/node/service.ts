@@ -125,20 +125,25 @@ export function watch(child: ChildProcess): Watched {
 /** Where services have been started. */
 export const startedServices = new Set<string>();
 
-/** Starts the service, and waits until it says that it runs. Without npm, which takes half a second. */
+/**
+ * Starts the service, and waits until it says that it runs. Without npm and its settings for little memory, which take
+ * half a second.
+ *
+ * @param port a free one unless given
+ */
 export const startService = (
-  folder: string,
-  options: readonly string[] = [],
-): Promise<RunningService> =>
-  startScript([process.execPath, ...argsOfScript('start')], 'Licet runs on', folder, options);
-
-/** The same by `npm start`, on a free port unless given. */
-export const npmStart = (
   folder: string,
   options: readonly string[] = [],
   port?: number,
 ): Promise<RunningService> =>
-  startScript(['npm', 'run', 'start', '--'], 'Licet runs on', folder, options, port);
+  startScript([process.execPath, ...argsOfScript('start')], 'Licet runs on', folder, options, port);
+
+/** The same by `npm start`. */
+export const npmStart = (
+  folder: string,
+  options: readonly string[] = [],
+): Promise<RunningService> =>
+  startScript(['npm', 'run', 'start', '--'], 'Licet runs on', folder, options);
 
 /** The same by `npm run dev`. */
 export const npmRunDev = (folder: string): Promise<RunningService> =>

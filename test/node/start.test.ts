@@ -124,14 +124,11 @@ describe('npm start', () => {
   it.each([
     ['', 'file already exists'],
     ['/data', 'not a directory'],
-  ])('says what is wrong with a folder that cannot be used', async (below, reason) => {
+  ])('says what is wrong with a folder that cannot be used: a file%s', (below, reason) => {
     const file = join(folder, 'a-file');
     writeFileSync(file, '');
-    const given = file + below;
-    const { code, output } = await start('--persist-to', given, '--port', String(await freePort()));
-    expect(code).toBe(1);
-    expect(output).toContain(
-      `✗ The folder ${given} cannot be used: ${reason}. Choose another with --persist-to DIR.\n`,
+    expect(() => lockState(file + below)).toThrow(
+      `The folder ${file}${below} cannot be used: ${reason}. Choose another with --persist-to DIR.`,
     );
   });
 
