@@ -2,12 +2,18 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { V4WorkerOptionsShape } from 'miniflare';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from 'wrangler';
+import {
+  experimental_readRawConfig,
+  unstable_getMiniflareWorkerOptions,
+  unstable_readConfig,
+} from 'wrangler';
+import * as z from 'zod';
 import { CliError } from '../../packages/cli/src/terminal.ts';
 import { readWorkerOptions } from '../../scripts/local/build.ts';
+import { readSettings } from '../../scripts/settings.ts';
 import { ownFolder } from './own.ts';
 
-/** The settings of wrangler.toml, as npm start reads them and as wrangler does. */
+/** The settings of wrangler.toml, as npm start and npm run deploy read them, and as wrangler does. */
 
 const project = resolve('.');
 const settings = readFileSync('wrangler.toml', 'utf8').replaceAll(
@@ -33,12 +39,14 @@ it.each([
   ['of the project', settings],
   ['with the queue that the project has in comments', settings + queue],
   ['with a database id, flags, further variables and other handling of files', FURTHER],
-])('npm start takes the same from a wrangler.toml as wrangler: %s', (_, text) => {
+])('a wrangler.toml is read as wrangler reads it: %s', (_, text) => {
   writeFileSync('wrangler.toml', text);
   const token = 'a'.repeat(64);
   writeFileSync('.dev.vars', `ROOT_TOKEN="${token}"\nREQUIRE_HWID=true\nNOT_NAMED=1\n`);
+  const config = 'wrangler.toml';
+  expect(readSettings(z.unknown())).toEqual(experimental_readRawConfig({ config }).rawConfig);
   const options = readWorkerOptions();
-  const { workerOptions, ...others } = unstable_getMiniflareWorkerOptions('wrangler.toml');
+  const { workerOptions, ...others } = unstable_getMiniflareWorkerOptions(config);
   const read: V4WorkerOptionsShape = workerOptions;
   const limits = Object.entries(read.ratelimits ?? {}).map(([name, { simple }]) => [
     name,
@@ -48,7 +56,7 @@ it.each([
   expect(options).toEqual({
     main: others.main,
     define: others.define,
-    crons: unstable_readConfig({ config: 'wrangler.toml' }).triggers.crons,
+    crons: unstable_readConfig({ config }).triggers.crons,
     compatibilityDate: read.compatibilityDate,
     variables: read.bindings,
     limits: Object.fromEntries(limits),
