@@ -7,6 +7,7 @@ import { databaseFile, migrate } from '../../scripts/local/database.ts';
 import { ownFolder } from './own.ts';
 
 const out = ownFolder();
+const data = ownFolder();
 const MIGRATIONS = 'drizzle';
 const files = readdirSync(MIGRATIONS).filter((name) => name.endsWith('.sql'));
 const read = (name: string): string => readFileSync(join(MIGRATIONS, name), 'utf8');
@@ -41,10 +42,9 @@ it('the migrations make what src/db/schema.ts describes', () => {
 });
 
 it('a local database with a new id is migrated, although that of the old id has all migrations', () => {
-  const folder = ownFolder();
   for (const id of ['old', 'new']) {
-    migrate(folder, id);
-    const database = new DatabaseSync(databaseFile(folder, id));
+    migrate(data, id);
+    const database = new DatabaseSync(databaseFile(data, id));
     const applied = database.prepare('select name from d1_migrations order by id').all();
     database.close();
     expect(applied.map(({ name }) => name)).toEqual(files);

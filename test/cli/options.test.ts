@@ -1,0 +1,113 @@
+import { spawnSync } from 'node:child_process';
+import { afterEach, expect, it } from 'vitest';
+import { CliError } from '../../packages/cli/src/terminal.ts';
+import { type LocalCommand, readOptions } from '../../scripts/local/options.ts';
+import { listen, ownFolder } from '../node/own.ts';
+import { argsOfScript, freePort } from '../node/service.ts';
+import { type CommandName, runHere } from './run-command.ts';
+
+/** The options of npm start and npm run dev, and options of any command that npm took. */
+
+const env = { NO_COLOR: '1', LICET_TOKEN: 'licet_nobody', LICET_URL: 'http://127.0.0.1:9' };
+const folder = ownFolder();
+const { argv } = process;
+afterEach(() => {
+  process.argv = argv;
+});
+
+/** Runs a command, and returns what it printed and its status. */
+function run(program: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}) {
+  const { stdout, stderr, status } = spawnSync(program, args, {
+    encoding: 'utf8',
+    timeout: 20_000,
+    env: { ...process.env, ...env, ...variables },
+  });
+  return { stdout, stderr, status };
+}
+const runScript = (name: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}) =>
+  run(process.execPath, [...argsOfScript(name), ...args], variables);
+
+it.each<[command: LocalCommand, args: string[], message: string]>([
+  ['npm start', ['-p', '9000'], '-p is no option of npm start. Add --help to see what it takes.'],
+  ['npm start', ['--inspector-port', '9229'], '--inspector-port is no option of npm start.'],
+  ['npm start', ['--local-protocol', 'https'], '--local-protocol is no option of npm start.'],
+  ['npm start', ['--port', 'eighty'], '--port must be a number from 1 to 65535'],
+  ['npm start', ['--port', '70000'], '--port must be a number from 1 to 65535'],
+  ['npm start', ['--persist-to'], '--persist-to needs a value'],
+  ['npm start', ['9000'], '"9000" is no option'],
+  ['npm start', ['--var', 'A=true'], '--var takes NAME:VALUE, not "A=true"'],
+  ['npm start', ['--var', 'TRUSTED_PROXIES:10.0.0.0/33'], 'TRUSTED_PROXIES holds "10.0.0.0/33"'],
+  ['npm start', ['--var', 'TRUSTED_PROXIES:a.example'], 'TRUSTED_PROXIES holds "a.example"'],
+  ['npm run dev', ['--foo=1'], '--foo is no option of npm run dev. Add --help to see what it'],
+  ['npm run dev', ['--inspector-port', 'x'], 'must be a number from 1 to 65535, not "x".'],
+])('%s rejects the options %j', (command, args, message) => {
+  process.argv = ['node', 'script', ...args];
+  const usageError = expect.objectContaining({
+    message: expect.stringContaining(message),
+    status: 2,
+  });
+  expect(() => readOptions(command, '')).toThrow(CliError);
+  expect(() => readOptions(command, '')).toThrow(usageError);
+});
+
+it.each([
+  ['start', '--foo', '--foo is no option of npm start. Add --help to see what it takes.'],
+  ['dev', '--remote', '--remote is no option of npm run dev. Add --help to see what it takes.'],
+])('a wrong option is one line and status 2: %s %s', (script, option, message) => {
+  expect(runScript(script, [option])).toEqual({ stderr: `✗ ${message}\n`, stdout: '', status: 2 });
+});
+
+it('a taken inspector port of npm run dev is one line with another port', async () => {
+  const taken = Number(new URL(await listen(() => undefined)).port);
+  const ports = ['--port', String(await freePort()), '--inspector-port', String(taken)];
+  expect(runScript('dev', ['--persist-to', folder, ...ports])).toEqual({
+    stderr:
+      `✗ Port ${taken} is taken, so the inspector cannot listen there. ` +
+      `Choose another: npm run dev -- --inspector-port ${taken + 1}\n`,
+    stdout: '',
+    status: 1,
+  });
+});
+
+/**
+ * The variables by which npm hands on an option that it took, where two dashes before it are missing. The command must
+ * not run without the option.
+ */
+const takenBy = (script: string, option: string) => ({
+  npm_lifecycle_event: script,
+  [`npm_config_${option.replace('-', '_')}`]: 'true',
+});
+
+it.each<[name: CommandName, option: string, args: string[]]>([
+  ['import', 'dry-run', ['shop.jsonl']],
+  ['export', 'url', ['shop.jsonl']],
+  ['licet', 'ips', ['licenses', 'free', 'KEY']],
+  ['doctor', 'timeout', ['http://127.0.0.1:9']],
+])('an option that npm took is a usage error of npm run %s: --%s', async (name, option, args) => {
+  const { code, stdout, stderr } = await runHere(name, args, { ...env, ...takenBy(name, option) });
+  expect(stderr).toContain(`npm run ${name} -- … --${option}`);
+  expect(stdout).toBe('');
+  expect(code).toBe(2);
+});
+
+it.each([
+  ['run backup', 'persist-to', ['shop.sqlite', 'DIR']],
+  ['run restore', 'persist-to', ['shop.sqlite', 'DIR']],
+  ['run deploy', 'dry-run', []],
+  ['run demo', 'url', []],
+  ['start', 'persist-to', []],
+])('an option that npm took is a usage error of npm %s: --%s', (command, option, args) => {
+  const script = command.replace('run ', '');
+  const message = expect.stringContaining(`npm ${command} -- … --${option}`);
+  const ended = runScript(script, args, takenBy(script, option));
+  expect(ended).toEqual({ stderr: message, stdout: '', status: 2 });
+});
+
+it.each([
+  ['one of its own', 'import', ['shop.jsonl', '--dry-run']],
+  ['one that it does not know', 'licet', ['licenses', 'free', 'KEY', '--ips']],
+])('npm hands on the option that it took: %s', (_, script, args) => {
+  const message = expect.stringContaining(`npm run ${script} -- … ${args.at(-1)}`);
+  const ended = run('npm', ['-s', 'run', script, ...args]);
+  expect(ended).toEqual({ stderr: message, stdout: '', status: 2 });
+});
