@@ -164,22 +164,24 @@ export const validate = (
   });
 
 /**
- * The history under a filter, newest first, as soon as it has that many records: they are written
- * after the answer.
+ * The history under a filter, newest first, as soon as it has that many records. They are written after the
+ * answer, and those of a queue when it delivers them.
  */
-export const historyOf = (
+export async function historyOf(
   filter: Record<string, string>,
   count: number,
-): Promise<HistoryRecord[]> =>
-  vi.waitFor(
+): Promise<HistoryRecord[]> {
+  await settled();
+  return vi.waitFor(
     async () => {
       const path = `/requests?${new URLSearchParams(filter)}`;
       const records = await expectWire(historyRecord.array(), 200, 'GET', path);
       expect(records).toHaveLength(count);
       return records;
     },
-    { timeout: 2_000, interval: 10 },
+    { timeout: 2_000 },
   );
+}
 
 /** The answers of a list from a path on, each page linked to the next. */
 export async function readPagesFrom(

@@ -1,22 +1,16 @@
 import { env } from 'cloudflare:workers';
-import { expect, vi } from 'vitest';
-import type { License } from './client';
+import { expect } from 'vitest';
+import { type License, settled } from './client';
 
 /**
  * Resolves when every change is in KV, which happens after the response. The row of the migration is left
  * out: it is published by the scheduled handler.
  */
-export const isAllPublished = () =>
-  vi.waitFor(
-    async () => {
-      const due = env.DB.prepare(
-        'select count(*) n from changes where not is_published and seq > 1',
-      );
-      expect(await due.first('n')).toBe(0);
-    },
-    // A second put of a key waits for more than a second.
-    { timeout: 10_000, interval: 5 },
-  );
+export async function isAllPublished(): Promise<void> {
+  await settled();
+  const due = env.DB.prepare('select count(*) n from changes where not is_published and seq > 1');
+  expect(await due.first('n')).toBe(0);
+}
 
 /** Makes the change log that of a quiet service: everything is published, and only the newest row is left. */
 export const settleLog = () =>
