@@ -4,6 +4,7 @@ import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, expect, vi } from 'vitest';
 import { restart, settled } from './client';
 import { newEvents } from './events';
+import './timers';
 
 /**
  * The files that a worker runs share its process and its modules, because loading them takes most of a
