@@ -274,7 +274,7 @@ describe('GET statistics', () => {
           }
         },
       ),
-      { numRuns: 6, interruptAfterTimeLimit: 15_000 },
+      { numRuns: 6 },
     );
   }, 40_000);
 
