@@ -121,23 +121,28 @@ describe('in another folder, the command', () => {
     run('npm run openapi');
     for (const file of files) expect(read(at(file)) === read(file), file).toBe(true);
   });
-});
 
-describe('Vitest is run by', () => {
-  it('npm run test:watch, which waits for changes', async () => {
-    const command = ['run', 'test:watch', '--', '--watch', 'test/unit/network.test.ts'];
-    const child = spawnGroup('npm', command, env);
+  it('npm run test:watch runs the project of the service, and waits for changes', async () => {
+    const names = [...read('vitest.config.ts').matchAll(/name: '(\w+)'/g)].map(([, name]) => name);
+    const projects = names.map((name) => ({ test: { name, include: ['*.test.ts'] } }));
+    writeFileSync(
+      at('vitest.config.ts'),
+      `export default { test: ${JSON.stringify({ projects })} }`,
+    );
+    writeFileSync(at('one.test.ts'), `import { it } from 'vitest';\nit('passes', () => {});`);
+    const child = spawnGroup('npm', ['run', 'test:watch', '--', '--watch'], env, folder);
     const { printed, ended } = watch(child);
     await printed('Waiting for file changes');
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
     const { output } = await ended;
-    expect(output).toMatch(/workers.*test\/unit\/network\.test\.ts/);
-  });
-
-  it('the line that looks further with the simulation', () => {
-    const [line = ''] = commands.filter((command) => command.startsWith('SIMULATION_RUNS='));
-    const command = line.replace('SIMULATION_RUNS=2000', 'SIMULATION_RUNS=1');
-    const output = execFileSync('bash', ['-c', command], { env, encoding: 'utf8', stdio: 'pipe' });
+    expect(output).toMatch(/workers.*one\.test\.ts/);
     expect(output).toMatch(/Tests.*1 passed/);
   });
+});
+
+it('the line that looks further with the simulation runs one test', () => {
+  const [line = ''] = commands.filter((command) => command.startsWith('SIMULATION_RUNS='));
+  const command = line.replace('SIMULATION_RUNS=2000', 'SIMULATION_RUNS=1');
+  const output = execFileSync('bash', ['-c', command], { env, encoding: 'utf8', stdio: 'pipe' });
+  expect(output).toMatch(/Tests.*1 passed/);
 });

@@ -70,8 +70,9 @@ export function spawnGroup(
   command: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
+  cwd?: string,
 ): ChildProcess {
-  const child = spawn(command, args, { stdio: 'pipe', detached: true, env });
+  const child = spawn(command, args, { stdio: 'pipe', detached: true, env, cwd });
   const { pid } = child;
   if (pid !== undefined) {
     groups.add(pid);
