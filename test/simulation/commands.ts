@@ -95,102 +95,62 @@ const license = fc.oneof(
   { weight: 1, arbitrary: number },
 );
 
-const validate = fc.record({
-  type: fc.constant('validate' as const),
-  license: orNull(license, 12),
-  isForOtherProduct: fc.integer({ min: 0, max: 11 }).map((value) => value === 11),
-  ip: orNull(number, 4),
-  connectingAddress: number,
-  hwid: orNull(fc.nat(2), 2),
-  token: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(1) }),
-});
+/** Actions of a type, and how often they are chosen. */
+const actions = <Type extends string, Fields>(
+  weight: number,
+  type: Type,
+  fields: { [Name in keyof Fields]: fc.Arbitrary<Fields[Name]> },
+) => ({ weight, arbitrary: fc.record(fields).map((chosen) => ({ type, ...chosen })) });
 
-const action = fc.oneof(
-  { weight: 14, arbitrary: validate },
+const change = fc.oneof(
   {
-    weight: 4,
-    arbitrary: fc.record({
-      type: fc.constant('validate in a burst' as const),
-      license,
-      count: fc.integer({ min: 2, max: 6 }),
-      hwid: orNull(fc.nat(2), 2),
-    }),
+    weight: 5,
+    arbitrary: fc
+      .constantFrom('ACTIVE' as const, 'DEACTIVATED' as const)
+      .map((licenseStatus) => ({ licenseStatus })),
   },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      type: fc.constant('create a license' as const),
-      product: fc.nat(1),
-      maxIPs: limit,
-      maxHWIDs: limit,
-      lifeSeconds: orNull(lifeSeconds, 1),
-    }),
-  },
-  {
-    weight: 7,
-    arbitrary: fc.record({
-      type: fc.constant('change a license' as const),
-      license,
-      change: fc.oneof(
-        {
-          weight: 5,
-          arbitrary: fc
-            .constantFrom('ACTIVE' as const, 'DEACTIVATED' as const)
-            .map((licenseStatus) => ({ licenseStatus })),
-        },
-        { weight: 2, arbitrary: limit.map((maxIPs) => ({ maxIPs })) },
-        { weight: 1, arbitrary: limit.map((maxHWIDs) => ({ maxHWIDs })) },
-        {
-          weight: 3,
-          arbitrary: fc.constantFrom('ips' as const, 'hwids' as const).map((free) => ({ free })),
-        },
-        { weight: 1, arbitrary: lifeSeconds.map((seconds) => ({ lifeSeconds: seconds })) },
-      ),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ type: fc.constant('delete a license' as const), license: number }),
-  },
+  { weight: 2, arbitrary: limit.map((maxIPs) => ({ maxIPs })) },
+  { weight: 1, arbitrary: limit.map((maxHWIDs) => ({ maxHWIDs })) },
   {
     weight: 3,
-    arbitrary: fc.record({
-      type: fc.constant('block' as const),
-      value: number,
-      product: orNull(fc.nat(1), 1),
-    }),
+    arbitrary: fc.constantFrom('ips' as const, 'hwids' as const).map((free) => ({ free })),
   },
-  {
-    weight: 2,
-    arbitrary: fc.record({ type: fc.constant('unblock' as const), entry: number }),
-  },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('create a token' as const) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      type: fc.constant('change a token' as const),
-      token: fc.nat(1),
-      canValidate: fc.boolean(),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ type: fc.constant('revoke a token' as const), token: fc.nat(1) }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      type: fc.constant('fault' as const),
-      fault: fc.constantFrom(...FAULTS),
-      location: fc.nat(3),
-      seconds,
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('crash' as const) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ type: fc.constant('run the scheduled handler' as const) }),
-  },
+  { weight: 1, arbitrary: lifeSeconds.map((seconds) => ({ lifeSeconds: seconds })) },
+);
+
+const action = fc.oneof(
+  actions(14, 'validate', {
+    license: orNull(license, 12),
+    isForOtherProduct: fc.integer({ min: 0, max: 11 }).map((value) => value === 11),
+    ip: orNull(number, 4),
+    connectingAddress: number,
+    hwid: orNull(fc.nat(2), 2),
+    token: fc.oneof(
+      { weight: 3, arbitrary: fc.constant(null) },
+      { weight: 1, arbitrary: fc.nat(1) },
+    ),
+  }),
+  actions(4, 'validate in a burst', {
+    license,
+    count: fc.integer({ min: 2, max: 6 }),
+    hwid: orNull(fc.nat(2), 2),
+  }),
+  actions(1, 'create a license', {
+    product: fc.nat(1),
+    maxIPs: limit,
+    maxHWIDs: limit,
+    lifeSeconds: orNull(lifeSeconds, 1),
+  }),
+  actions(7, 'change a license', { license, change }),
+  actions(1, 'delete a license', { license: number }),
+  actions(3, 'block', { value: number, product: orNull(fc.nat(1), 1) }),
+  actions(2, 'unblock', { entry: number }),
+  actions(1, 'create a token', {}),
+  actions(2, 'change a token', { token: fc.nat(1), canValidate: fc.boolean() }),
+  actions(1, 'revoke a token', { token: fc.nat(1) }),
+  actions(4, 'fault', { fault: fc.constantFrom(...FAULTS), location: fc.nat(3), seconds }),
+  actions(1, 'crash', {}),
+  actions(1, 'run the scheduled handler', {}),
 );
 
 const command: fc.Arbitrary<Command> = fc

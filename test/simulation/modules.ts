@@ -4,14 +4,11 @@ import { dirname, join } from 'node:path';
 import { compileFunction } from 'node:vm';
 import { transform } from 'esbuild';
 
-/** A replacement in the source. */
-export interface Replacement {
-  /** From the project's folder, such as `src/validation/bind.ts`. */
-  file: string;
-  /** The text that is replaced: it must occur exactly once. */
-  from: string;
-  to: string;
-}
+/**
+ * Texts of the source and those in their place, by their files, such as `src/validation/bind.ts`. Each text must
+ * occur exactly once.
+ */
+export type Replacements = Record<string, readonly (readonly [from: string, to: string])[]>;
 
 /** The default export of the Worker, as the platform calls it. */
 export interface Service {
@@ -61,19 +58,23 @@ type Load = (name: string) => Exports;
  * @throws if a replaced text does not occur exactly once
  */
 export async function loadService(
-  replacements: readonly Replacement[] = [],
+  replacements: Replacements = {},
   folder = process.env.SIMULATION_SOURCE ?? process.cwd(),
 ): Promise<StartService> {
   const { modules, loadShared } = await projectIn(folder);
   const own = new Map(modules);
-  for (const file of new Set(replacements.map((replacement) => replacement.file))) {
-    if (!own.has(nameOf(file)) || SHARED.test(nameOf(file))) {
+  for (const [file, changes] of Object.entries(replacements)) {
+    const name = nameOf(file);
+    if (!own.has(name) || SHARED.test(name)) {
       throw new Error(`${file} is not part of the service, or shared`);
     }
-    const source = replacements
-      .filter((replacement) => replacement.file === file)
-      .reduce(replaceOnce, readFileSync(join(folder, file), 'utf8'));
-    own.set(nameOf(file), await compile(file, source));
+    let source = readFileSync(join(folder, file), 'utf8');
+    for (const [from, to] of changes) {
+      const count = source.split(from).length - 1;
+      if (count !== 1) throw new Error(`${file} has ${count} times, not once: ${from}`);
+      source = source.replace(from, () => to);
+    }
+    own.set(name, await compile(file, source));
   }
   return (globals) => {
     const { default: service } = loaderOf(own, globals, loadShared)('src');
@@ -84,12 +85,6 @@ export async function loadService(
 
 const isService = (value: unknown): value is Service =>
   typeof value === 'object' && value !== null && 'fetch' in value && 'scheduled' in value;
-
-function replaceOnce(text: string, { file, from, to }: Replacement): string {
-  const count = text.split(from).length - 1;
-  if (count !== 1) throw new Error(`${file} has ${count} times, not once: ${from}`);
-  return text.replace(from, () => to);
-}
 
 /** The modules by the paths that imports have: without an ending, or of a folder. */
 type Modules = ReadonlyMap<string, Run>;

@@ -6,7 +6,7 @@ import {
   revoke,
   validation,
 } from './commands.ts';
-import type { Replacement } from './modules.ts';
+import type { Replacements } from './modules.ts';
 
 /** A plausible bug. */
 export interface SeededFault {
@@ -17,7 +17,7 @@ export interface SeededFault {
   seed?: number;
   /** The commands of each run, if random commands take too many runs to meet the bug. */
   commands?: readonly Command[];
-  replacements: readonly Replacement[];
+  replacements: Replacements;
 }
 
 const STALE = /Stale or wrong/;
@@ -156,6 +156,12 @@ const BOUND_TWICE: readonly Command[] = [
   ),
 ];
 
+/** Two administrators change different fields of a license at once. */
+const CHANGED_AT_ONCE: readonly Command[] = LICENSES.flatMap(({ license }): Command[] => [
+  { type: 'change a license', license, change: { maxIPs: 3 }, pauseMs: 1_000, isolate: 0 },
+  { type: 'change a license', license, change: { maxHWIDs: 3 }, pauseMs: 0, isolate: 1 },
+]);
+
 /**
  * Bugs that the simulation must find, which proves that its invariants can fail. The README explains how to
  * add one.
@@ -166,56 +172,38 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a binding without its condition',
     broken: /exceed/,
     seed: 3,
-    replacements: [
-      {
-        file: 'src/validation/bind.ts',
-        from: 'where not exists (\n',
-        to: 'where false and not exists (\n',
-      },
-    ],
+    replacements: {
+      'src/validation/bind.ts': [['where not exists (\n', 'where false and not exists (\n']],
+    },
   },
   {
     name: 'a binding that does not check the state',
     broken: /Bound, but refused/,
     seed: 6,
-    replacements: [{ file: 'src/validation/bind.ts', from: "and l.state = 'ACTIVE'", to: '' }],
+    replacements: { 'src/validation/bind.ts': [["and l.state = 'ACTIVE'", '']] },
   },
   {
     name: 'a binding that does not check the expiry',
     broken: /Bound, but refused/,
     seed: 11,
-    replacements: [
-      {
-        file: 'src/validation/bind.ts',
-        from: 'and (l.expires_at is null or',
-        to: 'and (true or',
-      },
-    ],
+    replacements: { 'src/validation/bind.ts': [['and (l.expires_at is null or', 'and (true or']] },
   },
   {
     name: 'a decision that the binding does not change',
     broken: STALE,
     seed: 3,
-    replacements: [
-      {
-        file: 'src/validation/validate.ts',
-        from: 'outcome: decided,',
-        to: 'outcome,',
-      },
-    ],
+    replacements: { 'src/validation/validate.ts': [['outcome: decided,', 'outcome,']] },
   },
   {
     name: 'a binding that is no change of the license',
     broken: WRONG_IN_KV,
     seed: 58,
     commands: BOUND_TWICE,
-    replacements: [
-      {
-        file: 'src/validation/bind.ts',
-        from: 'revision: nextRevisionSql(licenses.revision, now)',
-        to: 'revision: licenses.revision',
-      },
-    ],
+    replacements: {
+      'src/validation/bind.ts': [
+        ['revision: nextRevisionSql(licenses.revision, now)', 'revision: licenses.revision'],
+      ],
+    },
   },
 
   // Freshness
@@ -223,13 +211,9 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'snapshots that are fresh for ten minutes',
     broken: STALE,
     commands: REVOKED_ELSEWHERE,
-    replacements: [
-      {
-        file: 'src/cache/snapshot-cache.ts',
-        from: 'const FRESH_MS = 50_000;',
-        to: 'const FRESH_MS = 600_000;',
-      },
-    ],
+    replacements: {
+      'src/cache/snapshot-cache.ts': [['const FRESH_MS = 50_000;', 'const FRESH_MS = 600_000;']],
+    },
   },
   {
     name: 'KV reads that a location may cache for ten minutes',
@@ -241,25 +225,17 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
       revoke(license, { pauseMs: 2_000, isolate: 1 }),
       validation(license, { pauseMs: 200_000, isolate: 3 }),
     ]),
-    replacements: [
-      {
-        file: 'src/cache/publisher.ts',
-        from: 'const KV_CACHE_SECONDS = 30;',
-        to: 'const KV_CACHE_SECONDS = 600;',
-      },
-    ],
+    replacements: {
+      'src/cache/publisher.ts': [['const KV_CACHE_SECONDS = 30;', 'const KV_CACHE_SECONDS = 600;']],
+    },
   },
   {
     name: 'a sync that evicts nothing',
     broken: STALE,
     commands: REVOKED_ELSEWHERE_IN_SYNC,
-    replacements: [
-      {
-        file: 'src/cache/sync.ts',
-        from: 'if (change.seq > cursor) this.#onChange(change);',
-        to: 'void change;',
-      },
-    ],
+    replacements: {
+      'src/cache/sync.ts': [['if (change.seq > cursor) this.#onChange(change);', 'void change;']],
+    },
   },
   {
     name: 'a sync that does not notice pruned changes',
@@ -273,86 +249,70 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
       validation(other, { pauseMs: 100_000, isolate: 0 }),
       validation(one, { pauseMs: 5_000, isolate: 0 }),
     ]),
-    replacements: [
-      {
-        file: 'src/cache/sync.ts',
-        from: 'const hasGap = cursor !== END && (first?.seq !== cursor || first.revision !== revision);',
-        to: 'const hasGap = false;',
-      },
-    ],
+    replacements: {
+      'src/cache/sync.ts': [
+        [
+          'const hasGap = cursor !== END && (first?.seq !== cursor || first.revision !== revision);',
+          'const hasGap = false;',
+        ],
+      ],
+    },
   },
   {
     name: 'snapshots of KV below the floor',
     broken: STALE,
     seed: 3,
-    replacements: [
-      {
-        file: 'src/cache/snapshot-cache.ts',
-        from: 'if (published && this.#isAcceptable(key, published)) {',
-        to: 'if (published) {',
-      },
-    ],
+    replacements: {
+      'src/cache/snapshot-cache.ts': [
+        ['if (published && this.#isAcceptable(key, published)) {', 'if (published) {'],
+      ],
+    },
   },
   {
     name: 'snapshots of KV that are older than the one in memory',
     broken: STALE,
     seed: 2,
     commands: KV_IS_BEHIND_MEMORY,
-    replacements: [
-      {
-        file: 'src/cache/snapshot-cache.ts',
-        from: 'Math.max(this.#floorOf(key), held)',
-        to: 'this.#floorOf(key)',
-      },
-    ],
+    replacements: {
+      'src/cache/snapshot-cache.ts': [['Math.max(this.#floorOf(key), held)', 'this.#floorOf(key)']],
+    },
   },
   {
     name: 'a read of the primary that a change has overtaken',
     broken: STALE,
     seed: 4,
     commands: deletedWhileRead({ slowSeconds: 1, afterMs: 300, repeatMs: 500 }),
-    replacements: [
-      {
-        file: 'src/cache/snapshot-cache.ts',
-        from: 'if (order < floor.order) continue;',
-        to: '',
-      },
-    ],
+    replacements: { 'src/cache/snapshot-cache.ts': [['if (order < floor.order) continue;', '']] },
   },
   {
     name: 'a change that its own isolate does not evict',
     broken: STALE,
-    replacements: [{ file: 'src/auth/middleware.ts', from: 'caches.invalidate(changes);', to: '' }],
+    replacements: { 'src/auth/middleware.ts': [['caches.invalidate(changes);', '']] },
   },
   {
     name: 'a comparison that repairs nothing',
     broken: STALE,
     seed: 2,
     commands: KV_IS_LATE,
-    replacements: [
-      {
-        file: 'src/history/recorder.ts',
-        from: 'if (use) waitUntil(',
-        to: 'if (!use) waitUntil(',
-      },
-      {
-        file: 'src/history/recorder.ts',
-        from: 'this.#caches.repair(use.found, revision ?? undefined, use.usedAt)',
-        to: 'Promise.resolve(revision)',
-      },
-    ],
+    replacements: {
+      'src/history/recorder.ts': [
+        ['if (use) waitUntil(', 'if (!use) waitUntil('],
+        [
+          'this.#caches.repair(use.found, revision ?? undefined, use.usedAt)',
+          'Promise.resolve(revision)',
+        ],
+      ],
+    },
   },
   {
     name: 'a revoked token that is accepted',
     broken: STALE,
     seed: 2,
-    replacements: [
-      {
-        file: 'src/auth/tokens.ts',
-        from: 'if (!token || token.revokedAt !== null) return null;',
-        to: 'if (!token) return null;',
-      },
-    ],
+    replacements: {
+      'src/auth/tokens.ts': [
+        ['if (!token || token.revokedAt !== null) return null;', 'if (!token) return null;'],
+      ],
+    },
   },
 
   // Publishing
@@ -360,82 +320,69 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a publish without the revision check',
     broken: WRONG_IN_KV,
     commands: CHANGED_TWICE,
-    replacements: [
-      {
-        file: 'src/cache/publisher.ts',
-        from: 'markPublished(this.#db, seqs, isCurrent)',
-        to: 'markPublished(this.#db, seqs, sql`true`)',
-      },
-      {
-        file: 'src/cache/publisher.ts',
-        from: 'if (isCurrent && !own.isAskedAgain) return value;',
-        to: 'return value;',
-      },
-    ],
+    replacements: {
+      'src/cache/publisher.ts': [
+        ['markPublished(this.#db, seqs, isCurrent)', 'markPublished(this.#db, seqs, sql`true`)'],
+        ['if (isCurrent && !own.isAskedAgain) return value;', 'return value;'],
+      ],
+    },
   },
   {
     name: 'a publish of a row read before, without the revision check',
     broken: WRONG_IN_KV,
     seed: 60,
     commands: CHANGED_WHILE_READ,
-    replacements: [
-      {
-        file: 'src/cache/publisher.ts',
-        from: 'return row?.isCurrent ?? false;',
-        to: 'return seqs.length === 0 || (row?.isCurrent ?? false);',
-      },
-    ],
+    replacements: {
+      'src/cache/publisher.ts': [
+        [
+          'return row?.isCurrent ?? false;',
+          'return seqs.length === 0 || (row?.isCurrent ?? false);',
+        ],
+      ],
+    },
   },
   {
     name: 'readers that fill KV',
     broken: WRONG_IN_KV,
     seed: 7,
     commands: CHANGED_WHILE_READ,
-    replacements: [
-      {
-        file: 'src/cache/snapshot-cache.ts',
-        from: 'if (isMissing && this.canPublish()) {',
-        to: 'if (value) {',
-      },
-      {
-        file: 'src/cache/snapshot-cache.ts',
-        from: 'waitUntil(this.publish(key, { row: value }));',
-        to: 'waitUntil(this.#publisher?.fill(key, value) ?? Promise.resolve());',
-      },
-      {
-        file: 'src/cache/publisher.ts',
-        from: '  async #read(key: string)',
-        to: `  async fill(key: string, value: Value): Promise<void> {
+    replacements: {
+      'src/cache/snapshot-cache.ts': [
+        ['if (isMissing && this.canPublish()) {', 'if (value) {'],
+        [
+          'waitUntil(this.publish(key, { row: value }));',
+          'waitUntil(this.#publisher?.fill(key, value) ?? Promise.resolve());',
+        ],
+      ],
+      'src/cache/publisher.ts': [
+        [
+          '  async #read(key: string)',
+          `  async fill(key: string, value: Value): Promise<void> {
           const kvKey = await this.#type.kvKey(key);
           await this.#kv.namespace.put(kvKey, this.#type.encode(value)).catch(() => undefined);
         }
         async #read(key: string)`,
-      },
-    ],
+        ],
+      ],
+    },
   },
   {
     name: 'a scheduled handler that publishes nothing',
     broken: WRONG_IN_KV,
-    replacements: [
-      {
-        file: 'src/cache/caches.ts',
-        from: 'await cache?.publish(key, { seqs, retries: 0 });',
-        to: '',
-      },
-    ],
+    replacements: {
+      'src/cache/caches.ts': [['await cache?.publish(key, { seqs, retries: 0 });', '']],
+    },
   },
   {
     name: 'a late put of a publisher that was cut off, and no read repair',
     broken: /^KV has|Stale or wrong/,
     seed: 6,
     commands: PUT_LATE,
-    replacements: [
-      {
-        file: 'src/cache/snapshot-cache.ts',
-        from: "if (tier === 'kv' && usedAt - lowest > SPREADING_MS) await this.publish(key);",
-        to: '',
-      },
-    ],
+    replacements: {
+      'src/cache/snapshot-cache.ts': [
+        ["if (tier === 'kv' && usedAt - lowest > SPREADING_MS) await this.publish(key);", ''],
+      ],
+    },
   },
 
   // History
@@ -443,45 +390,42 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'records that are repeated under another identity',
     broken: /recorded twice/,
     seed: 3,
-    replacements: [
-      {
-        file: 'src/history/recorder.ts',
-        from: 'const records = recordings.flatMap(({ record }) => record ?? []);\n    try {',
-        to: `const records = recordings.flatMap(({ record }) =>
+    replacements: {
+      'src/history/recorder.ts': [
+        [
+          'const records = recordings.flatMap(({ record }) => record ?? []);\n    try {',
+          `const records = recordings.flatMap(({ record }) =>
           record ? [{ ...record, nonce: Math.floor(Math.random() * 32_768) }] : []);
         try {`,
-      },
-    ],
+        ],
+      ],
+    },
   },
   {
     name: 'a failed batch that is dropped',
     broken: UNRECORDED,
     seed: 12,
-    replacements: [
-      {
-        file: 'src/history/batch-writer.ts',
-        from: 'this.#pauseAfter(error);',
-        to: 'this.#remove(batch); this.#pauseAfter(error);',
-      },
-    ],
+    replacements: {
+      'src/history/batch-writer.ts': [
+        ['this.#pauseAfter(error);', 'this.#remove(batch); this.#pauseAfter(error);'],
+      ],
+    },
   },
   {
     name: 'a record without waitUntil',
     broken: UNRECORDED,
     seed: 3,
-    replacements: [
-      {
-        file: 'src/history/batch-writer.ts',
-        from: 'waitUntil(this.#stay(own, waitUntil));',
-        to: 'void this.#stay(own, waitUntil);',
-      },
-    ],
+    replacements: {
+      'src/history/batch-writer.ts': [
+        ['waitUntil(this.#stay(own, waitUntil));', 'void this.#stay(own, waitUntil);'],
+      ],
+    },
   },
   {
     name: 'records that the queue did not take are dropped',
     broken: UNRECORDED,
     seed: 41,
-    replacements: [{ file: 'src/history/recorder.ts', from: 'return false;', to: 'return true;' }],
+    replacements: { 'src/history/recorder.ts': [['return false;', 'return true;']] },
   },
   {
     name: 'a message of the queue that is acknowledged unwritten',
@@ -492,44 +436,38 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
       ...LICENSES.map((license) => validation(license, { pauseMs: 0, isolate: 0 })),
       validation(LICENSES[0], { pauseMs: 25_000, isolate: 0 }),
     ],
-    replacements: [
-      {
-        file: 'src/history/queue.ts',
-        from: 'delivered.retry({ delaySeconds: Math.min(MAX_DELAY_SECONDS, delaySeconds) });',
-        to: 'delivered.ack();',
-      },
-    ],
+    replacements: {
+      'src/history/queue.ts': [
+        [
+          'delivered.retry({ delaySeconds: Math.min(MAX_DELAY_SECONDS, delaySeconds) });',
+          'delivered.ack();',
+        ],
+      ],
+    },
   },
 
   // Administrators
   {
     name: 'a change that overwrites others',
     broken: /was not requested|KV has license/,
-    commands: LICENSES.flatMap(({ license }) => [
-      { type: 'change a license', license, change: { maxIPs: 3 }, pauseMs: 1_000, isolate: 0 },
-      { type: 'change a license', license, change: { maxHWIDs: 3 }, pauseMs: 0, isolate: 1 },
-    ]),
-    replacements: [
-      {
-        file: 'src/db/predicates.ts',
-        from: 'and(eq(table.id, row.id), eq(table.revision, row.revision));',
-        to: 'and(eq(table.id, row.id));',
-      },
-    ],
+    commands: CHANGED_AT_ONCE,
+    replacements: {
+      'src/db/predicates.ts': [
+        [
+          'and(eq(table.id, row.id), eq(table.revision, row.revision));',
+          'and(eq(table.id, row.id));',
+        ],
+      ],
+    },
   },
   {
     name: 'an event of a change that another one overtakes',
     broken: /^1 events of a license with 0 changes/,
-    commands: LICENSES.flatMap(({ license }) => [
-      { type: 'change a license', license, change: { maxIPs: 3 }, pauseMs: 1_000, isolate: 0 },
-      { type: 'change a license', license, change: { maxHWIDs: 3 }, pauseMs: 0, isolate: 1 },
-    ]),
-    replacements: [
-      {
-        file: 'src/db/events.ts',
-        from: 'isChange ? condition : sql`false`',
-        to: 'isChange ? sql`true` : condition',
-      },
-    ],
+    commands: CHANGED_AT_ONCE,
+    replacements: {
+      'src/db/events.ts': [
+        ['isChange ? condition : sql`false`', 'isChange ? sql`true` : condition'],
+      ],
+    },
   },
 ];
