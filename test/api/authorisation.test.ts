@@ -73,13 +73,12 @@ const worse = (path: string): string =>
   `${path.replace('CHAT', 'nowhere').replace('999999', 'x')}?nonsense=1`;
 
 describe.each(routes)('$name', ({ method, path, intents }) => {
-  it.each(API_INTENTS)('with a token that holds %s', async (intent) => {
-    const answer = await call(method, path, { token: tokenWith(intent) });
-    if (intents.includes(intent)) {
+  it('takes a token with one of its intents, and no other', async () => {
+    for (const intent of API_INTENTS) {
+      const answer = await call(method, path, { token: tokenWith(intent) });
       // Past the door: the empty body is bad, the id unknown, the list there.
-      expect([200, 400, 404], answer.text).toContain(answer.status);
-    } else {
-      expectError(answer, 403, FORBIDDEN, intents);
+      if (intents.includes(intent)) expect([200, 400, 404], intent).toContain(answer.status);
+      else expectError(answer, 403, FORBIDDEN, intents);
     }
   });
 

@@ -1,9 +1,9 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { app } from '../../src/app';
 import type { Bindings } from '../../src/isolate';
-import { newIsolate, settled } from '../support/app';
+import { type Isolate, newIsolate, settled } from '../support/app';
 import {
   type Answer,
   call,
@@ -24,6 +24,7 @@ import { spyOnDatabase } from '../support/d1-spy';
 import { spyOnKv } from '../support/kv-spy';
 import { isAllPublished } from '../support/published';
 import { ROOT_TOKEN } from '../support/root-token';
+import { askFor } from '../support/shop';
 
 /** The rate limits of decisions 1.7: by the real local limiters, by such as the tests make, and by none. */
 
@@ -282,20 +283,19 @@ describe('a flood from one connecting address', () => {
       roundTrips.flat().filter(({ sql }) => sql.includes(text)).length;
     return { isolate: newIsolate({ DB, ...limits, ...bindings }), statementsWith };
   }
-  /** Forty programs behind the same address as the flood, each asked once before it. */
-  async function newShop(isolate: ReturnType<typeof newIsolate>) {
-    const { id: productId } = await createProduct();
+  /** Programs behind the same address as the flood, each asked once before it. */
+  let licenses: License[];
+  let productId: number;
+  beforeAll(async () => {
+    ({ id: productId } = await createProduct());
     const create = () => createLicense({ productId, maxIPs: -1, maxHWIDs: -1 });
-    const licenses = await Promise.all(Array.from({ length: 40 }, create));
-    const askAll = async () => {
-      const answers = await Promise.all(
-        licenses.map(({ licenseKey }) =>
-          isolate.validate({ licenseKey, productId }, { headers: flooder }),
-        ),
-      );
-      return answers.map(({ status }) => status);
-    };
-    return { productId, askAll };
+    licenses = await Promise.all(Array.from({ length: 40 }, create));
+  });
+  async function askAll(isolate: Isolate): Promise<number[]> {
+    const answers = await Promise.all(
+      licenses.map((license) => isolate.validate(askFor(license), { headers: flooder })),
+    );
+    return answers.map(({ status }) => status);
   }
   const ALL_VALID = Array(40).fill(200);
   const counted = (statuses: number[], status: number) =>
@@ -303,13 +303,12 @@ describe('a flood from one connecting address', () => {
 
   it('of unreadable requests leaves eleven short records', async () => {
     const { isolate } = newFloodedIsolate();
-    const { askAll } = await newShop(isolate);
-    expect(await askAll()).toEqual(ALL_VALID);
+    expect(await askAll(isolate)).toEqual(ALL_VALID);
     const long = 'x'.repeat(2_000);
     const body = { licenseKey: long, productId: 'none', hwid: long, operatingSystem: long };
     const statuses = await repeat(1_000, () => isolate.validate(body, { headers: flooder }));
     expect([counted(statuses, 400), counted(statuses, 429)]).toEqual([100, 900]);
-    expect(await askAll()).toEqual(ALL_VALID);
+    expect(await askAll(isolate)).toEqual(ALL_VALID);
     await settled();
     const { json } = await call(
       'GET',
@@ -321,22 +320,20 @@ describe('a flood from one connecting address', () => {
 
   it('of unknown keys asks D1 for no more of them than the limit', async () => {
     const { isolate, statementsWith } = newFloodedIsolate();
-    const { productId, askAll } = await newShop(isolate);
-    expect(await askAll()).toEqual(ALL_VALID);
+    expect(await askAll(isolate)).toEqual(ALL_VALID);
     const before = statementsWith('"license_key_normalized" in');
     const statuses = await repeat(300, (attempt) =>
       isolate.validate({ licenseKey: `flood-${attempt}`, productId }, { headers: flooder }),
     );
     expect([counted(statuses, 400), counted(statuses, 429)]).toEqual([100, 200]);
     expect(statementsWith('"license_key_normalized" in') - before).toBe(101);
-    expect(await askAll()).toEqual(ALL_VALID);
+    expect(await askAll(isolate)).toEqual(ALL_VALID);
   });
 
   it('of made-up addresses asks a full license for a slot once a second', async () => {
     const { isolate, statementsWith } = newFloodedIsolate();
-    const { productId, askAll } = await newShop(isolate);
     const full = await createLicense({ productId, maxIPs: 1, ips: ['192.0.2.1'] });
-    expect(await askAll()).toEqual(ALL_VALID);
+    expect(await askAll(isolate)).toEqual(ALL_VALID);
     const statuses = await repeat(300, (attempt) =>
       isolate.validate(
         { licenseKey: full.licenseKey, productId, ip: `100.64.${attempt >> 8}.${attempt & 255}` },
@@ -345,7 +342,7 @@ describe('a flood from one connecting address', () => {
     );
     expect([counted(statuses, 400), counted(statuses, 429)]).toEqual([100, 200]);
     expect(statementsWith('insert into "bindings"')).toBeLessThan(10);
-    expect(await askAll()).toEqual(ALL_VALID);
+    expect(await askAll(isolate)).toEqual(ALL_VALID);
   });
 
   it('of unknown tokens asks D1 for no more of them than the limit, under v2 validate as well', async () => {
@@ -369,7 +366,6 @@ describe('a flood from one connecting address', () => {
   it('of unknown tokens with made-up keys looks up no more licenses than the limit', async () => {
     const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
     const { isolate } = newFloodedIsolate({ SNAPSHOTS });
-    const { id: productId } = await createProduct();
     const statuses = await repeat(300, (attempt) =>
       isolate.validate(
         { licenseKey: `guess-${attempt}`, productId },
@@ -411,7 +407,6 @@ describe('a flood from one connecting address', () => {
 
   it('of a /64 of IPv6 is one client', async () => {
     const { isolate } = newFloodedIsolate();
-    const { id: productId } = await createProduct();
     const statuses = await repeat(400, (attempt) =>
       isolate.validate(
         { licenseKey: `guess-${attempt}`, productId },

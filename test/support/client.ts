@@ -171,7 +171,8 @@ export async function historyOf(
   filter: Record<string, string>,
   count: number,
 ): Promise<HistoryRecord[]> {
-  await settled();
+  // A batch begins 100 ms after the one before. Other work takes longer, such as a second put into KV.
+  await Promise.race([settled(), scheduler.wait(100)]);
   return vi.waitFor(
     async () => {
       const path = `/requests?${new URLSearchParams(filter)}`;

@@ -56,8 +56,11 @@ export const idsOf = async (path: string): Promise<number[]> =>
 const withoutTotals = (answer: Answer): unknown =>
   JSON.parse(answer.text, (name, value) => (name === 'totalRequests' ? undefined : value));
 
-/** Runs a request that must leave what is at a path as it was, and gives its answer. */
-export async function withoutChange(path: string, request: () => Promise<Answer>): Promise<Answer> {
+/** Runs requests that must leave what is at a path as it was, and gives their answer. */
+export async function withoutChange<Result>(
+  path: string,
+  request: () => Promise<Result>,
+): Promise<Result> {
   const before = await call('GET', path);
   const answer = await request();
   const after = await call('GET', path);
