@@ -289,51 +289,6 @@ describe('change', () => {
   });
 });
 
-it('manages what administrators manage', async () => {
-  const licet = connect();
-  await licet.healthy();
-  await licet.ping();
-
-  const license = await createLicense(licet, {
-    ownerChatId: '280497242714931299',
-    licensePlatform: 'MARKET_A',
-    ownerPlatformId: 'a/b?c',
-  });
-  const customerId = license.customer?.id ?? 0;
-  await licet.customers.change(customerId, () => ({ email: 'ada@client.example' }));
-  expect(await licet.customers.list({ q: 'ADA@client' })).toEqual([
-    { ...license.customer, email: 'ada@client.example' },
-  ]);
-  const found = await licet.licenses.get(license.id);
-  const { licenses } = licet;
-  expect(await licenses.findByKey(license.licenseKey.toLowerCase())).toEqual(found);
-  expect(await licenses.byCustomerEmail('ADA@client.example').list()).toEqual([found]);
-  expect(await licenses.byPlatform('MARKET_A', 'a/b?c').list()).toEqual([found]);
-  expect(await licenses.byCustomerId(customerId).list()).toEqual([found]);
-  expect(await licenses.byChatId('280497242714931299').list()).toEqual([found]);
-
-  const ask = { licenseKey: license.licenseKey, productId: product.id, ip: '192.0.2.77' };
-  expect(await licet.validate(ask)).toMatchObject({ valid: true, iPLocked: true });
-  const entry = await licet.blacklists.create({
-    licenseDataType: 'IP',
-    data: '192.0.2.77',
-    isForAllProducts: true,
-    reason: 'Leaked',
-  });
-  expect(await licet.validateWithToken(ask)).toEqual({
-    valid: false,
-    message: 'IP address is blacklisted',
-  });
-  await licet.blacklists.delete(entry.id);
-
-  await expect
-    .poll(() => licet.requests.list({ licenseKey: license.licenseKey, valid: false }))
-    .toMatchObject([{ responseType: 'IP_BLACKLISTED', blockReason: 'Leaked' }]);
-
-  await licet.licenses.delete(license.id);
-  expect(await licet.licenses.get(license.id)).toMatchObject({ licenseStatus: 'DELETED' });
-});
-
 describe('a create', () => {
   /** A client whose first answers are lost on their way; with the keys that it sent. */
   function unluckyClient(lost: number, options: Partial<LicetOptions> = {}) {
