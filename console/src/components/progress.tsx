@@ -2,9 +2,10 @@ import { useSyncExternalStore } from 'react';
 import { texts } from '../texts';
 import { Button } from './button';
 
-/** The progress of a task that takes longer than a second, with a button that stops it. */
+/** The progress of each task that takes longer than a moment, with a button that stops it. */
 
 interface Running {
+  id: number;
   title: string;
   done: number;
   /** Undefined if it is not known. */
@@ -13,10 +14,12 @@ interface Running {
 }
 
 const SHOWN_AFTER_MS = 400;
-let running: Running | undefined;
+let lastId = 0;
+/** In the order of their beginning. */
+let running: readonly Running[] = [];
 const listeners = new Set<() => void>();
 
-function show(next: Running | undefined): void {
+function show(next: readonly Running[]): void {
   running = next;
   for (const listener of listeners) listener();
 }
@@ -31,26 +34,23 @@ export async function runWithProgress<Result>(
   total?: number,
 ): Promise<Result | undefined> {
   const controller = new AbortController();
+  const id = ++lastId;
   let done = 0;
-  let isShown = false;
-  const update = (): void => {
-    if (isShown) show({ title, done, total, stop: () => controller.abort() });
-  };
-  const timer = setTimeout(() => {
-    isShown = true;
-    update();
-  }, SHOWN_AFTER_MS);
+  const timer = setTimeout(
+    () => show([...running, { id, title, done, total, stop: () => controller.abort() }]),
+    SHOWN_AFTER_MS,
+  );
   try {
     return await task((value) => {
       done = value;
-      update();
+      show(running.map((one) => (one.id === id ? { ...one, done } : one)));
     }, controller.signal);
   } catch (error) {
     if (controller.signal.aborted) return undefined;
     throw error;
   } finally {
     clearTimeout(timer);
-    show(undefined);
+    show(running.filter((one) => one.id !== id));
   }
 }
 
@@ -62,27 +62,31 @@ function subscribe(listener: () => void): () => void {
 /** The place where the progress appears; once in the page. */
 export function ProgressHost() {
   const now = useSyncExternalStore(subscribe, () => running);
-  if (!now) return null;
-  const { title, done, total, stop } = now;
+  if (now.length === 0) return null;
   return (
-    <div
-      role="status"
-      className="fixed inset-x-4 bottom-20 z-30 mx-auto flex max-w-md items-center gap-4 rounded-xl border border-line bg-raised p-4 shadow-raised lg:bottom-6"
-    >
-      <div className="min-w-0 flex-1">
-        <p className="mb-2 flex justify-between gap-4">
-          <span>{title}</span>
-          <span className="text-muted">
-            {total === undefined ? texts.counted(done) : texts.done(done, total)}
-          </span>
-        </p>
-        <progress
-          aria-label={title}
-          className="block h-1.5 w-full"
-          {...(total !== undefined && { value: done, max: total })}
-        />
-      </div>
-      <Button onClick={stop}>{texts.actions.stop}</Button>
+    <div className="fixed inset-x-4 bottom-20 z-30 mx-auto flex max-w-md flex-col gap-2 lg:bottom-6">
+      {now.map(({ id, title, done, total, stop }) => (
+        <div
+          key={id}
+          role="status"
+          className="flex items-center gap-4 rounded-xl border border-line bg-raised p-4 shadow-raised"
+        >
+          <div className="min-w-0 flex-1">
+            <p className="mb-2 flex justify-between gap-4">
+              <span>{title}</span>
+              <span className="text-muted">
+                {total === undefined ? texts.counted(done) : texts.done(done, total)}
+              </span>
+            </p>
+            <progress
+              aria-label={title}
+              className="block h-1.5 w-full"
+              {...(total !== undefined && { value: done, max: total })}
+            />
+          </div>
+          <Button onClick={stop}>{texts.actions.stop}</Button>
+        </div>
+      ))}
     </div>
   );
 }

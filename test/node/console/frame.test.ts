@@ -277,6 +277,35 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     expect(stored.filter(({ licenseStatus }) => licenseStatus === 'ACTIVE')).toHaveLength(3);
   });
 
+  it('two changes of many licenses at once show a progress each, and each is stopped by its own', async () => {
+    expectFailure(/^412 PUT \/api\/v2\/licenses\//);
+    const notes = `twice-${randomUUID()}`;
+    const values = { productId, licenseType: 'PERMANENT', notes, count: 9 } as const;
+    await licet.licenses.createBatch(values);
+    const page = await openConsole(`/licenses?q=${notes}`);
+    const all = page.getByRole('checkbox', { name: 'Select all on this page' });
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/api\/v2\/licenses\/\d+$/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await all.check();
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    const first = page.getByRole('status').filter({ hasText: 'Deactivating' });
+    await first.waitFor();
+    await all.check();
+    await page.getByRole('button', { name: 'Restore' }).click();
+    const second = page.getByRole('status').filter({ hasText: 'Restoring' });
+    await second.waitFor();
+    expect(await first.isVisible()).toBe(true);
+    await second.getByRole('button', { name: 'Stop' }).click();
+    held.resolve();
+    await page.getByRole('dialog', { name: '9 licenses deactivated', exact: true }).waitFor();
+    // Six were in work when the second change was stopped; those that were not reached are selected again.
+    await page.getByText('3 selected').waitFor();
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
+  });
+
   it('the events show a change at once that another screen has made', async () => {
     const name = `Changed ${randomUUID()}`;
     const { id } = await licet.products.create({ name, productType: 'OTHER' });

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { type Dispatch, type SetStateAction, useState } from 'react';
 import type { License } from '../../../../packages/client/src/index';
 import { describe, queries } from '../../api';
 import { Button } from '../../components/button';
@@ -63,7 +63,7 @@ export function SelectionBar({
   selectMatching,
 }: {
   selected: ReadonlyMap<string, License>;
-  onChange: (selected: ReadonlyMap<string, License>) => void;
+  onChange: Dispatch<SetStateAction<ReadonlyMap<string, License>>>;
   products: ReadonlyMap<number, string>;
   /** The reason why the token may not change licenses. */
   refusal: string | undefined;
@@ -75,7 +75,9 @@ export function SelectionBar({
     onChange(new Map());
     const ids = licenses.map(({ id }) => id);
     const rest = new Set(await run(action, ids, work));
-    if (rest.size > 0) onChange(new Map([...selected].filter(([, { id }]) => rest.has(id))));
+    // Beside the licenses that were selected meanwhile.
+    const again = [...selected].filter(([, { id }]) => rest.has(id));
+    if (again.length > 0) onChange((now) => new Map([...now, ...again]));
   };
   const remove = async (): Promise<void> => {
     const { size } = selected;
