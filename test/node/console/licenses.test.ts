@@ -237,9 +237,22 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
   it('the screens of licenses have no accessibility findings and fit a phone', async () => {
     const { id, licenseKey } = await newLicense({ ips: ['192.0.2.1'], notes: 'long '.repeat(60) });
     await licet.validate({ licenseKey, productId, ip: '192.0.2.1', productVersion: '1.0' });
+    // A shop's list: each status and kind of expiry, with and without an owner, of several products.
+    const notes = `shop-${crypto.randomUUID()}`;
+    const other = await licet.products.create({ name: 'Other '.repeat(9), productType: 'OTHER' });
+    const expired = expiringAt(new Date(Date.now() - 86_400_000).toISOString());
+    const [deactivated] = await Promise.all([
+      newLicense({ notes, productId: other.id, ownerChatId: '900719925474099301' }),
+      newLicense({ notes }),
+      newLicense({ notes, ...expired, ips: ['192.0.2.1'], maxIPs: 1 }),
+      newLicense({ notes, ...expiringAt('2099-01-01T00:00:00Z'), ownerChatUsername: 'ada' }),
+      newLicense({ notes, customerEmail: `${'long'.repeat(12)}@shop.example` }),
+    ]);
+    await licet.licenses.update(deactivated.id, { licenseStatus: 'DEACTIVATED' });
     const page = await openConsole('/licenses');
     for (const [path, heading] of [
       [`/licenses?productId=${productId}`, 'Licenses'],
+      [`/licenses?q=${notes}`, 'Licenses'],
       [`/licenses/${id}`, licenseKey],
       [`/licenses/${id}/edit`, licenseKey],
       ['/licenses/new', 'New licenses'],
