@@ -18,15 +18,6 @@ describe('POST batch', () => {
     expect(new Set(created.map(({ licenseKey }) => licenseKey)).size).toBe(3);
   });
 
-  it('a batch of 500 licenses is created within 2 seconds', async () => {
-    const { id: productId } = await createProduct();
-    const startedAt = performance.now();
-    const answer = await batch({ productId, licenseType: 'PERMANENT', count: 500 });
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
-    expect(answer.status, answer.text).toBe(201);
-    expect(await idsOf(`${licenses.path}/by-product-id/${productId}`)).toHaveLength(500);
-  });
-
   it('every license of a batch is valid at once', async () => {
     const { id: productId } = await createProduct();
     const answer = await batch({ productId, licenseType: 'PERMANENT', count: 2 });
@@ -37,19 +28,31 @@ describe('POST batch', () => {
     }
   });
 
-  it.each([
-    ['count', undefined, 'count is required'],
-    ['count', 0, 'count must be at least 1'],
-    ['count', 501, 'count must be at most 500'],
-    ['count', '5', 'count must be an integer'],
-    ['productId', 999_999, 'productId is not a product'],
-    ['licenseKey', 'A-KEY', 'licenseKey must not be sent'],
-    ['ips', ['192.0.2.1'], 'ips and hwids must be empty for more than one license'],
-    ['hwids', ['A-HWID'], 'ips and hwids must be empty for more than one license'],
-  ])('a batch with a %s of %j answers 400 and creates nothing', async (field, value, message) => {
-    const full = { ...(await licenses.fullBody()), ips: [], hwids: [] };
-    const body = { ...full, count: 2, [field]: value };
-    const answer = await withoutChange(licenses.path, () => batch(body));
-    expectError(answer, 400, message);
+  it('a batch with a bad value answers 400 and creates nothing', async () => {
+    const full = { ...(await licenses.fullBody()), ips: [], hwids: [], count: 2 };
+    const bad: [field: string, value: unknown, message: string][] = [
+      ['count', undefined, 'count is required'],
+      ['count', 0, 'count must be at least 1'],
+      ['count', 501, 'count must be at most 500'],
+      ['count', '5', 'count must be an integer'],
+      ['productId', 999_999, 'productId is not a product'],
+      ['licenseKey', 'A-KEY', 'licenseKey must not be sent'],
+      ['ips', ['192.0.2.1'], 'ips and hwids must be empty for more than one license'],
+      ['hwids', ['A-HWID'], 'ips and hwids must be empty for more than one license'],
+    ];
+    await withoutChange(licenses.path, async () => {
+      for (const [field, value, message] of bad) {
+        expectError(await batch({ ...full, [field]: value }), 400, message);
+      }
+    });
+  });
+
+  it('a batch of 500 licenses is created within 2 seconds', async () => {
+    const { id: productId } = await createProduct();
+    const startedAt = performance.now();
+    const answer = await batch({ productId, licenseType: 'PERMANENT', count: 500 });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(answer.status, answer.text).toBe(201);
+    expect(await idsOf(`${licenses.path}/by-product-id/${productId}`)).toHaveLength(500);
   });
 });

@@ -5,8 +5,6 @@ import { readSet, writeSet } from '../support/endpoints';
 import { withoutTable } from '../support/faults';
 import { licenses, products, withoutChange } from '../support/resources';
 
-const MIB = 1024 * 1024;
-
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -24,24 +22,6 @@ it('accepted_intents are those of the endpoint whatever the error', async () => 
     const answer = await call(method, path, { body: sent });
     expectError(answer, status, /./, writeSet('PRODUCTS'));
   }
-});
-
-describe('Every error is JSON of exactly message and accepted_intents', () => {
-  it.each<[number, string, string, string, string | undefined, RegExp]>([
-    [400, 'invalid JSON', 'POST', '/products', '{"name":', /JSON/],
-    [400, 'a body that is no object', 'POST', '/products', '[]', /^Body must be an object$/],
-    [400, 'a bad id', 'GET', '/products/x', undefined, /^id must be/],
-    [400, 'a bad query', 'GET', '/products?limit=x', undefined, /^limit must be/],
-    [404, 'an unknown id', 'GET', '/products/999999', undefined, /^Product not found$/],
-    [404, 'an unknown path', 'GET', '/nothing/here', undefined, /^Path not found$/],
-    [404, 'the root of v2', 'GET', '', undefined, /^Path not found$/],
-    [405, 'a wrong method', 'PATCH', '/products', '{}', /^Method not allowed$/],
-    [413, 'a body over 1 MiB', 'POST', '/products', 'x'.repeat(MIB + 1), /^Body must be at most/],
-  ])('%i for %s', async (status, _, method, path, body, message) => {
-    const answer = await call(method, `/api/v2${path}`, { body });
-    expectError(answer, status, message);
-    expect(answer.headers.get('Content-Type')).toMatch(/^application\/json/);
-  });
 });
 
 it('a body is JSON whatever its content type says', async () => {
