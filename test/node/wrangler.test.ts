@@ -16,6 +16,7 @@ import { ownFolder } from './own.ts';
 /** The settings of wrangler.toml, as npm start and npm run deploy read them, and as wrangler does. */
 
 const project = resolve('.');
+const document = readFileSync('docs/deploy.md', 'utf8');
 const settings = readFileSync('wrangler.toml', 'utf8').replaceAll(
   /"(src\/index.ts|public)"/g,
   (_, path) => JSON.stringify(resolve(path)),
@@ -81,6 +82,16 @@ it('the queue that wrangler.toml has in comments can be switched on', () => {
   writeFileSync('wrangler.toml', settings + queue);
   const { queues } = unstable_readConfig({ config: 'wrangler.toml' });
   expect(queues.producers).toEqual([{ binding: 'RECORDS', queue: 'licet-records' }]);
+});
+
+it('the settings for a domain in docs/deploy.md are read by wrangler as they are meant', () => {
+  const [, domain = ''] = /```toml\n(.*?)```/s.exec(document) ?? [];
+  writeFileSync('wrangler.toml', domain + settings);
+  expect(unstable_readConfig({ config: 'wrangler.toml' })).toMatchObject({
+    name: 'licet',
+    workers_dev: true,
+    routes: [{ pattern: 'license.example.com', custom_domain: true }],
+  });
 });
 
 it.each([
