@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { type License, Licet } from '../../packages/client/src/index.ts';
 import { ownFolder } from './own.ts';
 import { freePort, type Watched, watch } from './service.ts';
 import { sharedService } from './shared-service.ts';
@@ -44,27 +45,12 @@ const ensureStarted = async (folder: string, ...options: string[]): Promise<Watc
 const runtimeOf = (folder: string): number =>
   Number(readFileSync(join(folder, 'workerd.pid'), 'utf8'));
 
-async function api<T>(path: string, body?: object): Promise<T> {
-  const answer = await fetch(`${address}/api/v2${path}`, {
-    headers: { TOKEN: readRootToken() ?? '' },
-    ...(body && { method: 'POST', body: JSON.stringify(body) }),
-  });
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-  return answer.json() as Promise<T>;
-}
+const licet = (): Licet => new Licet({ url: address, token: readRootToken() });
 
-interface License {
-  id: number;
-  licenseKey: string;
-  productId: number;
-  ips: string[];
-  totalRequests: number;
-}
-
-async function newLicense(fields: object = {}): Promise<License> {
-  const product = { name: 'Chunk Guard', productType: 'GAME_JAVA_PLUGIN', ...fields };
-  const { id: productId } = await api<{ id: number }>('/products', product);
-  return api('/licenses', { productId, licenseType: 'PERMANENT' });
+async function newLicense(): Promise<License> {
+  const product = { name: 'Chunk Guard', productType: 'GAME_JAVA_PLUGIN' } as const;
+  const { id: productId } = await licet().products.create(product);
+  return licet().licenses.create({ productId, licenseType: 'PERMANENT', maxIPs: 5 });
 }
 
 /** The status of a validation; 0 for none. */
@@ -83,7 +69,8 @@ async function validate(
   }
 }
 
-const totalOf = async ({ id }: License) => (await api<License>(`/licenses/${id}`)).totalRequests;
+const addressesOf = async ({ id }: License) => (await licet().licenses.get(id)).ips;
+const totalOf = async ({ id }: License) => (await licet().licenses.get(id)).totalRequests;
 
 /** Validates without a pause until the service is gone. @returns how many it answered */
 async function validateUntilGone(license: License): Promise<number> {
@@ -132,9 +119,9 @@ const LIES = {
 
 it('the connecting address is that which a trusted proxy names', async () => {
   await ensureStarted(folder, ...UNLIMITED);
-  const license = await newLicense({ defaultMaxIPs: 5 });
+  const license = await newLicense();
   expect(await validate(license, undefined, LIES)).toBe(200);
-  expect((await api<License>(`/licenses/${license.id}`)).ips).toEqual(['203.0.113.9']);
+  expect(await addressesOf(license)).toEqual(['203.0.113.9']);
 });
 
 /** The statuses of validations that were sent as soon as a service had started. */
@@ -227,9 +214,9 @@ describe('slow clients', () => {
 
 it('the connecting address is that of the connection, whatever a client sends', async () => {
   await ensureStarted(folder, ...SCHEDULE_FAILS);
-  const license = await newLicense({ defaultMaxIPs: 5 });
+  const license = await newLicense();
   expect(await validate(license, undefined, LIES)).toBe(200);
-  expect((await api<License>(`/licenses/${license.id}`)).ips).toEqual(['127.0.0.1']);
+  expect(await addressesOf(license)).toEqual(['127.0.0.1']);
 });
 
 /** A disk of 4 MB; undefined where this machine lets nobody make one. */
@@ -257,7 +244,7 @@ describe('a full disk', () => {
     async () => {
       const folder = disk ?? '';
       await start(folder);
-      const license = await newLicense({ defaultMaxIPs: 5 });
+      const license = await newLicense();
       expect(await validate(license, '192.0.2.1')).toBe(200);
       const filler = join(folder, 'filler');
       try {
