@@ -14,6 +14,11 @@ declare module 'vitest' {
   }
 }
 
+export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+
+export const readIfThere = (file: string): string | undefined =>
+  existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+
 export const isInstalled = (tool: string): boolean =>
   spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
 

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   build,
   built,
   type Drive,
   type DriverEnding,
+  nowSeconds,
   programs,
+  readIfThere,
   runIn,
   runnable,
   startDriver,
@@ -58,7 +61,6 @@ function keyOfBits(bits: number): SigningKey {
   keysByBits.set(bits, key);
   return key;
 }
-const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 const hash = (text: string, encoding: 'hex' | 'base64url') =>
   createHash('sha256').update(text).digest(encoding);
@@ -93,8 +95,6 @@ type Validate = (
 
 let checks = 0;
 
-const readIfThere = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
-
 /** Validates with a file of its own. */
 const validator =
   (drive: Drive, keys: Keys): Validate =>
@@ -113,18 +113,14 @@ const validator =
 
 beforeAll(async () => {
   closedAddress = `http://127.0.0.1:${await freePort()}`;
-  address = await listen((request, response) => {
+  address = await listen(async (request, response) => {
     const [, name = ''] = (request.url ?? '').split('/');
-    let text = '';
-    request.on('data', (chunk) => (text += chunk));
-    request.on('end', async () => {
-      const responder = responders.get(name);
-      const asked: Asked = JSON.parse(text);
-      responder?.asked.push(asked);
-      const [status, body] = (await responder?.respond(asked, responder.asked.length)) ?? [404, ''];
-      response.writeHead(status, { 'Content-Type': 'application/json' });
-      response.end(JSON.stringify(body));
-    });
+    const responder = responders.get(name);
+    const asked: Asked = JSON.parse(await text(request));
+    responder?.asked.push(asked);
+    const [status, body] = (await responder?.respond(asked, responder.asked.length)) ?? [404, ''];
+    response.writeHead(status, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(body));
   });
 });
 

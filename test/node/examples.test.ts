@@ -3,15 +3,18 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { Licet } from '../../packages/client/src/index.ts';
+import { type License, Licet } from '../../packages/client/src/index.ts';
 import {
   built,
   type Drive,
   isInstalled,
+  nowSeconds,
   type Program,
   programs,
+  readIfThere,
   runIn,
   runnable,
   startDriver,
@@ -83,28 +86,21 @@ const asked = new Map<string, Asked[]>();
 const askedOf = (scenario: string, file: string): Asked[] => asked.get(`${scenario} ${file}`) ?? [];
 
 const startFake = () =>
-  listen((request, answer) => {
+  listen(async (request, answer) => {
     const [, scenario = '', file = ''] = (request.url ?? '').split('/').map(decodeURIComponent);
-    let body = '';
-    request.on('data', (chunk) => (body += chunk));
-    request.on('end', () => {
-      const before = askedOf(scenario, file);
-      const now = { headers: request.headers, body, atMs: Date.now() };
-      asked.set(`${scenario} ${file}`, [...before, now]);
-      scenarios[scenario]?.(answer, before.length + 1);
-    });
+    const body = await text(request);
+    const before = askedOf(scenario, file);
+    const now = { headers: request.headers, body, atMs: Date.now() };
+    asked.set(`${scenario} ${file}`, [...before, now]);
+    scenarios[scenario]?.(answer, before.length + 1);
   });
 
 const folder = ownFolder();
 let address: string;
 let fakeAddress: string;
 let closedAddress: string;
+let licet: Licet;
 let productId: number;
-
-interface License {
-  id: number;
-  licenseKey: string;
-}
 
 interface Question {
   url?: string;
@@ -124,8 +120,6 @@ function markFileOf({ markFile = join(folder, `mark-${++questions}`), mark }: Qu
   if (mark !== undefined) writeFileSync(markFile, mark);
   return markFile;
 }
-
-const readIfThere = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
 
 /** Runs a program as the README says. Returns the content of its mark file as `mark`. */
 async function run(program: Program, question: Question) {
@@ -155,26 +149,13 @@ async function check(program: Program, question: Question & { url: string }) {
 const fakeUrl = (program: Program, scenario: string): string =>
   `${fakeAddress}/${encodeURIComponent(scenario)}/${program.file}`;
 
-async function api<Result>(method: string, path: string, body?: object): Promise<Result> {
-  const answer = await fetch(`${address}/api/v2${path}`, {
-    method,
-    headers: { TOKEN: readRootToken() ?? '' },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  expect(answer.ok, `${method} ${path}`).toBe(true);
-  const result: Result = JSON.parse(await answer.text());
-  return result;
-}
+const createLicense = () => licet.licenses.create({ productId, licenseType: 'PERMANENT' });
 
 /** The record of a license's nth request. */
-const recordOf = (license: License, nth: number) =>
+const recordOf = ({ licenseKey }: License, nth: number) =>
   vi.waitFor(
     async () => {
-      const records = await api<{ hwid: string; productVersion: string }[]>(
-        'GET',
-        `/requests?licenseKey=${license.licenseKey}`,
-      );
-      const record = records.at(-nth);
+      const record = (await licet.requests.list({ licenseKey })).at(-nth);
       if (!record) throw new Error('Not recorded yet');
       return record;
     },
@@ -199,8 +180,7 @@ function firstOf({ file }: Program): First {
 
 async function runFirst(program: Program): Promise<void> {
   const drive = startDriver(await built(program), program);
-  const body = { productId, licenseType: 'PERMANENT' };
-  const license = await api<License>('POST', '/licenses', body);
+  const license = await createLicense();
   const { licenseKey } = license;
   const ending = await run(program, { url: address, licenseKey });
   const { hwid, productVersion } = await recordOf(license, 1);
@@ -216,15 +196,13 @@ beforeAll(async () => {
     startFake(),
     ...runnable.map(built),
   ]);
-  const product = { name: 'Example', description: '', productType: 'OTHER', offlineDays: 2 };
-  ({ id: productId } = await api<{ id: number }>('POST', '/products', product));
+  licet = new Licet({ url: address, token: readRootToken() });
+  const product = { name: 'Example', productType: 'OTHER', offlineDays: 2 } as const;
+  ({ id: productId } = await licet.products.create(product));
   await Promise.all(runnable.map(runFirst));
 });
 
-const readLine = (file: string): string =>
-  existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
-
-const nowSeconds = () => Math.floor(Date.now() / 1000);
+const readLine = (file: string): string => readIfThere(file)?.trim() ?? '';
 
 /** The mark as the README describes it; of `time`, in seconds since 1970. */
 function markOf(program: Program, time: number, licenseKey = 'KEY'): string {
@@ -258,19 +236,17 @@ for (const program of programs) {
     });
 
     it('believes the signatures of the service, and runs on the lease where nothing answers', async () => {
-      const { keys } = await new Licet({ url: address }).signingKeys();
+      const { keys } = await licet.signingKeys();
       const [publicKeys] = keys
         .filter(({ alg }) => alg === driver.alg)
         .map((key) => `${key.kid}:${key.kty === 'EC' ? `${key.x}.${key.y}` : key.n}`);
-      const body = { productId, licenseType: 'PERMANENT' };
-      const license = await api<License>('POST', '/licenses', body);
-      const { licenseKey } = license;
+      const { id, licenseKey } = await createLicense();
       const { mark, ...ending } = await check(program, { url: address, licenseKey, publicKeys });
       expect(ending).toEqual({ state: 'valid', message: 'License is valid' });
       const question = { licenseKey, mark, publicKeys };
       const offline = await check(program, { ...question, url: closedAddress });
       expect(offline.message).toMatch(/The last good answer counts for 48 h more\.$/);
-      await api('PUT', `/licenses/${license.id}`, { licenseStatus: 'DEACTIVATED' });
+      await licet.licenses.update(id, { licenseStatus: 'DEACTIVATED' });
       expect(await check(program, { ...question, url: address })).toEqual({
         state: 'refused',
         message: 'License refused: License is deactivated',
@@ -280,7 +256,7 @@ for (const program of programs) {
 
     it('tells the user why a license is refused, and forgets the last good answer', async () => {
       const { license, hwid } = firstOf(program);
-      await api('PUT', `/licenses/${license.id}`, { licenseStatus: 'DEACTIVATED' });
+      await licet.licenses.update(license.id, { licenseStatus: 'DEACTIVATED' });
       const mark = markOf(program, nowSeconds(), license.licenseKey);
       expect(await check(program, { url: address, ...license, mark })).toEqual({
         state: 'refused',
