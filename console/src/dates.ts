@@ -1,12 +1,15 @@
-/** Days in the viewer's time zone, in the form of date fields: `2035-12-31`. */
+/** Days and minutes in the viewer's time zone, in the form of fields: `2035-12-31` and `2035-12-31T23:59`. */
 
-/** The day of a time; empty for none. */
-export function toDay(time: string | null): string {
+/** The minute of a time; empty for none. */
+export function toLocal(time: string | null): string {
   if (time === null) return '';
   const date = new Date(time);
   const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 10);
+  return local.toISOString().slice(0, 16);
 }
+
+/** The day of a time; empty for none. */
+export const toDay = (time: string | null): string => toLocal(time).slice(0, 10);
 
 /** The last second of a day; null for an empty one. */
 export const endOfDay = (day: string): string | null =>

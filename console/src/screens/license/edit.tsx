@@ -5,6 +5,7 @@ import { hasStatus, licet } from '../../api';
 import { ButtonLink } from '../../components/button';
 import { type EditedField, EditForm } from '../../components/edit-form';
 import { LoadFailure, Page, Skeleton } from '../../components/page';
+import { toLocal } from '../../dates';
 import { formatTime, productName } from '../../format';
 import { NotFound } from '../../frame/frame';
 import { platformLabel } from '../../platforms';
@@ -12,7 +13,7 @@ import { useProductNames } from '../../products';
 import { screenTexts } from '../../screen-texts';
 import { useRefusal } from '../../session';
 import { texts } from '../../texts';
-import { bodyOf, type LicenseBody, LicenseFields, toLocal } from './form-fields';
+import { bodyOf, type LicenseBody, LicenseFields } from './form-fields';
 import { licenseQuery, refresh } from './queries';
 import { licenseEditRoute } from './route';
 

@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react';
 import type { License } from '../../../../packages/client/src/index';
 import { LICENSE_PLATFORMS, LICENSE_TYPES } from '../../../../src/lib/enums';
 import { SelectField, TextArea, TextField } from '../../components/form';
+import { toLocal } from '../../dates';
 import { usePlatformLabel } from '../../platforms';
 import { useProducts } from '../../products';
 import { screenTexts } from '../../screen-texts';
@@ -9,14 +10,6 @@ import { screenTexts } from '../../screen-texts';
 /** The fields of a license, for a new one and for one that is edited. */
 
 const words = screenTexts.licenseForm;
-
-/** A time in the form of a `datetime-local` field, such as `2035-12-31T23:59`. */
-export function toLocal(time: string | null): string {
-  if (time === null) return '';
-  const date = new Date(time);
-  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 16);
-}
 
 /** The fields of a form in the form of a request. Empty limits are left out, for the product's defaults. */
 export function bodyOf(data: FormData) {
