@@ -196,7 +196,6 @@ export const screenTexts = {
       type: 'Expiry',
       anyType: 'Any expiry',
       product: 'Product',
-      anyProduct: 'Any product',
       question: 'Show',
       noQuestion: 'All licenses',
       text: 'Key, owner or notes',
@@ -382,7 +381,6 @@ export const screenTexts = {
       valid: 'Valid',
       refused: 'Refused',
       product: 'Product',
-      anyProduct: 'Any product',
       period: 'Time',
       anyTime: 'Any time',
       periods: {
@@ -565,7 +563,6 @@ export const screenTexts = {
     blockValue: (value: string) => `Block ${value}`,
     search: 'Part of a value or a reason',
     anyType: 'Any kind',
-    anyProduct: 'Any product',
     columns: {
       data: 'Value',
       type: 'Kind',

@@ -119,6 +119,7 @@ export const texts = {
   },
 
   table: {
+    anyProduct: 'Any product',
     columns: 'Columns',
     selectRow: (name: string) => `Select ${name}`,
     selectAll: 'Select all on this page',

@@ -11,6 +11,7 @@ import {
   useState,
 } from 'react';
 import { fieldErrors } from '../api';
+import { texts } from '../texts';
 import { Notice } from './page';
 
 /** Forms that show each message of the service's 400 beside the field that it is about. */
@@ -222,7 +223,7 @@ export function CheckGroup({
   );
 }
 
-type Options = readonly (readonly [value: string, label: string])[];
+type Options<Value = string> = readonly (readonly [value: Value, label: string])[];
 
 /** A choice of one option. */
 export function SelectField({
@@ -257,7 +258,7 @@ export function SelectField({
 }
 
 /** Options must be direct children of the select: Preact sets its default value only then. */
-const optionsOf = (options: Options) =>
+const optionsOf = (options: Options<string | number>) =>
   options.map(([value, label]) => (
     <option key={value} value={value}>
       {label}
@@ -265,28 +266,55 @@ const optionsOf = (options: Options) =>
   ));
 
 /** A filter above a table: its label is for screen readers, and its first option names it. */
-export const FilterSelect = ({
+export const FilterSelect = <Value extends string | number>({
   label,
+  any,
   options,
   value,
   onChange,
 }: {
   label: string;
-  options: Options;
-  value: string;
-  onChange: (value: string) => void;
+  /** The first option, which chooses none of the others. */
+  any?: string;
+  options: Options<Value>;
+  value: Value | undefined;
+  onChange: (value: Value | undefined) => void;
 }) => (
   <Arrow>
     <select
       aria-label={label}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-      className={`${CONTROL} ${SELECT} sm:w-auto sm:max-w-44 ${value === '' ? 'border-line' : 'border-accent bg-accent-soft'}`}
+      value={value ?? ''}
+      onChange={({ target }) =>
+        onChange(options.find(([known]) => String(known) === target.value)?.[0])
+      }
+      className={`${CONTROL} ${SELECT} sm:w-auto sm:max-w-44 ${value === undefined ? 'border-line' : 'border-accent bg-accent-soft'}`}
     >
-      {optionsOf(options)}
+      {optionsOf(any === undefined ? options : [['', any], ...options])}
     </select>
   </Arrow>
 );
+
+/** A filter for a product; nothing without products. */
+export const FilterProduct = ({
+  label,
+  names,
+  value,
+  onChange,
+}: {
+  label: string;
+  names: ReadonlyMap<number, string>;
+  value: number | undefined;
+  onChange: (productId: number | undefined) => void;
+}) =>
+  names.size > 0 && (
+    <FilterSelect
+      label={label}
+      any={texts.table.anyProduct}
+      options={[...names]}
+      value={value}
+      onChange={onChange}
+    />
+  );
 
 /** A filter for a day, such as `2035-12-31`; empty for none. */
 export const FilterDay = ({

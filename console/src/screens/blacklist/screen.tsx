@@ -7,7 +7,7 @@ import { licet } from '../../api';
 import { Badge } from '../../components/badge';
 import { ButtonLink, IconButton } from '../../components/button';
 import { type Column, DataTable } from '../../components/data-table';
-import { FilterSelect, FilterText } from '../../components/form';
+import { FilterProduct, FilterSelect, FilterText } from '../../components/form';
 import { ItemDialog } from '../../components/item-dialog';
 import { Empty, Page } from '../../components/page';
 import { Time } from '../../components/time';
@@ -135,28 +135,19 @@ export function Screen() {
             </div>
             <FilterSelect
               label={words.type}
-              value={search.licenseDataType ?? ''}
-              options={[
-                ['', words.anyType],
-                ...LICENSE_DATA_TYPES.map((type) => [type, screenTexts.dataTypes[type]] as const),
-              ]}
-              onChange={(value) =>
-                filter({ licenseDataType: LICENSE_DATA_TYPES.find((known) => known === value) })
-              }
+              any={words.anyType}
+              options={LICENSE_DATA_TYPES.map(
+                (type) => [type, screenTexts.dataTypes[type]] as const,
+              )}
+              value={search.licenseDataType}
+              onChange={(licenseDataType) => filter({ licenseDataType })}
             />
-            {names.size > 0 && (
-              <FilterSelect
-                label={words.scope}
-                value={String(search.productId ?? '')}
-                options={[
-                  ['', words.anyProduct],
-                  ...[...names].map(([id, name]) => [String(id), name] as const),
-                ]}
-                onChange={(value) =>
-                  filter({ productId: value === '' ? undefined : Number(value) })
-                }
-              />
-            )}
+            <FilterProduct
+              label={words.scope}
+              names={names}
+              value={search.productId}
+              onChange={(productId) => filter({ productId })}
+            />
           </search>
         }
         empty={

@@ -178,12 +178,10 @@ function Filters({ filters }: { filters: FilterValues }) {
     >
       <FilterSelect
         label={words.filters.type}
-        value={filters.type ?? ''}
-        options={[
-          ['', words.filters.anyType],
-          ...EVENT_TYPES.map((type) => [type, screenTexts.eventTypes[type]] as const),
-        ]}
-        onChange={(value) => filter({ type: EVENT_TYPES.find((known) => known === value) })}
+        any={words.filters.anyType}
+        options={EVENT_TYPES.map((type) => [type, screenTexts.eventTypes[type]] as const)}
+        value={filters.type}
+        onChange={(type) => filter({ type })}
       />
       {resourceType !== undefined && resourceId !== undefined ? (
         <Button onClick={() => filter({ resourceType: undefined, resourceId: undefined })}>
@@ -193,25 +191,19 @@ function Filters({ filters }: { filters: FilterValues }) {
       ) : (
         <FilterSelect
           label={words.filters.resource}
-          value={resourceType ?? ''}
-          options={[
-            ['', words.filters.anyResource],
-            ...EVENT_RESOURCES.map((resource) => [resource, texts.resources[resource]] as const),
-          ]}
-          onChange={(value) =>
-            filter({ resourceType: EVENT_RESOURCES.find((known) => known === value) })
-          }
+          any={words.filters.anyResource}
+          options={EVENT_RESOURCES.map((one) => [one, texts.resources[one]] as const)}
+          value={resourceType}
+          onChange={(chosen) => filter({ resourceType: chosen })}
         />
       )}
       {tokenNames.size > 0 && (
         <FilterSelect
           label={words.filters.token}
-          value={String(tokenId ?? '')}
-          options={[
-            ['', words.filters.anyToken],
-            ...[...tokenNames].map(([id, name]) => [String(id), name] as const),
-          ]}
-          onChange={(value) => filter({ tokenId: value === '' ? undefined : Number(value) })}
+          any={words.filters.anyToken}
+          options={[...tokenNames]}
+          value={tokenId}
+          onChange={(chosen) => filter({ tokenId: chosen })}
         />
       )}
       <FilterDay

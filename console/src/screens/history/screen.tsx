@@ -6,7 +6,7 @@ import { OutcomeBadge } from '../../components/badge';
 import { Button, ButtonLink, IconButton } from '../../components/button';
 import { type Column, DataTable } from '../../components/data-table';
 import { Dialog } from '../../components/dialog';
-import { FilterExact, FilterSelect } from '../../components/form';
+import { FilterExact, FilterProduct, FilterSelect } from '../../components/form';
 import { Empty, NoMatch, Page } from '../../components/page';
 import { Time } from '../../components/time';
 import { productName } from '../../format';
@@ -259,24 +259,24 @@ export function Screen() {
                 />
                 <FilterSelect
                   label={words.filters.outcome}
-                  value={search.valid === undefined ? '' : String(search.valid)}
+                  any={words.filters.anyOutcome}
                   options={[
-                    ['', words.filters.anyOutcome],
                     ['true', words.filters.valid],
                     ['false', words.filters.refused],
                   ]}
+                  value={search.valid === undefined ? undefined : String(search.valid)}
                   onChange={(value) =>
-                    filter({ valid: value === '' ? undefined : value === 'true' })
+                    filter({ valid: value === undefined ? undefined : value === 'true' })
                   }
                 />
                 <FilterSelect
                   label={words.filters.period}
-                  value={search.from || search.to ? 'given' : (search.period ?? '')}
+                  any={words.filters.anyTime}
                   options={[
-                    ['', words.filters.anyTime],
                     ...PERIODS.map((period) => [period, words.filters.periods[period]] as const),
                     ...(search.from || search.to ? [['given', words.filters.given] as const] : []),
                   ]}
+                  value={search.from || search.to ? 'given' : search.period}
                   onChange={(value) =>
                     filter({
                       period: PERIODS.find((known) => known === value),
@@ -285,19 +285,12 @@ export function Screen() {
                     })
                   }
                 />
-                {names.size > 0 && (
-                  <FilterSelect
-                    label={words.filters.product}
-                    value={String(search.productId ?? '')}
-                    options={[
-                      ['', words.filters.anyProduct],
-                      ...[...names].map(([id, name]) => [String(id), name] as const),
-                    ]}
-                    onChange={(value) =>
-                      filter({ productId: value === '' ? undefined : Number(value) })
-                    }
-                  />
-                )}
+                <FilterProduct
+                  label={words.filters.product}
+                  names={names}
+                  value={search.productId}
+                  onChange={(productId) => filter({ productId })}
+                />
                 {isFiltered && (
                   <ButtonLink
                     to="/history"

@@ -95,8 +95,8 @@ function ImportSection() {
                       label={words.kind}
                       value={kind}
                       options={KINDS.map((each) => [each, words.kinds[each]] as const)}
-                      onChange={(value) => {
-                        setKind(KINDS.find((each) => each === value) ?? kind);
+                      onChange={(chosen = kind) => {
+                        setKind(chosen);
                         setOutcome(undefined);
                         setProblem(undefined);
                       }}

@@ -5,7 +5,7 @@ import type { License } from '../../../../packages/client/src/index';
 import { LICENSE_STATUSES, LICENSE_TYPES } from '../../../../src/lib/enums';
 import { Button, ButtonLink } from '../../components/button';
 import { DataTable } from '../../components/data-table';
-import { FilterSelect, FilterText } from '../../components/form';
+import { FilterProduct, FilterSelect, FilterText } from '../../components/form';
 import { Empty, NoMatch, Page } from '../../components/page';
 import { runWithProgress } from '../../components/progress';
 import { toasts } from '../../components/toasts';
@@ -115,50 +115,31 @@ export function Screen() {
             </div>
             <FilterSelect
               label={words.filters.question}
-              value={search.question ?? ''}
-              options={[
-                ['', words.filters.noQuestion],
-                ...QUESTIONS.map((question) => [question, words.questions[question]] as const),
-              ]}
-              onChange={(value) =>
-                filter({ question: QUESTIONS.find((known) => known === value), sort: undefined })
-              }
+              any={words.filters.noQuestion}
+              options={QUESTIONS.map((question) => [question, words.questions[question]] as const)}
+              value={search.question}
+              onChange={(question) => filter({ question, sort: undefined })}
             />
             <FilterSelect
               label={words.filters.status}
-              value={search.licenseStatus ?? ''}
-              options={[
-                ['', words.filters.anyStatus],
-                ...LICENSE_STATUSES.map((status) => [status, texts.statuses[status]] as const),
-              ]}
-              onChange={(value) =>
-                filter({ licenseStatus: LICENSE_STATUSES.find((known) => known === value) })
-              }
+              any={words.filters.anyStatus}
+              options={LICENSE_STATUSES.map((status) => [status, texts.statuses[status]] as const)}
+              value={search.licenseStatus}
+              onChange={(licenseStatus) => filter({ licenseStatus })}
             />
             <FilterSelect
               label={words.filters.type}
-              value={search.licenseType ?? ''}
-              options={[
-                ['', words.filters.anyType],
-                ...LICENSE_TYPES.map((type) => [type, screenTexts.licenseTypes[type]] as const),
-              ]}
-              onChange={(value) =>
-                filter({ licenseType: LICENSE_TYPES.find((known) => known === value) })
-              }
+              any={words.filters.anyType}
+              options={LICENSE_TYPES.map((type) => [type, screenTexts.licenseTypes[type]] as const)}
+              value={search.licenseType}
+              onChange={(licenseType) => filter({ licenseType })}
             />
-            {products.data && products.data.length > 0 && (
-              <FilterSelect
-                label={words.filters.product}
-                value={String(search.productId ?? '')}
-                options={[
-                  ['', words.filters.anyProduct],
-                  ...products.data.map(({ id, name }) => [String(id), name] as const),
-                ]}
-                onChange={(value) =>
-                  filter({ productId: value === '' ? undefined : Number(value) })
-                }
-              />
-            )}
+            <FilterProduct
+              label={words.filters.product}
+              names={names}
+              value={search.productId}
+              onChange={(productId) => filter({ productId })}
+            />
             {search.expiresFrom !== undefined && (
               <Button onClick={() => filter({ expiresFrom: undefined, expiresTo: undefined })}>
                 {words.filters.expiring(

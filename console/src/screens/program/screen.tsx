@@ -64,11 +64,9 @@ export function Screen() {
         product && (
           <FilterSelect
             label={words.product}
-            value={String(product.id)}
-            options={(products.data ?? []).map(({ id, name }) => [String(id), name] as const)}
-            onChange={(value) =>
-              void navigate({ search: (old) => ({ ...old, productId: Number(value) }) })
-            }
+            value={product.id}
+            options={(products.data ?? []).map(({ id, name }) => [id, name] as const)}
+            onChange={(productId) => void navigate({ search: (old) => ({ ...old, productId }) })}
           />
         )
       }
