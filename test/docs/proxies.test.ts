@@ -5,6 +5,7 @@ import { type Agent, type IncomingHttpHeaders, request as requestHttp } from 'no
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { connect, createServer, type Socket } from 'node:net';
 import { delimiter, join, resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, Licet } from '../../packages/client/src/index.ts';
@@ -23,7 +24,8 @@ import {
 const document = readFileSync('docs/one-machine.md', 'utf8');
 const certificate = resolve('test/cli/test-only-certificate.pem');
 const certificateKey = resolve('test/cli/test-only-key.pem');
-const ca = readFileSync(certificate);
+// One for all requests, because making it takes as long as a request.
+const secureContext = createSecureContext({ ca: readFileSync(certificate) });
 
 const folder = ownFolder();
 // Debian has nginx here, where the PATH of users other than root does not look.
@@ -225,7 +227,8 @@ function open({ isPlain, method = 'POST', path = '/api/v1/validate', from, ...se
     agent: sent.agent ?? false,
     ...(from === undefined ? {} : { localAddress: from }),
   };
-  return isPlain ? requestHttp(options) : requestHttps({ ...options, ca, servername: 'localhost' });
+  const secure = { ...options, secureContext, servername: 'localhost' };
+  return isPlain ? requestHttp(options) : requestHttps(secure);
 }
 
 function send(sent: Sent): Promise<Response> {
