@@ -56,6 +56,10 @@ async function objects(...args: string[]): Promise<Record<string, unknown>[]> {
   return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
 }
 
+/** The values of one field of these objects. */
+const valuesOf = async (field: string, ...args: string[]): Promise<unknown[]> =>
+  (await objects(...args)).map((object) => object[field]);
+
 /** Runs a command that must fail with status 1. @returns the message */
 async function fail(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runWith({}, ...args);
@@ -97,8 +101,7 @@ describe('licet keys', () => {
     await vi.waitFor(async () => {
       expect((await objects('keys', 'list'))[1]).toMatchObject({ kid, callers: 1 });
     });
-    const quiet = await objects('keys', 'list', '--unused-for', '90');
-    expect(quiet.map((key) => key.kid)).not.toContain(kid);
+    expect(await valuesOf('kid', 'keys', 'list', '--unused-for', '90')).not.toContain(kid);
   });
 
   it('shows a key as PEM, as JWK and as the constant of the examples', async () => {
@@ -130,17 +133,8 @@ describe('licet keys', () => {
 describe('licet products edit and delete', () => {
   it('change and delete a product, found by its id or its name in any case', async () => {
     const { id } = await licet.products.create({ name: 'Brief', productType: 'OTHER' });
-    const options = [
-      '--name',
-      'Short',
-      '--description',
-      'Text',
-      '--max-ips',
-      '3',
-      '--offline-days',
-      '7',
-    ];
-    const edited = await run('products', 'edit', 'brief', ...options);
+    const options = '--name Short --description Text --max-ips 3 --offline-days 7';
+    const edited = await run('products', 'edit', 'brief', ...options.split(' '));
     expect(edited.stderr).toContain(`Product ${id} "Short" is changed.`);
     expect(await licet.products.get(id)).toMatchObject({
       ...{ name: 'Short', description: 'Text', defaultMaxIPs: 3, defaultMaxHWIDs: 5 },
@@ -200,12 +194,9 @@ describe('licet licenses', () => {
       { args: ['--at-limit'], notes: ['full', 'closed'] },
       { args: ['--dormant', '1'], notes: [] },
     ];
+    const list = ['licenses', 'list', '--product', 'listed'];
     for (const { args, notes } of expected) {
-      const listed = await objects('licenses', 'list', '--product', 'listed', ...args);
-      expect(
-        listed.map((license) => license.notes),
-        args.join(' '),
-      ).toEqual(notes);
+      expect(await valuesOf('notes', ...list, ...args), `${args}`).toEqual(notes);
     }
     const { stdout } = await run('licenses', 'list', '--product', String(product.id));
     expect(stdout).toContain(` ${product.id} Listed `);
@@ -232,15 +223,8 @@ describe('licet licenses', () => {
   });
 
   it('create --count creates several licenses, and --csv prints them for spreadsheets', async () => {
-    const create = [
-      'licenses',
-      'create',
-      '--product',
-      'guard',
-      '--notes',
-      'Shop "A", 1',
-      '--count',
-    ];
+    const notes = ['--notes', 'Shop "A", 1'];
+    const create = ['licenses', 'create', '--product', 'guard', ...notes, '--count'];
     const two = await run(...create, '2');
     expect(two.stderr).toContain('2 licenses created. Their keys:');
     expect(two.stdout).toMatch(/^([0-9A-Z-]{24}\n){2}$/);
@@ -463,8 +447,7 @@ describe('licet tokens', () => {
     const { id, token } = await licet.tokens.create({ name: 'Used', intents: ['PRODUCTS_READ'] });
     const unused = await licet.tokens.create({ name: 'Unused', intents: ['ALL_READ'] });
     await runWith({ LICET_TOKEN: token }, 'products', 'list');
-    const idsSince = async (when: string) =>
-      (await objects('tokens', 'list', '--used-since', when)).map((each) => each.id);
+    const idsSince = async (when: string) => valuesOf('id', 'tokens', 'list', '--used-since', when);
     await expect.poll(() => idsSince('1h')).toEqual([id]);
     const usedAtMs = Date.parse((await licet.tokens.get(id)).lastUsedAt ?? '');
     const minutesLater = (minutes: number) => new Date(usedAtMs + minutes * 60_000).toISOString();
@@ -568,13 +551,8 @@ describe('licet customers', () => {
 it('a token that may read no products lists licenses with the ids of their products', async () => {
   const { licenseKey } = await createLicense('Nameless');
   const { token } = await licet.tokens.create({ name: 'Shop', intents: ['LICENSES_READ'] });
-  const listed = await runWith(
-    { LICET_TOKEN: token },
-    'licenses',
-    'list',
-    '--product',
-    `${productId}`,
-  );
+  const command = ['licenses', 'list', '--product', `${productId}`];
+  const listed = await runWith({ LICET_TOKEN: token }, ...command);
   expect(listed.stderr).toBe('');
   expect(listed.stdout).toMatch(new RegExp(`^\\d+ +${licenseKey} .* ${productId} +Nameless$`, 'm'));
 });
@@ -632,11 +610,7 @@ describe('licet history', () => {
       { args: ['--since', '2099-01-31T12:00'], ips: [] },
     ];
     for (const { args, ips } of expected) {
-      const records = await objects('history', '--key', licenseKey, ...args);
-      expect(
-        records.map(({ ip }) => ip),
-        args.join(' '),
-      ).toEqual(ips);
+      expect(await valuesOf('ip', 'history', '--key', licenseKey, ...args), `${args}`).toEqual(ips);
     }
     const { stdout } = await run('history', '--key', licenseKey);
     expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(1, 4))).toEqual([
@@ -832,9 +806,8 @@ describe('licet events', () => {
       intents: ['LICENSES_READ_WRITE'],
     });
     const support = { LICET_TOKEN: token };
-    expect((await runWith(support, 'licenses', 'edit', `id:${id}`, '--notes', 'Paid')).code).toBe(
-      0,
-    );
+    const edited = await runWith(support, 'licenses', 'edit', `id:${id}`, '--notes', 'Paid');
+    expect(edited.code).toBe(0);
     const ofLicense = ['events', '--resource', 'license', '--id', String(id)];
     const expected = [
       { args: [], types: ['license.created', 'license.updated'] },
@@ -844,11 +817,7 @@ describe('licet events', () => {
       { args: ['--since', '2099-01-31'], types: [] },
     ];
     for (const { args, types } of expected) {
-      const events = await objects(...ofLicense, ...args);
-      expect(
-        events.map(({ type }) => type),
-        args.join(' '),
-      ).toEqual(types);
+      expect(await valuesOf('type', ...ofLicense, ...args), `${args}`).toEqual(types);
     }
     const { stdout } = await run(...ofLicense, '--limit', '1');
     expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(1))).toEqual([
