@@ -325,13 +325,8 @@ it('a CSV row with too many or too few columns is rejected with its line, the ot
     'RAGGED-4;9210;PERMANENT;',
   ];
   const file = write('ragged.csv', rows.join('\n'));
-  const { code, output } = await imports([
-    file,
-    '--kind',
-    'licenses',
-    '--report',
-    at('ragged.log'),
-  ]);
+  const args = [file, '--kind', 'licenses', '--report', at('ragged.log')];
+  const { code, output } = await imports(args);
   expect(code).toBe(1);
   expect(output).toContain('✗ licenses, line 3: 2 columns instead of 4\n');
   expect(output).toContain(
@@ -379,20 +374,11 @@ it('an import of a JSON file stores all kinds, in any order, or a list of one ki
 describe('ignored fields of an import', () => {
   it('are reported with the fields that they resemble', async () => {
     await createProducts(9_250);
-    const file = write(
-      'misspelt.json',
-      JSON.stringify([
-        {
-          ...{ licenseKey: 'meant-1', productId: 9_250, licenseType: 'PERMANENT', Notes: 'A note' },
-          ...{
-            max_ips: 3,
-            'Owner Chat-ID': '4711',
-            seats: 5,
-            customer: { 'E-Mail': 'a@b.example' },
-          },
-        },
-      ]),
-    );
+    const license = {
+      ...{ licenseKey: 'meant-1', productId: 9_250, licenseType: 'PERMANENT', Notes: 'A note' },
+      ...{ max_ips: 3, 'Owner Chat-ID': '4711', seats: 5, customer: { 'E-Mail': 'a@b.example' } },
+    };
+    const file = write('misspelt.json', JSON.stringify([license]));
     const args = [file, '--kind', 'licenses'];
     const output = await imported(args);
     const reasons = {
