@@ -18,7 +18,7 @@ const BUSY_TIMEOUT_MS = 5_000;
 const { VALID, RATE_LIMITED, LICENSE_EXPIRED, LICENSE_DEACTIVATED, LICENSE_DELETED } =
   RESPONSE_TYPE_CODES;
 /** The hours since a license was changed. */
-const changedHours = (id: string): string => `(12 + ${id} * 29 % 110)`;
+const changedHours = (id: string): string => `(30 + ${id} * 29 % 110)`;
 
 /** A key that no license has. */
 export const UNKNOWN_KEY = 'AAAA-BBBB-CCCC-DDDD-EEEE';
