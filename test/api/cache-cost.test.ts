@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { settled } from '../support/app';
 import { getLicense, type License, updateLicense } from '../support/client';
 import { takeClock } from '../support/clock';
@@ -7,7 +7,7 @@ import { captureConsole } from '../support/console';
 import { sumRows } from '../support/d1-spy';
 import { importOne } from '../support/import';
 import { contentsOfKv, isAllPublished, kvKeyOf, settleLog } from '../support/published';
-import { askFor, askForUnknown, openShop, tidyUpAfterEach } from '../support/shop';
+import { askFor, askForUnknown, openShop } from '../support/shop';
 import type { Step } from '../support/steps';
 import {
   newSyncedIsolate,
@@ -20,7 +20,7 @@ import {
 const DAY_MS = 24 * 60 * 60_000;
 
 const shop = openShop();
-tidyUpAfterEach();
+afterEach(settled);
 
 const { newLicense } = shop;
 

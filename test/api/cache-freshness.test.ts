@@ -1,10 +1,17 @@
 import { env } from 'cloudflare:workers';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { call, createLicense, createProduct, type License, updateLicense } from '../support/client';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  call,
+  createLicense,
+  createProduct,
+  type License,
+  settled,
+  updateLicense,
+} from '../support/client';
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
 import { contentsOfKv, isAllPublished } from '../support/published';
-import { askFor, openShop, tidyUpAfterEach } from '../support/shop';
+import { askFor, openShop } from '../support/shop';
 import {
   newSyncedIsolate,
   newWatchedIsolate,
@@ -17,7 +24,7 @@ const MINUTE_MS = 60_000;
 const DEACTIVATED = { licenseStatus: 'DEACTIVATED' };
 
 const { newLicense } = openShop();
-tidyUpAfterEach();
+afterEach(settled);
 
 let clock: TestClock;
 

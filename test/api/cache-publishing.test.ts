@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { settled } from '../support/app';
 import {
   createLicense,
@@ -19,7 +19,7 @@ import {
   settleLog,
 } from '../support/published';
 import { queueTo } from '../support/queue';
-import { askFor, tidyUpAfterEach } from '../support/shop';
+import { askFor } from '../support/shop';
 import {
   newSyncedIsolate,
   newWatchedIsolate,
@@ -45,7 +45,7 @@ beforeEach(async () => {
   product = await createProduct();
 });
 
-tidyUpAfterEach();
+afterEach(settled);
 
 async function read(key: string): Promise<unknown> {
   const text = (await contentsOfKv()).get(key);

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { routes } from '../../src/app';
 import { newIsolate } from '../support/app';
 import { call, createLicense, validate } from '../support/client';
@@ -13,10 +13,6 @@ const ORIGIN = { Origin: 'https://shop.example' };
 
 const corsHeaders = (headers: Headers): Record<string, string> =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 describe('a preflight', () => {
   it.each([

@@ -4,7 +4,7 @@ import {
   waitOnExecutionContext,
 } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
 import document from '../../docs/cost.md?raw';
 import { app } from '../../src/app';
 import { openDatabase } from '../../src/db/client';
@@ -45,17 +45,14 @@ const OPERATIONS_PER_MESSAGE = 3;
 let product: Product;
 
 beforeAll(async () => {
-  // In the middle of an hour: its bucket is new once, which is counted apart.
-  setNow(Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2);
   product = await createProduct();
   // The blacklist is in KV.
   await runScheduled(Date.now());
 });
-afterAll(() => {
-  vi.useRealTimers();
-});
 
 beforeEach(async () => {
+  // In the middle of an hour: its bucket is new once, which is counted apart.
+  setNow(Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2);
   // Changes leave the log a few minutes after they are published: the counted requests have none to catch up with.
   await settleLog();
   // In a history that ends in another year, these records would be late.

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { HistoryRecord } from '../../src/history/record';
 import { RESPONSE_TYPE_CODES, type ResponseType } from '../../src/lib/enums';
 import {
@@ -37,11 +37,6 @@ const NOW = Date.UTC(2026, 5, 2, 0, 2);
 const shop = openShop();
 
 beforeEach(emptyHistory);
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
 
 const bucketOf = (time: number): number => Math.floor((time - Date.UTC(2025, 0, 1)) / HOUR_MS);
 const timeOf = ({ id }: HistoryRecord): number => Math.floor(id / 4096) + Date.UTC(2025, 0, 1);

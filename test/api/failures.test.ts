@@ -1,6 +1,6 @@
 import { createExecutionContext, createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { app } from '../../src/app';
 import worker from '../../src/index';
 import { callWith } from '../support/app';
@@ -16,10 +16,6 @@ let consoleLines: string[];
 beforeEach(() => {
   consoleLines = captureConsole();
 });
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 /** One line for each failure, without what D1 said, SQL and its values. */
 function expectBareLines(...messages: string[]): void {
   expect(consoleLines).toEqual(

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { HistoryRecord } from '../../src/history/record';
 import { request } from '../../src/history/schema';
 import {
@@ -31,10 +31,6 @@ import { type Deliver, newConsumer } from '../support/queue';
 const NOW = Date.UTC(2026, 5, 2, 9, 1);
 
 beforeEach(emptyHistory);
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 /** Records newest first, in an order of those that share an id. */
 function newestFirst(records: readonly WireRecord[]): WireRecord[] {

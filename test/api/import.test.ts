@@ -35,10 +35,7 @@ import { type Fields, products } from '../support/resources';
 /** POST /api/v2/import: what another service has is stored as it is, once, and nothing is overwritten. */
 
 beforeEach(emptyService);
-afterEach(async () => {
-  await settled();
-  vi.restoreAllMocks();
-});
+afterEach(settled);
 
 const CREATED = '2019-05-06T07:08:09.123+00:00';
 const UPDATED = '2021-02-03T04:05:06.789+00:00';

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { HistoryRecord } from '../../src/history/record';
 import worker from '../../src/index';
 import { validateWith } from '../support/app';
@@ -14,10 +14,6 @@ import { askFor, openShop } from '../support/shop';
 /** With the optional queue, records take it, and nothing else is different (1.6). */
 
 const shop = openShop();
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const newRecord = (license: License, requestedAt = Date.now()): HistoryRecord =>
   recordAt(requestedAt, { ...askFor(license), licenseId: license.id });

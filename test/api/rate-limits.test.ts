@@ -31,12 +31,8 @@ import { askFor } from '../support/shop';
 const WINDOW_MS = 60_000;
 const TOO_MANY = { valid: false, message: 'Too many requests' };
 
-afterEach(async () => {
-  // A clock that jumps would end the waiting of what is still being written.
-  await settled();
-  vi.unstubAllGlobals();
-  vi.restoreAllMocks();
-});
+// A clock that jumps would end the waiting of what is still being written.
+afterEach(settled);
 
 let addresses = 0;
 /** An address from which nobody has asked yet. */

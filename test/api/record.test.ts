@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newRecordId } from '../../src/history/record';
 import type { Bindings } from '../../src/isolate';
 import { firstIdAt, timeOfId } from '../../src/lib/time-id';
-import { newIsolate, validateWith } from '../support/app';
+import { newIsolate, settled, validateWith } from '../support/app';
 import {
   createToken,
   getLicense,
@@ -19,7 +19,7 @@ import { importOne } from '../support/import';
 import { spyOnKv } from '../support/kv-spy';
 import { deliver, queueTo } from '../support/queue';
 import { ROOT_TOKEN } from '../support/root-token';
-import { askFor, openShop, tidyUpAfterEach } from '../support/shop';
+import { askFor, openShop } from '../support/shop';
 
 /** Records are written after the response, exactly once, through faults of D1 (decisions 1.6). */
 
@@ -33,7 +33,7 @@ beforeEach(async () => {
   consoleLines = captureConsole();
 });
 
-tidyUpAfterEach();
+afterEach(settled);
 
 const isRecordWrite = (sql: string): boolean => sql.includes('insert into "requests"');
 const isBinding = (sql: string): boolean => sql.includes('insert into "bindings"');

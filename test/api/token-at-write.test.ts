@@ -12,10 +12,7 @@ import { WRITES } from '../support/writes';
  * a body has ten seconds. Over every route that writes.
  */
 
-afterEach(async () => {
-  await settled();
-  vi.useRealTimers();
-});
+afterEach(settled);
 
 const ALL = Object.entries(WRITES).map(([route, prepare]) => ({ route, prepare }));
 const WITH_BODY = ALL.filter(({ route }) => !route.startsWith('DELETE'));

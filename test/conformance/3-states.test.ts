@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   call,
   createLicense,
@@ -16,10 +16,6 @@ const EXPIRY_MS = Date.parse(EXPIRY);
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: EXPIRY_MS - 1 });
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 const pathOf = (license: { id: number }) => `${licenses.path}/${license.id}`;
 const put = (license: { id: number }, body: object) => call('PUT', pathOf(license), { body });
 

@@ -27,10 +27,7 @@ const START = Date.parse('2026-03-01T00:00:00Z');
 const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin', Origin: 'http://licet.test' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-afterEach(async () => {
-  vi.useRealTimers();
-  await settled();
-});
+afterEach(settled);
 
 const setTime = (milliseconds: number) => {
   vi.useFakeTimers({ toFake: ['Date'] });

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { bucketOf } from '../../src/history/record';
 import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../../src/lib/enums';
@@ -19,10 +19,6 @@ import { customers, idsOf, read, readList, withoutChange } from '../support/reso
 
 const REQUESTS = '/api/v2/requests';
 const put = (id: number, body: object) => call('PUT', `${customers.path}/${id}`, { body });
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe('License requests', () => {
   /** Four requests on four days: two addresses, two hardware IDs, the last with a wrong key. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { validateWith } from '../support/app';
 import {
   call,
@@ -9,12 +9,12 @@ import {
   getLicense,
   type HistoryRecord,
   historyOf,
-  type License,
   type Product,
   updateLicense,
   validate,
 } from '../support/client';
 import { ROOT_TOKEN } from '../support/root-token';
+import { askFor } from '../support/shop';
 
 /** The conditions and outcomes of section 4.6, with decisions 1.1, 1.3, 1.4 and 1.6. */
 
@@ -26,10 +26,6 @@ beforeAll(async () => {
   otherProduct = await createProduct({ name: 'Another' });
 });
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 let asked = 0;
 
 /** An address and a hardware ID that no other test uses. */
@@ -37,12 +33,6 @@ function newcomer(): { ip: string; hwid: string } {
   asked += 1;
   return { ip: `11.1.${asked >> 8}.${asked & 255}`, hwid: `hwid-${asked}` };
 }
-
-const askFor = ({ licenseKey, productId }: License, more: object = {}) => ({
-  licenseKey,
-  productId,
-  ...more,
-});
 
 interface Asked {
   licenseKey: string;

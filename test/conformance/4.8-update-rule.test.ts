@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   call,
   createLicense,
@@ -12,10 +12,6 @@ import { type AnyObject, customers, read, UPDATABLE, withoutChange } from '../su
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-03-01T00:00:00Z') });
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 const put = (path: string, body: object, headers: Record<string, string> = {}) =>
   call('PUT', path, { body, headers });
 

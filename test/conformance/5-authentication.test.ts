@@ -2,22 +2,18 @@ import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { app } from '../../src/app';
-import { newIsolate } from '../support/app';
+import { newIsolate, settled } from '../support/app';
 import { call, createToken, expectError, getToken, readAnswer, requestTo } from '../support/client';
 import { takeClock } from '../support/clock';
 import { isAllPublished, sha256Hex } from '../support/published';
 import { idsOf, tokens } from '../support/resources';
-import { tidyUpAfterEach } from '../support/shop';
 
 const ROOT_TOKEN = env.ROOT_TOKEN;
 const UNAUTHORISED = 'Token is missing, unknown, expired or revoked';
 const START = Date.parse('2026-03-01T00:00:00Z');
 const MINUTE_MS = 60_000;
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-tidyUpAfterEach();
+afterEach(settled);
 
 const setTime = (milliseconds: number) => {
   vi.useFakeTimers({ toFake: ['Date'] });

@@ -27,10 +27,7 @@ import { expectEveryWritingRoute, WRITES } from '../support/writes';
 type Event = z.infer<typeof event>;
 type Filter = Record<string, string | number>;
 
-afterEach(async () => {
-  await settled();
-  vi.useRealTimers();
-});
+afterEach(settled);
 
 const pathOf = (filter: Filter): string =>
   `/api/v2/events?${new URLSearchParams(Object.entries(filter).map(([name, value]) => [name, String(value)]))}`;

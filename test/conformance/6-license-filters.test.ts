@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { license as licenseWire } from '../../src/resources/licenses/schema';
 import {
@@ -25,10 +25,6 @@ const NOW = Date.UTC(2026, 5, 2, 12, 30);
 const inDays = (days: number): string => new Date(NOW + days * DAY_MS).toISOString();
 
 const shop = openShop();
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 /** The notes of the licenses of all pages, in order, and the number of pages. */
 async function readPages(query: string): Promise<{ notes: string[]; pages: number }> {

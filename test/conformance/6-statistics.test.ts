@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { installation } from '../../src/history/installations';
 import type { HistoryRecord } from '../../src/history/record';
@@ -36,10 +36,6 @@ const shop = openShop();
 beforeEach(async () => {
   setNow(NOW);
   await emptyHistory();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 const timestampOf = (time: number): string => new Date(time).toISOString().replace('Z', '+00:00');

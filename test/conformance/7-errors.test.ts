@@ -1,13 +1,9 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { call, createLicense, createProduct, createToken, expectError } from '../support/client';
 import { captureConsole } from '../support/console';
 import { readSet, writeSet } from '../support/endpoints';
 import { withoutTable } from '../support/faults';
 import { licenses, products, withoutChange } from '../support/resources';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 it('accepted_intents are those of the endpoint whatever the error', async () => {
   const { id } = await createProduct();

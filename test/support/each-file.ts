@@ -28,9 +28,13 @@ await env.DB.batch(
   env.MIGRATIONS.flatMap(({ queries }) => queries.map((query) => env.DB.prepare(query))),
 );
 
-// A test that set the clock would otherwise leave its time to all files after it.
+// A test would otherwise leave its clock and its spies to all tests after it. A file that replaces timers waits
+// for `settled` in an `afterEach` of its own, which comes before this one.
 afterEach(() => {
+  // Spies first: they may be on timers of a test, which they would put back.
+  vi.restoreAllMocks();
   vi.useRealTimers();
+  vi.unstubAllGlobals();
 });
 
 // Work that a request left running must not reach the next file's database. Awaiting it directly continues

@@ -1,5 +1,4 @@
-import { afterEach, beforeAll, vi } from 'vitest';
-import { settled } from './app';
+import { beforeAll } from 'vitest';
 import { createLicense, createProduct, type License } from './client';
 
 /** A product of a test file, and its licenses. */
@@ -32,12 +31,3 @@ export const askFor = ({ licenseKey, productId }: License, more: object = {}) =>
 
 /** The request of a program with a key that no license has. */
 export const askForUnknown = () => ({ licenseKey: crypto.randomUUID(), productId: 1 });
-
-/** After each test of a file: waits for the work that it left running, and undoes its replacements. */
-export function tidyUpAfterEach(): void {
-  afterEach(async () => {
-    await settled();
-    vi.unstubAllGlobals();
-    vi.restoreAllMocks();
-  });
-}

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { BatchLoader, SingleFlight } from '../../src/cache/batch-loader';
 import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, TimeoutError } from '../../src/lib/async';
 
@@ -14,11 +14,6 @@ const waitUntil = (work: Promise<unknown>): void => {
 beforeEach(() => {
   kept.length = 0;
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 
 /** Lets time pass, and all that it sets off. */

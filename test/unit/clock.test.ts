@@ -1,12 +1,8 @@
 import fc from 'fast-check';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MonotonicClock } from '../../src/lib/clock';
 
 /** On Workers `performance.now()` is the wall clock, which can step back. */
-
-afterEach(() => {
-  vi.unstubAllGlobals();
-});
 
 /** A clock over a wall clock that a test moves. */
 function newClock() {
