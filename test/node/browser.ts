@@ -17,7 +17,8 @@ export const hasBrowser = executablePath !== undefined;
 if (!hasBrowser)
   console.warn(`Tests in a browser are skipped: there is none of ${PATHS.join(', ')}`);
 
-export const launchBrowser = (): Promise<Browser> =>
+/** Starts a browser, which ends with the process. `isBrief` for pages too brief to gain from optimized code. */
+export const launchBrowser = ({ isBrief = false } = {}): Promise<Browser> =>
   chromium.launch({
     ...(executablePath && { executablePath }),
     args: [
@@ -28,5 +29,6 @@ export const launchBrowser = (): Promise<Browser> =>
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...(isBrief ? ['--js-flags=--no-maglev,--no-turbofan'] : []),
     ],
   });

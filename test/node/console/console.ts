@@ -1,12 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, expect } from 'vitest';
+import { afterEach, beforeAll, describe, expect } from 'vitest';
 import { readRootToken } from '../../../packages/cli/src/root-token.ts';
-import { type ApiIntent, Licet } from '../../../packages/client/src/index.ts';
-import { launchBrowser } from '../browser.ts';
+import {
+  type ApiIntent,
+  type License,
+  type LicenseCreate,
+  Licet,
+  type Product,
+} from '../../../packages/client/src/index.ts';
+import { hasBrowser, launchBrowser } from '../browser.ts';
 import { sharedService } from '../shared-service.ts';
-
-export { hasBrowser } from '../browser.ts';
 
 /**
  * The console in a browser, at the service that all files share: each test creates its own objects, and ignores
@@ -48,7 +53,8 @@ async function empty({ page }: Opened): Promise<void> {
   await page.context().clearCookies();
 }
 
-afterEach(async () => {
+/** Closes or empties the pages of a test, and fails on what went wrong in them. */
+export async function closePages(): Promise<void> {
   const faults = opened.flatMap((one) => one.faults);
   const allowed = expectedFailures;
   expectedFailures = [];
@@ -63,9 +69,31 @@ afterEach(async () => {
     }
   }
   expect(faults.filter((fault) => !allowed.some((pattern) => pattern.test(fault)))).toEqual([]);
-});
+}
 
-afterAll(async () => (await browser)?.close());
+/** A client of the service, with all rights. */
+export let licet: Licet;
+/** A product of the running file. */
+export let product: Product;
+
+/** Tests in a browser; skipped where there is none. */
+export function describeInBrowser(title: string, define: () => void): void {
+  describe.skipIf(!hasBrowser)(title, () => {
+    beforeAll(async () => {
+      licet = new Licet({ url: await sharedService(), token: rootToken() });
+      product = await licet.products.create({
+        name: `${title} ${randomUUID()}`,
+        productType: 'OTHER',
+      });
+    });
+    afterEach(closePages);
+    define();
+  });
+}
+
+/** Creates a license of the file's product. */
+export const newLicense = (values: Partial<LicenseCreate> = {}): Promise<License> =>
+  licet.licenses.create({ productId: product.id, licenseType: 'PERMANENT', ...values });
 
 const WIDE = { width: 1280, height: 900 };
 export const PHONE = { width: 360, height: 740 };
@@ -82,7 +110,7 @@ const isOwn = ({ own, hasClock = false }: PageOptions): boolean => own !== undef
 
 async function openPage(options: PageOptions): Promise<Opened> {
   const { own, hasClock } = options;
-  browser ??= launchBrowser();
+  browser ??= launchBrowser({ isBrief: true });
   const address = own?.baseURL ?? (await sharedService());
   const context = await (await browser).newContext({
     baseURL: address,
@@ -122,11 +150,6 @@ export async function newPage(options: PageOptions = {}): Promise<Page> {
   return one.page;
 }
 
-/** A client of the service, with all rights. */
-export async function rootClient(): Promise<Licet> {
-  return new Licet({ url: await sharedService(), token: rootToken() });
-}
-
 export function rootToken(): string {
   const token = readRootToken();
   if (token === undefined) throw new Error('The service has no ROOT_TOKEN');
@@ -135,7 +158,7 @@ export function rootToken(): string {
 
 /** A token with the given intents, made for this test. */
 export async function tokenWith(...intents: ApiIntent[]): Promise<string> {
-  const { token } = await (await rootClient()).tokens.create({ name: 'Console test', intents });
+  const { token } = await licet.tokens.create({ name: 'Console test', intents });
   return token;
 }
 

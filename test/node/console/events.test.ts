@@ -1,37 +1,31 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { Licet, type Product } from '../../../packages/client/src/index.ts';
+import { expect, it } from 'vitest';
+import { Licet } from '../../../packages/client/src/index.ts';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
-  hasBrowser,
+  describeInBrowser,
+  licet,
+  newLicense,
   openConsole,
-  rootClient,
+  product,
   tokenWith,
 } from './console.ts';
 
 /** The screen of events, and the events of a license, by role and label. */
 
-describe.skipIf(!hasBrowser)('the events in the console', { timeout: 60_000 }, () => {
-  let licet: Licet;
-  let product: Product;
-  const name = `Events ${crypto.randomUUID()}`;
-  beforeAll(async () => {
-    licet = await rootClient();
-    product = await licet.products.create({ name, productType: 'OTHER', defaultMaxIPs: 1 });
-  });
-
+describeInBrowser('the events in the console', () => {
   it('the events of an object show the sender of each change, and open with each field before and after', async () => {
     await licet.products.update(product.id, { defaultMaxIPs: 7, description: '<b>text</b>' });
     const page = await openConsole(`/events?resourceType=product&resourceId=${product.id}`);
     const rows = page.getByRole('table', { name: 'Events' }).getByRole('row');
     const changed = rows.filter({ hasText: 'Product changed' });
-    await changed.getByText('Default address limit: 1 → 7').waitFor();
+    await changed.getByText('Default address limit: 5 → 7').waitFor();
     await changed.getByText('Root token', { exact: true }).waitFor();
-    await changed.getByRole('link', { name }).waitFor();
+    await changed.getByRole('link', { name: product.name }).waitFor();
     await rows.filter({ hasText: 'Product created' }).waitFor();
     await changed.getByRole('link').first().click();
     const dialog = page.getByRole('dialog', { name: 'Product changed' });
-    await dialog.getByRole('row', { name: 'Default address limit 1 7' }).waitFor();
+    await dialog.getByRole('row', { name: 'Default address limit 5 7' }).waitFor();
     await dialog.getByText('<b>text</b>').waitFor();
     expect(new URL(page.url()).searchParams.get('open')).toMatch(/^\d+$/);
     await page.reload();
@@ -74,12 +68,7 @@ describe.skipIf(!hasBrowser)('the events in the console', { timeout: 60_000 }, (
   });
 
   it('a license shows its own events to a token that may read all, and to no other', async () => {
-    const license = await licet.licenses.create({
-      productId: product.id,
-      licenseType: 'PERMANENT',
-      ips: ['192.0.2.1', '192.0.2.2'],
-      maxIPs: 2,
-    });
+    const license = await newLicense({ ips: ['192.0.2.1', '192.0.2.2'], maxIPs: 2 });
     await licet.licenses.update(license.id, { ips: ['192.0.2.2'] });
     const path = `/licenses/${license.id}`;
     const page = await openConsole(path, { token: await tokenWith('ALL_READ') });

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { License, LicenseCreate, Licet } from '../../../packages/client/src/index.ts';
+import { expect, it, vi } from 'vitest';
 import { sharedService } from '../shared-service.ts';
 import {
+  describeInBrowser,
   expectFailure,
-  hasBrowser,
+  licet,
   logIn,
+  newLicense,
   newPage,
   openConsole,
-  rootClient,
+  product,
   tokenWith,
 } from './console.ts';
 
@@ -16,17 +17,7 @@ import {
 
 const DAY_MS = 86_400_000;
 
-describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, () => {
-  let licet: Licet;
-  let productId: number;
-  const productName = `Frame ${randomUUID()}`;
-  beforeAll(async () => {
-    licet = await rootClient();
-    productId = (await licet.products.create({ name: productName, productType: 'OTHER' })).id;
-  });
-
-  const newLicense = (values: Partial<LicenseCreate> = {}): Promise<License> =>
-    licet.licenses.create({ productId, licenseType: 'PERMANENT', ...values });
+describeInBrowser('the frame of the console', () => {
   const expiredLicense = () =>
     newLicense({
       licenseType: 'TEMPORARY',
@@ -38,7 +29,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
     await fetch(`${await sharedService()}/api/v1/validate`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ productId, licenseKey, ip: '192.0.2.77' }),
+      body: JSON.stringify({ productId: product.id, licenseKey, ip: '192.0.2.77' }),
     });
   };
 
@@ -63,7 +54,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
       [ownerChatId, 'Account', licenseKey],
       [marketAId, 'Number', lastName],
       [lastName, 'Text', licenseKey, lastName],
-      [productName, 'Text', productName],
+      [product.name, 'Text', product.name],
       ['Tok', 'Text', 'Tokens'],
     ] as const) {
       await field.fill(typed);
@@ -112,7 +103,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
   it('after a session ends, the next one shows no data of the last one', async () => {
     expectFailure(/^401 GET /);
     const { licenseKey } = await newLicense();
-    const page = await openConsole(`/licenses?productId=${productId}`);
+    const page = await openConsole(`/licenses?productId=${product.id}`);
     await page.getByRole('link', { name: licenseKey }).waitFor();
     await page.context().clearCookies();
     await page.getByLabel('Status', { exact: true }).selectOption('Expired');
@@ -256,7 +247,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
   it('a stopped change of many licenses counts the unchanged ones and keeps them selected', async () => {
     const notes = `stop-${randomUUID()}`;
     const made = await licet.licenses.createBatch({
-      productId,
+      productId: product.id,
       licenseType: 'PERMANENT',
       notes,
       count: 9,
@@ -280,7 +271,7 @@ describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 60_000 }, ()
   it('two changes of many licenses at once show a progress each, and each is stopped by its own', async () => {
     expectFailure(/^412 PUT \/api\/v2\/licenses\//);
     const notes = `twice-${randomUUID()}`;
-    const values = { productId, licenseType: 'PERMANENT', notes, count: 9 } as const;
+    const values = { productId: product.id, licenseType: 'PERMANENT', notes, count: 9 } as const;
     await licet.licenses.createBatch(values);
     const page = await openConsole(`/licenses?q=${notes}`);
     const all = page.getByRole('checkbox', { name: 'Select all on this page' });

@@ -1,12 +1,13 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { License, LicenseCreate, Licet } from '../../../packages/client/src/index.ts';
+import { expect, it, vi } from 'vitest';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
-  hasBrowser,
+  describeInBrowser,
+  licet,
+  newLicense,
   openConsole,
   PHONE,
-  rootClient,
+  product,
   tokenWith,
 } from './console.ts';
 
@@ -15,16 +16,7 @@ import {
 /** The time after which the page asks for new requests. */
 const POLL_MS = 5_000;
 
-describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, () => {
-  let licet: Licet;
-  let productId: number;
-  beforeAll(async () => {
-    licet = await rootClient();
-    productId = (await licet.products.create({ name: 'History tests', productType: 'OTHER' })).id;
-  });
-
-  const newLicense = (values: Partial<LicenseCreate> = {}): Promise<License> =>
-    licet.licenses.create({ productId, licenseType: 'PERMANENT', ...values });
+describeInBrowser('the history in a browser', () => {
   /** Validates like a program, and waits for the record in the history. */
   async function validate(values: { licenseKey: string; ip?: string; productId?: number }) {
     const { licenseKey } = values;
@@ -33,14 +25,14 @@ describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, ()
     await fetch(`${await sharedService()}/api/v1/validate`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ productId, ...values }),
+      body: JSON.stringify({ productId: product.id, ...values }),
     });
     await vi.waitFor(async () => expect(await recorded()).toBeGreaterThan(before), 20_000);
   }
 
   it('a new request appears by itself, and after a pause with one click', async () => {
     const { licenseKey } = await newLicense();
-    const page = await openConsole(`/history?productId=${productId}&licenseKey=${licenseKey}`, {
+    const page = await openConsole(`/history?productId=${product.id}&licenseKey=${licenseKey}`, {
       hasClock: true,
     });
     await page.getByText('Nothing matches').waitFor();
@@ -102,7 +94,7 @@ describe.skipIf(!hasBrowser)('the history in a browser', { timeout: 60_000 }, ()
 
   it('an address that sends many unknown keys is blocked from its refusal', async () => {
     const ip = '192.0.2.210';
-    for (const n of [1, 2, 3]) await validate({ licenseKey: `GUESS-${productId}-${n}`, ip });
+    for (const n of [1, 2, 3]) await validate({ licenseKey: `GUESS-${product.id}-${n}`, ip });
     const page = await openConsole(`/history?ip=${ip}&valid=false`);
     await page
       .getByRole('button', { name: `Block ${ip}` })

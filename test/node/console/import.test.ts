@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rowsIn } from '../../../console/src/screens/import/csv-rows.ts';
-import type { Licet, Product } from '../../../packages/client/src/index.ts';
 import {
   accessibilityFindings,
-  hasBrowser,
+  describeInBrowser,
+  licet,
   openConsole,
-  rootClient,
+  product,
   tokenWith,
 } from './console.ts';
 
@@ -50,17 +50,7 @@ describe('the CSV parser of the console', () => {
   });
 });
 
-describe.skipIf(!hasBrowser)('import and export in the console', { timeout: 60_000 }, () => {
-  let licet: Licet;
-  let product: Product;
-  beforeAll(async () => {
-    licet = await rootClient();
-    product = await licet.products.create({
-      name: `Import ${crypto.randomUUID()}`,
-      productType: 'OTHER',
-    });
-  });
-
+describeInBrowser('import and export in the console', () => {
   const choose = (page: Page, name: string, content: string) =>
     page
       .getByLabel(/Drop a file here|Choose another file/)

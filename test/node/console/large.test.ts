@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { databaseFile, migrate } from '../../../scripts/local/database.ts';
 import { ipOf, keyOf, largeDatabase } from '../../support/large-database.ts';
 import { ownFolder } from '../own.ts';
 import { type RunningService, startService } from '../service.ts';
-import { hasBrowser, openConsole } from './console.ts';
+import { describeInBrowser, openConsole } from './console.ts';
 
 /** The console of a shop with 100,000 licenses, whose lists are pages of far longer ones. */
 
@@ -17,7 +17,7 @@ const SIZE = {
   hours: 48,
 };
 
-describe.skipIf(!hasBrowser)('with 100,000 licenses', { timeout: 60_000 }, () => {
+describeInBrowser('with 100,000 licenses', () => {
   const folder = ownFolder();
   let service: RunningService;
   beforeAll(async () => {

@@ -1,16 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { License, LicenseCreate, Licet } from '../../../packages/client/src/index.ts';
+import { expect, it, vi } from 'vitest';
+import type { LicenseCreate } from '../../../packages/client/src/index.ts';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
+  describeInBrowser,
   expectFailure,
-  hasBrowser,
+  licet,
   logIn,
+  newLicense,
   newPage,
   openConsole,
-  rootClient,
+  product,
   tokenWith,
 } from './console.ts';
 
@@ -20,16 +22,7 @@ import {
 const FIRST_SCREEN_BYTES = 150_000;
 const ALL_BYTES = 260_000;
 
-describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, () => {
-  let licet: Licet;
-  let productId: number;
-  beforeAll(async () => {
-    licet = await rootClient();
-    productId = (await licet.products.create({ name: 'Console tests', productType: 'OTHER' })).id;
-  });
-
-  const newLicense = (values: Partial<LicenseCreate> = {}): Promise<License> =>
-    licet.licenses.create({ productId, licenseType: 'PERMANENT', ...values });
+describeInBrowser('the console in a browser', () => {
   const expiringAt = (time: string): Partial<LicenseCreate> => ({
     licenseType: 'TEMPORARY',
     expiryDate: time,
@@ -86,9 +79,9 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
   it('a product that the palette finds opens on its own screen', async () => {
     const page = await openConsole('/licenses');
     await page.keyboard.press('/');
-    await page.getByRole('combobox', { name: 'Search' }).fill('Console tests');
-    await page.getByRole('option', { name: 'Console tests' }).click();
-    await page.getByRole('dialog', { name: 'Console tests' }).waitFor();
+    await page.getByRole('combobox', { name: 'Search' }).fill(product.name);
+    await page.getByRole('option', { name: product.name }).click();
+    await page.getByRole('dialog', { name: product.name }).waitFor();
   });
 
   it('an address of a license is blocked from its slot, for its product', async () => {
@@ -99,12 +92,12 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     await page.getByText('192.0.2.77 blocked').waitFor();
     const entries = await licet.blacklists.list({ q: '192.0.2.77' });
     expect(entries).toMatchObject([
-      { licenseDataType: 'IP', data: '192.0.2.77', isForAllProducts: false, productId },
+      { licenseDataType: 'IP', data: '192.0.2.77', isForAllProducts: false, productId: product.id },
     ]);
   });
 
   it('many licenses are created at once and downloaded as CSV', async () => {
-    const page = await openConsole(`/licenses/new?productId=${productId}`);
+    const page = await openConsole(`/licenses/new?productId=${product.id}`);
     await page.getByLabel('Number of licenses').fill('3');
     await page.getByLabel('Notes').fill('=HYPERLINK("http://evil.example")');
     await page.getByRole('button', { name: 'Create 3 licenses' }).click();
@@ -139,7 +132,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
 
   it('a rejected field shows the reason beside it', async () => {
     expectFailure(/^400 POST \/api\/v2\/licenses\/batch$/);
-    const page = await openConsole(`/licenses/new?productId=${productId}`);
+    const page = await openConsole(`/licenses/new?productId=${product.id}`);
     await page.getByLabel('Notes').fill('x'.repeat(10_001));
     await page.getByRole('button', { name: 'Create license' }).click();
     await page.getByText('Must be at most 10000 characters.').waitFor();
@@ -236,7 +229,12 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
 
   it('the screens of licenses have no accessibility findings and fit a phone', async () => {
     const { id, licenseKey } = await newLicense({ ips: ['192.0.2.1'], notes: 'long '.repeat(60) });
-    await licet.validate({ licenseKey, productId, ip: '192.0.2.1', productVersion: '1.0' });
+    await licet.validate({
+      licenseKey,
+      productId: product.id,
+      ip: '192.0.2.1',
+      productVersion: '1.0',
+    });
     // A shop's list: each status and kind of expiry, with and without an owner, of several products.
     const notes = `shop-${crypto.randomUUID()}`;
     const other = await licet.products.create({ name: 'Other '.repeat(9), productType: 'OTHER' });
@@ -251,7 +249,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', { timeout: 60_000 }, ()
     await licet.licenses.update(deactivated.id, { licenseStatus: 'DEACTIVATED' });
     const page = await openConsole('/licenses');
     for (const [path, heading] of [
-      [`/licenses?productId=${productId}`, 'Licenses'],
+      [`/licenses?productId=${product.id}`, 'Licenses'],
       [`/licenses?q=${notes}`, 'Licenses'],
       [`/licenses/${id}`, licenseKey],
       [`/licenses/${id}/edit`, licenseKey],

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Licet, LicetError } from '../../../packages/client/src/index.ts';
+import { expect, it } from 'vitest';
+import { LicetError } from '../../../packages/client/src/index.ts';
 import {
   accessibilityFindings,
+  describeInBrowser,
   expectFailure,
-  hasBrowser,
+  licet,
+  newLicense,
   openConsole,
   PHONE,
-  rootClient,
   tokenWith,
 } from './console.ts';
 
@@ -21,12 +22,7 @@ const unique = (name: string): string => `${name} ${randomUUID().slice(0, 8)}`;
 const answer = (page: Page, action: string): Promise<void> =>
   page.getByRole('alertdialog').getByRole('button', { name: action }).click();
 
-describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, () => {
-  let licet: Licet;
-  beforeAll(async () => {
-    licet = await rootClient();
-  });
-
+describeInBrowser('the lists of the console', () => {
   const statusOf = (call: Promise<unknown>): Promise<number> =>
     call.then(
       () => 200,
@@ -81,7 +77,7 @@ describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, ()
     expectFailure(/^409 DELETE \/api\/v2\/products\//);
     const name = unique('Sold');
     const { id } = await licet.products.create({ name, productType: 'OTHER' });
-    const license = await licet.licenses.create({ productId: id, licenseType: 'PERMANENT' });
+    const license = await newLicense({ productId: id });
     const page = await openConsole(`/products?open=${id}`);
     await page.getByRole('button', { name: 'Delete' }).click();
     await answer(page, 'Delete');
@@ -128,15 +124,8 @@ describe.skipIf(!hasBrowser)('the lists of the console', { timeout: 60_000 }, ()
   });
 
   it('the dialog of a customer leads to the licenses', async () => {
-    const { id: productId } = await licet.products.create({
-      name: unique('Owned'),
-      productType: 'OTHER',
-    });
-    const { licenseKey, customer } = await licet.licenses.create({
-      productId,
-      licenseType: 'PERMANENT',
-      customerEmail: `owner-${randomUUID()}@example.com`,
-    });
+    const customerEmail = `owner-${randomUUID()}@example.com`;
+    const { licenseKey, customer } = await newLicense({ customerEmail });
     const page = await openConsole(`/customers?open=${customer?.id}`);
     await page.getByRole('link', { name: licenseKey }).click();
     await page.getByRole('heading', { name: licenseKey }).waitFor();

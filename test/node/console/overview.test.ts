@@ -1,35 +1,27 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Licet } from '../../../packages/client/src/index.ts';
+import { beforeAll, expect, it } from 'vitest';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
+  describeInBrowser,
   expectFailure,
-  hasBrowser,
+  newLicense,
   openConsole,
   PHONE,
-  rootClient,
+  product,
   tokenWith,
 } from './console.ts';
 
 /** The overview and the first steps. */
 
-describe.skipIf(!hasBrowser)('the overview in a browser', { timeout: 60_000 }, () => {
-  let licet: Licet;
-  let productId: number;
+describeInBrowser('the overview in a browser', () => {
   beforeAll(async () => {
-    licet = await rootClient();
-    productId = (await licet.products.create({ name: 'Overview tests', productType: 'OTHER' })).id;
     const expiryDate = new Date(Date.now() + 20 * 86_400_000).toISOString();
-    const { licenseKey } = await licet.licenses.create({
-      productId,
-      licenseType: 'TEMPORARY',
-      expiryDate,
-    });
+    const { licenseKey } = await newLicense({ licenseType: 'TEMPORARY', expiryDate });
     for (const key of [licenseKey, 'OVERVIEW-UNKNOWN']) {
       await fetch(`${await sharedService()}/api/v1/validate`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ productId, licenseKey: key, ip: '192.0.2.30' }),
+        body: JSON.stringify({ productId: product.id, licenseKey: key, ip: '192.0.2.30' }),
       });
     }
   });

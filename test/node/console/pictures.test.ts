@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Licet } from '../../../packages/client/src/index.ts';
+import { hasBrowser } from '../browser.ts';
 import { ownFolder } from '../own.ts';
 import { type RunningService, startService } from '../service.ts';
-import { hasBrowser, openConsole, PHONE, rootToken } from './console.ts';
+import { closePages, openConsole, PHONE, rootToken } from './console.ts';
 
 /**
  * Pictures of the demo shop, taken with LICET_PICTURES=1: those of the README, which every run checks, and for a
@@ -52,6 +53,7 @@ describe.runIf(isAsked && hasBrowser)('with LICET_PICTURES', { timeout: 180_000 
       folder,
     ]);
   }, 180_000);
+  afterEach(closePages);
   afterAll(() => service.stop());
 
   const open = (

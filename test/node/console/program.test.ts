@@ -2,17 +2,17 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { FILES } from '../../../console/src/screens/program/files.ts';
 import { fillIn } from '../../../console/src/screens/program/fill.ts';
-import type { Licet, Product } from '../../../packages/client/src/index.ts';
 import { ownFolder } from '../own.ts';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
-  hasBrowser,
+  describeInBrowser,
+  newLicense,
   openConsole,
-  rootClient,
+  product,
   tokenWith,
 } from './console.ts';
 
@@ -30,22 +30,9 @@ it.each(FILES)('%s is filled in with an address and a product id', (file) => {
   expect(filled).not.toMatch(/LICET_URL|LICET_PRODUCT_ID/);
 });
 
-describe.skipIf(!hasBrowser)('the examples in the console', { timeout: 60_000 }, () => {
-  let licet: Licet;
-  let product: Product;
-  beforeAll(async () => {
-    licet = await rootClient();
-    product = await licet.products.create({
-      name: `Program ${crypto.randomUUID()}`,
-      productType: 'OTHER',
-    });
-  });
-
+describeInBrowser('the examples in the console', () => {
   it('a downloaded example needs only the key, and its first validation turns the line green', async () => {
-    const { licenseKey } = await licet.licenses.create({
-      productId: product.id,
-      licenseType: 'PERMANENT',
-    });
+    const { licenseKey } = await newLicense();
     const page = await openConsole(`/program?productId=${product.id}`);
     await page.getByText('Waiting for your program’s first validation').waitFor();
     await page.getByRole('link', { name: 'TypeScript' }).click();
