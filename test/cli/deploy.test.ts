@@ -60,7 +60,7 @@ const keysFile = (): string => join(folder, '.signing-keys.licet');
 
 let examined: string[];
 async function run({ isDryRun = false, isWell = true, hasKeys = true } = {}) {
-  if (hasKeys && !isDryRun) copyFileSync(KEYS_MADE, keysFile());
+  if (hasKeys && !isDryRun && !existsSync(keysFile())) copyFileSync(KEYS_MADE, keysFile());
   examined = [];
   account.calls = [];
   const tools = account.tools(async (address) => {
