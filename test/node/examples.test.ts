@@ -138,10 +138,9 @@ async function run(program: Program, question: Question) {
 }
 
 /** Checks in the one process of a program's driver, which is cheaper. */
-async function check(program: Program, question: Question & { url: string }) {
+async function check(drive: Drive, question: Question & { url: string }) {
   const { url, licenseKey = 'KEY', publicKeys, timeoutSeconds } = question;
   const markFile = markFileOf(question);
-  const { drive } = firstOf(program);
   const ending = await drive({ url, licenseKey, publicKeys, timeoutSeconds, productId, markFile });
   return { ...ending, mark: readIfThere(markFile) };
 }
@@ -169,6 +168,9 @@ interface First {
   /** The hardware ID of this machine. */
   hwid: string;
   drive: Drive;
+  /** These take seconds, in which the programs themselves are run. */
+  silence: ReturnType<typeof check>;
+  slowness: ReturnType<typeof check>;
 }
 const firsts = new Map<string, First>();
 
@@ -186,7 +188,10 @@ async function runFirst(program: Program): Promise<void> {
   const { hwid, productVersion } = await recordOf(license, 1);
   expect(productVersion).toBe('1.0.0');
   expect(hwid).toMatch(/^[0-9a-f]{64}$/);
-  firsts.set(program.file, { ending, license, hwid, drive });
+  const silence = check(drive, { url: fakeUrl(program, 'silence'), timeoutSeconds: 1 });
+  const markFile = join(folder, 'absent', 'mark');
+  const slowness = check(drive, { url: fakeUrl(program, 'slowness'), markFile });
+  firsts.set(program.file, { ending, license, hwid, drive, silence, slowness });
 }
 
 beforeAll(async () => {
@@ -241,13 +246,17 @@ for (const program of programs) {
         .filter(({ alg }) => alg === driver.alg)
         .map((key) => `${key.kid}:${key.kty === 'EC' ? `${key.x}.${key.y}` : key.n}`);
       const { id, licenseKey } = await createLicense();
-      const { mark, ...ending } = await check(program, { url: address, licenseKey, publicKeys });
+      const { mark, ...ending } = await check(firstOf(program).drive, {
+        url: address,
+        licenseKey,
+        publicKeys,
+      });
       expect(ending).toEqual({ state: 'valid', message: 'License is valid' });
       const question = { licenseKey, mark, publicKeys };
-      const offline = await check(program, { ...question, url: closedAddress });
+      const offline = await check(firstOf(program).drive, { ...question, url: closedAddress });
       expect(offline.message).toMatch(/The last good answer counts for 48 h more\.$/);
       await licet.licenses.update(id, { licenseStatus: 'DEACTIVATED' });
-      expect(await check(program, { ...question, url: address })).toEqual({
+      expect(await check(firstOf(program).drive, { ...question, url: address })).toEqual({
         state: 'refused',
         message: 'License refused: License is deactivated',
         mark: undefined,
@@ -258,7 +267,7 @@ for (const program of programs) {
       const { license, hwid } = firstOf(program);
       await licet.licenses.update(license.id, { licenseStatus: 'DEACTIVATED' });
       const mark = markOf(program, nowSeconds(), license.licenseKey);
-      expect(await check(program, { url: address, ...license, mark })).toEqual({
+      expect(await check(firstOf(program).drive, { url: address, ...license, mark })).toEqual({
         state: 'refused',
         message: 'License refused: License is deactivated',
         mark: undefined,
@@ -308,7 +317,7 @@ for (const program of programs) {
       'takes for no answer: %s (%s); and a mark of %s for none',
       async (scenario, why, _, mark) => {
         const url = fakeUrl(program, scenario);
-        const { state, message } = await check(program, { url, mark: mark() });
+        const { state, message } = await check(firstOf(program).drive, { url, mark: mark() });
         expect(message).toMatch(CANNOT_REACH);
         expect(message).toContain(`(${why})`);
         expect(state).toBe('unreachable');
@@ -318,8 +327,7 @@ for (const program of programs) {
     );
 
     it('waits no longer than its time-out for an answer, or for the end of one', async () => {
-      const url = fakeUrl(program, 'silence');
-      const { state, message } = await check(program, { url, timeoutSeconds: 1 });
+      const { state, message } = await firstOf(program).silence;
       expect(message).toMatch(CANNOT_REACH);
       expect(state).toBe('unreachable');
       const [first, second] = askedOf('silence', file);
@@ -327,9 +335,7 @@ for (const program of programs) {
     });
 
     it('waits for a slow answer, and runs where the time cannot be kept', async () => {
-      const url = fakeUrl(program, 'slowness');
-      const markFile = join(folder, 'absent', 'mark');
-      const { state, message } = await check(program, { url, markFile });
+      const { state, message } = await firstOf(program).slowness;
       expect({ state, message }).toEqual({ state: 'valid', message: VALID.message });
       expect(askedOf('slowness', file)).toHaveLength(1);
     });
@@ -372,7 +378,7 @@ it.concurrent.each(curlPrograms)('$file takes for no answer what is not HTTP', a
   const place = join(folder, 'api', 'v1');
   mkdirSync(place, { recursive: true });
   writeFileSync(join(place, 'validate'), JSON.stringify(VALID));
-  const { state, message } = await check(program, { url: `file://${folder}` });
+  const { state, message } = await check(firstOf(program).drive, { url: `file://${folder}` });
   expect(message).toMatch(CANNOT_REACH);
   expect(message).toContain('(no HTTP answer)');
   expect(state).toBe('unreachable');
