@@ -5,6 +5,7 @@ import { getLicense, type License, updateLicense } from '../support/client';
 import { takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
 import { sumRows } from '../support/d1-spy';
+import { DAY_MS } from '../support/history';
 import { importOne } from '../support/import';
 import { contentsOfKv, isAllPublished, kvKeyOf, settleLog } from '../support/published';
 import { askFor, askForUnknown, openShop } from '../support/shop';
@@ -16,8 +17,6 @@ import {
 } from '../support/watched-isolate';
 
 /** Round trips to D1 and KV: how many there are, and which of them a response waits for (1.5). */
-
-const DAY_MS = 24 * 60 * 60_000;
 
 const shop = openShop();
 afterEach(settled);

@@ -13,13 +13,13 @@ import {
 } from '../support/client';
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
+import { MINUTE_MS } from '../support/history';
 import { contentsOfKv, isAllPublished, kvKeyOf, settleLog } from '../support/published';
 import { askFor as askForLicense, askForUnknown, openShop } from '../support/shop';
 import { newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
 
 /** Responses while D1, KV or both cannot be reached, and while requests are cancelled (1.5, 1.6). */
 
-const MINUTE_MS = 60_000;
 const DOWN = { valid: false, message: 'Service temporarily unavailable' };
 const BOUND = { ip: '192.0.2.1', hwid: 'HW-1' };
 const BLACKLISTED_IP = '198.51.100.66';

@@ -10,6 +10,7 @@ import {
 } from '../support/client';
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
+import { MINUTE_MS } from '../support/history';
 import { contentsOfKv, isAllPublished } from '../support/published';
 import { askFor, openShop } from '../support/shop';
 import {
@@ -20,7 +21,6 @@ import {
 
 /** How soon a change is seen, and how often a stale snapshot is used (1.5). */
 
-const MINUTE_MS = 60_000;
 const DEACTIVATED = { licenseStatus: 'DEACTIVATED' };
 
 const { newLicense } = openShop();

@@ -10,6 +10,7 @@ import {
 } from '../support/client';
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
+import { MINUTE_MS } from '../support/history';
 import {
   contentsOfKv,
   emptyKv,
@@ -28,7 +29,6 @@ import {
 
 /** The values in KV, the time at which they are put there, and their repair after a fault (docs/cache.md). */
 
-const MINUTE_MS = 60_000;
 /** After this time every location of KV has a put. */
 const SPREAD_MS = 90_001;
 

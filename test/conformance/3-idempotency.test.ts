@@ -9,6 +9,7 @@ import {
   createToken,
   expectError,
 } from '../support/client';
+import { HOUR_MS } from '../support/history';
 import {
   blacklists,
   customers,
@@ -20,8 +21,6 @@ import {
 } from '../support/resources';
 
 /** POSTs with an `Idempotency-Key` (3). */
-
-const HOUR_MS = 60 * 60 * 1000;
 
 afterEach(settled);
 

@@ -12,6 +12,7 @@ import {
   getProduct,
 } from '../support/client';
 import { ENDPOINTS } from '../support/endpoints';
+import { HOUR_MS, MINUTE_MS, setNow } from '../support/history';
 import { sha256Hex } from '../support/published';
 import { ROOT_TOKEN } from '../support/root-token';
 
@@ -19,8 +20,6 @@ import { ROOT_TOKEN } from '../support/root-token';
 
 const LOGIN = '/console/session';
 const NOT_LIVE = 'Token is missing, unknown, expired or revoked';
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const START = Date.parse('2026-03-01T00:00:00Z');
 
 /** The headers that a browser sends with a request of the own page, and of a page of another site. */
@@ -28,11 +27,6 @@ const OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin', Origin: 'http://licet.test' 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 afterEach(settled);
-
-const setTime = (milliseconds: number) => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-  vi.setSystemTime(milliseconds);
-};
 
 let addresses = 0;
 /** Each log-in has an address of its own, so that no limit counts them together. */
@@ -134,7 +128,7 @@ describe('log-ins', () => {
   });
 
   it('a log-in counts towards the limit of failed tokens, even with a live token', async () => {
-    setTime(START);
+    setNow(START);
     const isolate = newIsolate({ FAILED_TOKEN_LIMITER: 3 });
     const headers = { 'CF-Connecting-IP': '203.0.113.40' };
     const statuses: number[] = [];
@@ -148,7 +142,7 @@ describe('log-ins', () => {
   });
 
   it('log-ins and log-outs share a limit', async () => {
-    setTime(START);
+    setNow(START);
     const isolate = newIsolate({ FAILED_TOKEN_LIMITER: 2 });
     const address = { 'CF-Connecting-IP': '203.0.113.42' };
     const logOut = (headers = {}) =>
@@ -213,9 +207,9 @@ describe('log-in codes', () => {
       await newLoginCode(ROOT_TOKEN, START),
       await newLoginCode(ROOT_TOKEN, START),
     ];
-    setTime(START + 5 * MINUTE_MS - 1);
+    setNow(START + 5 * MINUTE_MS - 1);
     expect((await logInWith(early)).status).toBe(204);
-    setTime(START + 5 * MINUTE_MS);
+    setNow(START + 5 * MINUTE_MS);
     expectError(await logInWith(late), 401, BAD_CODE);
   });
 
@@ -307,12 +301,12 @@ describe('sessions', () => {
   });
 
   it('a session ends when its token expires', async () => {
-    setTime(START);
+    setNow(START);
     const { token } = await createToken(['ALL_READ'], { expiresAt: '2026-03-01T00:00:10Z' });
     const cookie = await sessionOf(token);
-    setTime(START + 9_999);
+    setNow(START + 9_999);
     expect((await ping(cookie)).status).toBe(200);
-    setTime(START + 10_000);
+    setNow(START + 10_000);
     expectError(await ping(cookie), 401, NOT_LIVE);
   });
 
@@ -337,34 +331,34 @@ describe('sessions', () => {
   });
 
   it('a session lasts 12 hours, even if it is used', async () => {
-    setTime(START);
+    setNow(START);
     const cookie = await sessionOf();
     for (let minutes = 50; minutes < 12 * 60; minutes += 50) {
-      setTime(START + minutes * MINUTE_MS);
+      setNow(START + minutes * MINUTE_MS);
       expect((await ping(cookie)).status).toBe(200);
       await settled();
     }
-    setTime(START + 12 * HOUR_MS);
+    setNow(START + 12 * HOUR_MS);
     expectError(await ping(cookie), 401, NOT_LIVE);
   });
 
   it('a session lasts an hour without use', async () => {
-    setTime(START);
+    setNow(START);
     const [used, unused] = [await sessionOf(), await sessionOf()];
-    setTime(START + HOUR_MS - 1);
+    setNow(START + HOUR_MS - 1);
     expect((await ping(used)).status).toBe(200);
     await settled();
-    setTime(START + HOUR_MS);
+    setNow(START + HOUR_MS);
     expectError(await ping(unused), 401, NOT_LIVE);
     expect((await ping(used)).status).toBe(200);
   });
 
   it('the last use of a session is stored at most every 5 minutes', async () => {
-    setTime(START);
+    setNow(START);
     const cookie = await sessionOf();
     const uses: unknown[] = [];
     for (const seconds of [0, 299, 300, 400, 599, 600]) {
-      setTime(START + seconds * 1000);
+      setNow(START + seconds * 1000);
       await ping(cookie);
       await settled();
       uses.push((await sessionRow(cookie))?.last_used_at);
@@ -374,14 +368,14 @@ describe('sessions', () => {
   });
 
   it('an expired session is removed by the scheduled handler', async () => {
-    setTime(START);
+    setNow(START);
     const [old, recent] = [await sessionOf(), await sessionOf()];
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
     await logIn({ token: null, body: { code } });
-    setTime(START + HOUR_MS - 1);
+    setNow(START + HOUR_MS - 1);
     await ping(recent);
     await settled();
-    setTime(START + HOUR_MS);
+    setNow(START + HOUR_MS);
     await newIsolate().runScheduled();
     expect(await sessionRow(old)).toBeNull();
     expect(await sessionRow(recent)).not.toBeNull();
