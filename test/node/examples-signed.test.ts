@@ -157,6 +157,18 @@ for (const program of programs) {
         ];
       };
 
+    /** A response with a forgery in it. */
+    const forged =
+      (forgery: Forgery): Responder =>
+      async (asked) => [
+        200,
+        { ...VALID, signed: await forgery(keys, ANSWER_TYPE, claimsFor(asked)) },
+      ];
+
+    /** A response that says "valid", with other claims. */
+    const signedWith = (changes: Claims): Responder =>
+      forged((_, typ, claims) => signedBy(keys.pinned, typ, { ...claims, ...changes }));
+
     /** The claims of a lease for this machine. */
     const leaseClaims = (changes: Claims = {}): Claims => ({
       ...claimsFor({ hwid, licenseKey: 'KEY', productId: PRODUCT_ID }),
@@ -232,13 +244,7 @@ for (const program of programs) {
         iat: nowSeconds() - 400 * DAY_SECONDS,
         exp: nowSeconds() - 399 * DAY_SECONDS,
       };
-      const { state } = await validate({
-        respond: async (asked) => {
-          const claims = { ...claimsFor(asked), ...times };
-          return [200, { ...VALID, signed: await signedBy(keys.pinned, ANSWER_TYPE, claims) }];
-        },
-      });
-      expect(state).toBe('valid');
+      expect((await validate({ respond: signedWith(times) })).state).toBe('valid');
     });
 
     it('asks with its second key if the service refuses the first', async () => {
@@ -266,24 +272,9 @@ for (const program of programs) {
       ['a kid without a key', 'key-1:'],
       ['a kid with a short key', 'key-1:gAAA'],
     ])('takes nothing unsigned if its public key is %s', async (_, publicKeys) => {
-      const ending = await validate({
-        respond: async (asked) => {
-          const signed = await signedBy(keys.pinned, ANSWER_TYPE, claimsFor(asked));
-          return [200, { ...VALID, signed }];
-        },
-        publicKeys,
-        kept: forgedMark(),
-      });
+      const ending = await validate({ respond: honest(), publicKeys, kept: forgedMark() });
       expect(ending.state).toBe('unreachable');
     });
-
-    /** A response with a forgery in it. */
-    const forged =
-      (forgery: Forgery): Responder =>
-      async (asked) => [
-        200,
-        { ...VALID, signed: await forgery(keys, ANSWER_TYPE, claimsFor(asked)) },
-      ];
 
     it.each(
       pairsOf(forgeries).map((pair): [string, typeof pair] => [
@@ -325,13 +316,8 @@ for (const program of programs) {
         'a key of 2047 bits': runsWithBits(2047),
         'a key of 2056 bits': runsWithBits(2056),
       }),
-      'a body that says valid': async (program) => {
-        const respond: Responder = async (asked) => {
-          const signed = await signedBy(keys.pinned, ANSWER_TYPE, claimsFor(asked, false));
-          return [200, { ...VALID, signed }];
-        };
-        return (await program({ respond })).state !== 'refused';
-      },
+      'a body that says valid': async (program) =>
+        (await program({ respond: signedWith(REFUSED) })).state !== 'refused',
       'the same nonce': async (program) => {
         const nonces = new Set();
         for (let nth = 0; nth < 2; nth++) {
