@@ -10,6 +10,7 @@ import {
   newLicense,
   openConsole,
   PHONE,
+  product,
   tokenWith,
 } from './console.ts';
 
@@ -41,7 +42,7 @@ describeInBrowser('the lists of the console', () => {
     await form.getByLabel('Days without the service').fill('7');
     expect(await accessibilityFindings(page)).toEqual([]);
     await form.getByRole('button', { name: 'Create product' }).click();
-    await page.getByRole('link', { name }).waitFor();
+    await page.getByRole('link', { name, exact: true }).waitFor();
     const product = (await licet.products.list({ q: name }))[0];
     expect(product).toMatchObject({
       productType: 'OTHER',
@@ -155,6 +156,18 @@ describeInBrowser('the lists of the console', () => {
     ]);
   });
 
+  it('the chosen product of a new blacklist entry stays chosen while another one appears', async () => {
+    const page = await openConsole('/blacklist?open=new', { hasClock: true });
+    const select = page.getByRole('dialog').getByLabel('For', { exact: true });
+    await select.selectOption({ label: product.name });
+    const name = unique('Another');
+    await licet.products.create({ name, productType: 'OTHER' });
+    await page.clock.fastForward(61_000);
+    await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+    await select.getByRole('option', { name }).waitFor({ state: 'attached' });
+    expect(await select.inputValue()).toBe(String(product.id));
+  });
+
   it('a blacklist entry that is no address or exists already is explained', async () => {
     expectFailure(/^40[09] POST \/api\/v2\/blacklists$/);
     await licet.blacklists.create({
@@ -233,7 +246,7 @@ describeInBrowser('the lists of the console', () => {
     const name = unique('Keys');
     await licet.products.create({ name, productType: 'OTHER' });
     const page = await openConsole('/products');
-    const link = page.getByRole('link', { name });
+    const link = page.getByRole('link', { name, exact: true });
     await link.waitFor();
     await page.keyboard.press('j');
     await link.focus();

@@ -130,8 +130,8 @@ export function EntryForm({
           options={LICENSE_DATA_TYPES.map((type) => [type, screenTexts.dataTypes[type]])}
         />
         <SelectField
-          // The options may arrive later than the form.
-          key={products.size}
+          // The options may arrive later than the form. A further product must not undo the viewer's choice.
+          key={String(products.size > 0)}
           label={words.scope}
           name="productId"
           defaultValue={String(entry.productId ?? '')}
