@@ -100,6 +100,8 @@ export default defineConfig({
           name: 'node',
           include: ['test/{cli,docs,node}/**/*.test.ts'],
           globalSetup: ['./test/node/global-setup.ts'],
+          // One process runs many files: they share the browser, and what they import is loaded once.
+          isolate: false,
           setupFiles: ['./test/node/checked-fetch.ts'],
           // Programs that tests start, wrangler above all, are compiled once and not by each process.
           env: { NODE_COMPILE_CACHE: resolve('node_modules/.cache/node'), TMPDIR: diskFolder },

@@ -1,4 +1,4 @@
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { checkAnswer } from '../support/openapi.ts';
 import { startedServices } from './service.ts';
 
@@ -26,3 +26,8 @@ globalThis.fetch = async (input, init) => {
   }
   return response;
 };
+
+// The set-up of the next file in this process does it again.
+afterAll(() => {
+  globalThis.fetch = fetchUnchecked;
+});
