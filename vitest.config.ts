@@ -34,12 +34,12 @@ function hasMemoryFolder(): boolean {
   }
 }
 
-// The local D1 waits for the disk after each write: an eighth of the tests' CPU time.
+// The local D1 syncs each write to its folder. On a disk that takes an eighth of the tests' CPU time.
 if (hasMemoryFolder()) process.env.TMPDIR = MEMORY_FOLDER;
 
 export default defineConfig({
   test: {
-    // Many tests wait for processes: three keep two cores busy.
+    // Many tests wait for processes: three workers keep two cores busy.
     maxWorkers: 3,
     projects: [
       {
@@ -100,7 +100,7 @@ export default defineConfig({
           name: 'node',
           include: ['test/{cli,docs,node}/**/*.test.ts'],
           globalSetup: ['./test/node/global-setup.ts'],
-          // One process runs many files: they share the browser, and what they import is loaded once.
+          // One process runs many files: they share the browser, and load their imports once.
           isolate: false,
           setupFiles: ['./test/node/checked-fetch.ts'],
           // Programs that tests start, wrangler above all, are compiled once and not by each process.

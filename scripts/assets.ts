@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { fail } from '../packages/cli/src/terminal.ts';
 import { ensureConsole } from './console/ensure.ts';
 
-/** Run before the build of wrangler: copies files into `public`, the folder that is served, and builds the console. */
+/** Copies files into `public`, the folder that is served, and builds the console. wrangler runs it before its build. */
 
 const FILES = {
   'docs/openapi.json': 'public/openapi.json',

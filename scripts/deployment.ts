@@ -429,8 +429,10 @@ function begin(tokenPath: string, accountId: string): void {
 }
 
 /**
- * Rejects the signing keys of another account: a file that was forgotten must not let two services speak for each
- * other.
+ * Rejects the signing keys of another account, such as those of a forgotten file: two services with the same keys
+ * could sign for each other.
+ *
+ * @throws CliError if the file names another account
  */
 function checkAccountOfKeys(keysPath: string, accountId: string): void {
   const [, owner] = /^# account (\S+)$/m.exec(readSecrets(keysPath)) ?? [];
@@ -442,7 +444,7 @@ function checkAccountOfKeys(keysPath: string, accountId: string): void {
   );
 }
 
-/** Makes the signing keys of an account, unless the file has them. */
+/** Makes signing keys unless the file has some, and writes their account into it. */
 function provideKeys(keysPath: string, accountId: string): void {
   if (ensureSigningKeys(keysPath)) done(`Signing keys were made, in ${basename(keysPath)}`);
   if (!readSecrets(keysPath).includes(purpose(accountId))) addLine(keysPath, purpose(accountId));

@@ -4,7 +4,7 @@ import { parse } from 'smol-toml';
 import * as z from 'zod';
 import { CliError, systemReason } from '../packages/cli/src/terminal.ts';
 
-/** wrangler.toml. Each command reads the part that it needs, without wrangler, which takes a second to load. */
+/** Reads wrangler.toml. Each command reads the part that it needs. To load wrangler for that would take a second. */
 
 export const SETTINGS_FILE = 'wrangler.toml';
 
@@ -15,14 +15,14 @@ export const NUMBER = z.number('a number');
 /** A section of the settings. */
 export const table = <Entry extends z.ZodRawShape>(entry: Entry) => z.looseObject(entry, 'a table');
 
-/** A section that may be there several times. */
+/** A section that may occur several times. */
 export const list = <Entry extends z.ZodRawShape>(entry: Entry) =>
   z.array(table(entry), 'a list: [[…]]').optional();
 
 /**
  * Reads the settings.
  *
- * @param schema the part that is needed; each of its messages ends "<setting> must be …"
+ * @param schema the part that is needed; each of its messages completes "<setting> must be …"
  * @throws CliError if they cannot be read, or do not match the schema
  */
 export function readSettings<Schema extends z.ZodType>(

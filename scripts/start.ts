@@ -117,9 +117,9 @@ async function start(): Promise<void> {
   const fault = ROOT_TOKEN && rootTokenFault(ROOT_TOKEN);
   if (fault) throw new CliError(`ROOT_TOKEN in the environment ${fault}`);
   if (!ROOT_TOKEN && ensureRootToken()) note(`✓ A root token was made, in ${SECRETS_FILE}`);
-  // Programs can do without the page.
+  // A failed build of the page does not end the start: programs do not need it.
   const page = ensureConsole(note).catch(report);
-  // miniflare takes a while to load: meanwhile esbuild works.
+  // miniflare takes a while to load, and esbuild builds meanwhile.
   const [built, local] = await Promise.all([buildWorker(), import('./local/service.ts'), page]);
   migrate(folder);
   const variables: Record<string, string> = {

@@ -30,7 +30,7 @@ export interface BuiltWorker extends WorkerOptions {
 
 type Settings = ReturnType<typeof readLocalSettings>;
 
-/** The variables, and those secrets of the file that the settings name. wrangler takes no others from it either. */
+/** The variables and secrets. From the secrets file only those that the settings name, as in wrangler. */
 function variablesOf({ vars = {}, secrets }: Settings): WorkerOptions['variables'] {
   const variables: WorkerOptions['variables'] = { ...vars };
   for (const [name, value] of Object.entries(parseEnv(readSecrets(SECRETS_FILE)))) {
@@ -42,7 +42,7 @@ function variablesOf({ vars = {}, secrets }: Settings): WorkerOptions['variables
 
 type Queues = Pick<V4WorkerOptionsShape, 'queueProducers' | 'queueConsumers'>;
 
-/** The queues as miniflare names their settings. */
+/** The queues, with miniflare's names of their settings. */
 function queuesOf({ queues = {} }: Settings): Queues {
   const { producers = [], consumers = [] } = queues;
   return {
@@ -129,7 +129,7 @@ export async function buildWorker(): Promise<BuiltWorker> {
   } catch (error) {
     throw new CliError(`The Worker could not be built: ${String(error)}`);
   } finally {
-    // Its process would go on beside the service.
+    // esbuild's process would keep running beside the service.
     await stop();
   }
 }

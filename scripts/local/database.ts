@@ -26,7 +26,7 @@ function fileNameOf(databaseId: string): string {
 /**
  * The id of the service's database. Without an id in wrangler.toml, it is the name of the binding.
  *
- * @throws CliError if there is no such database
+ * @throws CliError if wrangler.toml has no database with the binding DB
  */
 export function databaseId({ d1_databases: databases = [] } = readLocalSettings()): string {
   const database = databases.find(({ binding }) => binding === 'DB');

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 import { texts } from '../texts';
 import { Button } from './button';
 
-/** The progress of each task that takes longer than a moment, with a button that stops it. */
+/** The progress of each task that is not done at once, with a button that stops it. */
 
 interface Running {
   id: number;
@@ -15,7 +15,7 @@ interface Running {
 
 const SHOWN_AFTER_MS = 400;
 let lastId = 0;
-/** In the order of their beginning. */
+/** The tasks that are shown, in the order in which they started. */
 let running: readonly Running[] = [];
 const listeners = new Set<() => void>();
 

@@ -130,7 +130,7 @@ export function EntryForm({
           options={LICENSE_DATA_TYPES.map((type) => [type, screenTexts.dataTypes[type]])}
         />
         <SelectField
-          // The options may arrive later than the form. A further product must not undo the viewer's choice.
+          // The options may arrive later than the form. A later product must not undo the viewer's choice.
           key={String(products.size > 0)}
           label={words.scope}
           name="productId"

@@ -75,7 +75,7 @@ export function SelectionBar({
     onChange(new Map());
     const ids = licenses.map(({ id }) => id);
     const rest = new Set(await run(action, ids, work));
-    // Beside the licenses that were selected meanwhile.
+    // Licenses that were selected meanwhile stay selected.
     const again = [...selected].filter(([, { id }]) => rest.has(id));
     if (again.length > 0) onChange((now) => new Map([...now, ...again]));
   };
