@@ -73,7 +73,7 @@ const worse = (path: string): string =>
   `${path.replace('CHAT', 'nowhere').replace('999999', 'x')}?nonsense=1`;
 
 describe.each(routes)('$name', ({ method, path, intents }) => {
-  it('takes a token with one of its intents, and no other', async () => {
+  it('the endpoint takes a token with one of its intents, and no other', async () => {
     for (const intent of API_INTENTS) {
       const answer = await call(method, path, { token: tokenWith(intent) });
       // Past the door: the empty body is bad, the id unknown, the list there.

@@ -51,7 +51,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  // In the middle of an hour: its bucket is new once, which is counted apart.
+  // The first record of an hour also writes its bucket. The counted requests come later in their hour.
   setNow(Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2);
   // Changes leave the log a few minutes after they are published: the counted requests have none to catch up with.
   await settleLog();

@@ -31,7 +31,7 @@ import { askFor } from '../support/shop';
 const WINDOW_MS = 60_000;
 const TOO_MANY = { valid: false, message: 'Too many requests' };
 
-// A clock that jumps would end the waiting of what is still being written.
+// A clock that jumps would end the timeouts of writes that are still running.
 afterEach(settled);
 
 let addresses = 0;

@@ -32,7 +32,7 @@ const root = ownFolder();
 const TOML = readFileSync('wrangler.toml', 'utf8');
 const MIGRATIONS = readdirSync('drizzle').filter((name) => name.endsWith('.sql'));
 
-/** The signing keys of deployments that need not make them, which takes a while. */
+/** Signing keys for deployments that do not test their creation, which takes a while. */
 const KEYS_MADE = join(root, 'signing-keys');
 ensureSigningKeys(KEYS_MADE);
 
@@ -144,7 +144,7 @@ it('a deployment of a service without signing keys adds them and keeps its root 
   expect(account.worker?.secrets).toEqual({ ROOT_TOKEN, ...readSigningKeys(keysFile()) });
 });
 
-it('a deployment rejects the signing keys of another account, and takes those that name none', async () => {
+it('a deployment rejects the signing keys of another account, and takes keys that name no account', async () => {
   await run();
   const keys = readSigningKeys(keysFile());
   account = new FakeWrangler();

@@ -6,7 +6,7 @@ import { listen, ownFolder } from '../node/own.ts';
 import { argsOfScript, freePort } from '../node/service.ts';
 import { type CommandName, runHere } from './run-command.ts';
 
-/** The options of npm start and npm run dev, and options of any command that npm took. */
+/** The options of npm start and npm run dev, and options that npm took for its own. */
 
 const env = { NO_COLOR: '1', LICET_TOKEN: 'licet_nobody', LICET_URL: 'http://127.0.0.1:9' };
 const folder = ownFolder();
@@ -70,8 +70,8 @@ it('a taken inspector port of npm run dev is one line with another port', async 
 });
 
 /**
- * The variables by which npm hands on an option that it took, where two dashes before it are missing. The command must
- * not run without the option.
+ * The variables that npm sets for an option that it took, because the two dashes before it were missing. The command
+ * must not run without the option.
  */
 const takenBy = (script: string, option: string) => ({
   npm_lifecycle_event: script,

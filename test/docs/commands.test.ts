@@ -140,7 +140,7 @@ describe('in another folder, the command', () => {
   });
 });
 
-it('the line that looks further with the simulation runs one test', () => {
+it('the documented command for more runs of the simulation runs one test', () => {
   const [line = ''] = commands.filter((command) => command.startsWith('SIMULATION_RUNS='));
   const command = line.replace('SIMULATION_RUNS=2000', 'SIMULATION_RUNS=1');
   const output = execFileSync('bash', ['-c', command], { env, encoding: 'utf8', stdio: 'pipe' });

@@ -23,7 +23,7 @@ const commands = [...blocks.flatMap((block) => block.split('\n')), ...inline].fl
 );
 
 // test/docs/commands.test.ts tries those of wrangler and of npm run, in all documents.
-it('docs/deploy.md names no commands but those of wrangler and npm, and few others', () => {
+it('docs/deploy.md names only commands of wrangler and npm, git pull and openssl', () => {
   const others = commands.filter((command) => !/^(npx wrangler|npm run) /.test(command));
   const known = ['git pull', 'npm ci', 'npm start', 'npm start -- --persist-to DIR'];
   expect(others.filter((command) => !known.includes(command))).toEqual(['openssl rand -hex 32']);

@@ -122,7 +122,7 @@ async function newLicense(licet: Licet): Promise<License> {
 const keysOf = async (licet: Licet): Promise<string[]> =>
   (await licet.licenses.list()).map(({ licenseKey }) => licenseKey);
 
-/** The same of a service that does not run. */
+/** The license keys in the database of a service that does not run. */
 function keysIn(state: string): unknown[] {
   const database = new DatabaseSync(findDatabase(state) ?? '', { readOnly: true });
   const rows = database.prepare('select license_key from licenses order by id desc').all();
@@ -157,7 +157,7 @@ async function installPackages(place: Place): Promise<void> {
   const paths = packages
     .filter(([path, { dev }]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && !dev)
     .map(([path]) => path)
-    // Those for other systems are not installed.
+    // Packages for other systems are not installed.
     .filter((path) => existsSync(path));
   const copies = `--parents ${paths.join(' ')} ${place.cwd}`;
   const command = `cp -alL ${copies} 2>&- || cp -aL ${copies}`;
@@ -229,7 +229,7 @@ async function buildImage(): Promise<Image> {
       COPY: (text) => {
         const [, stageName = '', from = ''] = /^--from=(\w+) (\S+) \2$/.exec(text) ?? [];
         const source = roots.get(stageName);
-        // Moved, which is quicker: no other stage needs it.
+        // No other stage needs it, and moving is quicker than copying.
         if (source !== undefined) renameSync(source + from, root + from);
         else if (text === '. .') copyContext(image.home);
         else for (const file of text.split(' ').slice(0, -1)) cpSync(file, join(image.home, file));
@@ -400,7 +400,7 @@ describe('the systemd unit', () => {
     [/^install -d -m 700 -o licet -g licet (\S+)$/, ([, path = '']) => makePrivate(path)],
     [/^curl -sS .* http:\/\/localhost:8787\/api\/v2\/healthy$/, ([line]) => noticed.push(line)],
     [/^systemctl enable --now licet$/, start],
-    // A service on restored data is started in the image.
+    // The test of the image starts a service on restored data.
     [/^systemctl start licet$/, ([line]) => noticed.push(line)],
     [/^systemctl stop licet$/, async () => expect(await service.stop()).toBe(0)],
     [/^(cd \S+ && )?sudo -u licet (.+)$/, ([, , line = '']) => shell(line, place)],

@@ -24,7 +24,7 @@ import {
 const document = readFileSync('docs/one-machine.md', 'utf8');
 const certificate = resolve('test/cli/test-only-certificate.pem');
 const certificateKey = resolve('test/cli/test-only-key.pem');
-// One for all requests, because making it takes as long as a request.
+// All requests share it, because making one takes as long as a request.
 const secureContext = createSecureContext({ ca: readFileSync(certificate) });
 
 const folder = ownFolder();

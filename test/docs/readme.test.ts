@@ -65,7 +65,7 @@ it('the tour of the README also works on a service with data, with other ids', (
         .replaceAll(/ +/g, ' ')
         .replaceAll(/(?<=^| )\d+(?= |$)/gm, '0'),
     );
-  // npm itself takes longer than each of the commands, and has run them above.
+  // npm takes longer than the command that it starts. The test above runs the commands by npm.
   const withoutNpm = ['node', ...argsOfScript('licet')].join(' ');
   const output = runTour((command) => command.replaceAll('npm run -s licet --', withoutNpm));
   expect(withoutIds(output)).toEqual(withoutIds(printed));
@@ -78,7 +78,7 @@ function runAfterTour(program = ''): string {
   const [settings, product, license] = blocks.filter(({ kind }) => kind === 'sh');
   const script = [settings, product, license].map((block) => block?.text).join('') + program;
   const inFolder = script.replaceAll(':8787', `:${service.port}`).replaceAll('/tmp', folder);
-  // Java starts faster.
+  // Java starts faster with these options.
   const env = { ...process.env, JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' };
   return execFileSync('bash', ['-e', '-c', inFolder], { encoding: 'utf8', env, stdio: 'pipe' });
 }

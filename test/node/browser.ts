@@ -17,7 +17,7 @@ export const hasBrowser = executablePath !== undefined;
 if (!hasBrowser)
   console.warn(`Tests in a browser are skipped: there is none of ${PATHS.join(', ')}`);
 
-/** Starts a browser, which ends with the process. `isBrief` for pages too brief to gain from optimized code. */
+/** Starts a browser, which ends with the process. `isBrief`: its pages close before optimized code pays off. */
 export const launchBrowser = ({ isBrief = false } = {}): Promise<Browser> =>
   chromium.launch({
     ...(executablePath && { executablePath }),

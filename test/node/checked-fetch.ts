@@ -27,7 +27,7 @@ globalThis.fetch = async (input, init) => {
   return response;
 };
 
-// The set-up of the next file in this process does it again.
+// The set-up of the next file in this process replaces it again.
 afterAll(() => {
   globalThis.fetch = fetchUnchecked;
 });

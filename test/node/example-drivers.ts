@@ -116,7 +116,7 @@ end`,
   },
   'licet.sh': {
     alg: 'RS256',
-    // A process is started for each of these values, though they are the same in each check.
+    // Computed once: each of these values takes a process, and is the same in all checks.
     files: (source) => ({
       'driver.sh': `${beforeDemo(source, '# From here on it is tried out')}
 licet_retry_seconds=0
@@ -174,7 +174,7 @@ static class Driver {
   },
   'licet.go': {
     alg: 'ES256',
-    // It runs before the demo: both are one program, because linking one takes most of the time.
+    // The driver and the demo are one program, because linking takes most of the time. The driver runs first.
     files: () => ({
       'driver.go': `
 package main

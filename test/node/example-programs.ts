@@ -77,7 +77,7 @@ function startIn(
     cwd: folder,
     env: {
       ...process.env,
-      // Java starts faster, and knows no host name but one; Go looks for nothing in the network.
+      // Java starts faster, and resolves one host name only; Go downloads nothing.
       JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.net.hosts.file=hosts',
       GOPROXY: 'off',
       NO_PROXY: '127.0.0.1,localhost',
@@ -129,7 +129,7 @@ export async function build(
 export async function built(program: Program): Promise<string> {
   const folder = join(inject('exampleFolder'), program.file);
   const result = join(folder, 'result');
-  // Only one test file can make the folder.
+  // Only the first of several test files can make the folder.
   if (mkdirSync(folder, { recursive: true }) !== undefined) {
     writeFileSync(result, await build(folder, program).catch(String));
   }

@@ -115,7 +115,7 @@ interface Question {
 
 let questions = 0;
 
-/** A file of its own for each check. */
+/** The mark file of a check: one of its own unless given. */
 function markFileOf({ markFile = join(folder, `mark-${++questions}`), mark }: Question): string {
   if (mark !== undefined) writeFileSync(markFile, mark);
   return markFile;
@@ -137,7 +137,7 @@ async function run(program: Program, question: Question) {
   return { ...ending, mark: readIfThere(markFile) };
 }
 
-/** Checks in the one process of a program's driver, which is cheaper. */
+/** Checks in a program's driver, which is one process for all checks. */
 async function check(drive: Drive, question: Question & { url: string }) {
   const { url, licenseKey = 'KEY', publicKeys, timeoutSeconds } = question;
   const markFile = markFileOf(question);
@@ -168,7 +168,7 @@ interface First {
   /** The hardware ID of this machine. */
   hwid: string;
   drive: Drive;
-  /** These take seconds, in which the programs themselves are run. */
+  /** The checks of slow servers take seconds. Meanwhile the programs themselves run. */
   silence: ReturnType<typeof check>;
   slowness: ReturnType<typeof check>;
 }

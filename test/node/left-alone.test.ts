@@ -117,7 +117,7 @@ const LIES = {
   undefined: '{"clientIp":"203.0.113.9:1"}',
 };
 
-it('the connecting address is that which a trusted proxy names', async () => {
+it('the connecting address is the one that a trusted proxy names', async () => {
   await ensureStarted(folder, ...UNLIMITED);
   const license = await newLicense();
   expect(await validate(license, undefined, LIES)).toBe(200);

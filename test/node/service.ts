@@ -127,8 +127,8 @@ export function watch(child: ChildProcess): Watched {
 export const startedServices = new Set<string>();
 
 /**
- * Starts the service, and waits until it says that it runs. Without npm and its settings for little memory, which take
- * half a second.
+ * Starts the service, and waits until it says that it runs. It starts without npm and its options for less memory,
+ * which take half a second.
  *
  * @param port a free one unless given
  */
@@ -139,7 +139,7 @@ export const startService = (
 ): Promise<RunningService> =>
   startScript([process.execPath, ...argsOfScript('start')], 'Licet runs on', folder, options, port);
 
-/** The same by `npm start`. */
+/** Starts the service by `npm start`. */
 export const npmStart = (
   folder: string,
   options: readonly string[] = [],

@@ -101,7 +101,7 @@ it.each([
   ['[vars]', '[[vars]]', 'wrangler.toml: vars must be a table.'],
   ['binding = "DB"', 'binding = "D"', 'wrangler.toml has no database with the binding DB.'],
   ['name = "licet"', 'name = ', 'wrangler.toml cannot be read: '],
-])('npm start says what is wrong with a wrangler.toml with %j as %j', (right, wrong, message) => {
+])('npm start reports a wrangler.toml with %j as %j', (right, wrong, message) => {
   writeFileSync('wrangler.toml', settings.replace(right, wrong));
   expect(readWorkerOptions).toThrow(CliError);
   expect(readWorkerOptions).toThrow(message);

@@ -95,7 +95,7 @@ const license = fc.oneof(
   { weight: 1, arbitrary: number },
 );
 
-/** Actions of a type, and how often they are chosen. */
+/** Actions of a type, with the weight with which they are chosen. */
 const actions = <Type extends string, Fields>(
   weight: number,
   type: Type,

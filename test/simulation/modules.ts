@@ -5,8 +5,8 @@ import { compileFunction } from 'node:vm';
 import { transform } from 'esbuild';
 
 /**
- * Texts of the source and those in their place, by their files, such as `src/validation/bind.ts`. Each text must
- * occur exactly once.
+ * Texts of the source with their replacements, by file, such as `src/validation/bind.ts`. Each text must occur exactly
+ * once.
  */
 export type Replacements = Record<string, readonly (readonly [from: string, to: string])[]>;
 
@@ -39,14 +39,14 @@ export const GLOBALS = [
 ] as const;
 
 /**
- * Modules that all instances of the service share, because to load them takes milliseconds: the zod schemas
+ * Modules that all instances of the service share, because loading them takes milliseconds: the zod schemas
  * and their imports. They have no state and call no service.
  */
 const SHARED = /^src\/(.*\/schema|lib\/(enums|fields|json|text|time))$/;
 const HAS_STATE =
   /^(export )?(let |const \w+ = new (Weak)?(Map|Set)\b)|\b(Date\.now|Math\.random|crypto\.)/m;
 
-/** Runs a module, which sets the exports. */
+/** Runs a module, which sets its exports. */
 type Run = (load: Load, module: { exports: Exports }, globals: Globals) => void;
 type Exports = Record<string, unknown>;
 type Load = (name: string) => Exports;
@@ -86,7 +86,7 @@ export async function loadService(
 const isService = (value: unknown): value is Service =>
   typeof value === 'object' && value !== null && 'fetch' in value && 'scheduled' in value;
 
-/** The modules by the paths that imports have: without an ending, or of a folder. */
+/** The modules by the paths in imports: without an extension, and the folder for its index. */
 type Modules = ReadonlyMap<string, Run>;
 
 interface Project {

@@ -165,7 +165,7 @@ export const validate = (
 
 /**
  * The history under a filter, newest first, as soon as it has that many records. They are written after the
- * answer, and those of a queue when it delivers them.
+ * response, or when the queue delivers them.
  */
 export async function historyOf(
   filter: Record<string, string>,

@@ -28,10 +28,10 @@ await env.DB.batch(
   env.MIGRATIONS.flatMap(({ queries }) => queries.map((query) => env.DB.prepare(query))),
 );
 
-// A test would otherwise leave its clock and its spies to all tests after it. A file that replaces timers waits
+// Without this, a test would leave its clock and its spies to all later tests. A file that replaces timers waits
 // for `settled` in an `afterEach` of its own, which comes before this one.
 afterEach(() => {
-  // Spies first: they may be on timers of a test, which they would put back.
+  // Spies first: one on a fake timer would put that timer back.
   vi.restoreAllMocks();
   vi.useRealTimers();
   vi.unstubAllGlobals();

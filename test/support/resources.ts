@@ -56,7 +56,7 @@ export const idsOf = async (path: string): Promise<number[]> =>
 const withoutTotals = (answer: Answer): unknown =>
   JSON.parse(answer.text, (name, value) => (name === 'totalRequests' ? undefined : value));
 
-/** Runs requests that must leave what is at a path as it was, and gives their answer. */
+/** Runs requests that must not change the object at a path, and returns their response. */
 export async function withoutChange<Result>(
   path: string,
   request: () => Promise<Result>,

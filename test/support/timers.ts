@@ -1,6 +1,6 @@
 /**
- * The plugin takes a stack trace for each timer, to find those of vitest without a delay. The service sets a timer
- * for each look into the database: a timer with a delay goes to the platform at once.
+ * The plugin takes a stack trace for each timer, to recognize vitest's timers without a delay. The service sets a timer
+ * with a delay for each database query. Timers with a delay go directly to the platform, without a trace.
  */
 
 const byPlugin = globalThis.setTimeout;

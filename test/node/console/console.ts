@@ -53,7 +53,7 @@ async function empty({ page }: Opened): Promise<void> {
   await page.context().clearCookies();
 }
 
-/** Closes or empties the pages of a test, and fails on what went wrong in them. */
+/** Closes or empties the pages of a test, and fails if errors occurred in them. */
 export async function closePages(): Promise<void> {
   const faults = opened.flatMap((one) => one.faults);
   const allowed = expectedFailures;

@@ -268,7 +268,7 @@ describeInBrowser('the frame of the console', () => {
     expect(stored.filter(({ licenseStatus }) => licenseStatus === 'ACTIVE')).toHaveLength(3);
   });
 
-  it('two changes of many licenses at once show a progress each, and each is stopped by its own', async () => {
+  it('two changes of many licenses at once have a progress each, and each is stopped by its own button', async () => {
     expectFailure(/^412 PUT \/api\/v2\/licenses\//);
     const notes = `twice-${randomUUID()}`;
     const values = { productId: product.id, licenseType: 'PERMANENT', notes, count: 9 } as const;
@@ -292,7 +292,7 @@ describeInBrowser('the frame of the console', () => {
     await second.getByRole('button', { name: 'Stop' }).click();
     held.resolve();
     await page.getByRole('dialog', { name: '9 licenses deactivated', exact: true }).waitFor();
-    // Six were in work when the second change was stopped; those that were not reached are selected again.
+    // Six requests were under way when the second change was stopped. The licenses without one are selected again.
     await page.getByText('3 selected').waitFor();
     await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
   });
