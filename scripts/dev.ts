@@ -61,6 +61,8 @@ async function dev(): Promise<void> {
   const missing = Object.entries(defaults).filter(([name]) => !has(name));
   const server = spawn('wrangler', ['dev', ...missing.flat(), ...forWrangler(args)], {
     stdio: 'inherit',
+    // Another environment of wrangler.toml could have another database than the one that was migrated.
+    env: { ...process.env, CLOUDFLARE_ENV: '' },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => server.kill('SIGTERM'));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'smol-toml';
+import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod';
 import { CliError, systemReason } from '../packages/cli/src/terminal.ts';
 
@@ -33,7 +33,12 @@ export function readSettings<Schema extends z.ZodType>(
   try {
     settings = parse(readFileSync(join(folder, SETTINGS_FILE), 'utf8'));
   } catch (error) {
-    throw new CliError(`${SETTINGS_FILE} cannot be read: ${systemReason(error)}`);
+    const isToml = error instanceof TomlError;
+    // Its further lines quote the file.
+    const reason = isToml
+      ? `line ${error.line}: ${error.message.split('\n')[0]}`
+      : systemReason(error);
+    throw new CliError(`${SETTINGS_FILE} cannot be read: ${reason}`);
   }
   const { data, error, success } = schema.safeParse(settings);
   if (success) return data;

@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { build, stop } from 'esbuild';
 import type { V4WorkerOptionsShape } from 'miniflare';
 import { readSecrets, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
-import { CliError } from '../../packages/cli/src/terminal.ts';
+import { CliError, systemReason } from '../../packages/cli/src/terminal.ts';
 import { copyAssets } from '../assets.ts';
 import { databaseId } from './database.ts';
 import { readLocalSettings } from './settings.ts';
@@ -30,10 +31,15 @@ export interface BuiltWorker extends WorkerOptions {
 
 type Settings = ReturnType<typeof readLocalSettings>;
 
-/** The variables and secrets. From the secrets file only those that the settings name, as in wrangler. */
+/**
+ * The variables and secrets. As in wrangler, they come from the secrets file, or without one from the environment,
+ * and only those that the settings name.
+ */
 function variablesOf({ vars = {}, secrets }: Settings): WorkerOptions['variables'] {
   const variables: WorkerOptions['variables'] = { ...vars };
-  for (const [name, value] of Object.entries(parseEnv(readSecrets(SECRETS_FILE)))) {
+  const environment = secrets === undefined ? {} : process.env;
+  const given = existsSync(SECRETS_FILE) ? parseEnv(readSecrets(SECRETS_FILE)) : environment;
+  for (const [name, value] of Object.entries(given)) {
     const isNamed = secrets === undefined || name in vars || secrets.required?.includes(name);
     if (isNamed && value !== undefined) variables[name] = value;
   }
@@ -127,7 +133,7 @@ export async function buildWorker(): Promise<BuiltWorker> {
     });
     return { ...options, script: outputFiles.map(({ text }) => text).join('') };
   } catch (error) {
-    throw new CliError(`The Worker could not be built: ${String(error)}`);
+    throw new CliError(`The Worker could not be built: ${systemReason(error)}`);
   } finally {
     // esbuild's process would keep running beside the service.
     await stop();

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CliError, fail, systemReason } from '../../packages/cli/src/terminal.ts';
-import { readLocalSettings } from './settings.ts';
+import { readDatabases } from './settings.ts';
 
 /** The file of the local database, and its migrations. */
 
@@ -28,7 +28,7 @@ function fileNameOf(databaseId: string): string {
  *
  * @throws CliError if wrangler.toml has no database with the binding DB
  */
-export function databaseId({ d1_databases: databases = [] } = readLocalSettings()): string {
+export function databaseId({ d1_databases: databases = [] } = readDatabases()): string {
   const database = databases.find(({ binding }) => binding === 'DB');
   if (database === undefined) {
     throw new CliError('wrangler.toml has no database with the binding DB. Add it again.');

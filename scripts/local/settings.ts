@@ -3,27 +3,44 @@ import { list, NAME, NUMBER, readSettings, TEXT, table } from '../settings.ts';
 
 const texts = z.array(TEXT, 'a list of texts').optional();
 
-const settings = table({
-  main: NAME,
-  compatibility_date: NAME,
-  compatibility_flags: texts,
-  define: z.record(z.string(), TEXT, 'a table').optional(),
-  vars: z.record(z.string(), z.json(), 'a table').optional(),
-  secrets: table({ required: texts }).optional(),
-  triggers: table({ crons: texts }).optional(),
-  assets: table({
-    directory: NAME,
-    html_handling: z
-      .enum(['auto-trailing-slash', 'force-trailing-slash', 'drop-trailing-slash', 'none'])
-      .optional(),
-    not_found_handling: z.enum(['single-page-application', '404-page', 'none']).optional(),
-  }),
-  ratelimits: list({ name: NAME, simple: table({ limit: NUMBER }) }),
+const variable = z.union(
+  [TEXT, NUMBER, z.boolean(), z.array(z.json()), z.record(z.string(), z.json())],
+  'a text, a number, true, false, a list or a table',
+);
+
+const HTML_HANDLINGS = [
+  'auto-trailing-slash',
+  'force-trailing-slash',
+  'drop-trailing-slash',
+  'none',
+] as const;
+const NOT_FOUND_HANDLINGS = ['single-page-application', '404-page', 'none'] as const;
+
+const databases = table({
   d1_databases: list({
     binding: NAME,
     database_id: TEXT.optional(),
     preview_database_id: TEXT.optional(),
   }),
+});
+
+const settings = table({
+  main: NAME,
+  compatibility_date: NAME,
+  compatibility_flags: texts,
+  define: z.record(z.string(), TEXT, 'a table').optional(),
+  vars: z.record(z.string(), variable, 'a table').optional(),
+  secrets: table({ required: texts }).optional(),
+  triggers: table({ crons: texts }).optional(),
+  assets: table({
+    directory: NAME,
+    html_handling: z.enum(HTML_HANDLINGS, `one of ${HTML_HANDLINGS.join(', ')}`).optional(),
+    not_found_handling: z
+      .enum(NOT_FOUND_HANDLINGS, `one of ${NOT_FOUND_HANDLINGS.join(', ')}`)
+      .optional(),
+  }),
+  ratelimits: list({ name: NAME, simple: table({ limit: NUMBER }) }),
+  ...databases.shape,
   queues: table({
     producers: list({ binding: NAME, queue: NAME, delivery_delay: NUMBER.optional() }),
     consumers: list({
@@ -43,3 +60,10 @@ const settings = table({
  * @throws CliError if it cannot be read or is wrong
  */
 export const readLocalSettings = (): z.infer<typeof settings> => readSettings(settings);
+
+/**
+ * The databases in wrangler.toml, whatever else is in it.
+ *
+ * @throws CliError if it cannot be read or they are wrong
+ */
+export const readDatabases = (): z.infer<typeof databases> => readSettings(databases);

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { V4WorkerOptionsShape } from 'miniflare';
-import { afterAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
 import {
   experimental_readRawConfig,
   unstable_getMiniflareWorkerOptions,
@@ -10,6 +10,7 @@ import {
 import * as z from 'zod';
 import { CliError } from '../../packages/cli/src/terminal.ts';
 import { readWorkerOptions } from '../../scripts/local/build.ts';
+import { databaseId } from '../../scripts/local/database.ts';
 import { readSettings } from '../../scripts/settings.ts';
 import { ownFolder } from './own.ts';
 
@@ -77,6 +78,30 @@ it.each([
   });
 });
 
+it.each([
+  ['the secrets that it requires', settings],
+  ['no secrets', settings.replace('[secrets]', '[others]')],
+])('without .dev.vars the environment counts as for wrangler: a file with %s', (_, text) => {
+  writeFileSync('wrangler.toml', text);
+  for (const name of ['REQUIRE_HWID', 'ROOT_TOKEN', 'NOT_NAMED']) vi.stubEnv(name, `own ${name}`);
+  const { workerOptions } = unstable_getMiniflareWorkerOptions('wrangler.toml');
+  const read: V4WorkerOptionsShape = workerOptions;
+  vi.stubEnv('CLOUDFLARE_ENV', 'staging');
+  expect(readWorkerOptions().variables).toEqual(read.bindings);
+  vi.unstubAllEnvs();
+});
+
+it('what wrangler rejects in the text of wrangler.toml is rejected', () => {
+  writeFileSync('wrangler.toml', settings.replace('[vars]', '[vars]\nLIST = { one = 1, }'));
+  expect(() => experimental_readRawConfig({ config: 'wrangler.toml' })).toThrow();
+  expect(readWorkerOptions).toThrow(/^wrangler.toml cannot be read: line \d+: [^\n]*$/);
+});
+
+it('a data folder is found whatever the other settings say', () => {
+  writeFileSync('wrangler.toml', settings.replace('[assets]', '[files]'));
+  expect(databaseId()).toBe('DB');
+});
+
 it('the queue that wrangler.toml has in comments can be switched on', () => {
   expect(queue).toContain('dead_letter_queue = "licet-records-dead"');
   writeFileSync('wrangler.toml', settings + queue);
@@ -100,7 +125,9 @@ it.each([
   ['limit = 120', 'limit = "x"', 'wrangler.toml: ratelimits.0.simple.limit must be a number.'],
   ['[vars]', '[[vars]]', 'wrangler.toml: vars must be a table.'],
   ['binding = "DB"', 'binding = "D"', 'wrangler.toml has no database with the binding DB.'],
-  ['name = "licet"', 'name = ', 'wrangler.toml cannot be read: '],
+  ['[assets]', '[assets]\nhtml_handling = "x"', 'assets.html_handling must be one of auto-'],
+  ['[vars]', '[vars]\nDAY = 2026-01-01', 'wrangler.toml: vars.DAY must be a text, a number, true,'],
+  ['name = "licet"', 'name = ', 'wrangler.toml cannot be read: line '],
 ])('npm start reports a wrangler.toml with %j as %j', (right, wrong, message) => {
   writeFileSync('wrangler.toml', settings.replace(right, wrong));
   expect(readWorkerOptions).toThrow(CliError);
