@@ -1,6 +1,4 @@
-import { statfsSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
@@ -20,22 +18,6 @@ const unhook = registerHooks({
 });
 const { cloudflareTest, readD1Migrations } = await import('@cloudflare/vitest-plugin');
 unhook.deregister();
-
-const MEMORY_FOLDER = '/dev/shm';
-const MIN_FREE_BYTES = 4e9;
-const diskFolder = tmpdir();
-
-function hasMemoryFolder(): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
-    return bavail * bsize >= MIN_FREE_BYTES;
-  } catch {
-    return false;
-  }
-}
-
-// The local D1 syncs each write to its folder. On a disk that takes an eighth of the tests' CPU time.
-if (hasMemoryFolder()) process.env.TMPDIR = MEMORY_FOLDER;
 
 export default defineConfig({
   test: {
@@ -104,7 +86,7 @@ export default defineConfig({
           isolate: false,
           setupFiles: ['./test/node/checked-fetch.ts'],
           // Programs that tests start, wrangler above all, are compiled once and not by each process.
-          env: { NODE_COMPILE_CACHE: resolve('node_modules/.cache/node'), TMPDIR: diskFolder },
+          env: { NODE_COMPILE_CACHE: resolve('node_modules/.cache/node') },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
