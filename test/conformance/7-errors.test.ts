@@ -20,6 +20,13 @@ it('accepted_intents are those of the endpoint whatever the error', async () => 
   }
 });
 
+it.each([
+  ['that is no object', '[]', 'Body must be an object'],
+  ['that is malformed JSON', '{"name":', 'Malformed JSON in request body'],
+])('a body %s answers 400 with a message about the body', async (_, body, message) => {
+  expectError(await call('POST', products.path, { body }), 400, message);
+});
+
 it('a body is JSON whatever its content type says', async () => {
   for (const type of [
     'text/plain',
