@@ -757,9 +757,7 @@ describe('licet history', () => {
       const follower = new Follower(stub, { from });
       const look = async () =>
         (await follower.poll(AbortSignal.timeout(1_000))).map(({ id }) => id);
-      const looks = [await look(), await look(), await look()];
-      vi.unstubAllEnvs();
-      expect(looks).toEqual([[1, 2], [], []]);
+      expect([await look(), await look(), await look()]).toEqual([[1, 2], [], []]);
     },
   );
 
@@ -989,7 +987,7 @@ describe('licet', () => {
   it('shows the progress of a list after a second', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const shown: unknown[] = [];
-    const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
       shown.push(text);
       return true;
     });
@@ -998,10 +996,7 @@ describe('licet', () => {
       vi.advanceTimersByTime(1_000);
       yield 3;
     }
-    const collected = await collect('items', pages());
-    write.mockRestore();
-    vi.useRealTimers();
-    expect(collected).toEqual([1, 2, 3]);
+    expect(await collect('items', pages())).toEqual([1, 2, 3]);
     expect(shown.join('')).toMatch(/^ {2}Reading items {2}3 {2}3\/s\n$/);
   });
 });

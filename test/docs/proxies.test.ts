@@ -29,7 +29,11 @@ const secureContext = createSecureContext({ ca: readFileSync(certificate) });
 
 const folder = ownFolder();
 // Debian has nginx here, where the PATH of users other than root does not look.
-process.env.PATH += `${delimiter}/usr/sbin`;
+const { PATH } = process.env;
+process.env.PATH = `${PATH}${delimiter}/usr/sbin`;
+afterAll(() => {
+  process.env.PATH = PATH;
+});
 
 /** Stands between a proxy and the service, and observes the connections that the proxy opens. */
 interface Relay {

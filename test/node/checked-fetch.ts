@@ -1,8 +1,12 @@
-import { afterAll, inject } from 'vitest';
+import { afterAll, afterEach, inject, vi } from 'vitest';
 import { checkAnswer } from '../support/openapi.ts';
+import { endOwn } from './own.ts';
 import { startedServices } from './service.ts';
 
-/** Holds what the service answers over HTTP against the OpenAPI document, in every test that fetches it. */
+/**
+ * The set-up of each file. Holds what the service answers over HTTP against the OpenAPI document, in every test
+ * that fetches it, and undoes what tests leave: the files of a process share its globals and its modules.
+ */
 
 const fetchUnchecked = globalThis.fetch;
 
@@ -27,7 +31,17 @@ globalThis.fetch = async (input, init) => {
   return response;
 };
 
-// The set-up of the next file in this process replaces it again.
+afterEach(() => {
+  // Spies first: one on a fake timer would put that timer back.
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+  // This leaves the fetch above, which is no stub.
+  vi.unstubAllGlobals();
+});
+
 afterAll(() => {
+  endOwn();
+  // The set-up of the next file in this process replaces it again.
   globalThis.fetch = fetchUnchecked;
 });

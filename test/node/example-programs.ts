@@ -3,8 +3,9 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, inject, vi } from 'vitest';
+import { inject, vi } from 'vitest';
 import { type Driver, drivers } from './example-drivers.ts';
+import { atEndOfFile } from './own.ts';
 
 /** The examples as programs: each is built and run as the README of the examples says. */
 
@@ -156,15 +157,10 @@ export interface DriverEnding {
 
 export type Drive = (check: DriverCheck) => Promise<DriverEnding>;
 
-const stops: (() => void)[] = [];
-afterAll(() => {
-  for (const stop of stops) stop();
-});
-
 /** Starts the driver of a program that is built in a folder. It makes one check after the other. */
 export function startDriver(folder: string, { file, driver }: Program): Drive {
   const child = startIn(folder, driver.start);
-  stops.push(() => child.kill());
+  atEndOfFile(() => child.kill());
   let errors = '';
   child.stderr.on('data', (chunk) => (errors += chunk));
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { afterAll } from 'vitest';
 import { newFolder } from './service.ts';
 
@@ -13,18 +13,25 @@ export function ownFolder(): string {
   return folder;
 }
 
-const servers = new Set<Server>();
-afterAll(() => {
-  for (const server of servers) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
+const ends: (() => void)[] = [];
+
+/** Calls a function when the file's tests have ended. Tests can call this too, which cannot register hooks. */
+export function atEndOfFile(end: () => void): void {
+  ends.push(end);
+}
+
+/** For the set-up of each file: this module is loaded once for all files of a process. */
+export function endOwn(): void {
+  for (const end of ends.splice(0)) end();
+}
 
 /** Starts a server in the place of a service. @returns its address */
 export async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
-  servers.add(server);
+  atEndOfFile(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const bound = server.address();
   return `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}`;
