@@ -54,7 +54,8 @@ it.each([
   ['start', '--foo', '--foo is no option of npm start. Add --help to see what it takes.'],
   ['dev', '--remote', '--remote is no option of npm run dev. Add --help to see what it takes.'],
 ])('a wrong option is one line and status 2: %s %s', (script, option, message) => {
-  expect(runScript(script, [option])).toEqual({ stderr: `✗ ${message}\n`, stdout: '', status: 2 });
+  const ended = runScript(script, [option, '--persist-to', folder]);
+  expect(ended).toEqual({ stderr: `✗ ${message}\n`, stdout: '', status: 2 });
 });
 
 it('a taken inspector port of npm run dev is one line with another port', async () => {

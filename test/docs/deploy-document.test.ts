@@ -46,7 +46,9 @@ describe('backup and restore', () => {
 
   /** The schema and all rows of a database, without the platform's own tables. */
   function contentOf(stateFolder: string) {
-    const database = new DatabaseSync(findDatabase(stateFolder) ?? '', { readOnly: true });
+    const file = findDatabase(stateFolder);
+    if (file === undefined) throw new Error(`No database in ${stateFolder}`);
+    const database = new DatabaseSync(file, { readOnly: true });
     const schema =
       "select type, name, sql from sqlite_schema where name not like '_cf_%' order by name";
     const entries = database.prepare(schema).all();

@@ -202,6 +202,29 @@ describe('for each operation there is a method', () => {
   });
 });
 
+it('pings the service, finds licenses by their owner, and validates with the token', async () => {
+  const licet = connect();
+  await licet.healthy();
+  await licet.ping();
+  const license = await createLicense(licet, {
+    ownerChatId: crypto.randomUUID(),
+    licensePlatform: 'MARKET_A',
+    ownerPlatformId: `a/b?c ${crypto.randomUUID()}`,
+  });
+  const email = `${crypto.randomUUID()}@client.example`;
+  await licet.customers.update(license.customer?.id ?? 0, { email });
+  const found = await licet.licenses.get(license.id);
+  const { licenses } = licet;
+  expect(await licenses.byChatId(license.ownerChatId ?? '').list()).toEqual([found]);
+  expect(await licenses.byPlatform('MARKET_A', license.ownerPlatformId ?? '').list()).toEqual([
+    found,
+  ]);
+  expect(await licenses.byCustomerEmail(email.toUpperCase()).list()).toEqual([found]);
+  const { licenseKey } = license;
+  const ask = { licenseKey, productId: product.id, ip: '192.0.2.77' };
+  expect(await licet.validateWithToken(ask)).toMatchObject({ valid: true });
+});
+
 describe('lists', () => {
   it('come whole, as a page, and one after the other, a page at a time', async () => {
     const urls: URL[] = [];

@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
+import { CliError } from '../../packages/cli/src/terminal.ts';
 import { Licet } from '../../packages/client/src/index.ts';
 import { databaseFile, findDatabase } from '../../scripts/local/database.ts';
 import { writePast } from '../../scripts/local/past.ts';
@@ -127,9 +128,11 @@ describe('npm start', () => {
   ])('says what is wrong with a folder that cannot be used: a file%s', (below, reason) => {
     const file = join(folder, 'a-file');
     writeFileSync(file, '');
-    expect(() => lockState(file + below)).toThrow(
-      `The folder ${file}${below} cannot be used: ${reason}. Choose another with --persist-to DIR.`,
-    );
+    const message =
+      `The folder ${file}${below} cannot be used: ${reason}. ` +
+      'Choose another with --persist-to DIR.';
+    expect(() => lockState(file + below)).toThrow(CliError);
+    expect(() => lockState(file + below)).toThrow(new CliError(message));
   });
 
   it('does not take a damaged lock for another service', () => {
