@@ -17,8 +17,8 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 const { VALID, RATE_LIMITED, LICENSE_EXPIRED, LICENSE_DEACTIVATED, LICENSE_DELETED } =
   RESPONSE_TYPE_CODES;
-/** The hours since a license was changed. */
-const changedHours = (id: string): string => `(30 + ${id} * 29 % 110)`;
+/** The hours since a license was changed: enough for a refusal on an earlier day, of which there are two in 100 hours. */
+const changedHours = (id: string): string => `(130 + ${id} * 29 % 40)`;
 
 /** A key that no license has. */
 export const UNKNOWN_KEY = 'AAAA-BBBB-CCCC-DDDD-EEEE';
