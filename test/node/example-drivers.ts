@@ -116,14 +116,9 @@ end`,
   },
   'licet.sh': {
     alg: 'RS256',
-    // Computed once: each of these values takes a process, and is the same in all checks.
     files: (source) => ({
       'driver.sh': `${beforeDemo(source, '# From here on it is tried out')}
 licet_retry_seconds=0
-hardware_id=$(licet_hardware_id) system=$(uname -s)
-licet_hardware_id() { printf '%s\\n' "$hardware_id"; }
-licet_json() { printf '"%s"' "$1"; }
-uname() { printf '%s\\n' "$system"; }
 sleep() { :; }
 while IFS='|' read -r url file keys key product licet_timeout_seconds; do
   message=$(licet_check "$url" "$product" 1 "$key" "$file" "$keys")
