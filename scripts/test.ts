@@ -54,9 +54,9 @@ async function countTests(
   }
 }
 
-/** A little lower than normal. */
-const NODE_TESTS_PRIORITY = 5;
 const MIN_MEMORY_BYTES = 4e9;
+/** Below the normal priority, which is 0. */
+const NODE_TESTS_PRIORITY = 5;
 
 /** A new folder in memory where there is room: local D1 waits for the disk after each write. */
 function newFastFolder(): string {
@@ -66,8 +66,8 @@ function newFastFolder(): string {
   return mkdtempSync(join(isLarge ? memory : folder, 'licet-test-'));
 }
 
-// Side by side, because the tests in Node often wait for the processes that they start. All others run in one
-// process: each Worker more would load the service again.
+// Both at the same time, because the tests in Node often wait for the processes that they start. All other tests run
+// in one process, because each further Worker would load the service again.
 const fastFolder = newFastFolder();
 let otherOutput = '';
 const otherTests = countTests(
@@ -79,7 +79,7 @@ const otherTests = countTests(
   '!node',
   '--maxWorkers=1',
 );
-// One process against three: it would come last, with nothing beside it.
+// With the same priority the one process would end long after the three of the tests in Node, and a core would be idle.
 setPriority(NODE_TESTS_PRIORITY);
 await Promise.all([otherTests, countTests(runShown, 'node')]);
 console.log(otherOutput);
