@@ -27,8 +27,10 @@ export default {
     if (cron === STOP) {
       // `npm start` waits for this line, and closes the sockets.
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
-      return recorder.settle((work) => context.waitUntil(work));
+      return recorder.drain((work) => context.waitUntil(work));
     }
+    // Requests of an outage wait in memory, and perhaps no new one comes.
+    recorder.keepWriting((work) => context.waitUntil(work));
     await attempt(caches.publishDue(scheduledTime), 'Changes were not published');
     await attempt(rollUp(db, scheduledTime), 'Records were not rolled up');
     await attempt(foldDays(db, scheduledTime), 'Records were not folded');

@@ -1,6 +1,7 @@
 import { Caches } from './cache/caches';
 import { type Database, openDatabase } from './db/client';
 import { Recorder, type RecordQueue } from './history/recorder';
+import { Admission } from './lib/admission';
 import { BoundedMap } from './lib/bounded-map';
 import { MonotonicClock } from './lib/clock';
 import { parseNetworks } from './lib/ip';
@@ -9,6 +10,7 @@ import { SigningKeys } from './lib/signing-keys';
 import type { LicenseSnapshot } from './resources/licenses/snapshot';
 
 const MAX_COUNTED = 10_000;
+const VALIDATIONS_A_TURN = 16;
 /** A full license is not asked for a slot again within this time (1.7). */
 const FULL_MS = 1_000;
 
@@ -42,6 +44,8 @@ export class Isolate {
   readonly db: Database;
   readonly caches: Caches;
   readonly recorder: Recorder;
+  /** Validations, which wait until there is room for their records (1.6). */
+  readonly admission: Admission;
   readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
   /** The work that this isolate still does in a minute for a client over a limit (1.7). */
   readonly ceilings = {
@@ -71,6 +75,11 @@ export class Isolate {
     this.db = openDatabase(env.DB);
     this.caches = new Caches(this.db, env.SNAPSHOTS, clock);
     this.recorder = new Recorder(this.db, this.caches, clock, env.RECORDS);
+    this.admission = new Admission({
+      maxPerTurn: VALIDATIONS_A_TURN,
+      isFull: () => this.recorder.isFull(),
+      makeRoom: (waitUntil) => this.recorder.keepWriting(waitUntil),
+    });
     const limiter = (name: Limiters) => new RateLimiter(env[name] ?? LIMITS[name]);
     this.limits = {
       validations: limiter('VALIDATION_LIMITER'),

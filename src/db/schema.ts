@@ -301,6 +301,15 @@ export const requests = sqliteTable(
   (t) => [primaryKey({ columns: [t.bucket, t.productId, t.callerId, t.id, t.nonce] })],
 );
 
+/**
+ * Gaps in the history: the number of requests that an isolate gave up while D1 did not answer. `id` is that of the first
+ * one.
+ */
+export const gaps = sqliteTable('gaps', {
+  id: integer('id').primaryKey(),
+  requests: integer('requests').notNull(),
+});
+
 const rollupColumns = () => ({
   bucket: integer('bucket').notNull(),
   productId: integer('product_id').notNull(),

@@ -1,197 +1,130 @@
 import { DATABASE_TIMEOUT_MS, type WaitUntil, wait, withTimeout } from '../lib/async';
 import type { MonotonicClock } from '../lib/clock';
 
-/** A flush begins this long after its first item. The response goes first, and more items join. */
+const MAX_WRITERS = 3;
+/** A batch begins this long after its first item, so that the response goes first. */
 const GATHER_MS = 1;
-/** Time between the starts of two batches. Under load larger batches cost less. */
-const MIN_INTERVAL_MS = 100;
-/** A flusher hands over to a younger request after this: the Free plan has 50 queries a request. */
-const MAX_FLUSHING_MS = 500;
-const WRITE_TIMEOUT_MS = DATABASE_TIMEOUT_MS;
-/** A flusher that was not active for this long was cancelled. */
-const CANCELLED_AFTER_MS = WRITE_TIMEOUT_MS + 1_000;
-/** Items are given up after this time. */
-const MAX_WAITING_MS = 23_000;
-/** A request stays this long, and until its write ends. The platform ends it after 30 seconds. */
-const MAX_STAY_MS = MAX_WAITING_MS + 1_000;
-/** The pause after a failed write. It doubles with each failure, and is up to half longer at random. */
-const FIRST_PAUSE_MS = 100;
-const MAX_PAUSE_MS = 600;
-/** Items that wait while nothing can be written: an isolate has 128 MB. */
+/** Time between the starts of two batches, unless the first one was full. */
+const INTERVAL_MS = 100;
+const TICK_MS = 250;
+/** A writer without a tick for this long was cancelled. */
+const CANCELLED_AFTER_MS = 4 * TICK_MS;
+/** A writer leaves after this if two others stay: the Free plan has 50 queries a request. */
+const STAY_MS = 500;
+/** The platform ends a request 30 seconds after its response. */
+const MAX_STAY_MS = 24_000;
+/** The pause after a failed write, which is up to half shorter at random. */
+const RETRY_MS = 400;
+/** Items that wait while the database does not answer: an isolate has 128 MB. */
 const MAX_ITEMS = 10_000;
-/** Items that are given up when the list is full. */
-const MAX_GIVEN_UP = 100;
-/** Requests that stand by. After each interval one more does. */
-const STANDBYS = 3;
-const STANDBY_INTERVAL_MS = 500;
-/** After this time most current requests have added their item. */
-const QUIET_MS = 250;
-const FAILURE_LOG_INTERVAL_MS = 60_000;
 
-interface Pending<Item> {
-  item: Item;
-  addedAt: number;
-  /** Written, or given up. */
-  isDone: boolean;
-}
+/** A request that writes. After its cancellation it has no more ticks. */
+type Writer = { tickedAt: number };
 
-export interface BatchWriterOptions<Item> {
+interface BatchWriterOptions<Item> {
   clock: MonotonicClock;
   maxBatch: number;
-  /**
-   * Writes items. An item that was written may come again, because a response can get lost. It must change
-   * nothing then. `waitUntil` belongs to the request that flushes.
-   */
+  /** Writes items. An item that was written may come again, and must change nothing then. */
   write: (items: readonly Item[], waitUntil: WaitUntil) => Promise<void>;
-  /** Called when writes begin to fail, at most once a minute. */
   onFailure: (error: unknown) => void;
-  /** Called with the number of items that are given up, and the last error. */
-  onLost: (count: number, error: unknown) => void;
+  onGivenUp: (items: readonly Item[]) => void;
 }
 
 /**
- * Writes items in batches. Items that arrive during a flush go together into the next one. One request, the
- * flusher, writes for all. A few others stand by, each with one promise and one timer, and take over if the
- * flusher was cancelled. All other requests may end, which saves a quarter of the CPU time under load. Items
- * stay in the list until they are written.
+ * Writes items in batches. Up to three requests write for all others, which may end. Each takes the oldest items that
+ * no other writer holds: a batch under way delays no other, and the items of a cancelled writer are taken again. An
+ * item stays in the list until it is written.
  */
 export class BatchWriter<Item> {
-  readonly #options: BatchWriterOptions<Item>;
-  /** The oldest first. */
-  #pending: Pending<Item>[] = [];
-  #flusher: { aliveAt: number } | undefined;
-  /** By the function that wakes a standby: the time at which its request came. */
-  readonly #standbys = new Map<() => void, number>();
-  /** When the youngest request that ever stood by came. */
-  #youngestAt = Number.NEGATIVE_INFINITY;
+  /** Each item, the oldest first, with the writer that holds it. */
+  readonly #pending = new Map<Item, Writer | null>();
+  readonly #writers = new Set<Writer>();
   #nextBatchAt = Number.NEGATIVE_INFINITY;
-  #failures = 0;
-  #lastError: unknown = new Error('Too many items wait');
-  #loggedAt = Number.NEGATIVE_INFINITY;
+  /** When a batch was written last, or the first item came. */
+  #progressAt = Number.NEGATIVE_INFINITY;
+  constructor(readonly options: BatchWriterOptions<Item>) {}
 
-  constructor(options: BatchWriterOptions<Item>) {
-    this.#options = options;
+  /** The number of items that are not written yet. */
+  get size(): number {
+    return this.#pending.size;
   }
 
-  /** Adds an item. May keep its request alive, for at most 30 seconds. */
+  /** Whether the database has written nothing for five seconds. Only then are items given up, the oldest first. */
+  isStuck(): boolean {
+    return this.size > 0 && this.#now() - this.#progressAt > DATABASE_TIMEOUT_MS;
+  }
+
   add(item: Item, waitUntil: WaitUntil): void {
-    if (this.#pending.length >= MAX_ITEMS) {
-      // The oldest batch may be under way.
-      const { maxBatch } = this.#options;
-      this.#giveUp(this.#pending.slice(maxBatch, maxBatch + MAX_GIVEN_UP));
-    }
-    const own = { item, addedAt: this.#now(), isDone: false };
-    this.#pending.push(own);
-    if (!this.#hasFlusher() || this.#needsStandby(own.addedAt)) {
-      waitUntil(this.#stay(own, waitUntil));
-    }
+    if (this.size === 0) this.#progressAt = this.#now();
+    if (this.size >= MAX_ITEMS && this.isStuck()) this.#giveUp();
+    this.#pending.set(item, null);
+    this.keepWriting(waitUntil);
   }
 
-  /** Resolves when nothing is pending, and nothing has been added for a moment. */
+  /** Makes a request a writer, for less than 30 seconds, if there are too few. */
+  keepWriting(waitUntil: WaitUntil): void {
+    for (const writer of this.#writers) if (this.#isCancelled(writer)) this.#writers.delete(writer);
+    if (this.size > 0 && this.#writers.size < MAX_WRITERS) waitUntil(this.#writeAll(waitUntil));
+  }
+
+  /** Resolves when all items that are pending now are written. */
   async settle(waitUntil: WaitUntil): Promise<void> {
-    do {
-      const addedAt = this.#now();
-      if (!this.#hasFlusher()) await this.#flush(addedAt, waitUntil);
-      else await this.#standBy(addedAt);
-      await wait(QUIET_MS);
-    } while (this.#pending.length > 0);
-  }
-
-  /** Stays until nothing is pending, or enough other requests stand by. */
-  async #stay({ addedAt }: Pending<Item>, waitUntil: WaitUntil): Promise<void> {
-    const mayStay = () => this.#pending.length > 0 && this.#now() - addedAt < MAX_STAY_MS;
-    while (mayStay()) {
-      if (!this.#hasFlusher()) await this.#flush(addedAt, waitUntil);
-      else if (!this.#needsStandby(addedAt)) return;
-      // Also after a flush, because the younger request that goes on may be cancelled.
-      if (mayStay()) await this.#standBy(addedAt);
+    const items = [...this.#pending.keys()];
+    while (items.some((item) => this.#pending.has(item))) {
+      this.keepWriting(waitUntil);
+      await wait(TICK_MS / 10);
     }
   }
 
-  #now(): number {
-    return this.#options.clock.now();
-  }
+  #now = (): number => this.options.clock.now();
+  #isCancelled = (writer: Writer): boolean => this.#now() - writer.tickedAt > CANCELLED_AFTER_MS;
 
-  #hasFlusher(): boolean {
-    return this.#flusher !== undefined && this.#now() - this.#flusher.aliveAt < CANCELLED_AFTER_MS;
-  }
-
-  /** During an outage the youngest standby must outlive all pending items. */
-  #needsStandby(addedAt: number): boolean {
-    return this.#standbys.size < STANDBYS || addedAt - this.#youngestAt > STANDBY_INTERVAL_MS;
-  }
-
-  /** Waits until all is written, or the flusher may have been cancelled. */
-  async #standBy(addedAt: number): Promise<void> {
-    this.#youngestAt = Math.max(this.#youngestAt, addedAt);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#standbys.set(resolve, addedAt);
-    const timer = setTimeout(resolve, CANCELLED_AFTER_MS);
-    await promise;
-    clearTimeout(timer);
-    this.#standbys.delete(resolve);
-  }
-
-  /** Writes batch after batch, until nothing is pending or a younger request goes on. */
-  async #flush(addedAt: number, waitUntil: WaitUntil): Promise<void> {
-    const flusher = { aliveAt: this.#now() };
-    this.#flusher = flusher;
-    const handsOverAt = flusher.aliveAt + MAX_FLUSHING_MS;
-    const hasYounger = () => [...this.#standbys.values()].some((cameAt) => cameAt > addedAt);
-    while (this.#pending.length > 0) {
+  async #writeAll(waitUntil: WaitUntil): Promise<void> {
+    const startedAt = this.#now();
+    const writer: Writer = { tickedAt: startedAt };
+    const tick = () => Object.assign(writer, { tickedAt: this.#now() });
+    const ticking = setInterval(tick, TICK_MS);
+    this.#writers.add(writer);
+    const maxStayMs = (): number => (this.#writers.size > 2 ? STAY_MS : MAX_STAY_MS);
+    while (this.size > 0 && this.#now() - startedAt < maxStayMs()) {
       await wait(Math.max(GATHER_MS, this.#nextBatchAt - this.#now()));
-      // Another request took this one for cancelled, and flushes now.
-      if (this.#flusher !== flusher) return;
-      flusher.aliveAt = this.#now();
-      await this.#writeBatch(waitUntil);
-      if (this.#flusher !== flusher) return;
-      flusher.aliveAt = this.#now();
-      if (flusher.aliveAt > handsOverAt && hasYounger()) break;
+      if (this.#now() < this.#nextBatchAt) continue;
+      const items = this.#take(writer);
+      this.#nextBatchAt = this.#now() + (items.length < this.options.maxBatch ? INTERVAL_MS : 0);
+      if (items.length > 0) await this.#write(items, waitUntil);
     }
-    this.#flusher = undefined;
-    // All of them, because some may be cancelled. The first one, the youngest, goes on.
-    const standbys = [...this.#standbys].sort(([, one], [, other]) => other - one);
-    this.#standbys.clear();
-    for (const [wake] of standbys) wake();
+    clearInterval(ticking);
+    this.#writers.delete(writer);
   }
 
-  async #writeBatch(waitUntil: WaitUntil): Promise<void> {
-    this.#nextBatchAt = this.#now() + MIN_INTERVAL_MS;
-    const batch = this.#pending.slice(0, this.#options.maxBatch);
-    try {
-      const items = batch.map(({ item }) => item);
-      await withTimeout(this.#options.write(items, waitUntil), WRITE_TIMEOUT_MS);
-      this.#failures = 0;
-      this.#remove(batch);
-    } catch (error) {
-      this.#pauseAfter(error);
-    } finally {
-      // Also after a success, because their requests have to end.
-      const givenUpBefore = this.#now() - MAX_WAITING_MS;
-      this.#giveUp(this.#pending.filter(({ addedAt }) => addedAt < givenUpBefore));
+  #take(writer: Writer): Item[] {
+    const items: Item[] = [];
+    for (const [item, holder] of this.#pending) {
+      if (holder === null || this.#isCancelled(holder)) items.push(item);
+      if (items.length === this.options.maxBatch) break;
     }
+    for (const item of items) this.#pending.set(item, writer);
+    return items;
   }
 
-  #pauseAfter(error: unknown): void {
-    this.#lastError = error;
-    const now = this.#now();
-    if (now - this.#loggedAt > FAILURE_LOG_INTERVAL_MS) {
-      this.#loggedAt = now;
-      this.#options.onFailure(error);
-    }
-    const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures);
-    this.#failures++;
-    this.#nextBatchAt = now + pauseMs * (1 + Math.random() / 2);
+  async #write(items: readonly Item[], waitUntil: WaitUntil): Promise<void> {
+    const writing = this.options.write(items, waitUntil).then(() => {
+      // Also after the timeout, because a slow database makes progress.
+      for (const item of items) this.#pending.delete(item);
+      this.#progressAt = this.#now();
+    });
+    await withTimeout(writing, DATABASE_TIMEOUT_MS).catch((error) => {
+      for (const item of items) if (this.#pending.has(item)) this.#pending.set(item, null);
+      this.#nextBatchAt = this.#now() + RETRY_MS * (1 - Math.random() / 2);
+      this.options.onFailure(error);
+    });
   }
 
-  #giveUp(lost: readonly Pending<Item>[]): void {
-    if (lost.length === 0) return;
-    this.#remove(lost);
-    this.#options.onLost(lost.length, this.#lastError);
-  }
-
-  #remove(done: readonly Pending<Item>[]): void {
-    for (const pending of done) pending.isDone = true;
-    this.#pending = this.#pending.filter(({ isDone }) => !isDone);
+  /** Removes the oldest items that no writer holds. */
+  #giveUp(): void {
+    const free = [...this.#pending.keys()].filter((item) => this.#pending.get(item) === null);
+    const givenUp = free.slice(0, MAX_ITEMS / 100);
+    for (const item of givenUp) this.#pending.delete(item);
+    this.options.onGivenUp(givenUp);
   }
 }

@@ -5,20 +5,25 @@ import type { Snapshot } from '../cache/snapshots';
 import type { SyncRound } from '../cache/sync';
 import { type Change, selectChanges } from '../db/change-log';
 import { type Database, isMissingValue, isRejectedValue } from '../db/client';
-import { type WaitUntil, withTimeout } from '../lib/async';
+import { type WaitUntil, wait, withTimeout } from '../lib/async';
 import type { MonotonicClock } from '../lib/clock';
-import { logFailure } from '../lib/log';
+import { RepeatedFailure } from '../lib/log';
 import { BatchWriter } from './batch-writer';
+import { type Gap, storeGap } from './gaps';
 import { HistoryInserter } from './insert';
 import type { HistoryRecord } from './record';
 
-/** Records in one flush. */
+/** Records in one batch. */
 const MAX_BATCH = 1_000;
+/** New validations wait while so many records are pending. */
+const MAX_PENDING = 3_000;
 /** A message of a queue takes 128 KB; a character of its JSON may be three bytes. */
 const MAX_MESSAGE_LENGTH = 40_000;
 /** Leaves three of the five seconds of a flush for D1, if the queue does not respond. */
 const QUEUE_TIMEOUT_MS = 2_000;
 const COMPARE_TIMEOUT_MS = 2_000;
+/** After this time most current requests have responded. */
+const QUIET_MS = 250;
 
 /** The optional queue, which wrangler.toml has in comments. */
 export type RecordQueue = Queue<readonly HistoryRecord[]>;
@@ -43,6 +48,11 @@ export class Recorder {
   readonly #queue: RecordQueue | undefined;
   readonly #inserter: HistoryInserter;
   readonly #writer: BatchWriter<Recording>;
+  /** Requests that were given up, until D1 has stored their number. */
+  #gap: Gap | undefined;
+  readonly #givenUp = new RepeatedFailure((count) => `Requests were given up: ${count}`);
+  readonly #unwritten = new RepeatedFailure(() => 'Requests were not written yet');
+  readonly #unsent = new RepeatedFailure(() => 'The queue did not take requests');
   /** Snapshots that were compared with D1. The change log names later changes of their rows. */
   readonly #compared = new WeakSet<Snapshot>();
 
@@ -55,9 +65,20 @@ export class Recorder {
       clock,
       maxBatch: MAX_BATCH,
       write: (recordings, waitUntil) => this.#write(recordings, waitUntil),
-      onFailure: (error) => logFailure('History records were not written yet', error),
-      onLost: (count, error) => logFailure(`History records were lost: ${count}`, error),
+      onFailure: (error) => this.#unwritten.count(error),
+      onGivenUp: (recordings) =>
+        this.#giveUp(recordings, new Error('The database does not answer')),
     });
+  }
+
+  /** Whether new validations must wait, because too many records are pending (1.6). */
+  isFull(): boolean {
+    return this.#writer.size >= MAX_PENDING && !this.#writer.isStuck();
+  }
+
+  /** Lets a request write records that are pending, if too few do. */
+  keepWriting(waitUntil: WaitUntil): void {
+    this.#writer.keepWriting(waitUntil);
   }
 
   /** Takes the work after a response. */
@@ -65,9 +86,17 @@ export class Recorder {
     this.#writer.add(recording, waitUntil);
   }
 
-  /** Resolves when all records are written, and no more have come for a moment. */
+  /** Resolves when all records of responses until now are written. */
   async settle(waitUntil: WaitUntil): Promise<void> {
     await this.#writer.settle(waitUntil);
+  }
+
+  /** Resolves when all records are written, also those of responses until then. Part of the stop. */
+  async drain(waitUntil: WaitUntil): Promise<void> {
+    do {
+      await this.settle(waitUntil);
+      await wait(QUIET_MS);
+    } while (this.#writer.size > 0);
   }
 
   /**
@@ -79,12 +108,35 @@ export class Recorder {
     // The isolate that sent the records has compared its snapshots.
     const recordings = records.map((record) => ({ record, used: [], usedAt: 0 }));
     await this.#insert(recordings, () => undefined);
+    await this.#storeGap();
   }
 
   async #write(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
     const isSent = this.#queue !== undefined && (await this.#send(this.#queue, recordings));
     if (isSent) await this.#compare(recordings, waitUntil);
     else await this.#insert(recordings, waitUntil);
+    if (this.#gap) waitUntil(this.#storeGap());
+  }
+
+  #giveUp(recordings: readonly Recording[], error: unknown): void {
+    const records = recordings.flatMap(({ record }) => record ?? []);
+    const [first] = records;
+    if (!first) return;
+    const { id, requests } = this.#gap ?? { id: first.id, requests: 0 };
+    this.#gap = { id, requests: requests + records.length };
+    this.#givenUp.count(error, records.length);
+  }
+
+  /** A gap that grows meanwhile is stored again, under the same id. Never rejects. */
+  async #storeGap(): Promise<void> {
+    const gap = this.#gap;
+    if (!gap) return;
+    try {
+      await storeGap(this.#db, gap);
+      if (this.#gap === gap) this.#gap = undefined;
+    } catch (error) {
+      this.#unwritten.count(error);
+    }
   }
 
   /** Inserts records. A batch that D1 rejects is inserted in halves, until the bad record is alone. */
@@ -106,7 +158,7 @@ export class Recorder {
       if (isMissingValue(error) && this.#inserter.forgetCallers()) {
         return this.#insert(recordings, waitUntil);
       }
-      if (recordings.length === 1) return logFailure('History records were lost: 1', error);
+      if (recordings.length === 1) return this.#giveUp(recordings, error);
       const middle = Math.ceil(recordings.length / 2);
       await this.#insert(recordings.slice(0, middle), waitUntil);
       await this.#insert(recordings.slice(middle), waitUntil);
@@ -121,7 +173,7 @@ export class Recorder {
       await withTimeout(Promise.all(sent), QUEUE_TIMEOUT_MS);
       return true;
     } catch (error) {
-      logFailure('The queue did not take records', error);
+      this.#unsent.count(error);
       return false;
     }
   }

@@ -5,6 +5,7 @@ import { buckets, callers, licenses, requests } from '../db/schema';
 import { retentionStart } from '../lib/retention';
 import { bucketAt } from '../lib/time-id';
 import { isCounted } from './fold';
+import { removeGaps } from './gaps';
 import { timeOfBucket } from './record';
 
 /** Records that one run removes at most; the next run goes on. */
@@ -33,6 +34,7 @@ export async function removeExpiredRecords(
     .orderBy(buckets.bucket)
     .limit(1);
   if (oldest) await removeRecords(db, oldest.bucket);
+  await removeGaps(db, start);
 }
 
 /** Removes the first records of a bucket, and the bucket when it is empty. */

@@ -42,6 +42,9 @@ export const versionStatistics = z.strictObject({
 
 export const expiryStatistics = z.strictObject({ date: z.string(), licenses: count });
 
+/** Requests of an hour that are missing in the history. */
+export const gap = z.strictObject({ time: wireTimestamp, requests: count });
+
 export const statistics = z.strictObject({
   from: wireTimestamp,
   to: wireTimestamp,
@@ -51,4 +54,5 @@ export const statistics = z.strictObject({
   licenses: licenseStatistics,
   versions: z.array(versionStatistics),
   expiries: z.array(expiryStatistics),
+  gaps: z.array(gap),
 });

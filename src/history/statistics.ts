@@ -27,6 +27,7 @@ import {
   statusSql,
 } from './daily-counts';
 import { ALL_OUTCOMES, ALL_PRODUCTS, ROLLED_UP_BUCKET } from './fold';
+import { readGaps } from './gaps';
 import { BUCKETS_A_DAY, firstBucketOfDay, timeOfBucket } from './record';
 import type { Step, statistics } from './statistics-schema';
 
@@ -349,19 +350,22 @@ export async function readStatistics(
   ]);
   const shown = await readProducts(db, rows, productId);
   const ids = shown.map(({ id }) => id);
-  const [{ steps, byProduct }, versions, expiries] = await Promise.all([
-    countValidations(db, period, ids, unrolled),
-    readVersions(db, ids),
-    readExpiries(db, productId, isLarge, now),
-  ]);
-  const ofStatus = (status: LicenseStatus): number =>
-    sum(rows.filter(isOf(productId ?? ALL)).filter(({ label }) => label === status));
   const size = STEP_BUCKETS[step];
   const first = Math.floor(bucketAt(period.from) / size);
   const last = Math.floor(bucketAt(period.to) / size);
+  const start = timeOfBucket(first * size);
+  const end = timeOfBucket((last + 1) * size);
+  const [{ steps, byProduct }, versions, expiries, gaps] = await Promise.all([
+    countValidations(db, period, ids, unrolled),
+    readVersions(db, ids),
+    readExpiries(db, productId, isLarge, now),
+    readGaps(db, start, end),
+  ]);
+  const ofStatus = (status: LicenseStatus): number =>
+    sum(rows.filter(isOf(productId ?? ALL)).filter(({ label }) => label === status));
   return {
-    from: toTimestamp(timeOfBucket(first * size)),
-    to: toTimestamp(timeOfBucket((last + 1) * size) - 1),
+    from: toTimestamp(start),
+    to: toTimestamp(end - 1),
     step,
     series: Array.from({ length: last - first + 1 }, (_, index) => {
       const bucket = (first + index) * size;
@@ -386,5 +390,9 @@ export async function readStatistics(
       installations: count,
     })),
     expiries: expiries.map(({ label, count }) => ({ date: label, licenses: count })),
+    gaps: gaps.map(({ bucket, requests: missing }) => ({
+      time: toTimestamp(timeOfBucket(bucket)),
+      requests: missing,
+    })),
   };
 }

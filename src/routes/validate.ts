@@ -75,6 +75,7 @@ const reject = (
 ): Reply => ({ status, body: { valid: false, message }, ...(headers && { headers }) });
 
 const UNAVAILABLE = reject(503, 'Service temporarily unavailable');
+const BUSY = reject(503, 'Service is busy, try again', { 'Retry-After': '2' });
 
 /** Any page in a browser may call v1. */
 const V1_HEADERS = { 'Access-Control-Allow-Origin': '*' };
@@ -87,7 +88,9 @@ const V1_HEADERS = { 'Access-Control-Allow-Origin': '*' };
 export function validation(requestType: RequestType, intents?: readonly ApiIntent[]) {
   async function validation(c: ValidationContext): Promise<Response> {
     beginRequest(c);
-    const { status, body, headers } = await reply(c, requestType, intents);
+    const replying = reply(c, requestType, intents);
+    c.get('timings').responding = replying;
+    const { status, body, headers } = await replying;
     const response = new Response(JSON.stringify(body), {
       status,
       headers: {
@@ -109,6 +112,8 @@ async function reply(
   intents: readonly ApiIntent[] | undefined,
 ): Promise<Reply> {
   try {
+    const admitted = isolateOf(c.env).admission.enter(c.get('timings').waitUntil);
+    if (admitted !== true && !(await admitted)) return BUSY;
     // The token is looked up in parallel with the other snapshots.
     const authorized = intents && authorizeValidation(c, intents);
     authorized?.catch(() => undefined);

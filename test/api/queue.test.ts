@@ -53,7 +53,7 @@ describe('a validation', () => {
     vi.useRealTimers();
     await recorded;
     await expectRecorded(license, 1);
-    expect(lines).toEqual([expect.stringContaining('The queue did not take records')]);
+    expect(lines).toEqual([expect.stringContaining('The queue did not take requests')]);
   });
 });
 

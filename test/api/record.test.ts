@@ -1,10 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newRecordId } from '../../src/history/record';
+import { statistics } from '../../src/history/statistics-schema';
 import type { Bindings } from '../../src/isolate';
 import { firstIdAt, timeOfId } from '../../src/lib/time-id';
 import { newIsolate, settled, validateWith } from '../support/app';
 import {
+  call,
   createToken,
   getLicense,
   type HistoryRecord,
@@ -14,7 +16,15 @@ import {
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
 import { type Fault, unreachable, withFaults } from '../support/faults';
-import { DAY_MS, emptyHistory, readPages, recordAt, runToTheEnd, setNow } from '../support/history';
+import {
+  DAY_MS,
+  emptyHistory,
+  HOUR_MS,
+  readPages,
+  recordAt,
+  runToTheEnd,
+  setNow,
+} from '../support/history';
 import { importOne } from '../support/import';
 import { spyOnKv } from '../support/kv-spy';
 import { deliver, queueTo } from '../support/queue';
@@ -98,7 +108,7 @@ const WAYS: { way: string; through: (DB?: D1Database) => Partial<Bindings> }[] =
 ];
 
 describe.each(WAYS)('$way', ({ through }) => {
-  it('a bad record is lost alone, and logged once', async () => {
+  it('a record that D1 rejects is given up alone, logged once, and shown in the statistics', async () => {
     const license = await shop.newLicense();
     await env.DB.prepare(
       `create trigger bad before insert on callers when new.hwid = 'BAD'
@@ -121,8 +131,11 @@ describe.each(WAYS)('$way', ({ through }) => {
     } finally {
       await env.DB.prepare('drop trigger bad').run();
     }
-    expect(consoleLines).toEqual([expect.stringContaining('History records were lost: 1')]);
+    expect(consoleLines).toEqual([expect.stringContaining('Requests were given up: 1')]);
     expectNothingSecretLogged(license.licenseKey, 'BAD');
+    const { gaps } = statistics.parse((await call('GET', '/api/v2/statistics')).json);
+    const hour = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString();
+    expect(gaps).toEqual([{ time: hour.replace('Z', '+00:00'), requests: 1 }]);
   });
 
   it('a caller that the retention has removed is stored again', async () => {
@@ -186,22 +199,22 @@ describe.each(WAYS)('$way', ({ through }) => {
 });
 
 describe('through faults of D1', () => {
-  it('a record that cannot be written is given up after 20 seconds, and before 30', async () => {
+  it('a record whose request ends in an outage is written by the scheduled handler after it', async () => {
     const license = await shop.newLicense();
-    const { recorded } = await validateWith(
-      { DB: faultsAt(isRecordWrite, Array<Fault>(100).fill('fails')) },
-      askFor(license),
-    );
+    let isDown = true;
+    const DB = withFaults(env.DB, (sql) => (isDown && isRecordWrite(sql) ? 'fails' : null));
+    const isolate = newIsolate({ DB });
+    const { recorded } = await isolate.validate(askFor(license));
     await recorded;
     const waitedMs = clock.pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
     expect(waitedMs).toBeGreaterThan(20_000);
     expect(waitedMs).toBeLessThan(30_000);
     await expectRecorded(license, 0);
-    expect(consoleLines).toEqual([
-      expect.stringContaining('History records were not written yet'),
-      expect.stringContaining('History records were lost: 1'),
-    ]);
+    expect(consoleLines).toEqual([expect.stringContaining('Requests were not written yet')]);
     expectNothingSecretLogged(license.licenseKey);
+    isDown = false;
+    await isolate.runScheduled();
+    await vi.waitFor(() => expectRecorded(license, 1));
   });
 
   it.each<{ faults: Fault[] }>([

@@ -370,16 +370,19 @@ export class Invariants {
     }
   }
 
-  /** A record may be lost with its isolate, or in a long outage of D1. */
+  /** A record may be lost with its isolate, before it is written or in a long outage of D1. */
   #mayBeUnrecorded({ task, isolate, invocation }: Validation): boolean {
     const { startedAt, respondedAt } = invocation;
     if (respondedAt === null) return true;
-    const until = respondedAt + RECORDING_MS;
-    if (isolate.crashedAt !== null && isolate.crashedAt <= until) return true;
     if (this.#observed.deadLetters.some((letter) => letter.includes(`"${task.marker}"`)))
       return true;
+    const { crashedAt } = isolate;
+    if (crashedAt === null) return false;
     const link = this.#observed.databaseLink(isolate.location);
-    return link.badTimeMs(startedAt, until) >= SHORT_OUTAGE_MS;
+    return (
+      crashedAt <= respondedAt + RECORDING_MS ||
+      link.badTimeMs(startedAt, crashedAt) >= SHORT_OUTAGE_MS
+    );
   }
 }
 

@@ -129,6 +129,20 @@ function globalsFor({ clock, random, log }: Environment): Record<string, unknown
     return { cancel };
   };
   const clearTimeout = (timer?: { cancel: () => void }): void => timer?.cancel();
+  const setInterval = (callback: () => void, ms: number) => {
+    const timer = { cancel: () => undefined };
+    const plan = () => {
+      Object.assign(
+        timer,
+        setTimeout(() => {
+          plan();
+          callback();
+        }, ms),
+      );
+    };
+    plan();
+    return timer;
+  };
   const notModelled = (what: string) => (): never => {
     throw new Error(`Not modelled: ${what}`);
   };
@@ -167,7 +181,7 @@ function globalsFor({ clock, random, log }: Environment): Record<string, unknown
     scheduler: { wait: (ms: number) => new Promise<void>((done) => setTimeout(() => done(), ms)) },
     setTimeout,
     clearTimeout,
-    setInterval: notModelled('setInterval'),
+    setInterval,
     clearInterval: clearTimeout,
   };
 }

@@ -54,13 +54,28 @@ type Load = (name: string) => Exports;
 /**
  * Compiles the service, with the replacements applied.
  *
- * @param folder the project with the sources
  * @throws if a replaced text does not occur exactly once
  */
-export async function loadService(
+export async function loadService(replacements: Replacements = {}): Promise<StartService> {
+  const loadFor = await loadModules(replacements);
+  return (globals) => {
+    const { default: service } = loadFor(globals)('src');
+    if (!isService(service)) throw new Error('src/index.ts has no default export with fetch');
+    return service;
+  };
+}
+
+/**
+ * Compiles the modules of the service, with the replacements applied.
+ *
+ * @param folder the project with the sources
+ * @returns a function that starts an instance, whose modules are loaded by their paths without extension
+ * @throws if a replaced text does not occur exactly once
+ */
+export async function loadModules(
   replacements: Replacements = {},
   folder = process.env.SIMULATION_SOURCE ?? process.cwd(),
-): Promise<StartService> {
+): Promise<(globals: Globals) => Load> {
   const { modules, loadShared } = await projectIn(folder);
   const own = new Map(modules);
   for (const [file, changes] of Object.entries(replacements)) {
@@ -76,11 +91,7 @@ export async function loadService(
     }
     own.set(name, await compile(file, source));
   }
-  return (globals) => {
-    const { default: service } = loaderOf(own, globals, loadShared)('src');
-    if (!isService(service)) throw new Error('src/index.ts has no default export with fetch');
-    return service;
-  };
+  return (globals) => loaderOf(own, globals, loadShared);
 }
 
 const isService = (value: unknown): value is Service =>

@@ -407,7 +407,10 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     seed: 12,
     replacements: {
       'src/history/batch-writer.ts': [
-        ['this.#pauseAfter(error);', 'this.#remove(batch); this.#pauseAfter(error);'],
+        [
+          'if (this.#pending.has(item)) this.#pending.set(item, null);',
+          'this.#pending.delete(item);',
+        ],
       ],
     },
   },
@@ -417,7 +420,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     seed: 3,
     replacements: {
       'src/history/batch-writer.ts': [
-        ['waitUntil(this.#stay(own, waitUntil));', 'void this.#stay(own, waitUntil);'],
+        ['waitUntil(this.#writeAll(waitUntil));', 'void this.#writeAll(waitUntil);'],
       ],
     },
   },

@@ -609,6 +609,9 @@ export class Simulation {
       if (minutes > MAX_DELIVERY_MINUTES) throw new Violation('The queue does not become empty');
       await this.#pass(MINUTE_MS);
     }
+    // Records of an outage may wait in an isolate that gets no more requests.
+    for (const isolate of this.#isolates) this.#runCron(isolate, this.#clock.now);
+    await this.#pass(MINUTE_MS);
     this.#guard(() => this.#invariants.checkRecords(this.#validations));
     // Before any isolate asks the database, which repairs wrong snapshots.
     // A late put of a publisher that was cut off may leave a wrong snapshot, which its next use repairs.

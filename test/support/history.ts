@@ -107,7 +107,15 @@ async function progress(): Promise<string> {
 
 /** Removes all records, and what was counted of them. */
 export async function emptyHistory(): Promise<void> {
-  const tables = ['requests', 'buckets', 'callers', 'rollups', 'daily_rollups', 'daily_counts'];
+  const tables = [
+    'gaps',
+    'requests',
+    'buckets',
+    'callers',
+    'rollups',
+    'daily_rollups',
+    'daily_counts',
+  ];
   await env.DB.batch([
     ...tables.map((table) => env.DB.prepare(`delete from ${table}`)),
     env.DB.prepare(`update counters set value = 0 where name <> 'blacklist_revision'`),

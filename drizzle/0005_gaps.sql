@@ -1,0 +1,4 @@
+CREATE TABLE `gaps` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`requests` integer NOT NULL
+);

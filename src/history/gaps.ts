@@ -1,0 +1,39 @@
+import { gte, lt, sql } from 'drizzle-orm';
+import type { Database } from '../db/client';
+import { gaps } from '../db/schema';
+import { firstIdAt } from '../lib/time-id';
+import { bucketOfIdSql } from './record';
+
+/** Gaps in the history: requests that were given up because the database did not answer (1.6). */
+
+/** Requests given up by an isolate. `id` is that of the first one. */
+export interface Gap {
+  id: number;
+  requests: number;
+}
+
+/** Stores a gap, or the higher number of a gap that is stored already. */
+export const storeGap = (db: Database, gap: Gap) =>
+  db
+    .insert(gaps)
+    .values(gap)
+    .onConflictDoUpdate({
+      target: gaps.id,
+      set: { requests: sql`max(${gaps.requests}, excluded.requests)` },
+    });
+
+/** The gaps of a period, by bucket. Both ends are milliseconds since 1970; the last one is excluded. */
+export const readGaps = (db: Database, from: number, end: number) =>
+  db
+    .select({
+      bucket: sql<number>`${bucketOfIdSql(sql`${gaps.id}`)}`.as('gap_bucket'),
+      requests: sql<number>`sum(${gaps.requests})`.as('given_up'),
+    })
+    .from(gaps)
+    .where(sql`${gte(gaps.id, firstIdAt(from))} and ${lt(gaps.id, firstIdAt(end))}`)
+    .groupBy(sql`1`)
+    .orderBy(sql`1`);
+
+/** Removes the gaps before a time. */
+export const removeGaps = (db: Database, before: number) =>
+  db.delete(gaps).where(lt(gaps.id, firstIdAt(before)));

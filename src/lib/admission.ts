@@ -1,0 +1,88 @@
+import { type WaitUntil, wait } from './async';
+
+/** Requests that wait at the same time. Beyond them a request is rejected at once. */
+const MAX_WAITING = 2_000;
+const MAX_WAITING_MS = 2_000;
+/** Interval at which room is looked for. */
+const POLL_MS = 5;
+/** The length of a turn in which no request waits. */
+const TURN_MS = 2;
+/** A request that admits others, and has not done so for this long, was cancelled. */
+const CANCELLED_AFTER_MS = 250;
+/** The platform ends a request 30 seconds after its response. */
+const MAX_STAY_MS = 20_000;
+
+interface AdmissionOptions {
+  /** Requests that begin in a turn of the event loop: a flood of them leaves turns to all others. */
+  maxPerTurn: number;
+  /** Whether there is no room for another request. */
+  isFull?: () => boolean;
+  /** Called again and again while there is no room. */
+  makeRoom?: (waitUntil: WaitUntil) => void;
+}
+
+/** Admits requests in the order in which they come: a bounded number at a time, and none while there is no room. */
+export class Admission {
+  readonly #options: AdmissionOptions;
+  /** The functions that admit the requests that wait, the oldest first. */
+  readonly #waiting = new Set<(isAdmitted: boolean) => void>();
+  #turnAt = Number.NEGATIVE_INFINITY;
+  #begun = 0;
+  /** When requests that wait were admitted last, by one of them. */
+  #tickedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** @returns whether the request may begin; false after two seconds without room, or if too many others wait */
+  enter(waitUntil: WaitUntil): boolean | Promise<boolean> {
+    if (this.#waiting.size === 0 && !this.#isFull()) {
+      const now = performance.now();
+      if (Math.abs(now - this.#turnAt) > TURN_MS) {
+        this.#turnAt = now;
+        this.#begun = 0;
+      }
+      if (this.#begun++ < this.#options.maxPerTurn) return true;
+    }
+    return this.#waiting.size < MAX_WAITING && this.#wait(waitUntil);
+  }
+
+  #isFull(): boolean {
+    return this.#options.isFull?.() ?? false;
+  }
+
+  async #wait(waitUntil: WaitUntil): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), MAX_WAITING_MS);
+    this.#waiting.add(resolve);
+    if (Math.abs(performance.now() - this.#tickedAt) > CANCELLED_AFTER_MS) {
+      waitUntil(this.#admitAll(waitUntil));
+    }
+    const isAdmitted = await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(resolve);
+    return isAdmitted;
+  }
+
+  /** Admits the requests that wait, one part each turn. Goes on after its own response. */
+  async #admitAll(waitUntil: WaitUntil): Promise<void> {
+    const leavesAt = performance.now() + MAX_STAY_MS;
+    while (this.#waiting.size > 0 && performance.now() < leavesAt) {
+      this.#tickedAt = performance.now();
+      await wait(this.#isFull() ? POLL_MS : 0);
+      if (this.#isFull()) this.#options.makeRoom?.(waitUntil);
+      else this.#admitSome();
+    }
+    this.#tickedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #admitSome(): void {
+    let count = this.#options.maxPerTurn;
+    for (const admit of this.#waiting) {
+      if (count-- === 0) break;
+      this.#waiting.delete(admit);
+      admit(true);
+    }
+  }
+}

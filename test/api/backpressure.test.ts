@@ -1,0 +1,116 @@
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Bindings } from '../../src/isolate';
+import { type Isolate, newIsolate, settled, type ValidationAnswer } from '../support/app';
+import { createToken, getLicense, type License } from '../support/client';
+import { captureConsole } from '../support/console';
+import { withFaults } from '../support/faults';
+import { emptyHistory } from '../support/history';
+import { askFor, openShop } from '../support/shop';
+
+/** No record is lost to load (decisions 1.6): validations wait while too many records are pending. */
+
+const shop = openShop();
+const UNLIMITED = { VALIDATION_LIMITER: 1e9, REFUSED_LIMITER: 1e9 };
+const MAX_PENDING = 3_000;
+const CLIENTS = 250;
+
+let consoleLines: string[];
+
+beforeEach(async () => {
+  await emptyHistory();
+  consoleLines = captureConsole();
+});
+afterEach(settled);
+
+/** D1 with a pause before each write of records. */
+const pausing = (pause: () => Promise<unknown>): D1Database =>
+  withFaults(env.DB, async (sql) => {
+    if (sql.includes('insert into "requests"')) await pause();
+    return null;
+  });
+
+const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Sends validations from many clients at once, each after the response to the one before. */
+async function flood(isolate: Isolate, license: License, count: number) {
+  const answers: ValidationAnswer[] = [];
+  let left = count;
+  const client = async () => {
+    while (left-- > 0) answers.push(await isolate.validate(askFor(license)));
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  return {
+    statuses: answers.map(({ status }) => status),
+    recorded: Promise.all(answers.map(({ recorded }) => recorded)),
+  };
+}
+
+it('5,000 validations are all recorded by a database that takes 300 ms for each batch', async () => {
+  const license = await shop.newLicense();
+  const isolate = newIsolate({ ...UNLIMITED, DB: pausing(() => wait(300)) });
+  const { statuses, recorded } = await flood(isolate, license, 5_000);
+  await recorded;
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  expect((await getLicense(license.id)).totalRequests).toBe(5_000);
+  expect(consoleLines).toEqual([]);
+});
+
+it('validations are all recorded by a database that hangs for four seconds', async () => {
+  const license = await shop.newLicense();
+  const hanging = wait(4_000);
+  const isolate = newIsolate({ ...UNLIMITED, DB: pausing(() => hanging) });
+  const { statuses, recorded } = await flood(isolate, license, 4_000);
+  await recorded;
+  const valid = statuses.filter((status) => status === 200).length;
+  expect(valid).toBeGreaterThanOrEqual(MAX_PENDING);
+  expect(statuses.every((status) => status === 200 || status === 503)).toBe(true);
+  expect((await getLicense(license.id)).totalRequests).toBe(valid);
+  expect(consoleLines).toEqual([]);
+});
+
+const BUSY = { valid: false, message: 'Service is busy, try again' };
+
+it.each([
+  { way: 'without a queue', bindings: {} },
+  {
+    way: 'with a queue that hangs, too',
+    bindings: { RECORDS: { send: () => new Promise<never>(() => undefined) } },
+  },
+])(
+  'a validation that finds no room for two seconds answers 503 and leaves nothing behind, $way',
+  async ({ bindings }) => {
+    const license = await shop.newLicense({ maxIPs: 2 });
+    const { token } = await createToken(['LICENSE_VALIDATE']);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const all: Partial<Bindings> = { ...UNLIMITED, DB: pausing(() => released) };
+    const isolate = newIsolate(Object.assign(all, bindings));
+    // However slow this machine is, the database has not hung for five seconds yet.
+    const startedAt = performance.now();
+    vi.stubGlobal('performance', { now: () => startedAt });
+    const { recorded } = await flood(isolate, license, MAX_PENDING);
+    const v1 = { version: 'v1', headers: {} } as const;
+    const rejected = await Promise.all([
+      ...[
+        { body: askFor(license, { ip: '192.0.2.77' }), options: v1 },
+        { body: askFor(license), options: { version: 'v2', headers: { TOKEN: token } } as const },
+        { body: { ...askFor(license), nonce: 'n'.repeat(22) }, options: v1 },
+        { body: { ...askFor(license), licenseKey: 'unknown' }, options: v1 },
+        { body: {}, options: v1 },
+      ].map(({ body, options }) => isolate.validate(body, options)),
+    ]);
+    const { headers } = await isolate.send('POST', '/api/v1/validate', { token: null, body: {} });
+    expect(headers.get('Retry-After')).toBe('2');
+    for (const { status, json } of rejected) {
+      expect(status).toBe(503);
+      expect(json).toStrictEqual(BUSY);
+    }
+    vi.unstubAllGlobals();
+    release();
+    await recorded;
+    const { ips, totalRequests } = await getLicense(license.id);
+    expect(ips).not.toContain('192.0.2.77');
+    expect(totalRequests).toBe(MAX_PENDING);
+    expect((await isolate.validate(askFor(license))).status).toBe(200);
+  },
+);
