@@ -4,6 +4,7 @@ import { request } from '../src/history/schema';
 import { signingKeyUse } from '../src/history/signing-key-uses';
 import {
   expiryStatistics,
+  gap,
   licenseStatistics,
   productStatistics,
   statistics,
@@ -140,6 +141,7 @@ const STATISTICS: Descriptions<typeof statistics> = {
   licenses: 'The licenses by status.',
   versions: 'The 20 most frequent versions of each of these products.',
   expiries: 'The licenses that expire in the next 26 weeks, by day in UTC.',
+  gaps: 'Hours in which requests of any product are missing in the history and in `series`; usually empty.',
 };
 
 const OF_OUTCOME = 'Validations with this outcome; absent if there are none.';
@@ -187,6 +189,11 @@ const EXPIRY_STATISTICS: Descriptions<typeof expiryStatistics> = {
   licenses: 'The licenses that expire on it.',
 };
 
+const GAP: Descriptions<typeof gap> = {
+  time: 'The first millisecond of the hour.',
+  requests: 'The requests that were given up, because the database did not answer for long.',
+};
+
 const stepExample: z.infer<typeof statisticsStep> = {
   time: '2025-02-03T08:00:00.000+00:00',
   VALID: 120,
@@ -207,6 +214,7 @@ const licenseStatisticsExample = {
 };
 const versionExample = { productId: 1, productVersion: '1.4.2', installations: 180 };
 const expiryExample = { date: '2025-02-14', licenses: 6 };
+const gapExample = { time: '2025-02-03T08:00:00.000+00:00', requests: 250 };
 
 /** The documented body of a validation [4.7]. Decision 1.2 has the values that are accepted beyond it. */
 export const validationRequest = z.object({
@@ -572,6 +580,7 @@ export const BODIES = {
     licenses: licenseStatisticsExample,
     versions: [versionExample],
     expiries: [expiryExample],
+    gaps: [gapExample],
   }),
   StatisticsStep: described(
     statisticsStep,
@@ -603,6 +612,7 @@ export const BODIES = {
     EXPIRY_STATISTICS,
     expiryExample,
   ),
+  Gap: described(gap, 'Requests that are missing in the history.', GAP, gapExample),
   Installation: described(
     installation,
     'A machine that asked with the key of a license: one combination of all that its program sent.',

@@ -186,6 +186,10 @@ export const texts = {
     noHistoryTitle: 'Figures need the history',
     noHistory:
       'This token may not read the history, so this screen has no figures. The menu has the screens that this token may open.',
+    gap: (count: number) =>
+      `${plural(count, 'validation')} ${count === 1 ? 'is' : 'are'} missing in the history, the latest in the hour from`,
+    gapReason:
+      'They got their response, but the database did not answer for too long to store them. The log has the details.',
     outcomes: 'Validations by outcome',
     range: 'Time shown',
     ranges: { day: '24 h', week: '7 d', month: '30 d' },

@@ -8,12 +8,20 @@ export type Tier = (typeof TIERS)[number];
 /** Where a request spent its time, and its `waitUntil`. */
 export class RequestTimings {
   readonly waitUntil: WaitUntil;
+  /** The response, which {@link keepAlive} completes. */
+  responding: Promise<unknown> | undefined;
   readonly #startedAt = performance.now();
   readonly #spentMs = new Map<Tier, number>();
   #databaseSince: number | undefined;
 
   constructor(waitUntil: WaitUntil) {
     this.waitUntil = waitUntil;
+  }
+
+  /** From now on the request goes on to its end, also if its client disconnects. */
+  keepAlive(): void {
+    if (this.responding) this.waitUntil(this.responding);
+    this.responding = undefined;
   }
 
   /** Records a look-up in a tier, successful or not, and how long it took. */

@@ -81,6 +81,8 @@ export async function validate(
   if (!found.value || !dependsOnSlots(outcome)) return { outcome, license: found };
   if (isFull(outcome) && isolate.wasFull(found.value, now)) return { outcome, license: found };
 
+  // A binding must not be without its record.
+  timings.keepAlive();
   const startedAt = performance.now();
   const { license, hasBound } = await bind(db, found.value, request, now);
   timings.record('d1', performance.now() - startedAt);

@@ -846,6 +846,8 @@ export interface Statistics {
   versions: VersionStatistics[];
   /** The licenses that expire in the next 26 weeks, by day in UTC. */
   expiries: ExpiryStatistics[];
+  /** Hours in which requests of any product are missing in the history and in `series`; usually empty. */
+  gaps: Gap[];
 }
 
 /** The validations of an hour or a day by outcome. */
@@ -922,6 +924,14 @@ export interface ExpiryStatistics {
   date: string;
   /** The licenses that expire on it. */
   licenses: number;
+}
+
+/** Requests that are missing in the history. */
+export interface Gap {
+  /** The first millisecond of the hour. */
+  time: string;
+  /** The requests that were given up, because the database did not answer for long. */
+  requests: number;
 }
 
 /** An API token, without its secret [5]. */

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { TextLink } from '../../components/button';
-import { LoadFailure, Section, Skeleton } from '../../components/page';
+import { LoadFailure, Notice, Section, Skeleton } from '../../components/page';
 import { Nothing } from '../../components/section-rows';
+import { Time } from '../../components/time';
 import { formatNumber, productName } from '../../format';
 import { useMay } from '../../session';
 import { texts } from '../../texts';
@@ -34,6 +35,7 @@ export default function Ranged({ range }: { range: Range }) {
   }
   return (
     <>
+      <Gaps gaps={data.gaps} />
       <OutcomeSection data={data} range={range} />
       <div className="grid gap-5 xl:grid-cols-2">
         <div className="flex min-w-0 flex-col gap-5">
@@ -43,6 +45,18 @@ export default function Ranged({ range }: { range: Range }) {
         <Versions data={data} />
       </div>
     </>
+  );
+}
+
+/** Says how many requests are missing in the history. */
+function Gaps({ gaps }: Pick<Statistics, 'gaps'>) {
+  const last = gaps.at(-1);
+  if (last === undefined) return null;
+  const missing = gaps.reduce((sum, { requests }) => sum + requests, 0);
+  return (
+    <Notice tone="warn">
+      {words.gap(missing)} <Time value={last.time} />. {words.gapReason}
+    </Notice>
   );
 }
 

@@ -55,6 +55,17 @@ function licensesText({ licenses, expiries }: Statistics): string {
   );
 }
 
+/** A sentence about requests that are missing in the history; empty for none. */
+function gapsText({ gaps }: Statistics): string {
+  const last = gaps.at(-1);
+  if (last === undefined) return '';
+  const missing = gaps.reduce((total, { requests }) => total + requests, 0);
+  return (
+    `\nMissing in the history: ${missing} validations, the latest in the hour from ${timeText(last.time)} (UTC). ` +
+    'The database did not answer for too long to store them.'
+  );
+}
+
 /** `licet stats`: validations by outcome, licenses and versions. */
 export function addStats(parent: CommandUnknownOpts, open: OpenSession): void {
   parent
@@ -91,7 +102,7 @@ ${examples('stats', 'stats --by day --since 30d --product "Chunk Guard"')}`,
         stepColumns(by === 'day'),
         'No validations found.',
       );
-      console.log(`\n${licensesText(statistics)}`);
+      console.log(`\n${licensesText(statistics)}${gapsText(statistics)}`);
       if (statistics.products.length > 0) {
         console.log();
         output.lines(statistics.products, productColumns);
