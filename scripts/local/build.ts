@@ -11,7 +11,10 @@ import { readLocalSettings } from './settings.ts';
 
 /** Builds the Worker for a service on this machine. */
 
-/** The settings of the Worker in wrangler.toml. Without KV, because D1 is as near. */
+/**
+ * The settings of the Worker in wrangler.toml. Without KV and the queue, because D1 is as near. A queue of one machine
+ * is in its memory, and would lose its records at a stop.
+ */
 export interface WorkerOptions {
   main: string;
   define: Record<string, string>;
@@ -21,7 +24,7 @@ export interface WorkerOptions {
   /** Requests a minute, by the name of the limiter. */
   limits: Record<string, number>;
   assets: NonNullable<V4WorkerOptionsShape['assets']>;
-  /** The database, and the queue if there is one. */
+  /** The database. */
   others: V4WorkerOptionsShape;
 }
 
@@ -44,38 +47,6 @@ function variablesOf({ vars = {}, secrets }: Settings): WorkerOptions['variables
     if (isNamed && value !== undefined) variables[name] = value;
   }
   return variables;
-}
-
-type Queues = Pick<V4WorkerOptionsShape, 'queueProducers' | 'queueConsumers'>;
-
-/** The queues, with miniflare's names of their settings. */
-function queuesOf({ queues = {} }: Settings): Queues {
-  const { producers = [], consumers = [] } = queues;
-  return {
-    queueProducers: Object.fromEntries(
-      producers.map(({ binding, queue: queueName, delivery_delay: deliveryDelay }) => [
-        binding,
-        { queueName, ...(deliveryDelay !== undefined && { deliveryDelay }) },
-      ]),
-    ),
-    queueConsumers: Object.fromEntries(
-      consumers.map(({ queue, ...consumer }) => {
-        const { max_batch_size: maxBatchSize, max_batch_timeout: maxBatchTimeout } = consumer;
-        const { max_retries: maxRetries, retry_delay: retryDelay } = consumer;
-        const { dead_letter_queue: deadLetterQueue } = consumer;
-        return [
-          queue,
-          {
-            ...(maxBatchSize !== undefined && { maxBatchSize }),
-            ...(maxBatchTimeout !== undefined && { maxBatchTimeout }),
-            ...(maxRetries !== undefined && { maxRetries }),
-            ...(retryDelay !== undefined && { retryDelay }),
-            ...(deadLetterQueue !== undefined && { deadLetterQueue }),
-          },
-        ];
-      }),
-    ),
-  };
 }
 
 /**
@@ -105,7 +76,6 @@ export function readWorkerOptions(): WorkerOptions {
     others: {
       compatibilityFlags,
       d1Databases: { DB: { id: databaseId(settings) } },
-      ...queuesOf(settings),
     },
   };
 }

@@ -1,8 +1,9 @@
-import { createServer, isIP } from 'node:net';
+import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { takenByNpm } from '../../packages/cli/src/npm-options.ts';
 import { CliError, usageError } from '../../packages/cli/src/terminal.ts';
+import { canonicalNetwork } from '../../src/lib/ip.ts';
 
 /** The options of `npm start` and `npm run dev`. Another program would reject an unknown one with its whole help. */
 
@@ -128,13 +129,10 @@ function readVariable(text: string | boolean): [string, string] {
 /** @throws CliError for a network in TRUSTED_PROXIES that the service would leave out in silence */
 export function checkProxies(list = ''): void {
   for (const network of list.split(/[\s,]+/).filter(Boolean)) {
-    const [address = '', prefix = '0', ...rest] = network.split('/');
-    const version = isIP(address);
-    const maxPrefix = version === 6 ? 128 : 32;
-    const isPrefix = /^\d{1,3}$/.test(prefix) && Number(prefix) <= maxPrefix;
-    if (version !== 0 && isPrefix && rest.length === 0) continue;
+    if (canonicalNetwork(network) !== null) continue;
     throw usageError(
-      `TRUSTED_PROXIES holds "${network}", which is no IP address and no range such as 10.0.0.0/8.`,
+      `TRUSTED_PROXIES holds "${network}", which is no IP address and no range such as 10.0.0.0/8. ` +
+        'Addresses have no zone (%).',
     );
   }
 }

@@ -1,7 +1,8 @@
-import { ChildProcess } from 'node:child_process';
-import { subscribe } from 'node:diagnostics_channel';
+import type { ChildProcess } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { get, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   CoreHeaders,
@@ -12,13 +13,14 @@ import {
 } from 'miniflare';
 import type { BuiltWorker } from './build.ts';
 import { pidFile } from './leftover.ts';
+import { onRuntime, triggerSocket } from './sockets.ts';
 
 /** The service on this machine: the built Worker in workerd, on a socket without a proxy. */
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const WORKER_NAME = 'licet';
 const FILES_NAME = 'files';
-/** A path of miniflare that runs the scheduled handler. The service's socket does not have it. */
+/** A path of miniflare that runs the scheduled handler. Only the trigger socket has it. */
 const TRIGGER_PATH = '/cdn-cgi/local/scheduled';
 /** The runtime ends at the latest after the sum of these. */
 const MAX_BEGINNING_MS = 1_000;
@@ -27,6 +29,10 @@ const MAX_STARTING_MS = 30_000;
 const MAX_RUN_MS = 55_000;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
+const FAULTS_INTERVAL_MS = 60_000;
+/** The place in the runtime's code, and the reason of the system, in a line of the runtime. */
+const FAULT =
+  /^(?:Uncaught exception: |e = |\*\*\* Fatal uncaught kj::Exception: )?([\w./+-]+\.(?:c\+\+|h|rs):\d+: \w+(?:: \w+\(\): [A-Za-z ]+)?)/;
 
 // With this header a client could claim any address. Without it the runtime gives the Worker the address
 // of the connection (`request.cf.clientIp`).
@@ -55,14 +61,12 @@ export class LocalService {
   #isStopping = false;
   #restarting: Promise<void> | undefined;
   #onStopping: () => void = () => undefined;
+  /** Lines of the runtime within this minute, by their kind. */
+  readonly #faults = new Map<string, number>();
 
   private constructor(options: ServiceOptions) {
     this.#options = options;
-    subscribe('child_process', (message) => {
-      const child =
-        typeof message === 'object' && message !== null && 'process' in message && message.process;
-      if (child instanceof ChildProcess) child.once('spawn', () => this.#watch(child));
-    });
+    onRuntime((child) => this.#watch(child));
   }
 
   /** @throws if the runtime does not start */
@@ -80,12 +84,16 @@ export class LocalService {
    * @throws if it fails or takes too long
    */
   async runScheduled(cron: string): Promise<void> {
-    // Not by `getWorker`: its first call waits on the thread that reads the log, and a runtime that cannot
-    // write its log does not answer.
-    const url = `http://localhost${TRIGGER_PATH}?cron=${encodeURIComponent(cron)}`;
-    const run = async () => (await this.#miniflare?.dispatchFetch(url))?.text();
+    const path = `${TRIGGER_PATH}?cron=${encodeURIComponent(cron)}`;
+    const run = async (): Promise<string> => {
+      await this.#miniflare?.ready;
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        get({ socketPath: triggerSocket, path, agent: false }, resolve).on('error', reject);
+      });
+      return text(response);
+    };
     const outcome = await within(MAX_RUN_MS, run());
-    if (outcome !== undefined && outcome !== 'ok') throw new Error(`It ended with ${outcome}`);
+    if (outcome !== 'ok') throw new Error(`It ended with ${outcome}`);
   }
 
   /** Starts the runtime again, with a longer pause after each attempt that fails. */
@@ -172,14 +180,33 @@ export class LocalService {
     };
   }
 
-  #log({ level, message, timestamp }: WorkerdStructuredLog): void {
+  #log({ level: givenLevel, message, timestamp }: WorkerdStructuredLog): void {
+    const level = givenLevel === 'log' ? 'info' : givenLevel;
     if (this.#isStopping && message.includes('"event":"stop"')) this.#onStopping();
-    this.#options.log(level === 'log' ? 'info' : level, message, timestamp);
+    // The Worker writes JSON, the runtime text.
+    if (message.startsWith('{"')) this.#options.log(level, message, timestamp);
+    else this.#logFault(level, message);
+  }
+
+  /**
+   * Logs a line of the runtime without its text, which can be a client's: paths with license keys. Each kind is logged
+   * once a minute, and counted, because any client can cause thousands a second.
+   */
+  #logFault(level: string, line: string): void {
+    const fault = `The runtime reported ${FAULT.exec(line)?.[1] ?? 'something'}`;
+    const count = this.#faults.get(fault) ?? 0;
+    this.#faults.set(fault, count + 1);
+    if (count > 0) return;
+    this.#options.log(level, fault);
+    setTimeout(() => {
+      const more = (this.#faults.get(fault) ?? 0) - 1;
+      this.#faults.delete(fault);
+      if (more > 0) this.#options.log(level, `${fault} (${more} more within a minute)`);
+    }, FAULTS_INTERVAL_MS).unref();
   }
 
   /** Starts a runtime again that has ended, if miniflare's one attempt fails. */
   #watch(child: ChildProcess): void {
-    if (!basename(child.spawnfile).startsWith('workerd')) return;
     this.#runtime = child;
     try {
       writeFileSync(pidFile(this.#options.folder), String(child.pid));

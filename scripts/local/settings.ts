@@ -41,17 +41,6 @@ const settings = table({
   }),
   ratelimits: list({ name: NAME, simple: table({ limit: NUMBER }) }),
   ...databases.shape,
-  queues: table({
-    producers: list({ binding: NAME, queue: NAME, delivery_delay: NUMBER.optional() }),
-    consumers: list({
-      queue: NAME,
-      max_batch_size: NUMBER.optional(),
-      max_batch_timeout: NUMBER.optional(),
-      max_retries: NUMBER.optional(),
-      dead_letter_queue: NAME.optional(),
-      retry_delay: NUMBER.optional(),
-    }),
-  }).optional(),
 });
 
 /**

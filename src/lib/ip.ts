@@ -126,26 +126,44 @@ const isIn = (networks: readonly string[], address: string): boolean =>
     return bits === null ? network === address : addressBits(address).startsWith(bits);
   });
 
-/** The other end of the connection, which workerd gives as `192.0.2.1:50000` or `[::1]:50000`. */
-function peerOf({ cf }: Request): string | null {
-  const clientIp: unknown = cf?.clientIp;
-  return typeof clientIp === 'string'
-    ? canonicalAddress(clientIp.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1'))
-    : null;
+/** The part of a request that says where it comes from. */
+interface Origin {
+  readonly headers: Headers;
+  readonly cf?: unknown;
+}
+
+/** The other end of the connection, which workerd gives as `192.0.2.1:50000`, `[::1]:50000` or `[fe80::1%eth0]:50000`. */
+function peerOf({ cf }: Origin): string | null {
+  const clientIp = typeof cf === 'object' && cf !== null && 'clientIp' in cf ? cf.clientIp : null;
+  if (typeof clientIp !== 'string') return null;
+  return canonicalAddress(clientIp.replace(/:\d+$/, '').replace(/^\[([^%]*).*\]$/, '$1'));
+}
+
+let isUnnamedLogged = false;
+
+function logUnnamed(): void {
+  if (isUnnamedLogged) return;
+  isUnnamedLogged = true;
+  const message =
+    'A proxy of TRUSTED_PROXIES sends no IP address in CF-Connecting-IP: its own address counts as that of its clients';
+  console.warn(JSON.stringify({ message }));
 }
 
 /**
  * The canonical address from which a request came (1.2): that of `CF-Connecting-IP`, never that of
- * `X-Forwarded-For`. Null if it is unknown.
+ * `X-Forwarded-For`. A trusted proxy that names no address there counts itself, because the limits need an address.
+ * Null if it is unknown.
  *
  * @param trustedProxies the networks whose header counts; undefined where only the platform can set it
  */
 export function connectingAddressOf(
-  request: Request,
+  request: Origin,
   trustedProxies: readonly string[] | undefined,
 ): string | null {
   const peer = trustedProxies ? peerOf(request) : null;
   if (trustedProxies && (peer === null || !isIn(trustedProxies, peer))) return peer;
-  const address = request.headers.get('CF-Connecting-IP');
-  return address === null ? peer : canonicalAddress(address);
+  const named = request.headers.get('CF-Connecting-IP');
+  const address = named === null ? peer : canonicalAddress(named);
+  if (address === null && peer !== null) logUnnamed();
+  return address ?? peer;
 }

@@ -1,6 +1,6 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { app } from '../../src/app';
 import { createLicense, getLicense, requestTo } from '../support/client';
 
@@ -18,6 +18,8 @@ it.each<[what: string, proxies: string | undefined, peer: string | null, bound: 
   ['an IPv4 address written as IPv6 is the same', PROXIES, '[::ffff:192.0.2.1]:50000', [HEADER]],
   ['everybody is ignored where no proxy is trusted', '', '192.0.2.1:50000', ['192.0.2.1']],
   ['everybody is ignored where no address is known', PROXIES, null, []],
+  ['a link-local address counts without its zone', '', '[fe80::1%eth0]:50000', ['fe80::1']],
+  ['a link-local proxy is believed', 'fe80::/10', '[fe80::1%eth0]:50000', [HEADER]],
   ['the platform is believed', undefined, '192.0.2.2:50000', [HEADER]],
 ])('the header CF-Connecting-IP of %s', async (_what, proxies, peer, bound) => {
   const { id, licenseKey, productId } = await createLicense({ maxIPs: 5 });
@@ -47,4 +49,31 @@ it('a trusted proxy that names no client counts itself', async () => {
     createExecutionContext(),
   );
   expect((await getLicense(id)).ips).toEqual(['10.0.0.1']);
+});
+
+const NO_ADDRESSES = ['9.9.9.9:555', '9.9.9.9, 8.8.8.8', '[2001:db8::1]', 'fe80::1%eth0', '', 'x'];
+
+async function boundWith(named: string, bindings: Parameters<typeof app.fetch>[1]) {
+  const { id, licenseKey, productId } = await createLicense({ maxIPs: 5 });
+  const headers = { 'CF-Connecting-IP': named };
+  const body = { licenseKey, productId };
+  const request = requestTo('POST', '/api/v1/validate', { body, token: null, headers });
+  const cf = { clientIp: '10.0.0.1:50000' };
+  await app.fetch(new Request(request, { cf }), bindings, createExecutionContext());
+  return (await getLicense(id)).ips;
+}
+
+it('a trusted proxy that sends text that is no address counts itself, which is logged once', async () => {
+  const warn = vi.spyOn(console, 'warn').mockReturnValue();
+  for (const named of NO_ADDRESSES) {
+    expect(await boundWith(named, { ...env, TRUSTED_PROXIES: PROXIES }), named).toEqual([
+      '10.0.0.1',
+    ]);
+  }
+  expect(warn.mock.calls).toEqual([[expect.stringContaining('sends no IP address')]]);
+  warn.mockRestore();
+});
+
+it('text of the platform that is no address counts as none', async () => {
+  for (const named of NO_ADDRESSES) expect(await boundWith(named, env), named).toEqual([]);
 });

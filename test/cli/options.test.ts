@@ -38,6 +38,7 @@ it.each<[command: LocalCommand, args: string[], message: string]>([
   ['npm start', ['--var', 'A=true'], '--var takes NAME:VALUE, not "A=true"'],
   ['npm start', ['--var', 'TRUSTED_PROXIES:10.0.0.0/33'], 'TRUSTED_PROXIES holds "10.0.0.0/33"'],
   ['npm start', ['--var', 'TRUSTED_PROXIES:a.example'], 'TRUSTED_PROXIES holds "a.example"'],
+  ['npm start', ['--var', 'TRUSTED_PROXIES:fe80::1%eth0'], 'TRUSTED_PROXIES holds "fe80::1%eth0"'],
   ['npm run dev', ['--foo=1'], '--foo is no option of npm run dev. Add --help to see what it'],
   ['npm run dev', ['--inspector-port', 'x'], 'must be a number from 1 to 65535, not "x".'],
 ])('%s rejects the options %j', (command, args, message) => {

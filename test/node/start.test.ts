@@ -1,6 +1,15 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import type { RequestListener } from 'node:http';
+import { connect } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
@@ -41,6 +50,56 @@ async function api(path: string, address = service.address): Promise<unknown> {
   expect(answer.status).toBe(200);
   return answer.json();
 }
+
+/** The processes of the service: Node's, and the runtime that it started. */
+function processes(): number[] {
+  const runtime = Number(readFileSync(join(folder, 'workerd.pid'), 'utf8'));
+  const [, parent] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${runtime}/status`, 'utf8')) ?? [];
+  return [Number(parent), runtime];
+}
+
+/** The rows of the kernel's table of sockets that belong to the service, each as its columns. */
+function socketsOf(table: 'tcp' | 'tcp6' | 'unix', inodeColumn: number): string[][] {
+  const own = new Set(
+    processes().flatMap((pid) =>
+      readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+        try {
+          return readlinkSync(`/proc/${pid}/fd/${fd}`);
+        } catch {
+          // Closed meanwhile.
+          return [];
+        }
+      }),
+    ),
+  );
+  const rows = readFileSync(`/proc/net/${table}`, 'utf8').trim().split('\n').slice(1);
+  return rows
+    .map((row) => row.trim().split(/\s+/))
+    .filter((columns) => own.has(`socket:[${columns[inodeColumn]}]`));
+}
+
+/** The ports on which the service listens. */
+const listeningPorts = (): number[] =>
+  (['tcp', 'tcp6'] as const)
+    .flatMap((table) => socketsOf(table, 9))
+    .filter(([, , , state]) => state === '0A')
+    .map(([, address = '']) => Number.parseInt(address.split(':').at(-1) ?? '', 16));
+
+/** The files of the sockets on which the service listens for processes of this machine. */
+const listeningFiles = (): string[] =>
+  socketsOf('unix', 6).flatMap(([, , , , , , , file]) => (file?.startsWith('/') ? file : []));
+
+/** Sends text that HTTP may not know. Resolves with the beginning of the response, if there is one. */
+const send = (text: string): Promise<string> =>
+  new Promise((settle) => {
+    const socket = connect(service.port, '127.0.0.1', () => socket.end(text));
+    socket.once('data', (chunk) => {
+      socket.destroy();
+      settle(String(chunk));
+    });
+    socket.on('error', () => settle(''));
+    socket.on('close', () => settle(''));
+  });
 
 const keysFile = join(folder, 'signing-keys.env');
 const signingKeysOf = async (url: string) => (await new Licet({ url }).signingKeys()).keys;
@@ -102,6 +161,65 @@ describe('npm start', () => {
         status: 404,
       });
     expect(service.output()).not.toContain('KEY-IN-A-PATH');
+  });
+
+  it.skipIf(!existsSync('/proc/net/tcp'))(
+    'listens on its own port alone, and for its own user on a file',
+    async () => {
+      expect(listeningPorts()).toEqual([service.port]);
+      const files = listeningFiles();
+      expect(files).toHaveLength(1);
+      for (const file of files) {
+        expect(statSync(file).mode & 0o077, file).toBe(0);
+        expect(statSync(dirname(file)).mode & 0o077, dirname(file)).toBe(0);
+      }
+    },
+  );
+
+  it.skipIf(!existsSync('/proc/net/tcp')).each([
+    ['POST', '/core/error', { 'Content-Type': 'application/json' }],
+    ['POST', '/core/store-temp-file?extension=js&prefix=licet', {}],
+    ['POST', '/browser/launch', {}],
+    ['GET', '/cdn-cgi/local/scheduled?cron=stop', {}],
+    ['GET', '/cdn-cgi/local/scheduled', { 'MF-Route-Override': 'licet' }],
+    ['GET', '/cdn-cgi/handler/scheduled', {}],
+    ['POST', '/cdn-cgi/platform-proxy', { 'MF-Op': 'GET', 'MF-Op-Target': '0' }],
+  ])(
+    'the port of the service has nothing of miniflare: %s %s %j',
+    async (method, path, headers) => {
+      const stack = `Error: read\n    at read (${resolve('package.json')}:2:3)`;
+      const body = JSON.stringify({ name: 'Error', message: 'read', stack });
+      const given = { method, headers, ...(method === 'POST' && { body }) };
+      const response = await fetch(service.address + path, given);
+      expect(response.status).toBe(404);
+      expect(await response.text()).not.toContain('licet');
+    },
+  );
+
+  it('writes no text of requests that are not HTTP into the log, and few lines for many of them', async () => {
+    const requests = [
+      'GET http://CLIENT-TEXT/api/v2/licenses/by-license-key/CLIENT-TEXT HTTP/1.1\r\nHost: licet',
+      'GET *CLIENT-TEXT HTTP/1.1\r\nHost: licet',
+      'GET /api/v2/healthy HTTP/1.1\r\nHost: a_b%41CLIENT-TEXT',
+      'POST /api/v1/validate HTTP/1.1\r\nHost: licet\r\nContent-Length: CLIENT-TEXT',
+      'POST /api/v1/validate HTTP/1.1\r\nHost: licet\r\nTransfer-Encoding: CLIENT-TEXT',
+      'POST /api/v1/validate HTTP/1.1\r\nHost: licet\r\nTransfer-Encoding: chunked\r\n\r\nCLIENT-TEXT',
+      'CONNECT CLIENT-TEXT:443 HTTP/1.1\r\nHost: CLIENT-TEXT:443',
+      'CLIENT-TEXT / HTTP/1.1\r\nHost: licet',
+    ];
+    const before = service.log().length;
+    for (let round = 0; round < 10; round++) {
+      await Promise.all(requests.map((request) => send(`${request}\r\n\r\n`)));
+    }
+    const headers = { 'X-Request-Id': 'after-all-of-them' };
+    await fetch(`${service.address}/api/v2/healthy`, { headers });
+    await expect.poll(service.log).toContain('"requestId":"after-all-of-them"');
+    const log = service.log().slice(before);
+    expect(service.output()).not.toContain('CLIENT-TEXT');
+    const reports = log.split('\n').filter((line) => line.includes('The runtime reported'));
+    expect(reports.length).toBeGreaterThan(0);
+    expect(new Set(reports.map((line) => JSON.parse(line).message)).size).toBe(reports.length);
+    for (const line of reports) expect(line.length).toBeLessThan(200);
   });
 
   it('says what to do when the port is taken', async () => {
@@ -305,8 +423,10 @@ describe('one service after the other, on the same data', () => {
   it('ends with the npm that started it', async () => {
     before = await api('/licenses');
     keysBefore = [await signingKeysOf(service.address), readFileSync(keysFile, 'utf8')];
+    const files = existsSync('/proc/net/unix') ? listeningFiles() : [];
     await service.killNpm();
     await expect(fetch(service.address)).rejects.toThrow();
+    expect(files.filter((file) => existsSync(dirname(file)))).toEqual([]);
   });
 
   it('keeps the data and the signing keys', async () => {

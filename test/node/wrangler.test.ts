@@ -39,7 +39,7 @@ const FURTHER = settings
 
 it.each([
   ['of the project', settings],
-  ['with the queue that the project has in comments', settings + queue],
+  ['with the queue that the project has in comments, which is left out as KV is', settings + queue],
   ['with a database id, flags, further variables and other handling of files', FURTHER],
 ])('a wrangler.toml is read as wrangler reads it: %s', (_, text) => {
   writeFileSync('wrangler.toml', text);
@@ -72,8 +72,6 @@ it.each([
     others: {
       compatibilityFlags: read.compatibilityFlags,
       d1Databases: read.d1Databases,
-      queueProducers: read.queueProducers,
-      queueConsumers: read.queueConsumers,
     },
   });
 });

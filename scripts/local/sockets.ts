@@ -1,0 +1,51 @@
+import childProcess, { type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+
+/**
+ * Miniflare is for development: beside the service's own port it listens on two more of this machine, where every local
+ * user could read files as the service, and use it without an address. Here it does neither.
+ */
+
+/** Where the runtime runs the scheduled handler: a socket of the file system, for the owner of this process alone. */
+export const triggerSocket = join(mkdtempSync(join(tmpdir(), 'licet-')), 'trigger');
+process.on('exit', () => rmSync(join(triggerSocket, '..'), { recursive: true, force: true }));
+
+/** In the place of miniflare's server in this process, which the Worker and its files never ask. */
+class ClosedServer extends EventEmitter {
+  listen(_port: number, _host: string, onListening: () => void): void {
+    onListening();
+  }
+  address(): { port: number } {
+    return { port: 0 };
+  }
+  close(onClosed: () => void): void {
+    onClosed();
+  }
+}
+Object.assign(http, { createServer: () => new ClosedServer() });
+
+const { spawn } = childProcess;
+let watch: (runtime: ChildProcess) => void = () => undefined;
+
+/** Watches each process of workerd that miniflare starts. */
+export function onRuntime(listener: typeof watch): void {
+  watch = listener;
+}
+
+Object.assign(childProcess, {
+  spawn: (command: string, args: readonly string[], options: SpawnOptions): ChildProcess => {
+    if (!basename(command).startsWith('workerd')) return spawn(command, args, options);
+    rmSync(triggerSocket, { force: true });
+    const entry = '--socket-addr=entry=';
+    const given = args.map((arg) =>
+      arg.startsWith(entry) ? `${entry}unix:${triggerSocket}` : arg,
+    );
+    const runtime = spawn(command, given, options);
+    runtime.once('spawn', () => watch(runtime));
+    return runtime;
+  },
+});
