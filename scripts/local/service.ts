@@ -32,7 +32,7 @@ const MAX_PAUSE_MS = 30_000;
 const FAULTS_INTERVAL_MS = 60_000;
 /** The place in the runtime's code, and the reason of the system, in a line of the runtime. */
 const FAULT =
-  /^(?:Uncaught exception: |e = |\*\*\* Fatal uncaught kj::Exception: )?([\w./+-]+\.(?:c\+\+|h|rs):\d+: \w+(?:: \w+\(\): [A-Za-z ]+)?)/;
+  /^(?:Uncaught exception: |e = |\*\*\* Fatal uncaught kj::Exception: )?([\w./+-]+\.(?:c\+\+|h|rs):\d+: \w+(?:: \w+\(\): [A-Za-z]+(?: [A-Za-z]+)*)?)/;
 
 // With this header a client could claim any address. Without it the runtime gives the Worker the address
 // of the connection (`request.cf.clientIp`).
@@ -88,7 +88,7 @@ export class LocalService {
     const run = async (): Promise<string> => {
       await this.#miniflare?.ready;
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
-        get({ socketPath: triggerSocket, path, agent: false }, resolve).on('error', reject);
+        get({ socketPath: triggerSocket(), path, agent: false }, resolve).on('error', reject);
       });
       return text(response);
     };

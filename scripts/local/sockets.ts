@@ -10,9 +10,15 @@ import { basename, join } from 'node:path';
  * user could read files as the service, and use it without an address. Here it does neither.
  */
 
-/** Where the runtime runs the scheduled handler: a socket of the file system, for the owner of this process alone. */
-export const triggerSocket = join(mkdtempSync(join(tmpdir(), 'licet-')), 'trigger');
-process.on('exit', () => rmSync(join(triggerSocket, '..'), { recursive: true, force: true }));
+let folder: string | undefined;
+
+/** The file of the socket on which the runtime runs the scheduled handler, for the owner of this process alone. */
+export const triggerSocket = (): string => join(folder ?? '', 'trigger');
+
+function removeFolder(): void {
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+}
+process.on('exit', removeFolder);
 
 /** In the place of miniflare's server in this process, which the Worker and its files never ask. */
 class ClosedServer extends EventEmitter {
@@ -39,10 +45,12 @@ export function onRuntime(listener: typeof watch): void {
 Object.assign(childProcess, {
   spawn: (command: string, args: readonly string[], options: SpawnOptions): ChildProcess => {
     if (!basename(command).startsWith('workerd')) return spawn(command, args, options);
-    rmSync(triggerSocket, { force: true });
+    removeFolder();
+    // The path of a socket is at most 107 bytes, and that of the data may be longer.
+    folder = mkdtempSync(join(tmpdir(), 'licet-trigger-'));
     const entry = '--socket-addr=entry=';
     const given = args.map((arg) =>
-      arg.startsWith(entry) ? `${entry}unix:${triggerSocket}` : arg,
+      arg.startsWith(entry) ? `${entry}unix:${triggerSocket()}` : arg,
     );
     const runtime = spawn(command, given, options);
     runtime.once('spawn', () => watch(runtime));

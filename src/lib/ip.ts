@@ -127,13 +127,13 @@ const isIn = (networks: readonly string[], address: string): boolean =>
   });
 
 /** The part of a request that says where it comes from. */
-interface Origin {
+interface Incoming {
   readonly headers: Headers;
   readonly cf?: unknown;
 }
 
 /** The other end of the connection, which workerd gives as `192.0.2.1:50000`, `[::1]:50000` or `[fe80::1%eth0]:50000`. */
-function peerOf({ cf }: Origin): string | null {
+function peerOf({ cf }: Incoming): string | null {
   const clientIp = typeof cf === 'object' && cf !== null && 'clientIp' in cf ? cf.clientIp : null;
   if (typeof clientIp !== 'string') return null;
   return canonicalAddress(clientIp.replace(/:\d+$/, '').replace(/^\[([^%]*).*\]$/, '$1'));
@@ -157,7 +157,7 @@ function logUnnamed(): void {
  * @param trustedProxies the networks whose header counts; undefined where only the platform can set it
  */
 export function connectingAddressOf(
-  request: Origin,
+  request: Incoming,
   trustedProxies: readonly string[] | undefined,
 ): string | null {
   const peer = trustedProxies ? peerOf(request) : null;
