@@ -59,7 +59,9 @@ async function dev(): Promise<void> {
     '--inspector-port': '0',
   };
   const missing = Object.entries(defaults).filter(([name]) => !has(name));
-  const server = spawn('wrangler', ['dev', ...missing.flat(), ...forWrangler(args)], {
+  // As npm start does, but wrangler has no other place for it.
+  const hosts = ['--var', 'CONSOLE_HOSTS:'];
+  const server = spawn('wrangler', ['dev', ...hosts, ...missing.flat(), ...forWrangler(args)], {
     stdio: 'inherit',
     // Another environment of wrangler.toml could have another database than the one that was migrated.
     env: { ...process.env, CLOUDFLARE_ENV: '' },

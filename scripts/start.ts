@@ -83,16 +83,20 @@ function flushLog(): void {
 async function welcome(address: string, rootToken: string, folder: string): Promise<void> {
   const url = address.endsWith(`:${DEFAULT_PORT}`) ? '' : ` -- --url ${address}`;
   const data = folder === dataFolder(undefined) ? '' : ` --persist-to ${folder}`;
+  const command = `npm run licet${url || ' --'} console`;
+  // The link gives all rights, and a journal keeps what it is given.
+  const link = process.stderr.isTTY
+    ? `${await consoleLink(new URL(address), rootToken)}
+               (works once, for 5 minutes; ${command} prints another one)`
+    : `${command} prints a link, which works once, for 5 minutes`;
   // Elsewhere browsers keep the cookie of a session only with https.
   const logIn = isLocal(new URL(address))
-    ? `Log in       ${await consoleLink(new URL(address), rootToken)}
-               (works once, for 5 minutes; npm run licet${url || ' --'} console prints another one)`
-    : 'Log in       needs https, or a browser on this machine: docs/one-machine.md, "Behind a proxy"';
+    ? link
+    : 'needs https, or a browser on this machine: docs/one-machine.md, "Behind a proxy"';
   note(`
   Licet runs on ${address}
 
-  Console      ${address}/console
-  ${logIn}
+  Log in       ${logIn}
   Interface    ${address}/docs shows it, and lets you try it out
   Root token   in ${SECRETS_FILE}, as ROOT_TOKEN: it may do everything
   Try          curl ${address}/api/v2/products -H "TOKEN: $(sed -n 's/^ROOT_TOKEN=//p' ${SECRETS_FILE})"

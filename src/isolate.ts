@@ -31,12 +31,14 @@ const LIMITS: Readonly<Record<Limiters, number>> = {
  * - A limiter can be a number of requests a minute, which a single isolate counts itself.
  * - `SIGNING_KEY_<n>` are optional secrets, which {@link SigningKeys} finds by their names.
  * - `TRUSTED_PROXIES`: see {@link Isolate.trustedProxies}.
+ * - `CONSOLE_HOSTS`: see {@link Isolate.consoleHosts}.
  */
 export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
   Partial<Record<Limiters, RateLimit | number>> & {
     RECORDS?: RecordQueue;
     SNAPSHOTS?: KVNamespace | undefined;
     TRUSTED_PROXIES?: string;
+    CONSOLE_HOSTS?: string;
   };
 
 /** State of an isolate between requests. */
@@ -59,6 +61,11 @@ export class Isolate {
    * can set that header.
    */
   readonly trustedProxies: readonly string[] | undefined;
+  /**
+   * The hosts under which sessions of the console work (4), beside the console's name on this machine. Undefined at
+   * Cloudflare, where only the hosts of the zone lead to the service.
+   */
+  readonly consoleHosts: readonly string[] | undefined;
   /** Undefined for a service that does not sign (1.8). */
   readonly signingKeys: SigningKeys | undefined;
   /** Requests of each license, by id. */
@@ -88,6 +95,7 @@ export class Isolate {
     };
     this.trustedProxies =
       env.TRUSTED_PROXIES === undefined ? undefined : parseNetworks(env.TRUSTED_PROXIES);
+    this.consoleHosts = env.CONSOLE_HOSTS?.toLowerCase().split(/[\s,]+/);
     this.signingKeys = SigningKeys.of(env);
   }
 

@@ -84,8 +84,10 @@ export const texts = {
     submit: 'Log in',
     wrong: 'This token is not valid. Check that it was copied as a whole and has not been revoked.',
     codeUsed: 'This link was already used, or is older than five minutes. Log in with a token.',
+    wrongHost:
+      'Nobody can log in at this address, because other servers could receive the session. Open the link that npm run licet -- console prints. Behind a proxy, CONSOLE_HOSTS names the address.',
     insecure:
-      'This page came over plain http, and a browser keeps a session over https only. Open the service at its https address; on the machine of the service, http://localhost works too, except in Safari.',
+      'This page came over plain http, and a browser keeps a session over https only. Open the service at its https address; on the machine of the service, the link of npm run licet -- console works too, except in Safari.',
     whereTitle: 'Where is my token?',
     where:
       'On your own machine it is the ROOT_TOKEN in the file .dev.vars. In a team, ask for a token of your own: an administrator creates it under Tokens.',

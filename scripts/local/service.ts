@@ -160,7 +160,13 @@ export class LocalService {
           script,
           // Limits are numbers: one process can count by itself, and the simulated limiter costs more than a
           // validation.
-          bindings: { TRUSTED_PROXIES: '', ...limits, ...built.variables, ...variables },
+          bindings: {
+            TRUSTED_PROXIES: '',
+            CONSOLE_HOSTS: '',
+            ...limits,
+            ...built.variables,
+            ...variables,
+          },
           // The files are another Worker's, or a router would be in front of this one.
           serviceBindings: { ASSETS: FILES_NAME },
           unsafeDirectSockets: [{ host, port }],

@@ -1,5 +1,5 @@
 /**
- * One-time codes that log in to the console (4). `npm start` and `licet console` make them with ROOT_TOKEN, so
+ * One-time codes that log in to the console (4), and its host name on this machine. `npm start` and `licet console` make them with ROOT_TOKEN, so
  * that no token is in a URL. This module imports nothing, because Node runs it too.
  *
  * A code is `<expiry>.<random>.<HMAC>`: milliseconds since 1970, 128 bits and 256 bits in hexadecimal digits.
@@ -55,4 +55,19 @@ export async function isLoginCode(code: string, rootToken: string, now: number):
   if (!(leftMs > 0 && leftMs <= LIFE_MS + CLOCK_TOLERANCE_MS)) return false;
   const key = await keyOf(rootToken, 'verify');
   return crypto.subtle.verify('HMAC', key, fromHex(signature), signedText(claim));
+}
+
+/** 48 bits: a page of another local server would have to be opened once for each guess. */
+const NAME_DIGITS = 12;
+
+/**
+ * The host name of the console on this machine, for the port that a browser connects to. Cookies ignore ports: at
+ * `localhost` each other server of the machine would receive the session. No other server has this name or can
+ * guess it, and browsers resolve every name under `.localhost` to this machine.
+ */
+export async function localConsoleName(rootToken: string, { port }: URL): Promise<string> {
+  const name = `licet-${port || 80}`;
+  const key = await keyOf(rootToken, 'sign');
+  const mac = await crypto.subtle.sign('HMAC', key, encoder.encode(`licet console name ${name}`));
+  return `${name}-${toHex(new Uint8Array(mac)).slice(0, NAME_DIGITS)}.localhost`;
 }

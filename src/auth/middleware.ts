@@ -5,7 +5,7 @@ import { tokenSnapshot } from '../cache/snapshots';
 import { insertEvent } from '../db/events';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
-import { isFromOwnPage } from '../http/own-page';
+import { isConsoleHost, isFromOwnPage, WRONG_HOST } from '../http/own-page';
 import { isolateOf } from '../isolate';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async';
 import { API_INTENTS, type ApiIntent } from '../lib/enums';
@@ -18,6 +18,7 @@ import type { AppEnv } from '../middleware/request-log';
 import { findSession, isUseDue, markSessionUsed } from './sessions';
 import {
   type Actor,
+  activeRootToken,
   authenticate,
   authenticateSession,
   guard,
@@ -106,6 +107,14 @@ const tokenFinder = (c: AnyContext) => async (hash: string) => {
 /** The value of the console's cookie; undefined without one. */
 export const sessionCookieOf = (c: Context): string | undefined => getCookie(c, 'licet', 'host');
 
+/** @throws ApiError for a session or a log-in under a name that is not the console's (4) */
+export async function requireConsoleHost(c: AnyContext): Promise<void> {
+  const { consoleHosts } = isolateOf(c.env);
+  if (await isConsoleHost(c.req.url, consoleHosts, activeRootToken(c.env.ROOT_TOKEN))) return;
+  await countFailedToken(c);
+  throw new ApiError(401, WRONG_HOST);
+}
+
 /**
  * The sender of a request with a session of the console (4); null for a session that is not live, and for a
  * request that does not come from a page of this service.
@@ -113,6 +122,7 @@ export const sessionCookieOf = (c: Context): string | undefined => getCookie(c, 
 async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
   const secret = sessionCookieOf(c);
   if (secret === undefined || !isFromOwnPage(c.req.raw)) return null;
+  await requireConsoleHost(c);
   const { db, liveTokens } = isolateOf(c.env);
   const hash = await sha256Hex(secret);
   if (!liveTokens.has(hash) && isOverLimit(c, clientIn(c))) return null;

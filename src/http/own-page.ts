@@ -1,6 +1,28 @@
+import { localConsoleName } from '../auth/login-code';
+
 /**
- * The origin of a request, as a browser states it (4). A page cannot set `Sec-Fetch-Site` or `Origin` itself.
+ * The origin of a request, as a browser states it (4). A page cannot set `Sec-Fetch-Site`, `Origin` or `Host` itself.
  */
+
+/** The message for a session or a log-in under a name that is not the console's. */
+export const WRONG_HOST =
+  'The console does not log in at this address. Open the link of npm run licet -- console; behind a proxy, name the address in CONSOLE_HOSTS';
+
+/**
+ * Whether sessions work under the host of a URL (4): it is one of `hosts`, or has the name of the console on this
+ * machine.
+ *
+ * @param hosts undefined if every host counts
+ */
+export async function isConsoleHost(
+  requestUrl: string,
+  hosts: readonly string[] | undefined,
+  rootToken: string | undefined,
+): Promise<boolean> {
+  const url = new URL(requestUrl);
+  if (hosts === undefined || hosts.includes(url.host)) return true;
+  return rootToken !== undefined && url.hostname === (await localConsoleName(rootToken, url));
+}
 
 /**
  * Whether an `Origin` is this service's. A proxy that terminates TLS forwards by http, and keeps the host.

@@ -6,6 +6,7 @@ import {
   type AuthEnv,
   acceptLogin,
   countFailedToken,
+  requireConsoleHost,
   sessionCookieOf,
   writerOf,
 } from '../auth/middleware';
@@ -48,6 +49,7 @@ function checkOrigin({ req }: Context): void {
 
 async function logIn(c: Context<AuthEnv>): Promise<Response> {
   checkOrigin(c);
+  await requireConsoleHost(c);
   await countFailedToken(c);
   const header = c.req.header('TOKEN');
   const code = header === undefined ? await readCode(c.req.raw) : undefined;
@@ -65,6 +67,7 @@ async function logOut(c: Context<AuthEnv>): Promise<Response> {
   checkOrigin(c);
   const secret = sessionCookieOf(c);
   if (secret !== undefined) {
+    await requireConsoleHost(c);
     await countFailedToken(c);
     await endSession(isolateOf(c.env).db, secret);
   }

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { newLoginCode } from '../../src/auth/login-code';
+import { localConsoleName, newLoginCode } from '../../src/auth/login-code';
+import { WRONG_HOST } from '../../src/http/own-page';
 import { callWith, newIsolate, settled } from '../support/app';
 import {
   type Answer,
@@ -522,5 +523,80 @@ describe('the cookie of a session', () => {
     const headers = { Cookie: cookie, 'Sec-Fetch-Site': 'same-site' };
     expect((await call('DELETE', LOGIN, { token: null, headers })).status).toBe(403);
     expect((await ping(cookie)).status).toBe(200);
+  });
+});
+
+describe('the names of the console', () => {
+  const nameAt = (port: string, token = ROOT_TOKEN) =>
+    localConsoleName(token, new URL(`http://localhost:${port}`));
+  /** A service on one machine, with a proxy for a name. */
+  const machine = () => newIsolate({ CONSOLE_HOSTS: 'Console.example, console.example:8443' });
+  const WRONG_HOSTS = [
+    'localhost:8787',
+    '127.0.0.1:8787',
+    // A name of another site that leads to this machine (DNS rebinding).
+    'evil.example:8787',
+    'console.example:8787',
+    'licet-8787.localhost:8787',
+    async () => `${await nameAt('8787')}:9999`,
+    async () => `${await nameAt('8787', 'another root token of thirty-two characters')}:8787`,
+  ];
+  const isOwn = { 'Sec-Fetch-Site': 'same-origin' };
+
+  it('on one machine, sessions work under the name for the port of the browser, and under those of CONSOLE_HOSTS', async () => {
+    const isolate = machine();
+    const hosts = ['console.example', 'console.example:8443'];
+    for (const port of ['8787', '9999']) hosts.push(`${await nameAt(port)}:${port}`);
+    hosts.push(await nameAt(''));
+    for (const host of hosts) {
+      const code = await newLoginCode(ROOT_TOKEN, Date.now());
+      const options = { host, token: null, headers: isOwn };
+      const answer = await isolate.call('POST', LOGIN, { ...options, body: { code } });
+      expect(answer.status, host).toBe(204);
+      const headers = { ...isOwn, ...JSON_TYPE, Cookie: cookieIn(answer) };
+      const withCookie = { ...options, headers };
+      expect((await isolate.call('GET', '/api/v2/ping', withCookie)).status, host).toBe(200);
+      expect((await isolate.call('DELETE', LOGIN, withCookie)).status, host).toBe(204);
+    }
+  });
+
+  it('on one machine, codes, tokens and cookies are refused under any other name, and the code stays unused', async () => {
+    const isolate = machine();
+    const cookie = await sessionOf();
+    const code = await newLoginCode(ROOT_TOKEN, Date.now());
+    for (const given of WRONG_HOSTS) {
+      const host = typeof given === 'string' ? given : await given();
+      const headers = { ...isOwn, ...JSON_TYPE };
+      const options = { host, token: null, headers };
+      const refused = [
+        await isolate.call('POST', LOGIN, { ...options, body: { code } }),
+        await isolate.call('POST', LOGIN, { ...options, token: ROOT_TOKEN }),
+        await isolate.call('DELETE', LOGIN, {
+          ...options,
+          headers: { ...headers, Cookie: cookie },
+        }),
+      ];
+      for (const answer of refused) {
+        expectError(answer, 401, WRONG_HOST);
+        expect(answer.headers.get('Set-Cookie')).toBeNull();
+      }
+      const withCookie = { ...options, headers: { ...headers, Cookie: cookie } };
+      const ping = await isolate.call('GET', '/api/v2/ping', withCookie);
+      expectError(ping, 401, WRONG_HOST, ENDPOINTS['GET /api/v2/ping']);
+      expect((await isolate.call('GET', '/api/v2/ping', { host })).status, host).toBe(200);
+    }
+    expect((await ping(cookie)).status).toBe(200);
+    const host = 'console.example';
+    const answer = await isolate.call('POST', LOGIN, { host, token: null, body: { code } });
+    expect(answer.status).toBe(204);
+  });
+
+  it('a session under a wrong name counts towards the limit of failed tokens', async () => {
+    setNow(START);
+    const isolate = newIsolate({ CONSOLE_HOSTS: '', FAILED_TOKEN_LIMITER: 1 });
+    const headers = { 'CF-Connecting-IP': '203.0.113.43' };
+    for (const status of [401, 429]) {
+      expect((await isolate.call('POST', LOGIN, { headers })).status).toBe(status);
+    }
   });
 });

@@ -36,6 +36,8 @@ export interface CallOptions {
   /** The root token unless given; null sends none. */
   token?: string | null;
   headers?: Record<string, string>;
+  /** `licet.test` unless given. */
+  host?: string;
 }
 
 function parse(text: string): unknown {
@@ -53,9 +55,9 @@ const isAsSent = (body: unknown): body is string | ReadableStream =>
 export const requestTo = (
   method: string,
   path: string,
-  { body, token = ROOT_TOKEN, headers = {} }: CallOptions = {},
+  { body, token = ROOT_TOKEN, headers = {}, host = 'licet.test' }: CallOptions = {},
 ): Request =>
-  new Request(`http://licet.test${path}`, {
+  new Request(`http://${host}${path}`, {
     method,
     redirect: 'manual',
     headers: { ...(token !== null && { TOKEN: token }), ...headers },

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
+import { WRONG_HOST } from '../../../../src/http/own-page';
 import { describe, hasStatus, logIn, logInWithCode, queries, SESSION_QUERY } from '../../api';
 import { Button } from '../../components/button';
 import { Form, TextField } from '../../components/form';
@@ -9,6 +10,12 @@ import { Sign } from '../../components/sign';
 import { texts } from '../../texts';
 
 const { session: words } = texts;
+
+/** A failed log-in in words; `refused` are those for a token or code that is not valid. */
+const failureOf = (error: unknown, refused: string): string => {
+  if (!hasStatus(error, 401)) return describe(error);
+  return error instanceof Error && error.message === WRONG_HOST ? words.wrongHost : refused;
+};
 
 /** Unlike `autoFocus`, which a browser follows once in a document, this also focuses the field of a later log-in. */
 const focus = (field: HTMLInputElement | null): void => field?.focus();
@@ -27,9 +34,7 @@ export function LogIn({ code }: { code: string | undefined }) {
     if (code === undefined || usedCode.current === code) return;
     usedCode.current = code;
     logInWithCode(code)
-      .catch((error: unknown) =>
-        setFailure(hasStatus(error, 401) ? words.codeUsed : describe(error)),
-      )
+      .catch((error: unknown) => setFailure(failureOf(error, words.codeUsed)))
       .finally(async () => {
         await navigate({ to: '.', search: true, hash: '', replace: true });
         await client.invalidateQueries(SESSION_QUERY);
@@ -43,7 +48,7 @@ export function LogIn({ code }: { code: string | undefined }) {
     try {
       await logIn(token);
     } catch (error) {
-      return setFailure(hasStatus(error, 401) ? words.wrong : describe(error));
+      return setFailure(failureOf(error, words.wrong));
     }
     await queries.invalidateQueries(SESSION_QUERY);
   };

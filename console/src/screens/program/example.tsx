@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Download, Plus } from 'lucide-react';
-import { licet } from '../../api';
+import { licet, serviceAddress } from '../../api';
 import { Button, ButtonLink } from '../../components/button';
 import { CopyButton } from '../../components/copy-button';
 import { LoadFailure, Section, Skeleton } from '../../components/page';
@@ -72,7 +72,7 @@ function Filled({
 }) {
   const mayCreate = useMay('writeLicenses');
   const { compile, run } = EXAMPLES[file];
-  const filled = fillIn(source, location.origin, productId);
+  const filled = fillIn(source, serviceAddress, productId);
   return (
     <>
       <Section

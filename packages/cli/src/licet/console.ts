@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { consoleLink } from '../console-link.ts';
+import { isLocal } from '../root-token.ts';
 import { CliError } from '../terminal.ts';
 import { examples } from './output.ts';
 import type { OpenSession } from './session.ts';
@@ -21,7 +22,7 @@ ${examples('console', '--url https://licet.example console')}`,
       if (id !== null) {
         throw new CliError(
           `The token of ${tokenSource} is "${name}", and a link needs the root token. ` +
-            `Log in with that token on ${new URL('/console', url).href}.`,
+            `Log in with that token on ${isLocal(url) ? 'the page that such a link opens' : new URL('/console', url).href}.`,
         );
       }
       const link = await consoleLink(url, token);
