@@ -11,6 +11,7 @@ import { newProgram } from '../../packages/cli/src/licet.ts';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type LicenseCreate, Licet } from '../../packages/client/src/index.ts';
 import { timestamp } from '../../src/lib/time.ts';
+import { logInAt } from '../node/log-in.ts';
 import { listen, listenWith, ownFolder } from '../node/own.ts';
 import { argsOfScript, type RunningService, startService } from '../node/service.ts';
 import {
@@ -1114,17 +1115,13 @@ describe('a table of licet', () => {
 });
 
 describe('console', () => {
-  const logIn = async (link: string) =>
-    (
-      await fetch(`${service.address}/console/session`, {
-        method: 'POST',
-        body: JSON.stringify({ code: new URL(link).hash.replace('#code=', '') }),
-      })
-    ).status;
+  const logIn = async (link: string) => (await logInAt(new URL(link))).statusCode;
 
   it('prints a link that logs in once, without the root token', async () => {
     const { stdout, stderr } = await run('console');
-    expect(stdout).toMatch(new RegExp(`^${service.address}/console#code=[0-9a-f.]+\n$`));
+    const { port } = service;
+    const host = `licet-${port}-[0-9a-f]{12}\\.localhost:${port}`;
+    expect(stdout).toMatch(new RegExp(`^http://${host}/console#code=[0-9a-f.]+\n$`));
     expect(stdout + stderr).not.toContain(readRootToken());
     expect([await logIn(stdout), await logIn(stdout)]).toEqual([204, 401]);
     const [object] = await objects('console');
@@ -1137,7 +1134,7 @@ describe('console', () => {
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain(
       'The token of LICET_TOKEN is "Support", and a link needs the root token. ' +
-        `Log in with that token on ${service.address}/console.`,
+        'Log in with that token on the page that such a link opens.',
     );
     const unknown = await runWith({ LICET_TOKEN: 'licet_nobody' }, 'console');
     expect([unknown.code, unknown.stdout]).toEqual([1, '']);

@@ -197,7 +197,9 @@ const token = readRootToken();
 let service: RunningService;
 let client: Licet;
 beforeAll(async () => {
-  const options = ['--ip', '127.0.0.1', '--var', 'TRUSTED_PROXIES:127.0.0.1'];
+  const [setting = ''] = /--var CONSOLE_HOSTS:[\w.]+/.exec(document) ?? [];
+  const hosts = adapt(setting, { 'license.example.com': 'localhost' }).split(' ');
+  const options = ['--ip', '127.0.0.1', '--var', 'TRUSTED_PROXIES:127.0.0.1', ...hosts];
   service = await startService(join(folder, 'state'), options);
   client = new Licet({ url: service.address, token });
 });
@@ -328,6 +330,18 @@ describe.each(proxies)('$name', (proxy) => {
       const plain = await send({ ...sent, port: ports.http, isPlain: true, from: '127.0.0.6' });
       expect(plain).toMatchObject({ status: 200, text: expect.stringContaining('"valid":true') });
       expect(await recordedAddresses(spoofed, 2)).toEqual(['127.0.0.6', '127.0.0.5']);
+    });
+
+    it('lets the console log in and use its session', async () => {
+      const port = ports.https;
+      const headers = { TOKEN: token ?? '', Origin: 'https://localhost' };
+      const loggedIn = await send({ port, path: '/console/session', headers });
+      expect(loggedIn.status, loggedIn.text).toBe(204);
+      const [cookie = ''] = loggedIn.headers['set-cookie']?.[0]?.split(';') ?? [];
+      const path = '/api/v2/tokens/self';
+      const ownPage = { Cookie: cookie, 'Sec-Fetch-Site': 'same-origin' };
+      const self = await send({ port, path, method: 'GET', headers: ownPage });
+      expect(JSON.parse(self.text)).toMatchObject({ name: 'root' });
     });
 
     it.each(['/api/v1/validate', '//api/v1/validate', '/api/v1/validate/'])(

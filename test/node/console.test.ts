@@ -14,7 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { consoleLink } from '../../packages/cli/src/console-link.ts';
+import { consoleLink, consoleUrl } from '../../packages/cli/src/console-link.ts';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { listen, ownFolder } from './own.ts';
@@ -175,13 +175,17 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
       [path, init] as const,
     );
 
+  /** The origin of the console at an address of this machine. */
+  const originAt = async (service: string) =>
+    (await consoleUrl(new URL(service), rootToken())).origin;
+
   it.each(['localhost', '127.0.0.1'])(
-    'a session begins with a link on http://%s, which works once',
+    'a session begins with the link for http://%s, which works once',
     async (host) => {
-      const own = address.replace('localhost', host);
       const context = await browser.newContext();
       const page = await context.newPage();
-      const link = await consoleLink(new URL(own), rootToken());
+      const link = await consoleLink(new URL(address.replace('localhost', host)), rootToken());
+      const own = new URL(link).origin;
       const loggedIn = page.waitForResponse(
         (answer) => answer.url() === `${own}/console/session` && answer.status() === 204,
       );
@@ -216,6 +220,36 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
     },
   );
 
+  it('other servers of this machine receive no cookie of the console, whatever page opens them', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(await consoleLink(new URL(address), rootToken()));
+    await page.waitForURL((url) => url.hash === '');
+    expect((await send(page, '/api/v2/tokens/self')).status).toBe(200);
+    const received: [path: string, cookie: string | undefined][] = [];
+    const other = await listen(({ url = '', headers }, response) => {
+      received.push([url, headers.cookie]);
+      response.setHeader('Content-Type', 'text/html').end('<!doctype html>');
+    });
+    const sibling = other.replace('127.0.0.1', 'localhost');
+    const evil = await context.newPage();
+    for (const origin of [sibling, other, await originAt(other)]) {
+      await evil.goto(`${origin}/opened`);
+      await evil.evaluate("fetch('/fetched', { credentials: 'include' })");
+    }
+    // The page of the console opens one too.
+    await Promise.all([
+      page.waitForURL(`${sibling}/linked`),
+      page.evaluate(`location.assign('${sibling}/linked')`),
+    ]);
+    const asked = received.filter(([path]) => path !== '/favicon.ico');
+    const pages = ['/opened', '/fetched'];
+    expect(asked).toEqual(
+      [...pages, ...pages, ...pages, '/linked'].map((path) => [path, undefined]),
+    );
+    await context.close();
+  });
+
   it('a session is of no use to a page on another port: fetch, form, image, script and frame', async () => {
     // A proxy, because a browser does not report all that it blocks.
     const received = new Map<string, { headers: IncomingHttpHeaders; status: number }>();
@@ -229,7 +263,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
       });
       incoming.pipe(forwarded);
     });
-    const own = between.replace('127.0.0.1', 'localhost');
+    const own = await originAt(between);
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(`${own}/openapi.json`);
@@ -238,7 +272,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
     const listed = async () => (await send(page, '/api/v2/products?q=From%20elsewhere')).text;
     expect(await listed()).toBe('[]');
 
-    // The same host with another port is the same site, so that the browser sends the cookie.
+    // If a server had the console's name on another port, the browser would send it the cookie.
     const elsewhere = (
       await listen((_, response) => {
         response.setHeader('Content-Type', 'text/html').end(`<!doctype html>
@@ -247,7 +281,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
         <form method="POST" enctype="text/plain" target="target" action="${own}/api/v2/products?by=form">
           <input name='{"name":"From elsewhere","productType":"OTHER","description":"' value='"}'></form>`);
       })
-    ).replace('127.0.0.1', 'localhost');
+    ).replace('127.0.0.1', new URL(own).hostname);
     const evil = await context.newPage();
     await evil.goto(elsewhere);
     const outcomes = await evil.evaluate(async (own) => {

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -11,6 +11,7 @@ import {
 import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
 import { CliError } from '../../packages/cli/src/terminal.ts';
@@ -18,8 +19,17 @@ import { Licet } from '../../packages/client/src/index.ts';
 import { databaseFile, findDatabase } from '../../scripts/local/database.ts';
 import { writePast } from '../../scripts/local/past.ts';
 import { lockState } from '../../scripts/state-lock.ts';
+import { logInAt } from './log-in.ts';
 import { listen, ownFolder } from './own.ts';
-import { freePort, npmStart, type RunningService, type Watched, watch } from './service.ts';
+import {
+  argsOfScript,
+  freePort,
+  npmStart,
+  type RunningService,
+  spawnGroup,
+  type Watched,
+  watch,
+} from './service.ts';
 
 /** The first commands of a newcomer: npm start and npm run demo. */
 
@@ -27,6 +37,7 @@ import { freePort, npmStart, type RunningService, type Watched, watch } from './
 const OPTIONS = ['--ip', '0.0.0.0'];
 
 const folder = ownFolder();
+const terminalFolder = ownFolder();
 let service: RunningService;
 beforeAll(async () => {
   service = await npmStart(folder, OPTIONS);
@@ -124,20 +135,36 @@ describe('npm start', () => {
     expect(await answer.text()).toContain('<title>Licet: the interface</title>');
   });
 
-  it('prints a link that logs in to the console once', async () => {
-    const [, link = ''] = /Log in\s+(\S+)/.exec(service.output()) ?? [];
-    const { origin, pathname, hash } = new URL(link);
-    expect([origin, pathname]).toEqual([service.address, '/console']);
-    const logIn = () =>
-      fetch(`${origin}/console/session`, {
-        method: 'POST',
-        body: JSON.stringify({ code: hash.replace('#code=', '') }),
-      });
-    const answer = await logIn();
-    expect(answer.status).toBe(204);
-    expect(answer.headers.get('Set-Cookie')).toContain('__Host-licet=');
-    expect((await logIn()).status).toBe(401);
+  it('prints no link that logs in where its output is kept, but the command that prints one', async () => {
+    expect(service.output()).not.toContain('#code=');
+    const [, command = ''] =
+      /Log in\s+(npm run .* console) prints a link/.exec(service.output()) ?? [];
+    const { stdout } = await promisify(execFile)('sh', ['-c', command.replace('run', 'run -s')]);
+    const link = new URL(stdout.trim());
+    expect(link.host).toMatch(new RegExp(`^licet-.*\\.localhost:${service.port}$`));
+    const answer = await logInAt(link);
+    expect(answer.statusCode).toBe(204);
+    expect(answer.headers['set-cookie']?.[0]).toContain('__Host-licet=');
+    expect((await logInAt(link)).statusCode).toBe(401);
   });
+
+  const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+  it.skipIf(!hasScript)(
+    'prints a link that logs in to the console once on a terminal',
+    async () => {
+      const place = ['--port', String(await freePort()), '--persist-to', terminalFolder];
+      const command = [process.execPath, ...argsOfScript('start'), ...place].join(' ');
+      const child = spawnGroup('script', ['-qec', command, '/dev/null']);
+      const { output, printed, ended } = watch(child);
+      await printed('Stop  ');
+      const link = new URL(/Log in\s+(\S+)/.exec(output())?.[1] ?? '');
+      expect((await logInAt(link)).statusCode).toBe(204);
+      expect((await logInAt(link)).statusCode).toBe(401);
+      expect(output()).not.toContain(readRootToken());
+      child.kill('SIGTERM');
+      await ended;
+    },
+  );
 
   it('never prints the root token', () => {
     expect(service.output()).not.toContain(readRootToken());

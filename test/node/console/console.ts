@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterEach, beforeAll, describe, expect } from 'vitest';
+import { consoleUrl } from '../../../packages/cli/src/console-link.ts';
 import { readRootToken } from '../../../packages/cli/src/root-token.ts';
 import {
   type ApiIntent,
@@ -11,6 +12,7 @@ import {
   type Product,
 } from '../../../packages/client/src/index.ts';
 import { hasBrowser, launchBrowser } from '../browser.ts';
+import { logInAt } from '../log-in.ts';
 import { sharedService } from '../shared-service.ts';
 
 /**
@@ -108,14 +110,18 @@ interface PageOptions {
 
 const isOwn = ({ own, hasClock = false }: PageOptions): boolean => own !== undefined || hasClock;
 
+/** The origin of the console of a service. */
+const consoleOrigin = async (address: string): Promise<string> =>
+  (await consoleUrl(new URL(address), rootToken())).origin;
+
 async function openPage(options: PageOptions): Promise<Opened> {
   const { own, hasClock } = options;
   browser ??= launchBrowser({ isBrief: true });
-  const address = own?.baseURL ?? (await sharedService());
+  const address = await consoleOrigin(own?.baseURL ?? (await sharedService()));
   const context = await (await browser).newContext({
-    baseURL: address,
     reducedMotion: 'reduce',
     ...own,
+    baseURL: address,
   });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: address });
   if (hasClock) await context.clock.install();
@@ -173,11 +179,8 @@ const sessions = new Map<string, Promise<string>>();
 /** The cookie of a session, begun as the page does; one for each token. */
 function sessionOf(token: string, address: string): Promise<string> {
   const begin = async (): Promise<string> => {
-    const { headers } = await fetch(`${address}/console/session`, {
-      method: 'POST',
-      headers: { TOKEN: token },
-    });
-    const [, value] = /^__Host-licet=([^;]+)/.exec(headers.get('Set-Cookie') ?? '') ?? [];
+    const { headers } = await logInAt(await consoleUrl(new URL(address), rootToken()), token);
+    const [, value] = /^__Host-licet=([^;]+)/.exec(headers['set-cookie']?.[0] ?? '') ?? [];
     if (value === undefined) throw new Error('The service has begun no session');
     return value;
   };
@@ -198,8 +201,8 @@ export async function openConsole(
     {
       name: '__Host-licet',
       value: await sessionOf(token, address),
-      // A cookie has no port; that of the service is marked as secure, also on localhost.
-      url: 'https://localhost',
+      // A cookie has no port; that of the service is marked as secure, also on this machine.
+      url: `https://${new URL(await consoleOrigin(address)).hostname}`,
       secure: true,
       httpOnly: true,
       sameSite: 'Strict',

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, it, vi } from 'vitest';
+import { consoleLink } from '../../../packages/cli/src/console-link.ts';
 import type { LicenseCreate } from '../../../packages/client/src/index.ts';
 import { sharedService } from '../shared-service.ts';
 import {
@@ -13,6 +14,7 @@ import {
   newPage,
   openConsole,
   product,
+  rootToken,
   tokenWith,
 } from './console.ts';
 
@@ -39,6 +41,35 @@ describeInBrowser('the console in a browser', () => {
     await page.getByRole('button', { name: 'Session of Console test' }).click();
     await page.getByRole('menuitem', { name: 'Log out' }).click();
     await page.getByLabel('Token', { exact: true }).waitFor();
+  });
+
+  it('a log-in at localhost by link or token explains which link to open', async () => {
+    expectFailure(/^401 POST \/console\/session$/);
+    expectFailure(/^request to http:\/\/localhost:/);
+    const address = await sharedService();
+    const { hash } = new URL(await consoleLink(new URL(address), rootToken()));
+    const page = await newPage();
+    const explained = page.getByRole('alert').getByText('Open the link that npm run licet');
+    await page.goto(`${address}/console${hash}`);
+    await explained.waitFor();
+    await page.goto('about:blank');
+    await page.goto(`${address}/console`);
+    await logIn(page, rootToken());
+    await explained.waitFor();
+  });
+
+  it('a link that was used says that it was, and leaves the log-in', async () => {
+    expectFailure(/^401 POST \/console\/session$/);
+    const link = await consoleLink(new URL(await sharedService()), rootToken());
+    const page = await newPage();
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Session of Root token' }).waitFor();
+    await page.context().clearCookies();
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.getByRole('alert').getByText('already used').waitFor();
+    await logIn(page, await tokenWith('ALL_READ'));
+    await page.getByRole('button', { name: 'Session of Console test' }).waitFor();
   });
 
   it('the log-in over plain http says why the browser keeps no session', async () => {

@@ -34,7 +34,11 @@ export function LogIn({ code }: { code: string | undefined }) {
     if (code === undefined || usedCode.current === code) return;
     usedCode.current = code;
     logInWithCode(code)
-      .catch((error: unknown) => setFailure(failureOf(error, words.codeUsed)))
+      .catch((error: unknown) => {
+        // Else a skeleton replaces this form while the session is read, and the message is lost.
+        client.setQueryData(SESSION_QUERY.queryKey, null);
+        setFailure(failureOf(error, words.codeUsed));
+      })
       .finally(async () => {
         await navigate({ to: '.', search: true, hash: '', replace: true });
         await client.invalidateQueries(SESSION_QUERY);
