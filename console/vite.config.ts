@@ -7,6 +7,9 @@ import { defineConfig } from 'vite';
  */
 const service = process.env.LICET_URL ?? 'http://localhost:8787';
 
+/** On this machine sessions work under the name that the browser sends. */
+const proxied = { target: service, changeOrigin: service.startsWith('https:') };
+
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
@@ -22,10 +25,10 @@ export default defineConfig({
   },
   server: {
     proxy: {
-      '/api': service,
-      '/console/session': service,
-      '/docs': service,
-      '/.well-known': service,
+      '/api': proxied,
+      '/console/session': proxied,
+      '/docs': proxied,
+      '/.well-known': proxied,
     },
   },
   build: {
