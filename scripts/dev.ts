@@ -59,7 +59,7 @@ async function dev(): Promise<void> {
     '--inspector-port': '0',
   };
   const missing = Object.entries(defaults).filter(([name]) => !has(name));
-  // As npm start does, but wrangler has no other place for it.
+  // As with npm start: sessions of the console work under its own name, not under localhost.
   const hosts = ['--var', 'CONSOLE_HOSTS:'];
   const server = spawn('wrangler', ['dev', ...hosts, ...missing.flat(), ...forWrangler(args)], {
     stdio: 'inherit',

@@ -1,6 +1,7 @@
 /**
- * One-time codes that log in to the console (4), and its host name on this machine. `npm start` and `licet console` make them with ROOT_TOKEN, so
- * that no token is in a URL. This module imports nothing, because Node runs it too.
+ * One-time codes that log in to the console (4), and the name of its host on this machine. `npm start` and
+ * `licet console` make both with ROOT_TOKEN, so that no token is in a URL. This module imports nothing, because Node
+ * runs it too.
  *
  * A code is `<expiry>.<random>.<HMAC>`: milliseconds since 1970, 128 bits and 256 bits in hexadecimal digits.
  */

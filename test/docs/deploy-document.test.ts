@@ -3,9 +3,11 @@ import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync } 
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { consoleUrl } from '../../packages/cli/src/console-link.ts';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, type LicenseRequest, Licet } from '../../packages/client/src/index.ts';
 import { findDatabase } from '../../scripts/local/database.ts';
+import { logInAt } from '../node/log-in.ts';
 import { newFolder, npmRunDev, type RunningService, startService } from '../node/service.ts';
 
 /** The backup and the restore of docs/deploy.md, by the commands that are printed there. */
@@ -123,11 +125,8 @@ describe('backup and restore', () => {
     // The tables of the scheduled handler are filled when a day is over.
     const inTwoDays = Date.now() + 2 * 24 * 60 * 60 * 1000;
     await fetch(`${url}/cdn-cgi/handler/scheduled?time=${inTwoDays}`);
-    const loggedIn = await fetch(`${url}/console/session`, {
-      method: 'POST',
-      headers: { TOKEN: token, Origin: url },
-    });
-    expect(loggedIn.status).toBe(204);
+    const page = await consoleUrl(new URL(url), token ?? '');
+    expect((await logInAt(page, token)).statusCode).toBe(204);
     await service.stop();
 
     mkdirSync(join(home, '.wrangler'), { recursive: true });

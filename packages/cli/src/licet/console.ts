@@ -20,9 +20,13 @@ ${examples('console', '--url https://licet.example console')}`,
       const { licet, output, url, token, tokenSource } = open();
       const { id, name } = await licet.tokens.self();
       if (id !== null) {
+        // The console's name on this machine comes from the root token.
+        const page = isLocal(url)
+          ? 'the page that such a link opens'
+          : new URL('/console', url).href;
         throw new CliError(
           `The token of ${tokenSource} is "${name}", and a link needs the root token. ` +
-            `Log in with that token on ${isLocal(url) ? 'the page that such a link opens' : new URL('/console', url).href}.`,
+            `Log in with that token on ${page}.`,
         );
       }
       const link = await consoleLink(url, token);
