@@ -192,6 +192,10 @@ export async function acceptLogin(c: Context<AuthEnv>, token: string | undefined
   c.set('intents', API_INTENTS);
 }
 
+/** Whether the sender has one of the intents. */
+export const hasIntent = (c: Context<AuthEnv>, intents: readonly ApiIntent[]): boolean =>
+  isAllowed(c.get('actor'), intents);
+
 type IntentGuard = MiddlewareHandler<AuthEnv> & { readonly intents: readonly ApiIntent[] };
 
 /** Declares the intents that a route accepts, beside its path. One of them is enough [5]. */

@@ -76,6 +76,12 @@ export const text = (maxLength: number) =>
     error: 'must not contain NUL or unpaired surrogates',
   });
 
+export const WEB_ADDRESS_MESSAGE = 'must be an address that begins with http:// or https://';
+
+/** Whether text is empty or an address that a page may link to: no `javascript:` and no `data:`. */
+export const isWebAddress = (value: string): boolean =>
+  value === '' || (/^https?:\/\//i.test(value) && URL.canParse(value));
+
 const ACCOUNT_ID_MESSAGE = 'must be a string, or a number that is an integer below 2^53';
 
 /** The id of an account elsewhere. Text, because it can exceed the numbers that JSON holds exactly. */

@@ -1,5 +1,14 @@
 import * as z from 'zod';
-import { accountId, id, ignored, mustNotBeSent, text } from '../lib/fields';
+import { ApiError } from '../http/errors';
+import {
+  accountId,
+  id,
+  ignored,
+  isWebAddress,
+  mustNotBeSent,
+  text,
+  WEB_ADDRESS_MESSAGE,
+} from '../lib/fields';
 import { wireTimestamp } from '../lib/time';
 
 /** A field of a resource. Both bodies, the response, the import and the OpenAPI document are made from it. */
@@ -51,6 +60,39 @@ export const textOrEmpty = (maxLength: number, description: string) =>
 /** Text that is null by default. */
 export const textOrNull = (maxLength: number, description: string) =>
   orNull(text(maxLength), description);
+
+/**
+ * An http or https address that is null by default. PUT also takes what is stored (3): {@link checkWebAddresses}
+ * checks its fields.
+ */
+export function webAddressOrNull(description: string) {
+  const stored = text(2048).nullable();
+  const address = text(2048).refine(isWebAddress, WEB_ADDRESS_MESSAGE).nullable().default(null);
+  return optional(
+    address,
+    stored,
+    z.string().nullable(),
+    `${description} An http or https address.`,
+  );
+}
+
+/**
+ * Checks the changed addresses of a PUT.
+ *
+ * @throws ApiError 400 for one that is neither stored nor an http or https address
+ */
+export function checkWebAddresses<Name extends string>(
+  names: readonly Name[],
+  changes: { readonly [N in Name]?: string | null | undefined },
+  stored: { readonly [N in Name]: string | null },
+): void {
+  const wrong = names.filter((name) => {
+    const value = changes[name] ?? '';
+    return value !== stored[name] && !isWebAddress(value);
+  });
+  if (wrong.length === 0) return;
+  throw new ApiError(400, wrong.map((name) => `${name} ${WEB_ADDRESS_MESSAGE}`).join('; '));
+}
 
 /** The id of an account elsewhere, empty by default. */
 export const accountOrEmpty = (description: string) => orEmpty(accountId, description);

@@ -83,6 +83,7 @@ const accountId = fc.oneof(
   fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n }).map(String),
   text(50).filter((value) => value !== '' && value.trim() === value),
 );
+const webAddress = orNull(fc.webUrl());
 const time = fc
   .date({
     min: new Date('1970-01-01T00:00:00Z'),
@@ -120,6 +121,8 @@ describe('PUT of what GET gave changes nothing of', () => {
         name,
         roleId: orNull(accountId),
         purchaseRoleId: orNull(accountId),
+        url: webAddress,
+        imageUrl: webAddress,
         offlineDays: fc.integer({ min: 0, max: 90 }),
       }),
       { requiredKeys: ['name', 'productType'] },
@@ -239,6 +242,8 @@ describe('PUT of what GET gave changes nothing of', () => {
         ...Object.fromEntries(accounts.map((field) => [field, orNull(accountId)])),
         chatId: null,
         email: orNull(fc.emailAddress()),
+        profilePictureUrl: webAddress,
+        chatAvatarUrl: webAddress,
       }),
       { requiredKeys: [] },
     );

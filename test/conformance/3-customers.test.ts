@@ -3,6 +3,7 @@ import {
   call,
   createLicense,
   createProduct,
+  createToken,
   expectError,
   getLicense,
   updateLicense,
@@ -118,6 +119,60 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     );
     expect(await idsOf(`${customers.path}?q=${email}`)).toEqual([]);
   });
+});
+
+describe('a token that may write licenses and not read customers', () => {
+  const NOT_SHOWN = /^customerId must be a customer with a license, unless the token may read/;
+  const secretOf = async (intents: Parameters<typeof createToken>[0]) =>
+    (await createToken(intents)).token;
+
+  it('cannot give a license to a customer without one by the id, and learns of nobody', async () => {
+    const token = await secretOf(['LICENSES_READ_WRITE']);
+    const id = await createCustomer({ email: nextEmail(), phoneNumber: '+44 20 7946 0000' });
+    const license = await createLicense({ ownerChatId: 'its owner' });
+    const { productId } = license;
+    const path = `${licenses.path}/${license.id}`;
+    const create = { productId, licenseType: 'PERMANENT' };
+    for (const customerId of [id, 999_999]) {
+      const refusals = await withoutChange(path, () =>
+        Promise.all([
+          call('POST', licenses.path, { token, body: { ...create, customerId } }),
+          call('POST', `${licenses.path}/batch`, {
+            token,
+            body: { ...create, customerId, count: 2 },
+          }),
+          call('PUT', path, { token, body: { customerId } }),
+        ]),
+      );
+      for (const refusal of refusals) expectError(refusal, 403, NOT_SHOWN);
+    }
+    expect(await idsOf(`${licenses.path}/by-customer-id/${id}`)).toEqual([]);
+  });
+
+  it('gives one to a customer who has one by the id, and to any customer by the e-mail', async () => {
+    const token = await secretOf(['LICENSES_READ_WRITE']);
+    const customerEmail = nextEmail();
+    const customerId = await createCustomer({ email: customerEmail });
+    const { id: productId } = await createProduct();
+    for (const owner of [{ customerEmail }, { customerId }]) {
+      const body = { productId, licenseType: 'PERMANENT', ...owner };
+      const answer = await call('POST', licenses.path, { token, body });
+      expect(answer.status, answer.text).toBe(201);
+      expect(answer.json).toMatchObject({ customer: { id: customerId } });
+    }
+  });
+
+  it.each(['CUSTOMERS_READ', 'ALL_READ'] as const)(
+    'gives one to any customer by the id with %s',
+    async (intent) => {
+      const token = await secretOf(['LICENSES_READ_WRITE', intent]);
+      const customerId = await createCustomer({ email: nextEmail() });
+      const { id } = await createLicense();
+      const body = { customerId };
+      const answer = await call('PUT', `${licenses.path}/${id}`, { token, body });
+      expect(answer.json).toMatchObject({ customer: { id: customerId } });
+    },
+  );
 });
 
 describe('the customer of a license', () => {

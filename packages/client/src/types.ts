@@ -61,9 +61,9 @@ export interface ProductCreate {
   roleId?: string | number | null | undefined;
   /** A role on the chat service, for buyers. */
   purchaseRoleId?: string | number | null | undefined;
-  /** The page of the product. */
+  /** The page of the product. An http or https address. */
   url?: string | null | undefined;
-  /** The image of the product. */
+  /** The image of the product. An http or https address. */
   imageUrl?: string | null | undefined;
   /** How many days a lease lets a program run without the network; 0, the default, for none. */
   offlineDays?: number | null | undefined;
@@ -93,9 +93,9 @@ export interface ProductUpdate {
   roleId?: string | number | null | undefined;
   /** A role on the chat service, for buyers. */
   purchaseRoleId?: string | number | null | undefined;
-  /** The page of the product. */
+  /** The page of the product. An http or https address. */
   url?: string | null | undefined;
-  /** The image of the product. */
+  /** The image of the product. An http or https address. */
   imageUrl?: string | null | undefined;
   /** How many days a lease lets a program run without the network; 0, the default, for none. */
   offlineDays?: number | undefined;
@@ -319,7 +319,7 @@ export interface CustomerCreate {
   email?: string | null | undefined;
   /** Free text. */
   phoneNumber?: string | null | undefined;
-  /** Address of a picture. */
+  /** Address of a picture. An http or https address. */
   profilePictureUrl?: string | null | undefined;
   /** Set by the service: must not be sent. */
   passwordHash?: null | undefined;
@@ -335,7 +335,7 @@ export interface CustomerCreate {
   chatId?: string | number | null | undefined;
   /** Account on the chat service: its name. */
   chatUsername?: string | null | undefined;
-  /** Account on the chat service: its picture. */
+  /** Account on the chat service: its picture. An http or https address. */
   chatAvatarUrl?: string | null | undefined;
   /** Set by the service: must not be sent. */
   chatAccessToken?: null | undefined;
@@ -379,7 +379,7 @@ export interface CustomerUpdate {
   email?: string | null | undefined;
   /** Free text. */
   phoneNumber?: string | null | undefined;
-  /** Address of a picture. */
+  /** Address of a picture. An http or https address. */
   profilePictureUrl?: string | null | undefined;
   /** Set by the service: must not be sent. */
   passwordHash?: null | undefined;
@@ -395,7 +395,7 @@ export interface CustomerUpdate {
   chatId?: string | number | null | undefined;
   /** Account on the chat service: its name. */
   chatUsername?: string | null | undefined;
-  /** Account on the chat service: its picture. */
+  /** Account on the chat service: its picture. An http or https address. */
   chatAvatarUrl?: string | null | undefined;
   /** Set by the service: must not be sent. */
   chatAccessToken?: null | undefined;
@@ -610,9 +610,9 @@ export interface Product {
   roleId: string | null;
   /** A role on the chat service, for buyers. */
   purchaseRoleId: string | null;
-  /** The page of the product. */
+  /** The page of the product. An http or https address. */
   url: string | null;
-  /** The image of the product. */
+  /** The image of the product. An http or https address. */
   imageUrl: string | null;
   /** How many days a lease lets a program run without the network; 0, the default, for none. */
   offlineDays: number;
@@ -678,7 +678,7 @@ export interface Customer {
   email: string | null;
   /** Free text. */
   phoneNumber: string | null;
-  /** Address of a picture. */
+  /** Address of a picture. An http or https address. */
   profilePictureUrl: string | null;
   /** Always null. */
   passwordHash: null;
@@ -694,7 +694,7 @@ export interface Customer {
   chatId: string | null;
   /** Account on the chat service: its name. */
   chatUsername: string | null;
-  /** Account on the chat service: its picture. */
+  /** Account on the chat service: its picture. An http or https address. */
   chatAvatarUrl: string | null;
   /** Always null. */
   chatAccessToken: null;

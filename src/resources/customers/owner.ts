@@ -1,7 +1,7 @@
 import { and, eq, isNull, notExists, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client';
 import { rowValues } from '../../db/predicates';
-import { customers } from '../../db/schema';
+import { customers, licenses } from '../../db/schema';
 import { ApiError } from '../../http/errors';
 import type { LicensePlatform } from '../../lib/enums';
 import { findCustomer } from './queries';
@@ -61,23 +61,34 @@ export const hasSameOwner = (one: OwnerFields, other: OwnerFields): boolean =>
   one.ownerPlatformId === other.ownerPlatformId &&
   one.ownerChatId === other.ownerChatId;
 
+const NOT_SHOWN =
+  'customerId must be a customer with a license, unless the token may read customers: send customerEmail, or use a ' +
+  'token with CUSTOMERS_READ, ALL_READ or ALL_READ_WRITE';
+
 /** A customer that a license names by its id or e-mail; null for none. */
 export type NamedCustomer = { id: number } | { email: string } | null;
 
 /**
  * The customer that a body names; undefined if it has neither field, so that the owner fields decide.
  *
- * @throws ApiError 400 for an id that no customer has, or an e-mail of another customer
+ * @param mayReadCustomers whether an id may be that of a customer without a license, whom the lists of licenses do not
+ *   show (3)
+ * @throws ApiError 400 for an id that no customer has, or an e-mail of another customer; 403 for an id that the
+ *   token may not use
  */
 export async function namedCustomer(
   db: Database,
   customerId: number | null | undefined,
   customerEmail: string | null | undefined,
+  mayReadCustomers: boolean,
 ): Promise<NamedCustomer | undefined> {
   if (customerId == null) {
     if (customerEmail != null) return { email: customerEmail };
     return customerId === undefined && customerEmail === undefined ? undefined : null;
   }
+  const isShown =
+    mayReadCustomers || (await db.$count(licenses, eq(licenses.customerId, customerId))) > 0;
+  if (!isShown) throw new ApiError(403, NOT_SHOWN);
   const customer = await findCustomer(db, customerId);
   if (!customer) throw new ApiError(400, 'customerId is not a customer');
   if (customerEmail != null && normalizeEmail(customerEmail) !== customer.emailNormalized) {

@@ -10,6 +10,7 @@ import {
   systemTime,
   textOrNull,
   updateBody,
+  webAddressOrNull,
   wireBody,
   wireMapper,
 } from '../fields';
@@ -63,7 +64,7 @@ export const customerFields = {
     'Unique without regard to case.',
   ),
   phoneNumber: textOrNull(255, 'Free text.'),
-  profilePictureUrl: textOrNull(2048, 'Address of a picture.'),
+  profilePictureUrl: webAddressOrNull('Address of a picture.'),
   passwordHash: alwaysNull,
   role: textOrNull(255, 'Free text.'),
   status: textOrNull(255, 'Free text.'),
@@ -71,7 +72,7 @@ export const customerFields = {
   lastLoginAt: alwaysNull,
   chatId: accountOf('Account on the chat service: its id.'),
   chatUsername: textOrNull(255, 'Account on the chat service: its name.'),
-  chatAvatarUrl: textOrNull(2048, 'Account on the chat service: its picture.'),
+  chatAvatarUrl: webAddressOrNull('Account on the chat service: its picture.'),
   chatAccessToken: alwaysNull,
   chatRefreshToken: alwaysNull,
   chatTokenExpiry: alwaysNull,
@@ -86,6 +87,8 @@ export const customerFields = {
   marketBId: platformId,
   marketBUsername: platformUsername,
 };
+
+export const CUSTOMER_ADDRESSES = ['profilePictureUrl', 'chatAvatarUrl'] as const;
 
 export const customerCreate = createBody(customerFields);
 export const customerUpdate = updateBody(customerFields);

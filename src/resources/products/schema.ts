@@ -11,8 +11,8 @@ import {
   required,
   systemTime,
   textOrEmpty,
-  textOrNull,
   updateBody,
+  webAddressOrNull,
   wireBody,
   wireMapper,
 } from '../fields';
@@ -49,8 +49,8 @@ export const productFields = {
   defaultMaxHWIDs: defaultLimit('`maxHWIDs` of licenses without their own; 5 unless set.'),
   roleId: accountOrNull('A role on the chat service.'),
   purchaseRoleId: accountOrNull('A role on the chat service, for buyers.'),
-  url: textOrNull(2048, 'The page of the product.'),
-  imageUrl: textOrNull(2048, 'The image of the product.'),
+  url: webAddressOrNull('The page of the product.'),
+  imageUrl: webAddressOrNull('The image of the product.'),
   offlineDays: optional(
     offlineDays.nullish().transform((value) => value ?? 0),
     offlineDays,
@@ -58,6 +58,8 @@ export const productFields = {
     'How many days a lease lets a program run without the network; 0, the default, for none.',
   ),
 };
+
+export const PRODUCT_ADDRESSES = ['url', 'imageUrl'] as const;
 
 export const productCreate = createBody(productFields);
 export const productUpdate = updateBody(productFields);

@@ -18,11 +18,13 @@ import {
   updateCustomer,
 } from '../../resources/customers/queries';
 import {
+  CUSTOMER_ADDRESSES,
   type CustomerRow,
   customerCreate,
   customerUpdate,
   toCustomer,
 } from '../../resources/customers/schema';
+import { checkWebAddresses } from '../../resources/fields';
 import { createOnce, restoreRow } from './create-once';
 import { databaseOf } from './database';
 
@@ -62,7 +64,10 @@ export const customerRoutes = new Hono<AuthEnv>()
     const row = await optimisticUpdate(c, {
       name: 'Customer',
       read: () => findCustomer(db, id),
-      write: (current) => updateCustomer(writerOf(c), current, changes).catch(rejectDuplicate),
+      write: (current) => {
+        checkWebAddresses(CUSTOMER_ADDRESSES, changes, current);
+        return updateCustomer(writerOf(c), current, changes).catch(rejectDuplicate);
+      },
     });
     return objectResponse(c, row, toCustomer(row));
   })

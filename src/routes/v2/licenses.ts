@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
+import { type AuthEnv, hasIntent, requireIntents, writerOf } from '../../auth/middleware';
 import type { Page } from '../../db/predicates';
 import type { Writer } from '../../db/writer';
 import { listInstallations } from '../../history/installations';
@@ -60,8 +60,16 @@ function licenseList(
   return listResponse(c, { limit, after }, list, (row) => toLicense(row, now));
 }
 
+/** The customer that a body names (3). */
+const namedCustomerIn = (
+  c: Context<AuthEnv>,
+  customerId: number | null | undefined,
+  customerEmail: string | null | undefined,
+) => namedCustomer(databaseOf(c), customerId, customerEmail, hasIntent(c, INTENTS.readCustomers));
+
 /** Creates licenses with the same values, all or none. */
 async function createLicenses(
+  c: Context<AuthEnv>,
   writer: Writer,
   body: z.output<typeof licenseCreate>,
   count: number,
@@ -71,7 +79,7 @@ async function createLicenses(
   const { db } = writer;
   const product = await findProduct(db, rest.productId);
   if (!product) throw unknownProduct();
-  const owner = (await namedCustomer(db, customerId, customerEmail)) ?? undefined;
+  const owner = (await namedCustomerIn(c, customerId, customerEmail)) ?? undefined;
   const values = {
     ...rest,
     expiresAt: expiryOf(rest.licenseType, expiryDate),
@@ -115,7 +123,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
   })
   .post('/', canWrite, body(licenseCreate), (c) =>
     createOnce(c, {
-      create: (writer) => createLicenses(writer, c.req.valid('json'), 1),
+      create: (writer) => createLicenses(c, writer, c.req.valid('json'), 1),
       restore: licensesOf,
       respond([row]) {
         if (!row) throw new Error('The license was not stored');
@@ -130,7 +138,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
       throw new ApiError(400, 'ips and hwids must be empty for more than one license');
     }
     return createOnce(c, {
-      create: (writer) => createLicenses(writer, values, count),
+      create: (writer) => createLicenses(c, writer, values, count),
       restore: licensesOf,
       respond: (rows) =>
         c.json(
@@ -177,7 +185,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     const { id: bodyId, customerId, customerEmail, ...fields } = c.req.valid('json');
     const { licenseKey, expiryDate, licenseStatus, ...changes } = fields;
     checkSameId(id, bodyId);
-    const owner = await namedCustomer(db, customerId, customerEmail);
+    const owner = await namedCustomerIn(c, customerId, customerEmail);
     const row = await optimisticUpdate(c, {
       name: 'License',
       read: () => findLicense(db, id),

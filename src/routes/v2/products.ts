@@ -6,6 +6,7 @@ import { createdResponse, objectResponse } from '../../http/etag';
 import { body, pathId, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse } from '../../http/pagination';
+import { checkWebAddresses } from '../../resources/fields';
 import {
   deleteProduct,
   findProduct,
@@ -14,6 +15,7 @@ import {
   updateProduct,
 } from '../../resources/products/queries';
 import {
+  PRODUCT_ADDRESSES,
   type ProductRow,
   productCreate,
   productQuery,
@@ -52,7 +54,10 @@ export const productRoutes = new Hono<AuthEnv>()
     const row = await optimisticUpdate(c, {
       name: 'Product',
       read: () => findProduct(db, id),
-      write: (current) => updateProduct(writerOf(c), current, changes, Date.now()),
+      write: (current) => {
+        checkWebAddresses(PRODUCT_ADDRESSES, changes, current);
+        return updateProduct(writerOf(c), current, changes, Date.now());
+      },
     });
     return objectResponse(c, row, toProduct(row));
   })
