@@ -1,18 +1,10 @@
-/** CSV files for spreadsheets. */
+import { csvLine } from '../../packages/cli/src/csv.ts';
 
-/**
- * A cell. A spreadsheet would run text that begins with `=`, `+`, `-`, `@` or a tab as a formula. An apostrophe
- * before it prevents that.
- */
-function cellOf(value: string | number): string {
-  const text = String(value);
-  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
+/** CSV files for spreadsheets. */
 
 /** Rows as CSV (RFC 4180), the first with the names of the columns. */
 export const toCsv = (rows: readonly (readonly (string | number)[])[]): string =>
-  rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');
+  rows.map((row) => `${csvLine(row)}\r\n`).join('');
 
 /** Without the byte-order mark, spreadsheets read a file in an old encoding. */
 export const BYTE_ORDER_MARK = '\uFEFF';

@@ -48,7 +48,10 @@ const intents: Record<ApiIntent, readonly [label: string, explanation: string]> 
     'Reads and changes everything, including tokens and customers. For administrators.',
   ],
   ALL_READ: ['Read everything', 'Sees everything but tokens, and changes nothing.'],
-  LICENSES_READ: ['Read licenses', 'Finds licenses and their keys, owners and slots.'],
+  LICENSES_READ: [
+    'Read licenses',
+    'Finds licenses and their keys and slots, and sees their owners: names, e-mails and accounts.',
+  ],
   LICENSES_READ_WRITE: [
     'Manage licenses',
     'Creates, extends and deactivates licenses, and frees slots. For support, and for a shop that sells.',

@@ -235,6 +235,9 @@ describe('licet licenses', () => {
     for (const line of [first, second]) {
       expect(line).toMatch(/^[0-9A-Z-]{24},\d+,\d+,PERMANENT,,5,5,"Shop ""A"", 1"$/);
     }
+    const formula = ['--notes', '=1;=2', '--max-ips', '-1', '--csv'];
+    const guarded = await run('licenses', 'create', '--product', 'guard', ...formula);
+    expect(guarded.stdout).toMatch(/,PERMANENT,,-1,5,"'=1;'=2"\n$/);
   });
 
   it('create prints only the key to stdout', async () => {

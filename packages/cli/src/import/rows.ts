@@ -1,4 +1,5 @@
 import { CliError } from '../cli-error.ts';
+import { unguardFormulas } from '../csv.ts';
 import { FIELDS, meantField } from './fields.ts';
 import type { Kind, SourceItem } from './kinds.ts';
 
@@ -15,7 +16,7 @@ function rowToItem(headings: readonly string[], cells: readonly string[]): objec
   const item: Record<string, unknown> = {};
   const customer: Record<string, string> = {};
   for (const [index, name] of headings.entries()) {
-    const text = (cells[index] ?? '').trim();
+    const text = unguardFormulas(cells[index] ?? '').trim();
     const [list, separator] = [LISTS.has(name), LISTS.get(name) ?? ''];
     if (text === '') continue;
     if (name.startsWith('customer.')) customer[name.slice('customer.'.length)] = text;

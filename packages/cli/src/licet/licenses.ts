@@ -9,12 +9,12 @@ import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '../../../../src/lib/enums.t
 import { toTimestamp } from '../../../../src/lib/time.ts';
 import type { License, LicensePlatform, Licet } from '../../../client/src/index.ts';
 import { argumentError } from '../command-line.ts';
+import { csvLine } from '../csv.ts';
 import { CliError } from '../terminal.ts';
 import {
   type Column,
   collect,
   counted,
-  csvLine,
   dayText,
   examples,
   firstOf,

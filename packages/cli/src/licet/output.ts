@@ -201,13 +201,6 @@ const MAX_HWID_LENGTH = 20;
 export const shortHwid = (hwid: string): string =>
   hwid.length > MAX_HWID_LENGTH ? `${hwid.slice(0, 12)}…${hwid.slice(-7)}` : hwid;
 
-/** A line of CSV (RFC 4180). */
-export const csvLine = (cells: readonly unknown[]): string =>
-  cells
-    .map((cell) => String(cell ?? ''))
-    .map((text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text))
-    .join(',');
-
 /** Reads items page by page, and shows the progress. */
 export async function collect<Item>(what: string, items: AsyncIterable<Item>): Promise<Item[]> {
   const progress = new Progress(`Reading ${what}`, undefined);

@@ -1,0 +1,25 @@
+/** Cells of CSV files. The console uses this too, so nothing here needs Node. */
+
+/**
+ * The places of a text at which a spreadsheet could run a formula. Spreadsheets of countries with a decimal comma
+ * also begin a cell at a semicolon, and take no notice of quotation marks within a line: a line break in a cell begins
+ * a cell as well.
+ */
+const FORMULA = /(?<=(?:^|[;\t\r\n])"*)(?='*[=+\-@\t\r])/g;
+
+const GUARD = /(?<=(?:^|[;\t\r\n])"*)'(?='*[=+\-@\t\r])/g;
+
+/** A text that no spreadsheet runs as a formula: an apostrophe makes it text. */
+const guardFormulas = (text: string): string => text.replaceAll(FORMULA, "'");
+
+/** The text of a cell, without the apostrophes that {@link csvLine} adds. */
+export const unguardFormulas = (cell: string): string => cell.replaceAll(GUARD, '');
+
+function csvCell(value: unknown): string {
+  const text = String(value ?? '');
+  const safe = typeof value === 'number' ? text : guardFormulas(text);
+  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** A line of CSV (RFC 4180), without its end. */
+export const csvLine = (cells: readonly unknown[]): string => cells.map(csvCell).join(',');
