@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import { CliError, Progress, systemReason } from '../../packages/cli/src/terminal.ts';
 import { MIGRATIONS_FOLDER } from './database.ts';
 
@@ -103,10 +104,16 @@ async function copyPages(from: string, to: string): Promise<void> {
     progress?.end();
     source.close();
   }
-  const target = new DatabaseSync(to);
-  // Without a write-ahead log the copy stays one file when it is read.
-  target.exec('pragma journal_mode = delete');
-  target.close();
+}
+
+/** Copies what a database holds, without its free pages: those hold data that was erased. */
+function copyContent(from: string, to: string): void {
+  const source = new DatabaseSync(from);
+  try {
+    source.prepare('vacuum into ?').run(to);
+  } finally {
+    source.close();
+  }
 }
 
 /**
@@ -130,9 +137,14 @@ export async function copyDatabase(
     mkdirSync(dirname(path), { recursive: true });
     // A folder, because SQLite creates further files beside the copy.
     folder = mkdtempSync(`${path}.part-`);
+    const pages = join(folder, 'pages');
+    // Two steps, because SQLite cannot be stopped while it copies the content.
+    await copyPages(from, pages);
     const copy = join(folder, 'copy');
-    await copyPages(from, copy);
+    copyContent(pages, copy);
     fault = inspect(copy, (database) => misfitOf(database) ?? damageOf(database));
+    // A signal that came meanwhile stops it here.
+    await setImmediate();
     if (fault === undefined) place(copy);
   } catch (error) {
     if (error instanceof CliError) throw error;

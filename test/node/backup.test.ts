@@ -411,6 +411,22 @@ describe('npm run backup', () => {
     rmSync(at('target/log.sqlite'));
   });
 
+  it('has nothing that was erased, and neither has a database that is restored from it', async () => {
+    const erased = newHome('erased');
+    const [database, copy] = [databaseIn(erased), at('target/erased.sqlite')];
+    const text = 'The notes of a person who is forgotten. ';
+    const insert = `insert into products
+      (name, description, product_type, default_max_ips, default_max_hwids, created_at, updated_at)
+      values ('Erased', '${text.repeat(200)}', 'OTHER', 1, 1, 0, 0)`;
+    changeDatabase(database, `${insert}; delete from products where name = 'Erased'`);
+    expect(readFileSync(database, 'latin1')).toContain(text);
+    await done(backUp(copy, erased));
+    expect(readFileSync(copy, 'latin1')).not.toContain(text);
+    await done(restore(copy, erased));
+    expect(readFileSync(databaseIn(erased), 'latin1')).not.toContain(text);
+    rmSync(copy);
+  });
+
   it('leaves a file that exists as it is', async () => {
     const existing = at('target/existing.sqlite');
     writeFileSync(existing, 'precious');
