@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -27,7 +35,7 @@ const commands = [...blocks.flatMap((block) => block.split('\n')), ...inline].fl
 // test/docs/commands.test.ts tries those of wrangler and of npm run, in all documents.
 it('docs/deploy.md names only commands of wrangler and npm, git pull and openssl', () => {
   const others = commands.filter((command) => !/^(npx wrangler|npm run) /.test(command));
-  const known = ['git pull', 'npm ci', 'npm start', 'npm start -- --persist-to DIR'];
+  const known = ['umask 077', 'git pull', 'npm ci', 'npm start', 'npm start -- --persist-to DIR'];
   expect(others.filter((command) => !known.includes(command))).toEqual(['openssl rand -hex 32']);
 });
 
@@ -133,7 +141,9 @@ describe('backup and restore', () => {
     copyFileSync('wrangler.toml', join(home, 'wrangler.toml'));
     symlinkSync(resolve('drizzle'), join(home, 'drizzle'));
     symlinkSync(source, join(home, '.wrangler', 'state'));
-    wrangler(exportCommand);
+    const remote = exportCommand.replace('--local', '--remote');
+    const block = blocks.find((text) => text.includes(remote)) ?? '';
+    wrangler(block.replace(remote, exportCommand));
     exported = readFileSync(join(home, 'backup.sql'), 'utf8');
     wrangler(restoreCommand);
   });
@@ -145,6 +155,10 @@ describe('backup and restore', () => {
     expect(commands).toContain(
       restoreCommand.replace('licet --local --persist-to DIR', 'licet-restored --remote'),
     );
+  });
+
+  it('an export is readable by its owner alone', () => {
+    expect(statSync(join(home, 'backup.sql')).mode & 0o777).toBe(0o600);
   });
 
   it('an export has rows of every table', () => {
