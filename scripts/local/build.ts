@@ -30,7 +30,11 @@ export interface WorkerOptions {
 
 export interface BuiltWorker extends WorkerOptions {
   script: string;
+  /** The Worker in front of the files. */
+  filesScript: string;
 }
+
+const FILES_MAIN = 'scripts/local/files.ts';
 
 type Settings = ReturnType<typeof readLocalSettings>;
 
@@ -80,8 +84,24 @@ export function readWorkerOptions(): WorkerOptions {
   };
 }
 
+/** Bundles a Worker, with the same options as wrangler. */
+async function bundle(entryPoint: string, define: WorkerOptions['define']): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [entryPoint],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2024',
+    conditions: ['workerd', 'worker', 'browser'],
+    external: ['cloudflare:*', 'node:*'],
+    define,
+    logLevel: 'silent',
+  });
+  return outputFiles.map(({ text }) => text).join('');
+}
+
 /**
- * Bundles the Worker.
+ * Bundles the Worker, and the one in front of its files.
  *
  * @throws CliError if wrangler.toml or the code is wrong
  */
@@ -89,19 +109,8 @@ export async function buildWorker(): Promise<BuiltWorker> {
   copyAssets();
   const options = readWorkerOptions();
   try {
-    // The same options as in wrangler.
-    const { outputFiles } = await build({
-      entryPoints: [options.main],
-      bundle: true,
-      write: false,
-      format: 'esm',
-      target: 'es2024',
-      conditions: ['workerd', 'worker', 'browser'],
-      external: ['cloudflare:*', 'node:*'],
-      define: options.define,
-      logLevel: 'silent',
-    });
-    return { ...options, script: outputFiles.map(({ text }) => text).join('') };
+    const script = await bundle(options.main, options.define);
+    return { ...options, script, filesScript: await bundle(FILES_MAIN, {}) };
   } catch (error) {
     throw new CliError(`The Worker could not be built: ${systemReason(error)}`);
   } finally {

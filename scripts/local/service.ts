@@ -20,6 +20,7 @@ import { onRuntime, triggerSocket } from './sockets.ts';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const WORKER_NAME = 'licet';
 const FILES_NAME = 'files';
+const STORED_FILES_NAME = 'stored-files';
 /** A path of miniflare that runs the scheduled handler. Only the trigger socket has it. */
 const TRIGGER_PATH = '/cdn-cgi/local/scheduled';
 /** The runtime ends at the latest after the sum of these. */
@@ -145,7 +146,7 @@ export class LocalService {
 
   #miniflareOptions(): V4MiniflareOptions {
     const { built, folder, host, port, variables } = this.#options;
-    const { script, compatibilityDate, limits, assets, others } = built;
+    const { script, filesScript, compatibilityDate, limits, assets, others } = built;
     return {
       resourcePersistencePath: join(folder, 'v3'),
       cf: false,
@@ -173,6 +174,13 @@ export class LocalService {
         },
         {
           name: FILES_NAME,
+          compatibilityDate,
+          modules: true,
+          script: filesScript,
+          serviceBindings: { FILES: STORED_FILES_NAME },
+        },
+        {
+          name: STORED_FILES_NAME,
           compatibilityDate,
           modules: true,
           script: 'export default {}',

@@ -91,6 +91,42 @@ describe('the page', () => {
   });
 });
 
+describe('the other files', () => {
+  it.each(['/openapi.json', '/docs/swagger-ui-bundle.js'])(
+    '%s is kept for five minutes, and then not sent again to a client that has it',
+    async (path) => {
+      const sent = await get(path);
+      expect(sent.status).toBe(200);
+      const { length } = await sent.text();
+      const etag = sent.headers.get('ETag') ?? '';
+      const cached = 'public, max-age=300, must-revalidate';
+      expect(sent.headers.get('Cache-Control')).toBe(cached);
+      // A proxy that compresses the file sends a weak one.
+      for (const known of [etag, `W/${etag}`]) {
+        const again = await get(path, { 'If-None-Match': known });
+        expect(again.status).toBe(304);
+        expect(again.headers.get('ETag')).toBe(etag);
+        expect(again.headers.get('Cache-Control')).toBe(cached);
+      }
+      const other = await get(path, { 'If-None-Match': '"another"' });
+      expect(other.status).toBe(200);
+      expect(await other.text()).toHaveLength(length);
+    },
+  );
+
+  it('a file is sent again after redirects and after a client that wants its headers alone', async () => {
+    const head = await fetch(`${address}/docs/swagger-ui.css`, { method: 'HEAD' });
+    expect(head.status).toBe(200);
+    expect((await (await get('/docs/swagger-ui.css')).text()).length).toBeGreaterThan(1_000);
+    for (let time = 0; time < 2; time++) {
+      const moved = await get('/docs/');
+      expect(moved.status).toBe(307);
+      expect(moved.headers.get('Location')).toBe('/docs');
+      expect((await get('/docs')).status).toBe(200);
+    }
+  });
+});
+
 describe('the build', () => {
   const folder = ownFolder();
   const inFolder = (...path: string[]) => join(folder, ...path);
