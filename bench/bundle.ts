@@ -5,10 +5,17 @@ import { newFolder } from './folders.ts';
 
 export const COMPATIBILITY_DATE = '2026-09-01';
 
-/** The bundle that a deployment of a Worker would upload. */
-export async function bundle(entry: string): Promise<string> {
+/** The bundle that a deployment of a Worker would upload. @param checkout the folder of its code and settings */
+export async function bundle(entry: string, checkout = '.'): Promise<string> {
   const outdir = newFolder();
-  const options = ['--name', 'bench', '--compatibility-date', COMPATIBILITY_DATE];
+  const options = [
+    '--cwd',
+    checkout,
+    '--name',
+    'bench',
+    '--compatibility-date',
+    COMPATIBILITY_DATE,
+  ];
   const { ok, output } = await run('wrangler', [
     ...['deploy', entry, '--dry-run', '--outdir', outdir],
     ...options,

@@ -6,14 +6,16 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
 import { databaseFile } from '../scripts/local/database.ts';
 import { pidFile } from '../scripts/local/leftover.ts';
+import { ROOT_TOKEN } from '../test/support/root-token.ts';
 import { newFolder } from './folders.ts';
+import { ServiceLog } from './log.ts';
 import type { Population } from './population.ts';
+import { Witness } from './witness.ts';
 import { residentMegabytesOf } from './workerd.ts';
 import { fillFolder, type RunningWorker } from './workers.ts';
 
 /** The service by `npm start` or `npm run dev`, in processes of its own, with its log read. */
 
-const STORING_TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 10;
 const STARTING_TIMEOUT_MS = 60_000;
 
@@ -36,9 +38,8 @@ export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
   readonly #script: 'start' | 'dev';
   readonly #folder: string;
   #npm: ChildProcess | undefined;
-  /** Lines of the log. */
-  logged = 0;
-  #stored = 0;
+  readonly log = new ServiceLog();
+  readonly witness = new Witness(async (sql) => this.#readCounts(sql));
   /** The database's file. */
   #file: string | undefined;
 
@@ -68,10 +69,14 @@ export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
     const args = ['--port', this.url.port, '--persist-to', this.#folder, '--ip', '127.0.0.1'];
     this.#npm = spawn('npm', ['run', this.#script, '--', ...args], {
       stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...process.env, ROOT_TOKEN },
       detached: true,
     });
-    this.#npm.stdout?.on('data', (chunk: Buffer) => {
-      for (const byte of chunk) if (byte === 10) this.logged++;
+    let rest = '';
+    this.#npm.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = `${rest}${chunk}`.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) this.log.add(line);
     });
     while (!(await responds(this.url))) {
       if (performance.now() - startedAt > STARTING_TIMEOUT_MS || this.#npm.exitCode !== null) {
@@ -95,26 +100,12 @@ export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
     return { node: residentMegabytesOf(parent), workerd: residentMegabytesOf(this.pid) };
   }
 
-  /** Records in the history. */
-  async #countRecords(): Promise<number> {
+  #readCounts(sql: string): { key: string; n: number }[] {
     this.#file ??= databaseFile(this.#folder);
     const database = new DatabaseSync(this.#file, { readOnly: true, timeout: 5_000 });
-    const row = database.prepare('select count(*) as n from requests').get();
+    const rows = database.prepare(sql).all();
     database.close();
-    return Number(row?.n);
-  }
-
-  /** Waits for the records of responses. @returns the time until the last one is stored, in milliseconds */
-  async awaitRecords(count: number): Promise<number> {
-    const startedAt = performance.now();
-    const total = this.#stored + count;
-    let stored = await this.#countRecords();
-    while (stored < total && performance.now() - startedAt < STORING_TIMEOUT_MS) {
-      await wait(POLL_INTERVAL_MS);
-      stored = await this.#countRecords();
-    }
-    this.#stored = stored;
-    return performance.now() - startedAt;
+    return rows.map(({ key, n }) => ({ key: String(key), n: Number(n) }));
   }
 
   async #stop(): Promise<void> {

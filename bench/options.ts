@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fail } from '../packages/cli/src/terminal.ts';
+import { absoluteFolder } from '../scripts/local/options.ts';
 import { SCENARIOS, type ScenarioName } from './scenarios/index.ts';
 import { FULL, QUICK, type Settings } from './settings.ts';
 
@@ -16,6 +19,8 @@ const DESCRIPTIONS: Record<ScenarioName, string> = {
   history: 'pages of a history of a million records, and its size',
   world: 'response times for servers all over the world, in virtual time',
   start: 'npm start beside a direct socket and npm run dev; its memory, aborted connections',
+  load: 'npm start at up to 1,024 connections: every record, response times, memory',
+  fairness: 'first bindings and an administrator beside 200 connections of hot validations',
   memory: 'memory over a million hot validations; runs only when it is named',
 };
 
@@ -31,17 +36,26 @@ ${Object.entries(DESCRIPTIONS)
   --quick            a smoke run: all scenarios run, and their speed means little
   --million          the same as the scenario memory
   --requests N       requests of the scenario memory (1,000,000)
-  --connections LIST levels of the scenarios hot, cold and binding (1,16,64)
+  --connections LIST levels of the scenarios cold and binding (1,16,64), hot (also 256,1024) and load
+                     (16,64,256,1024)
   --rounds N         rounds (5); each figure is their median
+  --beside FOLDER    another checkout, with its packages installed: its service is one more target of the
+                     scenario hot, in the same rounds. Its faults do not fail the run.
   --help             this text
 
-The run fails with status 1 if a request was lost, got a wrong response, or was not recorded exactly once, and
-if a figure misses its threshold that is the same on every machine: rows, bytes, virtual time. A figure of speed
-that misses its threshold fails nothing: the machine may be busy.`;
+Each scenario prints its figures when it ends. The first line of the summary is the verdict, and so is the first
+field of bench/result.json: "No record was lost, and no response was wrong.", or what failed, where, and how often.
+
+The run fails with status 1 if a record was lost or stored twice, a request got no response or a wrong one, or a
+connection could not be opened; and if a figure misses its threshold that is the same on every machine: rows, bytes,
+virtual time. A figure of speed that misses its threshold fails nothing: the machine may be busy. In the scenarios
+hot, start, load and fairness a 503 with Retry-After is no wrong response: the load pauses, and the 503s are counted.`;
 
 export interface Options {
   scenarios: ScenarioName[];
   settings: Settings;
+  /** The folder of another checkout. */
+  beside: string | undefined;
 }
 
 const isScenario = (name: string): name is ScenarioName => name in SCENARIOS;
@@ -51,6 +65,12 @@ function toCount(name: string, text: string): number {
   if (!Number.isSafeInteger(count) || count < 1)
     fail(`--${name} takes numbers from 1, not "${text}".`);
   return count;
+}
+
+function toCheckout(given: string): string {
+  const folder = absoluteFolder(given);
+  if (existsSync(join(folder, 'src/index.ts'))) return folder;
+  return fail(`--beside takes the folder of a checkout. ${folder} has no src/index.ts.`);
 }
 
 function parse(args: string[]) {
@@ -64,6 +84,7 @@ function parse(args: string[]) {
         requests: { type: 'string' },
         connections: { type: 'string' },
         rounds: { type: 'string' },
+        beside: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
@@ -85,15 +106,19 @@ export function readOptions(args: string[]): Options {
   if (values.million) scenarios.push('memory');
   const all = Object.keys(SCENARIOS).filter(isScenario);
   const { requests, connections, rounds } = values;
+  const levels = connections?.split(',').map((one) => toCount('connections', one));
   return {
     scenarios: scenarios.length > 0 ? scenarios : all.filter((name) => name !== 'memory'),
     settings: {
       ...(values.quick ? QUICK : FULL),
       ...(requests !== undefined && { memoryRequests: toCount('requests', requests) }),
       ...(rounds !== undefined && { rounds: toCount('rounds', rounds) }),
-      ...(connections !== undefined && {
-        connections: connections.split(',').map((one) => toCount('connections', one)),
+      ...(levels && {
+        connections: levels,
+        hotConnections: levels,
+        loadConnections: levels,
       }),
     },
+    beside: values.beside === undefined ? undefined : toCheckout(values.beside),
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { D1Database } from '@cloudflare/workers-types';
 
 /** The shop in the database: its licenses with two bound servers each, its blacklist, and a token. */
@@ -36,10 +37,11 @@ export const spreadIds = (count: number, licenses: number): number[] => {
   return Array.from({ length: Math.min(count, licenses) }, (_, index) => index * step + 1);
 };
 
-async function migrate(db: D1Database): Promise<void> {
-  const files = readdirSync(MIGRATIONS).filter((name) => name.endsWith('.sql'));
+async function migrate(db: D1Database, checkout: string): Promise<void> {
+  const folder = join(checkout, MIGRATIONS);
+  const files = readdirSync(folder).filter((name) => name.endsWith('.sql'));
   for (const file of files.sort()) {
-    const text = readFileSync(`${MIGRATIONS}/${file}`, 'utf8');
+    const text = readFileSync(join(folder, file), 'utf8');
     const statements = text.split('--> statement-breakpoint');
     await db.batch(statements.map((statement) => db.prepare(statement)));
   }
@@ -96,9 +98,13 @@ async function insertBlacklist(db: D1Database, entries: number): Promise<void> {
   await forEach(0.05, 'IP', `printf('2001:db8:%x::/48', i)`);
 }
 
-/** Creates the tables, and fills them. */
-export async function populate(db: D1Database, population: Population): Promise<void> {
-  await migrate(db);
+/** Creates the tables of a checkout, and fills them. */
+export async function populate(
+  db: D1Database,
+  population: Population,
+  checkout = '.',
+): Promise<void> {
+  await migrate(db, checkout);
   await fill(db, population);
 }
 

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { describeFault, type Fault } from './faults.ts';
 import type { Result } from './rounds.ts';
 
 export type TableRow = Record<string, number | string>;
@@ -9,8 +10,8 @@ export interface Finding {
   title: string;
   results: Result[];
   thresholds: Threshold[];
-  /** Requests that were lost, recorded twice, or got a wrong response: these fail the run. */
-  faults: string[];
+  /** They fail the run. */
+  faults: Fault[];
   notes: string[];
   /** Instead of the table of results. */
   table?: TableRow[];
@@ -66,6 +67,8 @@ function rowOf(result: Result): TableRow {
     'CPU µs': roundOrDash(result.cpuMicroseconds, 0),
     'CPU ratio': roundOrDash(result.cpuRatio, 2),
     'stored after ms': roundOrDash(result.storedAfterMs, 0),
+    '503s': result.backedOff,
+    lost: result.lost,
   };
 }
 
@@ -104,5 +107,5 @@ export function printFinding({ title, results, thresholds, faults, notes, table 
     const verdict = isMet ? styleText('green', '✓ met   ') : missed;
     console.log(`  ${verdict} ${text} (${value ?? 'not known'})`);
   }
-  for (const fault of faults) console.log(`  ${styleText('red', `✗ ${fault}`)}`);
+  for (const fault of faults) console.log(`  ${styleText('red', `✗ ${describeFault(fault)}`)}`);
 }

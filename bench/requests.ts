@@ -51,6 +51,18 @@ function toBytes(
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
+/** The license key in the bytes of a validation. */
+export function licenseKeyIn(request: Uint8Array): string {
+  const text = Buffer.from(request).toString();
+  return JSON.parse(text.slice(text.indexOf('{'))).licenseKey;
+}
+
+/** An administrator's look at a license. */
+export function licenseRequest(id: number, token: string): Uint8Array {
+  const head = [`GET /api/v2/licenses/${id} HTTP/1.1`, 'Host: licet.example', `TOKEN: ${token}`];
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n`);
+}
+
 /** The requests of a load by their index. */
 export type RequestAt = (index: number) => Uint8Array;
 

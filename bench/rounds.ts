@@ -2,8 +2,9 @@ import { type ExpectedResponse, type Load, type Measured, send } from './load.ts
 import { progress } from './report.ts';
 import type { RequestAt } from './requests.ts';
 import { median } from './statistics.ts';
+import type { Witness, Witnessed } from './witness.ts';
 import { cpuSecondsOf, idle } from './workerd.ts';
-import type { LicetService, RunningWorker } from './workers.ts';
+import type { RunningWorker } from './workers.ts';
 
 /**
  * Several targets, each in every one of a few short rounds: a disturbance of the machine disturbs them
@@ -17,7 +18,9 @@ export interface Target {
   requestAt: RequestAt;
   expected: ExpectedResponse;
   /** The service that records the requests; absent for the bare Worker. */
-  records?: { service: Pick<LicetService, 'awaitRecords'>; areKnown: boolean };
+  records?: { witness: Witness; areKnown: boolean };
+  /** See `Load`. */
+  backsOff?: boolean;
   /** Other requests to warm up with. */
   warmUpAt?: RequestAt;
   /** Requests in a round, for a load that cannot go on as long as the others. */
@@ -56,12 +59,17 @@ export interface Result {
   requests: number;
   wrong: number;
   wrongResponse: string | null;
+  backedOff: number;
+  unanswered: number;
+  failedConnects: number;
+  /** Records that are missing, and records beyond one for each response. */
   lost: number;
+  doubled: number;
   loadCpuShare: number;
 }
 
 /** One round of one target. */
-export interface Round extends Measured {
+export interface Round extends Measured, Pick<Witnessed, 'due' | 'stored' | 'lost' | 'doubled'> {
   cpuMicroseconds: number | null;
   storedAfterMs: number | null;
   /** Until the last record is stored: a quick response that is stored slowly is not quick. */
@@ -69,23 +77,27 @@ export interface Round extends Measured {
 }
 
 const WARM_UP_CONNECTIONS = 16;
+/** The records of a bare Worker. */
+const NOT_RECORDED = { due: 0, stored: 0, lost: 0, doubled: 0, storedAfterMs: null };
 
 /** Sends a load, and waits until the Worker has done all of its work: the next load must not pay. */
 export async function sendTo(
-  { worker, expected, records, requestAt }: Target,
-  load: Pick<Load, 'connections' | 'from' | 'until'> & Partial<Pick<Load, 'requestAt' | 'pauseMs'>>,
+  { worker, expected, records, requestAt, backsOff = false }: Target,
+  load: Pick<Load, 'connections' | 'from' | 'until'> & Partial<Pick<Load, 'requestAt'>>,
 ): Promise<Round> {
   const cpuBefore = cpuSecondsOf(worker.pid);
-  const measured = await send({ url: worker.url, requestAt, expected, ...load });
-  const responses = measured.requests - measured.lost;
-  const storedAfterMs = records
-    ? await records.service.awaitRecords(responses, records.areKnown)
-    : null;
-  if (records) await idle(worker.pid);
-  const cpuAfter = cpuSecondsOf(worker.pid);
+  const measured = await send({ url: worker.url, requestAt, expected, backsOff, ...load });
+  const responses = measured.requests - measured.unanswered - measured.backedOff;
+  let cpuAfter = cpuSecondsOf(worker.pid);
+  const witnessed = await records?.witness.watch([measured], records.areKnown, async () => {
+    await idle(worker.pid);
+    cpuAfter = cpuSecondsOf(worker.pid);
+  });
+  const { storedAfterMs, ...counts } = witnessed ?? NOT_RECORDED;
   const cpuSeconds = cpuBefore === null || cpuAfter === null ? 0 : cpuAfter - cpuBefore;
   return {
     ...measured,
+    ...counts,
     // The kernel may have counted nothing in a short round.
     cpuMicroseconds: cpuSeconds > 0 ? (cpuSeconds * 1_000_000) / responses : null,
     storedAfterMs,
@@ -97,7 +109,7 @@ export async function sendTo(
 class TargetRun {
   readonly target: Target;
   readonly rounds: Round[] = [];
-  readonly warmUps: Measured[] = [];
+  readonly warmUps: Round[] = [];
   #next = 0;
 
   constructor(target: Target) {
@@ -142,8 +154,8 @@ function resultOf(run: TargetRun, first: TargetRun, connections: number): Result
     });
   // More CPU time for a request is less throughput.
   const cpuShare = ratioOf((round) => round.cpuMicroseconds);
-  const all: Measured[] = [...warmUps, ...rounds];
-  const sumOf = (figureOf: (round: Measured) => number) =>
+  const all = [...warmUps, ...rounds];
+  const sumOf = (figureOf: (round: Round) => number) =>
     all.reduce((sum, round) => sum + figureOf(round), 0);
   return {
     name: target.name,
@@ -160,7 +172,11 @@ function resultOf(run: TargetRun, first: TargetRun, connections: number): Result
     requests: sumOf((round) => round.requests),
     wrong: sumOf((round) => round.wrong),
     wrongResponse: all.find((round) => round.wrongResponse !== null)?.wrongResponse ?? null,
+    backedOff: sumOf((round) => round.backedOff),
+    unanswered: sumOf((round) => round.unanswered),
+    failedConnects: sumOf((round) => round.failedConnects),
     lost: sumOf((round) => round.lost),
+    doubled: sumOf((round) => round.doubled),
     loadCpuShare: medianOf((round) => round.ownCpuShare) ?? 0,
   };
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { faultsOf } from './faults.ts';
+import { type Fault, faultsOf } from './faults.ts';
 import { type RequestAt, validResponse } from './requests.ts';
 import { sendTo } from './rounds.ts';
 import { THRESHOLD_CONNECTIONS } from './settings.ts';
@@ -26,16 +26,17 @@ interface CountedLoad extends Pick<ServiceOptions, 'population' | 'secrets'> {
  * out: which validation writes it is chance.
  */
 export async function countRowsWritten(
+  scenario: string,
   countingScript: string,
   { population, secrets = {}, warmUpAt, warmUpRequests, requestAt, requests }: CountedLoad,
-): Promise<{ perRequest: number; faults: string[] }> {
+): Promise<{ perRequest: number; faults: Fault[] }> {
   await using service = await LicetService.start(countingScript, { population, secrets });
   const target = {
     name: 'counted',
     worker: service,
     requestAt,
     expected: validResponse(population.maxServers),
-    records: { service, areKnown: true },
+    records: { witness: service.witness, areKnown: true },
   };
   const connections = THRESHOLD_CONNECTIONS;
   const warmUp = { connections, from: 0, until: { count: warmUpRequests }, requestAt: warmUpAt };
@@ -48,6 +49,9 @@ export async function countRowsWritten(
   const sent = [warmedUp, round].map((one) => ({ ...one, name: 'counted', connections }));
   return {
     perRequest: (rowsWritten - newBuckets) / requests,
-    faults: faultsOf(sent, [await service.tally()]),
+    faults: [
+      ...faultsOf(scenario, sent, [await service.tally()]),
+      ...service.log.faults(`${scenario}, counted`),
+    ],
   };
 }

@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
-import { fail } from '../packages/cli/src/terminal.ts';
+import { inspect, styleText } from 'node:util';
 import { bundle } from './bundle.ts';
+import { describeFault } from './faults.ts';
 import { readOptions } from './options.ts';
 import { type Finding, printFinding, progress, round } from './report.ts';
-import { SCENARIOS } from './scenarios/index.ts';
+import { SCENARIOS, type ScenarioName } from './scenarios/index.ts';
 import type { Scripts } from './scenarios/scenario.ts';
+import { allFaultsOf, verdictOf } from './verdict.ts';
 import { PlainWorker } from './workers.ts';
 
 /**
@@ -15,16 +17,30 @@ import { PlainWorker } from './workers.ts';
 
 const RESULT_FILE = 'bench/result.json';
 
-const { scenarios, settings } = readOptions(process.argv.slice(2));
+const { scenarios, settings, beside: checkout } = readOptions(process.argv.slice(2));
 
 progress('building');
-const [service, counting, bare, blacklist] = await Promise.all([
+const [service, counting, bare, blacklist, beside] = await Promise.all([
   bundle('src/index.ts'),
   bundle('bench/worker/counting.ts'),
   bundle('bench/worker/bare.ts'),
   bundle('bench/worker/blacklist.ts'),
+  checkout && bundle('src/index.ts', checkout),
 ]);
-const scripts: Scripts = { service, counting, blacklist };
+const scripts: Scripts = {
+  ...{ service, counting, blacklist },
+  ...(checkout && beside && { beside: { script: beside, checkout } }),
+};
+
+/** A scenario that ends early must not hide the findings of the others. */
+const endedEarly = (scenario: ScenarioName, error: unknown): Finding => ({
+  scenario,
+  title: `${scenario}: ended early`,
+  results: [],
+  thresholds: [],
+  faults: [{ kind: 'ended', count: 1, where: scenario, details: inspect(error) }],
+  notes: [],
+});
 
 const startedAt = new Date();
 const findings: Finding[] = [];
@@ -32,19 +48,17 @@ const findings: Finding[] = [];
   await using bareWorker = await PlainWorker.start(bare);
   for (const name of scenarios) {
     const start = performance.now();
-    const finding = await SCENARIOS[name]({ settings, bare: bareWorker, scripts });
+    const ended = SCENARIOS[name]({ settings, bare: bareWorker, scripts });
+    const finding = await ended.catch((error) => endedEarly(name, error));
     findings.push(finding);
     progress(`${name} took ${round((performance.now() - start) / 1000, 1)} s`);
     printFinding(finding);
   }
 }
 
-const loads = findings.flatMap(({ results }) => results);
-const greatest = Math.max(0, ...loads.map(({ loadCpuShare }) => loadCpuShare));
-if (loads.length > 0) {
-  console.log(`\nThe load itself took ${round(greatest * 100, 0)} % of one core at most.`);
-}
+const { verdict, isGood } = verdictOf(findings);
 const result = {
+  verdict,
   startedAt: startedAt.toISOString(),
   seconds: round((Date.now() - startedAt.getTime()) / 1000, 0),
   machine: { cores: availableParallelism(), model: cpus()[0]?.model, node: process.version },
@@ -54,15 +68,19 @@ const result = {
 const rounded = (_: string, value: unknown) =>
   typeof value === 'number' ? round(value, 3) : value;
 writeFileSync(RESULT_FILE, `${JSON.stringify(result, rounded, 2)}\n`);
-console.log(`Written to ${RESULT_FILE}.`);
 
-const faults = findings.flatMap((finding) => finding.faults);
-const missed = findings.flatMap(({ thresholds }) =>
-  thresholds.filter(({ isMet, isExact }) => isExact && !isMet),
+console.log(`\n${styleText(['bold', isGood ? 'green' : 'red'], verdict)}`);
+for (const fault of findings.flatMap(allFaultsOf)) console.log(`  ${describeFault(fault)}`);
+const missed = findings.flatMap(({ scenario, thresholds }) =>
+  thresholds.filter(({ isMet }) => !isMet).map(({ text, value }) => ({ scenario, text, value })),
 );
-if (faults.length + missed.length > 0) {
-  fail(
-    `${faults.length} faults, and ${missed.length} missed thresholds of counts and virtual time.`,
-  );
+for (const { scenario, text, value } of missed) {
+  console.log(`  missed, ${scenario}: ${text} (${value ?? 'not known'})`);
 }
-process.exit(0);
+const loads = findings.flatMap(({ results }) => results);
+const greatest = Math.max(0, ...loads.map(({ loadCpuShare }) => loadCpuShare));
+if (loads.length > 0) {
+  console.log(`The load itself took ${round(greatest * 100, 0)} % of one core at most.`);
+}
+console.log(`Written to ${RESULT_FILE}.`);
+process.exit(isGood ? 0 : 1);

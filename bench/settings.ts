@@ -1,7 +1,11 @@
 /** How much is measured. */
 export interface Settings {
-  /** The levels of the scenarios that are measured at several ones. */
+  /** The levels of the scenarios cold and binding, of hot, and of load. */
   connections: readonly number[];
+  hotConnections: readonly number[];
+  loadConnections: readonly number[];
+  /** How long the scenarios load and fairness take their load: in a round, and altogether. */
+  loadSeconds: number;
   rounds: number;
   /** How long a target takes its load in a round. */
   roundSeconds: number;
@@ -29,6 +33,9 @@ export interface Settings {
 
 export const FULL: Settings = {
   connections: [1, 16, 64],
+  hotConnections: [1, 16, 64, 256, 1_024],
+  loadConnections: [16, 64, 256, 1_024],
+  loadSeconds: 10,
   rounds: 5,
   roundSeconds: 2,
   warmUpRequests: 3_000,
@@ -47,6 +54,9 @@ export const FULL: Settings = {
 /** A smoke run: all scenarios run, and their speed means little. */
 export const QUICK: Settings = {
   connections: [16],
+  hotConnections: [16, 1_024],
+  loadConnections: [16, 1_024],
+  loadSeconds: 0.5,
   rounds: 1,
   roundSeconds: 0.2,
   warmUpRequests: 100,

@@ -1,11 +1,12 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { COMPATIBILITY_DATE } from './bundle.ts';
 import { newFolder } from './folders.ts';
 import { heapMegabytes } from './inspector.ts';
+import { ServiceLog } from './log.ts';
 import { fill, type Population, populate } from './population.ts';
+import { Witness } from './witness.ts';
 import { workerdProcesses } from './workerd.ts';
 
 /** The Workers under load, each in a workerd of its own, on a socket without a proxy in front of it. */
@@ -32,10 +33,6 @@ const UNLIMITED = {
   REFUSED_LIMITER: 1e9,
   FAILED_TOKEN_LIMITER: 1e9,
 };
-
-/** Records that are not stored by then are lost. They should be stored within two seconds. */
-const STORING_TIMEOUT_MS = 30_000;
-const POLL_INTERVAL_MS = 10;
 
 interface Bindings {
   d1Databases?: Record<string, string>;
@@ -111,11 +108,11 @@ export class PlainWorker implements RunningWorker, AsyncDisposable {
 
 /** The same requests, counted by their responses and by the database. */
 export interface Tally {
-  /** Validations that had a response, and those of known licenses among them. */
+  /** Validations that must have left a record. */
   responses: number;
-  ofKnown: number;
-  /** Records in the history. */
+  /** Records in the history, and those of known licenses among them. */
   stored: number;
+  ofKnown: number;
   /** The sum of the licenses' totals. */
   counted: number;
   /** Records whose caller is missing, or is another one. */
@@ -132,6 +129,8 @@ export interface ServiceOptions {
   isInspected?: boolean;
   /** With an event in the log for each request. */
   isLogged?: boolean;
+  /** The checkout that its script was built of; this one if none is given. */
+  checkout?: string | undefined;
 }
 
 /** Fills the database that `npm start` has made in a folder. */
@@ -155,11 +154,14 @@ export class LicetService implements RunningWorker, AsyncDisposable {
   readonly #isInspected: boolean;
   readonly #isLogged: boolean;
   readonly #folder = newFolder();
-  readonly #logs = new Map<string, number>();
+  readonly log = new ServiceLog();
+  readonly witness = new Witness(async (sql) => {
+    const { results } = await (await this.database())
+      .prepare(sql)
+      .all<{ key: string; n: number }>();
+    return results;
+  });
   #script: string;
-  #responses = { known: 0, unknown: 0 };
-  /** Records that were awaited so far. */
-  #stored = 0;
   #worker: Awaited<ReturnType<typeof startWorker>> | undefined;
 
   private constructor(
@@ -176,7 +178,7 @@ export class LicetService implements RunningWorker, AsyncDisposable {
   static async start(script: string, options: ServiceOptions): Promise<LicetService> {
     const service = new LicetService(script, options);
     await service.restart();
-    await populate(await service.database(), options.population);
+    await populate(await service.database(), options.population, options.checkout);
     return service;
   }
 
@@ -202,10 +204,7 @@ export class LicetService implements RunningWorker, AsyncDisposable {
         },
       },
       isInspected: this.#isInspected,
-      onLog: (message) => {
-        if (message.includes('"event":"request"')) return;
-        this.#logs.set(message, (this.#logs.get(message) ?? 0) + 1);
-      },
+      onLog: (message) => this.log.add(message),
     });
   }
 
@@ -237,35 +236,11 @@ export class LicetService implements RunningWorker, AsyncDisposable {
     await worker.scheduled({});
   }
 
-  /**
-   * Waits for the records of requests that have had their responses just now.
-   *
-   * @returns the time until the last one is stored, in milliseconds
-   */
-  async awaitRecords(count: number, areKnown: boolean): Promise<number> {
-    this.#responses[areKnown ? 'known' : 'unknown'] += count;
-    const start = performance.now();
-    const end = start + STORING_TIMEOUT_MS;
-    const total = this.#stored + count;
-    let stored = await this.#countRecords();
-    while (stored < total && performance.now() < end) {
-      await wait(POLL_INTERVAL_MS);
-      stored = await this.#countRecords();
-    }
-    this.#stored = stored;
-    return performance.now() - start;
-  }
-
-  #countRecords(): Promise<number> {
-    return this.#numberFrom('select count(*) as n from requests');
-  }
-
   async tally(): Promise<Tally> {
-    const { known, unknown } = this.#responses;
     return {
-      responses: known + unknown,
-      ofKnown: known,
-      stored: await this.#countRecords(),
+      responses: this.witness.due,
+      stored: await this.#numberFrom('select count(*) as n from requests'),
+      ofKnown: await this.#numberFrom('select count(*) as n from requests where caller_id <> 0'),
       counted: await this.#numberFrom(
         `select (select sum(past_requests) from licenses) + (select ifnull(sum(requests), 0) from callers)
            + count(*) as n
@@ -276,11 +251,6 @@ export class LicetService implements RunningWorker, AsyncDisposable {
          where r.caller_id <> 0 and ifnull(c.product_id, 0) <> r.product_id`,
       ),
     };
-  }
-
-  /** Messages that it has logged, and how often: a benchmark should cause none. */
-  logs(): string[] {
-    return [...this.#logs].map(([message, times]) => `logged ${times} times: ${message}`);
   }
 
   /** The address of the inspector. */

@@ -26,7 +26,7 @@ export const binding: Scenario = async (bench) => {
     setUp: async () => {
       const service = await LicetService.start(bench.scripts.service, { population });
       const before = await service.bindings();
-      const records = { service, areKnown: true };
+      const records = { witness: service.witness, areKnown: true };
       const expected = validResponse(MAX_SERVERS);
       return {
         targets: [
@@ -44,7 +44,14 @@ export const binding: Scenario = async (bench) => {
           const expectedToBeBound = responses * BINDINGS_PER_SERVER;
           return bound === expectedToBeBound
             ? {}
-            : { faults: [`${bound} values were bound, not ${expectedToBeBound}`] };
+            : {
+                faults: [
+                  {
+                    ...{ kind: 'total', count: 1, where: 'binding' },
+                    details: `${bound} values were bound, not ${expectedToBeBound}`,
+                  },
+                ],
+              };
         },
       };
     },
@@ -53,7 +60,7 @@ export const binding: Scenario = async (bench) => {
     ],
   });
   const count = async (hasHardwareId: boolean): Promise<number> => {
-    const { perRequest, faults } = await countRowsWritten(bench.scripts.counting, {
+    const { perRequest, faults } = await countRowsWritten('binding', bench.scripts.counting, {
       population,
       warmUpAt: boundRequests(ids),
       warmUpRequests: ids.length,

@@ -1,3 +1,4 @@
+import type { Fault } from '../faults.ts';
 import { atMost, type Finding, round } from '../report.ts';
 import { median } from '../statistics.ts';
 import { cpuMillisecondsOf, idle } from '../workerd.ts';
@@ -16,7 +17,7 @@ export async function blacklist({ settings, scripts }: Bench): Promise<Finding> 
   const text = await encodedBlacklist(scripts.blacklist, decodedEntries);
   const decodingMs: number[] = [];
   const nothingMs: number[] = [];
-  const faults: string[] = [];
+  const faults: Fault[] = [];
   for (let number = 0; number < ISOLATES; number++) {
     await using worker = await PlainWorker.start(scripts.blacklist);
     const send = async (path: string): Promise<string> => {
@@ -28,7 +29,10 @@ export async function blacklist({ settings, scripts }: Bench): Promise<Finding> 
       await idle(worker.pid);
       const before = cpuMillisecondsOf(worker.pid);
       const result = await send(path);
-      if (result !== expected) faults.push(`${path}: ${result}`);
+      if (result !== expected) {
+        const details = `${path}: ${result}`;
+        faults.push({ kind: 'wrong', count: 1, where: 'blacklist', details });
+      }
       await idle(worker.pid);
       const after = cpuMillisecondsOf(worker.pid);
       return before === null || after === null ? null : after - before;

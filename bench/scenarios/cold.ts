@@ -27,8 +27,8 @@ export async function startCold({ scripts, settings }: Bench) {
     target,
     coldIds,
     rules: { beforeRound: () => service.restart() },
-    inspect: () => ({
-      faults: faultsOf([{ ...filled, name: 'cold', connections: FILL_CONNECTIONS }], []),
+    inspect: (scenario: string) => ({
+      faults: faultsOf(scenario, [{ ...filled, name: 'filled', connections: FILL_CONNECTIONS }]),
       notes: [`${service.kvValues().size} values in KV, ${licenses} licenses`],
     }),
   };
@@ -47,7 +47,7 @@ export const cold: Scenario = (bench) =>
         targets: [bareTarget(bench, boundRequests(coldIds)), target],
         services: [service],
         rules,
-        inspect: async () => inspect(),
+        inspect: async () => inspect('cold'),
       };
     },
   });

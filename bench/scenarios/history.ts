@@ -86,7 +86,10 @@ export async function history({ settings, scripts }: Bench): Promise<Finding> {
       rows.push({ 'look-up': lookUp.name, limit, records: found, 'rows read': rowsRead, ms: 0 });
       const text = `rows read, ${lookUp.name}, ${limit} records`;
       finding.thresholds.push(exact(atMost(text, rowsRead, lookUp.maxRows)));
-      if (found === 0) finding.faults.push(`No record was found: ${lookUp.name}`);
+      if (found === 0) {
+        const details = `no record was found by ${lookUp.name}`;
+        finding.faults.push({ kind: 'wrong', count: 1, where: 'history', details });
+      }
     }
   }
   // Without the counting, which reads twice.
@@ -110,6 +113,7 @@ export async function history({ settings, scripts }: Bench): Promise<Finding> {
       finding.thresholds.push(atMost(text, median(timesMs), lookUp.maxMs));
     }
   }
-  finding.notes.push(...service.logs());
+  finding.faults.push(...service.log.faults('history'));
+  finding.notes.push(...service.log.notes());
   return { ...finding, table: rows };
 }

@@ -1,9 +1,10 @@
 import { spreadIds } from '../population.ts';
-import { atLeast, atMost, exact } from '../report.ts';
+import { atLeast, atMost, exact, round } from '../report.ts';
 import { boundRequests } from '../requests.ts';
+import { type Target, throughputRatio } from '../rounds.ts';
 import { countRowsWritten } from '../rows.ts';
 import { LicetService } from '../workers.ts';
-import { bareTarget, hotTarget, measure, type Scenario, shopOf } from './scenario.ts';
+import { BESIDE, bareTarget, hotTarget, measure, type Scenario, shopOf } from './scenario.ts';
 
 const MIN_THROUGHPUT_RATIO = 0.57;
 const MAX_P99_RATIO = 4;
@@ -12,20 +13,31 @@ const MAX_ROWS_WRITTEN = 1;
 
 /** Licenses whose snapshots the Worker has in memory, asked for by bound servers. */
 export const hot: Scenario = async (bench) => {
-  const { licenses, connections, warmUpRequests } = bench.settings;
+  const { licenses, hotConnections, warmUpRequests } = bench.settings;
+  const { service: script, beside: other } = bench.scripts;
   const ids = spreadIds(licenses, licenses);
   const finding = await measure({
     bench,
     scenario: 'hot',
     title: `Hot validation: ${licenses} licenses in memory, asked for by bound servers`,
-    levels: connections,
+    levels: hotConnections,
     setUp: async () => {
-      const service = await LicetService.start(bench.scripts.service, {
-        population: shopOf(licenses),
+      const population = shopOf(licenses);
+      const service = await LicetService.start(script, { population });
+      const { checkout } = other ?? {};
+      const beside = other && (await LicetService.start(other.script, { population, checkout }));
+      const target = (name: string, worker: LicetService): Target => ({
+        ...hotTarget(name, worker, ids),
+        backsOff: true,
       });
       return {
-        targets: [bareTarget(bench, boundRequests(ids)), hotTarget('hot', service, ids)],
+        targets: [
+          bareTarget(bench, boundRequests(ids)),
+          target('hot', service),
+          ...(beside ? [target(BESIDE, beside)] : []),
+        ],
         services: [service],
+        beside,
       };
     },
     thresholds: (resultOf) => {
@@ -37,8 +49,16 @@ export const hot: Scenario = async (bench) => {
       ];
     },
   });
+  for (const connections of other ? hotConnections : []) {
+    const [, own, beside] = finding.results.filter((one) => one.connections === connections);
+    if (!own || !beside) continue;
+    const ratio = round(throughputRatio(own, beside));
+    finding.notes.push(
+      `throughput at ${connections} connections, in that of ${other?.checkout}: ${ratio}`,
+    );
+  }
   const requestAt = boundRequests(ids);
-  const { perRequest, faults } = await countRowsWritten(bench.scripts.counting, {
+  const { perRequest, faults } = await countRowsWritten('hot', bench.scripts.counting, {
     population: shopOf(licenses),
     warmUpAt: requestAt,
     // Each license by both of its servers.

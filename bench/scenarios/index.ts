@@ -1,10 +1,12 @@
 import { binding } from './binding.ts';
 import { blacklist } from './blacklist.ts';
 import { cold } from './cold.ts';
+import { fairness } from './fairness.ts';
 import { growth } from './growth.ts';
 import { history } from './history.ts';
 import { hot } from './hot.ts';
 import { limits } from './limits.ts';
+import { load } from './load.ts';
 import { memory } from './memory.ts';
 import type { Scenario } from './scenario.ts';
 import { signed } from './signed.ts';
@@ -28,6 +30,8 @@ export const SCENARIOS = {
   world,
   memory,
   start,
+  load,
+  fairness,
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof SCENARIOS;

@@ -96,7 +96,10 @@ export async function memory(bench: Bench): Promise<Finding> {
         MAX_GROWTH,
       ),
     ],
-    faults: faultsOf([...portionsOf('bare', bare), ...portionsOf('hot', hot)], [tally]),
-    notes: [describeTally(tally), ...service.logs()],
+    faults: [
+      ...faultsOf('memory', [...portionsOf('bare', bare), ...portionsOf('hot', hot)], [tally]),
+      ...service.log.faults('memory'),
+    ],
+    notes: [describeTally(tally), ...service.log.notes()],
   };
 }

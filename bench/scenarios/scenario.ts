@@ -1,4 +1,4 @@
-import { faultsOf } from '../faults.ts';
+import { describeFault, faultsOf } from '../faults.ts';
 import type { Population } from '../population.ts';
 import type { Finding, Threshold } from '../report.ts';
 import {
@@ -19,6 +19,8 @@ export interface Scripts {
   /** The service, with a count of its rows. */
   counting: string;
   blacklist: string;
+  /** The service of another checkout, to compare with. */
+  beside?: { script: string; checkout: string };
 }
 
 /** The input of all scenarios. */
@@ -36,6 +38,8 @@ export interface Setup {
   targets: readonly [Target, ...Target[]];
   /** The services that were started for it. */
   services: readonly LicetService[];
+  /** The service of another checkout. Its faults do not fail the run. */
+  beside?: LicetService | undefined;
   rules?: Partial<Rules>;
   /** Looks at the services after the rounds. */
   inspect?: () => Promise<Partial<Pick<Finding, 'faults' | 'notes' | 'thresholds'>>>;
@@ -50,18 +54,22 @@ interface Plan extends Pick<Finding, 'scenario' | 'title'> {
   thresholds?: (resultOf: (name: string) => Result) => Threshold[];
 }
 
+/** The name of the target of another checkout. */
+export const BESIDE = 'beside';
+
 /** A tally in words. */
 export const describeTally = ({ responses, stored, ofKnown, counted }: Tally): string =>
-  `${responses} responses, ${stored} stored; of known licenses ${ofKnown} responses, ${counted} counted`;
+  `${responses} responses, ${stored} records; ${ofKnown} records of known licenses, ${counted} in their totals`;
 
 /** Measures a scenario at each level, with services of its own each time. */
 export async function measure(plan: Plan): Promise<Finding> {
   const { bench, scenario, title, levels, setUp, thresholds } = plan;
   const finding: Finding = { scenario, title, results: [], thresholds: [], faults: [], notes: [] };
   for (const connections of levels) {
-    const { targets, services, rules, inspect } = await setUp();
+    const { targets, services, beside, rules, inspect } = await setUp();
     await using started = new AsyncDisposableStack();
     for (const service of services) started.use(service);
+    if (beside) started.use(beside);
 
     const { rounds, roundSeconds, warmUpRequests } = bench.settings;
     const results = await runRounds(
@@ -71,11 +79,18 @@ export async function measure(plan: Plan): Promise<Finding> {
     const inspected = (await inspect?.()) ?? {};
     const tallies = await Promise.all(services.map((service) => service.tally()));
 
+    const isBeside = ({ name }: Result) => name === BESIDE;
+    const own = results.filter((result) => !isBeside(result));
     finding.results.push(...results);
-    finding.faults.push(...faultsOf(results, tallies), ...(inspected.faults ?? []));
+    finding.faults.push(
+      ...faultsOf(scenario, own, tallies),
+      ...services.flatMap(({ log }) => log.faults(`${scenario} at ${connections} connections`)),
+      ...(inspected.faults ?? []),
+    );
     finding.notes.push(
       ...tallies.map(describeTally),
-      ...services.flatMap((service) => service.logs()),
+      ...services.flatMap(({ log }) => log.notes()),
+      ...faultsOf(scenario, results.filter(isBeside)).map(describeFault),
       ...(inspected.notes ?? []),
     );
     if (connections === THRESHOLD_CONNECTIONS) {
@@ -119,5 +134,5 @@ export const hotTarget = (
   requestAt: boundRequests(ids, extras),
   expected:
     extras.kid === undefined ? validResponse(MAX_SERVERS) : signedResponse(MAX_SERVERS, extras.kid),
-  records: { service, areKnown: true },
+  records: { witness: service.witness, areKnown: true },
 });

@@ -62,7 +62,7 @@ export const signed: Scenario = async (bench) => {
     },
   });
   const requestAt = boundRequests(ids, { kid: 'ES256' });
-  const { perRequest, faults } = await countRowsWritten(bench.scripts.counting, {
+  const { perRequest, faults } = await countRowsWritten('signed', bench.scripts.counting, {
     population,
     secrets,
     warmUpAt: requestAt,

@@ -13,13 +13,6 @@ import { type Bench, bareTarget, hotTarget, shopOf } from './scenario.ts';
 const MIN_OF_DIRECT_SOCKET = 0.8;
 const MIN_OF_DEV = 10;
 const MAX_P99_MS = 30;
-/**
- * With pauses: workerd itself resets a few of 256 connections that never pause, the bare Worker's as well,
- * and lets some of them wait for seconds.
- */
-const MANY_CONNECTIONS = 256;
-const PAUSE_MS = 150;
-const REQUESTS_OF_MANY = 20_000;
 const MAX_START_SECONDS = 5;
 const MAX_MEGABYTES = 400;
 const MAX_SLOWEST_MS = 1_000;
@@ -54,13 +47,14 @@ export async function start(bench: Bench): Promise<Finding> {
   const local = (name: string, service: LocalServiceProcess): Target => ({
     ...hotTarget(name, direct, ids),
     worker: service,
-    records: { service, areKnown: true },
+    records: { witness: service.witness, areKnown: true },
+    backsOff: true,
   });
   const { rounds, roundSeconds } = settings;
   const rules = { scenario: 'start', rounds, roundSeconds, warmUpRequests: 2 * ids.length };
   const results = await runRounds({ ...rules, connections: THRESHOLD_CONNECTIONS }, [
     bareTarget(bench, boundRequests(ids)),
-    hotTarget('direct socket', direct, ids),
+    { ...hotTarget('direct socket', direct, ids), backsOff: true },
     local('npm start', started),
     local('npm run dev', dev),
   ]);
@@ -78,20 +72,12 @@ export async function start(bench: Bench): Promise<Finding> {
     );
   }
 
-  progress(`start, ${MANY_CONNECTIONS} connections`);
-  const target = local('npm start', started);
-  const load = { requestAt: boundRequests(all), from: 0 };
-  const many = await sendTo(target, {
-    ...load,
-    connections: MANY_CONNECTIONS,
-    pauseMs: PAUSE_MS,
-    until: { count: Math.min(REQUESTS_OF_MANY, settings.startRequests) },
-  });
   progress(`start, ${settings.startRequests} requests`);
-  const rest = settings.startRequests - (ofStart?.requests ?? 0) - many.requests;
+  const target = local('npm start', started);
+  const connections = THRESHOLD_CONNECTIONS;
+  const rest = settings.startRequests - (ofStart?.requests ?? 0);
   const last = await sendTo(target, {
-    ...load,
-    connections: THRESHOLD_CONNECTIONS,
+    ...{ requestAt: boundRequests(all), from: 0, connections },
     until: { count: Math.max(0, rest) },
   });
   const { node, workerd } = started.residentMegabytes();
@@ -107,12 +93,8 @@ export async function start(bench: Bench): Promise<Finding> {
     await Promise.all(indices.map((index) => abort(started.url, requestAt(index), index)));
   }
   const after = await send({
-    requestAt,
-    from: 0,
-    until: { count: REQUESTS_AFTER },
-    expected,
-    url: started.url,
-    connections: THRESHOLD_CONNECTIONS,
+    ...{ requestAt, from: 0, until: { count: REQUESTS_AFTER } },
+    ...{ expected, url: started.url, connections, backsOff: true },
   });
   thresholds.push(atMost('ms of the slowest of the next 1000', after.maxMs, MAX_SLOWEST_MS));
 
@@ -126,16 +108,18 @@ export async function start(bench: Bench): Promise<Finding> {
     results,
     thresholds,
     faults: [
-      ...faultsOf(results, [tally]),
-      ...[many, last, after]
-        .filter(({ wrong, lost }) => wrong + lost > 0)
-        .map(({ wrong, lost, wrongResponse }) => `${wrong} wrong (${wrongResponse}), ${lost} lost`),
-      ...direct.logs(),
+      ...faultsOf('start', results, [tally]),
+      ...faultsOf('start', [
+        { ...last, name: 'npm start', connections },
+        // Aborted requests may leave records, so that those after them cannot be counted.
+        { ...after, name: 'after aborted connections', connections, lost: 0, doubled: 0 },
+      ]),
+      ...[direct, started, dev].flatMap(({ log }) => log.faults('start')),
     ],
     notes: [
-      `${MANY_CONNECTIONS} connections that pause for ${PAUSE_MS} ms: ${Math.round(many.storedPerSecond)} a second, p99 ${Math.round(many.p99Ms)} ms`,
       `node ${Math.round(node ?? 0)} MB, workerd ${Math.round(workerd ?? 0)} MB`,
-      `${started.logged} lines in the log`,
+      `${started.log.lines} lines in the log`,
+      ...direct.log.notes(),
     ],
   };
 }

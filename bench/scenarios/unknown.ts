@@ -39,7 +39,7 @@ export const unknown: Scenario = (bench) => {
         worker,
         requestAt,
         expected: UNKNOWN_RESPONSE,
-        records: { service: worker, areKnown: false },
+        records: { witness: worker.witness, areKnown: false },
       });
       const known = hotTarget('known', service, ids);
       // All known licenses are published before.
@@ -60,10 +60,10 @@ export const unknown: Scenario = (bench) => {
         services: [service, cold.service],
         rules: cold.rules,
         inspect: async () => {
-          const { faults, notes } = cold.inspect();
+          const { faults, notes } = cold.inspect('unknown');
           const written = [...service.kvValues()].filter((name) => !before.has(name)).length;
           return {
-            faults: [...faultsOf([{ ...asked, name: 'known', connections }], []), ...faults],
+            faults: [...faultsOf('unknown', [{ ...asked, name: 'known', connections }]), ...faults],
             notes,
             thresholds: [exact(atMost('values written to KV', written, 0))],
           };

@@ -42,7 +42,10 @@ export async function world({ settings }: Bench): Promise<Finding> {
     finding.thresholds.push(exact(atMost(`p95 in ms, ${name}`, percentileMs(0.95), MAX_P95_MS)));
     const waited = `responses that waited for D1 though KV had the license, ${name}`;
     finding.thresholds.push(exact(atMost(waited, result.waitedForD1, 0)));
-    if (result.wrong > 0) finding.faults.push(`${result.wrong} responses were not 200: ${name}`);
+    if (result.wrong > 0) {
+      const details = `not 200, ${name}`;
+      finding.faults.push({ kind: 'wrong', count: result.wrong, where: 'world', details });
+    }
   }
   return { ...finding, table };
 }
