@@ -26,7 +26,7 @@ export interface Fault {
 /** A load, with its records. */
 export type FaultyLoad = Pick<
   Measured,
-  'wrong' | 'wrongResponse' | 'unanswered' | 'failedConnects'
+  'wrong' | 'wrongResponse' | 'unanswered' | 'failedConnects' | 'failure'
 > &
   Pick<Witnessed, 'lost' | 'doubled'> & { name: string; connections: number };
 
@@ -54,8 +54,8 @@ export function faultsOf(
         ...{ kind: 'wrong', count: load.wrong, where },
         details: `such as ${load.wrongResponse}`,
       },
-      { kind: 'unanswered', count: load.unanswered, where },
-      { kind: 'unconnected', count: load.failedConnects, where },
+      { kind: 'unanswered', count: load.unanswered, where, details: `${load.failure}` },
+      { kind: 'unconnected', count: load.failedConnects, where, details: `${load.failure}` },
     ];
   });
   const ofTallies = tallies.flatMap(({ ofKnown, counted, orphans }): Fault[] => [

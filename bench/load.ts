@@ -58,6 +58,8 @@ export interface Measured extends Sent {
   backedOff: number;
   /** Requests without a response. */
   unanswered: number;
+  /** The reason of one of them, and of a connection that could not be opened. */
+  failure: string | null;
   /** Connections that could not be opened. */
   failedConnects: number;
   /** The share of one core that the load took itself. */
@@ -66,8 +68,10 @@ export interface Measured extends Sent {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const RESPONSE_TIMEOUT_MS = 30_000;
-/** Connections that are opened at the same time, so that the queue of the listening socket has room. */
+/** Connections that are opened at the same time. */
 const CONNECTS_AT_ONCE = 32;
+/** The first request of each connection. */
+const GREETING = Buffer.from('GET /api/v2/healthy HTTP/1.1\r\nHost: licet.example\r\n\r\n');
 /** The load goes on earlier than a longer `Retry-After` asks for. */
 const MAX_PAUSE_MS = 1_000;
 const READ_BUFFER_BYTES = 16 * 1024;
@@ -114,26 +118,40 @@ class Connection {
   #socket: Socket | null = null;
   #unread: Buffer | null = null;
   #onResponse: (response: ReceivedResponse | null) => void = () => undefined;
+  /** The reason of the last close. */
+  failure = '';
 
   constructor(url: URL) {
     this.#url = url;
   }
 
-  /** @returns whether it is open */
-  open(): Promise<boolean> {
-    if (this.#socket) return Promise.resolve(true);
+  /**
+   * Opens it, and gets a response. The kernel alone accepts a connection long before workerd does: under load some
+   * wait for seconds.
+   *
+   * @returns whether it is open
+   */
+  async open(): Promise<boolean> {
+    if (this.#socket) return true;
+    return (await this.#connect()) && (await this.request(GREETING)) !== null;
+  }
+
+  #connect(): Promise<boolean> {
     return new Promise((resolve) => {
       const onread = { buffer: this.#buffer, callback: (length: number) => this.#read(length) };
       const { hostname: host, port } = this.#url;
       const socket = connect({ host, port: Number(port), noDelay: true, onread });
-      socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy());
+      socket.on('timeout', () => socket.destroy(new Error('timed out')));
+      socket.setTimeout(CONNECT_TIMEOUT_MS);
       socket.on('connect', () => {
         socket.setTimeout(RESPONSE_TIMEOUT_MS);
         this.#socket = socket;
         resolve(true);
       });
-      // The close that follows tells of it.
-      socket.on('error', () => undefined);
+      this.failure = 'closed by the service';
+      socket.on('error', ({ message }) => {
+        this.failure = message;
+      });
       socket.on('close', () => {
         resolve(false);
         if (this.#socket !== socket) return;
@@ -150,6 +168,10 @@ class Connection {
       this.#onResponse = resolve;
       this.#socket?.write(bytes);
     });
+  }
+
+  get isOpen(): boolean {
+    return this.#socket !== null;
   }
 
   close(): void {
@@ -199,6 +221,7 @@ export async function send(load: Load): Promise<Measured> {
   let unanswered = 0;
   const connections = Array.from({ length: load.connections }, () => new Connection(url));
   let failedConnects = await openAll(connections);
+  let failure = connections.find(({ isOpen }) => !isOpen)?.failure ?? null;
 
   const cpuBefore = process.cpuUsage();
   const start = performance.now();
@@ -225,6 +248,7 @@ export async function send(load: Load): Promise<Measured> {
     while (mayGoOn()) {
       if (!(await connection.open())) {
         failedConnects++;
+        failure ??= connection.failure;
         return;
       }
       if (!mayGoOn()) break;
@@ -237,6 +261,7 @@ export async function send(load: Load): Promise<Measured> {
         if (pauseMs > 0) await wait(pauseMs);
       } else {
         unanswered++;
+        failure ??= `${connection.failure} after ${Math.round(performance.now() - sentAt)} ms`;
         uncertain.push(request);
       }
     }
@@ -259,6 +284,7 @@ export async function send(load: Load): Promise<Measured> {
     backedOff,
     unanswered,
     failedConnects,
+    failure,
     recorded,
     uncertain,
     ownCpuShare: (cpu.user + cpu.system) / 1_000_000 / seconds,

@@ -62,6 +62,7 @@ export interface Result {
   backedOff: number;
   unanswered: number;
   failedConnects: number;
+  failure: string | null;
   /** Records that are missing, and records beyond one for each response. */
   lost: number;
   doubled: number;
@@ -72,7 +73,10 @@ export interface Result {
 export interface Round extends Measured, Pick<Witnessed, 'due' | 'stored' | 'lost' | 'doubled'> {
   cpuMicroseconds: number | null;
   storedAfterMs: number | null;
-  /** Until the last record is stored: a quick response that is stored slowly is not quick. */
+  /**
+   * Records until the last one is stored, and of a bare Worker responses: a quick response that is stored slowly
+   * is not quick.
+   */
   storedPerSecond: number;
 }
 
@@ -101,7 +105,8 @@ export async function sendTo(
     // The kernel may have counted nothing in a short round.
     cpuMicroseconds: cpuSeconds > 0 ? (cpuSeconds * 1_000_000) / responses : null,
     storedAfterMs,
-    storedPerSecond: responses / (measured.seconds + (storedAfterMs ?? 0) / 1000),
+    storedPerSecond:
+      (records ? counts.stored : responses) / (measured.seconds + (storedAfterMs ?? 0) / 1000),
   };
 }
 
@@ -175,6 +180,7 @@ function resultOf(run: TargetRun, first: TargetRun, connections: number): Result
     backedOff: sumOf((round) => round.backedOff),
     unanswered: sumOf((round) => round.unanswered),
     failedConnects: sumOf((round) => round.failedConnects),
+    failure: all.find(({ failure }) => failure !== null)?.failure ?? null,
     lost: sumOf((round) => round.lost),
     doubled: sumOf((round) => round.doubled),
     loadCpuShare: medianOf((round) => round.ownCpuShare) ?? 0,

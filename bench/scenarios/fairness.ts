@@ -61,7 +61,13 @@ export async function fairness({ settings }: Bench): Promise<Finding> {
     const { name = '', connections = 0 } = kinds[index] ?? {};
     return { ...one, name, connections, lost: 0, doubled: 0 };
   });
-  const records = { wrong: 0, wrongResponse: null, unanswered: 0, failedConnects: 0 };
+  const records = {
+    wrong: 0,
+    wrongResponse: null,
+    unanswered: 0,
+    failedConnects: 0,
+    failure: null,
+  };
   return {
     scenario: 'fairness',
     title: `Fairness: npm start, ${HOT_CONNECTIONS} connections of hot validations without a pause, and two others`,
