@@ -72,6 +72,8 @@ export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
       env: { ...process.env, ROOT_TOKEN },
       detached: true,
     });
+    // A run that a signal ends must not leave it behind.
+    process.once('exit', this.#end);
     let rest = '';
     this.#npm.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = `${rest}${chunk}`.split('\n');
@@ -108,10 +110,16 @@ export class LocalServiceProcess implements RunningWorker, AsyncDisposable {
     return rows.map(({ key, n }) => ({ key: String(key), n: Number(n) }));
   }
 
+  readonly #end = (): void => {
+    const { pid, exitCode = null } = this.#npm ?? {};
+    if (pid !== undefined && exitCode === null) process.kill(-pid, 'SIGTERM');
+  };
+
   async #stop(): Promise<void> {
     const npm = this.#npm;
     this.#npm = undefined;
     if (!npm?.pid || npm.exitCode !== null) return;
+    process.off('exit', this.#end);
     process.kill(-npm.pid, 'SIGTERM');
     await once(npm, 'close');
   }
