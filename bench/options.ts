@@ -41,6 +41,7 @@ ${Object.entries(DESCRIPTIONS)
   --rounds N         rounds (5); each figure is their median
   --beside FOLDER    another checkout, with its packages installed: its service is one more target of the
                      scenario hot, in the same rounds. Its faults do not fail the run.
+                     wrangler builds it there, which may write the ignored files in its public/.
   --help             this text
 
 Each scenario prints its figures when it ends. The first line of the summary is the verdict, and so is the first
