@@ -20,7 +20,6 @@ const MAX_ITEMS = 10_000;
 
 /** A request that writes. After its cancellation it has no more ticks. */
 type Writer = { tickedAt: number };
-
 interface BatchWriterOptions<Item> {
   clock: MonotonicClock;
   maxBatch: number;
@@ -36,13 +35,16 @@ interface BatchWriterOptions<Item> {
  * item stays in the list until it is written.
  */
 export class BatchWriter<Item> {
+  readonly #options: BatchWriterOptions<Item>;
   /** Each item, the oldest first, with the writer that holds it. */
   readonly #pending = new Map<Item, Writer | null>();
   readonly #writers = new Set<Writer>();
   #nextBatchAt = Number.NEGATIVE_INFINITY;
   /** When a batch was written last, or the first item came. */
   #progressAt = Number.NEGATIVE_INFINITY;
-  constructor(readonly options: BatchWriterOptions<Item>) {}
+  constructor(options: BatchWriterOptions<Item>) {
+    this.#options = options;
+  }
 
   /** The number of items that are not written yet. */
   get size(): number {
@@ -70,27 +72,25 @@ export class BatchWriter<Item> {
   /** Resolves when all items that are pending now are written. */
   async settle(waitUntil: WaitUntil): Promise<void> {
     const items = [...this.#pending.keys()];
-    while (items.some((item) => this.#pending.has(item))) {
+    for (; items.some((item) => this.#pending.has(item)); await wait(TICK_MS / 10)) {
       this.keepWriting(waitUntil);
-      await wait(TICK_MS / 10);
     }
   }
 
-  #now = (): number => this.options.clock.now();
+  #now = (): number => this.#options.clock.now();
   #isCancelled = (writer: Writer): boolean => this.#now() - writer.tickedAt > CANCELLED_AFTER_MS;
 
   async #writeAll(waitUntil: WaitUntil): Promise<void> {
     const startedAt = this.#now();
     const writer: Writer = { tickedAt: startedAt };
-    const tick = () => Object.assign(writer, { tickedAt: this.#now() });
-    const ticking = setInterval(tick, TICK_MS);
+    const ticking = setInterval(() => Object.assign(writer, { tickedAt: this.#now() }), TICK_MS);
     this.#writers.add(writer);
     const maxStayMs = (): number => (this.#writers.size > 2 ? STAY_MS : MAX_STAY_MS);
     while (this.size > 0 && this.#now() - startedAt < maxStayMs()) {
       await wait(Math.max(GATHER_MS, this.#nextBatchAt - this.#now()));
       if (this.#now() < this.#nextBatchAt) continue;
       const items = this.#take(writer);
-      this.#nextBatchAt = this.#now() + (items.length < this.options.maxBatch ? INTERVAL_MS : 0);
+      this.#nextBatchAt = this.#now() + (items.length < this.#options.maxBatch ? INTERVAL_MS : 0);
       if (items.length > 0) await this.#write(items, waitUntil);
     }
     clearInterval(ticking);
@@ -101,14 +101,14 @@ export class BatchWriter<Item> {
     const items: Item[] = [];
     for (const [item, holder] of this.#pending) {
       if (holder === null || this.#isCancelled(holder)) items.push(item);
-      if (items.length === this.options.maxBatch) break;
+      if (items.length === this.#options.maxBatch) break;
     }
     for (const item of items) this.#pending.set(item, writer);
     return items;
   }
 
   async #write(items: readonly Item[], waitUntil: WaitUntil): Promise<void> {
-    const writing = this.options.write(items, waitUntil).then(() => {
+    const writing = this.#options.write(items, waitUntil).then(() => {
       // Also after the timeout, because a slow database makes progress.
       for (const item of items) this.#pending.delete(item);
       this.#progressAt = this.#now();
@@ -116,7 +116,7 @@ export class BatchWriter<Item> {
     await withTimeout(writing, DATABASE_TIMEOUT_MS).catch((error) => {
       for (const item of items) if (this.#pending.has(item)) this.#pending.set(item, null);
       this.#nextBatchAt = this.#now() + RETRY_MS * (1 - Math.random() / 2);
-      this.options.onFailure(error);
+      this.#options.onFailure(error);
     });
   }
 
@@ -125,6 +125,6 @@ export class BatchWriter<Item> {
     const free = [...this.#pending.keys()].filter((item) => this.#pending.get(item) === null);
     const givenUp = free.slice(0, MAX_ITEMS / 100);
     for (const item of givenUp) this.#pending.delete(item);
-    this.options.onGivenUp(givenUp);
+    this.#options.onGivenUp(givenUp);
   }
 }
