@@ -5,7 +5,7 @@ import { Admission } from './lib/admission';
 import { BoundedMap } from './lib/bounded-map';
 import { MonotonicClock } from './lib/clock';
 import { parseNetworks } from './lib/ip';
-import { RateLimiter } from './lib/rate-limiter';
+import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter';
 import { SigningKeys } from './lib/signing-keys';
 import type { LicenseSnapshot } from './resources/licenses/snapshot';
 
@@ -51,10 +51,11 @@ export class Isolate {
   readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
   /** The work that this isolate still does in a minute for a client over a limit (1.7). */
   readonly ceilings = {
-    unreadableRecords: new RateLimiter(10),
-    /** Counts each client, and each client with a known key. */
-    limitedRecords: new RateLimiter(1),
-    publishedReads: new RateLimiter(300),
+    unreadableRecords: new LocalLimiter(10),
+    /** Counts each client, and each client with a license. */
+    limitedRecords: new LocalLimiter(1),
+    limitedLogEntries: new LocalLimiter(1),
+    publishedReads: new LocalLimiter(300),
   };
   /**
    * The networks of proxies whose `CF-Connecting-IP` counts. Undefined at Cloudflare, where only the platform
@@ -87,7 +88,10 @@ export class Isolate {
       isFull: () => this.recorder.isFull(),
       makeRoom: (waitUntil) => this.recorder.keepWriting(waitUntil),
     });
-    const limiter = (name: Limiters) => new RateLimiter(env[name] ?? LIMITS[name]);
+    const limiter = (name: Limiters) => {
+      const bound = env[name] ?? LIMITS[name];
+      return typeof bound === 'number' ? new LocalLimiter(bound) : new PlatformLimiter(bound);
+    };
     this.limits = {
       validations: limiter('VALIDATION_LIMITER'),
       refused: limiter('REFUSED_LIMITER'),

@@ -3,7 +3,9 @@ import { routePath } from 'hono/route';
 import type { Found } from '../cache/snapshot-cache';
 import type { TokenSnapshot } from '../cache/snapshots';
 import { drainBody } from '../http/body';
+import { isolateOf } from '../isolate';
 import type { ResponseType } from '../lib/enums';
+import { clientOf, connectingAddressOf } from '../lib/ip';
 import { RequestTimings } from '../lib/request-timings';
 
 /** The bindings of the Worker, and the state of a request. */
@@ -49,7 +51,7 @@ export const commonHeaders = (c: Context<AppEnv>): Record<string, string> => ({
 export function endRequest(c: Context<AppEnv>, { status, headers }: Response): void {
   const timings = c.get('timings');
   const durationMs = timings.stop();
-  if (c.env.LOG_REQUESTS === 'true') logRequest(c, status, durationMs);
+  if (c.env.LOG_REQUESTS === 'true' && isLogged(c, status)) logRequest(c, status, durationMs);
   if (c.get('isTrusted') && c.req.header('X-Server-Timing') === '1') {
     headers.set('Server-Timing', serverTiming(timings, durationMs));
   }
@@ -69,6 +71,14 @@ export const observe = (): MiddlewareHandler<AppEnv> =>
     endRequest(c, c.res);
     await drainBody(c.req.raw);
   };
+
+/** Of limited requests the first of each client and minute is logged: a flood must not fill the log (1.7). */
+function isLogged(c: Context<AppEnv>, status: number): boolean {
+  if (status !== 429) return true;
+  const { ceilings, trustedProxies } = isolateOf(c.env);
+  const address = connectingAddressOf(c.req.raw, trustedProxies);
+  return address === null || !ceilings.limitedLogEntries.count(clientOf(address));
+}
 
 function logRequest(c: Context<AppEnv>, status: number, durationMs: number): void {
   const method = METHODS.includes(c.req.method) ? c.req.method : 'OTHER';

@@ -194,11 +194,10 @@ async function validateLicense(
   );
   if (!parsed.ok) return rejectUnreadable(parsed.partial, 400, parsed.message);
   const { request } = parsed;
-  const withKey = `${client} ${request.key.slice(0, 255)}`;
-  if (client && (await isolate.limits.validations.count(withKey))) {
-    await authorized;
-    return rejectFlood(request, false, withKey);
-  }
+  /** Counts a client with a license: a client can make up any number of keys. */
+  const withLicense = ({ id }: LicenseSnapshot) => `${client} ${id}`;
+  const isOverValidations = async (license: LicenseSnapshot) =>
+    client !== null && (await isolate.limits.validations.count(withLicense(license)));
   /** The fields of a signature, if the program asked for them (1.8). */
   const signaturesOf = (
     body: Decided['body'],
@@ -231,7 +230,7 @@ async function validateLicense(
     if (finding === undefined) {
       const { publishedReads } = isolate.ceilings;
       const mayReadPublished = async () => !(await publishedReads.count(String(client)));
-      const { isKnownKey, valid } = await validateNear(
+      const { license, valid } = await validateNear(
         isolate,
         request,
         context,
@@ -239,17 +238,27 @@ async function validateLicense(
         timings,
         mayReadPublished,
       );
-      if (!valid) return await rejectFlood(request, true, isKnownKey ? withKey : String(client));
+      if (!valid) {
+        return await rejectFlood(request, true, license ? withLicense(license) : String(client));
+      }
       snapshots = valid.snapshots;
+      if (await isOverValidations(valid.license)) {
+        return await rejectFlood(request, false, withLicense(valid.license));
+      }
       return await accept(valid.license);
     }
     snapshots = await finding;
+    const known = snapshots.license.value;
+    if (known && (await isOverValidations(known))) {
+      return await rejectFlood(request, false, withLicense(known));
+    }
     const validated = await validate(isolate, request, snapshots, context, requestedAt, timings);
     const { outcome, license } = validated;
     snapshots = { ...snapshots, license };
     if (outcome.responseType === 'VALID') return await accept(outcome.license);
     if (client && (await isolate.limits.refused.count(client))) {
-      return await rejectFlood(request, true, license.value ? withKey : client);
+      const counted = license.value ? withLicense(license.value) : client;
+      return await rejectFlood(request, true, counted);
     }
     if (license.value) isolate.countRequest(license.value);
     const body: InvalidResponse = { valid: false, message: messageOf(outcome) };

@@ -32,7 +32,8 @@ export async function findSnapshots(
 
 /** A validation that is decided without D1 (1.7). */
 interface NearDecision {
-  isKnownKey: boolean;
+  /** Undefined for a key that neither memory nor KV knows. */
+  license?: LicenseSnapshot;
   /** Present if it is VALID. */
   valid?: { snapshots: Snapshots; license: LicenseSnapshot };
 }
@@ -52,12 +53,12 @@ export async function validateNear(
   mayReadPublished: () => Promise<boolean>,
 ): Promise<NearDecision> {
   const license = await caches.licenses.findNear(request.key, timings, mayReadPublished);
-  if (!license?.value) return { isKnownKey: false };
+  if (!license?.value) return {};
   const blacklist = await caches.findBlacklist(timings);
-  const facts = { ...context, license: license.value, blacklist: blacklist.value };
-  const outcome = decide(facts, request, now);
-  if (outcome.responseType !== 'VALID' || outcome.needsSlot) return { isKnownKey: true };
-  return { isKnownKey: true, valid: { snapshots: { license, blacklist }, license: license.value } };
+  const { value } = license;
+  const outcome = decide({ ...context, license: value, blacklist: blacklist.value }, request, now);
+  if (outcome.responseType !== 'VALID' || outcome.needsSlot) return { license: value };
+  return { license: value, valid: { snapshots: { license, blacklist }, license: value } };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import operations from '../../docs/operations.md?raw';
 import { type Isolate, newIsolate } from '../support/app';
 import {
@@ -97,6 +97,27 @@ describe('the event of a request', () => {
       { method: 'PATCH', status: 405, outcome: 'REFUSED' },
     ]);
     expect(JSON.stringify(events)).not.toContain(license.licenseKey);
+  });
+
+  it('is logged for the first limited request of an address and minute', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const isolate = newIsolate({ REFUSED_LIMITER: 1, FAILED_TOKEN_LIMITER: 1 });
+      const flood = async (address: string) => {
+        const headers = { 'CF-Connecting-IP': address };
+        for (let request = 0; request < 4; request++) {
+          await isolate.validate({}, { headers });
+          await isolate.call('GET', '/api/v2/ping', { token: 'unknown', headers });
+        }
+        return newEvents().map(({ status }) => status);
+      };
+      expect(await flood('198.51.100.1')).toEqual([400, 401, 429]);
+      expect(await flood('198.51.100.2')).toEqual([400, 401, 429]);
+      vi.setSystemTime(Date.now() + 60_000);
+      expect(await flood('198.51.100.1')).toEqual([400, 401, 429]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('is not logged where LOG_REQUESTS is not true', async () => {

@@ -242,6 +242,19 @@ describe('what is counted together', () => {
     }
   });
 
+  it('is one license, and no key that a client makes up', async () => {
+    const { id, asked } = await newLicense();
+    const { isolate, keys } = newStrictIsolate();
+    const headers = { 'CF-Connecting-IP': '198.51.100.1' };
+    const unknown = { ...asked, licenseKey: crypto.randomUUID() };
+    expect(await repeat(15, () => isolate.validate(unknown, { headers }))).toEqual(
+      Array(15).fill(400),
+    );
+    expect(keys).toEqual([]);
+    expect((await repeat(11, () => isolate.validate(asked, { headers }))).at(-1)).toBe(429);
+    expect(new Set(keys)).toEqual(new Set([`198.51.100.1 ${id}`]));
+  });
+
   it('is the connecting address, of IPv6 its /64, whatever address the body has', async () => {
     const { asked } = await newLicense();
     const { isolate } = newStrictIsolate();
@@ -312,6 +325,30 @@ describe('a flood from one connecting address', () => {
     );
     expect(json).toHaveLength(11);
     expect(JSON.stringify(json).length).toBeLessThan(11 * 1_000);
+  });
+
+  it('of one key asks D1 for its license once', async () => {
+    const { isolate, statementsWith } = newFloodedIsolate();
+    const [license] = licenses;
+    if (!license) throw new Error('There is no license');
+    const ask = () => isolate.validate(askFor(license), { headers: flooder });
+    expect((await ask()).status).toBe(200);
+    const before = statementsWith('"license_key_normalized" in');
+    const statuses = await repeat(300, ask);
+    expect([counted(statuses, 200), counted(statuses, 429)]).toEqual([119, 181]);
+    expect(statementsWith('"license_key_normalized" in')).toBe(before);
+  });
+
+  it('beyond the limit of refused validations validates a known key 120 times a minute', async () => {
+    const { isolate } = newFloodedIsolate();
+    expect(await askAll(isolate)).toEqual(ALL_VALID);
+    await repeat(101, () => isolate.validate({}, { headers: flooder }));
+    const [license] = licenses;
+    if (!license) throw new Error('There is no license');
+    const statuses = await repeat(150, () =>
+      isolate.validate(askFor(license), { headers: flooder }),
+    );
+    expect([counted(statuses, 200), counted(statuses, 429)]).toEqual([119, 31]);
   });
 
   it('of unknown keys asks D1 for no more of them than the limit', async () => {
