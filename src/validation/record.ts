@@ -4,7 +4,7 @@ import { newRecord, type RecordDetails } from '../history/record';
 import type { Recording } from '../history/recorder';
 import type { RequestType, ResponseType } from '../lib/enums';
 import { normalizeLicenseKey } from '../resources/licenses/key';
-import { cutLogged, type PartialRequest } from './request';
+import { cutLoggedKey, type PartialRequest } from './request';
 import type { Snapshots } from './validate';
 
 /** A validation with its outcome. */
@@ -35,7 +35,7 @@ export function recordingOf({
 }: DecidedValidation): Recording {
   const { licenseKey, key, productId, ip, hwid, logged } = request;
   const license = snapshots?.license.value;
-  const cutKey = cutLogged(licenseKey);
+  const cutKey = cutLoggedKey(licenseKey);
   const record = newRecord(
     {
       type: requestType,

@@ -41,10 +41,31 @@ export interface PartialRequest extends Pick<ValidationRequest, 'ip' | 'hwid' | 
   productId: number | null;
 }
 
-const MAX_LOGGED_LENGTH = 255;
+/** A key holder must not fill the database (1.7). */
+const MAX_LOGGED_LENGTH = 64;
+/** Longer, because the history finds requests by their keys. */
+const MAX_LOGGED_KEY_LENGTH = 255;
+/** A body of brackets takes longer to parse than the rest of its request. No program sends as many. */
+const MAX_BRACKETS = 1_000;
+/** Of more values JSON.parse takes milliseconds to report how each was written. */
+const MAX_WRITTEN_VALUES = 200;
+/** The fields that are text, although a program may send a number. */
+const TEXT_FIELDS = [
+  'licenseKey',
+  'ip',
+  'hwid',
+  'nonce',
+  'kid',
+  'productVersion',
+  'operatingSystem',
+  'operatingSystemVersion',
+  'osVersion',
+  'operatingSystemArchitecture',
+  'osArchitecture',
+  'javaVersion',
+  'macAddress',
+] as const;
 const NONCE = /^[\w-]{16,128}$/;
-/** The fields of an unreadable request are cut here: a flood must not fill the database (1.7). */
-const MAX_UNREADABLE_LENGTH = 64;
 
 /** A text field. Null, empty text and the text `null` count as absent. */
 function readText(value: unknown): string | null {
@@ -65,35 +86,38 @@ const cut = (text: string | null, maxLength: number): string | null =>
     ? text
     : copyText(text.slice(0, maxLength).toWellFormed());
 
-/** Logged text is cut at 255 characters. */
-export const cutLogged = (text: string | null): string | null => cut(text, MAX_LOGGED_LENGTH);
+/** The license key as it is logged. */
+export const cutLoggedKey = (text: string | null): string | null =>
+  cut(text, MAX_LOGGED_KEY_LENGTH);
 
 function trimmed(text: string): string {
   const inner = toStorable(text).trim();
   return inner.length === text.length ? inner : copyText(inner);
 }
 
-/** The text of a number in a text field, as it was written: 1.10 is not 1.1. */
-const numberAsWritten = (key: string, value: unknown, context?: { source?: string }): unknown =>
-  typeof value === 'number' && key !== 'productId' ? (context?.source ?? String(value)) : value;
+/** The text of a number, as it was written: 1.10 is not 1.1. */
+const numberAsWritten = (_: string, value: unknown, context?: { source?: string }): unknown =>
+  typeof value === 'number' ? (context?.source ?? String(value)) : value;
 
-function readNumbers(json: string): JsonObject | null {
-  try {
-    return JSON.parse(json, numberAsWritten);
-  } catch {
-    // With a reviver, JSON.parse overflows its stack on a value that is nested thousands of levels deep.
-    return null;
-  }
+/** Whether a text has one of the characters more often than `max`. */
+const hasMoreThan = (text: string, characters: RegExp, max: number): boolean =>
+  text.length > max && text.split(characters, max + 2).length > max + 1;
+
+/** Reads the numbers of text fields as text. */
+function readNumbers(json: string, body: JsonObject): JsonObject {
+  const numbers = TEXT_FIELDS.filter((name) => typeof body[name] === 'number');
+  if (numbers.length === 0) return body;
+  const hasManyValues = hasMoreThan(json, /[[{,]/, MAX_WRITTEN_VALUES);
+  const written: JsonObject = hasManyValues ? body : JSON.parse(json, numberAsWritten);
+  const texts = numbers.map((name) => [name, String(written[name])]);
+  return { ...body, ...Object.fromEntries(texts) };
 }
 
 function parseObject(bodyText: string): JsonObject | null {
   const json = bodyText.replace(/^\uFEFF/, '');
+  if (hasMoreThan(json, /[[{]/, MAX_BRACKETS)) return null;
   const body = parseJson(json);
-  if (!isObject(body)) return null;
-  for (const name in body) {
-    if (typeof body[name] === 'number' && name !== 'productId') return readNumbers(json);
-  }
-  return body;
+  return isObject(body) ? readNumbers(json, body) : null;
 }
 
 /** A request whose body could not be read, for the record. */
@@ -106,9 +130,12 @@ export const unreadableRequest = (connectingAddress: string | null): PartialRequ
   logged: readLoggedFields({}),
 });
 
-function readLoggedFields(body: JsonObject, maxLength = MAX_LOGGED_LENGTH): LoggedFields {
+function readLoggedFields(body: JsonObject): LoggedFields {
   const read = (...names: string[]): string | null =>
-    cut(names.map((name) => readText(body[name])).find((text) => text !== null) ?? null, maxLength);
+    cut(
+      names.map((name) => readText(body[name])).find((text) => text !== null) ?? null,
+      MAX_LOGGED_LENGTH,
+    );
   return {
     productVersion: read('productVersion'),
     operatingSystem: read('operatingSystem'),
@@ -151,14 +178,14 @@ export function parseRequest(
   const hwid = readText(body.hwid);
 
   const reject = (message: string): ParsedRequest => {
-    const cutKey = cut(licenseKey || null, MAX_UNREADABLE_LENGTH);
+    const cutKey = cut(licenseKey || null, MAX_LOGGED_LENGTH);
     const partial = {
       licenseKey: cutKey,
       key: cutKey && normalizeLicenseKey(cutKey),
       productId,
       ip,
-      hwid: cut(hwid, MAX_UNREADABLE_LENGTH),
-      logged: readLoggedFields(body, MAX_UNREADABLE_LENGTH),
+      hwid: cut(hwid, MAX_LOGGED_LENGTH),
+      logged: readLoggedFields(body),
     };
     return { ok: false, message, partial };
   };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { normalizeLicenseKey } from '../../src/resources/licenses/key';
-import { cutLogged, parseRequest } from '../../src/validation/request';
+import { cutLoggedKey, parseRequest } from '../../src/validation/request';
 
 const parse = (body: unknown, connectingAddress: string | null = '192.0.2.1') =>
   parseRequest(typeof body === 'string' ? body : JSON.stringify(body), connectingAddress, true);
@@ -61,16 +61,16 @@ describe('normalizeLicenseKey', () => {
   });
 });
 
-describe('cutLogged', () => {
+describe('cutLoggedKey', () => {
   it('cuts at 255 characters and leaves no half of a pair', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 600, size: 'max' }), (text) => {
-        const cut = cutLogged(text.toWellFormed()) ?? '';
+        const cut = cutLoggedKey(text.toWellFormed()) ?? '';
         expect(cut).toHaveLength(Math.min(text.toWellFormed().length, 255));
         expect(cut.isWellFormed()).toBe(true);
       }),
     );
-    expect(cutLogged(`${'x'.repeat(254)}😀`)).toBe(`${'x'.repeat(254)}\uFFFD`);
-    expect(cutLogged(null)).toBeNull();
+    expect(cutLoggedKey(`${'x'.repeat(254)}😀`)).toBe(`${'x'.repeat(254)}\uFFFD`);
+    expect(cutLoggedKey(null)).toBeNull();
   });
 });
