@@ -234,7 +234,8 @@ const responseType = coded(RESPONSE_TYPE_CODES);
 
 /**
  * A caller: one row for each license and set of values that a program sends. Records of the history refer to
- * it, because nearly all of a record repeats the one before.
+ * it, because nearly all of a record repeats the one before. Beyond a number of new callers a day, the others of
+ * a license share a row (see `history/insert.ts`).
  *
  * `lastSeenAt` and `requests` cover the buckets up to `foldedBucket`; later records are in the
  * history (see `history/fold.ts`). Rate-limited requests do not count.
@@ -269,6 +270,8 @@ export const callers = sqliteTable(
     uniqueIndex('callers_identity').on(t.licenseKeyNormalized, t.fingerprint),
     index('callers_ip').on(t.ip).where(sql`${t.ip} is not null`),
     index('callers_hwid').on(t.hwid).where(sql`${t.hwid} is not null`),
+    // Counts the new callers of a license and day.
+    index('callers_first_seen').on(t.licenseId, t.firstSeenAt),
   ],
 );
 

@@ -4,13 +4,15 @@ import { foldedBucketOf, isOneOf, productOf, RATE_LIMITED } from '../db/predicat
 import { buckets, callers, counters, licenses, requests } from '../db/schema';
 import { toBase64url } from '../lib/base64url';
 import { BoundedMap } from '../lib/bounded-map';
-import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../lib/enums';
+import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES, type ResponseType } from '../lib/enums';
 import { sha256 } from '../lib/sha256';
-import { bucketAt, firstIdAt, timeOfId } from '../lib/time-id';
+import { BUCKET_MS, bucketAt, firstIdAt, timeOfId } from '../lib/time-id';
 import {
+  BUCKETS_A_DAY,
   bucketOf,
   bucketOfIdSql,
   callerFields,
+  dayOf,
   type HistoryRecord,
   type RecordDetails,
   timeOfBucket,
@@ -18,6 +20,8 @@ import {
 } from './record';
 
 const MAX_CALLERS = 20_000;
+/** New callers of a license and day (1.7). */
+const MAX_NEW_CALLERS = 1_000;
 /** The bucket of a later record may be rolled up or folded already (see `fold.ts`). */
 const LATE_MS = 5 * 60 * 1000;
 /** Enough for no two callers to share a fingerprint. */
@@ -29,10 +33,42 @@ const CALLER_FIELDS = callerFields.keyof().options;
 /** A row of JSON, in the order of the columns that a statement expects. */
 type Row = readonly (string | number | null)[];
 
+/** The caller that the other new ones of a license and day share. */
+interface SharedCaller {
+  fingerprint: string;
+  /** Null if the program can have made it up. */
+  productId: number | null;
+}
+
+/** A caller that this isolate does not know, and its records of a day. */
 interface NewCaller {
+  identity: string;
   licenseId: number;
+  shared: SharedCaller;
   records: HistoryRecord[];
 }
+
+/** Outcomes that are decided before the product of the request is compared with that of the license (1.3). */
+const HAS_ANY_PRODUCT: ReadonlySet<ResponseType> = new Set([
+  'INVALID_REQUEST',
+  'RATE_LIMITED',
+  'IP_BLACKLISTED',
+  'HWID_BLACKLISTED',
+  'PRODUCT_MISMATCH',
+  'ERROR',
+]);
+
+/** Depends on the record alone: a repeated write finds the same row. No base64url has the prefix. */
+const SHARED_PREFIX = 'day:';
+
+function sharedCallerOf(licenseId: number, { id, outcome, caller }: HistoryRecord): SharedCaller {
+  const productId = HAS_ANY_PRODUCT.has(outcome) ? null : caller.productId;
+  return { fingerprint: `${SHARED_PREFIX}${dayOf(id)}:${licenseId}:${productId}`, productId };
+}
+
+/** Whether a row of `callers` stands for many callers. */
+export const isShared = ({ fingerprint }: Pick<typeof callers.$inferSelect, 'fingerprint'>) =>
+  fingerprint.startsWith(SHARED_PREFIX);
 
 /** The identity of a caller. Without a `kid` it is as before signatures existed: known callers stay known. */
 function identityOf(licenseId: number, { caller, kid }: HistoryRecord): string {
@@ -84,12 +120,28 @@ const field = (index: number): SQL => sql.raw(`r.value ->> ${index}`);
 const fields = (count: number): SQL =>
   sql.raw(Array.from({ length: count }, (_, index) => `r.value ->> ${index}`).join(', '));
 
-/** The caller of a row. */
-const IS_CALLER = sql`c.license_key_normalized = ${field(0)} and c.fingerprint = ${field(1)}`;
+/** The id of the caller with the key and the fingerprint in two columns of a row. */
+const callerWith = (key: number, fingerprint: number): SQL => sql`select c.id from callers c
+  where c.license_key_normalized = ${field(key)} and c.fingerprint = ${field(fingerprint)}`;
+
+/** The id of the caller of a record: see {@link HistoryInserter}. */
+const CALLER_ID = sql`coalesce(
+  (${callerWith(0, 2)} and exists (
+    select 1 from requests q
+    where q.bucket = ${bucketOfIdSql(field(3))} and q.product_id = ${productOf('c')}
+      and q.caller_id = c.id and q.id = ${field(3)} and q.nonce = ${field(4)})),
+  (${callerWith(0, 1)}),
+  (${callerWith(0, 2)}))`;
 
 /**
  * Prepares the statements that write records into the history, each record exactly once: a record that is
  * there already changes nothing. A caller that was met before is not inserted again.
+ *
+ * A key holder can make up any number of callers. Beyond {@link MAX_NEW_CALLERS} the new ones of a license and day
+ * share a row without what they sent, and from then on none of that day gets a row of its own. The caller is part of
+ * the identity of a record. A repeated write could find another one, because the caller got its own row on a later
+ * day. Therefore a record that is stored under the shared row stays there. The others are stored under the row of
+ * their own, if there is one, and else under the shared row.
  */
 export class HistoryInserter {
   readonly #db: Database;
@@ -108,7 +160,7 @@ export class HistoryInserter {
    */
   async prepare(records: readonly HistoryRecord[], now: number) {
     const licenseIds = await this.#findLicenses(records);
-    const owned: { identity: string; record: HistoryRecord }[] = [];
+    const owned: { identity: string; shared: SharedCaller; record: HistoryRecord }[] = [];
     const others: Row[] = [];
     const fingerprints = new Map<string, string>();
     const newCallers = new Map<string, NewCaller>();
@@ -119,21 +171,33 @@ export class HistoryInserter {
         continue;
       }
       const identity = identityOf(licenseId, record);
-      owned.push({ identity, record });
+      const shared = sharedCallerOf(licenseId, record);
+      owned.push({ identity, shared, record });
       const fingerprint = this.#fingerprints.get(identity);
-      const newCaller = newCallers.get(identity);
-      if (fingerprint !== undefined) fingerprints.set(identity, fingerprint);
-      else if (newCaller) newCaller.records.push(record);
-      else newCallers.set(identity, { licenseId, records: [record] });
+      if (fingerprint !== undefined) {
+        fingerprints.set(identity, fingerprint);
+        continue;
+      }
+      const newCaller = newCallers.get(`${identity} ${shared.fingerprint}`);
+      if (newCaller) newCaller.records.push(record);
+      else {
+        newCallers.set(`${identity} ${shared.fingerprint}`, {
+          identity,
+          licenseId,
+          shared,
+          records: [record],
+        });
+      }
     }
     await Promise.all(
-      Array.from(newCallers.keys(), async (identity) => {
+      Array.from(newCallers.values(), async ({ identity }) => {
         fingerprints.set(identity, await fingerprintOf(identity));
       }),
     );
-    const rows = owned.map(({ identity, record }) => [
+    const rows = owned.map(({ identity, shared, record }) => [
       record.licenseKeyNormalized,
       fingerprints.get(identity) ?? null,
+      shared.fingerprint,
       ...rowOf(record, detailsOf(record.details)),
     ]);
     const onTime = Math.max(bucketAt(now - LATE_MS), this.#countedBucket + 1);
@@ -141,7 +205,7 @@ export class HistoryInserter {
 
     const statements = [
       this.#selectCountedBucket(),
-      ...this.#insertCallers(newCallers, fingerprints),
+      ...this.#insertCallers([...newCallers.values()], fingerprints),
       ...this.#countLate(rows, firstOnTime),
       ...this.#rollUpAgain(records, firstOnTime),
       ...this.#insertOwned(rows),
@@ -150,7 +214,7 @@ export class HistoryInserter {
     ] as const;
     const learn = ([counted]: readonly { bucket: number }[]): void => {
       if (counted) this.#countedBucket = counted.bucket;
-      for (const identity of newCallers.keys()) {
+      for (const { identity } of newCallers.values()) {
         const fingerprint = fingerprints.get(identity);
         if (fingerprint !== undefined) this.#fingerprints.set(identity, fingerprint);
       }
@@ -185,12 +249,9 @@ export class HistoryInserter {
       .where(inArray(counters.name, ['rolled_up_bucket', 'folded_bucket']));
   }
 
-  #insertCallers(
-    newCallers: ReadonlyMap<string, NewCaller>,
-    fingerprints: ReadonlyMap<string, string>,
-  ) {
-    if (newCallers.size === 0) return [];
-    const rows = Array.from(newCallers, ([identity, { licenseId, records }]) => {
+  #insertCallers(newCallers: readonly NewCaller[], fingerprints: ReadonlyMap<string, string>) {
+    if (newCallers.length === 0) return [];
+    const rows = newCallers.map(({ identity, licenseId, shared, records }) => {
       const ids = records.map(({ id }) => id);
       const firstId = Math.min(...ids);
       const [record] = records;
@@ -205,15 +266,46 @@ export class HistoryInserter {
         0,
         // Records of the bucket before can still come from other isolates, and are not late.
         bucketOf(firstId) - 2,
-        record?.kid,
+        record?.kid ?? null,
+        shared.fingerprint,
+        shared.productId,
+        dayOf(firstId),
       ];
     });
+    const json = JSON.stringify(rows);
+    const [key, fingerprint, licenseId, firstSeenAt] = [1, 2, 3, CALLER_FIELDS.length + 4];
+    const [foldedBucket, columns] = [firstSeenAt + 3, firstSeenAt + 5];
+    const [sharedFingerprint, sharedProductId, day] = [columns, columns + 1, columns + 2];
     return [
       this.#db
         .insert(callers)
         .select(
-          sql`select ${fields(CALLER_FIELDS.length + 9)} from json_each(${JSON.stringify(rows)}) r
-            where true`,
+          sql`with
+              fresh as materialized (
+                select r.value, ${field(licenseId)} as license_id, ${field(day)} as day,
+                  row_number() over (partition by ${field(licenseId)}, ${field(day)}) as position
+                from json_each(${json}) r
+                where not exists (${callerWith(key, fingerprint)})
+                  and not exists (${callerWith(key, sharedFingerprint)})),
+              stored as materialized (
+                select license_id, day, (
+                  select count(*) from callers c
+                  where c.license_id = d.license_id and c.first_seen_at >= d.day
+                    and c.first_seen_at < d.day + ${sql.raw(String(BUCKETS_A_DAY * BUCKET_MS))}
+                ) as callers
+                from (select distinct license_id, day from fresh) d)
+            select ${fields(columns)} from fresh r join stored using (license_id, day)
+            where position + callers <= ${MAX_NEW_CALLERS}`,
+        )
+        .onConflictDoNothing(),
+      this.#db
+        .insert(callers)
+        .select(
+          sql`select null, ${field(key)}, ${field(sharedFingerprint)}, ${field(licenseId)},
+              ${field(key)}, ${field(sharedProductId)}, null, null, null, null, null, null, null, null,
+              ${field(firstSeenAt)}, ${field(firstSeenAt + 1)}, 0, ${field(foldedBucket)}, null
+            from json_each(${json}) r
+            where not exists (${callerWith(key, fingerprint)})`,
         )
         .onConflictDoNothing(),
     ];
@@ -226,9 +318,9 @@ export class HistoryInserter {
       this.#db
         .insert(requests)
         .select(
-          sql`select ${bucketOfIdSql(field(2))}, ${productOf('c')}, c.id, ${field(2)},
-              ${field(3)}, ${field(4)}, ${field(5)}, ${field(6)}
-            from json_each(${JSON.stringify(rows)}) r left join callers c on ${IS_CALLER}
+          sql`select ${bucketOfIdSql(field(3))}, ${productOf('c')}, c.id, ${field(3)},
+              ${field(4)}, ${field(5)}, ${field(6)}, ${field(7)}
+            from json_each(${JSON.stringify(rows)}) r left join callers c on c.id = ${CALLER_ID}
             where true`,
         )
         .onConflictDoNothing(),
@@ -266,9 +358,9 @@ export class HistoryInserter {
    * already is counted already. The queue may deliver a record twice in a batch.
    */
   #countLate(rows: readonly Row[], firstOnTime: number) {
-    const late = rows.filter(([, , id]) => Number(id) < firstOnTime);
+    const late = rows.filter(([, , , id]) => Number(id) < firstOnTime);
     if (late.length === 0) return [];
-    const bucket = bucketOfIdSql(field(2));
+    const bucket = bucketOfIdSql(field(3));
     return [
       this.#db
         .update(callers)
@@ -279,15 +371,15 @@ export class HistoryInserter {
         })
         .from(
           sql`(
-            select c.id as caller_id, min(${field(2)}) as first_id, max(${field(2)}) as last_id,
-              count(*) filter (where ${field(5)} <> ${RATE_LIMITED}) as requests
+            select c.id as caller_id, min(${field(3)}) as first_id, max(${field(3)}) as last_id,
+              count(*) filter (where ${field(6)} <> ${RATE_LIMITED}) as requests
             from (select distinct value from json_each(${JSON.stringify(late)})) r
-              join callers c on ${IS_CALLER}
+              join callers c on c.id = ${CALLER_ID}
             where ${foldedBucketOf('c')} >= ${bucket}
               and not exists (
                 select 1 from requests q
                 where q.bucket = ${bucket} and q.product_id = ${productOf('c')}
-                  and q.caller_id = c.id and q.id = ${field(2)} and q.nonce = ${field(3)})
+                  and q.caller_id = c.id and q.id = ${field(3)} and q.nonce = ${field(4)})
             group by c.id) late`,
         )
         .where(eq(callers.id, sql`late.caller_id`)),

@@ -89,6 +89,9 @@ export const bucketOf = (id: number): number => Math.floor(id / (SLOTS * BUCKET_
 /** {@link bucketOf} in SQL. */
 export const bucketOfIdSql = (id: SQL): SQL => sql`(${id} / ${sql.raw(String(SLOTS * BUCKET_MS))})`;
 
+/** When the day (UTC) of a record begins, in milliseconds since 1970. */
+export const dayOf = (id: number): number => timeOfBucket(firstBucketOfDay(bucketOf(id)));
+
 /** The first bucket of the day (UTC) of a bucket. */
 export const firstBucketOfDay = (bucket: number): number =>
   Math.floor(bucket / BUCKETS_A_DAY) * BUCKETS_A_DAY;

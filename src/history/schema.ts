@@ -2,8 +2,12 @@ import * as z from 'zod';
 import { requestType, responseType } from '../lib/fields';
 import { toTimestamp, wireTimestamp } from '../lib/time';
 import { timeOfId } from '../lib/time-id';
+import { isShared } from './insert';
 import type { RecordRow } from './queries';
 import { callerFields } from './record';
+
+/** The remark of a request whose installation is not stored (1.7). */
+const SHARED = 'Fields not stored: more than 1,000 new installations of this license on this day';
 
 /** A license request on the wire [2.4]. */
 export const request = z.strictObject({
@@ -50,7 +54,7 @@ export function toRequest({
     responseType: outcome,
     blockReason: details.blockReason ?? null,
     notes: null,
-    remarks: details.remarks ?? null,
+    remarks: details.remarks ?? (caller && isShared(caller) ? SHARED : null),
     valid: outcome === 'VALID',
     successful: outcome !== 'ERROR',
     rateLimited: outcome === 'RATE_LIMITED',

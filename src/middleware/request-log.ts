@@ -72,7 +72,7 @@ export const observe = (): MiddlewareHandler<AppEnv> =>
     await drainBody(c.req.raw);
   };
 
-/** Of limited requests the first of each client and minute is logged: a flood must not fill the log (1.7). */
+/** False for a limited request after the first of its client and minute: a flood must not fill the log (1.7). */
 function isLogged(c: Context<AppEnv>, status: number): boolean {
   if (status !== 429) return true;
   const { ceilings, trustedProxies } = isolateOf(c.env);

@@ -47,7 +47,7 @@ const MAX_LOGGED_LENGTH = 64;
 const MAX_LOGGED_KEY_LENGTH = 255;
 /** A body of brackets takes longer to parse than the rest of its request. No program sends as many. */
 const MAX_BRACKETS = 1_000;
-/** Of more values JSON.parse takes milliseconds to report how each was written. */
+/** JSON.parse takes milliseconds to report how thousands of values were written. */
 const MAX_WRITTEN_VALUES = 200;
 /** The fields that are text, although a program may send a number. */
 const TEXT_FIELDS = [

@@ -271,6 +271,76 @@ describe('through faults of D1', () => {
   });
 });
 
+describe('new installations', () => {
+  const NOW = Date.UTC(2026, 5, 2, 12);
+
+  const requestsOf = ({ id, licenseKey }: License, count: number, time: number, prefix = 'HW') =>
+    Array.from({ length: count }, (_, index) =>
+      recordAt(time, {
+        licenseId: id,
+        licenseKey,
+        productId: shop.productId,
+        hwid: `${prefix}-${index}`,
+      }),
+    );
+  const namedOf = (records: readonly HistoryRecord[]) =>
+    records.filter(({ hwid }) => hwid !== null).length;
+
+  it('beyond 1,000 a license and day leave requests without what was sent', async () => {
+    const [license, other] = [await shop.newLicense(), await shop.newLicense()];
+    const records = requestsOf(license, 1_100, NOW);
+    expect(await deliver([records.slice(0, 550), records.slice(550)])).toEqual([]);
+    const history = await expectRecorded(license, 1_100);
+    expect(namedOf(history)).toBe(1_000);
+    const unnamed = history.find(({ hwid }) => hwid === null);
+    expect(unnamed).toMatchObject({
+      licenseId: license.id,
+      licenseKey: license.licenseKey,
+      productId: shop.productId,
+      valid: true,
+      remarks: 'Fields not stored: more than 1,000 new installations of this license on this day',
+    });
+    // Another license, and the next day, have their own thousand.
+    expect(await deliver([requestsOf(other, 10, NOW)])).toEqual([]);
+    expect(namedOf(await expectRecorded(other, 10))).toBe(10);
+    expect(await deliver([requestsOf(license, 10, NOW + DAY_MS, 'LATER')])).toEqual([]);
+    expect(namedOf(await expectRecorded(license, 1_110))).toBe(1_010);
+  });
+
+  it('beyond the limit are counted once when they are written again', async () => {
+    const license = await shop.newLicense();
+    const records = requestsOf(license, 1_010, NOW);
+    const nextDay = requestsOf(license, 1_010, NOW + DAY_MS);
+    const beyond = records.slice(1_000);
+    expect(await deliver([records])).toEqual([]);
+    expect(await deliver([beyond])).toEqual([]);
+    // On the next day these installations get their own rows.
+    expect(await deliver([nextDay])).toEqual([]);
+    expect(await deliver([beyond, nextDay.slice(1_000)])).toEqual([]);
+    expect(namedOf(await expectRecorded(license, 2_020))).toBe(2_010);
+    await runToTheEnd(NOW + 3 * DAY_MS);
+    // Late now.
+    expect(await deliver([beyond])).toEqual([]);
+    await runToTheEnd(NOW + 3 * DAY_MS);
+    await expectRecorded(license, 2_020);
+  });
+
+  it('beyond the limit are known to an isolate until the next day', async () => {
+    const license = await shop.newLicense();
+    expect(await deliver([requestsOf(license, 1_000, Date.now())])).toEqual([]);
+    const isolate = newIsolate();
+    const ask = async (hwid: string, productId = shop.productId) =>
+      (await isolate.validate({ ...askFor(license), productId, hwid })).recorded;
+    for (let request = 0; request < 2; request++) await ask('one more');
+    await ask('one more', shop.productId + 1);
+    expect(namedOf(await expectRecorded(license, 1_003))).toBe(1_000);
+    setNow(Date.now() + DAY_MS);
+    await ask('one more');
+    expect(namedOf(await expectRecorded(license, 1_004))).toBe(1_001);
+    expect(consoleLines).toEqual([]);
+  });
+});
+
 describe('keys', () => {
   it('keys that are longer when they are normalized count and find their records', async () => {
     const { productId } = shop;
