@@ -5,6 +5,7 @@ import { countDay } from './history/daily-counts';
 import { foldDays, rollUp } from './history/fold';
 import { receiveRecords } from './history/queue';
 import { removeExpiredRecords } from './history/retention';
+import { yieldToOthers } from './http/fairness';
 import { type Bindings, isolateOf } from './isolate';
 import { logFailure } from './lib/log';
 import { SettingError } from './lib/retention';
@@ -21,7 +22,11 @@ async function attempt(task: Promise<unknown>, failure: string): Promise<void> {
 }
 
 export default {
-  fetch: app.fetch,
+  async fetch(request, env, context) {
+    // Cloudflare has other processes for other connections.
+    if (env.TRUSTED_PROXIES !== undefined) await yieldToOthers();
+    return app.fetch(request, env, context);
+  },
   async scheduled({ cron, scheduledTime }, env, context) {
     const { db, caches, recorder } = isolateOf(env);
     if (cron === STOP) {
