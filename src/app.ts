@@ -3,6 +3,7 @@ import { getPath } from 'hono/utils/url';
 import { INTENTS } from './auth/intents';
 import { declaredIntents } from './auth/middleware';
 import { ApiError } from './http/errors';
+import { expectReading, ownResponse } from './http/unread';
 import { isolateOf } from './isolate';
 import { API_INTENTS } from './lib/enums';
 import { allowPages } from './middleware/cors';
@@ -47,7 +48,12 @@ export const app = validations.notFound(async (c) => {
   const isFile = !/^\/api(\/|$)/.test(c.req.path) && ['GET', 'HEAD'].includes(c.req.method);
   if (isFile && isConsolePage(c.req.path)) return consolePage(c);
   const file = isFile ? await c.env.ASSETS.fetch(c.req.raw) : undefined;
-  return file && file.status !== 404 ? file : management.fetch(c.req.raw, c.env, c.executionCtx);
+  const response =
+    file && file.status !== 404
+      ? await ownResponse(c, file)
+      : await management.fetch(c.req.raw, c.env, c.executionCtx);
+  expectReading(c);
+  return response;
 });
 
 /** All routes, with the intents and the inputs that their handlers declare. */

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Page } from '../db/predicates';
 import { idText, integerText } from '../lib/fields';
 import { logFailure } from '../lib/log';
+import { expectReading } from './unread';
 
 export const MAX_LIMIT = 1000;
 
@@ -96,6 +97,7 @@ async function streamList<Row extends { id: number }>(
         const { done, value } = await parts.next();
         if (done) controller.close();
         else controller.enqueue(value);
+        expectReading(c);
       } catch (error) {
         logFailure('A list broke off', error);
         // The body is cut off, so that no client takes it for complete. The platform would log the error itself.

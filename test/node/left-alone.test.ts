@@ -1,7 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, Licet } from '../../packages/client/src/index.ts';
@@ -92,6 +94,26 @@ const sendPart = (port: string, part: string): Promise<string> =>
     socket.on('close', () => resolve(received));
   });
 
+/** Asks for more than the kernel takes, and reads nothing. @returns the time until the service closes the connection */
+async function askWithoutReading(port: number): Promise<number> {
+  const script = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: licet\r\n\r\n';
+  const socket = connect({
+    port,
+    host: '127.0.0.1',
+    onread: { buffer: Buffer.alloc(1), callback: () => false },
+  });
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.write(script.repeat(20));
+  const hex = (port: number | undefined) => port?.toString(16).toUpperCase().padStart(4, '0');
+  // The service's side of the connection, and ESTABLISHED.
+  const open = new RegExp(`:${hex(port)} 0100007F:${hex(socket.localPort)} 01 `);
+  const sentAt = performance.now();
+  while (open.test(readFileSync('/proc/net/tcp', 'utf8'))) await wait(200);
+  socket.destroy();
+  return performance.now() - sentAt;
+}
+
 /** The responses to slow clients of another service, where they wait while the other tests run. */
 async function startSlowClients(): Promise<string[]> {
   const { port } = new URL(await sharedService());
@@ -100,6 +122,7 @@ async function startSlowClients(): Promise<string[]> {
   return Promise.all(parts.map((part) => sendPart(port, part)));
 }
 const fromSlowClients = startSlowClients();
+const unreadMs = sharedService().then((url) => askWithoutReading(Number(new URL(url).port)));
 
 const PATIENT = { timeout: 20_000 };
 const UNLIMITED = [
@@ -210,6 +233,12 @@ describe('slow clients', () => {
     expect(body).toMatch(/^HTTP\/1.1 400 /);
     expect(body).toContain('{"valid":false,"message":"Body must arrive within 10 seconds"}');
   });
+
+  it('that never read lose their connection within 20 seconds', async () => {
+    const closedAfterMs = await unreadMs;
+    expect(closedAfterMs).toBeGreaterThan(5_000);
+    expect(closedAfterMs).toBeLessThan(20_000);
+  }, 30_000);
 });
 
 it('the connecting address is that of the connection, whatever a client sends', async () => {

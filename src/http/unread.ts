@@ -1,0 +1,25 @@
+import type { Context } from 'hono';
+
+const MAX_UNREAD_MS = 15_000;
+
+const timers = new WeakMap<object, ReturnType<typeof setTimeout>>();
+
+/**
+ * Begins, or begins again, the time in which the client has to take what was sent. Otherwise its connection is
+ * closed: it would stay for ever. The timer ends with the request.
+ */
+export function expectReading({ env, executionCtx }: Context): void {
+  // Cloudflare looks after its connections itself. `npm start` and `npm run dev` do not.
+  if (env.TRUSTED_PROXIES === undefined || !('abort' in executionCtx)) return;
+  const { abort } = executionCtx;
+  if (typeof abort !== 'function') return;
+  clearTimeout(timers.get(executionCtx));
+  const giveUp = () => abort.call(executionCtx, 'The client does not read');
+  timers.set(executionCtx, setTimeout(giveUp, MAX_UNREAD_MS));
+}
+
+/** The same response with a body of this Worker's: a body that the runtime passes on outlives the request. */
+export const ownResponse = async ({ env }: Context, response: Response): Promise<Response> =>
+  env.TRUSTED_PROXIES === undefined || response.body === null
+    ? response
+    : new Response(await response.arrayBuffer(), response);
