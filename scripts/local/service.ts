@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -34,6 +34,11 @@ const FAULTS_INTERVAL_MS = 60_000;
 /** The place in the runtime's code, and the reason of the system, in a line of the runtime. */
 const FAULT =
   /^(?:Uncaught exception: |e = |\*\*\* Fatal uncaught kj::Exception: )?([\w./+-]+\.(?:c\+\+|h|rs):\d+: \w+(?:: \w+\(\): [A-Za-z]+(?: [A-Za-z]+)*)?)/;
+const DESCRIPTORS_INTERVAL_MS = 100;
+/** Beyond this share of the descriptors, the runtime is started again before it ends without them. */
+const MAX_DESCRIPTORS_SHARE = 1 / 2;
+const DESCRIPTORS_PER_CONNECTION = 2;
+const WELCOME_CONNECTIONS = 1_024;
 
 // With this header a client could claim any address. Without it the runtime gives the Worker the address
 // of the connection (`request.cf.clientIp`).
@@ -122,6 +127,13 @@ export class LocalService {
   /** Stops accepting requests, waits until all records are stored, and ends the runtime. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    await this.#settle();
+    await this.#miniflare?.dispose();
+    rmSync(pidFile(this.#options.folder), { force: true });
+  }
+
+  /** Stops accepting requests, and waits until all records are stored. */
+  async #settle(): Promise<void> {
     const hasBegun = new Promise<void>((resolve) => {
       this.#onStopping = resolve;
     });
@@ -130,8 +142,6 @@ export class LocalService {
     // The runtime closes its sockets, and waits for that last run.
     this.#runtime?.kill('SIGTERM');
     await within(MAX_STOPPING_MS, stored).catch(() => undefined);
-    await this.#miniflare?.dispose();
-    rmSync(pidFile(this.#options.folder), { force: true });
   }
 
   async #start(): Promise<void> {
@@ -196,7 +206,7 @@ export class LocalService {
 
   #log({ level: givenLevel, message, timestamp }: WorkerdStructuredLog): void {
     const level = givenLevel === 'log' ? 'info' : givenLevel;
-    if (this.#isStopping && message.includes('"event":"stop"')) this.#onStopping();
+    if (message.includes('"event":"stop"')) this.#onStopping();
     // The Worker writes JSON, the runtime text.
     if (message.startsWith('{"')) this.#options.log(level, message, timestamp);
     else this.#logFault(level, message);
@@ -228,7 +238,9 @@ export class LocalService {
       // The disk is full, for example. The file is only needed after this process is killed.
       this.#options.log('warn', `The process id was not written: ${String(error)}`);
     }
+    const watching = this.#watchDescriptors(child);
     child.once('exit', async (code, signal) => {
+      clearInterval(watching);
       if (this.#isStopping || this.#runtime !== child) return;
       this.#options.log('error', `The runtime ended by ${signal ?? code}, and is started again`);
       const miniflare = this.#miniflare;
@@ -236,6 +248,54 @@ export class LocalService {
         if (this.#miniflare === miniflare) await this.restart();
       });
     });
+  }
+
+  /** Ends a runtime before it has no descriptors left: then it would end at once, and lose the waiting records. */
+  #watchDescriptors(runtime: ChildProcess): NodeJS.Timeout | undefined {
+    const { log } = this.#options;
+    const limit = descriptorLimit(runtime.pid);
+    if (limit === undefined) return;
+    const max = limit * MAX_DESCRIPTORS_SHARE;
+    const connections = Math.floor(max / DESCRIPTORS_PER_CONNECTION);
+    if (connections < WELCOME_CONNECTIONS) {
+      log(
+        'warn',
+        `The limit of open files (ulimit -n: ${limit}) allows ${connections} connections`,
+      );
+    }
+    const watching = setInterval(async () => {
+      if (this.#isStopping || countDescriptors(runtime.pid) <= max) return;
+      clearInterval(watching);
+      log(
+        'error',
+        `More than ${connections} connections: all are closed, once the records are stored`,
+      );
+      await this.#settle();
+      // The connections that are left would keep it from ending.
+      runtime.kill('SIGKILL');
+    }, DESCRIPTORS_INTERVAL_MS);
+    return watching;
+  }
+}
+
+/** The number of files that a process may open; undefined where the system does not tell. */
+function descriptorLimit(pid = 0): number | undefined {
+  try {
+    const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The number of files that a process has open; 0 if it has ended. */
+function countDescriptors(pid = 0): number {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    // Before Linux 6.2 the size is 0.
+    return statSync(folder).size || readdirSync(folder).length;
+  } catch {
+    return 0;
   }
 }
 

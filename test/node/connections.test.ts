@@ -1,7 +1,17 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { Licet } from '../../packages/client/src/index.ts';
 import { ownFolder } from './own.ts';
-import { type RunningService, startService } from './service.ts';
+import {
+  argsOfScript,
+  freePort,
+  type RunningService,
+  spawnGroup,
+  startService,
+  watch,
+} from './service.ts';
 
 /** Clients that take more than their share of the service. */
 
@@ -32,4 +42,43 @@ it('a new connection is served while others never pause', async () => {
   await expect.poll(answered, { timeout: 10_000, interval: 10 }).toBeGreaterThan(1_000);
   expect((await fetch(`${service.address}/api/v2/healthy`)).status).toBe(200);
   expect(answered()).toBeLessThan(5_000);
+});
+
+const FEW = 1_024;
+
+it('more connections than there are descriptors lose no record, and the service goes on', {
+  timeout: 30_000,
+}, async () => {
+  const port = await freePort();
+  const start = [process.execPath, ...argsOfScript('start'), '--port', String(port)];
+  const folder = ['--persist-to', ownFolder()];
+  const child = spawnGroup('sh', ['-c', `ulimit -n ${FEW}; exec "$@"`, 'sh', ...start, ...folder]);
+  const { log, printed, ended } = watch(child);
+  await printed('Licet runs on');
+  expect(log()).toContain(`(ulimit -n: ${FEW}) allows 256 connections`);
+  const licet = new Licet({ url: `http://127.0.0.1:${port}`, token: readRootToken() });
+  const { id: productId } = await licet.products.create({ name: 'Shop', productType: 'OTHER' });
+  const { id, licenseKey } = await licet.licenses.create({ productId, licenseType: 'PERMANENT' });
+
+  let answered = 0;
+  for (let opened = 0; opened < FEW && !log().includes('is started again'); opened++) {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    await once(socket, 'connect').catch(() => undefined);
+    if (opened % 8 > 0) continue;
+    const validation = licet.validate({ licenseKey, productId });
+    await validation.then(
+      () => answered++,
+      () => undefined,
+    );
+  }
+  expect(answered).toBeGreaterThan(25);
+  const total = () =>
+    licet.licenses.get(id).then(
+      ({ totalRequests }) => totalRequests,
+      () => 0,
+    );
+  await expect.poll(total, { timeout: 10_000 }).toBeGreaterThanOrEqual(answered);
+  expect(log()).not.toContain('Too many open files');
+  child.kill('SIGTERM');
+  expect((await ended).code).toBe(0);
 });
