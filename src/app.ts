@@ -46,18 +46,21 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
 
 export const app = validations.notFound(async (c) => {
   const isFile = !/^\/api(\/|$)/.test(c.req.path) && ['GET', 'HEAD'].includes(c.req.method);
-  if (isFile && isConsolePage(c.req.path)) return consolePage(c);
-  const file = isFile ? await c.env.ASSETS.fetch(c.req.raw) : undefined;
-  const response =
-    file && file.status !== 404
-      ? await ownResponse(c, file)
-      : await management.fetch(c.req.raw, c.env, c.executionCtx);
+  const file = isFile ? await fileResponse(c) : undefined;
+  const response = file ?? (await management.fetch(c.req.raw, c.env, c.executionCtx));
   expectReading(c);
   return response;
 });
 
 /** All routes, with the intents and the inputs that their handlers declare. */
 export const routes = [...validations.routes, ...management.routes];
+
+/** Responds with a file; undefined if there is none at the path. */
+async function fileResponse(c: Context<AppEnv>): Promise<Response | undefined> {
+  if (isConsolePage(c.req.path)) return ownResponse(c, await consolePage(c));
+  const file = await c.env.ASSETS.fetch(c.req.raw);
+  return file.status === 404 ? undefined : ownResponse(c, file);
+}
 
 /** Responds with 405 if the path has other methods, else with 404. */
 function notFoundOrWrongMethod(c: Context): Response {

@@ -6,9 +6,9 @@ let requestsSinceLook = 0;
 /**
  * Lets the runtime look for other work now and then.
  *
- * workerd accepts connections, reads from idle ones and fires timers only when no request is left that can
- * go on. Connections that never pause would keep it from that for many seconds. No request goes on during
- * the wait for a timer, however short.
+ * workerd accepts connections, reads from idle ones and fires timers only when no request can go on.
+ * Connections that never pause would keep it from that for many seconds, so their requests wait for a timer
+ * now and then. However short it is, workerd looks for other work before it fires it.
  */
 export async function yieldToOthers(): Promise<void> {
   if (++requestsSinceLook <= MAX_REQUESTS_BETWEEN_LOOKS) return;
