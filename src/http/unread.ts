@@ -19,7 +19,13 @@ export function expectReading({ env, executionCtx }: Context): void {
 }
 
 /** The same response with a body of this Worker's: a body that the runtime passes on outlives the request. */
-export const ownResponse = async ({ env }: Context, response: Response): Promise<Response> =>
-  env.TRUSTED_PROXIES === undefined || response.body === null
-    ? response
-    : new Response(await response.arrayBuffer(), response);
+export function ownResponse(c: Context, response: Response): Response {
+  if (c.env.TRUSTED_PROXIES === undefined || response.body === null) return response;
+  const passing = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      controller.enqueue(chunk);
+      expectReading(c);
+    },
+  });
+  return new Response(response.body.pipeThrough(passing), response);
+}
