@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { INTENTS } from './auth/intents';
 import { declaredIntents } from './auth/middleware';
-import { ApiError } from './http/errors';
+import { ApiError, BUSY } from './http/errors';
 import { expectReading, ownResponse } from './http/unread';
 import { isolateOf } from './isolate';
 import { API_INTENTS } from './lib/enums';
@@ -45,6 +45,10 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .onError(respondToError);
 
 export const app = validations.notFound(async (c) => {
+  const { others } = isolateOf(c.env).admission;
+  if (!(await others.enter((work) => c.executionCtx.waitUntil(work)))) {
+    return errorResponse(c, BUSY, []);
+  }
   const isFile = !/^\/api(\/|$)/.test(c.req.path) && ['GET', 'HEAD'].includes(c.req.method);
   const file = isFile ? await fileResponse(c) : undefined;
   const response = file ?? (await management.fetch(c.req.raw, c.env, c.executionCtx));

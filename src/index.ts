@@ -5,7 +5,6 @@ import { countDay } from './history/daily-counts';
 import { foldDays, rollUp } from './history/fold';
 import { receiveRecords } from './history/queue';
 import { removeExpiredRecords } from './history/retention';
-import { yieldToOthers } from './http/fairness';
 import { type Bindings, isolateOf } from './isolate';
 import { logFailure } from './lib/log';
 import { SettingError } from './lib/retention';
@@ -22,11 +21,7 @@ async function attempt(task: Promise<unknown>, failure: string): Promise<void> {
 }
 
 export default {
-  async fetch(request, env, context) {
-    // Cloudflare has other processes for other connections.
-    if (env.TRUSTED_PROXIES !== undefined) await yieldToOthers();
-    return app.fetch(request, env, context);
-  },
+  fetch: app.fetch,
   async scheduled({ cron, scheduledTime }, env, context) {
     const { db, caches, recorder } = isolateOf(env);
     if (cron === STOP) {

@@ -10,7 +10,8 @@ import { SigningKeys } from './lib/signing-keys';
 import type { LicenseSnapshot } from './resources/licenses/snapshot';
 
 const MAX_COUNTED = 10_000;
-const VALIDATIONS_A_TURN = 16;
+const VALIDATIONS_A_TURN = 32;
+const OTHERS_A_TURN = 8;
 /** A full license is not asked for a slot again within this time (1.7). */
 const FULL_MS = 1_000;
 
@@ -46,8 +47,8 @@ export class Isolate {
   readonly db: Database;
   readonly caches: Caches;
   readonly recorder: Recorder;
-  /** Validations, which wait until there is room for their records (1.6). */
-  readonly admission: Admission;
+  /** Validations wait until there is room for their records (1.6). */
+  readonly admission: Record<'validations' | 'others', Admission>;
   readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
   /** The work that this isolate still does in a minute for a client over a limit (1.7). */
   readonly ceilings = {
@@ -83,11 +84,6 @@ export class Isolate {
     this.db = openDatabase(env.DB);
     this.caches = new Caches(this.db, env.SNAPSHOTS, clock);
     this.recorder = new Recorder(this.db, this.caches, clock, env.RECORDS);
-    this.admission = new Admission({
-      maxPerTurn: VALIDATIONS_A_TURN,
-      isFull: () => this.recorder.isFull(),
-      makeRoom: (waitUntil) => this.recorder.keepWriting(waitUntil),
-    });
     const limiter = (name: Limiters) => {
       const bound = env[name] ?? LIMITS[name];
       return typeof bound === 'number' ? new LocalLimiter(bound) : new PlatformLimiter(bound);
@@ -99,6 +95,16 @@ export class Isolate {
     };
     this.trustedProxies =
       env.TRUSTED_PROXIES === undefined ? undefined : parseNetworks(env.TRUSTED_PROXIES);
+    // Cloudflare has other processes for other connections.
+    const maxPerTurn = (count: number) => (this.trustedProxies ? count : Number.POSITIVE_INFINITY);
+    this.admission = {
+      validations: new Admission({
+        maxPerTurn: maxPerTurn(VALIDATIONS_A_TURN),
+        isFull: () => this.recorder.isFull(),
+        makeRoom: (waitUntil) => this.recorder.keepWriting(waitUntil),
+      }),
+      others: new Admission({ maxPerTurn: maxPerTurn(OTHERS_A_TURN) }),
+    };
     this.consoleHosts = env.CONSOLE_HOSTS?.toLowerCase().split(/[\s,]+/);
     this.signingKeys = SigningKeys.of(env);
   }

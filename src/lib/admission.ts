@@ -5,15 +5,13 @@ const MAX_WAITING = 2_000;
 const MAX_WAITING_MS = 2_000;
 /** Interval at which room is looked for. */
 const POLL_MS = 5;
-/** The length of a turn in which no request waits. */
-const TURN_MS = 2;
 /** A request that admits others, and has not done so for this long, was cancelled. */
 const CANCELLED_AFTER_MS = 250;
 /** The platform ends a request 30 seconds after its response. */
 const MAX_STAY_MS = 20_000;
 
 interface AdmissionOptions {
-  /** Requests that begin in a turn of the event loop: a flood of them leaves turns to all others. */
+  /** Requests that begin in a turn of the event loop. */
   maxPerTurn: number;
   /** Whether there is no room for another request. */
   isFull?: () => boolean;
@@ -21,12 +19,18 @@ interface AdmissionOptions {
   makeRoom?: (waitUntil: WaitUntil) => void;
 }
 
-/** Admits requests in the order in which they come: a bounded number at a time, and none while there is no room. */
+/**
+ * Admits requests in the order in which they come: a bounded number in a turn, and none while there is no room.
+ *
+ * workerd accepts connections, reads from idle ones and fires timers only when no request can go on. Connections that
+ * never pause would keep it from that for seconds, and with it the database. A request that waits for a timer, however
+ * short, lets it look for all other work.
+ */
 export class Admission {
   readonly #options: AdmissionOptions;
   /** The functions that admit the requests that wait, the oldest first. */
   readonly #waiting = new Set<(isAdmitted: boolean) => void>();
-  #turnAt = Number.NEGATIVE_INFINITY;
+  /** Requests that have begun in this turn. */
   #begun = 0;
   /** When requests that wait were admitted last, by one of them. */
   #tickedAt = Number.NEGATIVE_INFINITY;
@@ -37,13 +41,10 @@ export class Admission {
 
   /** @returns whether the request may begin; false after two seconds without room, or if too many others wait */
   enter(waitUntil: WaitUntil): boolean | Promise<boolean> {
-    if (this.#waiting.size === 0 && !this.#isFull()) {
-      const now = performance.now();
-      if (Math.abs(now - this.#turnAt) > TURN_MS) {
-        this.#turnAt = now;
-        this.#begun = 0;
-      }
-      if (this.#begun++ < this.#options.maxPerTurn) return true;
+    const isFree = this.#waiting.size === 0 && this.#begun < this.#options.maxPerTurn;
+    if (isFree && !this.#isFull()) {
+      this.#begun++;
+      return true;
     }
     return this.#waiting.size < MAX_WAITING && this.#wait(waitUntil);
   }
@@ -78,9 +79,10 @@ export class Admission {
   }
 
   #admitSome(): void {
-    let count = this.#options.maxPerTurn;
+    this.#begun = 0;
     for (const admit of this.#waiting) {
-      if (count-- === 0) break;
+      if (this.#begun === this.#options.maxPerTurn) break;
+      this.#begun++;
       this.#waiting.delete(admit);
       admit(true);
     }

@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import { authorizeValidation } from '../auth/middleware';
 import type { RecordDetails } from '../history/record';
 import { BodyError, readBody } from '../http/body';
+import { BUSY } from '../http/errors';
 import type { ErrorResponse, InvalidResponse, ValidResponse } from '../http/responses';
 import { isolateOf } from '../isolate';
 import type { ApiIntent, RequestType, ResponseType } from '../lib/enums';
@@ -75,7 +76,6 @@ const reject = (
 ): Reply => ({ status, body: { valid: false, message }, ...(headers && { headers }) });
 
 const UNAVAILABLE = reject(503, 'Service temporarily unavailable');
-const BUSY = reject(503, 'Service is busy, try again', { 'Retry-After': '2' });
 
 /** Any page in a browser may call v1. */
 const V1_HEADERS = { 'Access-Control-Allow-Origin': '*' };
@@ -112,8 +112,8 @@ async function reply(
   intents: readonly ApiIntent[] | undefined,
 ): Promise<Reply> {
   try {
-    const admitted = isolateOf(c.env).admission.enter(c.get('timings').waitUntil);
-    if (admitted !== true && !(await admitted)) return BUSY;
+    const admitted = isolateOf(c.env).admission.validations.enter(c.get('timings').waitUntil);
+    if (admitted !== true && !(await admitted)) return reject(503, BUSY.message, BUSY.headers);
     // The token is looked up in parallel with the other snapshots.
     const authorized = intents && authorizeValidation(c, intents);
     authorized?.catch(() => undefined);
