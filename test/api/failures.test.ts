@@ -3,11 +3,12 @@ import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { app } from '../../src/app';
 import worker from '../../src/index';
-import { callWith } from '../support/app';
+import { callWith, newIsolate } from '../support/app';
 import { call, expectError, requestTo } from '../support/client';
 import { captureConsole } from '../support/console';
 import { unreachable, withFaults } from '../support/faults';
 import { blacklists, customers, licenses, products } from '../support/resources';
+import { WRITES } from '../support/writes';
 
 /** Failures of the service differ from errors of clients, and reveal nothing of its insides. */
 
@@ -78,6 +79,25 @@ it('the scheduled handler without the database throws nothing, tries all its tas
     'Idempotency keys were not removed',
   );
 });
+
+// The history of a customer is erased in several transactions, and a request that failed can be repeated.
+it.each(Object.keys(WRITES).filter((route) => route !== 'DELETE /api/v2/customers/:id'))(
+  '%s reports the write that was made, although the database fails right after it',
+  async (route) => {
+    const { path, body } = (await WRITES[route]?.()) ?? expect.fail();
+    let isWritten = false;
+    let isAnswered = false;
+    const DB = withFaults(env.DB, (sql) => {
+      if (isWritten && !isAnswered) return 'fails';
+      isWritten ||= /;\n(insert|update|delete) /.test(sql);
+      return null;
+    });
+    const answer = await newIsolate({ DB }).send(route.split(' ', 1).join(), path, { body });
+    isAnswered = true;
+    expect(isWritten).toBe(true);
+    expect(answer.status, answer.text).toBeLessThan(300);
+  },
+);
 
 describe('what a client sends is never taken for an error of the database', () => {
   const UNIQUE = 'UNIQUE constraint failed';

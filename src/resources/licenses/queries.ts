@@ -13,17 +13,49 @@ import {
   linkNamedCustomer,
   type NamedCustomer,
 } from '../customers/owner';
+import type { CustomerRow } from '../customers/schema';
 import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events';
 import { newLicenseKey, normalizeLicenseKey } from './key';
 import { type LicenseRow, type LicenseValues, valuesOf } from './schema';
 import { boundValues, totalRequests } from './snapshot';
 
+/** The columns of a license that responses show, without its customer. */
+const ownColumns = { ...getTableColumns(licenses), ...boundValues, totalRequests };
+
 /** Licenses with all that responses show of them. */
 export const selectLicenses = (db: Database) =>
   db
-    .select({ ...getTableColumns(licenses), ...boundValues, totalRequests, customer: customers })
+    .select({ ...ownColumns, customer: customers })
     .from(licenses)
     .leftJoin(customers, eq(customers.id, licenses.customerId));
+
+/**
+ * The last two statements of a batch: they read the licenses that it wrote, which have one customer. A read after the
+ * batch could fail, and a write that was made would be reported as failed.
+ */
+const readWritten = (db: Database, isWritten: SQL) =>
+  [
+    // Not joined: drizzle mixes up columns of the same name in a batch.
+    db.select(ownColumns).from(licenses).where(isWritten).orderBy(asc(licenses.id)),
+    db
+      .select()
+      .from(customers)
+      .where(sql`${customers.id} = (select customer_id from licenses where ${isWritten} limit 1)`),
+  ] as const;
+
+/** TypeScript knows the first elements of a tuple of unknown length, and not its last ones. */
+function lastTwo<One, Two>(results: readonly [...unknown[], One, Two]): [One, Two];
+function lastTwo(results: readonly unknown[]): unknown[] {
+  return results.slice(-2);
+}
+
+/** The licenses of {@link readWritten}, from the results of the batch. */
+function writtenLicenses(
+  results: readonly [...unknown[], Omit<LicenseRow, 'customer'>[], CustomerRow[]],
+): LicenseRow[] {
+  const [rows, [customer = null]] = lastTwo(results);
+  return rows.map((row) => ({ ...row, customer }));
+}
 
 /** The license with an id. */
 export const findLicense = (db: Database, id: number): Promise<LicenseRow | undefined> =>
@@ -74,7 +106,7 @@ export async function insertLicenses(
   const subject = others.length === 0 ? (`license:${licenseKey}` as const) : NEW_LICENSES;
   const customerOfFirst = sql`(select customer_id from licenses
     where license_key_normalized = ${licenseKey})`;
-  const [, changes] = await db.batch([
+  const results = await db.batch([
     guard(),
     logNew(db, subject, now),
     ...statements,
@@ -91,11 +123,10 @@ export async function insertLicenses(
       ),
     ),
     ...remember(createdLicenses(keys), customerOfFirst),
+    ...readWritten(db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
   ]);
-  changed(changes);
-  const stored = await selectLicenses(db)
-    .where(isOneOf(licenses.licenseKeyNormalized, licenseKeys))
-    .orderBy(asc(licenses.id));
+  changed(results[1]);
+  const stored = writtenLicenses(results);
   if (stored.length !== count) throw new Error('The licenses were not stored');
   return stored;
 }
@@ -127,7 +158,7 @@ export async function updateLicense(
   };
   const { statements, customerId } = link();
   const fieldChanges = changesOfLicense(row, { ...values, ips, hwids }, now);
-  const [, found, changes] = await db.batch([
+  const results = await db.batch([
     guard(),
     unchanged,
     logLicenses(db, asRead, now),
@@ -146,9 +177,12 @@ export async function updateLicense(
       .update(licenses)
       .set({ ...values, customerId, updatedAt: now, revision })
       .where(asRead),
+    ...readWritten(db, eq(licenses.id, id)),
   ]);
+  const [, found, changes] = results;
   changed(changes);
-  return found.length > 0 ? findLicense(db, id) : undefined;
+  const [updated] = writtenLicenses(results);
+  return found.length > 0 ? updated : undefined;
 }
 
 /** Marks a license DELETED (2). @returns undefined if another request has changed it since it was read */
