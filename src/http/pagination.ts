@@ -3,12 +3,18 @@ import * as z from 'zod';
 import type { Page } from '../db/predicates';
 import { idText, integerText } from '../lib/fields';
 import { logFailure } from '../lib/log';
+import { Turns } from '../lib/turns';
 import { expectReading } from './unread';
 
 export const MAX_LIMIT = 1000;
 
 /** Rows in memory while a complete list is sent. */
-const CHUNK_ROWS = 1_000;
+const CHUNK_ROWS = 500;
+/** Long values in memory while a list is sent, apart from those of the last row. */
+const CHUNK_BYTES = 1024 * 1024;
+
+/** All lists of the isolate share them: together they take no more of its time than one. */
+const turns = new Turns();
 
 /** The query parameters of every list. */
 export const pageQuery = {
@@ -25,9 +31,17 @@ export const searchText = z.string().trim().min(1).max(100).optional();
 
 export type PageQuery = z.infer<z.ZodObject<typeof pageQuery>>;
 
-interface List<Row extends { id: number }> {
+interface ListRow {
+  id: number;
+  /** The size of the values of the row that are too long to be read with many others. */
+  unreadBytes?: number;
+}
+
+interface List<Row extends ListRow> {
   /** Reads at most `limit` rows after `after`, in the order of the list. */
   read: (page: Page) => Promise<Row[]>;
+  /** Reads rows with `unreadBytes` again, with all their values. */
+  readLong?: (rows: readonly Row[]) => Promise<Row[]>;
   /** Undefined if the client does not want the total. */
   count: (() => Promise<number>) | undefined;
   /**
@@ -41,13 +55,17 @@ interface List<Row extends { id: number }> {
  * The response to a list. Without `limit` it is complete, and streamed in constant memory. With `limit` it is one
  * page, with the total in `X-Total-Count` and the next page in `Link`. A short page can have a next one.
  */
-export async function listResponse<Row extends { id: number }>(
+export async function listResponse<Row extends ListRow>(
   c: Context,
   { limit, after }: PageQuery,
   list: List<Row>,
   toWire: (row: Row) => object,
 ): Promise<Response> {
-  if (limit === undefined) return streamList(c, after, list, toWire);
+  if (limit === undefined) {
+    // The first chunk is read before the response starts, so that a failure can still set its status.
+    const rows = await list.read({ limit: CHUNK_ROWS, after });
+    return streamList(c, list, { rows, isLast: rows.length < CHUNK_ROWS }, toWire);
+  }
 
   const readPage = async () => {
     const until = await list.endOfPage?.(after);
@@ -58,6 +76,8 @@ export async function listResponse<Row extends { id: number }>(
   const lastRow = shown.at(-1);
   if (total !== undefined) c.header('X-Total-Count', String(total));
   linkNextPage(c, rows.length > limit ? lastRow?.id : until);
+  const isLong = shown.some(({ unreadBytes = 0 }) => unreadBytes > 0);
+  if (isLong) return streamList(c, list, { rows: shown, isLast: true }, toWire);
   return c.json(shown.map(toWire));
 }
 
@@ -69,24 +89,53 @@ export function linkNextPage(c: Context, after: number | undefined): void {
   c.header('Link', `<${next.href}>; rel="next"`);
 }
 
-async function streamList<Row extends { id: number }>(
+/** The rows in groups whose unread values may be in memory together. */
+function groupsOf<Row extends ListRow>(rows: readonly Row[]): Row[][] {
+  const groups: Row[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const row of rows) {
+    if (bytes >= CHUNK_BYTES) {
+      groups.push([]);
+      bytes = 0;
+    }
+    groups.at(-1)?.push(row);
+    bytes += row.unreadBytes ?? 0;
+  }
+  return groups;
+}
+
+/** Streams a list, or a page with long values, in constant memory. */
+function streamList<Row extends ListRow>(
   c: Context,
-  start: number | undefined,
-  { read }: List<Row>,
+  { read, readLong }: List<Row>,
+  { rows, isLast }: { rows: Row[]; isLast: boolean },
   toWire: (row: Row) => object,
-): Promise<Response> {
-  const readChunk = (after: number | undefined) => read({ limit: CHUNK_ROWS, after });
-  // The first chunk is read before the response starts, so that a failure can still set its status.
-  let rows = await readChunk(start);
+): Response {
+  const takeTurn = <Result>(work: () => Promise<Result>): Promise<Result> =>
+    turns.run(work, (working) => c.executionCtx.waitUntil(working));
+
+  async function* rowGroups(): AsyncGenerator<Row[]> {
+    let chunk = rows;
+    let isEnd = isLast;
+    for (;;) {
+      for (const group of groupsOf(chunk)) {
+        const isLong = readLong && group.some(({ unreadBytes = 0 }) => unreadBytes > 0);
+        yield isLong ? await takeTurn(() => readLong(group)) : group;
+      }
+      const after = chunk.at(-1)?.id;
+      if (isEnd || after === undefined) return;
+      chunk = await takeTurn(() => read({ limit: CHUNK_ROWS, after }));
+      isEnd = chunk.length < CHUNK_ROWS;
+    }
+  }
 
   async function* jsonArray(): AsyncGenerator<string> {
     yield '[';
-    for (let separator = ''; ; separator = ',') {
-      const lastRow = rows.at(-1);
-      if (lastRow === undefined) break;
-      yield separator + rows.map((row) => JSON.stringify(toWire(row))).join(',');
-      if (rows.length < CHUNK_ROWS) break;
-      rows = await readChunk(lastRow.id);
+    let separator = '';
+    for await (const group of rowGroups()) {
+      if (group.length === 0) continue;
+      yield separator + group.map((row) => JSON.stringify(toWire(row))).join(',');
+      separator = ',';
     }
     yield ']';
   }

@@ -5,6 +5,7 @@ import {
   containsText,
   equalsAll,
   equalsUnindexed,
+  isOneOf,
   type Page,
   recordsSinceFold,
 } from '../../db/predicates';
@@ -14,9 +15,9 @@ import type { LicensePlatform, LicenseStatus } from '../../lib/enums';
 import { bucketAt, firstIdAt } from '../../lib/time-id';
 import { matchingCustomers } from '../customers/queries';
 import { normalizeEmail } from '../customers/schema';
-import { selectLicenses } from './queries';
+import { licenseColumns, selectLicenses } from './queries';
 import type { LicenseQuery, LicenseRow } from './schema';
-import { callersOfLicense } from './snapshot';
+import { callersOfLicense, listedValues } from './snapshot';
 
 /** The lists of licenses: their filters and their orders. */
 
@@ -226,6 +227,9 @@ async function checkPlace(db: Database, filter: LicenseFilter, after: number): P
   );
 }
 
+/** A license of a list. Values that are too long to be read with those of many others are left out. */
+export type ListedLicense = LicenseRow & { unreadBytes?: number };
+
 /**
  * A page of the licenses that match, in the order of the filter.
  *
@@ -237,8 +241,11 @@ export async function listLicenses(
   filter: LicenseFilter,
   page: Page,
   now: number,
-): Promise<LicenseRow[]> {
-  const rows = await selectLicenses(db)
+): Promise<ListedLicense[]> {
+  const rows = await db
+    .select({ ...licenseColumns, ...listedValues, customer: customers })
+    .from(licenses)
+    .leftJoin(customers, eq(customers.id, licenses.customerId))
     // The page first: SQLite seeks the first of two lower bounds.
     .where(and(isOnPage(filter, page), matching(filter, now)))
     .orderBy(...columnsOf(filter))
@@ -246,7 +253,27 @@ export async function listLicenses(
   if (rows.length === 0 && page.after && isByExpiry(filter)) {
     await checkPlace(db, filter, page.after);
   }
-  return rows;
+  return rows.map(({ ips, hwids, ...row }) => {
+    const isRead = typeof ips !== 'number' && typeof hwids !== 'number';
+    if (isRead) return { ...row, ips, hwids };
+    return { ...row, ips: [], hwids: [], unreadBytes: bytesOf(ips) + bytesOf(hwids) };
+  });
+}
+
+const bytesOf = (values: number | readonly string[]): number =>
+  typeof values === 'number' ? values : values.join().length;
+
+/** Reads licenses of a list with all their values. One that was removed meanwhile is left out. */
+export async function readLongLicenses(
+  db: Database,
+  rows: readonly ListedLicense[],
+): Promise<LicenseRow[]> {
+  const isLong = isOneOf(
+    licenses.id,
+    rows.flatMap(({ id, unreadBytes }) => (unreadBytes ? id : [])),
+  );
+  const read = new Map((await selectLicenses(db).where(isLong)).map((row) => [row.id, row]));
+  return rows.flatMap((row) => (row.unreadBytes ? (read.get(row.id) ?? []) : row));
 }
 
 /**

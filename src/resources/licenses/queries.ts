@@ -19,13 +19,13 @@ import { newLicenseKey, normalizeLicenseKey } from './key';
 import { type LicenseRow, type LicenseValues, valuesOf } from './schema';
 import { boundValues, totalRequests } from './snapshot';
 
-/** The columns of a license that responses show, without its customer. */
-const ownColumns = { ...getTableColumns(licenses), ...boundValues, totalRequests };
+/** What responses show of a license, without its customer. */
+export const licenseColumns = { ...getTableColumns(licenses), ...boundValues, totalRequests };
 
 /** Licenses with all that responses show of them. */
 export const selectLicenses = (db: Database) =>
   db
-    .select({ ...ownColumns, customer: customers })
+    .select({ ...licenseColumns, customer: customers })
     .from(licenses)
     .leftJoin(customers, eq(customers.id, licenses.customerId));
 
@@ -36,7 +36,7 @@ export const selectLicenses = (db: Database) =>
 const readWritten = (db: Database, isWritten: SQL) =>
   [
     // Not joined: drizzle mixes up columns of the same name in a batch.
-    db.select(ownColumns).from(licenses).where(isWritten).orderBy(asc(licenses.id)),
+    db.select(licenseColumns).from(licenses).where(isWritten).orderBy(asc(licenses.id)),
     db
       .select()
       .from(customers)

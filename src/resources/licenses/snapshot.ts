@@ -39,6 +39,19 @@ const bound = (type: LicenseDataType) =>
 /** The columns `ips` and `hwids` of a select from the licenses. */
 export const boundValues = { ips: bound('IP').as('ips'), hwids: bound('HWID').as('hwids') };
 
+/** Bytes of addresses, and of hardware IDs, that a license can have in a list. */
+const MAX_LISTED_BYTES = 4_096;
+
+const listed = (type: LicenseDataType) =>
+  sql`(select iif(sum(octet_length(value)) > ${sql.raw(String(MAX_LISTED_BYTES))},
+         sum(octet_length(value)), json_group_array(value order by position)) from bindings
+       where license_id = licenses.id and type = ${sql.raw(`'${type}'`)})`.mapWith(
+    (read: string | number) => (typeof read === 'number' ? read : parseTexts(read)),
+  );
+
+/** {@link boundValues} in a select of many licenses: if the values are long, the number of their bytes instead. */
+export const listedValues = { ips: listed('IP').as('ips'), hwids: listed('HWID').as('hwids') };
+
 /** The callers of the license of the row, in a join. */
 export const callersOfLicense = sql.raw(`callers c where c.license_key_normalized =
   licenses.license_key_normalized and c.license_id = licenses.id`);

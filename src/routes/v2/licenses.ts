@@ -17,7 +17,9 @@ import {
   countLicenses,
   endOfPage,
   type LicenseFilter,
+  type ListedLicense,
   listLicenses,
+  readLongLicenses,
 } from '../../resources/licenses/list';
 import {
   findLicense,
@@ -54,6 +56,7 @@ function licenseList(
   const now = Date.now();
   const list = {
     read: (page: Page) => listLicenses(db, filter, page, now),
+    readLong: (rows: readonly ListedLicense[]) => readLongLicenses(db, rows),
     count: total === false ? undefined : () => countLicenses(db, filter, now),
     endOfPage: (previous: number | undefined) => endOfPage(db, filter, previous),
   };

@@ -1,0 +1,117 @@
+import { createExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { beforeAll, expect, it } from 'vitest';
+import { app } from '../../src/app';
+import { newIsolate } from '../support/app';
+import { createProduct, requestTo } from '../support/client';
+import { interceptDatabase } from '../support/d1-intercept';
+
+/** Long lists and wide rows: they keep no other request from being served, and take little memory. */
+
+const LICENSES = 2_600;
+const WIDE = 12;
+const VALUES = 1_000;
+const VALUE_LENGTH = 500;
+const LISTS = '/api/v2/licenses';
+
+let wideProductId: number;
+
+beforeAll(async () => {
+  const { id: productId } = await createProduct();
+  ({ id: wideProductId } = await createProduct());
+  const addLicenses = env.DB.prepare(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?2)
+     insert into licenses (license_key, license_key_normalized, product_id, license_type, max_ips, max_hwids,
+       created_at, updated_at, revision)
+     select 'KEY-' || ?1 || '-' || i, 'KEY-' || ?1 || '-' || i, ?1, 'PERMANENT', -1, ${VALUES}, 0, 0, 1 from n`,
+  );
+  await env.DB.batch([
+    addLicenses.bind(productId, LICENSES),
+    addLicenses.bind(wideProductId, WIDE),
+    env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${VALUES})
+       insert into bindings select id, 'HWID', printf('%0${VALUE_LENGTH}d', ${VALUES} - i), i
+       from licenses, n where product_id = ?`,
+    ).bind(wideProductId),
+  ]);
+});
+
+const isListRead = (statements: readonly { sql: string }[]): boolean =>
+  statements.some(({ sql }) => /^select .* from "licenses" .* limit /s.test(sql));
+
+const list = (DB: D1Database) =>
+  app.fetch(requestTo('GET', LISTS), { ...env, DB }, createExecutionContext());
+
+it('timers of other requests run between two chunks of a list that is read at full speed', async () => {
+  let ticks = 0;
+  const ticking = setInterval(() => ticks++, 0);
+  const ticksAtReads: number[] = [];
+  const DB = interceptDatabase(env.DB, (statements, send) => {
+    if (isListRead(statements)) ticksAtReads.push(ticks);
+    return send();
+  });
+  const rows: unknown[] = await (await list(DB)).json();
+  clearInterval(ticking);
+  expect(rows).toHaveLength(LICENSES + WIDE);
+  expect(ticksAtReads.length).toBeGreaterThan(5);
+  expect(ticksAtReads).toEqual([...new Set(ticksAtReads)]);
+});
+
+it('three lists at once read one chunk at a time, and each is complete', async () => {
+  let reading = 0;
+  let reads = 0;
+  const atOnce: number[] = [];
+  const DB = interceptDatabase(env.DB, async (statements, send) => {
+    if (!isListRead(statements)) return send();
+    // Each list reads its first chunk at once.
+    if (++reads > 3) atOnce.push(++reading);
+    const result = await send();
+    if (reads > 3) reading--;
+    return result;
+  });
+  const responses = [await list(DB), await list(DB), await list(DB)];
+  const lists = await Promise.all(responses.map((response) => response.json<unknown[]>()));
+  expect(lists.map(({ length }) => length)).toEqual(Array(3).fill(LICENSES + WIDE));
+  expect(atOnce.length).toBeGreaterThan(10);
+  expect(Math.max(...atOnce)).toBe(1);
+});
+
+it('a list that is cancelled while a chunk is read reads no further, and the next list is complete', async () => {
+  const cancelling = Promise.withResolvers<void>();
+  let reads = 0;
+  const DB = interceptDatabase(env.DB, async (statements, send) => {
+    if (isListRead(statements) && ++reads === 2) cancelling.resolve();
+    return send();
+  });
+  const response = await list(DB);
+  const reader = response.body?.getReader();
+  const reading = reader?.read().then(() => reader.read());
+  await cancelling.promise;
+  await reader?.cancel();
+  await reading;
+  const next: unknown[] = await (await list(env.DB)).json();
+  expect(next).toHaveLength(LICENSES + WIDE);
+  expect(reads).toBeLessThanOrEqual(3);
+});
+
+it.each(['', '&limit=1000'])(
+  'no read of licenses with 500 KB each returns more than 2 MB: ?productId=…%s',
+  async (more) => {
+    let longest = 0;
+    const DB = interceptDatabase(env.DB, async (_, send) => {
+      const result = await send();
+      longest = Math.max(longest, JSON.stringify(result)?.length ?? 0);
+      return result;
+    });
+    const path = `${LISTS}?productId=${wideProductId}${more}`;
+    const answer = await newIsolate({ DB }).call('GET', path);
+    const rows: { hwids: string[] }[] = JSON.parse(answer.text);
+    expect(rows.map(({ hwids }) => hwids.length)).toEqual(Array(WIDE).fill(VALUES));
+    const inOrder = Array.from({ length: VALUES }, (_, index) =>
+      String(VALUES - 1 - index).padStart(VALUE_LENGTH, '0'),
+    );
+    expect(rows.at(-1)?.hwids).toEqual(inOrder);
+    expect(longest).toBeGreaterThan(VALUES * VALUE_LENGTH);
+    expect(longest).toBeLessThan(2_000_000);
+  },
+);
