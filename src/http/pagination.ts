@@ -63,7 +63,7 @@ export async function listResponse<Row extends ListRow>(
 ): Promise<Response> {
   if (limit === undefined) {
     // The first chunk is read before the response starts, so that a failure can still set its status.
-    const rows = await list.read({ limit: CHUNK_ROWS, after });
+    const rows = await takeTurn(c, () => list.read({ limit: CHUNK_ROWS, after }));
     return streamList(c, list, { rows, isLast: rows.length < CHUNK_ROWS }, toWire);
   }
 
@@ -89,6 +89,9 @@ export function linkNextPage(c: Context, after: number | undefined): void {
   c.header('Link', `<${next.href}>; rel="next"`);
 }
 
+const takeTurn = <Result>(c: Context, work: () => Promise<Result>): Promise<Result> =>
+  turns.run(work, (turn) => c.executionCtx.waitUntil(turn));
+
 /** The rows in groups whose unread values may be in memory together. */
 function groupsOf<Row extends ListRow>(rows: readonly Row[]): Row[][] {
   const groups: Row[][] = [];
@@ -111,20 +114,17 @@ function streamList<Row extends ListRow>(
   { rows, isLast }: { rows: Row[]; isLast: boolean },
   toWire: (row: Row) => object,
 ): Response {
-  const takeTurn = <Result>(work: () => Promise<Result>): Promise<Result> =>
-    turns.run(work, (working) => c.executionCtx.waitUntil(working));
-
   async function* rowGroups(): AsyncGenerator<Row[]> {
     let chunk = rows;
     let isEnd = isLast;
     for (;;) {
       for (const group of groupsOf(chunk)) {
         const isLong = readLong && group.some(({ unreadBytes = 0 }) => unreadBytes > 0);
-        yield isLong ? await takeTurn(() => readLong(group)) : group;
+        yield isLong ? await takeTurn(c, () => readLong(group)) : group;
       }
       const after = chunk.at(-1)?.id;
       if (isEnd || after === undefined) return;
-      chunk = await takeTurn(() => read({ limit: CHUNK_ROWS, after }));
+      chunk = await takeTurn(c, () => read({ limit: CHUNK_ROWS, after }));
       isEnd = chunk.length < CHUNK_ROWS;
     }
   }

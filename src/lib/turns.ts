@@ -1,7 +1,6 @@
 import { type WaitUntil, wait, withTimeout } from './async';
 
-/** Lets requests that arrived during a turn be served before the next one. */
-const PAUSE_MS = 1;
+const MAX_PAUSE_MS = 100;
 /** A longer turn belongs to a database that does not respond. */
 const TURN_TIMEOUT_MS = 5_000;
 
@@ -12,9 +11,10 @@ interface Turn {
 }
 
 /**
- * Work of several requests, one piece at a time, in the order in which it was asked for, and with pauses. On one
- * machine the database responds in the thread that serves the requests: without pauses, a request whose work
- * continues at once keeps all others from being served.
+ * Work of several requests, one piece at a time, in the order in which it was asked for. After each piece there is a
+ * pause that is as long as the piece kept timers from running. On one machine the database responds in the thread
+ * that serves the requests: without pauses, work that continues at once keeps all others from being served. At
+ * Cloudflare, timers run while a piece waits for the database, and the pauses are short.
  */
 export class Turns {
   #last: Turn = { isOver: true };
@@ -28,24 +28,22 @@ export class Turns {
     const previous = this.#last;
     const turn: Turn = { isOver: false };
     this.#last = turn;
-    const working = this.#take(turn, previous, work);
-    waitUntil(working.catch(() => undefined));
-    return working;
-  }
-
-  async #take<Result>(turn: Turn, previous: Turn, work: () => Promise<Result>): Promise<Result> {
-    try {
+    const working = Promise.withResolvers<Result>();
+    const take = async () => {
       if (!previous.isOver) {
         // A request may settle the promise of another one, and must not await it.
         const { promise, resolve } = Promise.withResolvers<void>();
         previous.begin = resolve;
         await withTimeout(promise, TURN_TIMEOUT_MS).catch(() => undefined);
       }
-      await wait(PAUSE_MS);
-      return await work();
-    } finally {
+      const startedAt = performance.now();
+      const timer = wait(0).then(() => performance.now() - startedAt);
+      await work().then(working.resolve, working.reject);
+      await wait(Math.min(await timer, MAX_PAUSE_MS));
       turn.isOver = true;
       turn.begin?.();
-    }
+    };
+    waitUntil(take());
+    return working.promise;
   }
 }
