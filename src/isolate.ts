@@ -53,6 +53,8 @@ export class Isolate {
   /** The work that this isolate still does in a minute for a client over a limit (1.7). */
   readonly ceilings = {
     unreadableRecords: new LocalLimiter(10),
+    /** Records of unknown keys with all that was sent. */
+    unknownRecords: new LocalLimiter(10),
     /** Counts each client, and each client with a license. */
     limitedRecords: new LocalLimiter(1),
     limitedLogEntries: new LocalLimiter(1),

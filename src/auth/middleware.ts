@@ -5,7 +5,6 @@ import { tokenSnapshot } from '../cache/snapshots';
 import { insertEvent } from '../db/events';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
-import { isConsoleHost, isFromOwnPage, WRONG_HOST } from '../http/own-page';
 import { isolateOf } from '../isolate';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async';
 import { API_INTENTS, type ApiIntent } from '../lib/enums';
@@ -15,6 +14,7 @@ import { WINDOW_SECONDS } from '../lib/rate-limiter';
 import type { RequestTimings } from '../lib/request-timings';
 import { sha256Hex } from '../lib/sha256';
 import type { AppEnv } from '../middleware/request-log';
+import { isConsoleHost, isFromOwnPage, WRONG_HOST } from './own-page';
 import { findSession, isUseDue, markSessionUsed } from './sessions';
 import {
   type Actor,

@@ -5,6 +5,7 @@ const MAX_WAITING = 2_000;
 const MAX_WAITING_MS = 2_000;
 /** Interval at which room is looked for. */
 const POLL_MS = 5;
+const TURN_MS = 1;
 /** A request that admits others, and has not done so for this long, was cancelled. */
 const CANCELLED_AFTER_MS = 250;
 /** The platform ends a request 30 seconds after its response. */
@@ -23,8 +24,7 @@ interface AdmissionOptions {
  * Admits requests in the order in which they come: a bounded number in a turn, and none while there is no room.
  *
  * workerd accepts connections, reads from idle ones and fires timers only when no request can go on. Connections that
- * never pause would keep it from that for seconds, and with it the database. A request that waits for a timer, however
- * short, lets it look for all other work.
+ * never pause would keep it from that for seconds, and with it the database. Requests that wait for a timer let it look.
  */
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -71,7 +71,10 @@ export class Admission {
     const leavesAt = performance.now() + MAX_STAY_MS;
     while (this.#waiting.size > 0 && performance.now() < leavesAt) {
       this.#tickedAt = performance.now();
-      await wait(this.#isFull() ? POLL_MS : 0);
+      // The first timer fires when the requests before have gone as far as they can. It is due by then, and the runtime
+      // does not look for other work before it.
+      await wait(0);
+      await wait(this.#isFull() ? POLL_MS : TURN_MS);
       if (this.#isFull()) this.#options.makeRoom?.(waitUntil);
       else this.#admitSome();
     }

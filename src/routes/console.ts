@@ -10,12 +10,12 @@ import {
   sessionCookieOf,
   writerOf,
 } from '../auth/middleware';
+import { isFromElsewhere } from '../auth/own-page';
 import { endSession, insertSession, newSession } from '../auth/sessions';
 import { activeRootToken } from '../auth/tokens';
 import { isUniqueViolation } from '../db/client';
 import { readBody } from '../http/body';
 import { ApiError } from '../http/errors';
-import { isFromElsewhere } from '../http/own-page';
 import { isolateOf } from '../isolate';
 import { parseJson } from '../lib/json';
 import { sha256Hex } from '../lib/sha256';

@@ -16,6 +16,7 @@ import type { LicenseSnapshot } from '../resources/licenses/snapshot';
 import type { Outcome } from '../validation/decide';
 import { recordingOf } from '../validation/record';
 import {
+  briefRequest,
   type PartialRequest,
   parseRequest,
   unreadableRequest,
@@ -264,7 +265,13 @@ async function validateLicense(
     const body: InvalidResponse = { valid: false, message: messageOf(outcome) };
     const isDecided = outcome.responseType !== 'INVALID_REQUEST';
     const signatures = signer && isDecided ? await signaturesOf(body, null) : undefined;
-    record(request, outcome.responseType, detailsOf(outcome, request, connectingAddress));
+    const isMadeUp = outcome.responseType === 'LICENSE_NOT_FOUND' && client !== null;
+    const isBrief = isMadeUp && (await isolate.ceilings.unknownRecords.count(client));
+    record(
+      isBrief ? briefRequest(request) : request,
+      outcome.responseType,
+      detailsOf(outcome, request, connectingAddress),
+    );
     return { status: 400, body: signatures ? { ...body, ...signatures } : body };
   } catch (error) {
     logFailure('A validation failed', error);

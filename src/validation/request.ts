@@ -130,6 +130,13 @@ export const unreadableRequest = (connectingAddress: string | null): PartialRequ
   logged: readLoggedFields({}),
 });
 
+/** A request of an unknown key without what was sent beside it, for the record. */
+export const briefRequest = (request: ValidationRequest): PartialRequest => ({
+  ...request,
+  hwid: null,
+  logged: readLoggedFields({}),
+});
+
 function readLoggedFields(body: JsonObject): LoggedFields {
   const read = (...names: string[]): string | null =>
     cut(

@@ -327,6 +327,20 @@ describe('a flood from one connecting address', () => {
     expect(JSON.stringify(json).length).toBeLessThan(11 * 1_000);
   });
 
+  it('of unknown keys leaves ten long records, and short ones of the others', async () => {
+    const { isolate } = newFloodedIsolate();
+    const hwid = 'x'.repeat(500);
+    const licenseKey = `unknown-${crypto.randomUUID()}`;
+    const body = { licenseKey, productId, hwid, operatingSystem: 'Linux' };
+    const statuses = await repeat(60, () => isolate.validate(body, { headers: flooder }));
+    expect(counted(statuses, 400)).toBe(60);
+    await settled();
+    const history = await historyOf({ licenseKey, limit: '100' }, 60);
+    expect(history.filter((record) => record.hwid === hwid)).toHaveLength(10);
+    expect(history.filter((record) => record.operatingSystem !== null)).toHaveLength(10);
+    expect(new Set(history.map(({ ip }) => ip))).toEqual(new Set([flooder['CF-Connecting-IP']]));
+  });
+
   it('of one key asks D1 for its license once', async () => {
     const { isolate, statementsWith } = newFloodedIsolate();
     const [license] = licenses;

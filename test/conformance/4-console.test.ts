@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { localConsoleName, newLoginCode } from '../../src/auth/login-code';
-import { WRONG_HOST } from '../../src/http/own-page';
+import { WRONG_HOST } from '../../src/auth/own-page';
 import { callWith, newIsolate, settled } from '../support/app';
 import {
   type Answer,

@@ -255,6 +255,26 @@ describe('a customer that is forgotten', () => {
   });
 });
 
+it('a customer is forgotten while validations go on', async () => {
+  const { customer, ...subject } = await createLicense({ ownerChatId: 'busy' });
+  const others = await createLicense();
+  const isolate = newIsolate({ VALIDATION_LIMITER: 1e9 });
+  const { licenseKey, productId } = subject;
+  await isolate.validate({ licenseKey, productId, hwid: 'HW-OF-BUSY' });
+  let isForgotten = false;
+  const forgetting = isolate.call('DELETE', pathOf(customer?.id)).then(({ status }) => {
+    isForgotten = true;
+    return status;
+  });
+  const { licenseKey: otherKey, productId: otherProduct } = others;
+  for (let sent = 0; sent < 3_000 && !isForgotten; sent++) {
+    await isolate.validate({ licenseKey: otherKey, productId: otherProduct });
+  }
+  expect(isForgotten).toBe(true);
+  expect(await forgetting).toBe(204);
+  expect(await readDatabase()).not.toContain('HW-OF-BUSY');
+});
+
 it('a history of 5,000 callers is erased by two requests, and its count stays', async () => {
   const { id, licenseKey, customer, productId } = await createLicense({ ownerChatId: 'many' });
   await env.DB.prepare(

@@ -241,6 +241,36 @@ describe('slow clients', () => {
   }, 30_000);
 });
 
+it('a slot that a client takes and disconnects has its record', async () => {
+  const url = new URL(await sharedService());
+  const service = new Licet({ url: url.href, token: readRootToken() });
+  const { id: productId } = await service.products.create({ name: 'Lost', productType: 'OTHER' });
+  const license = { productId, licenseType: 'PERMANENT', maxIPs: 1, count: 300 } as const;
+  const licenses = await service.licenses.createBatch(license);
+  const disconnect = async (licenseKey: string): Promise<void> => {
+    const body = JSON.stringify({ licenseKey, productId });
+    const head = `POST /api/v1/validate HTTP/1.1\r\nHost: licet\r\nContent-Length: ${body.length}`;
+    const socket = connect(Number(url.port), url.hostname).on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write(`${head}\r\n\r\n${body}`);
+    await wait(Math.random() * 15);
+    socket.resetAndDestroy();
+  };
+  for (let first = 0; first < licenses.length; first += 10) {
+    const some = licenses.slice(first, first + 10);
+    await Promise.all(some.map(({ licenseKey }) => disconnect(licenseKey)));
+  }
+  const unrecorded = async () =>
+    (await service.licenses.byProductId(productId).list()).filter(
+      ({ ips, totalRequests }) => ips.length > (totalRequests ?? 0),
+    ).length;
+  await expect.poll(unrecorded, PATIENT).toBe(0);
+  const bound = (await service.licenses.byProductId(productId).list()).filter(
+    ({ ips }) => ips.length > 0,
+  );
+  expect(bound.length).toBeGreaterThan(10);
+});
+
 it('the connecting address is that of the connection, whatever a client sends', async () => {
   await ensureStarted(folder, ...SCHEDULE_FAILS);
   const license = await newLicense();

@@ -19,10 +19,10 @@ import { newLicenseKey, normalizeLicenseKey } from './key';
 import { type LicenseRow, type LicenseValues, valuesOf } from './schema';
 import { boundValues, totalRequests } from './snapshot';
 
-/** What responses show of a license, without its customer. */
+/** The columns that responses show of a license, without its customer. */
 export const licenseColumns = { ...getTableColumns(licenses), ...boundValues, totalRequests };
 
-/** Licenses with all that responses show of them. */
+/** Licenses with everything that responses show. */
 export const selectLicenses = (db: Database) =>
   db
     .select({ ...licenseColumns, customer: customers })

@@ -93,6 +93,18 @@ describeInBrowser('the overview in a browser', () => {
     await page.getByRole('alert').first().waitFor();
   });
 
+  it('requests that are missing in the history are named above the outcomes', async () => {
+    const page = await openConsole('/history');
+    await page.route('**/api/v2/statistics?*', async (route) => {
+      const response = await route.fetch();
+      const gaps = [{ time: '2026-11-20T12:00:00.000+00:00', requests: 250 }];
+      await route.fulfill({ response, json: { ...(await response.json()), gaps } });
+    });
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByText('250 validations are missing in the history').waitFor();
+    expect(await accessibilityFindings(page)).toEqual([]);
+  });
+
   it('an empty service shows the first steps, which tick off by themselves until dismissed', async () => {
     const page = await openConsole('/history', { hasClock: true });
     // The service is shared, so the test replaces its responses by those of an empty one.

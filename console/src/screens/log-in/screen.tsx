@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { WRONG_HOST } from '../../../../src/http/own-page';
+import { WRONG_HOST } from '../../../../src/auth/own-page';
 import { describe, hasStatus, logIn, logInWithCode, queries, SESSION_QUERY } from '../../api';
 import { Button } from '../../components/button';
 import { Form, TextField } from '../../components/form';

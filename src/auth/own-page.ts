@@ -1,4 +1,4 @@
-import { localConsoleName } from '../auth/login-code';
+import { localConsoleName } from './login-code';
 
 /**
  * The origin of a request, as a browser states it (4). A page cannot set `Sec-Fetch-Site`, `Origin` or `Host` itself.
