@@ -1027,6 +1027,16 @@ describe('licet stats', () => {
     });
     expect(statistics?.series).toHaveLength(24);
   });
+
+  it('stats names requests that are missing in the history', async () => {
+    const [statistics] = await objects('stats');
+    const gaps = [{ time: '2026-11-20T12:00:00.000+00:00', requests: 250 }];
+    const LICET_URL = await listenWith(JSON.stringify({ ...statistics, gaps }));
+    const { stdout } = await runWith({ LICET_URL, LICET_TOKEN: 'token' }, 'stats');
+    expect(stdout).toContain(
+      'Missing in the history: 250 validations, the latest in the hour from 2026-11-20 12:00',
+    );
+  });
 });
 
 describe('a table of licet', () => {

@@ -1,4 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
+import * as z from 'zod';
+import { readRootToken } from '../../../packages/cli/src/root-token.ts';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,
@@ -95,11 +97,12 @@ describeInBrowser('the overview in a browser', () => {
 
   it('requests that are missing in the history are named above the outcomes', async () => {
     const page = await openConsole('/history');
-    await page.route('**/api/v2/statistics?*', async (route) => {
-      const response = await route.fetch();
-      const gaps = [{ time: '2026-11-20T12:00:00.000+00:00', requests: 250 }];
-      await route.fulfill({ response, json: { ...(await response.json()), gaps } });
+    const statistics = await fetch(`${await sharedService()}/api/v2/statistics`, {
+      headers: { TOKEN: readRootToken() },
     });
+    const gaps = [{ time: '2026-11-20T12:00:00.000+00:00', requests: 250 }];
+    const json = { ...z.looseObject({}).parse(await statistics.json()), gaps };
+    await page.route('**/api/v2/statistics?*', (route) => route.fulfill({ json }));
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByText('250 validations are missing in the history').waitFor();
     expect(await accessibilityFindings(page)).toEqual([]);
