@@ -20,6 +20,7 @@ const MAX_ITEMS = 10_000;
 
 /** A request that writes. After its cancellation it has no more ticks. */
 type Writer = { tickedAt: number };
+const isCancelled = ({ tickedAt }: Writer, now: number) => now - tickedAt > CANCELLED_AFTER_MS;
 interface BatchWriterOptions<Item> {
   clock: MonotonicClock;
   maxBatch: number;
@@ -55,7 +56,6 @@ export class BatchWriter<Item> {
   isStuck(): boolean {
     return this.size > 0 && this.#now() - this.#progressAt > DATABASE_TIMEOUT_MS;
   }
-
   add(item: Item, waitUntil: WaitUntil): void {
     if (this.size === 0) this.#progressAt = this.#now();
     if (this.size >= MAX_ITEMS && this.isStuck()) this.#giveUp();
@@ -65,7 +65,8 @@ export class BatchWriter<Item> {
 
   /** Makes a request a writer, for less than 30 seconds, if there are too few. */
   keepWriting(waitUntil: WaitUntil): void {
-    for (const writer of this.#writers) if (this.#isCancelled(writer)) this.#writers.delete(writer);
+    const now = this.#now();
+    for (const one of this.#writers) if (isCancelled(one, now)) this.#writers.delete(one);
     if (this.size > 0 && this.#writers.size < MAX_WRITERS) waitUntil(this.#writeAll(waitUntil));
   }
 
@@ -78,7 +79,6 @@ export class BatchWriter<Item> {
   }
 
   #now = (): number => this.#options.clock.now();
-  #isCancelled = (writer: Writer): boolean => this.#now() - writer.tickedAt > CANCELLED_AFTER_MS;
 
   async #writeAll(waitUntil: WaitUntil): Promise<void> {
     const startedAt = this.#now();
@@ -100,7 +100,7 @@ export class BatchWriter<Item> {
   #take(writer: Writer): Item[] {
     const items: Item[] = [];
     for (const [item, holder] of this.#pending) {
-      if (holder === null || this.#isCancelled(holder)) items.push(item);
+      if (holder === null || isCancelled(holder, writer.tickedAt)) items.push(item);
       if (items.length === this.#options.maxBatch) break;
     }
     for (const item of items) this.#pending.set(item, writer);
