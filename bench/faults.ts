@@ -2,7 +2,7 @@ import type { Measured } from './load.ts';
 import type { Witnessed } from './witness.ts';
 import type { Tally } from './workers.ts';
 
-/** Kinds of events that must never happen, however slow the machine is, for one and for many. */
+/** Kinds of events that must never happen, however slow the machine is: their names in singular and plural. */
 const KINDS = {
   lost: ['record was lost', 'records were lost'],
   doubled: ['record was stored twice', 'records were stored twice'],

@@ -126,8 +126,8 @@ class Connection {
   }
 
   /**
-   * Opens it, and gets a response. The kernel alone accepts a connection long before workerd does: under load some
-   * wait for seconds.
+   * Opens it, and gets a response. The kernel accepts a connection before workerd does, which takes seconds under
+   * load.
    *
    * @returns whether it is open
    */

@@ -50,7 +50,7 @@ field of bench/result.json: "No record was lost, and no response was wrong.", or
 The run fails with status 1 if a record was lost or stored twice, a request got no response or a wrong one, or a
 connection could not be opened; and if a figure misses its threshold that is the same on every machine: rows, bytes,
 virtual time. A figure of speed that misses its threshold fails nothing: the machine may be busy. In the scenarios
-hot, start, load and fairness a 503 with Retry-After is no wrong response: the load pauses, and the 503s are counted.`;
+hot, start, load and fairness a validation may get 503 with Retry-After: the load pauses, and the 503s are counted.`;
 
 export interface Options {
   scenarios: ScenarioName[];

@@ -4,7 +4,7 @@ export interface Settings {
   connections: readonly number[];
   hotConnections: readonly number[];
   loadConnections: readonly number[];
-  /** How long the scenarios load and fairness take their load: in a round, and altogether. */
+  /** The time of the load in a round of the scenario load, and in all of the scenario fairness. */
   loadSeconds: number;
   rounds: number;
   /** How long a target takes its load in a round. */

@@ -19,7 +19,7 @@ export interface Witnessed {
 export type ReadCounts = (sql: string) => Promise<{ key: string; n: number }[]>;
 
 const POLL_INTERVAL_MS = 10;
-/** Records that are missing are lost when none has come for so long. They should be stored within two seconds. */
+/** Missing records count as lost when none has come for this time. They should be stored within two seconds. */
 const STALLED_MS = 10_000;
 /** The key of records of no license. */
 const UNKNOWN = '';

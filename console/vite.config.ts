@@ -7,7 +7,7 @@ import { defineConfig } from 'vite';
  */
 const service = process.env.LICET_URL ?? 'http://localhost:8787';
 
-/** On this machine sessions work under the name that the browser sends. */
+/** On this machine sessions work under the name that the browser sends, and the proxy keeps it. */
 const proxied = { target: service, changeOrigin: service.startsWith('https:') };
 
 export default defineConfig({

@@ -191,7 +191,7 @@ const EXPIRY_STATISTICS: Descriptions<typeof expiryStatistics> = {
 
 const GAP: Descriptions<typeof gap> = {
   time: 'The first millisecond of the hour.',
-  requests: 'The requests that were given up, because the database did not answer for long.',
+  requests: 'The requests that were given up, because the database did not store their records.',
 };
 
 const stepExample: z.infer<typeof statisticsStep> = {

@@ -84,7 +84,7 @@ async function welcome(address: string, rootToken: string, folder: string): Prom
   const url = address.endsWith(`:${DEFAULT_PORT}`) ? '' : ` -- --url ${address}`;
   const data = folder === dataFolder(undefined) ? '' : ` --persist-to ${folder}`;
   const command = `npm run licet${url || ' --'} console`;
-  // The link gives all rights, and a journal keeps what it is given.
+  // The link gives all rights, and a journal keeps each line.
   const link = process.stderr.isTTY
     ? `${await consoleLink(new URL(address), rootToken)}
                (works once, for 5 minutes; ${command} prints another one)`

@@ -47,7 +47,7 @@ export class Isolate {
   readonly db: Database;
   readonly caches: Caches;
   readonly recorder: Recorder;
-  /** Validations wait until there is room for their records (1.6). */
+  /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
   readonly admission: Record<'validations' | 'others', Admission>;
   readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
   /** The work that this isolate still does in a minute for a client over a limit (1.7). */
@@ -97,7 +97,7 @@ export class Isolate {
     };
     this.trustedProxies =
       env.TRUSTED_PROXIES === undefined ? undefined : parseNetworks(env.TRUSTED_PROXIES);
-    // Cloudflare has other processes for other connections.
+    // At Cloudflare, other processes accept the connections and run the database.
     const maxPerTurn = (count: number) => (this.trustedProxies ? count : Number.POSITIVE_INFINITY);
     this.admission = {
       validations: new Admission({

@@ -17,7 +17,7 @@ import { THRESHOLD_CONNECTIONS } from '../settings.ts';
 import { median } from '../statistics.ts';
 import { type Bench, shopOf } from './scenario.ts';
 
-/** Below the entries that the service has in memory, and enough that no key reaches its limit a minute. */
+/** Fewer than the service keeps in memory, and enough that no license reaches its limit a minute. */
 const LICENSES = 8_000;
 const MIN_OF_FEW_CONNECTIONS = 0.9;
 const P99_CONNECTIONS = 256;

@@ -29,7 +29,7 @@ const markStale = (): void => void queries.invalidateQueries({ refetchType: 'non
 const forgetAll = (): void =>
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
 
-/** The address of the service for programs. The names under `.localhost` lead nowhere but in browsers. */
+/** The address of the service for programs. Only browsers resolve names under `.localhost`. */
 export const serviceAddress = location.origin.replace(/\/\/[^/]+\.localhost\b/, '//localhost');
 
 async function fetchWithSession(request: Request): Promise<Response> {

@@ -85,9 +85,9 @@ export const texts = {
     wrong: 'This token is not valid. Check that it was copied as a whole and has not been revoked.',
     codeUsed: 'This link was already used, or is older than five minutes. Log in with a token.',
     wrongHost:
-      'Nobody can log in at this address, because other servers could receive the session. Open the link that npm run licet -- console prints. Behind a proxy, CONSOLE_HOSTS names the address.',
+      'Nobody can log in at this address, because other servers could receive the session. Open the link that npm run licet -- console prints. Behind a proxy, name the address in CONSOLE_HOSTS.',
     insecure:
-      'This page came over plain http, and a browser keeps a session over https only. Open the service at its https address; on the machine of the service, the link of npm run licet -- console works too, except in Safari.',
+      'This page came over plain http, and a browser keeps a session over https only. Open the service at its https address. On the machine of the service, the link of npm run licet -- console works too, except in Safari.',
     whereTitle: 'Where is my token?',
     where:
       'On your own machine it is the ROOT_TOKEN in the file .dev.vars. In a team, ask for a token of your own: an administrator creates it under Tokens.',
@@ -191,7 +191,7 @@ export const texts = {
     gap: (count: number) =>
       `${plural(count, 'validation')} ${count === 1 ? 'is' : 'are'} missing in the history, the latest in the hour from`,
     gapReason:
-      'They got their response, but the database did not answer for too long to store them. The log has the details.',
+      'They got a response, but the database did not store their records. The log has the details.',
     outcomes: 'Validations by outcome',
     range: 'Time shown',
     ranges: { day: '24 h', week: '7 d', month: '30 d' },

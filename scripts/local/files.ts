@@ -17,7 +17,7 @@ export default {
     let file = files.get(pathname);
     if (!file) {
       const response = await env.FILES.fetch(request.url, { redirect: 'manual' });
-      // Clients cannot make more of them than there are files.
+      // Only files are kept: clients cannot fill the memory.
       if (response.status !== 200) return response;
       file = { body: await response.arrayBuffer(), headers: response.headers };
       files.set(pathname, file);

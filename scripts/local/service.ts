@@ -35,7 +35,7 @@ const FAULTS_INTERVAL_MS = 60_000;
 const FAULT =
   /^(?:Uncaught exception: |e = |\*\*\* Fatal uncaught kj::Exception: )?([\w./+-]+\.(?:c\+\+|h|rs):\d+: \w+(?:: \w+\(\): [A-Za-z]+(?: [A-Za-z]+)*)?)/;
 const DESCRIPTORS_INTERVAL_MS = 100;
-/** Beyond this share of the descriptors, the runtime is started again before it ends without them. */
+/** Above this share of its descriptors the runtime is started again, because it ends when none is left. */
 const MAX_DESCRIPTORS_SHARE = 1 / 2;
 const DESCRIPTORS_PER_CONNECTION = 2;
 const WELCOME_CONNECTIONS = 1_024;
@@ -250,7 +250,7 @@ export class LocalService {
     });
   }
 
-  /** Ends a runtime before it has no descriptors left: then it would end at once, and lose the waiting records. */
+  /** Ends a runtime before its last descriptor is taken: then it would end at once, and lose the pending records. */
   #watchDescriptors(runtime: ChildProcess): NodeJS.Timeout | undefined {
     const { log } = this.#options;
     const limit = descriptorLimit(runtime.pid);
@@ -278,7 +278,7 @@ export class LocalService {
   }
 }
 
-/** The number of files that a process may open; undefined where the system does not tell. */
+/** The number of files that a process may open; undefined where the system does not report it. */
 function descriptorLimit(pid = 0): number | undefined {
   try {
     const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');

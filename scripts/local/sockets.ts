@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
 /**
- * Miniflare is for development: beside the service's own port it listens on two more of this machine, where every local
- * user could read files as the service, and use it without an address. Here it does neither.
+ * Miniflare is for development: beside the service's own port it listens on two more ports of this machine. There every
+ * local user could read files with the rights of the service, and send requests without an address. This module keeps
+ * both closed.
  */
 
 let folder: string | undefined;
@@ -20,7 +21,7 @@ function removeFolder(): void {
 }
 process.on('exit', removeFolder);
 
-/** In the place of miniflare's server in this process, which the Worker and its files never ask. */
+/** Replaces miniflare's server in this process, to which the Worker and its files send nothing. */
 class ClosedServer extends EventEmitter {
   listen(_port: number, _host: string, onListening: () => void): void {
     onListening();

@@ -64,7 +64,7 @@ const NAME_DIGITS = 12;
 /**
  * The host name of the console on this machine, for the port that a browser connects to. Cookies ignore ports: at
  * `localhost` each other server of the machine would receive the session. No other server has this name or can
- * guess it, and browsers resolve every name under `.localhost` to this machine.
+ * guess it. Chromium and Firefox resolve every name under `.localhost` to this machine.
  */
 export async function localConsoleName(rootToken: string, { port }: URL): Promise<string> {
   const name = `licet-${port || 80}`;

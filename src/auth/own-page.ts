@@ -1,7 +1,8 @@
 import { localConsoleName } from './login-code';
 
 /**
- * The origin of a request, as a browser states it (4). A page cannot set `Sec-Fetch-Site`, `Origin` or `Host` itself.
+ * The host and the origin of a request, as a browser states them (4). A page cannot set `Sec-Fetch-Site`, `Origin`
+ * or `Host` itself.
  */
 
 /** The message for a session or a log-in under a name that is not the console's. */

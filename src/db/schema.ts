@@ -305,8 +305,8 @@ export const requests = sqliteTable(
 );
 
 /**
- * Gaps in the history: the number of requests that an isolate gave up while D1 did not answer. `id` is that of the first
- * one.
+ * Gaps in the history: the number of requests that an isolate gave up, because D1 did not respond or rejected them.
+ * `id` is that of the first one.
  */
 export const gaps = sqliteTable('gaps', {
   id: integer('id').primaryKey(),

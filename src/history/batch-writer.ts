@@ -13,9 +13,9 @@ const CANCELLED_AFTER_MS = 4 * TICK_MS;
 const STAY_MS = 500;
 /** The platform ends a request 30 seconds after its response. */
 const MAX_STAY_MS = 24_000;
-/** The pause after a failed write, which is up to half shorter at random. */
+/** The longest pause after a failed write. It is up to half shorter at random. */
 const RETRY_MS = 400;
-/** Items that wait while the database does not answer: an isolate has 128 MB. */
+/** Items that wait while the database does not respond: an isolate has 128 MB. */
 const MAX_ITEMS = 10_000;
 
 /** A request that writes. After its cancellation it has no more ticks. */

@@ -4,7 +4,7 @@ import { gaps } from '../db/schema';
 import { firstIdAt } from '../lib/time-id';
 import { bucketOfIdSql } from './record';
 
-/** Gaps in the history: requests that were given up because the database did not answer (1.6). */
+/** Gaps in the history: requests that were given up because D1 did not respond, or rejected them (1.6). */
 
 /** Requests given up by an isolate. `id` is that of the first one. */
 export interface Gap {

@@ -33,7 +33,7 @@ const CALLER_FIELDS = callerFields.keyof().options;
 /** A row of JSON, in the order of the columns that a statement expects. */
 type Row = readonly (string | number | null)[];
 
-/** The caller that the other new ones of a license and day share. */
+/** The row that new callers of a license and day share beyond {@link MAX_NEW_CALLERS}. */
 interface SharedCaller {
   fingerprint: string;
   /** Null if the program can have made it up. */
@@ -48,7 +48,7 @@ interface NewCaller {
   records: HistoryRecord[];
 }
 
-/** Outcomes that are decided before the product of the request is compared with that of the license (1.3). */
+/** Outcomes of requests whose product need not be that of the license (1.3). */
 const HAS_ANY_PRODUCT: ReadonlySet<ResponseType> = new Set([
   'INVALID_REQUEST',
   'RATE_LIMITED',
@@ -58,7 +58,10 @@ const HAS_ANY_PRODUCT: ReadonlySet<ResponseType> = new Set([
   'ERROR',
 ]);
 
-/** Depends on the record alone: a repeated write finds the same row. No base64url has the prefix. */
+/**
+ * Begins the fingerprint of a shared row, and no other. The rest depends on the record alone: a repeated write finds
+ * the same row.
+ */
 const SHARED_PREFIX = 'day:';
 
 function sharedCallerOf(licenseId: number, { id, outcome, caller }: HistoryRecord): SharedCaller {

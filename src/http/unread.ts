@@ -5,8 +5,8 @@ const MAX_UNREAD_MS = 15_000;
 const timers = new WeakMap<object, ReturnType<typeof setTimeout>>();
 
 /**
- * Begins, or begins again, the time in which the client has to take what was sent. Otherwise its connection is
- * closed: it would stay for ever. The timer ends with the request.
+ * Starts again the time in which the client must read the bytes that were sent. After that time its connection is
+ * closed, because it would stay open for ever. The timer ends with the request.
  */
 export function expectReading({ env, executionCtx }: Context): void {
   // Cloudflare looks after its connections itself. `npm start` and `npm run dev` do not.
@@ -18,7 +18,7 @@ export function expectReading({ env, executionCtx }: Context): void {
   timers.set(executionCtx, setTimeout(giveUp, MAX_UNREAD_MS));
 }
 
-/** The same response with a body of this Worker's: a body that the runtime passes on outlives the request. */
+/** The same response with a body that this Worker sends. One that the runtime passes on outlives the request. */
 export function ownResponse(c: Context, response: Response): Response {
   if (c.env.TRUSTED_PROXIES === undefined || response.body === null) return response;
   const passing = new TransformStream<Uint8Array, Uint8Array>({

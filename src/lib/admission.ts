@@ -3,7 +3,7 @@ import { type WaitUntil, wait } from './async';
 /** Requests that wait at the same time. Beyond them a request is rejected at once. */
 const MAX_WAITING = 2_000;
 const MAX_WAITING_MS = 2_000;
-/** Interval at which room is looked for. */
+/** Pause between two looks for room. */
 const POLL_MS = 5;
 const TURN_MS = 1;
 /** A request that admits others, and has not done so for this long, was cancelled. */
@@ -12,7 +12,7 @@ const CANCELLED_AFTER_MS = 250;
 const MAX_STAY_MS = 20_000;
 
 interface AdmissionOptions {
-  /** Requests that begin in a turn of the event loop. */
+  /** The most requests that begin in a turn of the event loop. */
   maxPerTurn: number;
   /** Whether there is no room for another request. */
   isFull?: () => boolean;
@@ -24,15 +24,16 @@ interface AdmissionOptions {
  * Admits requests in the order in which they come: a bounded number in a turn, and none while there is no room.
  *
  * workerd accepts connections, reads from idle ones and fires timers only when no request can go on. Connections that
- * never pause would keep it from that for seconds, and with it the database. Requests that wait for a timer let it look.
+ * never pause would delay all that for seconds, and the database with it. While requests wait for a timer, workerd
+ * looks for other work.
  */
 export class Admission {
   readonly #options: AdmissionOptions;
   /** The functions that admit the requests that wait, the oldest first. */
   readonly #waiting = new Set<(isAdmitted: boolean) => void>();
-  /** Requests that have begun in this turn. */
+  /** Requests that have begun since requests that wait were last admitted, or with them. */
   #begun = 0;
-  /** When requests that wait were admitted last, by one of them. */
+  /** When one of the requests that wait last looked for room. */
   #tickedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: AdmissionOptions) {
@@ -71,8 +72,8 @@ export class Admission {
     const leavesAt = performance.now() + MAX_STAY_MS;
     while (this.#waiting.size > 0 && performance.now() < leavesAt) {
       this.#tickedAt = performance.now();
-      // The first timer fires when the requests before have gone as far as they can. It is due by then, and the runtime
-      // does not look for other work before it.
+      // The first timer is due when the earlier requests have gone as far as they can, and fires without a look for
+      // other work. The second one lets the runtime look.
       await wait(0);
       await wait(this.#isFull() ? POLL_MS : TURN_MS);
       if (this.#isFull()) this.#options.makeRoom?.(waitUntil);

@@ -145,13 +145,13 @@ function logUnnamed(): void {
   if (isUnnamedLogged) return;
   isUnnamedLogged = true;
   const message =
-    'A proxy of TRUSTED_PROXIES sends no IP address in CF-Connecting-IP: its own address counts as that of its clients';
+    'A proxy of TRUSTED_PROXIES sends no IP address in CF-Connecting-IP. Its own address counts as that of its clients: let it set the header';
   console.warn(JSON.stringify({ message }));
 }
 
 /**
  * The canonical address from which a request came (1.2): that of `CF-Connecting-IP`, never that of
- * `X-Forwarded-For`. A trusted proxy that names no address there counts itself, because the limits need an address.
+ * `X-Forwarded-For`. A trusted proxy that names no address there counts as the client: the limits need one.
  * Null if it is unknown.
  *
  * @param trustedProxies the networks whose header counts; undefined where only the platform can set it

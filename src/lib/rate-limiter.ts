@@ -81,7 +81,7 @@ export class LocalLimiter {
   }
 }
 
-/** A rate limit (1.7) that the platform counts, above a number of requests that this isolate counts. */
+/** A rate limit (1.7) that the platform counts. The isolate alone counts the first requests of a minute. */
 export class PlatformLimiter {
   readonly #limiter: RateLimit;
   readonly #counts = new WindowCounts();

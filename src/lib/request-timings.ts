@@ -18,7 +18,7 @@ export class RequestTimings {
     this.waitUntil = waitUntil;
   }
 
-  /** From now on the request goes on to its end, also if its client disconnects. */
+  /** Lets the request run to its end, also if its client disconnects. */
   keepAlive(): void {
     if (this.responding) this.waitUntil(this.responding);
     this.responding = undefined;

@@ -11,10 +11,12 @@ interface Turn {
 }
 
 /**
- * Work of several requests, one piece at a time, in the order in which it was asked for. After each piece there is a
- * pause that is as long as the piece kept timers from running. On one machine the database responds in the thread
- * that serves the requests: without pauses, work that continues at once keeps all others from being served. At
- * Cloudflare, timers run while a piece waits for the database, and the pauses are short.
+ * Runs work of several requests, one piece at a time, in the order of the calls. After each piece there is a pause. It
+ * is as long as the piece kept timers from running, and at most {@link MAX_PAUSE_MS}.
+ *
+ * On one machine the database responds in the thread that serves the requests: without pauses, such work would keep
+ * other requests from being served. At Cloudflare, timers run while a piece waits for the database, and the pauses are
+ * short.
  */
 export class Turns {
   #last: Turn = { isOver: true };

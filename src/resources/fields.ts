@@ -62,8 +62,8 @@ export const textOrNull = (maxLength: number, description: string) =>
   orNull(text(maxLength), description);
 
 /**
- * An http or https address that is null by default. PUT also takes what is stored (3): {@link checkWebAddresses}
- * checks its fields.
+ * An http or https address that is null by default. PUT also takes a stored value unchanged (3), which
+ * {@link checkWebAddresses} checks.
  */
 export function webAddressOrNull(description: string) {
   const stored = text(2048).nullable();

@@ -195,7 +195,7 @@ async function validateLicense(
   );
   if (!parsed.ok) return rejectUnreadable(parsed.partial, 400, parsed.message);
   const { request } = parsed;
-  /** Counts a client with a license: a client can make up any number of keys. */
+  /** The name under which the limits count a client and a license. A client can make up any number of keys. */
   const withLicense = ({ id }: LicenseSnapshot) => `${client} ${id}`;
   const isOverValidations = async (license: LicenseSnapshot) =>
     client !== null && (await isolate.limits.validations.count(withLicense(license)));

@@ -82,7 +82,7 @@ export async function validate(
   if (!found.value || !dependsOnSlots(outcome)) return { outcome, license: found };
   if (isFull(outcome) && isolate.wasFull(found.value, now)) return { outcome, license: found };
 
-  // A binding must not be without its record.
+  // A client that disconnects must not leave a binding without its record.
   timings.keepAlive();
   const startedAt = performance.now();
   const { license, hasBound } = await bind(db, found.value, request, now);

@@ -2,8 +2,8 @@
 
 /**
  * The places of a text at which a spreadsheet could run a formula. Spreadsheets of countries with a decimal comma
- * also begin a cell at a semicolon, and take no notice of quotation marks within a line: a line break in a cell begins
- * a cell as well.
+ * also begin a cell at a semicolon, and ignore quotation marks within a line. A line break in a cell begins a cell as
+ * well.
  */
 const FORMULA = /(?<=(?:^|[;\t\r\n])"*)(?='*[=+\-@\t\r])/g;
 

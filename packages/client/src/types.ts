@@ -151,7 +151,7 @@ export interface LicenseCreate {
   notes?: string | null | undefined;
   /** Set by the service: must not be sent. */
   customer?: null | undefined;
-  /** The customer to whom the license belongs, in place of the owner fields; without an intent that reads customers only one who has a license. In a PUT, null is nobody. */
+  /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
   customerId?: number | null | undefined;
   /** The e-mail of the customer to whom the license belongs. A customer with a new one is created. */
   customerEmail?: string | null | undefined;
@@ -204,7 +204,7 @@ export interface LicenseUpdate {
   notes?: string | null | undefined;
   /** Set by the service: accepted and ignored. */
   customer?: unknown | undefined;
-  /** The customer to whom the license belongs, in place of the owner fields; without an intent that reads customers only one who has a license. In a PUT, null is nobody. */
+  /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
   customerId?: number | null | undefined;
   /** The e-mail of the customer to whom the license belongs. A customer with a new one is created. */
   customerEmail?: string | null | undefined;
@@ -254,7 +254,7 @@ export interface LicenseBatch {
   notes?: string | null | undefined;
   /** Set by the service: must not be sent. */
   customer?: null | undefined;
-  /** The customer to whom the license belongs, in place of the owner fields; without an intent that reads customers only one who has a license. In a PUT, null is nobody. */
+  /** The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody. */
   customerId?: number | null | undefined;
   /** The e-mail of the customer to whom the license belongs. A customer with a new one is created. */
   customerEmail?: string | null | undefined;
@@ -930,7 +930,7 @@ export interface ExpiryStatistics {
 export interface Gap {
   /** The first millisecond of the hour. */
   time: string;
-  /** The requests that were given up, because the database did not answer for long. */
+  /** The requests that were given up, because the database did not store their records. */
   requests: number;
 }
 

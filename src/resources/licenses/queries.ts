@@ -30,7 +30,7 @@ export const selectLicenses = (db: Database) =>
     .leftJoin(customers, eq(customers.id, licenses.customerId));
 
 /**
- * The last two statements of a batch: they read the licenses that it wrote, which have one customer. A read after the
+ * The last two statements of a batch: they read the licenses that it wrote, which share a customer. A read after the
  * batch could fail, and a write that was made would be reported as failed.
  */
 const readWritten = (db: Database, isWritten: SQL) =>

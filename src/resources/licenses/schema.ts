@@ -153,7 +153,7 @@ export const licenseBodyFields = {
   ...licenseFields,
   customerId: writeOnly(
     id.nullable(),
-    'The customer to whom the license belongs, in place of the owner fields; without an intent that reads customers only one who has a license. In a PUT, null is nobody.',
+    'The customer to whom the license belongs, in place of the owner fields. A token that may not read customers names only a customer with a license. In a PUT, null is nobody.',
   ),
   customerEmail: writeOnly(
     emailAddress.nullable(),

@@ -39,7 +39,7 @@ const bound = (type: LicenseDataType) =>
 /** The columns `ips` and `hwids` of a select from the licenses. */
 export const boundValues = { ips: bound('IP').as('ips'), hwids: bound('HWID').as('hwids') };
 
-/** Bytes of addresses, and of hardware IDs, that a license can have in a list. */
+/** The most bytes of the addresses, or of the hardware IDs, of a license that a list reads with those of others. */
 const MAX_LISTED_BYTES = 4_096;
 
 const listed = (type: LicenseDataType) =>

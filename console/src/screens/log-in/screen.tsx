@@ -35,7 +35,7 @@ export function LogIn({ code }: { code: string | undefined }) {
     usedCode.current = code;
     logInWithCode(code)
       .catch((error: unknown) => {
-        // Else a skeleton replaces this form while the session is read, and the message is lost.
+        // Otherwise a skeleton replaces this form while the session is read, and the message is lost.
         client.setQueryData(SESSION_QUERY.queryKey, null);
         setFailure(failureOf(error, words.codeUsed));
       })

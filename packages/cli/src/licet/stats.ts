@@ -62,7 +62,7 @@ function gapsText({ gaps }: Statistics): string {
   const missing = gaps.reduce((total, { requests }) => total + requests, 0);
   return (
     `\nMissing in the history: ${missing} validations, the latest in the hour from ${timeText(last.time)} (UTC). ` +
-    'The database did not answer for too long to store them.'
+    'The database did not store their records.'
   );
 }
 
