@@ -56,7 +56,7 @@ it('5,000 validations are all recorded by a database that takes 300 ms for each 
   expect(consoleLines).toEqual([]);
 });
 
-it('validations are all recorded by a database that hangs for four seconds', async () => {
+it('admitted validations are all recorded by a database that hangs for four seconds', async () => {
   const license = await shop.newLicense();
   const hanging = wait(4_000);
   const isolate = newIsolate({ ...UNLIMITED, DB: pausing(() => hanging) });
@@ -78,7 +78,7 @@ it.each([
     bindings: { RECORDS: { send: () => new Promise<never>(() => undefined) } },
   },
 ])(
-  'a validation that finds no room for two seconds answers 503 and leaves nothing behind, $way',
+  'a validation that finds no room for two seconds gets 503 and leaves nothing behind, $way',
   async ({ bindings }) => {
     const license = await shop.newLicense({ maxIPs: 2 });
     const { token } = await createToken(['LICENSE_VALIDATE']);

@@ -18,7 +18,12 @@ it.each<[what: string, proxies: string | undefined, peer: string | null, bound: 
   ['an IPv4 address written as IPv6 is the same', PROXIES, '[::ffff:192.0.2.1]:50000', [HEADER]],
   ['everybody is ignored where no proxy is trusted', '', '192.0.2.1:50000', ['192.0.2.1']],
   ['everybody is ignored where no address is known', PROXIES, null, []],
-  ['a link-local address counts without its zone', '', '[fe80::1%eth0]:50000', ['fe80::1']],
+  [
+    'a link-local client is ignored, and its address counts without the zone',
+    '',
+    '[fe80::1%eth0]:50000',
+    ['fe80::1'],
+  ],
   ['a link-local proxy is believed', 'fe80::/10', '[fe80::1%eth0]:50000', [HEADER]],
   ['the platform is believed', undefined, '192.0.2.2:50000', [HEADER]],
 ])('the header CF-Connecting-IP of %s', async (_what, proxies, peer, bound) => {
@@ -63,7 +68,7 @@ async function boundWith(named: string, bindings: Parameters<typeof app.fetch>[1
   return (await getLicense(id)).ips;
 }
 
-it('a trusted proxy that sends text that is no address counts itself, which is logged once', async () => {
+it('a trusted proxy whose header is no address counts as the client, which is logged once', async () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   for (const named of NO_ADDRESSES) {
     expect(await boundWith(named, { ...env, TRUSTED_PROXIES: PROXIES }), named).toEqual([
@@ -74,6 +79,6 @@ it('a trusted proxy that sends text that is no address counts itself, which is l
   warn.mockRestore();
 });
 
-it('text of the platform that is no address counts as none', async () => {
+it('a header of the platform that is no address counts as none', async () => {
   for (const named of NO_ADDRESSES) expect(await boundWith(named, env), named).toEqual([]);
 });

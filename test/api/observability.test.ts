@@ -99,7 +99,7 @@ describe('the event of a request', () => {
     expect(JSON.stringify(events)).not.toContain(license.licenseKey);
   });
 
-  it('is logged for the first limited request of an address and minute', async () => {
+  it('only the first limited request of an address and minute is logged', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     try {
       const isolate = newIsolate({ REFUSED_LIMITER: 1, FAILED_TOKEN_LIMITER: 1 });

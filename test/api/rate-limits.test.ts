@@ -242,7 +242,7 @@ describe('what is counted together', () => {
     }
   });
 
-  it('is one license, and no key that a client makes up', async () => {
+  it('validations of one license are counted together, and made-up keys are not', async () => {
     const { id, asked } = await newLicense();
     const { isolate, keys } = newStrictIsolate();
     const headers = { 'CF-Connecting-IP': '198.51.100.1' };
@@ -327,7 +327,7 @@ describe('a flood from one connecting address', () => {
     expect(JSON.stringify(json).length).toBeLessThan(11 * 1_000);
   });
 
-  it('of unknown keys leaves ten long records, and short ones of the others', async () => {
+  it('a flood of unknown keys leaves ten long records, and then short ones', async () => {
     const { isolate } = newFloodedIsolate();
     const hwid = 'x'.repeat(500);
     const licenseKey = `unknown-${crypto.randomUUID()}`;
@@ -341,7 +341,7 @@ describe('a flood from one connecting address', () => {
     expect(new Set(history.map(({ ip }) => ip))).toEqual(new Set([flooder['CF-Connecting-IP']]));
   });
 
-  it('of one key asks D1 for its license once', async () => {
+  it('a flood of one key asks D1 for its license once', async () => {
     const { isolate, statementsWith } = newFloodedIsolate();
     const [license] = licenses;
     if (!license) throw new Error('There is no license');
@@ -353,7 +353,7 @@ describe('a flood from one connecting address', () => {
     expect(statementsWith('"license_key_normalized" in')).toBe(before);
   });
 
-  it('beyond the limit of refused validations validates a known key 120 times a minute', async () => {
+  it('a known key is valid 120 times a minute for a client over the limit of refused validations', async () => {
     const { isolate } = newFloodedIsolate();
     expect(await askAll(isolate)).toEqual(ALL_VALID);
     await repeat(101, () => isolate.validate({}, { headers: flooder }));

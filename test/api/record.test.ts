@@ -286,7 +286,7 @@ describe('new installations', () => {
   const namedOf = (records: readonly HistoryRecord[]) =>
     records.filter(({ hwid }) => hwid !== null).length;
 
-  it('beyond 1,000 a license and day leave requests without what was sent', async () => {
+  it('beyond 1,000 new installations of a license and day, requests are recorded without what was sent', async () => {
     const [license, other] = [await shop.newLicense(), await shop.newLicense()];
     const records = requestsOf(license, 1_100, NOW);
     expect(await deliver([records.slice(0, 550), records.slice(550)])).toEqual([]);
@@ -307,7 +307,7 @@ describe('new installations', () => {
     expect(namedOf(await expectRecorded(license, 1_110))).toBe(1_010);
   });
 
-  it('beyond the limit are counted once when they are written again', async () => {
+  it('requests of installations beyond 1,000 a day count once when they are written again', async () => {
     const license = await shop.newLicense();
     const records = requestsOf(license, 1_010, NOW);
     const nextDay = requestsOf(license, 1_010, NOW + DAY_MS);
@@ -325,7 +325,7 @@ describe('new installations', () => {
     await expectRecorded(license, 2_020);
   });
 
-  it('beyond the limit are known to an isolate until the next day', async () => {
+  it('installations beyond 1,000 a day get rows of their own on the next day', async () => {
     const license = await shop.newLicense();
     expect(await deliver([requestsOf(license, 1_000, Date.now())])).toEqual([]);
     const isolate = newIsolate();

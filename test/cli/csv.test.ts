@@ -31,7 +31,7 @@ it.each([
   ['a = b; c - d', '"a = b; c - d"'],
   [-1, '-1'],
   [null, ''],
-])('the cell %j of a CSV file is %j', (value, cell) => {
+])('the value %j is the cell %j of a CSV file', (value, cell) => {
   expect(csvLine([value])).toBe(cell);
 });
 

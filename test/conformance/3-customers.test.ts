@@ -126,7 +126,7 @@ describe('a token that may write licenses and not read customers', () => {
   const secretOf = async (intents: Parameters<typeof createToken>[0]) =>
     (await createToken(intents)).token;
 
-  it('cannot give a license to a customer without one by the id, and learns of nobody', async () => {
+  it('a token that may not read customers cannot name a customer without a license by the id', async () => {
     const token = await secretOf(['LICENSES_READ_WRITE']);
     const id = await createCustomer({ email: nextEmail(), phoneNumber: '+44 20 7946 0000' });
     const license = await createLicense({ ownerChatId: 'its owner' });
@@ -149,7 +149,7 @@ describe('a token that may write licenses and not read customers', () => {
     expect(await idsOf(`${licenses.path}/by-customer-id/${id}`)).toEqual([]);
   });
 
-  it('gives one to a customer who has one by the id, and to any customer by the e-mail', async () => {
+  it('a token that may not read customers names those with a license by the id, and all by the e-mail', async () => {
     const token = await secretOf(['LICENSES_READ_WRITE']);
     const customerEmail = nextEmail();
     const customerId = await createCustomer({ email: customerEmail });
@@ -163,7 +163,7 @@ describe('a token that may write licenses and not read customers', () => {
   });
 
   it.each(['CUSTOMERS_READ', 'ALL_READ'] as const)(
-    'gives one to any customer by the id with %s',
+    'a token that also has %s names any customer of a license by the id',
     async (intent) => {
       const token = await secretOf(['LICENSES_READ_WRITE', intent]);
       const customerId = await createCustomer({ email: nextEmail() });

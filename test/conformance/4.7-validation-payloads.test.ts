@@ -181,7 +181,7 @@ describe('the body', () => {
   it.each([
     ['[', ']'],
     ['{"a":[', ']}'],
-  ])('is refused with more than 1,000 brackets: %s', async (open, close) => {
+  ])('a body with more than 1,000 brackets is refused: %s', async (open, close) => {
     const askWithNested = (depth: number) =>
       askWith(
         (licenseKey) =>
@@ -193,7 +193,7 @@ describe('the body', () => {
     expect(answer.json).toStrictEqual(refusal('Body must be a JSON object'));
   });
 
-  it('may have a number in the place of text beside thousands of others', async () => {
+  it('a text field may have a number in a body with thousands of other numbers', async () => {
     const { id, licenseKey } = await createLicense({ productId: product.id });
     const players = Array.from({ length: 2_000 }, (_, index) => index);
     const answer = await validate({ licenseKey, productId: product.id, hwid: 4711, players });

@@ -334,7 +334,7 @@ describe.each(proxies)('$name', (proxy) => {
       expect(await recordedAddresses(spoofed, 2)).toEqual(['127.0.0.6', '127.0.0.5']);
     });
 
-    it('lets the console log in and use its session', async () => {
+    it('the console logs in through the proxy and uses its session', async () => {
       const port = ports.https;
       const headers = { TOKEN: token ?? '', Origin: 'https://localhost' };
       const loggedIn = await send({ port, path: '/console/session', headers });
@@ -467,7 +467,7 @@ describe.each(proxies)('$name', (proxy) => {
       },
     );
 
-    it('opens at most 256 connections to the service; more requests wait or get 502', async () => {
+    it('the proxy opens at most 256 connections to the service; more requests wait or get 502', async () => {
       // Connections that were kept open would be answered.
       relay.set('drop');
       await expect.poll(() => relay.openSockets.size).toBe(0);

@@ -411,7 +411,7 @@ describe('npm run backup', () => {
     rmSync(at('target/log.sqlite'));
   });
 
-  it('has nothing that was erased, and neither has a database that is restored from it', async () => {
+  it('a backup has no erased data, and neither has a database that is restored from it', async () => {
     const erased = newHome('erased');
     const [database, copy] = [databaseIn(erased), at('target/erased.sqlite')];
     const text = 'The notes of a person who is forgotten. ';

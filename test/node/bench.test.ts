@@ -35,7 +35,7 @@ async function sendTo(listener: RequestListener, load: Pick<Load, 'connections' 
 }
 
 describe('the benchmark', () => {
-  it('finds a lost record though another one was stored twice', async () => {
+  it('the benchmark finds a lost record although another one was stored twice', async () => {
     const rows = [{ key: licenseKeyIn(one), n: 4 }];
     const witness = new Witness(async () => rows);
     const recorded = new Map([
@@ -46,14 +46,14 @@ describe('the benchmark', () => {
     expect({ due, stored, lost, doubled }).toEqual({ due: 4, stored: 4, lost: 1, doubled: 1 });
   });
 
-  it('takes one record of a request without a response as neither lost nor doubled', async () => {
+  it('the benchmark takes a record of a request without a response as neither lost nor doubled', async () => {
     const rows = [{ key: licenseKeyIn(one), n: 2 }];
     const witness = new Witness(async () => rows);
     const sent = { recorded: new Map([[one, 1]]), uncertain: [one, other] };
     expect(await witness.watch([sent], true)).toMatchObject({ lost: 0, doubled: 0 });
   });
 
-  it('says in one line which scenarios failed, and by what', () => {
+  it('the verdict of the benchmark names the failed scenarios and their faults in one line', () => {
     const load = {
       ...{ name: 'load', connections: 64, wrong: 0, wrongResponse: null, failure: null },
       ...{ unanswered: 0, failedConnects: 0, lost: 5_400, doubled: 0 },
@@ -70,7 +70,7 @@ describe('the benchmark', () => {
   });
 
   it.each(['History records were lost: 37', 'Records were given up: 37'])(
-    'takes the line "%s" of the log as a fault',
+    'the benchmark takes the line "%s" of the log as a fault',
     (message) => {
       const log = new ServiceLog();
       log.add(JSON.stringify({ time: '2026-01-01T00:00:00.000Z', level: 'error', message }));
@@ -78,7 +78,7 @@ describe('the benchmark', () => {
     },
   );
 
-  it('pauses after a 503 with Retry-After, and expects no record of it', async () => {
+  it('the benchmark pauses after a 503 with Retry-After, and expects no record of it', async () => {
     let received = 0;
     const measured = await sendTo(
       (_, response) => {
@@ -94,7 +94,7 @@ describe('the benchmark', () => {
     expect([...recorded.values()]).toEqual([2]);
   });
 
-  it('counts requests without a response apart from connections that cannot be opened', async () => {
+  it('the benchmark counts requests without a response apart from connections that fail', async () => {
     const reset = await sendTo((request) => request.socket.destroy(), {
       connections: 2,
       until: { count: 2 },

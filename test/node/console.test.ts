@@ -93,7 +93,7 @@ describe('the page', () => {
 
 describe('the other files', () => {
   it.each(['/openapi.json', '/docs/swagger-ui-bundle.js'])(
-    '%s is kept for five minutes, and then not sent again to a client that has it',
+    '%s may be cached for five minutes, and is not sent again to a client that has it',
     async (path) => {
       const sent = await get(path);
       expect(sent.status).toBe(200);
@@ -114,7 +114,7 @@ describe('the other files', () => {
     },
   );
 
-  it('a file is sent again after redirects and after a client that wants its headers alone', async () => {
+  it('a file is complete after a HEAD request for it, and a redirect leads to a page each time', async () => {
     const head = await fetch(`${address}/docs/swagger-ui.css`, { method: 'HEAD' });
     expect(head.status).toBe(200);
     expect((await (await get('/docs/swagger-ui.css')).text()).length).toBeGreaterThan(1_000);

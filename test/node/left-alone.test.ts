@@ -234,14 +234,14 @@ describe('slow clients', () => {
     expect(body).toContain('{"valid":false,"message":"Body must arrive within 10 seconds"}');
   });
 
-  it('that never read lose their connection within 20 seconds', async () => {
+  it('clients that never read lose their connection within 20 seconds', async () => {
     const closedAfterMs = await unreadMs;
     expect(closedAfterMs).toBeGreaterThan(5_000);
     expect(closedAfterMs).toBeLessThan(20_000);
   }, 30_000);
 });
 
-it('a slot that a client takes and disconnects has its record', async () => {
+it('a bound slot has its record although its client disconnects', async () => {
   const url = new URL(await sharedService());
   const service = new Licet({ url: url.href, token: readRootToken() });
   const { id: productId } = await service.products.create({ name: 'Lost', productType: 'OTHER' });

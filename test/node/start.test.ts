@@ -102,7 +102,7 @@ const listeningFiles = (): string[] => {
   return [...new Set(files.filter(Boolean))];
 };
 
-/** Sends text that HTTP may not know. Resolves with the beginning of the response, if there is one. */
+/** Sends text that need not be HTTP. Resolves with the beginning of the response, if there is one. */
 const send = (text: string): Promise<string> =>
   new Promise((settle) => {
     const socket = connect(service.port, '127.0.0.1', () => socket.end(text));
@@ -135,7 +135,7 @@ describe('npm start', () => {
     expect(await answer.text()).toContain('<title>Licet: the interface</title>');
   });
 
-  it('prints no link that logs in where its output is kept, but the command that prints one', async () => {
+  it('npm start prints no log-in link where its output is kept, but the command that prints one', async () => {
     expect(service.output()).not.toContain('#code=');
     const [, command = ''] =
       /Log in\s+(npm run .* console) prints a link/.exec(service.output()) ?? [];
@@ -150,7 +150,7 @@ describe('npm start', () => {
 
   const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
   it.skipIf(!hasScript)(
-    'prints a link that logs in to the console once on a terminal',
+    'npm start prints on a terminal a link that logs in to the console once',
     async () => {
       const place = ['--port', String(await freePort()), '--persist-to', terminalFolder];
       const command = [process.execPath, ...argsOfScript('start'), ...place].join(' ');
@@ -193,7 +193,7 @@ describe('npm start', () => {
   });
 
   it.skipIf(!existsSync('/proc/net/tcp'))(
-    'listens on its own port alone, and for its own user on a file',
+    'npm start listens on its own port alone, and on a file for its own user',
     async () => {
       expect(listeningPorts()).toEqual([service.port]);
       const files = listeningFiles();
@@ -213,21 +213,18 @@ describe('npm start', () => {
     ['GET', '/cdn-cgi/local/scheduled', { 'MF-Route-Override': 'licet' }],
     ['GET', '/cdn-cgi/handler/scheduled', {}],
     ['POST', '/cdn-cgi/platform-proxy', { 'MF-Op': 'GET', 'MF-Op-Target': '0' }],
-  ])(
-    'no port on which it listens has the paths of miniflare: %s %s %j',
-    async (method, path, headers) => {
-      const stack = `Error: read\n    at read (${resolve('package.json')}:2:3)`;
-      const body = JSON.stringify({ name: 'Error', message: 'read', stack });
-      const given = { method, headers, ...(method === 'POST' && { body }) };
-      for (const port of listeningPorts()) {
-        const response = await fetch(`http://127.0.0.1:${port}${path}`, given);
-        expect(await response.text(), String(port)).not.toContain('"name": "licet"');
-        expect(response.status, String(port)).toBe(404);
-      }
-    },
-  );
+  ])('no port of npm start has the paths of miniflare: %s %s %j', async (method, path, headers) => {
+    const stack = `Error: read\n    at read (${resolve('package.json')}:2:3)`;
+    const body = JSON.stringify({ name: 'Error', message: 'read', stack });
+    const given = { method, headers, ...(method === 'POST' && { body }) };
+    for (const port of listeningPorts()) {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, given);
+      expect(await response.text(), String(port)).not.toContain('"name": "licet"');
+      expect(response.status, String(port)).toBe(404);
+    }
+  });
 
-  it('writes no text of requests that are not HTTP into the log, and few lines for many of them', async () => {
+  it('npm start logs no text of requests that are not HTTP, and few lines for many of them', async () => {
     const requests = [
       'GET http://CLIENT-TEXT/api/v2/licenses/by-license-key/CLIENT-TEXT HTTP/1.1\r\nHost: licet',
       'GET *CLIENT-TEXT HTTP/1.1\r\nHost: licet',

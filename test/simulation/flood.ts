@@ -8,6 +8,7 @@ import { GLOBALS, loadModules, type Replacements } from './modules.ts';
 /** A tenth of the numbers of the service, for a run to take a tenth of the time. */
 export const MAX_BATCH = 100;
 export const MAX_PENDING = 300;
+/** Half of the number of the service. */
 export const MAX_PER_TURN = 16;
 /** A write that takes longer has failed. */
 const TIMEOUT_MS = 5_000;

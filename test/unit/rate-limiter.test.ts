@@ -27,7 +27,7 @@ describe.each([
     },
   ],
 ])('a limit that is counted %s', (_, newLimiter) => {
-  it('stays exceeded for a client while others make up addresses, until the minute ends', async () => {
+  it('a client stays over a limit while others make up addresses, until the minute ends', async () => {
     const limiter = newLimiter();
     for (let request = 1; request <= 21; request++) {
       expect(await limiter.count(CLIENT)).toBe(request > 20);

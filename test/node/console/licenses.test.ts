@@ -58,7 +58,7 @@ describeInBrowser('the console in a browser', () => {
     await explained.waitFor();
   });
 
-  it('a link that was used says that it was, and leaves the log-in', async () => {
+  it('a used link leads to the log-in, which says that it was used', async () => {
     expectFailure(/^401 POST \/console\/session$/);
     const link = await consoleLink(new URL(await sharedService()), rootToken());
     const page = await newPage();
