@@ -1,7 +1,7 @@
 import type { Fault } from './faults.ts';
 
-/** Messages of the service about records that it lost, and their number. */
-const LOSS = /(?:History records were lost|Records were given up)(?:\D{0,16}(\d+))?/;
+/** The message of the service about requests that it gave up, with their number. */
+const GIVEN_UP = /Requests were given up: (\d+)/;
 
 /** The log of a service under load, without the events of requests. */
 export class ServiceLog {
@@ -14,8 +14,8 @@ export class ServiceLog {
     this.lines++;
     // npm and wrangler add lines of their own.
     if (!line.startsWith('{') || line.includes('"event":"request"')) return;
-    const loss = LOSS.exec(line);
-    if (loss) this.#givenUp += Number(loss[1] ?? 1);
+    const [, count] = GIVEN_UP.exec(line) ?? [];
+    if (count !== undefined) this.#givenUp += Number(count);
     const message = line.replace(/"time":"[^"]*",/, '');
     this.#messages.set(message, (this.#messages.get(message) ?? 0) + 1);
   }

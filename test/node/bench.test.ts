@@ -69,14 +69,12 @@ describe('the benchmark', () => {
     });
   });
 
-  it.each(['History records were lost: 37', 'Records were given up: 37'])(
-    'the benchmark takes the line "%s" of the log as a fault',
-    (message) => {
-      const log = new ServiceLog();
-      log.add(JSON.stringify({ time: '2026-01-01T00:00:00.000Z', level: 'error', message }));
-      expect(log.faults('load')).toEqual([{ kind: 'given up', count: 37, where: 'load' }]);
-    },
-  );
+  it('the benchmark takes requests that the log says were given up as a fault', () => {
+    const log = new ServiceLog();
+    const message = 'Requests were given up: 37';
+    log.add(JSON.stringify({ time: '2026-01-01T00:00:00.000Z', level: 'error', message }));
+    expect(log.faults('load')).toEqual([{ kind: 'given up', count: 37, where: 'load' }]);
+  });
 
   it('the benchmark pauses after a 503 with Retry-After, and expects no record of it', async () => {
     let received = 0;

@@ -184,9 +184,7 @@ const FAULTS: { name: string; broken: RegExp; replacements: Replacements }[] = [
     name: 'a cancelled writer that nobody replaces',
     broken: /Lost|Late/,
     replacements: {
-      'src/history/batch-writer.ts': [
-        ['now - tickedAt > CANCELLED_AFTER_MS;', 'now < 0;'],
-      ],
+      'src/history/batch-writer.ts': [['now - tickedAt > CANCELLED_AFTER_MS;', 'now < 0;']],
     },
   },
   {
