@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { INTENTS } from './auth/intents';
 import { declaredIntents } from './auth/middleware';
@@ -31,8 +31,16 @@ const validations = new Hono<AppEnv>({ getPath: plainPath })
   .post('/api/v1/validate', validation('V1_VALIDATE'))
   .post('/api/v2/validate', validation('V2_VALIDATE', INTENTS.validate));
 
+/** Lets requests wait while too many others begin. */
+const admit = (): MiddlewareHandler<AppEnv> =>
+  async function admit(c, next) {
+    const { waitUntil } = c.get('timings');
+    if (!(await isolateOf(c.env).admission.management.enter(waitUntil))) throw BUSY;
+    await next();
+  };
+
 const management = new Hono<AppEnv>({ getPath: plainPath })
-  .use(observe())
+  .use(observe(), admit())
   .get('/.well-known/jwks.json', allowPages('GET'), (c) => {
     c.header('Cache-Control', `public, max-age=${KEYS_MAX_AGE_SECONDS}`);
     return c.json({ keys: isolateOf(c.env).signingKeys?.publicKeys() ?? [] });
@@ -45,10 +53,6 @@ const management = new Hono<AppEnv>({ getPath: plainPath })
   .onError(respondToError);
 
 export const app = validations.notFound(async (c) => {
-  const { others } = isolateOf(c.env).admission;
-  if (!(await others.enter((work) => c.executionCtx.waitUntil(work)))) {
-    return errorResponse(c, BUSY, []);
-  }
   const isFile = !/^\/api(\/|$)/.test(c.req.path) && ['GET', 'HEAD'].includes(c.req.method);
   const file = isFile ? await fileResponse(c) : undefined;
   const response = file ?? (await management.fetch(c.req.raw, c.env, c.executionCtx));
@@ -61,6 +65,9 @@ export const routes = [...validations.routes, ...management.routes];
 
 /** Responds with a file; undefined if there is none at the path. */
 async function fileResponse(c: Context<AppEnv>): Promise<Response | undefined> {
+  const { files } = isolateOf(c.env).admission;
+  const isAdmitted = await files.enter((work) => c.executionCtx.waitUntil(work));
+  if (!isAdmitted) return errorResponse(c, BUSY, []);
   if (isConsolePage(c.req.path)) return ownResponse(c, await consolePage(c));
   const file = await c.env.ASSETS.fetch(c.req.raw);
   return file.status === 404 ? undefined : ownResponse(c, file);

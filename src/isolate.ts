@@ -11,7 +11,8 @@ import type { LicenseSnapshot } from './resources/licenses/snapshot';
 
 const MAX_COUNTED = 10_000;
 const VALIDATIONS_A_TURN = 32;
-const OTHERS_A_TURN = 8;
+const FILES_A_TURN = 8;
+const MANAGEMENT_A_TURN = 8;
 /** A full license is not asked for a slot again within this time (1.7). */
 const FULL_MS = 1_000;
 
@@ -48,7 +49,7 @@ export class Isolate {
   readonly caches: Caches;
   readonly recorder: Recorder;
   /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
-  readonly admission: Record<'validations' | 'others', Admission>;
+  readonly admission: Record<'validations' | 'files' | 'management', Admission>;
   readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
   /** The work that this isolate still does in a minute for a client over a limit (1.7). */
   readonly ceilings = {
@@ -105,7 +106,8 @@ export class Isolate {
         isFull: () => this.recorder.isFull(),
         makeRoom: (waitUntil) => this.recorder.keepWriting(waitUntil),
       }),
-      others: new Admission({ maxPerTurn: maxPerTurn(OTHERS_A_TURN) }),
+      files: new Admission({ maxPerTurn: maxPerTurn(FILES_A_TURN) }),
+      management: new Admission({ maxPerTurn: maxPerTurn(MANAGEMENT_A_TURN) }),
     };
     this.consoleHosts = env.CONSOLE_HOSTS?.toLowerCase().split(/[\s,]+/);
     this.signingKeys = SigningKeys.of(env);

@@ -41,6 +41,7 @@ export class BatchWriter<Item> {
   readonly #pending = new Map<Item, Writer | null>();
   readonly #writers = new Set<Writer>();
   #nextBatchAt = Number.NEGATIVE_INFINITY;
+  #timeoutMs = DATABASE_TIMEOUT_MS;
   /** When a batch was written last, or the first item came. */
   #progressAt = Number.NEGATIVE_INFINITY;
   constructor(options: BatchWriterOptions<Item>) {
@@ -48,17 +49,14 @@ export class BatchWriter<Item> {
   }
 
   /** The number of items that are not written yet. */
-  get size(): number {
-    return this.#pending.size;
-  }
+  size = (): number => this.#pending.size;
+  /** Whether the database has written nothing for five seconds, or twice the time of a slow batch. */
+  isStuck = (): boolean => this.size() > 0 && this.#now() - this.#progressAt > this.#timeoutMs;
 
-  /** Whether the database has written nothing for five seconds. Only then are items given up, the oldest first. */
-  isStuck(): boolean {
-    return this.size > 0 && this.#now() - this.#progressAt > DATABASE_TIMEOUT_MS;
-  }
+  /** Adds an item. Gives up the oldest ones of a full list if the database is stuck. */
   add(item: Item, waitUntil: WaitUntil): void {
-    if (this.size === 0) this.#progressAt = this.#now();
-    if (this.size >= MAX_ITEMS && this.isStuck()) this.#giveUp();
+    if (this.size() === 0) this.#progressAt = this.#now();
+    if (this.size() >= MAX_ITEMS && this.isStuck()) this.#giveUpOldest();
     this.#pending.set(item, null);
     this.keepWriting(waitUntil);
   }
@@ -67,7 +65,7 @@ export class BatchWriter<Item> {
   keepWriting(waitUntil: WaitUntil): void {
     const now = this.#now();
     for (const one of this.#writers) if (isCancelled(one, now)) this.#writers.delete(one);
-    if (this.size > 0 && this.#writers.size < MAX_WRITERS) waitUntil(this.#writeAll(waitUntil));
+    if (this.size() > 0 && this.#writers.size < MAX_WRITERS) waitUntil(this.#writeAll(waitUntil));
   }
 
   /** Resolves when all items that are pending now are written. */
@@ -79,19 +77,18 @@ export class BatchWriter<Item> {
   }
 
   #now = (): number => this.#options.clock.now();
-
   async #writeAll(waitUntil: WaitUntil): Promise<void> {
     const startedAt = this.#now();
     const writer: Writer = { tickedAt: startedAt };
     const ticking = setInterval(() => Object.assign(writer, { tickedAt: this.#now() }), TICK_MS);
     this.#writers.add(writer);
     const maxStayMs = (): number => (this.#writers.size > 2 ? STAY_MS : MAX_STAY_MS);
-    while (this.size > 0 && this.#now() - startedAt < maxStayMs()) {
+    while (this.size() > 0 && this.#writers.has(writer) && this.#now() - startedAt < maxStayMs()) {
       await wait(Math.max(GATHER_MS, this.#nextBatchAt - this.#now()));
       if (this.#now() < this.#nextBatchAt) continue;
       const items = this.#take(writer);
-      this.#nextBatchAt = this.#now() + (items.length < this.#options.maxBatch ? INTERVAL_MS : 0);
       if (items.length > 0) await this.#write(items, waitUntil);
+      else await wait(INTERVAL_MS);
     }
     clearInterval(ticking);
     this.#writers.delete(writer);
@@ -108,20 +105,23 @@ export class BatchWriter<Item> {
   }
 
   async #write(items: readonly Item[], waitUntil: WaitUntil): Promise<void> {
+    const startedAt = this.#now();
+    this.#nextBatchAt = startedAt + (items.length < this.#options.maxBatch ? INTERVAL_MS : 0);
     const writing = this.#options.write(items, waitUntil).then(() => {
-      // Also after the timeout, because a slow database makes progress.
+      // Also after the timeout, which is longer for a database that is slow.
       for (const item of items) this.#pending.delete(item);
       this.#progressAt = this.#now();
+      const tookMs = this.#progressAt - startedAt;
+      this.#timeoutMs = Math.min(MAX_STAY_MS, Math.max(DATABASE_TIMEOUT_MS, 2 * tookMs));
     });
-    await withTimeout(writing, DATABASE_TIMEOUT_MS).catch((error) => {
+    await withTimeout(writing, this.#timeoutMs).catch((error) => {
       for (const item of items) if (this.#pending.has(item)) this.#pending.set(item, null);
       this.#nextBatchAt = this.#now() + RETRY_MS * (1 - Math.random() / 2);
       this.#options.onFailure(error);
     });
   }
 
-  /** Removes the oldest items that no writer holds. */
-  #giveUp(): void {
+  #giveUpOldest(): void {
     const free = [...this.#pending.keys()].filter((item) => this.#pending.get(item) === null);
     const givenUp = free.slice(0, MAX_ITEMS / 100);
     for (const item of givenUp) this.#pending.delete(item);

@@ -159,7 +159,8 @@ export class HistoryInserter {
 
   /**
    * @param now milliseconds since 1970
-   * @returns the statements for one batch, and a function that takes the result of the first one
+   * @returns the statements for one batch, a function that takes the result of the first one, and whether the batch
+   * relies on callers that were met before
    */
   async prepare(records: readonly HistoryRecord[], now: number) {
     const licenseIds = await this.#findLicenses(records);
@@ -167,6 +168,7 @@ export class HistoryInserter {
     const others: Row[] = [];
     const fingerprints = new Map<string, string>();
     const newCallers = new Map<string, NewCaller>();
+    let reliesOnKnown = false;
     for (const record of records) {
       const { licenseId = licenseIds.get(record.licenseKeyNormalized) ?? null } = record;
       if (licenseId === null) {
@@ -178,6 +180,7 @@ export class HistoryInserter {
       owned.push({ identity, shared, record });
       const fingerprint = this.#fingerprints.get(identity);
       if (fingerprint !== undefined) {
+        reliesOnKnown = true;
         fingerprints.set(identity, fingerprint);
         continue;
       }
@@ -222,14 +225,12 @@ export class HistoryInserter {
         if (fingerprint !== undefined) this.#fingerprints.set(identity, fingerprint);
       }
     };
-    return { statements, learn };
+    return { statements, learn, reliesOnKnown };
   }
 
-  /** Forgets the callers, because a removed one rejects its batch. @returns whether it knew any */
-  forgetCallers(): boolean {
-    const hasKnown = this.#fingerprints.size > 0;
+  /** Forgets the callers, because a removed one rejects its batch. */
+  forgetCallers(): void {
     this.#fingerprints.clear();
-    return hasKnown;
   }
 
   /** The licenses of records without a look-up, by normalized key. */

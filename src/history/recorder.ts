@@ -73,7 +73,7 @@ export class Recorder {
 
   /** Whether new validations must wait, because too many records are pending (1.6). */
   isFull(): boolean {
-    return this.#writer.size >= MAX_PENDING && !this.#writer.isStuck();
+    return this.#writer.size() >= MAX_PENDING && !this.#writer.isStuck();
   }
 
   /** Lets a request write records that are pending, if too few do. */
@@ -96,7 +96,7 @@ export class Recorder {
     do {
       await this.settle(waitUntil);
       await wait(QUIET_MS);
-    } while (this.#writer.size > 0);
+    } while (this.#writer.size() > 0);
   }
 
   /**
@@ -133,6 +133,7 @@ export class Recorder {
     if (!gap) return;
     try {
       await storeGap(this.#db, gap);
+      this.#givenUp.flush();
       if (this.#gap === gap) this.#gap = undefined;
     } catch (error) {
       this.#unwritten.count(error);
@@ -142,8 +143,8 @@ export class Recorder {
   /** Inserts records. A batch that D1 rejects is inserted in halves, until the bad record is alone. */
   async #insert(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
     const records = recordings.flatMap(({ record }) => record ?? []);
+    const { statements, learn, reliesOnKnown } = await this.#inserter.prepare(records, Date.now());
     try {
-      const { statements, learn } = await this.#inserter.prepare(records, Date.now());
       const used = this.#uncompared(recordings);
       const round = this.#caches.sync.begin();
       const [changes, stale, counted] = await this.#db.batch([
@@ -155,7 +156,9 @@ export class Recorder {
       this.#end(round, changes, used, stale, waitUntil);
     } catch (error) {
       if (!isRejectedValue(error)) throw error;
-      if (isMissingValue(error) && this.#inserter.forgetCallers()) {
+      // Another batch may have forgotten them meanwhile.
+      if (isMissingValue(error) && reliesOnKnown) {
+        this.#inserter.forgetCallers();
         return this.#insert(recordings, waitUntil);
       }
       if (recordings.length === 1) return this.#giveUp(recordings, error);

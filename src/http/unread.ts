@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 
-const MAX_UNREAD_MS = 15_000;
+/** Longer than any work that goes on after a response, which would end with the connection. */
+const MAX_UNREAD_MS = 25_000;
 
 const timers = new WeakMap<object, ReturnType<typeof setTimeout>>();
 
@@ -9,7 +10,7 @@ const timers = new WeakMap<object, ReturnType<typeof setTimeout>>();
  * closed, because it would stay open for ever. The timer ends with the request.
  */
 export function expectReading({ env, executionCtx }: Context): void {
-  // Cloudflare looks after its connections itself. `npm start` and `npm run dev` do not.
+  // Only `npm start` sets it. Cloudflare looks after its connections itself.
   if (env.TRUSTED_PROXIES === undefined || !('abort' in executionCtx)) return;
   const { abort } = executionCtx;
   if (typeof abort !== 'function') return;

@@ -3,16 +3,18 @@ import { type WaitUntil, wait } from './async';
 /** Requests that wait at the same time. Beyond them a request is rejected at once. */
 const MAX_WAITING = 2_000;
 const MAX_WAITING_MS = 2_000;
-/** Pause between two looks for room. */
+/** Interval at which room is looked for. */
 const POLL_MS = 5;
 const TURN_MS = 1;
+/** After a pause of this length the event loop has begun another turn. */
+const PAUSE_MS = 5;
 /** A request that admits others, and has not done so for this long, was cancelled. */
 const CANCELLED_AFTER_MS = 250;
 /** The platform ends a request 30 seconds after its response. */
-const MAX_STAY_MS = 20_000;
+const MAX_STAY_MS = 10_000;
 
 interface AdmissionOptions {
-  /** The most requests that begin in a turn of the event loop. */
+  /** Requests that begin in a turn of the event loop. */
   maxPerTurn: number;
   /** Whether there is no room for another request. */
   isFull?: () => boolean;
@@ -24,17 +26,17 @@ interface AdmissionOptions {
  * Admits requests in the order in which they come: a bounded number in a turn, and none while there is no room.
  *
  * workerd accepts connections, reads from idle ones and fires timers only when no request can go on. Connections that
- * never pause would delay all that for seconds, and the database with it. While requests wait for a timer, workerd
- * looks for other work.
+ * never pause would keep it from that for seconds, and with it the database. Requests that wait for a timer let it look.
  */
 export class Admission {
   readonly #options: AdmissionOptions;
-  /** The functions that admit the requests that wait, the oldest first. */
-  readonly #waiting = new Set<(isAdmitted: boolean) => void>();
-  /** Requests that have begun since requests that wait were last admitted, or with them. */
+  /** The functions that admit the requests that wait, the oldest first, and the times until which they wait. */
+  readonly #waiting = new Map<(isAdmitted: boolean) => void, number>();
+  /** Requests that have begun since requests were admitted last, or since a pause. */
   #begun = 0;
-  /** When one of the requests that wait last looked for room. */
-  #tickedAt = Number.NEGATIVE_INFINITY;
+  #enteredAt = Number.NEGATIVE_INFINITY;
+  /** The request that admits the others, by the time at which it did so last. */
+  #admitter: { tickedAt: number } | undefined;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -42,49 +44,64 @@ export class Admission {
 
   /** @returns whether the request may begin; false after two seconds without room, or if too many others wait */
   enter(waitUntil: WaitUntil): boolean | Promise<boolean> {
+    const now = performance.now();
+    if (Math.abs(now - this.#enteredAt) > PAUSE_MS) this.#begun = 0;
+    this.#enteredAt = now;
     const isFree = this.#waiting.size === 0 && this.#begun < this.#options.maxPerTurn;
     if (isFree && !this.#isFull()) {
       this.#begun++;
       return true;
     }
-    return this.#waiting.size < MAX_WAITING && this.#wait(waitUntil);
+    const { tickedAt = Number.NEGATIVE_INFINITY } = this.#admitter ?? {};
+    if (Math.abs(now - tickedAt) > CANCELLED_AFTER_MS) waitUntil(this.#admitAll(waitUntil));
+    if (this.#waiting.size >= MAX_WAITING) this.#removeCancelled(now);
+    return this.#waiting.size < MAX_WAITING && this.#wait(now);
   }
 
   #isFull(): boolean {
     return this.#options.isFull?.() ?? false;
   }
 
-  async #wait(waitUntil: WaitUntil): Promise<boolean> {
+  async #wait(now: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#waiting.set(resolve, now + MAX_WAITING_MS);
     const timer = setTimeout(() => resolve(false), MAX_WAITING_MS);
-    this.#waiting.add(resolve);
-    if (Math.abs(performance.now() - this.#tickedAt) > CANCELLED_AFTER_MS) {
-      waitUntil(this.#admitAll(waitUntil));
-    }
     const isAdmitted = await promise;
     clearTimeout(timer);
     this.#waiting.delete(resolve);
     return isAdmitted;
   }
 
+  /** A request that was cancelled has no timer any more. */
+  #removeCancelled(now: number): void {
+    for (const [resolve, until] of this.#waiting) {
+      if (until > now) break;
+      this.#waiting.delete(resolve);
+    }
+  }
+
   /** Admits the requests that wait, one part each turn. Goes on after its own response. */
   async #admitAll(waitUntil: WaitUntil): Promise<void> {
-    const leavesAt = performance.now() + MAX_STAY_MS;
-    while (this.#waiting.size > 0 && performance.now() < leavesAt) {
-      this.#tickedAt = performance.now();
-      // The first timer is due when the earlier requests have gone as far as they can, and fires without a look for
-      // other work. The second one lets the runtime look.
+    const admitter = { tickedAt: performance.now() };
+    const leavesAt = admitter.tickedAt + MAX_STAY_MS;
+    this.#admitter = admitter;
+    do {
+      // The first timer fires when the requests before have gone as far as they can. It is due by then, and the runtime
+      // does not look for other work before it.
       await wait(0);
       await wait(this.#isFull() ? POLL_MS : TURN_MS);
+      // Another request took this one for cancelled.
+      if (this.#admitter !== admitter) return;
+      admitter.tickedAt = performance.now();
       if (this.#isFull()) this.#options.makeRoom?.(waitUntil);
       else this.#admitSome();
-    }
-    this.#tickedAt = Number.NEGATIVE_INFINITY;
+    } while (this.#waiting.size > 0 && admitter.tickedAt < leavesAt);
+    this.#admitter = undefined;
   }
 
   #admitSome(): void {
     this.#begun = 0;
-    for (const admit of this.#waiting) {
+    for (const [admit] of this.#waiting) {
       if (this.#begun === this.#options.maxPerTurn) break;
       this.#begun++;
       this.#waiting.delete(admit);

@@ -11,6 +11,7 @@ const INTERVAL_MS = 60_000;
 export class RepeatedFailure {
   readonly #message: (count: number) => string;
   #count = 0;
+  #error: unknown;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(message: (count: number) => string) {
@@ -19,10 +20,15 @@ export class RepeatedFailure {
 
   count(error: unknown, times = 1): void {
     this.#count += times;
-    const now = Date.now();
-    if (Math.abs(now - this.#loggedAt) < INTERVAL_MS) return;
-    logFailure(this.#message(this.#count), error);
-    this.#loggedAt = now;
+    this.#error = error;
+    if (Math.abs(Date.now() - this.#loggedAt) >= INTERVAL_MS) this.flush();
+  }
+
+  /** Logs the times since the line before, if there are any. */
+  flush(): void {
+    if (this.#count === 0) return;
+    logFailure(this.#message(this.#count), this.#error);
+    this.#loggedAt = Date.now();
     this.#count = 0;
   }
 }

@@ -4,6 +4,7 @@ import type { RecordDetails } from '../history/record';
 import { BodyError, readBody } from '../http/body';
 import { BUSY } from '../http/errors';
 import type { ErrorResponse, InvalidResponse, ValidResponse } from '../http/responses';
+import { expectReading } from '../http/unread';
 import { isolateOf } from '../isolate';
 import type { ApiIntent, RequestType, ResponseType } from '../lib/enums';
 import { clientOf, connectingAddressOf } from '../lib/ip';
@@ -102,6 +103,7 @@ export function validation(requestType: RequestType, intents?: readonly ApiInten
       },
     });
     endRequest(c, response);
+    expectReading(c);
     return response;
   }
   return intents ? Object.assign(validation, { intents }) : validation;

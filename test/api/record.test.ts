@@ -158,6 +158,31 @@ describe.each(WAYS)('$way', ({ through }) => {
     await emptyHistory();
   });
 
+  it('records in two batches at once are stored again after their callers were removed', async () => {
+    const [first, second] = [await shop.newLicense(), await shop.newLicense()];
+    let isHeld = false;
+    let waiting = 0;
+    const both = Promise.withResolvers<void>();
+    const DB = withFaults(env.DB, async (sql) => {
+      if (!isHeld || !isRecordWrite(sql)) return null;
+      if (++waiting === 2) both.resolve();
+      await both.promise;
+      return null;
+    });
+    const isolate = newIsolate(through(DB));
+    for (const license of [first, second]) await (await isolate.validate(askFor(license))).recorded;
+    await env.DB.batch(
+      ['requests', 'callers'].map((table) => env.DB.prepare(`delete from ${table}`)),
+    );
+    isHeld = true;
+    const one = await isolate.validate(askFor(first));
+    await vi.waitFor(() => expect(waiting).toBe(1));
+    const other = await isolate.validate(askFor(second));
+    await Promise.all([one.recorded, other.recorded]);
+    for (const license of [first, second]) await expectRecorded(license, 1);
+    expect(consoleLines).toEqual([]);
+  });
+
   it.each([
     { state: 'before its caller was known', tables: ['requests', 'buckets', 'callers'] },
     { state: 'of the hour before', tables: ['requests', 'buckets'] },

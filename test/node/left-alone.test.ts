@@ -234,11 +234,11 @@ describe('slow clients', () => {
     expect(body).toContain('{"valid":false,"message":"Body must arrive within 10 seconds"}');
   });
 
-  it('clients that never read lose their connection within 20 seconds', async () => {
+  it('clients that never read lose their connection within 30 seconds', async () => {
     const closedAfterMs = await unreadMs;
     expect(closedAfterMs).toBeGreaterThan(5_000);
-    expect(closedAfterMs).toBeLessThan(20_000);
-  }, 30_000);
+    expect(closedAfterMs).toBeLessThan(30_000);
+  }, 45_000);
 });
 
 it('a bound slot has its record although its client disconnects', async () => {

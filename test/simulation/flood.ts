@@ -100,7 +100,7 @@ export class Flood {
     this.#writer = writer;
     this.#admission = new modules.Admission({
       maxPerTurn: MAX_PER_TURN,
-      isFull: () => writer.size >= MAX_PENDING && !writer.isStuck(),
+      isFull: () => writer.size() >= MAX_PENDING && !writer.isStuck(),
       makeRoom: (waitUntil) => writer.keepWriting(waitUntil),
     });
   }
@@ -136,7 +136,7 @@ export class Flood {
       this.addedAt.set(item, this.clock.now);
       this.wasStuck ||= this.#writer.isStuck();
       this.#writer.add(item, waitUntil);
-      this.longest.pending = Math.max(this.longest.pending, this.#writer.size);
+      this.longest.pending = Math.max(this.longest.pending, this.#writer.size());
     });
   }
 

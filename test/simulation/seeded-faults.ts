@@ -417,7 +417,6 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a record without waitUntil',
     broken: UNRECORDED,
-    seed: 3,
     replacements: {
       'src/history/batch-writer.ts': [
         ['waitUntil(this.#writeAll(waitUntil));', 'void this.#writeAll(waitUntil);'],
