@@ -33,7 +33,7 @@ export class Turns {
     const working = Promise.withResolvers<Result>();
     const take = async () => {
       if (!previous.isOver) {
-        // A request may settle the promise of another one, and must not await it.
+        // The request that made a promise awaits it; another request may settle it.
         const { promise, resolve } = Promise.withResolvers<void>();
         previous.begin = resolve;
         await withTimeout(promise, TURN_TIMEOUT_MS).catch(() => undefined);
