@@ -1,6 +1,7 @@
 import { and, gt, inArray, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { counters, dailyCounts } from '../db/schema';
+import { IS_SHARED } from './record';
 
 /**
  * The counts of a day, made once a day by the scheduled handler for the statistics of a large shop. Each run looks
@@ -34,8 +35,8 @@ export const expiresAhead = (now: number, expiry = sql.raw('expires_at')): SQL =
 /** The date of an expiry in SQL. */
 export const expiryDate = sql`strftime('%Y-%m-%d', expires_at / 1000, 'unixepoch')`;
 
-/** Callers are installations, unless their license key was erased. */
-export const isInstallation = sql`license_key_normalized <> ''`;
+/** Rows of callers are installations, unless their license key was erased or they stand for many callers. */
+export const isInstallation = sql`license_key_normalized <> '' and not ${IS_SHARED}`;
 
 type Progress = 'counted_day' | 'counting_day' | 'counted_license' | 'counted_caller';
 

@@ -15,6 +15,7 @@ import {
   dayOf,
   type HistoryRecord,
   type RecordDetails,
+  SHARED_PREFIX,
   timeOfBucket,
   timeOfRecordIdSql,
 } from './record';
@@ -58,20 +59,11 @@ const HAS_ANY_PRODUCT: ReadonlySet<ResponseType> = new Set([
   'ERROR',
 ]);
 
-/**
- * Begins the fingerprint of a shared row, and no other. The rest depends on the record alone: a repeated write finds
- * the same row.
- */
-const SHARED_PREFIX = 'day:';
-
+/** Its fingerprint depends on the record alone: a repeated write finds the same row. */
 function sharedCallerOf(licenseId: number, { id, outcome, caller }: HistoryRecord): SharedCaller {
   const productId = HAS_ANY_PRODUCT.has(outcome) ? null : caller.productId;
   return { fingerprint: `${SHARED_PREFIX}${dayOf(id)}:${licenseId}:${productId}`, productId };
 }
-
-/** Whether a row of `callers` stands for many callers. */
-export const isShared = ({ fingerprint }: Pick<typeof callers.$inferSelect, 'fingerprint'>) =>
-  fingerprint.startsWith(SHARED_PREFIX);
 
 /** The identity of a caller. Without a `kid` it is as before signatures existed: known callers stay known. */
 function identityOf(licenseId: number, { caller, kid }: HistoryRecord): string {

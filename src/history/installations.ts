@@ -4,7 +4,7 @@ import type { Database } from '../db/client';
 import { COUNTS, recordsSinceFold } from '../db/predicates';
 import { callers, licenses } from '../db/schema';
 import { toTimestamp, wireTimestamp } from '../lib/time';
-import { timeOfRecordIdSql } from './record';
+import { IS_SHARED, timeOfRecordIdSql } from './record';
 
 /** An installation: a caller of a license, which is a server or a machine with its program version. */
 
@@ -32,7 +32,8 @@ export const installation = z.strictObject({
 
 /**
  * The installations of a license, the most recently seen first: at most {@link MAX_INSTALLATIONS}. The
- * times and counts include the records since the last fold (see `fold.ts`).
+ * times and counts include the records since the last fold (see `fold.ts`). A row that stands for many callers is
+ * none of them.
  *
  * @returns undefined if there is no such license
  */
@@ -66,6 +67,7 @@ export async function listInstallations(
           select id, product_id, folded_bucket, last_seen_at, requests from (
             select * from callers
             where license_key_normalized = ${license.key} and license_id = ${licenseId}
+              and not ${IS_SHARED}
             limit ${MAX_READ_CALLERS})
           order by last_seen_at desc, id desc limit ${MAX_INSTALLATIONS})
         select id, max(last_seen_at, ifnull(last_record_at, 0)) as last_seen_at,

@@ -51,6 +51,16 @@ export const newRecord = (
   requestedAt: number,
 ): HistoryRecord => ({ id: newRecordId(requestedAt), nonce: newNonce(), ...record });
 
+/** Begins the fingerprint of a row of `callers` that stands for many callers (1.7), and no other. */
+export const SHARED_PREFIX = 'day:';
+
+/** Whether a row of `callers` stands for many callers. */
+export const isShared = ({ fingerprint }: { fingerprint: string }): boolean =>
+  fingerprint.startsWith(SHARED_PREFIX);
+
+/** {@link isShared} in SQL. */
+export const IS_SHARED = sql.raw(`fingerprint glob '${SHARED_PREFIX}*'`);
+
 /**
  * The id of a history record holds its time (see `lib/time-id.ts`). It needs no coordination, and is known before
  * the write. Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or caller.

@@ -2,9 +2,8 @@ import * as z from 'zod';
 import { requestType, responseType } from '../lib/fields';
 import { toTimestamp, wireTimestamp } from '../lib/time';
 import { timeOfId } from '../lib/time-id';
-import { isShared } from './insert';
 import type { RecordRow } from './queries';
-import { callerFields } from './record';
+import { callerFields, isShared } from './record';
 
 /** The remark of a request whose installation is not stored (1.7). */
 const SHARED = 'Fields not stored: more than 1,000 new installations of this license on this day';

@@ -48,6 +48,14 @@ const recordOf = (license: License, time: number, fields: RecordFields = {}): Hi
     ...fields,
   });
 
+const askStatistics = (query = '') => call('GET', `/api/v2/statistics${query}`);
+
+async function statisticsOf(query = '') {
+  const answer = await askStatistics(query);
+  expect(answer.status, answer.text).toBe(200);
+  return statisticsWire.parse(answer.json);
+}
+
 describe('GET licenses/{id}/installations', () => {
   const ask = (license: { id: number }, query = ''): Promise<Answer> =>
     call('GET', `/api/v2/licenses/${license.id}/installations${query}`);
@@ -131,6 +139,26 @@ describe('GET licenses/{id}/installations', () => {
     expect(seen).toEqual([names.slice(0, 2), names.slice(2, 4), names.slice(4)]);
   });
 
+  it('installations beyond 1,000 a day are in neither the list nor the statistics, before and after the fold', async () => {
+    const license = await shop.newLicense({ productId: (await createProduct()).id });
+    const records = Array.from({ length: 1_010 }, (_, index) =>
+      recordOf(license, NOW, { hwid: `HW-${index}`, productVersion: '1.0' }),
+    );
+    await write(...records);
+    const expectNamed = async () => {
+      const shown = await installationsOf(license, '?limit=1000');
+      expect(shown.filter(({ hwid }) => hwid === null)).toEqual([]);
+      expect(shown).toHaveLength(1_000);
+      const { versions } = await statisticsOf(`?productId=${license.productId}`);
+      expect(versions).toEqual([
+        { productId: license.productId, productVersion: '1.0', installations: 1_000 },
+      ]);
+    };
+    await expectNamed();
+    await runToTheEnd(NOW);
+    await expectNamed();
+  });
+
   it('a license without a validation has no installation, and an unknown one answers 404', async () => {
     expect(await installationsOf(await shop.newLicense())).toEqual([]);
     expectError(await ask({ id: 999_999_999 }), 404, 'License not found');
@@ -138,14 +166,6 @@ describe('GET licenses/{id}/installations', () => {
 });
 
 describe('GET statistics', () => {
-  const ask = (query = '') => call('GET', `/api/v2/statistics${query}`);
-
-  async function statisticsOf(query = '') {
-    const answer = await ask(query);
-    expect(answer.status, answer.text).toBe(200);
-    return statisticsWire.parse(answer.json);
-  }
-
   type Series = Awaited<ReturnType<typeof statisticsOf>>['series'];
 
   /** The counts of the steps that have any, by the start of the step. */
@@ -376,6 +396,6 @@ describe('GET statistics', () => {
     { query: '?to=yesterday', message: /^to must be an ISO 8601 timestamp/ },
     { query: '?product=1', message: /^product is not a known query parameter/ },
   ])('statistics of $query answer 400 and name the field', async ({ query, message }) => {
-    expectError(await ask(query), 400, message);
+    expectError(await askStatistics(query), 400, message);
   });
 });
