@@ -5,6 +5,7 @@ import { Admission } from './lib/admission';
 import { BoundedMap } from './lib/bounded-map';
 import { MonotonicClock } from './lib/clock';
 import { parseNetworks } from './lib/ip';
+import { RepeatedFailure } from './lib/log';
 import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter';
 import { SigningKeys } from './lib/signing-keys';
 import type { LicenseSnapshot } from './resources/licenses/snapshot';
@@ -60,7 +61,10 @@ export class Isolate {
     limitedRecords: new LocalLimiter(1),
     limitedLogEntries: new LocalLimiter(1),
     publishedReads: new LocalLimiter(300),
+    /** Records of validations that fail in the service. */
+    failedRecords: new LocalLimiter(300),
   };
+  readonly failedValidations = new RepeatedFailure((count) => `Validations failed: ${count}`);
   /**
    * The networks of proxies whose `CF-Connecting-IP` counts. Undefined at Cloudflare, where only the platform
    * can set that header.

@@ -276,8 +276,9 @@ async function validateLicense(
     );
     return { status: 400, body: signatures ? { ...body, ...signatures } : body };
   } catch (error) {
-    logFailure('A validation failed', error);
-    record(request, 'ERROR', {});
+    isolate.failedValidations.count(error);
+    if (client && isolate.ceilings.failedRecords.count(client)) c.set('outcome', 'ERROR');
+    else record(request, 'ERROR', {});
     return UNAVAILABLE;
   }
 }

@@ -20,7 +20,9 @@ import {
   validate,
 } from '../support/client';
 import { takeClock } from '../support/clock';
+import { captureConsole } from '../support/console';
 import { spyOnDatabase } from '../support/d1-spy';
+import { withFaults } from '../support/faults';
 import { spyOnKv } from '../support/kv-spy';
 import { isAllPublished } from '../support/published';
 import { ROOT_TOKEN } from '../support/root-token';
@@ -375,6 +377,31 @@ describe('a flood from one connecting address', () => {
     expect([counted(statuses, 400), counted(statuses, 429)]).toEqual([100, 200]);
     expect(statementsWith('"license_key_normalized" in') - before).toBe(101);
     expect(await askAll(isolate)).toEqual(ALL_VALID);
+  });
+
+  it('validations that fail without the database all answer 503, and leave 300 records and a line in the log', async () => {
+    let isDown = true;
+    const DB = withFaults(env.DB, (sql) =>
+      isDown && !sql.includes('insert into "requests"') ? 'fails' : null,
+    );
+    const { isolate } = newFloodedIsolate({ DB });
+    const lines = captureConsole();
+    const ask = (connectingAddress: string) => (attempt: number) =>
+      isolate.validate(
+        { licenseKey: `outage-${attempt}`, productId },
+        { headers: { 'CF-Connecting-IP': connectingAddress } },
+      );
+    const statuses = [
+      ...(await repeat(310, ask('203.0.113.67'))),
+      ...(await repeat(10, ask('203.0.113.68'))),
+    ];
+    isDown = false;
+    expect(statuses).toEqual(Array(320).fill(503));
+    expect(lines.filter((line) => line.includes('Validations failed'))).toHaveLength(1);
+    await settled();
+    await historyOf({ ip: '203.0.113.67' }, 300);
+    const others = await historyOf({ ip: '203.0.113.68' }, 10);
+    expect(others[0]).toMatchObject({ responseType: 'ERROR', successful: false });
   });
 
   it('of made-up addresses asks a full license for a slot once a second', async () => {
