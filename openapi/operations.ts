@@ -174,6 +174,11 @@ const ERRORS = {
     headers: headers('Retry-After'),
   },
   500: error('InternalError', 'The service failed.', 'Internal server error'),
+  503: error(
+    'Unavailable',
+    'The database does not take the last requests, which may hold data to erase. A repetition is safe.',
+    'The database does not take the last requests: send it again, without If-Match, to erase the history of customer 1',
+  ),
 };
 type ErrorStatus = keyof typeof ERRORS;
 
@@ -326,6 +331,12 @@ const remove = (
     ...errors(404, 409, 412, 500),
   },
 });
+
+const FORGET = remove(
+  'forgetCustomer',
+  CUSTOMERS,
+  'Erases the fields of the customer, the owner fields of the licenses that repeat them, and keys, addresses and hardware IDs in the history of these licenses. The licenses stay as they are, with their bindings and counts. 409 if a part of a long history remains: send it again.',
+);
 
 const refused = (description: string, message: string): ZodOpenApiResponseObject => ({
   description,
@@ -585,12 +596,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   ),
   'PUT /api/v2/customers/:id': update('updateCustomer', CUSTOMERS),
   'DELETE /api/v2/customers/:id': {
-    ...remove(
-      'forgetCustomer',
-      CUSTOMERS,
-      'Erases the fields of the customer, the owner fields of the licenses that repeat them, and keys, addresses and hardware IDs in the history of these licenses. The licenses stay as they are, with their bindings and counts. 409 if a part of a long history remains: send it again.',
-    ),
+    ...FORGET,
     summary: 'Forget a customer',
+    responses: { ...FORGET.responses, ...errors(503) },
   },
 
   'GET /api/v2/tokens': list('listTokens', TOKENS),

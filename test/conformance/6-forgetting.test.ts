@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { event } from '../../src/resources/events/schema';
 import { newIsolate } from '../support/app';
 import {
@@ -13,7 +13,10 @@ import {
   updateLicense,
   validate,
 } from '../support/client';
+import { takeClock } from '../support/clock';
+import { captureConsole } from '../support/console';
 import { spyOnDatabase } from '../support/d1-spy';
+import { withFaults } from '../support/faults';
 import { customers, read } from '../support/resources';
 
 /** DELETE of a customer forgets a person (6). */
@@ -273,6 +276,46 @@ it('a customer is forgotten while validations go on', async () => {
   expect(isForgotten).toBe(true);
   expect(await forgetting).toBe(204);
   expect(await readDatabase()).not.toContain('HW-OF-BUSY');
+});
+
+it('forgetting answers 503 after five seconds without the database for records, and 204 once it is back', async () => {
+  const { customer, licenseKey, productId } = await createLicense({ ownerChatId: 'outage' });
+  let isDown = true;
+  const DB = withFaults(env.DB, (sql) =>
+    isDown && sql.includes('insert into "requests"') ? 'fails' : null,
+  );
+  const isolate = newIsolate({ DB });
+  captureConsole();
+  const clock = takeClock();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  /** Lets time pass until work is done, ten seconds at most. */
+  async function resultOf<Result>(work: Promise<Result>): Promise<Result | undefined> {
+    let result: Result | undefined;
+    const done = work.then((value) => (result = value));
+    for (let passedMs = 0; result === undefined && passedMs < 10_000; passedMs += 100) {
+      clock.elapse(100);
+      await vi.advanceTimersByTimeAsync(100);
+      await Promise.race([done, scheduler.wait(2)]);
+    }
+    return result;
+  }
+  const forgetOnce = () => resultOf(isolate.send('DELETE', pathOf(customer?.id)));
+  try {
+    const body = { licenseKey, productId, hwid: 'HW-OF-OUTAGE' };
+    const validated = await resultOf(isolate.validate(body));
+    expect(validated?.status).toBe(200);
+    const rejected = await forgetOnce();
+    isDown = false;
+    expectError(rejected ?? expect.fail(), 503, /^The database does not take the last requests/);
+    const accepted = await forgetOnce();
+    expect(accepted?.status).toBe(204);
+    await resultOf(Promise.all([validated?.recorded, rejected?.finished, accepted?.finished]));
+  } finally {
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  }
+  expect(await readDatabase()).not.toContain('HW-OF-OUTAGE');
 });
 
 it('a history of 5,000 callers is erased by two requests, and its count stays', async () => {

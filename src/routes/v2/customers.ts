@@ -10,6 +10,7 @@ import { body, pathId, query } from '../../http/input';
 import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { isolateOf } from '../../isolate';
+import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async';
 import { eraseIdentity } from '../../resources/customers/forget';
 import {
   findCustomer,
@@ -80,7 +81,13 @@ export const customerRoutes = new Hono<AuthEnv>()
       write: (current) => eraseIdentity(writerOf(c), current, Date.now()),
     });
     // Records that this isolate stores later would bring erased data back.
-    await isolateOf(c.env).recorder.settle(c.get('timings').waitUntil);
+    const settling = isolateOf(c.env).recorder.settle(c.get('timings').waitUntil);
+    await withTimeout(settling, DATABASE_TIMEOUT_MS).catch(() => {
+      throw new ApiError(
+        503,
+        `The database does not take the last requests: send it again, without If-Match, to erase the history of customer ${id}`,
+      );
+    });
     if (await eraseHistory(writerOf(c), id)) return c.body(null, 204);
     throw new ApiError(
       409,
