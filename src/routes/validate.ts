@@ -8,7 +8,6 @@ import { expectReading } from '../http/unread';
 import { isolateOf } from '../isolate';
 import type { ApiIntent, RequestType, ResponseType } from '../lib/enums';
 import { clientOf, connectingAddressOf } from '../lib/ip';
-import { logFailure } from '../lib/log';
 import { WINDOW_SECONDS } from '../lib/rate-limiter';
 import type { Signer } from '../lib/signing-keys';
 import { toTimestampWithoutOffset } from '../lib/time';
@@ -127,7 +126,7 @@ async function reply(
       const { status, message, headers } = known;
       return { status, body: { message, accepted_intents: [...(intents ?? [])] }, headers };
     }
-    logFailure('A request failed', error);
+    isolateOf(c.env).failedValidations.count(error);
     return UNAVAILABLE;
   }
 }
