@@ -138,9 +138,9 @@ async function start(): Promise<void> {
   const stop = async () => {
     if (isStopping) return;
     isStopping = true;
-    await service?.stop();
+    const isStored = (await service?.stop()) ?? true;
     flushLog();
-    process.exit(0);
+    process.exit(isStored ? 0 : 1);
   };
   const onSignal = () => void stop();
   service = await local.LocalService.start({ ...options, built, variables, log, onSignal });

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -12,8 +12,9 @@ import {
   type WorkerdStructuredLog,
 } from 'miniflare';
 import type { BuiltWorker } from './build.ts';
-import { pidFile } from './leftover.ts';
-import { onRuntime, triggerSocket } from './sockets.ts';
+import { watchDescriptors } from './descriptors.ts';
+import { forgetRuntime, rememberRuntime } from './leftover.ts';
+import { endRuntime, onRuntime, startNoRuntime, triggerSocket } from './sockets.ts';
 
 /** The service on this machine: the built Worker in workerd, on a socket without a proxy. */
 
@@ -26,6 +27,7 @@ const TRIGGER_PATH = '/cdn-cgi/local/scheduled';
 /** The runtime ends at the latest after the sum of these. */
 const MAX_BEGINNING_MS = 1_000;
 const MAX_STOPPING_MS = 8_000;
+const MAX_ENDING_MS = 500;
 const MAX_STARTING_MS = 30_000;
 const MAX_RUN_MS = 55_000;
 const FIRST_PAUSE_MS = 1_000;
@@ -34,11 +36,6 @@ const FAULTS_INTERVAL_MS = 60_000;
 /** The place in the runtime's code, and the reason of the system, in a line of the runtime. */
 const FAULT =
   /^(?:Uncaught exception: |e = |\*\*\* Fatal uncaught kj::Exception: )?([\w./+-]+\.(?:c\+\+|h|rs):\d+: \w+(?:: \w+\(\): [A-Za-z]+(?: [A-Za-z]+)*)?)/;
-const DESCRIPTORS_INTERVAL_MS = 100;
-/** Above this share of its descriptors the runtime is started again, because it ends when none is left. */
-const MAX_DESCRIPTORS_SHARE = 1 / 2;
-const DESCRIPTORS_PER_CONNECTION = 2;
-const WELCOME_CONNECTIONS = 1_024;
 
 // With this header a client could claim any address. Without it the runtime gives the Worker the address
 // of the connection (`request.cf.clientIp`).
@@ -66,6 +63,7 @@ export class LocalService {
   #runtime: ChildProcess | undefined;
   #isStopping = false;
   #restarting: Promise<void> | undefined;
+  #settling: Promise<boolean> | undefined;
   #onStopping: () => void = () => undefined;
   /** Lines of the runtime within this minute, by their kind. */
   readonly #faults = new Map<string, number>();
@@ -91,15 +89,22 @@ export class LocalService {
    */
   async runScheduled(cron: string): Promise<void> {
     const path = `${TRIGGER_PATH}?cron=${encodeURIComponent(cron)}`;
+    const end = new AbortController();
+    const { signal } = end;
     const run = async (): Promise<string> => {
       await this.#miniflare?.ready;
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
-        get({ socketPath: triggerSocket(), path, agent: false }, resolve).on('error', reject);
+        const options = { socketPath: triggerSocket(), path, agent: false, signal };
+        get(options, resolve).on('error', reject);
       });
       return text(response);
     };
-    const outcome = await within(MAX_RUN_MS, run());
-    if (outcome !== 'ok') throw new Error(`It ended with ${outcome}`);
+    try {
+      const outcome = await within(MAX_RUN_MS, run());
+      if (outcome !== 'ok') throw new Error(`It ended with ${outcome}`);
+    } finally {
+      end.abort();
+    }
   }
 
   /** Starts the runtime again, with a longer pause after each attempt that fails. */
@@ -115,7 +120,10 @@ export class LocalService {
     this.#runtime = undefined;
     for (let pauseMs = FIRST_PAUSE_MS; !this.#isStopping; pauseMs *= 2) {
       try {
-        await this.#miniflare?.dispose().catch(() => undefined);
+        await within(MAX_ENDING_MS, Promise.resolve(this.#miniflare?.dispose())).catch(
+          () => undefined,
+        );
+        await endRuntime();
         return await this.#start();
       } catch (error) {
         this.#options.log('error', `The runtime did not start: ${String(error)}`);
@@ -124,24 +132,50 @@ export class LocalService {
     }
   }
 
-  /** Stops accepting requests, waits until all records are stored, and ends the runtime. */
-  async stop(): Promise<void> {
+  /**
+   * Stops accepting requests, waits until all records are stored, and ends the runtime. miniflare's `dispose` can wait
+   * for ever; its files are removed when the process exits.
+   *
+   * @returns whether all records are stored
+   */
+  async stop(): Promise<boolean> {
     this.#isStopping = true;
-    await this.#settle();
-    await this.#miniflare?.dispose();
-    rmSync(pidFile(this.#options.folder), { force: true });
+    startNoRuntime();
+    const isStored = await this.#settle();
+    await within(MAX_ENDING_MS, endRuntime()).then(
+      () => forgetRuntime(this.#options.folder),
+      () => undefined,
+    );
+    return isStored;
   }
 
-  /** Stops accepting requests, and waits until all records are stored. */
-  async #settle(): Promise<void> {
+  /** Stops accepting requests, and waits until all records are stored. @returns whether they are */
+  #settle(): Promise<boolean> {
+    this.#settling ??= this.#drain().finally(() => {
+      this.#settling = undefined;
+    });
+    return this.#settling;
+  }
+
+  async #drain(): Promise<boolean> {
     const hasBegun = new Promise<void>((resolve) => {
       this.#onStopping = resolve;
     });
-    const stored = this.runScheduled('stop').catch(() => undefined);
+    const stored = this.runScheduled('stop');
     await within(MAX_BEGINNING_MS, Promise.race([hasBegun, stored])).catch(() => undefined);
     // The runtime closes its sockets, and waits for that last run.
     this.#runtime?.kill('SIGTERM');
-    await within(MAX_STOPPING_MS, stored).catch(() => undefined);
+    try {
+      await within(MAX_STOPPING_MS, stored);
+      return true;
+    } catch (error) {
+      this.#options.log(
+        'error',
+        `Not all requests were stored, and the history lacks the last ones: ${String(error)}. ` +
+          'Check that the disk works, and that no other program locks the database.',
+      );
+      return false;
+    }
   }
 
   async #start(): Promise<void> {
@@ -233,14 +267,17 @@ export class LocalService {
   #watch(child: ChildProcess): void {
     this.#runtime = child;
     try {
-      writeFileSync(pidFile(this.#options.folder), String(child.pid));
+      rememberRuntime(this.#options.folder, child.pid, triggerSocket());
     } catch (error) {
       // The disk is full, for example. The file is only needed after this process is killed.
       this.#options.log('warn', `The process id was not written: ${String(error)}`);
     }
-    const watching = this.#watchDescriptors(child);
+    watchDescriptors(child, this.#options.log, async () => {
+      if (!this.#isStopping) await this.#settle();
+      // The connections that are left would keep it from ending.
+      if (!this.#isStopping) child.kill('SIGKILL');
+    });
     child.once('exit', async (code, signal) => {
-      clearInterval(watching);
       if (this.#isStopping || this.#runtime !== child) return;
       this.#options.log('error', `The runtime ended by ${signal ?? code}, and is started again`);
       const miniflare = this.#miniflare;
@@ -248,54 +285,6 @@ export class LocalService {
         if (this.#miniflare === miniflare) await this.restart();
       });
     });
-  }
-
-  /** Ends a runtime before its last descriptor is taken: then it would end at once, and lose the pending records. */
-  #watchDescriptors(runtime: ChildProcess): NodeJS.Timeout | undefined {
-    const { log } = this.#options;
-    const limit = descriptorLimit(runtime.pid);
-    if (limit === undefined) return;
-    const max = limit * MAX_DESCRIPTORS_SHARE;
-    const connections = Math.floor(max / DESCRIPTORS_PER_CONNECTION);
-    if (connections < WELCOME_CONNECTIONS) {
-      log(
-        'warn',
-        `The limit of open files (ulimit -n: ${limit}) allows ${connections} connections`,
-      );
-    }
-    const watching = setInterval(async () => {
-      if (this.#isStopping || countDescriptors(runtime.pid) <= max) return;
-      clearInterval(watching);
-      log(
-        'error',
-        `More than ${connections} connections: all are closed, once the records are stored`,
-      );
-      await this.#settle();
-      // The connections that are left would keep it from ending.
-      runtime.kill('SIGKILL');
-    }, DESCRIPTORS_INTERVAL_MS);
-    return watching;
-  }
-}
-
-/** The number of files that a process may open; undefined where the system does not report it. */
-function descriptorLimit(pid = 0): number | undefined {
-  try {
-    const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
-    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1]);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The number of files that a process has open; 0 if it has ended. */
-function countDescriptors(pid = 0): number {
-  const folder = `/proc/${pid}/fd`;
-  try {
-    // Before Linux 6.2 the size is 0.
-    return statSync(folder).size || readdirSync(folder).length;
-  } catch {
-    return 0;
   }
 }
 

@@ -1,5 +1,5 @@
 import childProcess, { type ChildProcess, type SpawnOptions } from 'node:child_process';
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
@@ -37,15 +37,30 @@ Object.assign(http, { createServer: () => new ClosedServer() });
 
 const { spawn } = childProcess;
 let watch: (runtime: ChildProcess) => void = () => undefined;
+let runtime: ChildProcess | undefined;
+let isOver = false;
 
 /** Watches each process of workerd that miniflare starts. */
 export function onRuntime(listener: typeof watch): void {
   watch = listener;
 }
 
+/** Keeps miniflare from starting a runtime again. */
+export function startNoRuntime(): void {
+  isOver = true;
+}
+
+/** Ends the runtime at once. Resolves when it has ended. */
+export async function endRuntime(): Promise<void> {
+  if (runtime?.exitCode !== null || runtime.signalCode !== null) return;
+  runtime.kill('SIGKILL');
+  await once(runtime, 'exit');
+}
+
 Object.assign(childProcess, {
   spawn: (command: string, args: readonly string[], options: SpawnOptions): ChildProcess => {
     if (!basename(command).startsWith('workerd')) return spawn(command, args, options);
+    if (isOver) throw new Error('The service stops');
     removeFolder();
     // The path of a socket is at most 107 bytes, and that of the data may be longer.
     folder = mkdtempSync(join(tmpdir(), 'licet-trigger-'));
@@ -53,8 +68,10 @@ Object.assign(childProcess, {
     const given = args.map((arg) =>
       arg.startsWith(entry) ? `${entry}unix:${triggerSocket()}` : arg,
     );
-    const runtime = spawn(command, given, options);
-    runtime.once('spawn', () => watch(runtime));
-    return runtime;
+    // A signal to this process group, such as that of Ctrl+C, must not end the runtime before its records are stored.
+    const started = spawn(command, given, { ...options, detached: true });
+    runtime = started;
+    started.once('spawn', () => watch(started));
+    return started;
   },
 });

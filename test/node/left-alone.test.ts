@@ -1,14 +1,16 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { type License, Licet } from '../../packages/client/src/index.ts';
+import { databaseFile } from '../../scripts/local/database.ts';
 import { ownFolder } from './own.ts';
-import { freePort, type Watched, watch } from './service.ts';
+import { freePort, spawnGroup, type Watched, watch } from './service.ts';
 import { sharedService } from './shared-service.ts';
 
 /** A service that nobody looks after: processes that end, a disk that is full, clients that lie. */
@@ -32,7 +34,7 @@ async function start(folder: string, ...options: string[]): Promise<Watched> {
   const port = address === '' ? await freePort() : Number(new URL(address).port);
   address = `http://127.0.0.1:${port}`;
   const args = ['scripts/start.ts', '--port', String(port), '--persist-to', folder, ...options];
-  child = spawn(process.execPath, args, { stdio: 'pipe' });
+  child = spawnGroup(process.execPath, args);
   watched = watch(child);
   void watched.ended.then(() => (running = undefined));
   await watched.printed('Licet runs on');
@@ -164,7 +166,8 @@ describe('the processes', () => {
     const load = validateUntilGone(license);
     await expect.poll(() => totalOf(license), PATIENT).toBeGreaterThan(50);
     const stoppedAt = performance.now();
-    child?.kill('SIGTERM');
+    // To the whole process group, as Ctrl+C in a terminal does.
+    process.kill(-(child?.pid ?? Number.NaN), 'SIGTERM');
     expect((await ended).code).toBe(0);
     expect(performance.now() - stoppedAt).toBeLessThan(10_000);
     const answered = 1 + (await load);
@@ -192,6 +195,8 @@ describe('the processes', () => {
     const at = performance.now();
     await expect.poll(() => performance.now() - at, { timeout: 5_000 }).toBeGreaterThan(2_000);
     const runtime = runtimeOf(folder);
+    const socket = readFileSync(join(folder, 'workerd.socket'), 'utf8');
+    expect(existsSync(socket)).toBe(true);
     child?.kill('SIGKILL');
     await watched?.ended;
     // The runtime goes on, and holds the port and the database.
@@ -200,9 +205,30 @@ describe('the processes', () => {
     const { output } = await start(folder, ...SCHEDULE_FAILS);
     await load;
     expect(() => process.kill(runtime, 0)).toThrow();
+    expect(existsSync(dirname(socket))).toBe(false);
     expect(output()).not.toContain('✗');
     expect(await totalOf(license)).toBeGreaterThanOrEqual(beforeKill);
     expect(await validate(license)).toBe(200);
+  });
+
+  it('a stop that cannot store every record logs an error, and ends with status 1', async () => {
+    const { log, ended } = await ensureStarted(folder, ...SCHEDULE_FAILS);
+    const license = await newLicense();
+    expect(await validate(license)).toBe(200);
+    const database = new DatabaseSync(databaseFile(folder));
+    database.exec('begin immediate');
+    try {
+      expect(await validate(license)).toBe(200);
+      child?.kill('SIGTERM');
+      await expect.poll(log, PATIENT).toContain('"event":"stop"');
+      // Instead of the eight seconds after which the stop goes on.
+      process.kill(runtimeOf(folder), 'SIGKILL');
+      expect((await ended).code).toBe(1);
+    } finally {
+      database.close();
+    }
+    expect(log()).toContain('"level":"error","message":"Not all requests were stored');
+    expect(log()).not.toContain('is started again');
   });
 
   it('a runtime that dies is started again', async () => {
