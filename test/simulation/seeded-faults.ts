@@ -393,10 +393,10 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     replacements: {
       'src/history/recorder.ts': [
         [
-          'const records = recordings.flatMap(({ record }) => record ?? []);\n    try {',
+          'const records = recordings.flatMap(({ record }) => record ?? []);\n    const { statements',
           `const records = recordings.flatMap(({ record }) =>
           record ? [{ ...record, nonce: Math.floor(Math.random() * 32_768) }] : []);
-        try {`,
+        const { statements`,
         ],
       ],
     },
