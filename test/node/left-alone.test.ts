@@ -211,26 +211,6 @@ describe('the processes', () => {
     expect(await validate(license)).toBe(200);
   });
 
-  it('a stop that cannot store every record logs an error, and ends with status 1', async () => {
-    const { log, ended } = await ensureStarted(folder, ...SCHEDULE_FAILS);
-    const license = await newLicense();
-    expect(await validate(license)).toBe(200);
-    const database = new DatabaseSync(databaseFile(folder));
-    database.exec('begin immediate');
-    try {
-      expect(await validate(license)).toBe(200);
-      child?.kill('SIGTERM');
-      await expect.poll(log, PATIENT).toContain('"event":"stop"');
-      // Instead of the eight seconds after which the stop goes on.
-      process.kill(runtimeOf(folder), 'SIGKILL');
-      expect((await ended).code).toBe(1);
-    } finally {
-      database.close();
-    }
-    expect(log()).toContain('"level":"error","message":"Not all requests were stored');
-    expect(log()).not.toContain('is started again');
-  });
-
   it('a runtime that dies is started again', async () => {
     const { log } = await ensureStarted(folder, ...SCHEDULE_FAILS);
     const license = await newLicense();
@@ -249,6 +229,26 @@ describe('the processes', () => {
   it('the scheduled tasks run, and their failures are in the log', async () => {
     const { log } = await ensureStarted(folder, ...SCHEDULE_FAILS);
     await expect.poll(log, PATIENT).toMatch(/"level":"error","message":"REQUEST_RETENTION_DAYS .*/);
+  });
+
+  it('a stop that cannot store every record logs an error, and ends with status 1', async () => {
+    const { log, ended } = await ensureStarted(folder, ...SCHEDULE_FAILS);
+    const license = await newLicense();
+    expect(await validate(license)).toBe(200);
+    const database = new DatabaseSync(databaseFile(folder));
+    database.exec('begin immediate');
+    try {
+      expect(await validate(license)).toBe(200);
+      child?.kill('SIGTERM');
+      await expect.poll(log, PATIENT).toContain('"event":"stop"');
+      // Instead of the eight seconds after which the stop goes on.
+      process.kill(runtimeOf(folder), 'SIGKILL');
+      expect((await ended).code).toBe(1);
+    } finally {
+      database.close();
+    }
+    expect(log()).toContain('"level":"error","message":"Not all requests were stored');
+    expect(log()).not.toContain('is started again');
   });
 });
 
