@@ -235,7 +235,7 @@ describe('the processes', () => {
     const { log, ended } = await ensureStarted(folder, ...SCHEDULE_FAILS);
     const license = await newLicense();
     expect(await validate(license)).toBe(200);
-    const database = new DatabaseSync(databaseFile(folder));
+    const database = new DatabaseSync(databaseFile(folder), { timeout: 5_000 });
     database.exec('begin immediate');
     try {
       expect(await validate(license)).toBe(200);
