@@ -6,7 +6,7 @@ import type { Log } from './service.ts';
 
 const INTERVAL_MS = 100;
 /** A flood of 5,700 connections a second takes about 1,200 within the interval, and more until the stop. */
-const MAX_RESERVE = 4_096;
+const MAX_RESERVE = 16_384;
 const MAX_RESERVED_SHARE = 1 / 2;
 const DESCRIPTORS_PER_CONNECTION = 2;
 const WELCOME_CONNECTIONS = 1_024;
