@@ -52,22 +52,27 @@ export class Admission {
       this.#begun++;
       return true;
     }
-    const { tickedAt = Number.NEGATIVE_INFINITY } = this.#admitter ?? {};
-    if (Math.abs(now - tickedAt) > CANCELLED_AFTER_MS) waitUntil(this.#admitAll(waitUntil));
     if (this.#waiting.size >= MAX_WAITING) this.#removeCancelled(now);
-    return this.#waiting.size < MAX_WAITING && this.#wait(now);
+    if (this.#waiting.size >= MAX_WAITING) return false;
+    const isAdmitted = this.#wait(now + MAX_WAITING_MS, waitUntil);
+    this.#keepAdmitting(waitUntil);
+    return isAdmitted;
   }
 
   #isFull(): boolean {
     return this.#options.isFull?.() ?? false;
   }
 
-  async #wait(now: number): Promise<boolean> {
+  /** @param until the time after which the request is rejected */
+  async #wait(until: number, waitUntil: WaitUntil): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#waiting.set(resolve, now + MAX_WAITING_MS);
-    const timer = setTimeout(() => resolve(false), MAX_WAITING_MS);
+    this.#waiting.set(resolve, until);
+    const ticking = setInterval(() => {
+      if (performance.now() >= until) resolve(false);
+      else this.#keepAdmitting(waitUntil);
+    }, CANCELLED_AFTER_MS);
     const isAdmitted = await promise;
-    clearTimeout(timer);
+    clearInterval(ticking);
     this.#waiting.delete(resolve);
     return isAdmitted;
   }
@@ -80,12 +85,20 @@ export class Admission {
     }
   }
 
+  /** Makes a request the one that admits others, if there is none. */
+  #keepAdmitting(waitUntil: WaitUntil): void {
+    const { tickedAt = Number.NEGATIVE_INFINITY } = this.#admitter ?? {};
+    const isCancelled = Math.abs(performance.now() - tickedAt) > CANCELLED_AFTER_MS;
+    if (isCancelled) waitUntil(this.#admitAll(waitUntil));
+  }
+
   /** Admits the requests that wait, one part each turn. Goes on after its own response. */
   async #admitAll(waitUntil: WaitUntil): Promise<void> {
     const admitter = { tickedAt: performance.now() };
     const leavesAt = admitter.tickedAt + MAX_STAY_MS;
     this.#admitter = admitter;
-    do {
+    // It leaves where it has admitted others: one of their clients' next requests admits on.
+    while (this.#waiting.size > 0 && (this.#isFull() || admitter.tickedAt < leavesAt)) {
       // The first timer fires when the requests before have gone as far as they can. It is due by then, and the runtime
       // does not look for other work before it.
       await wait(0);
@@ -95,7 +108,7 @@ export class Admission {
       admitter.tickedAt = performance.now();
       if (this.#isFull()) this.#options.makeRoom?.(waitUntil);
       else this.#admitSome();
-    } while (this.#waiting.size > 0 && admitter.tickedAt < leavesAt);
+    }
     this.#admitter = undefined;
   }
 

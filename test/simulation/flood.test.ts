@@ -72,6 +72,18 @@ describe('cancelled requests', () => {
 });
 
 describe('a full list', () => {
+  it('clients that all wait are admitted as soon as there is room, whoever is cancelled', async () => {
+    const flood = await Flood.start();
+    flood.database = () => 300;
+    await flood.keepSending(400, 15_000);
+    expect(flood.longest.waitedMs).toBeLessThan(MAX_WAITING_MS / 2);
+    await flood.clock.pass(LONG_MS);
+    await flood.keepSending(400, 1_000);
+    flood.cancel(() => true);
+    await flood.clock.pass(5_000);
+    expect(flood.rejectedAfterMs).toEqual([]);
+  });
+
   it('new requests wait in their order until there is room, and none is lost', async () => {
     const flood = await Flood.start();
     flood.database = () => 300;

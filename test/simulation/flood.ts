@@ -109,10 +109,10 @@ export class Flood {
     return new Flood(await loadModules(replacements));
   }
 
-  /** Sends a request, which adds an item when it is admitted. */
-  send(): void {
+  /** Sends a request, which adds an item when it is admitted. Resolves with the response. */
+  send(): Promise<void> {
     const request = new FloodRequest(this.clock.now);
-    this.#running.run(request, async () => {
+    return this.#running.run(request, async () => {
       const waitUntil = (work: Promise<unknown>): void => {
         request.staying++;
         this.#requests.add(request);
@@ -146,6 +146,19 @@ export class Flood {
     for (let due = 0; this.clock.now < end; await this.clock.pass(1)) {
       for (due += requestsPerSecond / 1_000; due >= 1; due--) this.send();
     }
+  }
+
+  /** Lets clients send for a time, each the next request 5 ms after the response to the one before. */
+  async keepSending(clients: number, milliseconds: number): Promise<void> {
+    const end = this.clock.now + milliseconds;
+    const client = async (): Promise<void> => {
+      while (this.clock.now < end) {
+        await this.send();
+        await this.clock.wait(5);
+      }
+    };
+    for (let count = 0; count < clients; count++) client();
+    await this.clock.pass(milliseconds);
   }
 
   /** Cancels some of the requests that are kept alive. */
