@@ -76,7 +76,7 @@ export async function fillHistory(
        java_version, first_seen_at, last_seen_at, requests, folded_bucket)
      select i, printf('BENCH-KEY-%09d', license), printf('%016d', i), license,
        printf('BENCH-KEY-%09d', license), 1 + license % ${PRODUCTS}, '1.4.2',
-       printf('10.%d.%d.%d', 2 + (license >> 16), (license >> 8) & 255, license & 255),
+       printf('11.%d.%d.%d', 2 + (license >> 16), (license >> 8) & 255, license & 255),
        printf('%08x-5d1c-4b7e-9f3a-%012d', license, 1), 'Linux', '6.1.0-18-amd64', 'amd64', '17.0.9',
        ${timeOf('first')}, ${timeOf(`min(first + hours - 1, ${foldedBucket})`)},
        max(0, min(first + hours - 1, ${foldedBucket}) - first + 1), max(first - 1, ${foldedBucket})
@@ -115,7 +115,8 @@ export async function fillHistory(
     .run();
   await db
     .prepare(
-      `insert into rollups select bucket, product_id, outcome, count(*) from requests group by 1, 2, 3`,
+      `insert into rollups select bucket, product_id, outcome, count(*) from requests group by 1, 2, 3
+       union all select bucket, -1, outcome, count(*) from requests group by 1, 3`,
     )
     .run();
   const counted = await db.prepare('select count(*) as n from requests').first<{ n: number }>();

@@ -31,7 +31,7 @@ export default {
     }
     // Requests of an outage wait in memory, and perhaps no new one comes.
     recorder.keepWriting((work) => context.waitUntil(work));
-    await attempt(caches.publishDue(scheduledTime), 'Changes were not published');
+    await attempt(caches.publishDue(), 'Changes were not published');
     await attempt(rollUp(db, scheduledTime), 'Records were not rolled up');
     await attempt(foldDays(db, scheduledTime), 'Records were not folded');
     await attempt(

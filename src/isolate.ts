@@ -3,7 +3,6 @@ import { type Database, openDatabase } from './db/client';
 import { Recorder, type RecordQueue } from './history/recorder';
 import { Admission } from './lib/admission';
 import { BoundedMap } from './lib/bounded-map';
-import { MonotonicClock } from './lib/clock';
 import { parseNetworks } from './lib/ip';
 import { RepeatedFailure } from './lib/log';
 import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter';
@@ -87,10 +86,9 @@ export class Isolate {
   readonly #full = new BoundedMap<number, { revision: number; until: number }>(MAX_COUNTED);
 
   constructor(env: Bindings) {
-    const clock = new MonotonicClock();
     this.db = openDatabase(env.DB);
-    this.caches = new Caches(this.db, env.SNAPSHOTS, clock);
-    this.recorder = new Recorder(this.db, this.caches, clock, env.RECORDS);
+    this.caches = new Caches(this.db, env.SNAPSHOTS);
+    this.recorder = new Recorder(this.db, this.caches, env.RECORDS);
     const limiter = (name: Limiters) => {
       const bound = env[name] ?? LIMITS[name];
       return typeof bound === 'number' ? new LocalLimiter(bound) : new PlatformLimiter(bound);

@@ -243,7 +243,7 @@ export async function authorizeValidation(
   }
   const token = c.get('token');
   // Nothing is recorded, but a snapshot was used.
-  if (token?.value)
+  if (token?.isFromKv)
     recorder.record({ record: null, used: [token], usedAt: now }, timings.waitUntil);
   if (actor) throw new ApiError(403, NOT_ALLOWED);
   await rejectToken(c);

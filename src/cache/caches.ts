@@ -1,12 +1,5 @@
-import {
-  type Change,
-  findUnpublished,
-  type Invalidation,
-  NEW_LICENSES,
-  pruneChanges,
-} from '../db/change-log';
 import type { Database } from '../db/client';
-import type { MonotonicClock } from '../lib/clock';
+import { type Change, findChanges, NEW_LICENSES, removeChanges } from '../db/outbox';
 import type { RequestTimings } from '../lib/request-timings';
 import type { Blacklist } from '../resources/blacklists/blacklist';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
@@ -19,15 +12,11 @@ import {
   type TokenSnapshot,
   tokenSnapshot,
 } from './snapshots';
-import { Sync } from './sync';
 
 /** Changes that one run of the scheduled handler publishes: the queries of a run are limited. */
 const MAX_PUBLISHED = 5;
 
-type AnyCache = Pick<
-  SnapshotCache<Snapshot>,
-  'invalidate' | 'publish' | 'canPublish' | 'repair' | 'clear'
->;
+type AnyCache = Pick<SnapshotCache<Snapshot>, 'invalidate' | 'publish' | 'canPublish' | 'repair'>;
 
 /** The caches of an isolate, and how they stay fresh (1.5). docs/cache.md explains it. */
 export class Caches {
@@ -35,27 +24,17 @@ export class Caches {
   readonly licenses: SnapshotCache<LicenseSnapshot>;
   /** By hash. */
   readonly tokens: SnapshotCache<TokenSnapshot>;
-  readonly sync: Sync;
   readonly #db: Database;
   readonly #blacklist: SnapshotCache<Blacklist>;
   readonly #hasKv: boolean;
   readonly #byName: ReadonlyMap<string, AnyCache>;
 
   /** @param namespace undefined if D1 is as near as KV. The tiers are then memory and D1 */
-  constructor(db: Database, namespace: KVNamespace | undefined, clock: MonotonicClock) {
+  constructor(db: Database, namespace: KVNamespace | undefined) {
     this.#db = db;
-    this.sync = new Sync(
-      clock,
-      (change) => this.#invalidate(change),
-      () => this.#clear(),
-    );
-    clock.onStepBack = () => {
-      this.sync.forgetTime();
-      this.#clear();
-    };
     this.#hasKv = namespace !== undefined;
     const kv = namespace && { namespace, failedAt: Number.NEGATIVE_INFINITY };
-    const context: CacheContext = { db, kv, clock, sync: this.sync };
+    const context: CacheContext = { db, kv };
     this.licenses = new SnapshotCache(licenseSnapshot, context);
     this.tokens = new SnapshotCache(tokenSnapshot, context);
     this.#blacklist = new SnapshotCache(blacklistSnapshot, context);
@@ -75,15 +54,15 @@ export class Caches {
   }
 
   /** Evicts the snapshots that a write of this isolate has changed. The next request sees the change. */
-  invalidate(changes: readonly Invalidation[]): void {
+  invalidate(changes: readonly Change[]): void {
     for (const change of changes) this.#invalidate(change);
   }
 
   /** Publishes changes. Never rejects. */
   async publish(changes: readonly Change[]): Promise<void> {
-    const published = changes.slice(-MAX_PUBLISHED).map(({ subject, seq }) => {
+    const published = changes.slice(-MAX_PUBLISHED).map(({ subject }) => {
       const [cache, key] = this.#cacheOf(subject);
-      return cache?.publish(key, { seqs: [seq] });
+      return cache?.publish(key);
     });
     await Promise.all(published);
   }
@@ -94,33 +73,19 @@ export class Caches {
   }
 
   /**
-   * Publishes the changes that no isolate has published, the oldest first, up to the first put that KV
-   * rejects. Prunes the change log. Part of the scheduled handler. Safe to run twice at once.
-   *
-   * @param now milliseconds since 1970
+   * Publishes the changes that are left in the outbox, the oldest first, up to the first put that KV rejects.
+   * Without KV it only removes them. Part of the scheduled handler. Safe to run twice at once.
    */
-  async publishDue(now: number): Promise<void> {
-    if (this.#hasKv) await this.#publishUnpublished();
-    await pruneChanges(this.#db, now, !this.#hasKv);
-  }
-
-  async #publishUnpublished(): Promise<void> {
-    const seqsBySubject = new Map<string, number[]>();
-    for (const { subject, seq } of await findUnpublished(this.#db, MAX_PUBLISHED)) {
-      seqsBySubject.set(subject, [...(seqsBySubject.get(subject) ?? []), seq]);
-    }
-    for (const [subject, seqs] of seqsBySubject) {
+  async publishDue(): Promise<void> {
+    if (!this.#hasKv) return removeChanges(this.#db);
+    for (const { subject } of await findChanges(this.#db, MAX_PUBLISHED)) {
       const [cache, key] = this.#cacheOf(subject);
-      await cache?.publish(key, { seqs, retries: 0 });
+      await cache?.publish(key, { retries: 0 });
       if (cache && !cache.canPublish()) break;
     }
   }
 
-  #clear(): void {
-    for (const cache of this.#byName.values()) cache.clear();
-  }
-
-  #invalidate({ subject, revision }: Invalidation): void {
+  #invalidate({ subject, revision }: Change): void {
     if (subject === NEW_LICENSES) this.licenses.invalidateUnknown();
     const [cache, key] = this.#cacheOf(subject);
     cache?.invalidate(key, revision);

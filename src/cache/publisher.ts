@@ -1,8 +1,7 @@
 import { sql } from 'drizzle-orm';
-import { markPublished } from '../db/change-log';
 import type { Database } from '../db/client';
+import { removeChange } from '../db/outbox';
 import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, wait, withTimeout } from '../lib/async';
-import type { MonotonicClock } from '../lib/clock';
 import { logFailure } from '../lib/log';
 import type { Snapshot, SnapshotType } from './snapshots';
 
@@ -22,8 +21,6 @@ const LAST_PUT_MS = MAX_LIFE_MS - PUT_TIMEOUT_MS;
 const FAILING_MS = 60_000;
 
 export interface PublishOptions<Value> {
-  /** Changes that are published with it. */
-  seqs?: readonly number[];
   /** The row as the primary has just returned it. It is not read again. */
   row?: Value;
   /** Maximum number of repetitions of a round that fails. */
@@ -32,8 +29,6 @@ export interface PublishOptions<Value> {
 
 interface Publication {
   startedAt: number;
-  /** Changes that are published with it. */
-  seqs: number[];
   isAskedAgain: boolean;
 }
 
@@ -49,20 +44,18 @@ export class Publisher<Value extends Snapshot> {
   readonly #type: SnapshotType<Value>;
   readonly #db: Database;
   readonly #kv: Kv;
-  readonly #clock: MonotonicClock;
   /** Publications under way in this isolate. */
   readonly #publications = new Map<string, Publication>();
 
-  constructor(type: SnapshotType<Value>, db: Database, kv: Kv, clock: MonotonicClock) {
+  constructor(type: SnapshotType<Value>, db: Database, kv: Kv) {
     this.#type = type;
     this.#db = db;
     this.#kv = kv;
-    this.#clock = clock;
   }
 
   /** False for a minute after KV rejected a put. */
   isWorking(): boolean {
-    return this.#clock.now() - this.#kv.failedAt > FAILING_MS;
+    return Math.abs(performance.now() - this.#kv.failedAt) > FAILING_MS;
   }
 
   /** The published snapshot of a key. Null for none or a corrupt one, undefined if KV cannot be read. */
@@ -87,15 +80,14 @@ export class Publisher<Value extends Snapshot> {
    */
   async publish(
     key: string,
-    { seqs = [], row, retries = RETRY_DELAYS_MS.length }: PublishOptions<Value> = {},
+    { row, retries = RETRY_DELAYS_MS.length }: PublishOptions<Value> = {},
   ): Promise<Value | null | undefined> {
     const other = this.#publications.get(key);
-    if (other && this.#clock.now() - other.startedAt < MAX_LIFE_MS) {
-      other.seqs.push(...seqs);
+    if (other && Math.abs(performance.now() - other.startedAt) < MAX_LIFE_MS) {
       other.isAskedAgain = true;
       return undefined;
     }
-    const own = { startedAt: this.#clock.now(), seqs: [...seqs], isAskedAgain: false };
+    const own = { startedAt: performance.now(), isAskedAgain: false };
     this.#publications.set(key, own);
     try {
       return await this.#publish(key, own, row, RETRY_DELAYS_MS.slice(0, retries));
@@ -114,13 +106,12 @@ export class Publisher<Value extends Snapshot> {
     delaysMs: number[],
   ): Promise<Value | null | undefined> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      if (this.#clock.now() - own.startedAt > LAST_PUT_MS) break;
+      if (performance.now() - own.startedAt > LAST_PUT_MS) break;
       own.isAskedAgain = false;
-      const seqs = [...own.seqs];
       try {
         const value = (round === 0 && row) || (await this.#read(key));
         await this.#put(key, value);
-        const isCurrent = await this.#confirm(key, seqs, value?.revision ?? 0);
+        const isCurrent = await this.#confirm(key, value?.revision ?? 0);
         if (isCurrent && !own.isAskedAgain) return value;
         await wait(PUT_INTERVAL_MS);
       } catch (error) {
@@ -145,19 +136,21 @@ export class Publisher<Value extends Snapshot> {
       await withTimeout(put, PUT_TIMEOUT_MS);
       this.#kv.failedAt = Number.NEGATIVE_INFINITY;
     } catch (error) {
-      this.#kv.failedAt = this.#clock.now();
+      this.#kv.failedAt = performance.now();
       throw error;
     }
   }
 
-  /** Marks changes as published if the row is still at a revision. @returns whether it is */
-  async #confirm(key: string, seqs: readonly number[], revision: number): Promise<boolean> {
-    const isCurrent = sql`ifnull(${this.#type.currentRevision(key)}, 0) = ${revision}`;
+  /** Removes the change from the outbox if the row is still at a revision. @returns whether it is */
+  async #confirm(key: string, revision: number): Promise<boolean> {
+    const { name, currentRevision } = this.#type;
+    const subject = key === '' ? name : `${name}:${key}`;
+    const isCurrent = sql`ifnull(${currentRevision(key)}, 0) = ${revision}`;
     const confirmed = this.#db.batch([
       this.#db
         .select({ isCurrent: sql`${isCurrent}`.mapWith(Boolean).as('isCurrent') })
         .from(sql`(select 1)`),
-      ...(seqs.length > 0 ? [markPublished(this.#db, seqs, isCurrent)] : []),
+      removeChange(this.#db, subject, isCurrent),
     ]);
     const [[row]] = await withTimeout(confirmed, DATABASE_TIMEOUT_MS);
     return row?.isCurrent ?? false;

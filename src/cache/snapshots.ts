@@ -28,7 +28,7 @@ export interface Snapshot {
 
 /** A type of snapshot: its form in KV, and its row in D1. */
 export interface SnapshotType<Value extends Snapshot> {
-  /** Before the colon in the subjects of the change log and in the keys of KV. */
+  /** Before the colon in the subjects of the outbox and in the keys of KV. */
   readonly name: 'license' | 'token' | 'blacklist';
   /** The key in KV: at most 512 bytes, without a secret. */
   kvKey(key: string): Promise<string>;

@@ -373,25 +373,13 @@ export const tokens = sqliteTable(
 );
 
 /**
- * The change log, a transactional outbox. Each change of a license, a token or the blacklist adds a row in the
- * same transaction. Isolates read it to evict stale snapshots; the scheduled handler reads it to publish the
- * snapshots that KV lacks.
- *
- * - `subject` is `license:` and the normalized key, `token:` and the hash, `blacklist`, or `licenses`:
- *   new licenses under keys that no license had.
- * - `isPublished` is true once KV has this revision or a later one.
+ * The outbox of KV: each change of a license, a token or the blacklist puts its subject here in the same transaction,
+ * until KV has it. `subject` is `license:` and the normalized key, `token:` and the hash, or `blacklist`. Without a rowid.
  */
-export const changes = sqliteTable(
-  'changes',
-  {
-    seq: integer('seq').primaryKey(),
-    subject: text('subject').notNull(),
-    revision: integer('revision').notNull(),
-    changedAt: integer('changed_at').notNull(),
-    isPublished: integer('is_published', { mode: 'boolean' }).notNull().default(false),
-  },
-  (t) => [index('changes_unpublished').on(t.seq).where(sql`not ${t.isPublished}`)],
-);
+export const outbox = sqliteTable('outbox', {
+  subject: text('subject').primaryKey(),
+  revision: integer('revision').notNull(),
+});
 
 /**
  * The events (5): one for each change, with its sender. `id` holds the time (see `lib/time-id.ts`), so that a range

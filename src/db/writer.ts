@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
-import type { Change, Invalidation } from './change-log';
 import type { Database } from './client';
 import type { NewEvent } from './events';
+import type { Change } from './outbox';
 import { type blacklists, deletedIds, type licenses, type products } from './schema';
 
 /** The context of a change by an administrator. */
@@ -22,11 +22,11 @@ export interface Writer {
     condition?: SQL,
   ): BatchItem<'sqlite'>;
   /**
-   * Takes the changes that the statements of the change log returned.
+   * Takes the changes that the statements of the outbox returned.
    *
    * @param unlogged further changes that this isolate must see at once
    */
-  changed(changes: readonly Change[], unlogged?: readonly Invalidation[]): void;
+  changed(changes: readonly Change[], unlogged?: readonly Change[]): void;
   /**
    * The last statements of a batch that creates an object: they store it for repetitions of a request with an
    * `Idempotency-Key`. None without one.

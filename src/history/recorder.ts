@@ -2,11 +2,9 @@ import { sql } from 'drizzle-orm';
 import type { Caches } from '../cache/caches';
 import type { Found } from '../cache/snapshot-cache';
 import type { Snapshot } from '../cache/snapshots';
-import type { SyncRound } from '../cache/sync';
-import { type Change, selectChanges } from '../db/change-log';
 import { type Database, isMissingValue, isRejectedValue } from '../db/client';
 import { type WaitUntil, wait, withTimeout } from '../lib/async';
-import type { MonotonicClock } from '../lib/clock';
+import { MonotonicClock } from '../lib/clock';
 import { RepeatedFailure } from '../lib/log';
 import { BatchWriter } from './batch-writer';
 import { type Gap, storeGap } from './gaps';
@@ -32,16 +30,13 @@ export type RecordQueue = Queue<readonly HistoryRecord[]>;
 export interface Recording {
   /** Null for a response that is not recorded. */
   record: HistoryRecord | null;
-  /** The snapshots that the response was based on. */
+  /** The snapshots from KV that the response was based on: each is compared with D1 (1.5). */
   used: readonly Found<Snapshot>[];
   /** Milliseconds since 1970. */
   usedAt: number;
 }
 
-/**
- * Writes the history after the responses. The same round trip compares each snapshot that a response used
- * with D1, once, and reads the change log up to now.
- */
+/** Writes the history after the responses. The same round trip compares the snapshots that came from KV with D1. */
 export class Recorder {
   readonly #db: Database;
   readonly #caches: Caches;
@@ -53,16 +48,16 @@ export class Recorder {
   readonly #givenUp = new RepeatedFailure((count) => `Requests were given up: ${count}`);
   readonly #unwritten = new RepeatedFailure(() => 'Requests were not written yet');
   readonly #unsent = new RepeatedFailure(() => 'The queue did not take requests');
-  /** Snapshots that were compared with D1. The change log names later changes of their rows. */
+  /** Snapshots that were compared with D1. */
   readonly #compared = new WeakSet<Snapshot>();
 
-  constructor(db: Database, caches: Caches, clock: MonotonicClock, queue: RecordQueue | undefined) {
+  constructor(db: Database, caches: Caches, queue: RecordQueue | undefined) {
     this.#db = db;
     this.#caches = caches;
     this.#queue = queue;
     this.#inserter = new HistoryInserter(db);
     this.#writer = new BatchWriter({
-      clock,
+      clock: new MonotonicClock(),
       maxBatch: MAX_BATCH,
       write: (recordings, waitUntil) => this.#write(recordings, waitUntil),
       onFailure: (error) => this.#unwritten.count(error),
@@ -145,15 +140,10 @@ export class Recorder {
     const records = recordings.flatMap(({ record }) => record ?? []);
     const { statements, learn, reliesOnKnown } = await this.#inserter.prepare(records, Date.now());
     try {
-      const used = this.#uncompared(recordings);
-      const round = this.#caches.sync.begin();
-      const [changes, stale, counted] = await this.#db.batch([
-        selectChanges(this.#db, round.cursor),
-        selectStale(this.#db, used),
-        ...statements,
-      ]);
+      const uses = this.#uncompared(recordings);
+      const [stale, counted] = await this.#db.batch([selectStale(this.#db, uses), ...statements]);
       learn(counted);
-      this.#end(round, changes, used, stale, waitUntil);
+      this.#repair(uses, stale, waitUntil);
     } catch (error) {
       if (!isRejectedValue(error)) throw error;
       // Another batch may have forgotten them meanwhile.
@@ -181,18 +171,15 @@ export class Recorder {
     }
   }
 
-  /** Syncs and compares without a write, which another isolate does, as the consumer of the queue. */
+  /** Compares without a write, which another isolate does, as the consumer of the queue. */
   async #compare(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
-    const used = this.#uncompared(recordings);
-    const round = this.#caches.sync.begin();
+    const uses = this.#uncompared(recordings);
+    if (uses.length === 0) return;
     try {
-      const [changes, stale] = await withTimeout(
-        this.#db.batch([selectChanges(this.#db, round.cursor), selectStale(this.#db, used)]),
-        COMPARE_TIMEOUT_MS,
-      );
-      this.#end(round, changes, used, stale, waitUntil);
+      const stale = await withTimeout(selectStale(this.#db, uses), COMPARE_TIMEOUT_MS);
+      this.#repair(uses, stale, waitUntil);
     } catch {
-      // The records are safe. Without a sync the snapshots in memory become stale.
+      // The records are safe. A stale snapshot is used for 30 seconds at most.
     }
   }
 
@@ -201,28 +188,18 @@ export class Recorder {
     const uses = new Map<Snapshot, Use>();
     for (const { used, usedAt } of recordings) {
       for (const found of used) {
-        const { value, tier } = found;
-        if (value === null || this.#compared.has(value)) continue;
-        // The use that loaded the snapshot has its tier; later ones come from memory.
-        if (tier !== 'memory' || !uses.has(value)) uses.set(value, { found, usedAt });
+        const { value } = found;
+        if (value && !this.#compared.has(value)) uses.set(value, { found, usedAt });
       }
     }
     return [...uses.values()];
   }
 
-  /** Applies the results of a round trip: the change log, and the comparison. */
-  #end(
-    round: SyncRound,
-    changes: readonly Change[],
-    used: readonly Use[],
-    stale: readonly Stale[],
-    waitUntil: WaitUntil,
-  ): void {
-    if (this.#caches.sync.end(round, changes)) {
-      for (const { found } of used) if (found.value) this.#compared.add(found.value);
-    }
+  /** Takes the result of a comparison. */
+  #repair(uses: readonly Use[], stale: readonly Stale[], waitUntil: WaitUntil): void {
+    for (const { found } of uses) if (found.value) this.#compared.add(found.value);
     for (const { index, revision } of stale) {
-      const use = used[index];
+      const use = uses[index];
       if (use) waitUntil(this.#caches.repair(use.found, revision ?? undefined, use.usedAt));
     }
   }

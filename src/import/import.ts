@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { logBlacklistIf, logNew, NEW_LICENSES } from '../db/change-log';
 import { isForeignKeyViolation, isUniqueViolation } from '../db/client';
+import { logBlacklistIf, NEW_LICENSES } from '../db/outbox';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
 import { wait } from '../lib/async';
@@ -125,15 +125,13 @@ async function store(
   const count = results.filter(({ outcome }) => outcome === 'created').length;
   const imported = event(EVENT_TYPES[kind], null, { count: { before: 0, after: count } });
   if (kind === 'licenses') {
-    const [, changes] = await db.batch([
-      guard(),
-      logNew(db, NEW_LICENSES, now),
-      ...statements,
-      imported,
-    ]);
+    await db.batch([guard(), ...statements, imported]);
     // A license can come back under its old key, of which this isolate may hold a snapshot.
-    const unlogged = newKeys.map((key) => ({ subject: `license:${key}`, revision: now }));
-    changed(changes, unlogged);
+    const subjects = [NEW_LICENSES, ...newKeys.map((key) => `license:${key}`)];
+    changed(
+      [],
+      subjects.map((subject) => ({ subject, revision: now })),
+    );
   } else if (kind === 'blacklists' || hasOfflineDays) {
     const [, , changes] = await db.batch([
       guard(),

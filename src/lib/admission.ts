@@ -10,6 +10,8 @@ const TURN_MS = 1;
 const PAUSE_MS = 5;
 /** A request that admits others, and has not done so for this long, was cancelled. */
 const CANCELLED_AFTER_MS = 250;
+/** Interval at which a request that waits looks whether another one admits. */
+const TICK_MS = 250;
 /** The platform ends a request 30 seconds after its response. */
 const MAX_STAY_MS = 10_000;
 
@@ -54,7 +56,7 @@ export class Admission {
     }
     if (this.#waiting.size >= MAX_WAITING) this.#removeCancelled(now);
     if (this.#waiting.size >= MAX_WAITING) return false;
-    const isAdmitted = this.#wait(now + MAX_WAITING_MS, waitUntil);
+    const isAdmitted = this.#wait(now, waitUntil);
     this.#keepAdmitting(waitUntil);
     return isAdmitted;
   }
@@ -63,14 +65,15 @@ export class Admission {
     return this.#options.isFull?.() ?? false;
   }
 
-  /** @param until the time after which the request is rejected */
-  async #wait(until: number, waitUntil: WaitUntil): Promise<boolean> {
+  async #wait(now: number, waitUntil: WaitUntil): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#waiting.set(resolve, until);
+    this.#waiting.set(resolve, now + MAX_WAITING_MS);
+    let waitedMs = 0;
     const ticking = setInterval(() => {
-      if (performance.now() >= until) resolve(false);
+      waitedMs += TICK_MS;
+      if (waitedMs >= MAX_WAITING_MS) resolve(false);
       else this.#keepAdmitting(waitUntil);
-    }, CANCELLED_AFTER_MS);
+    }, TICK_MS);
     const isAdmitted = await promise;
     clearInterval(ticking);
     this.#waiting.delete(resolve);

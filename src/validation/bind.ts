@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm';
-import { nextRevisionSql } from '../db/change-log';
 import type { Database } from '../db/client';
+import { nextRevisionSql } from '../db/outbox';
 import { bindings, licenses } from '../db/schema';
 import { DATABASE_TIMEOUT_MS, retry, withTimeout } from '../lib/async';
 import { type LicenseSnapshot, snapshotColumns } from '../resources/licenses/snapshot';
@@ -15,7 +15,7 @@ const RETRY_DELAYS_MS = [50, 200];
  * no concurrency anywhere can exceed a limit, and a rejected request binds nothing. A repetition changes
  * nothing.
  *
- * A binding is not in the change log. A snapshot that lacks it causes no rejection, because values that it
+ * A binding is not in the outbox. A snapshot that lacks it causes no rejection, because values that it
  * lacks come here.
  *
  * @param now milliseconds since 1970

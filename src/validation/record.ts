@@ -49,6 +49,9 @@ export function recordingOf({
     },
     requestedAt,
   );
-  const found = snapshots ? [snapshots.license, snapshots.blacklist] : [];
-  return { record, used: token ? [...found, token] : found, usedAt: requestedAt };
+  const used = [snapshots?.license, snapshots?.blacklist, token].filter(cameFromKv);
+  return { record, used, usedAt: requestedAt };
 }
+
+const cameFromKv = (found: Found<Snapshot> | undefined): found is Found<Snapshot> =>
+  found?.isFromKv ?? false;

@@ -101,7 +101,7 @@ export async function validate(
   }
   const decided = decide({ ...facts, license }, request, now);
   if (license && isFull(decided)) isolate.noteFull(license, now);
-  return { outcome: decided, license: { ...found, value: license, tier: 'd1' } };
+  return { outcome: decided, license: { ...found, value: license, tier: 'd1', isFromKv: false } };
 }
 
 const isFull = ({ responseType }: Outcome): boolean =>

@@ -52,7 +52,7 @@ const REQUEST: Row = {
   outcome: 1,
 };
 const ROLLUP: Row = { bucket: 1, product_id: 1, outcome: 1, requests: 1 };
-const CHANGE: Row = { seq: 1_000, subject: 'license:AAAA', revision: 1, changed_at: 0 };
+const CHANGE: Row = { subject: 'license:AAAA', revision: 1 };
 const COUNTER: Row = { name: 'counter', value: 1 };
 const DELETED_ID: Row = { type: 'products', id: 1, created_at: 0 };
 const TOKEN: Row = {
@@ -86,7 +86,7 @@ beforeAll(async () => {
   await insert('buckets', { bucket: 1 });
   await insert('requests', REQUEST);
   await insert('rollups', ROLLUP);
-  await insert('changes', CHANGE);
+  await insert('outbox', CHANGE);
   await insert('counters', COUNTER);
   await insert('deleted_ids', DELETED_ID);
 });
@@ -143,9 +143,9 @@ const REFUSED: Record<string, [name: string, row: Row, error: string][]> = {
     ['no caller', { caller_id: null }, NOT_NULL],
   ],
   rollups: [['an hour twice', { requests: 2 }, UNIQUE]],
-  changes: [
-    ['a place twice', {}, UNIQUE],
-    ['no revision', { seq: 1_001, revision: null }, NOT_NULL],
+  outbox: [
+    ['a subject twice', {}, UNIQUE],
+    ['no revision', { subject: 'license:BBBB', revision: null }, NOT_NULL],
   ],
   counters: [['a name twice', {}, UNIQUE]],
   deleted_ids: [['an id twice', {}, UNIQUE]],
@@ -169,7 +169,7 @@ const STORABLE: Record<string, Row> = {
   buckets: { bucket: 1 },
   requests: REQUEST,
   rollups: ROLLUP,
-  changes: CHANGE,
+  outbox: CHANGE,
   counters: COUNTER,
   deleted_ids: DELETED_ID,
 };

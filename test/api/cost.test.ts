@@ -22,7 +22,7 @@ import {
 import { spyOnDatabase, sumRows } from '../support/d1-spy';
 import { emptyHistory, HOUR_MS, runScheduled, setNow } from '../support/history';
 import { spyOnKv } from '../support/kv-spy';
-import { isAllPublished, settleLog } from '../support/published';
+import { emptyOutbox, isAllPublished } from '../support/published';
 
 /** The operations of a validation and of a change, counted, and the table of docs/cost.md. */
 
@@ -54,7 +54,7 @@ beforeEach(async () => {
   // The first record of an hour also writes its bucket. The counted requests come later in their hour.
   setNow(Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2);
   // Changes leave the log a few minutes after they are published: the counted requests have none to catch up with.
-  await settleLog();
+  await emptyOutbox();
   // In a history that ends in another year, these records would be late.
   await emptyHistory();
   // The hour has a record.
@@ -130,7 +130,7 @@ const SERVER = {
 async function newLicense(fields: object = {}): Promise<{ licenseKey: string }> {
   const { licenseKey } = await createLicense({ productId: product.id, ...fields });
   await isAllPublished();
-  await settleLog();
+  await emptyOutbox();
   return { licenseKey, ...SERVER };
 }
 
@@ -254,7 +254,7 @@ it('a change of a license or token is one write of KV and at most 13 written row
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
   const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
   for (const [method, path, body] of changes) {
-    await settleLog();
+    await emptyOutbox();
     roundTrips.length = 0;
     operations.length = 0;
     await callWith({ DB, SNAPSHOTS }, method, `/api/v2${path}`, { body });
@@ -269,7 +269,7 @@ it('an Idempotency-Key is two written rows more, and one for its removal', async
   const body = { productId: product.id, licenseType: 'PERMANENT' };
   const written = async (send: () => Promise<unknown>): Promise<number> => {
     await isAllPublished();
-    await settleLog();
+    await emptyOutbox();
     roundTrips.length = 0;
     await send();
     return (await sumRows(roundTrips.flat())).written;

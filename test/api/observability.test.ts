@@ -13,7 +13,7 @@ import { newEvents, takeEvent } from '../support/events';
 import { databaseError } from '../support/faults';
 import { isAllPublished } from '../support/published';
 import { ROOT_TOKEN } from '../support/root-token';
-import { newSyncedIsolate, newWatchedIsolate } from '../support/watched-isolate';
+import { newWarmIsolate, newWatchedIsolate } from '../support/watched-isolate';
 
 /** The events of requests, for operators (docs/operations.md). All other tests check their form. */
 
@@ -182,7 +182,7 @@ describe('Server-Timing', () => {
   };
 
   it('tells whoever has a live token and asks where the time went, the nearest place first', async () => {
-    const isolate = await newSyncedIsolate();
+    const isolate = await newWarmIsolate();
     const { token } = await createToken(['LICENSE_VALIDATE']);
     const ask = () => timesOf(isolate, 'POST', '/validate', { body: asked(), token });
     expect(await ask()).toMatch(/^memory;dur=0, (kv;dur=\d+, )?d1;dur=\d+, total;dur=\d+$/);

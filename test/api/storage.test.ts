@@ -17,7 +17,7 @@ import {
   type Size,
   someRecordId,
 } from '../support/large-database';
-import { settleLog } from '../support/published';
+import { emptyOutbox } from '../support/published';
 import { ROOT_TOKEN } from '../support/root-token';
 import { WRITES, type Write } from '../support/writes';
 
@@ -51,7 +51,7 @@ beforeAll(async () => {
   await run(rollups);
   records = written?.changes ?? 0;
   bytesOfRecords = (written?.size_after ?? Number.NaN) - (before?.size_after ?? Number.NaN);
-  await settleLog();
+  await emptyOutbox();
 }, 60_000);
 
 it('a million records with their callers take at most 45 bytes each', () => {
@@ -416,7 +416,7 @@ describe('validating', () => {
   }
 
   beforeAll(async () => {
-    await settleLog();
+    await emptyOutbox();
     // The first request of an isolate asks for the whole blacklist.
     await validate({ licenseKey: 'nothing at all', productId: 9 });
   });

@@ -57,7 +57,6 @@ const TABLES = {
   blacklists: '*',
   // Publishing, and the last use of a token, are written after the response.
   tokens: 'id, name, intents, expires_at, revoked_at, revision',
-  changes: 'seq, subject, revision',
   counters: '*',
   deleted_ids: '*',
   events: '*',

@@ -497,7 +497,7 @@ describe('the cookie of a session', () => {
   it('GET with the cookie changes nothing, on any path of v2', async () => {
     const state = async () =>
       JSON.stringify([
-        (await env.DB.prepare('select count(*), max(seq) from changes').raw())[0],
+        (await env.DB.prepare('select count(*), max(id) from events').raw())[0],
         (await env.DB.prepare('select count(*) from sessions').raw())[0],
       ]);
     const before = await state();

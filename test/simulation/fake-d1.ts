@@ -16,8 +16,8 @@ interface Executed {
 
 const MAX_PARAMETERS = 100;
 
-/** The statement by which an isolate syncs. */
-const SYNC = /^select .* from "changes" .*max\(seq\)/;
+/** In the statement by which an isolate writes records. */
+const RECORDS = 'insert into "requests"';
 
 /** D1 stores booleans as 0 and 1, and rejects values without a type in SQLite. */
 function toParameter(value: unknown): SQLInputValue {
@@ -35,11 +35,8 @@ function toParameter(value: unknown): SQLInputValue {
 export class FakeD1 {
   /** Called after each execution that wrote rows, before any other event. */
   onWrite: (invocation: Invocation) => void = () => undefined;
-  /**
-   * Called when an isolate reads the change log up to now. It returns a function that is called when the
-   * isolate has the result.
-   */
-  onSync: (invocation: Invocation, sentAt: number) => () => void = () => () => undefined;
+  /** Called when an isolate writes records. It returns a function that is called when the isolate has the result. */
+  onRecords: (invocation: Invocation) => () => void = () => () => undefined;
 
   readonly #clock: VirtualClock;
   readonly #database: PristineDatabase;
@@ -58,13 +55,12 @@ export class FakeD1 {
   /** The binding `DB` of an isolate. */
   binding(link: Link): object {
     const send = async (statements: readonly FakeStatement[]): Promise<Executed[]> => {
-      const sentAt = this.#clock.now;
       let onResult: (() => void) | undefined;
       const results = await roundTrip(this.#clock, link, (invocation) => {
         const executed = this.#database.execute(statements);
         if (executed.some(({ changes }) => changes > 0)) this.onWrite(invocation);
-        if (statements.some(({ sql }) => SYNC.test(sql)))
-          onResult = this.onSync(invocation, sentAt);
+        if (statements.some(({ sql }) => sql.includes(RECORDS)))
+          onResult = this.onRecords(invocation);
         return executed;
       });
       onResult?.();

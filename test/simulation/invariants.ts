@@ -27,12 +27,8 @@ import {
 
 /** The invariants, which hold whatever commands and faults a run has. */
 
-/** An isolate that syncs at least this often sees every change within it (1.5). */
-const SYNCED_MS = 50_000;
-/** An isolate that does not sync uses a snapshot this long without reading KV again. */
-const REUSED_MS = 50_000;
-/** A record that waited longer may have been given up. */
-const COMPARED_MS = 20_000;
+/** An isolate uses a copy in memory this long without reading KV again (1.5). */
+const REUSED_MS = 30_000;
 /** The platform ends a request this long after its response, and with it the write of its record. */
 const RECORDING_MS = 30_000;
 /** An outage of D1 that is shorter than this costs no record (1.6). */
@@ -40,12 +36,6 @@ const SHORT_OUTAGE_MS = 3_000;
 
 /** Requests of an isolate may share a call: a failure counts for all requests within this time. */
 const SHARED_MS = 2_500;
-
-/** The syncs of an isolate without a long pause between them: when the first and the last were executed. */
-interface Syncs {
-  firstAt: number;
-  lastAt: number;
-}
 
 /** The first invariant that a run broke. */
 export class Violation extends Error {
@@ -69,7 +59,6 @@ export class Invariants {
   readonly #observed: Observed;
   /** By isolate and subject: the number of the oldest state on which it may base a response. */
   readonly #known = new WeakMap<Isolate, Map<string, number>>();
-  readonly #syncs = new WeakMap<Isolate, Syncs>();
   /** Validations whose snapshots were not compared with D1 yet. */
   readonly #uncompared = new WeakMap<Isolate, Set<Validation>>();
   /** The number of events in the database. */
@@ -126,17 +115,14 @@ export class Invariants {
 
   /**
    * The oldest states on which a validation that begins now may be based: the changes that the isolate has
-   * made and confirmed, its syncs, and its comparisons.
+   * made and confirmed, and its comparisons.
    */
   floorsOf(isolate: Isolate, licenseId: number | null, tokenId: number | null): Floors {
-    const { truth } = this.#observed;
-    const { firstAt, lastAt } = this.#syncs.get(isolate) ?? { firstAt: 0, lastAt: 0 };
-    const floorOf = (subject: string, history: History<unknown> | undefined): number =>
-      Math.max(this.#known.get(isolate)?.get(subject) ?? 0, history?.indexAt(lastAt, firstAt) ?? 0);
+    const floorOf = (subject: string): number => this.#known.get(isolate)?.get(subject) ?? 0;
     return {
-      license: floorOf(`license ${licenseId}`, truth.licenses.get(licenseId ?? 0)),
-      token: floorOf(`token ${tokenId}`, truth.tokens.get(tokenId ?? 0)),
-      blacklist: floorOf('blacklist', truth.blacklist),
+      license: floorOf(`license ${licenseId}`),
+      token: floorOf(`token ${tokenId}`),
+      blacklist: floorOf('blacklist'),
     };
   }
 
@@ -154,37 +140,32 @@ export class Invariants {
     uncompared.add(validation);
   }
 
-  /** An isolate reads the change log now. @returns a function to call when it has the result */
-  afterSync(isolate: Isolate, sentAt: number): () => void {
-    const { clock, database, truth, hasQueue } = this.#observed;
-    // A commit in the same millisecond may come later.
-    const now = clock.now - 1;
+  /**
+   * An isolate stores records. A copy that a stored validation has used was compared then, or before and after it was
+   * loaded. @returns a function to call when the isolate has the result
+   */
+  afterRecords(isolate: Isolate): () => void {
+    const { database, truth, hasQueue } = this.#observed;
+    if (hasQueue) return () => undefined;
     const stored = new Set(
       database.read('select product_version as marker from callers').map((row) => row.marker),
     );
     const compared = [...(this.#uncompared.get(isolate) ?? [])].filter(
-      ({ task, response, invocation }) =>
-        response !== null &&
-        stored.has(task.marker) &&
-        now - (invocation.respondedAt ?? 0) < COMPARED_MS,
+      ({ task, response }) => response !== null && stored.has(task.marker),
     );
     return () => {
-      const syncs = this.#syncs.get(isolate);
-      const isInTime = syncs !== undefined && sentAt - syncs.lastAt <= SYNCED_MS;
-      this.#syncs.set(isolate, {
-        firstAt: isInTime ? syncs.firstAt : now,
-        lastAt: Math.max(syncs?.lastAt ?? 0, now),
-      });
-      if (hasQueue) return;
       for (const validation of compared) {
-        const { licenseId, tokenId } = validation.task;
         this.#uncompared.get(isolate)?.delete(validation);
-        if (![200, 400].includes(validation.response?.status ?? 0)) continue;
-        const knowNow = (subject: string, history: History<unknown> | undefined) =>
-          history && this.#know(isolate, subject, history.indexAt(now, Number.NEGATIVE_INFINITY));
-        knowNow(`license ${licenseId}`, truth.licenses.get(licenseId ?? 0));
-        knowNow(`token ${tokenId}`, truth.tokens.get(tokenId ?? 0));
-        knowNow('blacklist', truth.blacklist);
+        const { task, response, invocation } = validation;
+        const isDecided = [200, 400].includes(response?.status ?? 0);
+        // Without the database a copy of any age is used.
+        if (!isDecided || this.#isCutOff(isolate, invocation)) continue;
+        const loadedAt = invocation.startedAt - REUSED_MS;
+        const know = (subject: string, history: History<unknown> | undefined) =>
+          history && this.#know(isolate, subject, history.indexAt(loadedAt));
+        know(`license ${task.licenseId}`, truth.licenses.get(task.licenseId ?? 0));
+        know(`token ${task.tokenId}`, truth.tokens.get(task.tokenId ?? 0));
+        know('blacklist', truth.blacklist);
       }
     };
   }
@@ -233,7 +214,7 @@ export class Invariants {
 
   /**
    * Checks a response: it follows from a state of the database, or from one that KV may have shown in the
-   * isolate's location, within the last 50 seconds, and from none older than the isolate must know. It may be
+   * isolate's location, within the last 30 seconds, and from none older than the isolate must know. It may be
    * older only while the request cannot reach the database at all.
    */
   afterValidation(validation: Validation, response: JsonResponse): void {

@@ -147,9 +147,9 @@ export class Simulation {
     });
     this.#database.onWrite = (invocation) =>
       this.#guard(() => this.#invariants.afterWrite(invocation));
-    this.#database.onSync = ({ sender }, sentAt) => {
+    this.#database.onRecords = ({ sender }) => {
       const isolate = this.#isolates.find((candidate) => candidate === sender);
-      return isolate ? this.#invariants.afterSync(isolate, sentAt) : () => undefined;
+      return isolate ? this.#invariants.afterRecords(isolate) : () => undefined;
     };
     this.#isolates = PLACES.map((location) => this.#startIsolate(location));
   }

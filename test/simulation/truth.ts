@@ -72,10 +72,12 @@ export class History<State> {
     return this.#entries.flatMap(({ state }, index) => (state === null ? [] : [{ state, index }]));
   }
 
-  /** The number of the state at a time if it began after another time; else 0. */
-  indexAt(time: number, after: number): number {
-    const index = this.#entries.findLastIndex(({ from }) => from <= time);
-    return (this.#entries[index]?.from ?? 0) > after ? index : 0;
+  /** The number of the state at a time; 0 if there was none yet. */
+  indexAt(time: number): number {
+    return Math.max(
+      0,
+      this.#entries.findLastIndex(({ from }) => from <= time),
+    );
   }
 
   /** The states that were current at some moment since a time, from a number on. */

@@ -76,7 +76,7 @@ export async function emptyService(): Promise<void> {
     env.DB.prepare(
       `delete from sqlite_sequence where name in ('licenses', 'customers', 'products')`,
     ),
-    env.DB.prepare('update changes set is_published = true'),
+    env.DB.prepare('delete from outbox'),
   ]);
   await emptyKv();
   restart();

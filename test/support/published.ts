@@ -3,21 +3,17 @@ import { expect } from 'vitest';
 import { type License, settled } from './client';
 
 /**
- * Resolves when every change is in KV, which happens after the response. The row of the migration is left
- * out: it is published by the scheduled handler.
+ * Resolves when every change is in KV, which happens after the response. The blacklist of the migration is left
+ * out: the scheduled handler publishes it.
  */
 export async function isAllPublished(): Promise<void> {
   await settled();
-  const due = env.DB.prepare('select count(*) n from changes where not is_published and seq > 1');
+  const due = env.DB.prepare('select count(*) n from outbox where revision > 1');
   expect(await due.first('n')).toBe(0);
 }
 
-/** Makes the change log that of a quiet service: everything is published, and only the newest row is left. */
-export const settleLog = () =>
-  env.DB.batch([
-    env.DB.prepare('update changes set is_published = true'),
-    env.DB.prepare('delete from changes where seq < (select max(seq) from changes)'),
-  ]);
+/** Makes the outbox that of a quiet service. */
+export const emptyOutbox = () => env.DB.prepare('delete from outbox').run();
 
 /** The key of a license in KV. */
 export async function kvKeyOf({ licenseKey }: Pick<License, 'licenseKey'>): Promise<string> {

@@ -4,13 +4,11 @@ import type { SentStatement } from './d1-intercept';
 const STEPS = {
   record: 'insert into "requests"',
   bind: 'insert into "bindings"',
-  'mark as published': 'set "is_published"',
   'check revision': 'as "isCurrent"',
   'token used': 'update "tokens" set "last_used_at"',
   blacklist: 'left join "blacklists" on true',
   token: '"token_hash" in',
   license: '"license_key_normalized" in',
-  sync: 'from "changes"',
 };
 
 export type Step = keyof typeof STEPS | 'other';

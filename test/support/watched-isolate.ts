@@ -33,8 +33,8 @@ export interface WatchedIsolate extends Isolate {
   reset(): void;
 }
 
-/** A cold isolate that has synced just now, and knows the blacklist. */
-export async function newSyncedIsolate(bindings: TestBindings = {}): Promise<WatchedIsolate> {
+/** An isolate that knows the blacklist, and no license. */
+export async function newWarmIsolate(bindings: TestBindings = {}): Promise<WatchedIsolate> {
   const isolate = newWatchedIsolate(bindings);
   await (await isolate.validate(askForUnknown())).recorded;
   isolate.reset();

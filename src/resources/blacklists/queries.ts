@@ -1,8 +1,8 @@
 import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
-import { logBlacklist, logBlacklistIf } from '../../db/change-log';
 import type { Database } from '../../db/client';
 import { changesBetween, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
+import { logBlacklist, logBlacklistIf } from '../../db/outbox';
 import {
   containsText,
   equalsUnindexed,

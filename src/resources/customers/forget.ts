@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
-import { logLicenses, nextRevisionSql } from '../../db/change-log';
 import type { Database } from '../../db/client';
+import { logLicenses, nextRevisionSql } from '../../db/outbox';
 import { existsUnchanged, isUnchanged } from '../../db/predicates';
 import { customers, events, idempotencyKeys, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';

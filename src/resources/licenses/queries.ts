@@ -1,8 +1,8 @@
 import { and, asc, eq, exists, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
-import { logLicenses, logNew, NEW_LICENSES, nextRevision } from '../../db/change-log';
 import type { Database } from '../../db/client';
 import { newestId } from '../../db/events';
 import { rowJson, rowOf } from '../../db/idempotency';
+import { logLicenses, logNew, NEW_LICENSES, nextRevision } from '../../db/outbox';
 import { existsUnchanged, isOneOf, isUnchanged, rowValues } from '../../db/predicates';
 import { bindings, customers, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';
@@ -86,7 +86,7 @@ export async function insertLicenses(
   now: number,
 ): Promise<LicenseRow[]> {
   const licenseKeys = Array.from({ length: count }, newLicenseKey);
-  const [licenseKey = '', ...others] = licenseKeys;
+  const [licenseKey = ''] = licenseKeys;
   const { statements, customerId } =
     owner === undefined
       ? linkCustomer(db, values, now, sql`true`)
@@ -103,12 +103,12 @@ export async function insertLicenses(
     revision: now,
   });
   const keys = JSON.stringify(licenseKeys);
-  const subject = others.length === 0 ? (`license:${licenseKey}` as const) : NEW_LICENSES;
   const customerOfFirst = sql`(select customer_id from licenses
     where license_key_normalized = ${licenseKey})`;
   const results = await db.batch([
     guard(),
-    logNew(db, subject, now),
+    // The others are published when they are asked for.
+    logNew(db, `license:${licenseKey}`, now),
     ...statements,
     db.insert(licenses).select(sql`select ${row} from json_each(${keys}) k order by k.key`),
     bindNew(db, keys, 'IP', ips),
@@ -125,7 +125,7 @@ export async function insertLicenses(
     ...remember(createdLicenses(keys), customerOfFirst),
     ...readWritten(db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
   ]);
-  changed(results[1]);
+  changed(results[1], [{ subject: NEW_LICENSES, revision: now }]);
   const stored = writtenLicenses(results);
   if (stored.length !== count) throw new Error('The licenses were not stored');
   return stored;

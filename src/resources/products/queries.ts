@@ -1,8 +1,8 @@
 import { and, asc, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
-import { logBlacklist, logBlacklistIf, logLicenses } from '../../db/change-log';
 import type { Database } from '../../db/client';
 import { changesBetween, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
+import { logBlacklist, logBlacklistIf, logLicenses } from '../../db/outbox';
 import { containsText, existsUnchanged, isUnchanged, type Page } from '../../db/predicates';
 import { bindings, blacklists, licenses, products } from '../../db/schema';
 import { reserveIds, type Writer } from '../../db/writer';

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, isNull } from 'drizzle-orm';
-import { logNew, logTokens, nextRevision } from '../../db/change-log';
 import type { Database } from '../../db/client';
 import { changesBetween, newestId } from '../../db/events';
+import { logNew, logTokens, nextRevision } from '../../db/outbox';
 import { existsUnchanged, isUnchanged, type Page } from '../../db/predicates';
 import { tokens } from '../../db/schema';
 import type { Writer } from '../../db/writer';
