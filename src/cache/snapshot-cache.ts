@@ -51,7 +51,7 @@ export class SnapshotCache<Value extends Snapshot> {
   readonly #lowest = new BoundedMap<string, number>(MAX_LOWEST);
   readonly #flights = new SingleFlight<Found<Value>>();
   readonly #rows: BatchLoader<Value>;
-  /** How often rows were added under new keys. */
+  /** The number of times that rows were added under new keys. */
   #additions = 0;
 
   constructor(type: SnapshotType<Value>, { db, kv }: CacheContext) {

@@ -13,10 +13,14 @@ CREATE TABLE `products` (
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
 	`revision` integer DEFAULT 1 NOT NULL,
+	`offline_days` integer DEFAULT 0 NOT NULL,
+	CONSTRAINT "products_offline_days" CHECK("products"."offline_days" between 0 and 90),
 	CONSTRAINT "products_product_type" CHECK("products"."product_type" in ('GAME_JAVA_PLUGIN', 'GAME_JAVA_MOD', 'GAME_BEDROCK_PLUGIN', 'GAME_BEDROCK_MOD', 'GAME_SERVER_SETUP', 'WEB_APPLICATION', 'DESKTOP_APPLICATION', 'MOBILE_APPLICATION', 'OTHER')),
 	CONSTRAINT "products_default_max_ips" CHECK("products"."default_max_ips" >= -1),
 	CONSTRAINT "products_default_max_hwids" CHECK("products"."default_max_hwids" >= -1)
 );
+--> statement-breakpoint
+CREATE INDEX `products_offline_days` ON `products` (`offline_days`) WHERE "products"."offline_days" > 0;
 --> statement-breakpoint
 CREATE TABLE `customers` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
@@ -103,6 +107,8 @@ CREATE INDEX `licenses_customer` ON `licenses` (`customer_id`);
 --> statement-breakpoint
 CREATE INDEX `licenses_chat` ON `licenses` (`owner_chat_id`);
 --> statement-breakpoint
+CREATE INDEX `licenses_expiry` ON `licenses` (`expires_at`) WHERE "licenses"."expires_at" is not null;
+--> statement-breakpoint
 CREATE INDEX `licenses_platform` ON `licenses` (`owner_platform_id`,`license_platform`);
 --> statement-breakpoint
 CREATE TABLE `bindings` (
@@ -168,7 +174,8 @@ CREATE TABLE `callers` (
 	`first_seen_at` integer NOT NULL,
 	`last_seen_at` integer NOT NULL,
 	`requests` integer DEFAULT 0 NOT NULL,
-	`folded_bucket` integer NOT NULL
+	`folded_bucket` integer NOT NULL,
+	`kid` text
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `callers_identity` ON `callers` (`license_key_normalized`,`fingerprint`);
@@ -176,6 +183,8 @@ CREATE UNIQUE INDEX `callers_identity` ON `callers` (`license_key_normalized`,`f
 CREATE INDEX `callers_ip` ON `callers` (`ip`) WHERE "callers"."ip" is not null;
 --> statement-breakpoint
 CREATE INDEX `callers_hwid` ON `callers` (`hwid`) WHERE "callers"."hwid" is not null;
+--> statement-breakpoint
+CREATE INDEX `callers_first_seen` ON `callers` (`license_id`,`first_seen_at`);
 --> statement-breakpoint
 CREATE TABLE `buckets` (
 	`bucket` integer PRIMARY KEY NOT NULL
@@ -201,16 +210,6 @@ CREATE TABLE `rollups` (
 	PRIMARY KEY(`product_id`, `bucket`, `outcome`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `changes` (
-	`seq` integer PRIMARY KEY NOT NULL,
-	`subject` text NOT NULL,
-	`revision` integer NOT NULL,
-	`changed_at` integer NOT NULL,
-	`is_published` integer DEFAULT false NOT NULL
-);
---> statement-breakpoint
-CREATE INDEX `changes_unpublished` ON `changes` (`seq`) WHERE not "changes"."is_published";
---> statement-breakpoint
 CREATE TABLE `counters` (
 	`name` text PRIMARY KEY NOT NULL,
 	`value` integer NOT NULL
@@ -223,6 +222,65 @@ CREATE TABLE `deleted_ids` (
 	PRIMARY KEY(`type`, `id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-INSERT INTO `changes` (`seq`, `subject`, `revision`, `changed_at`, `is_published`) VALUES (1, 'blacklist', 1, 0, false);
+CREATE TABLE `idempotency_keys` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`token_id` integer NOT NULL,
+	`key_hash` text NOT NULL,
+	`request_hash` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`customer_id` integer,
+	`created` text
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `idempotency_keys_key` ON `idempotency_keys` (`token_id`,`key_hash`);
+--> statement-breakpoint
+CREATE TABLE `daily_counts` (
+	`day` integer NOT NULL,
+	`kind` text NOT NULL,
+	`product_id` integer NOT NULL,
+	`label` text NOT NULL,
+	`count` integer NOT NULL,
+	PRIMARY KEY(`day`, `kind`, `product_id`, `label`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `events` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`type` text NOT NULL,
+	`token_id` integer,
+	`is_console` integer NOT NULL,
+	`ip` text,
+	`resource_type` text NOT NULL,
+	`resource_id` integer,
+	`changes` text
+);
+--> statement-breakpoint
+CREATE INDEX `events_resource` ON `events` (`resource_type`,`resource_id`);
+--> statement-breakpoint
+CREATE TABLE `sessions` (
+	`session_hash` text PRIMARY KEY NOT NULL,
+	`token_hash` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`last_used_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `daily_rollups` (
+	`bucket` integer NOT NULL,
+	`product_id` integer NOT NULL,
+	`outcome` integer NOT NULL,
+	`requests` integer NOT NULL,
+	PRIMARY KEY(`product_id`, `outcome`, `bucket`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `gaps` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`requests` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `outbox` (
+	`subject` text PRIMARY KEY NOT NULL,
+	`revision` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+INSERT INTO `outbox` (`subject`, `revision`) VALUES ('blacklist', 1);
 --> statement-breakpoint
 INSERT INTO `counters` (`name`, `value`) VALUES ('blacklist_revision', 1), ('rolled_up_bucket', 0), ('folded_bucket', 0);

@@ -1,4 +1,0 @@
-CREATE TABLE `gaps` (
-	`id` integer PRIMARY KEY NOT NULL,
-	`requests` integer NOT NULL
-);

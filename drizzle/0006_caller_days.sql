@@ -1,1 +1,0 @@
-CREATE INDEX `callers_first_seen` ON `callers` (`license_id`,`first_seen_at`);
