@@ -35,7 +35,10 @@ export async function drainBody(request: Request): Promise<void> {
 }
 
 /** Timeout of a body after its headers. The token of the sender could be revoked meanwhile. */
-const BODY_TIMEOUT_MS = 10_000;
+export const BODY_TIMEOUT_MS = 10_000;
+
+/** The message about a body that is too late. */
+export const TOO_LATE = `Body must arrive within ${BODY_TIMEOUT_MS / 1000} seconds`;
 
 /** A body that is too large, or too late. */
 export class BodyError extends ApiError {
@@ -53,16 +56,19 @@ export class BodyError extends ApiError {
  * @throws BodyError for a body of more than `maxBytes`, or one that takes longer than 10 seconds
  */
 export async function readBody(request: Request, maxBytes: number): Promise<string> {
-  const text = await withTimeout(read(request, maxBytes), BODY_TIMEOUT_MS).catch((error) => {
+  const text = await withTimeout(readText(request, maxBytes), BODY_TIMEOUT_MS).catch((error) => {
     if (!(error instanceof TimeoutError)) throw error;
-    throw new BodyError(408, `Body must arrive within ${BODY_TIMEOUT_MS / 1000} seconds`);
+    throw new BodyError(408, TOO_LATE);
   });
-  if (text === null) throw new BodyError(413, `Body must be at most ${maxBytes} bytes`);
+  if (text === null) throw new BodyError(413, tooLarge(maxBytes));
   return text;
 }
 
-/** Null for a body of more than `maxBytes`. */
-async function read(request: Request, maxBytes: number): Promise<string | null> {
+/** The message about a body of more than `maxBytes`. */
+export const tooLarge = (maxBytes: number): string => `Body must be at most ${maxBytes} bytes`;
+
+/** Reads a body as text, as far as it arrived, however long it takes. Null for more than `maxBytes`. */
+export async function readText(request: Request, maxBytes: number): Promise<string | null> {
   // The common case and the fastest way: the platform reads at most the announced length.
   const sizeText = request.headers.get('Content-Length');
   if (sizeText !== null && Number(sizeText) <= maxBytes) {

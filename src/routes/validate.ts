@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import { authorizeValidation } from '../auth/middleware';
 import type { RecordDetails } from '../history/record';
-import { BodyError, readBody } from '../http/body';
+import { readText, TOO_LATE, tooLarge } from '../http/body';
 import { BUSY } from '../http/errors';
 import type { ErrorResponse, InvalidResponse, ValidResponse } from '../http/responses';
-import { expectReading } from '../http/unread';
+import { expectBody } from '../http/unread';
 import { isolateOf } from '../isolate';
 import type { ApiIntent, RequestType, ResponseType } from '../lib/enums';
 import { clientOf, connectingAddressOf } from '../lib/ip';
@@ -102,7 +102,6 @@ export function validation(requestType: RequestType, intents?: readonly ApiInten
       },
     });
     endRequest(c, response);
-    expectReading(c);
     return response;
   }
   return intents ? Object.assign(validation, { intents }) : validation;
@@ -131,11 +130,6 @@ async function reply(
   }
 }
 
-function keepBodyError(error: unknown): BodyError {
-  if (error instanceof BodyError) return error;
-  throw error;
-}
-
 /**
  * Validates a license [4.7] and records the request [2.4]. Checks without a look-up come first.
  *
@@ -151,7 +145,9 @@ async function validateLicense(
   const connectingAddress = connectingAddressOf(c.req.raw, isolate.trustedProxies);
   // The limits count it. Without an address nothing is limited.
   const client = connectingAddress && clientOf(connectingAddress);
-  const bodyText = await readBody(c.req.raw, MAX_BODY_BYTES).catch(keepBodyError);
+  const reading = readText(c.req.raw, MAX_BODY_BYTES);
+  const lateness = expectBody(c);
+  const bodyText = await (lateness ? Promise.race([reading, lateness]) : reading);
   const requestedAt = Date.now();
   let snapshots: Snapshots | undefined;
   let signer: Signer | undefined;
@@ -180,13 +176,11 @@ async function validateLicense(
     return reject(status, message);
   };
 
-  if (bodyText instanceof BodyError) {
-    const { status, message } = bodyText;
-    return rejectUnreadable(
-      unreadableRequest(connectingAddress),
-      status === 413 ? 413 : 400,
-      message,
-    );
+  if (bodyText === undefined) {
+    return rejectUnreadable(unreadableRequest(connectingAddress), 400, TOO_LATE);
+  }
+  if (bodyText === null) {
+    return rejectUnreadable(unreadableRequest(connectingAddress), 413, tooLarge(MAX_BODY_BYTES));
   }
   const parsed = parseRequest(
     bodyText,
