@@ -66,8 +66,8 @@ function newFastFolder(): string {
   return mkdtempSync(join(isLarge ? memory : folder, 'licet-test-'));
 }
 
-// Both at the same time, because the tests in Node often wait for the processes that they start. All other tests run
-// in one process, because each further Worker would load the service again.
+// Both at the same time, because the tests in Node often wait for the processes that they start. The others run
+// in two processes, because each further Worker would load the service again.
 const fastFolder = newFastFolder();
 let otherOutput = '';
 const otherTests = countTests(
@@ -77,9 +77,9 @@ const otherTests = countTests(
     return ok;
   },
   '!node',
-  '--maxWorkers=1',
+  '--maxWorkers=2',
 );
-// With the same priority the one process would end long after the three of the tests in Node, and a core would be idle.
+// With the same priority these processes would end long after the three of the tests in Node, and a core would be idle.
 setPriority(NODE_TESTS_PRIORITY);
 await Promise.all([otherTests, countTests(runShown, 'node')]);
 console.log(otherOutput);
