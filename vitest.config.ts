@@ -21,8 +21,8 @@ unhook.deregister();
 
 export default defineConfig({
   test: {
-    // Many tests wait for processes: three workers keep two cores busy.
-    maxWorkers: 3,
+    // Many tests wait for processes: four workers keep two cores busy.
+    maxWorkers: 4,
     projects: [
       {
         // Runs in workerd, with the real local D1.
