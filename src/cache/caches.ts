@@ -1,5 +1,5 @@
 import type { Database } from '../db/client';
-import { type Change, findChanges, NEW_LICENSES, removeChanges } from '../db/outbox';
+import { type Change, findChanges, removeChanges } from '../db/outbox';
 import type { RequestTimings } from '../lib/request-timings';
 import type { Blacklist } from '../resources/blacklists/blacklist';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
@@ -86,7 +86,6 @@ export class Caches {
   }
 
   #invalidate({ subject, revision }: Change): void {
-    if (subject === NEW_LICENSES) this.licenses.invalidateUnknown();
     const [cache, key] = this.#cacheOf(subject);
     cache?.invalidate(key, revision);
   }

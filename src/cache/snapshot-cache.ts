@@ -51,8 +51,6 @@ export class SnapshotCache<Value extends Snapshot> {
   readonly #lowest = new BoundedMap<string, number>(MAX_LOWEST);
   readonly #flights = new SingleFlight<Found<Value>>();
   readonly #rows: BatchLoader<Value>;
-  /** The number of times that rows were added under new keys. */
-  #additions = 0;
 
   constructor(type: SnapshotType<Value>, { db, kv }: CacheContext) {
     this.#type = type;
@@ -103,18 +101,12 @@ export class SnapshotCache<Value extends Snapshot> {
     this.#put(key, value, performance.now(), false);
   }
 
-  /** The row has this revision now: older snapshots are evicted, and rejected from KV. */
+  /** The row, which may be new, has this revision now: older snapshots are evicted, and rejected from KV. */
   invalidate(key: string, revision: number): void {
     this.#unknown.delete(key);
     const held = this.#entries.get(key);
     if (held && revisionOf(held.found.value) < revision) this.#entries.delete(key);
     if (revision > this.#lowestOf(key)) this.#lowest.set(key, revision);
-  }
-
-  /** Rows were added under new keys, so no key counts as unknown. */
-  invalidateUnknown(): void {
-    this.#unknown.clear();
-    this.#additions++;
   }
 
   /** Publishes the row as it is now; see {@link Publisher.publish}. Never rejects. */
@@ -204,11 +196,9 @@ export class SnapshotCache<Value extends Snapshot> {
   async #loadRow(key: string, waitUntil: WaitUntil): Promise<Value | null> {
     for (;;) {
       const lowest = this.#lowestOf(key);
-      const additions = this.#additions;
       const value = await this.#rows.load(key, waitUntil);
       const now = this.#lowestOf(key);
-      const isOvertaken = now > lowest && revisionOf(value) < now;
-      if (isOvertaken || (value === null && this.#additions > additions)) continue;
+      if (now > lowest && revisionOf(value) < now) continue;
       // The database was set back: the primary is right.
       if (value && value.revision < lowest) this.#lowest.delete(key);
       return value;

@@ -11,9 +11,6 @@ export type Change = typeof outbox.$inferSelect;
 /** Rows that one run of the scheduled handler removes for a service without KV. */
 const MAX_REMOVED = 1_000;
 
-/** The subject of many new licenses, under keys that no license had. */
-export const NEW_LICENSES = 'licenses';
-
 /** The revision that follows one: the time of the change, in milliseconds since 1970. */
 export const nextRevision = (revision: number, now: number): number => Math.max(revision + 1, now);
 

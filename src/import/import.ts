@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { isForeignKeyViolation, isUniqueViolation } from '../db/client';
-import { logBlacklistIf, NEW_LICENSES } from '../db/outbox';
+import { logBlacklistIf } from '../db/outbox';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
 import { wait } from '../lib/async';
@@ -126,12 +126,9 @@ async function store(
   const imported = event(EVENT_TYPES[kind], null, { count: { before: 0, after: count } });
   if (kind === 'licenses') {
     await db.batch([guard(), ...statements, imported]);
-    // A license can come back under its old key, of which this isolate may hold a snapshot.
-    const subjects = [NEW_LICENSES, ...newKeys.map((key) => `license:${key}`)];
-    changed(
-      [],
-      subjects.map((subject) => ({ subject, revision: now })),
-    );
+    // Unknown until now; or a license that comes back under its old key, of which this isolate may hold a snapshot.
+    const added = newKeys.map((key) => ({ subject: `license:${key}`, revision: now }));
+    changed([], added);
   } else if (kind === 'blacklists' || hasOfflineDays) {
     const [, , changes] = await db.batch([
       guard(),

@@ -100,7 +100,7 @@ export class Admission {
     const admitter = { tickedAt: performance.now() };
     const leavesAt = admitter.tickedAt + MAX_STAY_MS;
     this.#admitter = admitter;
-    // It leaves where it has admitted others: one of their clients' next requests admits on.
+    // It leaves only after it has admitted others: the next request of one of their clients takes its place.
     while (this.#waiting.size > 0 && (this.#isFull() || admitter.tickedAt < leavesAt)) {
       // The first timer fires when the requests before have gone as far as they can. It is due by then, and the runtime
       // does not look for other work before it.

@@ -245,7 +245,9 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     seed: 4,
     commands: deletedWhileRead({ slowSeconds: 1, afterMs: 300, repeatMs: 500 }),
     replacements: {
-      'src/cache/snapshot-cache.ts': [['if (isOvertaken || (value', 'if ((value']],
+      'src/cache/snapshot-cache.ts': [
+        ['if (now > lowest && revisionOf(value) < now) continue;', ''],
+      ],
     },
   },
   {

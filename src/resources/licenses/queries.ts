@@ -2,7 +2,7 @@ import { and, asc, eq, exists, getTableColumns, not, type SQL, sql } from 'drizz
 import type { Database } from '../../db/client';
 import { newestId } from '../../db/events';
 import { rowJson, rowOf } from '../../db/idempotency';
-import { logLicenses, logNew, NEW_LICENSES, nextRevision } from '../../db/outbox';
+import { logLicenses, logNew, nextRevision } from '../../db/outbox';
 import { existsUnchanged, isOneOf, isUnchanged, rowValues } from '../../db/predicates';
 import { bindings, customers, licenses } from '../../db/schema';
 import type { Writer } from '../../db/writer';
@@ -125,7 +125,8 @@ export async function insertLicenses(
     ...remember(createdLicenses(keys), customerOfFirst),
     ...readWritten(db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
   ]);
-  changed(results[1], [{ subject: NEW_LICENSES, revision: now }]);
+  const added = licenseKeys.map((key) => ({ subject: `license:${key}`, revision: now }));
+  changed(results[1], added);
   const stored = writtenLicenses(results);
   if (stored.length !== count) throw new Error('The licenses were not stored');
   return stored;
