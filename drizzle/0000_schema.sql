@@ -281,6 +281,8 @@ CREATE TABLE `outbox` (
 	`revision` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `outbox_revision` ON `outbox` (`revision`);
+--> statement-breakpoint
 INSERT INTO `outbox` (`subject`, `revision`) VALUES ('blacklist', 1);
 --> statement-breakpoint
 INSERT INTO `counters` (`name`, `value`) VALUES ('blacklist_revision', 1), ('rolled_up_bucket', 0), ('folded_bucket', 0);

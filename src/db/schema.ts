@@ -373,13 +373,19 @@ export const tokens = sqliteTable(
 );
 
 /**
- * The outbox of KV: each change of a license, a token or the blacklist puts its subject here in the same transaction,
- * until KV has it. `subject` is `license:` and the normalized key, `token:` and the hash, or `blacklist`. Without a rowid.
+ * The outbox: the changes of licenses, tokens and the blacklist that are still to be published, written in the
+ * transaction of the change. Bindings and most new licenses of a batch or an import are not in it. `subject` is
+ * `license:` and the normalized key, `token:` and the hash, or `blacklist`. Without a rowid.
  */
-export const outbox = sqliteTable('outbox', {
-  subject: text('subject').primaryKey(),
-  revision: integer('revision').notNull(),
-});
+export const outbox = sqliteTable(
+  'outbox',
+  {
+    subject: text('subject').primaryKey(),
+    revision: integer('revision').notNull(),
+  },
+  // The oldest changes are found without a pass over all: the handler looks each minute.
+  (t) => [index('outbox_revision').on(t.revision)],
+);
 
 /**
  * The events (5): one for each change, with its sender. `id` holds the time (see `lib/time-id.ts`), so that a range
