@@ -4,14 +4,23 @@ import type { Page } from '../db/predicates';
 import { idText, integerText } from '../lib/fields';
 import { logFailure } from '../lib/log';
 import { Turns } from '../lib/turns';
-import { expectReading } from './unread';
+import { expectReading, isOnOneMachine } from './unread';
 
 export const MAX_LIMIT = 1000;
 
-/** Rows in memory while a complete list is sent. */
-const CHUNK_ROWS = 500;
-/** Long values in memory while a list is sent, apart from those of the last row. */
-const CHUNK_BYTES = 1024 * 1024;
+/** What a list has in memory at once. `longBytes` are of its long values, apart from those of the last row. */
+interface Chunk {
+  rows: number;
+  longBytes: number;
+}
+
+/** Each chunk is one of the 50 queries that a request of the Free plan may send. */
+const LARGE_CHUNK: Chunk = { rows: 1_000, longBytes: 1024 * 1024 };
+/**
+ * On one machine. What a query allocates dies young then: of larger chunks the database's responses are kept until a
+ * full collection, which comes late, and a list of 77 MB took 250 MB that the next one took again.
+ */
+const SMALL_CHUNK: Chunk = { rows: 250, longBytes: 256 * 1024 };
 
 /** All lists of the isolate share them: together they take no more of its time than one. */
 const turns = new Turns();
@@ -63,8 +72,9 @@ export async function listResponse<Row extends ListRow>(
 ): Promise<Response> {
   if (limit === undefined) {
     // The first chunk is read before the response starts, so that a failure can still set its status.
-    const rows = await takeTurn(c, () => list.read({ limit: CHUNK_ROWS, after }));
-    return streamList(c, list, { rows, isLast: rows.length < CHUNK_ROWS }, toWire);
+    const { rows: chunkRows } = chunkOf(c);
+    const rows = await takeTurn(c, () => list.read({ limit: chunkRows, after }));
+    return streamList(c, list, { rows, isLast: rows.length < chunkRows }, toWire);
   }
 
   const readPage = async () => {
@@ -89,15 +99,17 @@ export function linkNextPage(c: Context, after: number | undefined): void {
   c.header('Link', `<${next.href}>; rel="next"`);
 }
 
+const chunkOf = (c: Context): Chunk => (isOnOneMachine(c) ? SMALL_CHUNK : LARGE_CHUNK);
+
 const takeTurn = <Result>(c: Context, work: () => Promise<Result>): Promise<Result> =>
   turns.run(work, (turn) => c.executionCtx.waitUntil(turn));
 
 /** The rows in groups whose unread values may be in memory together. */
-function groupsOf<Row extends ListRow>(rows: readonly Row[]): Row[][] {
+function groupsOf<Row extends ListRow>(rows: readonly Row[], { longBytes }: Chunk): Row[][] {
   const groups: Row[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const row of rows) {
-    if (bytes >= CHUNK_BYTES) {
+    if (bytes >= longBytes) {
       groups.push([]);
       bytes = 0;
     }
@@ -111,21 +123,22 @@ function groupsOf<Row extends ListRow>(rows: readonly Row[]): Row[][] {
 function streamList<Row extends ListRow>(
   c: Context,
   { read, readLong }: List<Row>,
-  { rows, isLast }: { rows: Row[]; isLast: boolean },
+  first: { rows: Row[]; isLast: boolean },
   toWire: (row: Row) => object,
 ): Response {
   async function* rowGroups(): AsyncGenerator<Row[]> {
-    let chunk = rows;
-    let isEnd = isLast;
+    const size = chunkOf(c);
+    let rows = first.rows;
+    let { isLast } = first;
     for (;;) {
-      for (const group of groupsOf(chunk)) {
+      for (const group of groupsOf(rows, size)) {
         const isLong = readLong && group.some(({ unreadBytes = 0 }) => unreadBytes > 0);
         yield isLong ? await takeTurn(c, () => readLong(group)) : group;
       }
-      const after = chunk.at(-1)?.id;
-      if (isEnd || after === undefined) return;
-      chunk = await takeTurn(c, () => read({ limit: CHUNK_ROWS, after }));
-      isEnd = chunk.length < CHUNK_ROWS;
+      const after = rows.at(-1)?.id;
+      if (isLast || after === undefined) return;
+      rows = await takeTurn(c, () => read({ limit: size.rows, after }));
+      isLast = rows.length < size.rows;
     }
   }
 

@@ -6,8 +6,8 @@ const MAX_UNREAD_MS = 25_000;
 
 const timers = new WeakMap<object, ReturnType<typeof setTimeout>>();
 
-/** Only `npm start` sets the variable. Cloudflare looks after its connections itself. */
-const isOnOneMachine = ({ env }: Context): boolean => env.TRUSTED_PROXIES !== undefined;
+/** Only `npm start` sets TRUSTED_PROXIES. Cloudflare looks after its connections itself. */
+export const isOnOneMachine = ({ env }: Context): boolean => env.TRUSTED_PROXIES !== undefined;
 
 function expectWithin(c: Context, timeoutMs: number, giveUp: () => void): void {
   clearTimeout(timers.get(c.executionCtx));

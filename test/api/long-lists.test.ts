@@ -53,8 +53,20 @@ it('timers of other requests run between two chunks of a list that is read at fu
   const rows: unknown[] = await (await list(DB)).json();
   clearInterval(ticking);
   expect(rows).toHaveLength(LICENSES + WIDE);
-  expect(ticksAtReads.length).toBe(4);
+  expect(ticksAtReads.length).toBe(2);
   expect(ticksAtReads).toEqual([...new Set(ticksAtReads)]);
+});
+
+it('on one machine a list is read in chunks of 250 rows, and of 256 KB of long values', async () => {
+  const sizes: number[] = [];
+  const DB = interceptDatabase(env.DB, async (statements, send) => {
+    const result = await send();
+    if (isListRead(statements)) sizes.push(JSON.stringify(result).length);
+    return result;
+  });
+  const answer = await newIsolate({ DB, TRUSTED_PROXIES: '' }).call('GET', LISTS);
+  expect(JSON.parse(answer.text)).toHaveLength(LICENSES + WIDE);
+  expect(sizes).toHaveLength(7);
 });
 
 it('three lists at once read one chunk at a time, and each is complete', async () => {
@@ -70,7 +82,7 @@ it('three lists at once read one chunk at a time, and each is complete', async (
   const responses = await Promise.all([list(DB), list(DB), list(DB)]);
   const lists = await Promise.all(responses.map((response) => response.json<unknown[]>()));
   expect(lists.map(({ length }) => length)).toEqual(Array(3).fill(LICENSES + WIDE));
-  expect(atOnce.length).toBe(12);
+  expect(atOnce.length).toBe(6);
   expect(Math.max(...atOnce)).toBe(1);
 });
 
