@@ -10,8 +10,10 @@ const TURN_MS = 1;
 const PAUSE_MS = 5;
 /** A request that admits others, and has not done so for this long, was cancelled. */
 const CANCELLED_AFTER_MS = 250;
-/** Interval at which a request that waits looks whether another one admits. */
+/** Interval at which a waiting request checks that another one still admits. */
 const TICK_MS = 250;
+/** A longer tick belongs to a process that stood still, or to a clock that stepped: nobody could be admitted in it. */
+const MAX_TICK_MS = 350;
 /** The platform ends a request 30 seconds after its response. */
 const MAX_STAY_MS = 10_000;
 
@@ -68,10 +70,13 @@ export class Admission {
   async #wait(now: number, waitUntil: WaitUntil): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#waiting.set(resolve, now + MAX_WAITING_MS);
-    let waitedMs = 0;
+    let leftMs = MAX_WAITING_MS;
+    let tickedAt = now;
     const ticking = setInterval(() => {
-      waitedMs += TICK_MS;
-      if (waitedMs >= MAX_WAITING_MS) resolve(false);
+      const tickMs = performance.now() - tickedAt;
+      tickedAt += tickMs;
+      leftMs -= Math.min(Math.max(tickMs, TICK_MS), MAX_TICK_MS);
+      if (leftMs <= 0) resolve(false);
       else this.#keepAdmitting(waitUntil);
     }, TICK_MS);
     const isAdmitted = await promise;
@@ -88,7 +93,7 @@ export class Admission {
     }
   }
 
-  /** Makes a request the one that admits others, if there is none. */
+  /** Lets this request admit the others, if no other one does. */
   #keepAdmitting(waitUntil: WaitUntil): void {
     const { tickedAt = Number.NEGATIVE_INFINITY } = this.#admitter ?? {};
     const isCancelled = Math.abs(performance.now() - tickedAt) > CANCELLED_AFTER_MS;
@@ -100,8 +105,8 @@ export class Admission {
     const admitter = { tickedAt: performance.now() };
     const leavesAt = admitter.tickedAt + MAX_STAY_MS;
     this.#admitter = admitter;
-    // It leaves only after it has admitted others: the next request of one of their clients takes its place.
-    while (this.#waiting.size > 0 && (this.#isFull() || admitter.tickedAt < leavesAt)) {
+    // Another request that waits takes its place.
+    while (this.#waiting.size > 0 && admitter.tickedAt < leavesAt) {
       // The first timer fires when the requests before have gone as far as they can. It is due by then, and the runtime
       // does not look for other work before it.
       await wait(0);

@@ -4,7 +4,7 @@ import type { RecordDetails } from '../history/record';
 import { readText, TOO_LATE, tooLarge } from '../http/body';
 import { BUSY } from '../http/errors';
 import type { ErrorResponse, InvalidResponse, ValidResponse } from '../http/responses';
-import { expectBody } from '../http/unread';
+import { expectBody, expectReading } from '../http/unread';
 import { isolateOf } from '../isolate';
 import type { ApiIntent, RequestType, ResponseType } from '../lib/enums';
 import { clientOf, connectingAddressOf } from '../lib/ip';
@@ -114,11 +114,11 @@ async function reply(
 ): Promise<Reply> {
   try {
     const admitted = isolateOf(c.env).admission.validations.enter(c.get('timings').waitUntil);
-    if (admitted !== true && !(await admitted)) return reject(503, BUSY.message, BUSY.headers);
-    // The token is looked up in parallel with the other snapshots.
-    const authorized = intents && authorizeValidation(c, intents);
-    authorized?.catch(() => undefined);
-    return await validateLicense(c, requestType, authorized);
+    if (admitted !== true && !(await admitted)) {
+      expectReading(c);
+      return reject(503, BUSY.message, BUSY.headers);
+    }
+    return await validateLicense(c, requestType, intents);
   } catch (error) {
     const known = error instanceof Error ? clientError(error) : undefined;
     if (known) {
@@ -133,12 +133,12 @@ async function reply(
 /**
  * Validates a license [4.7] and records the request [2.4]. Checks without a look-up come first.
  *
- * @param authorized rejects if the token may not validate. It settles before any response is sent
+ * @param intents of which the token needs one; undefined if no token is needed
  */
 async function validateLicense(
   c: ValidationContext,
   requestType: RequestType,
-  authorized: Promise<void> | undefined,
+  intents: readonly ApiIntent[] | undefined,
 ): Promise<Reply> {
   const isolate = isolateOf(c.env);
   const timings = c.get('timings');
@@ -149,6 +149,9 @@ async function validateLicense(
   const lateness = expectBody(c);
   const bodyText = await (lateness ? Promise.race([reading, lateness]) : reading);
   const requestedAt = Date.now();
+  // After the body, which may take long: the token could be revoked meanwhile. It is looked up beside the other snapshots.
+  const authorized = intents && authorizeValidation(c, intents);
+  authorized?.catch(() => undefined);
   let snapshots: Snapshots | undefined;
   let signer: Signer | undefined;
   const record = (request: PartialRequest, outcome: ResponseType, details: RecordDetails) => {

@@ -177,3 +177,20 @@ describe('with a live token', () => {
     },
   );
 });
+
+it('a v2 validation whose body comes after its token was revoked is rejected', async () => {
+  const { licenseKey, productId } = await createLicense();
+  const { id, token } = await createToken(['LICENSE_VALIDATE']);
+  const body = { licenseKey, productId };
+  // From here on the token is in memory.
+  expect((await call('POST', '/api/v2/validate', { token, body })).status).toBe(200);
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const sent = call('POST', '/api/v2/validate', { token, body: readable });
+  const writer = writable.getWriter();
+  const [first, rest] = [JSON.stringify(body).slice(0, 1), JSON.stringify(body).slice(1)];
+  await writer.write(new TextEncoder().encode(first));
+  await call('DELETE', `/api/v2/tokens/${id}`);
+  await writer.write(new TextEncoder().encode(rest));
+  await writer.close();
+  expect((await sent).status).toBe(401);
+});
