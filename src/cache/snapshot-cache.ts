@@ -6,10 +6,10 @@ import { BatchLoader, SingleFlight } from './batch-loader';
 import { type Kv, Publisher, type PublishOptions } from './publisher';
 import type { Snapshot, SnapshotType } from './snapshots';
 
-/** How long a copy is used after it was loaded, and how long an unknown key stays unknown (1.5). */
+/** A snapshot is fresh for this long after its load; an unknown key stays unknown as long (1.5). */
 const FRESH_MS = 30_000;
 const MAX_ENTRIES = 10_000;
-const MAX_LOWEST = 10_000;
+const MAX_LOWEST_REVISIONS = 10_000;
 /** No key is longer: a license key has up to 255 characters, and normalized up to three for one. */
 const MAX_KEY_LENGTH = 765;
 /** KV shows a write everywhere within a minute, and a location may cache the old value for 30 seconds. */
@@ -38,6 +38,9 @@ export interface CacheContext {
   kv: Kv | undefined;
 }
 
+/** Whether KV has had the time to show a revision everywhere. A revision is the time of the change. */
+const isSpread = (revision: number, now: number): boolean => now - revision > SPREADING_MS;
+
 const revisionOf = (value: Snapshot | null): number => value?.revision ?? 0;
 
 /** The snapshots of one type: memory, then KV, then D1. */
@@ -45,10 +48,10 @@ export class SnapshotCache<Value extends Snapshot> {
   readonly #type: SnapshotType<Value>;
   readonly #publisher: Publisher<Value> | undefined;
   readonly #entries = new BoundedMap<string, Entry<Value>>(MAX_ENTRIES);
-  /** Apart from the known keys, which guessed ones must not push out. */
+  /** Separate, because guessed keys must not evict known ones. */
   readonly #unknown = new BoundedMap<string, Entry<Value>>(MAX_ENTRIES);
-  /** The lowest revision of a key that is not stale: KV is passed over until it shows that one. */
-  readonly #lowest = new BoundedMap<string, number>(MAX_LOWEST);
+  /** By key, the lowest revision that is not known to be stale. KV is passed over until it shows that or a newer one. */
+  readonly #lowest = new BoundedMap<string, number>(MAX_LOWEST_REVISIONS);
   readonly #flights = new SingleFlight<Found<Value>>();
   readonly #rows: BatchLoader<Value>;
 
@@ -84,7 +87,7 @@ export class SnapshotCache<Value extends Snapshot> {
     timings: RequestTimings,
     mayReadPublished: () => Promise<boolean>,
   ): Promise<Found<Value> | undefined> {
-    const held = this.#findFresh(key, timings);
+    const held = this.#findFresh(key, timings) ?? this.#findOnlyProcess(key, timings);
     if (held) return held;
     if (key.length > MAX_KEY_LENGTH || !(await mayReadPublished())) return undefined;
     const startedAt = performance.now();
@@ -95,13 +98,20 @@ export class SnapshotCache<Value extends Snapshot> {
     return this.#found(key, published, 'kv', true);
   }
 
-  /** Keeps a snapshot that D1 has just returned. */
-  put(key: string, value: Value): void {
+  /**
+   * Puts a snapshot that D1 has returned.
+   *
+   * @param readAt when the read began, by `performance.now()`
+   */
+  put(key: string, value: Value, readAt: number): void {
     this.invalidate(key, value.revision);
-    this.#put(key, value, performance.now(), false);
+    this.#put(key, value, readAt, false);
   }
 
-  /** The row, which may be new, has this revision now: older snapshots are evicted, and rejected from KV. */
+  /**
+   * Takes the current revision of a row, which may be new. Older snapshots are evicted, and rejected if they come
+   * from KV.
+   */
   invalidate(key: string, revision: number): void {
     this.#unknown.delete(key);
     const held = this.#entries.get(key);
@@ -138,16 +148,16 @@ export class SnapshotCache<Value extends Snapshot> {
       if (lowest > revision) return;
       this.#lowest.delete(key);
       this.#entries.delete(key);
+      const readAt = performance.now();
       const published = await this.#publisher?.publish(key);
-      if (published) this.put(key, published);
+      if (published) this.put(key, published, readAt);
       return;
     }
     // A removed row counts as one more revision.
     const next = current ?? revision + 1;
     if (lowest >= next) return;
     this.invalidate(key, next);
-    // A revision is the time of the change.
-    if (usedAt - next > SPREADING_MS) await this.publish(key);
+    if (isSpread(next, usedAt) && this.canPublish()) await this.publish(key);
   }
 
   #findFresh(key: string, timings: RequestTimings): Found<Value> | undefined {
@@ -156,6 +166,13 @@ export class SnapshotCache<Value extends Snapshot> {
     if (!entry || Math.abs(performance.now() - entry.loadedAt) >= FRESH_MS) return undefined;
     timings.record('memory', 0);
     return entry.found;
+  }
+
+  /** Without KV one process makes all changes and evicts what they change, so any snapshot in its memory is current. */
+  #findOnlyProcess(key: string, timings: RequestTimings): Found<Value> | undefined {
+    const held = this.#publisher ? undefined : this.#entries.get(key)?.found;
+    if (held) timings.record('memory', 0);
+    return held;
   }
 
   #lowestOf(key: string): number {
@@ -177,11 +194,14 @@ export class SnapshotCache<Value extends Snapshot> {
     }
     try {
       const value = await this.#loadRow(key, waitUntil);
+      // It may be newer than the row, if the database was set back.
+      this.#entries.delete(key);
       if (value) this.#put(key, value, startedAt, false);
       else this.#putUnknown(key, startedAt);
       const isMissing = value !== null && published === null;
-      if (isMissing && this.canPublish()) {
-        waitUntil(this.publish(key, { row: value }));
+      const isOutdated = published && isSpread(value?.revision ?? this.#lowestOf(key), Date.now());
+      if ((isMissing || isOutdated) && this.canPublish()) {
+        waitUntil(this.publish(key, value ? { row: value } : {}));
       }
       return this.#found(key, value, 'd1', false);
     } catch (error) {

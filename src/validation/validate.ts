@@ -89,10 +89,11 @@ export async function validate(
   timings.record('d1', performance.now() - startedAt);
   const { key } = found;
   if (license) {
-    caches.licenses.put(key, license);
+    caches.licenses.put(key, license, startedAt);
     // KV may lack this binding, or an earlier one that was never put.
     const isNewer = license.revision > found.value.revision;
-    if (hasBound || (isNewer && found.tier === 'kv')) {
+    const isWorthPublishing = hasBound || (isNewer && found.tier === 'kv');
+    if (isWorthPublishing && caches.licenses.canPublish()) {
       timings.waitUntil(caches.licenses.publish(key, { row: license }));
     }
   } else {

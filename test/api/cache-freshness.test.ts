@@ -3,6 +3,7 @@ import {
   call,
   createLicense,
   createProduct,
+  createToken,
   type License,
   settled,
   updateLicense,
@@ -91,6 +92,20 @@ describe('the isolate that makes a change', () => {
     await expectStatus(isolate, item, 200);
   });
 
+  it('its change is not undone by a KV that shows an older one, after 10,000 new licenses either', async () => {
+    const license = await newLicense();
+    const isolate = newWatchedIsolate();
+    await expectStatus(isolate, license, 200);
+    await freezeKv(isolate);
+    await isolate.call('PUT', `/api/v2/licenses/${license.id}`, { body: DEACTIVATED });
+    const body = { productId: license.productId, licenseType: 'PERMANENT', count: 500 };
+    for (let batch = 0; batch < 20; batch++) {
+      const { status } = await isolate.call('POST', '/api/v2/licenses/batch', { body });
+      expect(status).toBe(201);
+    }
+    await expectStatus(isolate, license, 400);
+  });
+
   it('a license that is gone when a value is to be bound is refused from then on', async () => {
     const product = await createProduct();
     const license = await createLicense({ productId: product.id, maxIPs: 2, ips: ['192.0.2.1'] });
@@ -129,6 +144,26 @@ describe('the isolate that makes a change', () => {
 });
 
 describe('another isolate', () => {
+  it('a revoked token that KV still shows is used until its first valid response is recorded', async () => {
+    const license = await newLicense();
+    const { id, token } = await createToken(['LICENSE_VALIDATE']);
+    const isolate = newWatchedIsolate();
+    const statusOf = async () => {
+      const options = { version: 'v2', headers: { TOKEN: token } } as const;
+      const { status, recorded } = await isolate.validate(askFor(license), options);
+      await recorded;
+      return status;
+    };
+    // KV has the token from here on.
+    expect(await statusOf()).toBe(200);
+    await freezeKv(isolate);
+    await remove(`tokens/${id}`);
+    clock.elapse(30_000);
+    expect([await statusOf(), await statusOf()]).toEqual([200, 401]);
+    clock.elapse(30_000);
+    expect(await statusOf()).toBe(401);
+  });
+
   it('uses a copy in memory for 30 seconds, and then sees the change', async () => {
     const license = await newLicense();
     const isolate = await newWarmIsolate();

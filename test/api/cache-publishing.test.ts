@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { settled } from '../support/app';
+import { newIsolate, settled } from '../support/app';
 import {
   createLicense,
   createProduct,
@@ -10,6 +10,7 @@ import {
 } from '../support/client';
 import { type TestClock, takeClock } from '../support/clock';
 import { captureConsole } from '../support/console';
+import { spyOnDatabase } from '../support/d1-spy';
 import { MINUTE_MS } from '../support/history';
 import {
   contentsOfKv,
@@ -47,6 +48,10 @@ async function read(key: string): Promise<unknown> {
   const text = (await contentsOfKv()).get(key);
   return text === undefined ? null : JSON.parse(text);
 }
+
+const emptyKvOf = async (license: License): Promise<void> =>
+  env.SNAPSHOTS.delete(await kvKeyOf(license));
+const isLicenseRead = (sql: string): boolean => sql.includes('"license_key_normalized" in');
 
 const publishedOf = async (license: License): Promise<unknown> => read(await kvKeyOf(license));
 
@@ -227,6 +232,31 @@ describe('read repair', () => {
     expect(status).toBe(400);
     await recorded;
   });
+
+  it('the isolate that found a stale snapshot replaces it once the right one should have spread', async () => {
+    const license = await newStaleSnapshot();
+    const other = await newWarmIsolate();
+    await (await other.validate(askFor(license))).recorded;
+    await (await other.validate(askFor(license))).recorded;
+    expect(await publishedOf(license)).toMatchObject({ state: 'ACTIVE' });
+    clock.elapse(SPREAD_MS);
+    await (await other.validate(askFor(license))).recorded;
+    expect(await publishedOf(license)).toMatchObject({ state: 'DEACTIVATED' });
+  });
+
+  it('a stale snapshot is not replaced for a minute after a put that KV rejected', async () => {
+    const stale = await newStaleSnapshot();
+    const rejected = await newLicense();
+    await emptyKvOf(rejected);
+    clock.elapse(SPREAD_MS);
+    captureConsole();
+    const other = await newWarmIsolate();
+    other.conditions.kv = ({ name }) => name === 'put';
+    await (await other.validate(askFor(rejected))).recorded;
+    other.reset();
+    await (await other.validate(askFor(stale))).recorded;
+    expect(other.kvNames()).toEqual(['get']);
+  });
 });
 
 describe('two publishers at once', () => {
@@ -344,6 +374,24 @@ describe.each(WAYS)('a database that is set back, with records that go $way', ({
     await setBack();
     expect(await statusesOf(askFor(license))).toEqual(Array(6).fill(200));
     expect(await publishedOf(license)).toMatchObject({ state: 'ACTIVE' });
+  });
+
+  it('a license is held again after the database was set back, without KV, too', async () => {
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    const withoutKv = newIsolate({ ...bindings, DB, SNAPSHOTS: undefined });
+    const reads = () => roundTrips.flat().filter(({ sql }) => isLicenseRead(sql)).length;
+    const license = await newLicense();
+    const setBack = await remember();
+    await put(license, { licenseStatus: 'DEACTIVATED' });
+    expect((await withoutKv.validate(askFor(license))).status).toBe(400);
+    await setBack();
+    clock.elapse(30_000);
+    expect((await withoutKv.validate(askFor(license))).status).toBe(200);
+    await settled();
+    const before = reads();
+    expect(before).toBeGreaterThan(0);
+    expect((await withoutKv.validate(askFor(license))).status).toBe(200);
+    expect(reads()).toBe(before);
   });
 
   it('licenses that the database lost when it was set back are unknown', async () => {

@@ -367,6 +367,17 @@ describe('a flood from one connecting address', () => {
     expect([counted(statuses, 200), counted(statuses, 429)]).toEqual([119, 31]);
   });
 
+  it('licenses in memory stay valid on one machine, whenever they were loaded, while their client is over the limit', async () => {
+    const { isolate, statementsWith } = newFloodedIsolate({ SNAPSHOTS: undefined });
+    expect(await askAll(isolate)).toEqual(ALL_VALID);
+    // The next minute of the limits, in which all snapshots are older than 30 seconds.
+    takeClock().elapse(WINDOW_MS);
+    await repeat(101, () => isolate.validate({}, { headers: flooder }));
+    const before = statementsWith('"license_key_normalized" in');
+    expect(await askAll(isolate)).toEqual(ALL_VALID);
+    expect(statementsWith('"license_key_normalized" in')).toBe(before);
+  });
+
   it('of unknown keys asks D1 for no more of them than the limit', async () => {
     const { isolate, statementsWith } = newFloodedIsolate();
     expect(await askAll(isolate)).toEqual(ALL_VALID);

@@ -125,8 +125,7 @@ export async function insertLicenses(
     ...remember(createdLicenses(keys), customerOfFirst),
     ...readWritten(db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
   ]);
-  const added = licenseKeys.map((key) => ({ subject: `license:${key}`, revision: now }));
-  changed(results[1], added);
+  changed(results[1]);
   const stored = writtenLicenses(results);
   if (stored.length !== count) throw new Error('The licenses were not stored');
   return stored;
