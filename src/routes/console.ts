@@ -78,24 +78,6 @@ async function logOut(c: Context<AuthEnv>): Promise<Response> {
 /** Logging in and out. The page itself is a file. */
 export const consoleRoutes = new Hono<AuthEnv>().post('/session', logIn).delete('/session', logOut);
 
-/** The headers that `public/_headers` has for the files. The platform adds those to files only. */
-const PAGE_HEADERS = {
-  'Cache-Control': 'no-cache',
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "font-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-};
-
 const NOT_BUILT = `The console is not built.
 Stop the service and run npm start, or npm run deploy again: both build it.
 `;
@@ -108,10 +90,6 @@ export const isConsolePage = (path: string): boolean =>
 export async function consolePage(c: Context): Promise<Response> {
   // The platform serves the file at this address, and redirects to it from the address of the file itself.
   const file = await c.env.ASSETS.fetch(new Request(new URL('/console/', c.req.url), c.req.raw));
-  const page =
-    file.status === 200 || file.status === 304
-      ? new Response(file.body, file)
-      : new Response(NOT_BUILT, { status: 503, headers: { 'Content-Type': 'text/plain' } });
-  for (const [name, value] of Object.entries(PAGE_HEADERS)) page.headers.set(name, value);
-  return page;
+  if (file.status === 200 || file.status === 304) return file;
+  return c.text(NOT_BUILT, 503);
 }
