@@ -58,50 +58,43 @@ type PublicKey = z.infer<typeof publicKey>;
 
 function toPublic(key: PrivateKey): PublicKey {
   if (key.kty === 'EC') {
-    const { kty, crv, x, y } = key;
-    return { kty, crv, x, y, kid: key.kid, alg: 'ES256', use: 'sig' };
+    const { kty, crv, x, y, kid } = key;
+    return { kty, crv, x, y, kid, alg: 'ES256', use: 'sig' };
   }
-  const { kty, n, e } = key;
-  return { kty, n, e, kid: key.kid, alg: 'RS256', use: 'sig' };
+  const { kty, n, e, kid } = key;
+  return { kty, n, e, kid, alg: 'RS256', use: 'sig' };
 }
 
 const encoder = new TextEncoder();
 const encodeText = (text: string): string => toBase64url(encoder.encode(text));
 
 /** The type of a token, so that a lease never counts as a response, or a response as a lease. */
-export type TokenType = 'licet-validation+jwt' | 'licet-lease+jwt';
+type TokenType = 'licet-validation+jwt' | 'licet-lease+jwt';
 
-/** Signs with one key. */
-export class Signer {
+export interface Signer {
   readonly kid: string;
-  /** The encoded header of each type, with the point after it. */
-  readonly #headers: Readonly<Record<TokenType, string>>;
-  readonly #algorithm: { name: string; hash: string };
-  readonly #key: CryptoKey;
-
-  private constructor(kid: string, alg: string, name: string, key: CryptoKey) {
-    this.kid = kid;
-    const headerOf = (typ: TokenType) => `${encodeText(JSON.stringify({ alg, kid, typ }))}.`;
-    this.#headers = {
-      'licet-validation+jwt': headerOf('licet-validation+jwt'),
-      'licet-lease+jwt': headerOf('licet-lease+jwt'),
-    };
-    this.#algorithm = { name, hash: 'SHA-256' };
-    this.#key = key;
-  }
-
-  static async of(jwk: PrivateKey): Promise<Signer> {
-    const { alg, ...algorithm } = ALGORITHMS[jwk.kty];
-    const key = await crypto.subtle.importKey('jwk', jwk, algorithm, false, ['sign']);
-    return new Signer(jwk.kid, alg, algorithm.name, key);
-  }
-
   /** A JWS in compact form (RFC 7515). */
-  async sign(typ: TokenType, claims: object): Promise<string> {
-    const signed = this.#headers[typ] + encodeText(JSON.stringify(claims));
-    const signature = await crypto.subtle.sign(this.#algorithm, this.#key, encoder.encode(signed));
-    return `${signed}.${toBase64url(new Uint8Array(signature))}`;
-  }
+  sign(typ: TokenType, claims: object): Promise<string>;
+}
+
+async function newSigner(jwk: PrivateKey): Promise<Signer> {
+  const { kid } = jwk;
+  const { alg, ...algorithm } = ALGORITHMS[jwk.kty];
+  const key = await crypto.subtle.importKey('jwk', jwk, algorithm, false, ['sign']);
+  // Encoded once: for each signature it would be a twentieth of the work.
+  const headerOf = (typ: TokenType) => `${encodeText(JSON.stringify({ alg, kid, typ }))}.`;
+  const headers = {
+    'licet-validation+jwt': headerOf('licet-validation+jwt'),
+    'licet-lease+jwt': headerOf('licet-lease+jwt'),
+  };
+  return {
+    kid,
+    async sign(typ, claims) {
+      const signed = headers[typ] + encodeText(JSON.stringify(claims));
+      const signature = await crypto.subtle.sign(algorithm, key, encoder.encode(signed));
+      return `${signed}.${toBase64url(new Uint8Array(signature))}`;
+    },
+  };
 }
 
 interface Held {
@@ -192,7 +185,7 @@ export class SigningKeys {
     const { secret, jwk } = held;
     const known = this.#signers.get(jwk.kid);
     if (known) return known;
-    const signer = await Signer.of(jwk).catch((error) => {
+    const signer = await newSigner(jwk).catch((error) => {
       logBroken(secret, NO_KEY);
       throw error;
     });
