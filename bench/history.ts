@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../src/lib/durations.ts';
 import { insertSeries } from './population.ts';
 import type { Database } from './workers.ts';
 
@@ -9,7 +10,6 @@ import type { Database } from './workers.ts';
 
 export const DAYS = 90;
 const HOURS = DAYS * 24;
-const HOUR_MS = 60 * 60 * 1000;
 /** The start of bucket 0, and the factor of a record's id: see src/history/record.ts. */
 const EPOCH_MS = Date.UTC(2025, 0, 1);
 const SLOTS = 4096;

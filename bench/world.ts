@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DAY_MS, MINUTE_MS } from '../src/lib/durations.ts';
 import { VirtualClock } from '../test/simulation/clock.ts';
 import { FakeD1, PristineDatabase } from '../test/simulation/fake-d1.ts';
 import { Isolate } from '../test/simulation/isolate.ts';
@@ -82,8 +83,6 @@ const HOT_MS = 3;
 const PUT_MS = 60;
 const D1_WORK_MS = 2;
 const IDLE_MINUTES = 10;
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 const START = Date.UTC(2026, 10, 20, 12);
 
 /** A link whose messages always take the same time. */

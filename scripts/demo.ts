@@ -22,13 +22,13 @@ import {
   type ProductCreate,
   type TokenCreate,
 } from '../packages/client/src/index.ts';
+import { DAY_MS } from '../src/lib/durations.ts';
 import { findDatabase } from './local/database.ts';
 import { DEFAULT_FOLDER, dataFolder } from './local/options.ts';
 import { UNKNOWN_KEY, writePast } from './local/past.ts';
 
 /** `npm run demo`: fills a running service with a believable shop and plays a game server. */
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const PARALLEL = 8;
 const STORING_TRIES = 30;
 const STORING_INTERVAL_MS = 100;

@@ -12,6 +12,7 @@ import {
   readSigningKeys,
 } from '../packages/cli/src/signing-keys.ts';
 import { CliError, fail, guardOutput, note, report } from '../packages/cli/src/terminal.ts';
+import { MINUTE_MS } from '../src/lib/durations.ts';
 import { ensureConsole } from './console/ensure.ts';
 import { buildWorker } from './local/build.ts';
 import { migrate } from './local/database.ts';
@@ -40,7 +41,6 @@ variable ROOT_TOKEN. npm run dev starts it and reloads it after each change of t
 docs/one-machine.md describes a lasting installation.`;
 
 const KEYS_FILE = 'signing-keys.env';
-const MINUTE_MS = 60_000;
 const WATCH_INTERVAL_MS = 1_000;
 /** Runs of the scheduled handler that fail one after the other, before the runtime is started again. */
 const MAX_FAILED_RUNS = 3;

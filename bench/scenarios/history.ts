@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../src/lib/durations.ts';
 import { DAILY_CALLER, DAYS, fillHistory, LONG_RUNNING_CALLER, licenseOf } from '../history.ts';
 import { addressOf, hardwareIdOf, licenseKeyOf, TOKEN } from '../population.ts';
 import { atMost, exact, type Finding, progress, round, type TableRow } from '../report.ts';
@@ -14,7 +15,6 @@ const MAX_FILTERED_ROWS = 15_000;
 /** A page of the console, and the longest one. */
 const LIMITS = [100, 1_000] as const;
 const REPETITIONS = 9;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 interface LookUp {
   name: string;

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/durations.ts';
 import { RESPONSE_TYPE_CODES } from '../../src/lib/enums.ts';
 import { EPOCH, SLOTS } from '../../src/lib/time-id.ts';
 
@@ -8,11 +9,9 @@ import { EPOCH, SLOTS } from '../../src/lib/time-id.ts';
  * (`src/history/fold.ts`, `src/history/daily-counts.ts`).
  */
 
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 const DAYS = 30;
 /** A bucket is rolled up this long after its end. */
-const CLOSING_MS = 15 * 60 * 1000;
+const CLOSING_MS = 15 * MINUTE_MS;
 const BUSY_TIMEOUT_MS = 5_000;
 
 const { VALID, RATE_LIMITED, LICENSE_EXPIRED, LICENSE_DEACTIVATED, LICENSE_DELETED } =

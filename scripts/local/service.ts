@@ -11,6 +11,7 @@ import {
   type V4MiniflareOptions,
   type WorkerdStructuredLog,
 } from 'miniflare';
+import { MINUTE_MS } from '../../src/lib/durations.ts';
 import type { BuiltWorker } from './build.ts';
 import { watchDescriptors } from './descriptors.ts';
 import { forgetRuntime, rememberRuntime } from './leftover.ts';
@@ -32,7 +33,7 @@ const MAX_STARTING_MS = 30_000;
 const MAX_RUN_MS = 55_000;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
-const FAULTS_INTERVAL_MS = 60_000;
+const FAULTS_INTERVAL_MS = MINUTE_MS;
 /** The place in the runtime's code, and the reason of the system, in a line of the runtime. */
 const FAULT =
   /^(?:Uncaught exception: |e = |\*\*\* Fatal uncaught kj::Exception: )?([\w./+-]+\.(?:c\+\+|h|rs):\d+: \w+(?:: \w+\(\): [A-Za-z]+(?: [A-Za-z]+)*)?)/;

@@ -4,15 +4,15 @@ import type { Database } from '../db/client';
 import { sessions, tokens } from '../db/schema';
 import type { Writer } from '../db/writer';
 import { toBase64url } from '../lib/base64url';
+import { HOUR_MS, MINUTE_MS } from '../lib/durations';
 import { sha256Hex } from '../lib/sha256';
 
 /** Sessions of the console (4). A session acts as its token: it has the same intents and ends with it. */
 
-const HOUR_MS = 60 * 60 * 1000;
 const LIFE_MS = 12 * HOUR_MS;
 const IDLE_LIFE_MS = HOUR_MS;
 /** Precision of the last use of a session. */
-const LAST_USED_PRECISION_MS = 5 * 60 * 1000;
+const LAST_USED_PRECISION_MS = 5 * MINUTE_MS;
 
 /** Stands in the place of a token's hash in the row of a used log-in code. No token has this hash. */
 const USED_CODE = 'code';

@@ -1,5 +1,6 @@
 import { and, eq, getTableColumns, gt, lt, lte, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { DAY_MS } from '../lib/durations';
 import type { Database } from './client';
 import { idempotencyKeys } from './schema';
 
@@ -20,7 +21,7 @@ export interface KeyedRequest {
   now: number;
 }
 
-const KEPT_MS = 24 * 60 * 60 * 1000;
+const KEPT_MS = DAY_MS;
 const MAX_REMOVED = 500;
 /** D1 allows 32 arguments of a function. */
 const MAX_FIELDS = 15;

@@ -1,6 +1,7 @@
 import { and, gt, inArray, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { counters, dailyCounts } from '../db/schema';
+import { DAY_MS } from '../lib/durations';
 import { IS_SHARED } from './record';
 
 /**
@@ -8,7 +9,6 @@ import { IS_SHARED } from './record';
  * at a bounded number of licenses or callers, and the next one goes on. A day is used once it is complete.
  */
 
-export const DAY_MS = 24 * 60 * 60 * 1000;
 /** The licenses or callers that one run looks at. */
 const MAX_COUNTED = 4_000;
 /** The versions of a product that are counted. */

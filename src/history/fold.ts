@@ -2,6 +2,7 @@ import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { COUNTS, FOLDED_BUCKET, foldedBucketOf } from '../db/predicates';
 import { buckets, callers, counters, dailyRollups, rollups } from '../db/schema';
+import { HOUR_MS, MINUTE_MS } from '../lib/durations';
 import { bucketAt } from '../lib/time-id';
 import { BUCKETS_A_DAY, firstBucketOfDay, lastBucketOfDay, timeOfRecordIdSql } from './record';
 
@@ -21,9 +22,9 @@ export const ALL_PRODUCTS = -1;
 export const ALL_OUTCOMES = sql.raw('-1');
 
 /** A bucket is closed this long after its end: longer than any clock error (LATE_MS in insert.ts). */
-const CLOSING_MS = 15 * 60 * 1000;
+const CLOSING_MS = 15 * MINUTE_MS;
 /** A day is folded this long after its end. */
-const FOLDING_MS = 60 * 60 * 1000;
+const FOLDING_MS = HOUR_MS;
 /** A run handles this much, because its queries are limited. The next run goes on. */
 const MAX_ROLLUPS = 2;
 const MAX_FOLDED_BUCKETS = 2;

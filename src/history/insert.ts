@@ -4,6 +4,7 @@ import { foldedBucketOf, isOneOf, productOf, RATE_LIMITED } from '../db/predicat
 import { buckets, callers, counters, licenses, requests } from '../db/schema';
 import { toBase64url } from '../lib/base64url';
 import { BoundedMap } from '../lib/bounded-map';
+import { MINUTE_MS } from '../lib/durations';
 import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES, type ResponseType } from '../lib/enums';
 import { sha256 } from '../lib/sha256';
 import { BUCKET_MS, bucketAt, firstIdAt, timeOfId } from '../lib/time-id';
@@ -24,7 +25,7 @@ const MAX_CALLERS = 20_000;
 /** New callers of a license and day (1.7). */
 const MAX_NEW_CALLERS = 1_000;
 /** The bucket of a later record may be rolled up or folded already (see `fold.ts`). */
-const LATE_MS = 5 * 60 * 1000;
+const LATE_MS = 5 * MINUTE_MS;
 /** Enough for no two callers to share a fingerprint. */
 const FINGERPRINT_BYTES = 12;
 

@@ -13,12 +13,12 @@ import {
   requests,
   rollups,
 } from '../db/schema';
+import { DAY_MS } from '../lib/durations';
 import { type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '../lib/enums';
 import { toTimestamp } from '../lib/time';
 import { bucketAt } from '../lib/time-id';
 import {
   ALL,
-  DAY_MS,
   dayAt,
   expiresAhead,
   expiryDate,

@@ -1,11 +1,11 @@
+import { MINUTE_MS } from './durations';
+
 /** Logs a failure with the name of the error. Never its text, which can hold SQL, license keys and tokens. */
 export function logFailure(message: string, error: unknown): void {
   console.error(
     JSON.stringify({ message, error: error instanceof Error ? error.name : typeof error }),
   );
 }
-
-const INTERVAL_MS = 60_000;
 
 /** Logs the same failure at most once a minute, with the number of times since the line before. */
 export class RepeatedFailure {
@@ -21,7 +21,7 @@ export class RepeatedFailure {
   count(error: unknown, times = 1): void {
     this.#count += times;
     this.#error = error;
-    if (Math.abs(Date.now() - this.#loggedAt) >= INTERVAL_MS) this.flush();
+    if (Math.abs(Date.now() - this.#loggedAt) >= MINUTE_MS) this.flush();
   }
 
   /** Logs the times since the line before, if there are any. */

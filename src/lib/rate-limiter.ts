@@ -1,13 +1,14 @@
 import { withTimeout } from './async';
 import { BoundedMap } from './bounded-map';
+import { MINUTE_MS } from './durations';
 
 /** The period of the limiters in wrangler.toml. */
-export const WINDOW_SECONDS = 60;
+export const WINDOW_SECONDS = MINUTE_MS / 1000;
 
 const MAX_KEYS = 10_000;
 const LIMITER_TIMEOUT_MS = 1_000;
 
-const windowNow = (): number => Math.floor(Date.now() / (WINDOW_SECONDS * 1000));
+const windowNow = (): number => Math.floor(Date.now() / MINUTE_MS);
 
 /** A rate limit (1.7) that this isolate counts alone. */
 export class LocalLimiter {

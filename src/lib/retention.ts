@@ -1,4 +1,4 @@
-const DAY_MS = 24 * 60 * 60 * 1000;
+import { DAY_MS } from './durations';
 
 /** A setting with an invalid value. Its message may be logged. */
 export class SettingError extends Error {

@@ -1,6 +1,7 @@
 import { cors } from 'hono/cors';
+import { DAY_MS } from '../lib/durations';
 
-const PREFLIGHT_SECONDS = 24 * 60 * 60;
+const PREFLIGHT_SECONDS = DAY_MS / 1000;
 
 /** Lets pages of any site send a request, without credentials (1.1), and responds to preflights. */
 export const allowPages = (method: 'GET' | 'POST') =>

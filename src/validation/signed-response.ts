@@ -1,5 +1,6 @@
 import type { InvalidResponse, ValidResponse } from '../http/responses';
 import { toBase64url } from '../lib/base64url';
+import { DAY_MS } from '../lib/durations';
 import { sha256 } from '../lib/sha256';
 import type { Signer } from '../lib/signing-keys';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
@@ -9,7 +10,7 @@ import type { SignatureRequest, ValidationRequest } from './request';
 
 /** A program must take a response within this time. */
 const RESPONSE_SECONDS = 300;
-const DAY_SECONDS = 24 * 60 * 60;
+const DAY_SECONDS = DAY_MS / 1000;
 
 /** A decided validation. */
 export interface Decided {

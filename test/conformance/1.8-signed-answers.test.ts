@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod';
+import { DAY_MS } from '../../src/lib/durations';
 import { sha256 } from '../../src/lib/sha256';
 import { type Isolate, newIsolate, settled, type TestBindings } from '../support/app';
 import {
@@ -21,7 +22,7 @@ import { newWatchedIsolate } from '../support/watched-isolate';
 /** Decisions 1.8: signed answers and leases. */
 
 const CONNECTING = '192.0.2.80';
-const DAY_SECONDS = 24 * 60 * 60;
+const DAY_SECONDS = DAY_MS / 1000;
 
 const answered = z.looseObject({
   valid: z.boolean(),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MINUTE_MS } from '../../src/lib/durations.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 import { VirtualClock } from './clock.ts';
 import type { Command, Fault, LicenseChange } from './commands.ts';
@@ -30,7 +31,6 @@ type Location = (typeof LOCATIONS)[number];
 const PLACES: readonly Location[] = ['Paris', 'Osaka', 'Paris', 'Lima'];
 
 const START = Date.UTC(2026, 10, 20, 12);
-const MINUTE_MS = 60_000;
 /** Longer than any repair may take. */
 const QUIET_MS = 9 * MINUTE_MS;
 const MAX_DELIVERY_MINUTES = 60;

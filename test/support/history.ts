@@ -11,9 +11,7 @@ import { deliver } from './queue';
 
 /** Records of the history by the hundred, written as the queue delivers them, at any time. */
 
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 60 * MINUTE_MS;
-export const DAY_MS = 24 * HOUR_MS;
+export { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/durations';
 
 export type RecordFields = Partial<Omit<HistoryRecord, 'caller' | 'id' | 'nonce'>> &
   Partial<CallerFields>;

@@ -6,12 +6,10 @@ import { readStatistics } from '../../history/statistics';
 import { STEPS } from '../../history/statistics-schema';
 import { ApiError } from '../../http/errors';
 import { query } from '../../http/input';
+import { DAY_MS, HOUR_MS } from '../../lib/durations';
 import { idText } from '../../lib/fields';
 import { timestampText } from '../../lib/time';
 import { databaseOf } from './database';
-
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** The default and the longest period, by the step. */
 const PERIODS = {

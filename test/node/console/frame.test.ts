@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
+import { DAY_MS } from '../../../src/lib/durations.ts';
 import { sharedService } from '../shared-service.ts';
 import {
   describeInBrowser,
@@ -14,8 +15,6 @@ import {
 } from './console.ts';
 
 /** The parts that all screens share: the search, the keyboard, sessions, messages and failed responses. */
-
-const DAY_MS = 86_400_000;
 
 describeInBrowser('the frame of the console', () => {
   const expiredLicense = () =>

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { LicenseRequest } from '../../../../packages/client/src/index';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/lib/durations';
 import { licet } from '../../api';
 import type { HistorySearch, PERIODS } from './route';
 
@@ -10,14 +11,13 @@ const PAGE_ROWS = 50;
 const MAX_ROWS = 200;
 const POLL_MS = 5_000;
 /** The longest time by which a record is stored later than newer ones. */
-const LATE_MS = 60_000;
-const HOUR_MS = 60 * 60 * 1000;
+const LATE_MS = MINUTE_MS;
 
 const PERIOD_MS: Record<(typeof PERIODS)[number], number> = {
   hour: HOUR_MS,
-  day: 24 * HOUR_MS,
-  week: 7 * 24 * HOUR_MS,
-  month: 30 * 24 * HOUR_MS,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 30 * DAY_MS,
 };
 
 /** A record in a list, with an id of its own: several records can have the same id. */

@@ -1,10 +1,10 @@
 import type { License } from '../../../../packages/client/src/index';
+import { DAY_MS } from '../../../../src/lib/durations';
 import { hasStatus, licet } from '../../api';
 
 /** Changes of many licenses. */
 
 const PARALLEL = 6;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Undoes the change of a license; undefined if nothing was changed. */
 type Undo = (() => Promise<unknown>) | undefined;

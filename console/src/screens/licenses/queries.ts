@@ -1,10 +1,10 @@
 import type { License } from '../../../../packages/client/src/index';
+import { DAY_MS } from '../../../../src/lib/durations';
 import { licet } from '../../api';
 import type { LicensesSearch } from './route';
 
 /** The list of licenses with the filters of the address. */
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 export const PAGE_ROWS = 50;
 
 const daysFromNow = (days: number): string =>

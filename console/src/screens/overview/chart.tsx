@@ -1,11 +1,11 @@
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
+import { HOUR_MS } from '../../../../src/lib/durations';
 import { texts } from '../../texts';
 import type { Group } from './outcomes';
 
 const HEIGHT = 208;
 const TICKS = 4;
 const LABELS = 8;
-const HOUR_MS = 60 * 60 * 1000;
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { DAY_MS } from '../../../../src/lib/durations';
 import { Section } from '../../components/page';
 import { formatDay, formatNumber } from '../../format';
 import { useMay } from '../../session';
@@ -6,7 +7,6 @@ import { plural, texts } from '../../texts';
 import type { Statistics } from './queries';
 
 const words = texts.overview;
-const DAY_MS = 24 * 60 * 60 * 1000;
 const WEEKS = 26;
 const CELL = 20;
 const GAP = 3;

@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
+import { HOUR_MS } from '../../../../src/lib/durations';
 import { ButtonLink } from '../../components/button';
 import { Section } from '../../components/page';
 import { formatClock, formatDay, formatNumber } from '../../format';
@@ -10,7 +11,6 @@ import type { Statistics } from './queries';
 import { RANGES, type Range } from './route';
 
 const words = texts.overview;
-const HOUR_MS = 60 * 60 * 1000;
 
 /** The links that choose the range. */
 const RangeLinks = ({ range }: { range: Range }) => (

@@ -1,12 +1,11 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/lib/durations';
 import { licet } from '../../api';
 import type { Range } from './route';
 
 /** The queries of the overview. Each part has its own, so that one failure leaves the other parts. */
 
-const REFRESH_MS = 60_000;
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
+const REFRESH_MS = MINUTE_MS;
 
 export type Statistics = Awaited<ReturnType<typeof licet.statistics>>;
 export type Step = Statistics['series'][number];

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { MINUTE_MS } from '../../../../src/lib/durations.ts';
 import {
   type LicenseRequest,
   type Licet,
@@ -30,7 +31,7 @@ const PAGE_RECORDS = 1_000;
  * miss none.
  */
 const OVERLAP_MS = 5_000;
-const LONG_OVERLAP_MS = 60_000;
+const LONG_OVERLAP_MS = MINUTE_MS;
 const POLLS_PER_LONG_ONE = 10;
 
 const columnsOf = (nameProduct: (id: number) => string): Column<LicenseRequest>[] => [

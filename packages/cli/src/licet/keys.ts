@@ -2,6 +2,7 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Argument, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { DAY_MS } from '../../../../src/lib/durations.ts';
 import type { EcPublicKey, RsaPublicKey, SigningKeyUse } from '../../../client/src/index.ts';
 import { argumentError } from '../command-line.ts';
 import { addLine } from '../root-token.ts';
@@ -15,7 +16,6 @@ const ALGORITHMS = ['ES256', 'RS256'] as const;
 
 /** Callers are counted once a day, so a key must be unused for longer. */
 const MIN_QUIET_DAYS = 2;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 interface Row extends SigningKeyUse {
   alg: string;

@@ -5,6 +5,7 @@ import {
   Option,
   type OptionValues,
 } from '@commander-js/extra-typings';
+import { DAY_MS } from '../../../../src/lib/durations.ts';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '../../../../src/lib/enums.ts';
 import { toTimestamp } from '../../../../src/lib/time.ts';
 import type { License, LicensePlatform, Licet } from '../../../client/src/index.ts';
@@ -42,7 +43,6 @@ const DEFAULT_FOUND = 50;
 const MAX_COUNT = 500;
 /** The most days that the service accepts. */
 const MAX_DORMANT_DAYS = 3_650;
-const DAY_MS = 24 * 60 * 60_000;
 
 const expiryOf = ({ expiryDate }: License): string =>
   expiryDate ? `${timeText(expiryDate)} (UTC)` : 'never';

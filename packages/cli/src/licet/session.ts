@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/lib/durations.ts';
 import { LICENSE_PLATFORMS } from '../../../../src/lib/enums.ts';
 import { timestamp, toTimestamp } from '../../../../src/lib/time.ts';
 import {
@@ -269,9 +270,9 @@ function futureMoment(text: string): string {
 
 const UNITS_MS: Record<string, number> = {
   s: 1_000,
-  m: 60_000,
-  h: 60 * 60_000,
-  d: 24 * 60 * 60_000,
+  m: MINUTE_MS,
+  h: HOUR_MS,
+  d: DAY_MS,
 };
 
 /** Parses a date, or a time ago, into a timestamp. */

@@ -1,4 +1,5 @@
 import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { MINUTE_MS } from '../../../../src/lib/durations.ts';
 import { API_INTENTS, type ApiIntent } from '../../../../src/lib/enums.ts';
 import { type Licet, LicetError, type Token } from '../../../client/src/index.ts';
 import { argumentError } from '../command-line.ts';
@@ -32,7 +33,7 @@ const COLUMNS: Column<Token>[] = [
 ];
 
 /** The service stores the last use of a token with this precision. */
-const LAST_USED_PRECISION_MS = 5 * 60_000;
+const LAST_USED_PRECISION_MS = 5 * MINUTE_MS;
 
 const isUsedSince =
   (since: string) =>

@@ -1,0 +1,5 @@
+/** This module imports nothing, because Node and the pages of the console use it too. */
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
