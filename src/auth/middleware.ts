@@ -2,6 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { matchedRoutes } from 'hono/route';
 import { tokenSnapshot } from '../cache/snapshots';
+import type { Database } from '../db/client';
 import { insertEvent } from '../db/events';
 import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
@@ -77,34 +78,45 @@ const isOverLimit = (c: AnyContext, client: string | null): client is string =>
 const isAllowed = (actor: Actor, intents: readonly ApiIntent[]): boolean =>
   actor.intents.some((intent) => intents.includes(intent));
 
+const writeLater = (c: AnyContext, failure: string, writing: Promise<void>): void =>
+  c.get('timings').waitUntil(writing.catch((error) => logFailure(failure, error)));
+
 /** Stores the last use of a token, unless a use in the last minutes is stored already. */
 function noteUse(c: AnyContext, { tokenId, lastUsedAt }: Actor): void {
   if (tokenId === null) return;
   const isolate = isolateOf(c.env);
   const now = Date.now();
   if (!isolate.shouldMarkUsed({ id: tokenId, lastUsedAt }, now, LAST_USED_PRECISION_MS)) return;
-  c.get('timings').waitUntil(
-    markUsed(isolate.db, tokenId, now).catch((error) =>
-      logFailure('The use of a token was not written', error),
-    ),
-  );
+  writeLater(c, 'The use of a token was not written', markUsed(isolate.db, tokenId, now));
 }
 
-/** Looks a token up in the database, unless the client is over the limit of failed tokens (1.7). */
-const tokenFinder = (c: AnyContext) => async (hash: string) => {
+/**
+ * Looks a token or a session up in the database, unless the client is over the limit of failed tokens (1.7).
+ *
+ * @param load null for one that is not live
+ */
+async function findLive<Live>(
+  c: AnyContext,
+  hash: string,
+  load: (db: Database) => Promise<Live | null>,
+): Promise<Live | null> {
   const { db, liveTokens } = isolateOf(c.env);
   if (!liveTokens.has(hash) && isOverLimit(c, clientIn(c))) return null;
   const startedAt = performance.now();
-  const found = await withTimeout(tokenSnapshot.load(db, [hash]), DATABASE_TIMEOUT_MS);
+  const live = await withTimeout(load(db), DATABASE_TIMEOUT_MS);
   c.get('timings').record('d1', performance.now() - startedAt);
-  const token = found.get(hash) ?? null;
-  const isLive = token?.revokedAt === null && (token.expiresAt ?? Infinity) > Date.now();
-  if (isLive) liveTokens.set(hash, true);
+  if (live) liveTokens.set(hash, true);
   else liveTokens.delete(hash);
-  return token;
-};
+  return live;
+}
 
-/** The value of the console's cookie; undefined without one. */
+const tokenFinder = (c: AnyContext) => (hash: string) =>
+  findLive(c, hash, async (db) => {
+    const token = (await tokenSnapshot.load(db, [hash])).get(hash);
+    const isLive = token?.revokedAt === null && (token.expiresAt ?? Infinity) > Date.now();
+    return isLive ? token : null;
+  });
+
 export const sessionCookieOf = (c: Context): string | undefined => getCookie(c, 'licet', 'host');
 
 /** @throws ApiError for a session or a log-in under a name that is not the console's (4) */
@@ -123,28 +135,16 @@ async function findSessionActor(c: Context<AuthEnv>): Promise<Actor | null> {
   const secret = sessionCookieOf(c);
   if (secret === undefined || !isFromOwnPage(c.req.raw)) return null;
   await requireConsoleHost(c);
-  const { db, liveTokens } = isolateOf(c.env);
   const hash = await sha256Hex(secret);
-  if (!liveTokens.has(hash) && isOverLimit(c, clientIn(c))) return null;
-  const timings = c.get('timings');
-  const startedAt = performance.now();
   const now = Date.now();
-  const session = await withTimeout(findSession(db, hash, now), DATABASE_TIMEOUT_MS);
-  timings.record('d1', performance.now() - startedAt);
-  const actor = session ? await authenticateSession(session, c.env.ROOT_TOKEN, now) : null;
-  if (!session || !actor) {
-    liveTokens.delete(hash);
-    return null;
-  }
-  liveTokens.set(hash, true);
-  if (isUseDue(session, now)) {
-    timings.waitUntil(
-      markSessionUsed(db, hash, now).catch((error) =>
-        logFailure('The use of a session was not written', error),
-      ),
-    );
-  }
-  return actor;
+  return findLive(c, hash, async (db) => {
+    const session = await findSession(db, hash, now);
+    const actor = session ? await authenticateSession(session, c.env.ROOT_TOKEN, now) : null;
+    if (session && actor && isUseDue(session, now)) {
+      writeLater(c, 'The use of a session was not written', markSessionUsed(db, hash, now));
+    }
+    return actor;
+  });
 }
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
@@ -192,7 +192,6 @@ export async function acceptLogin(c: Context<AuthEnv>, token: string | undefined
   c.set('intents', API_INTENTS);
 }
 
-/** Whether the sender has one of the intents. */
 export const hasIntent = (c: Context<AuthEnv>, intents: readonly ApiIntent[]): boolean =>
   isAllowed(c.get('actor'), intents);
 
