@@ -37,34 +37,22 @@ export async function drainBody(request: Request): Promise<void> {
 /** Timeout of a body after its headers. The token of the sender could be revoked meanwhile. */
 export const BODY_TIMEOUT_MS = 10_000;
 
-/** The message about a body that is too late. */
 export const TOO_LATE = `Body must arrive within ${BODY_TIMEOUT_MS / 1000} seconds`;
-
-/** A body that is too large, or too late. */
-export class BodyError extends ApiError {
-  constructor(
-    override readonly status: 408 | 413,
-    message: string,
-  ) {
-    super(status, message);
-  }
-}
 
 /**
  * Reads a body as text, as far as it arrived.
  *
- * @throws BodyError for a body of more than `maxBytes`, or one that takes longer than 10 seconds
+ * @throws ApiError 413 for a body of more than `maxBytes`, 408 for one that takes longer than 10 seconds
  */
 export async function readBody(request: Request, maxBytes: number): Promise<string> {
   const text = await withTimeout(readText(request, maxBytes), BODY_TIMEOUT_MS).catch((error) => {
     if (!(error instanceof TimeoutError)) throw error;
-    throw new BodyError(408, TOO_LATE);
+    throw new ApiError(408, TOO_LATE);
   });
-  if (text === null) throw new BodyError(413, tooLarge(maxBytes));
+  if (text === null) throw new ApiError(413, tooLarge(maxBytes));
   return text;
 }
 
-/** The message about a body of more than `maxBytes`. */
 export const tooLarge = (maxBytes: number): string => `Body must be at most ${maxBytes} bytes`;
 
 /** Reads a body as text, as far as it arrived, however long it takes. Null for more than `maxBytes`. */
