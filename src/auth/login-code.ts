@@ -32,11 +32,7 @@ const keyOf = (rootToken: string, usage: 'sign' | 'verify') =>
 /** The signed text. Its prefix keeps it apart from any other use of the token as a key. */
 const signedText = (claim: string) => encoder.encode(`licet console log-in ${claim}`);
 
-/**
- * Makes a code.
- *
- * @param now milliseconds since 1970
- */
+/** @param now milliseconds since 1970 */
 export async function newLoginCode(rootToken: string, now: number): Promise<string> {
   const claim = `${now + LIFE_MS}.${toHex(crypto.getRandomValues(new Uint8Array(16)))}`;
   const key = await keyOf(rootToken, 'sign');

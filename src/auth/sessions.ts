@@ -11,7 +11,6 @@ import { sha256Hex } from '../lib/sha256';
 
 const LIFE_MS = 12 * HOUR_MS;
 const IDLE_LIFE_MS = HOUR_MS;
-/** Precision of the last use of a session. */
 const LAST_USED_PRECISION_MS = 5 * MINUTE_MS;
 
 /** Stands in the place of a token's hash in the row of a used log-in code. No token has this hash. */
@@ -81,7 +80,6 @@ export async function insertSession(
 export const isUseDue = ({ lastUsedAt }: Session, now: number): boolean =>
   now - lastUsedAt >= LAST_USED_PRECISION_MS;
 
-/** Stores the last use of a session. */
 export async function markSessionUsed(db: Database, hash: string, now: number): Promise<void> {
   const isOld = lte(sessions.lastUsedAt, now - LAST_USED_PRECISION_MS);
   await db

@@ -13,7 +13,6 @@ import { IS_SHARED } from './record';
 const MAX_COUNTED = 4_000;
 /** The versions of a product that are counted. */
 export const MAX_VERSIONS = 20;
-/** The expiries ahead that are counted. */
 const DAYS_AHEAD = 26 * 7;
 const KEPT_DAYS = 400;
 /** The most days that one run removes. */
@@ -24,7 +23,6 @@ export const ALL = 0;
 
 export const dayAt = (milliseconds: number): number => Math.floor(milliseconds / DAY_MS);
 
-/** The status of a license in SQL. */
 export const statusSql = (now: number): SQL =>
   sql`iif(state = 'ACTIVE' and ifnull(expires_at <= ${now}, false), 'EXPIRED', state)`;
 
@@ -32,7 +30,6 @@ export const statusSql = (now: number): SQL =>
 export const expiresAhead = (now: number, expiry = sql.raw('expires_at')): SQL =>
   sql`state = 'ACTIVE' and ${expiry} > ${now} and ${expiry} < ${(dayAt(now) + DAYS_AHEAD) * DAY_MS}`;
 
-/** The date of an expiry in SQL. */
 export const expiryDate = sql`strftime('%Y-%m-%d', expires_at / 1000, 'unixepoch')`;
 
 /** Rows of callers are installations, unless their license key was erased or they stand for many callers. */

@@ -34,6 +34,5 @@ export const readGaps = (db: Database, from: number, end: number) =>
     .groupBy(sql`1`)
     .orderBy(sql`1`);
 
-/** Removes the gaps before a time. */
 export const removeGaps = (db: Database, before: number) =>
   db.delete(gaps).where(lt(gaps.id, firstIdAt(before)));

@@ -10,11 +10,10 @@ import { IS_SHARED, timeOfRecordIdSql } from './record';
 
 /** Programs can send any text: made-up callers of a license must not make its list slow. */
 const MAX_READ_CALLERS = 10_000;
-export const MAX_INSTALLATIONS = 1_000;
+const MAX_INSTALLATIONS = 1_000;
 
 const text = z.string().nullable();
 
-/** An installation on the wire. */
 export const installation = z.strictObject({
   id: z.int(),
   ip: text,

@@ -186,7 +186,6 @@ export async function listRecords(
   return listRecords(db, filter, limit * 2);
 }
 
-/** The record with an id. */
 export async function findRecord(db: Database, id: number): Promise<RecordRow | undefined> {
   const time = timeOfId(id);
   const rows = await findRecords(db, { from: time, to: time, after: id + 1 }, 1);

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { REQUEST_TYPES, RESPONSE_TYPES } from '../lib/enums';
-import { BUCKET_MS, EPOCH, firstIdAt, SLOTS, timeOfId } from '../lib/time-id';
+import { BUCKET_MS, EPOCH, firstIdAt, SLOTS } from '../lib/time-id';
 
 const text = z.string().nullable();
 
@@ -58,7 +58,6 @@ export const SHARED_PREFIX = 'day:';
 export const isShared = ({ fingerprint }: { fingerprint: string }): boolean =>
   fingerprint.startsWith(SHARED_PREFIX);
 
-/** {@link isShared} in SQL. */
 export const IS_SHARED = sql.raw(`fingerprint glob '${SHARED_PREFIX}*'`);
 
 /**
@@ -82,11 +81,9 @@ export function newRecordId(now: number): number {
 /** A random number, by which records of a caller with the same id differ. */
 export const newNonce = (): number => Math.floor(Math.random() * NONCES);
 
-/** {@link timeOfId} in SQL. */
 export const timeOfRecordIdSql = (id: SQL): SQL =>
   sql`(${id} / ${sql.raw(String(SLOTS))} + ${sql.raw(String(EPOCH))})`;
 
-/** The bucket of a time in SQL. */
 export const bucketSql = (milliseconds: string): SQL =>
   sql.raw(`((${milliseconds} - ${EPOCH}) / ${BUCKET_MS})`);
 
@@ -96,7 +93,6 @@ export const timeOfBucket = (bucket: number): number => bucket * BUCKET_MS + EPO
 /** The bucket of a record. */
 export const bucketOf = (id: number): number => Math.floor(id / (SLOTS * BUCKET_MS));
 
-/** {@link bucketOf} in SQL. */
 export const bucketOfIdSql = (id: SQL): SQL => sql`(${id} / ${sql.raw(String(SLOTS * BUCKET_MS))})`;
 
 /** When the day (UTC) of a record begins, in milliseconds since 1970. */

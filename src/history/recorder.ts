@@ -11,7 +11,6 @@ import { type Gap, storeGap } from './gaps';
 import { HistoryInserter } from './insert';
 import type { HistoryRecord } from './record';
 
-/** Records in one batch. */
 const MAX_BATCH = 1_000;
 /** New validations wait while so many records are pending. */
 const MAX_PENDING = 3_000;
@@ -48,7 +47,6 @@ export class Recorder {
   readonly #givenUp = new RepeatedFailure((count) => `Requests were given up: ${count}`);
   readonly #unwritten = new RepeatedFailure(() => 'Requests were not written yet');
   readonly #unsent = new RepeatedFailure(() => 'The queue did not take requests');
-  /** Snapshots that were compared with D1. */
   readonly #compared = new WeakSet<Snapshot>();
 
   constructor(db: Database, caches: Caches, queue: RecordQueue | undefined) {
@@ -76,7 +74,6 @@ export class Recorder {
     this.#writer.keepWriting(waitUntil);
   }
 
-  /** Takes the work after a response. */
   record(recording: Recording, waitUntil: WaitUntil): void {
     this.#writer.add(recording, waitUntil);
   }
@@ -216,7 +213,6 @@ interface Stale {
   revision: number | null;
 }
 
-/** Selects the uses of stale snapshots. */
 function selectStale(db: Database, uses: readonly Use[]) {
   const rows = uses.map(({ found: { type, value } }) => [type, value?.id, value?.revision]);
   const revision = sql<number | null>`case r.value ->> 0

@@ -14,5 +14,4 @@ export class ApiError extends Error {
 /** 503 for a request that was not admitted (1.6). */
 export const BUSY = new ApiError(503, 'Service is busy, try again', { 'Retry-After': '2' });
 
-/** 404 for an object that does not exist. */
 export const notFound = (name: string): ApiError => new ApiError(404, `${name} not found`);

@@ -50,11 +50,8 @@ export function body<Schema extends z.ZodType>(schema: Schema) {
   return Object.assign(readAndParse, { target: 'json', schema });
 }
 
-/** Parses the parameters of the path. */
 export const path = <Schema extends z.ZodType>(schema: Schema) => input('param', schema);
 
-/** Parses the id in a path. */
 export const pathId = path(z.object({ id: idText }));
 
-/** Parses the parameters of the query. */
 export const query = <Schema extends z.ZodType>(schema: Schema) => input('query', schema);

@@ -102,7 +102,6 @@ const LIMIT_MESSAGE = `must be 0 to ${MAX_LIMIT}; use -1 for unlimited`;
 /** A limit of distinct values. -1 is unlimited. */
 export const limit = z.int().min(-1, LIMIT_MESSAGE).max(MAX_LIMIT, LIMIT_MESSAGE);
 
-/** An id of this service. */
 export const id = z.int().min(1);
 
 /** An integer from 1 to a maximum in a path or a query. */
@@ -118,10 +117,8 @@ export const idText = integerText(Number.MAX_SAFE_INTEGER, 'must be a positive i
 
 export const MAX_DAYS = 3_650;
 
-/** A number of days in a query. */
 export const daysText = integerText(MAX_DAYS);
 
-/** A boolean in a query. */
 export const booleanText = z.enum(['true', 'false']).transform((value) => value === 'true');
 
 export const address = z.string().transform((value, context) => {

@@ -160,7 +160,6 @@ export class SigningKeys {
     return new SigningKeys(issuer, held, chosenKid ?? firstKid, isComplete);
   }
 
-  /** Whether no key has this `kid`. */
   isUnknown(kid: string): boolean {
     return this.#isComplete && !this.#held.has(kid);
   }
@@ -174,8 +173,6 @@ export class SigningKeys {
   }
 
   /**
-   * The signer of a key.
-   *
    * @param kid null for the default key
    * @throws if the key cannot be used, which is logged
    */

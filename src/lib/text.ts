@@ -9,7 +9,6 @@ export const fitsHwid = (hwid: string): boolean =>
   hwid.length * 6 <= MAX_HWID_BYTES ||
   new TextEncoder().encode(JSON.stringify(hwid).slice(1, -1)).length <= MAX_HWID_BYTES;
 
-/** Removes the characters that cannot be stored. */
 export const toStorable = (text: string): string => text.toWellFormed().replaceAll('\0', '');
 
 /**

@@ -7,7 +7,6 @@ export const wireTimestamp = z.string();
 export const toTimestamp = (milliseconds: number): string =>
   new Date(milliseconds).toISOString().replace('Z', '+00:00');
 
-/** {@link toTimestamp}; null for none. */
 export const toOptionalTimestamp = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : toTimestamp(milliseconds);
 

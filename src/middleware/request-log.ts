@@ -38,7 +38,6 @@ export function beginRequest(c: Context<AppEnv>): void {
   c.set('timings', new RequestTimings((work) => c.executionCtx.waitUntil(work)));
 }
 
-/** The headers of every response. */
 export const commonHeaders = (c: Context<AppEnv>): Record<string, string> => ({
   'X-Request-Id': c.get('requestId'),
   'Cache-Control': 'no-store',
