@@ -5,7 +5,7 @@ import { logFailure } from './log';
 
 /** The signing keys (1.8): secrets `SIGNING_KEY_<n>`, each a private JWK with its `kid`. */
 
-const SECRET = /^SIGNING_KEY_(\d+)$/;
+const SECRET = /^SIGNING_KEY_\d+$/;
 const DEFAULT_ISSUER = 'licet';
 
 const kid = z.string().regex(/^[\w.-]{1,64}$/);
@@ -129,16 +129,13 @@ export class SigningKeys {
   static of(env: object): SigningKeys | undefined {
     const variables = new Map<string, unknown>(Object.entries(env));
     const secrets = [...variables.keys()]
-      .flatMap((secret) => {
-        const [, number] = SECRET.exec(secret) ?? [];
-        return number !== undefined && variables.get(secret) ? [{ secret, number }] : [];
-      })
-      .sort((one, other) => Number(one.number) - Number(other.number));
+      .filter((name) => SECRET.test(name) && variables.get(name))
+      .sort(new Intl.Collator('en', { numeric: true }).compare);
     if (secrets.length === 0) return undefined;
     const held = new Map<string, Held>();
     let firstKid: string | undefined;
     let isComplete = true;
-    for (const [index, { secret }] of secrets.entries()) {
+    for (const [index, secret] of secrets.entries()) {
       const { data: jwk } = privateKey.safeParse(parseJson(String(variables.get(secret))));
       if (jwk && !held.has(jwk.kid)) {
         held.set(jwk.kid, { secret, jwk });

@@ -159,6 +159,12 @@ describe('the signature', () => {
     expect(header).toEqual({ alg, kid: used, typ: 'licet-validation+jwt' });
   });
 
+  it('a response is signed with the key of the lowest number without SIGNING_DEFAULT_KID', async () => {
+    const keys = { SIGNING_KEY_10: rs.secret, SIGNING_KEY_9: es.secret };
+    const { json } = await ask(signedBody(await newLicense()), newIsolate(keys));
+    expect((await claimsOf(json.signed, es)).header.kid).toBe('es-1');
+  });
+
   it('a response is signed with the key of SIGNING_DEFAULT_KID, and names SIGNING_ISSUER', async () => {
     const keys = { SIGNING_KEY_1: es.secret, SIGNING_KEY_2: rs.secret };
     const others = { SIGNING_DEFAULT_KID: 'rs-1', SIGNING_ISSUER: 'Shop' };
