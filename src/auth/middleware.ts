@@ -241,7 +241,7 @@ export async function authorizeValidation(
     return;
   }
   const token = c.get('token');
-  // Nothing is recorded, but a snapshot was used.
+  // Nothing is recorded, but a snapshot from KV must be compared.
   if (token?.isFromKv)
     recorder.record({ record: null, used: [token], usedAt: now }, timings.waitUntil);
   if (actor) throw new ApiError(403, NOT_ALLOWED);

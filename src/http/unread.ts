@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { BODY_TIMEOUT_MS } from './body';
 
-/** Longer than work goes on after a response, which would end with the connection. */
+/** Longer than most work after a response, which ends with the connection. Another request takes over the rest. */
 const MAX_UNREAD_MS = 25_000;
 
 const timers = new WeakMap<object, ReturnType<typeof setTimeout>>();
@@ -27,10 +27,10 @@ export function expectReading(c: Context, timeoutMs = MAX_UNREAD_MS): void {
 }
 
 /**
- * Starts the time in which the client must send its body, and read the response: one timer for both, because two took
- * a tenth of the time of a hot validation.
+ * Starts the time in which the client must send its body and then read the response. One timer serves for both: two
+ * took a tenth of the time of a hot validation.
  *
- * @returns what resolves after ten seconds; undefined at Cloudflare
+ * @returns a promise that resolves after ten seconds; undefined at Cloudflare
  */
 export function expectBody(c: Context): Promise<void> | undefined {
   if (!isOnOneMachine(c)) return undefined;

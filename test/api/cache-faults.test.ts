@@ -204,7 +204,7 @@ describe('without KV', () => {
 describe('a service that has no KV', () => {
   const changes = () => env.DB.prepare('select count(*) n from outbox').first<number>('n');
 
-  it('sees its own changes at once and those of others after 30 seconds, and empties the outbox', async () => {
+  it('a service without KV sees its own changes at once, those of others after 30 seconds, and empties the outbox', async () => {
     const [one, other] = [
       newIsolate({ SNAPSHOTS: undefined }),
       newIsolate({ SNAPSHOTS: undefined }),

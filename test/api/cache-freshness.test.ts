@@ -56,7 +56,7 @@ async function expectStatus(
 }
 
 describe('the isolate that makes a change', () => {
-  it('its change is seen at once, and is not undone by a KV that shows an older one', async () => {
+  it('an isolate sees its own change at once, and goes on while KV shows the old snapshot', async () => {
     const license = await newLicense();
     const isolate = newWatchedIsolate();
     await expectStatus(isolate, license, 200);
@@ -164,7 +164,7 @@ describe('another isolate', () => {
     expect(await statusOf()).toBe(401);
   });
 
-  it('uses a copy in memory for 30 seconds, and then sees the change', async () => {
+  it('another isolate uses a snapshot in memory for 30 seconds, and then sees the change', async () => {
     const license = await newLicense();
     const isolate = await newWarmIsolate();
     await expectStatus(isolate, license, 200);
@@ -178,7 +178,7 @@ describe('another isolate', () => {
     await expectStatus(isolate, license, 400);
   });
 
-  it('asks again however often a copy was used meanwhile', async () => {
+  it('a snapshot is looked up again after 30 seconds, however often it was used', async () => {
     const license = await newLicense();
     const isolate = await newWarmIsolate();
     for (let time = 0; time < 3; time++) {
@@ -190,7 +190,7 @@ describe('another isolate', () => {
     expect(isolate.kvNames()).toContain('get');
   });
 
-  it('uses an outdated copy from KV until the first record is stored, and then passes KV over', async () => {
+  it('a stale snapshot from KV is used until its first record is stored; then KV is passed over', async () => {
     const license = await newLicense();
     const isolate = newWatchedIsolate();
     await freezeKv(isolate);
@@ -202,7 +202,7 @@ describe('another isolate', () => {
     }
   });
 
-  it('takes no copy from KV that is older than the one in memory', async () => {
+  it('a snapshot in KV that is older than the one in memory is not used', async () => {
     const license = await newLicense();
     const isolate = newWatchedIsolate();
     await freezeKv(isolate);
@@ -215,7 +215,7 @@ describe('another isolate', () => {
     await expectStatus(isolate, license, 400);
   });
 
-  it('asks again after a step back of the clock', async () => {
+  it('a snapshot in memory is looked up again after the clock steps back', async () => {
     const license = await newLicense();
     const isolate = newWatchedIsolate();
     await expectStatus(isolate, license, 200);

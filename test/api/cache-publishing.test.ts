@@ -345,8 +345,8 @@ describe.each(WAYS)('a database that is set back, with records that go $way', ({
   }
 
   /**
-   * The responses from the second one on after 30 seconds, by an isolate that finds what KV has, one that was asked
-   * before, and a new one. The first response may be based on what was undone, and repairs it.
+   * Asks three isolates 30 seconds later: one that finds the snapshot in KV, one that was asked before, and a new one.
+   * The first response of each may be based on the undone state, and repairs it. The responses after it are returned.
    */
   async function statusesOf(body: object, token?: string): Promise<number[]> {
     const options =

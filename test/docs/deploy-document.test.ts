@@ -161,7 +161,7 @@ describe('backup and restore', () => {
     expect(statSync(join(home, 'backup.sql')).mode & 0o777).toBe(0o600);
   });
 
-  it('an export has every table, and the rows of all that this service has filled', () => {
+  it('an export has every table, and rows of each table that is not empty', () => {
     const made = globSync('drizzle/*.sql').map((file) => readFileSync(file, 'utf8'));
     const tables = [...made.join('\n').matchAll(/^CREATE TABLE `(\w+)`/gm)].map(([, name]) => name);
     expect(tables).toContain('requests');

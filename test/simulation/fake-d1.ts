@@ -16,7 +16,7 @@ interface Executed {
 
 const MAX_PARAMETERS = 100;
 
-/** In the statement by which an isolate writes records. */
+/** Part of the statement that writes records. */
 const RECORDS = 'insert into "requests"';
 
 /** D1 stores booleans as 0 and 1, and rejects values without a type in SQLite. */

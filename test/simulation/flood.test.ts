@@ -72,7 +72,7 @@ describe('cancelled requests', () => {
 });
 
 describe('a full list', () => {
-  it('clients that all wait are admitted as soon as there is room, whoever is cancelled', async () => {
+  it('waiting clients are admitted as soon as there is room, also after the admitting request is cancelled', async () => {
     const flood = await Flood.start();
     flood.database = () => 300;
     await flood.keepSending(400, 15_000);

@@ -148,7 +148,7 @@ export class Flood {
     }
   }
 
-  /** Lets clients send for a time, each the next request 5 ms after the response to the one before. */
+  /** Lets clients send for a time. Each sends its next request 5 ms after a response. */
   async keepSending(clients: number, milliseconds: number): Promise<void> {
     const end = this.clock.now + milliseconds;
     const client = async (): Promise<void> => {

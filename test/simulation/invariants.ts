@@ -27,7 +27,7 @@ import {
 
 /** The invariants, which hold whatever commands and faults a run has. */
 
-/** An isolate uses a copy in memory this long without reading KV again (1.5). */
+/** An isolate uses a snapshot in memory this long without reading KV again (1.5). */
 const REUSED_MS = 30_000;
 /** The platform ends a request this long after its response, and with it the write of its record. */
 const RECORDING_MS = 30_000;
@@ -141,8 +141,8 @@ export class Invariants {
   }
 
   /**
-   * An isolate stores records. A copy that a stored validation has used was compared then, or before and after it was
-   * loaded. @returns a function to call when the isolate has the result
+   * An isolate stores records. Each snapshot of KV that a stored validation used has been compared since it was loaded.
+   * @returns a function to call when the isolate has the result
    */
   afterRecords(isolate: Isolate): () => void {
     const { database, truth, hasQueue } = this.#observed;
@@ -158,7 +158,7 @@ export class Invariants {
         this.#uncompared.get(isolate)?.delete(validation);
         const { task, response, invocation } = validation;
         const isDecided = [200, 400].includes(response?.status ?? 0);
-        // Without the database a copy of any age is used.
+        // Without the database a snapshot of any age is used.
         if (!isDecided || this.#isCutOff(isolate, invocation)) continue;
         const loadedAt = invocation.startedAt - REUSED_MS;
         const know = (subject: string, history: History<unknown> | undefined) =>

@@ -55,7 +55,7 @@ const REVOKED_ELSEWHERE: readonly Command[] = LICENSES.flatMap((license) => [
   validation(license, { pauseMs: 200_000, isolate: 0 }),
 ]);
 
-/** KV shows a revoked license for minutes. The first stale responses must be the last ones. */
+/** KV shows a revoked license for minutes. No stale response may follow the first comparison. */
 const KV_IS_LATE: readonly Command[] = Array.from({ length: 4 }, () => LICENSES[0]).flatMap(
   (license) => [
     restoration(license, { pauseMs: 100_000, isolate: 0 }),
@@ -79,7 +79,7 @@ const KV_IS_BEHIND_MEMORY: readonly Command[] = Array.from(
   revoke(license, { pauseMs: 1_000, isolate: 0 }),
   ...faultAt(3, 'KV cannot be reached', 8),
   validation(license, { pauseMs: 2_000, isolate: 3 }),
-  // From memory, just before the copy is looked up again.
+  // From memory, just before the snapshot is looked up again.
   validation(license, { pauseMs: 29_500, isolate: 3 }),
   validation(license, { pauseMs: 3_000, isolate: 3 }),
 ]);

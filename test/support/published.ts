@@ -12,7 +12,7 @@ export async function isAllPublished(): Promise<void> {
   expect(await due.first('n')).toBe(0);
 }
 
-/** Makes the outbox that of a quiet service. */
+/** Empties the outbox. */
 export const emptyOutbox = () => env.DB.prepare('delete from outbox').run();
 
 /** The key of a license in KV. */
