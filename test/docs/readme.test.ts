@@ -27,7 +27,7 @@ const masked = (text: string): string =>
 
 const blocks = [
   ...readme
-    .slice(readme.indexOf('## Five-minute tour with curl'), readme.indexOf('## Endpoints'))
+    .slice(readme.indexOf('## Five-minute tour with curl'), readme.indexOf('## Run it for good'))
     .matchAll(/```(sh|json|text)\n(.*?)```/gs),
 ].map(([, kind, text = '']) => ({ kind, text }));
 const printed = blocks.filter(({ kind }) => kind !== 'sh').map(({ text }) => masked(text));
@@ -107,6 +107,10 @@ it('the command of docs/operations.md prints Server-Timing', () => {
   const settings = blocks[0]?.text.replaceAll(':8787', `:${service.port}`) ?? '';
   const output = execFileSync('bash', ['-e', '-c', settings + command], { encoding: 'utf8' });
   expect(output).toMatch(/^server-timing: (\w+;dur=\d+, )*total;dur=\d+/i);
+});
+
+it('the README has at most 2,800 words', () => {
+  expect(readme.trim().split(/\s+/).length).toBeLessThanOrEqual(2_800);
 });
 
 it('the README has a reason for each dependency', () => {
