@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ const BUILT = ['public/console', 'public/docs/swagger-ui', 'public/index.html'];
 const oursOf = (pattern: string): string[] =>
   globSync(pattern, { exclude: (name) => NOT_OURS.includes(name) });
 const documents = oursOf('**/*.md');
-const { engines, scripts } = JSON.parse(read('package.json'));
+const { engines, scripts, version } = JSON.parse(read('package.json'));
 
 interface Step {
   uses?: string;
@@ -84,6 +84,44 @@ describe('the workflow of GitHub Actions', () => {
   });
 });
 
+it('the workflow of a release tests, and takes the actions of the other workflow', () => {
+  const { on, permissions, jobs } = readYaml<
+    Pick<Workflow, 'permissions' | 'jobs'> & { on: object }
+  >('.github/workflows/release.yml');
+  expect(on).toEqual({ push: { tags: ['v[0-9]+.[0-9]+.[0-9]+'] } });
+  expect(permissions).toEqual({ contents: 'read' });
+  const steps = Object.values(jobs).flatMap((job) => job.steps);
+  expect(steps.map(({ run }) => run)).toContain('npm ci && npm test');
+  const pinned = read('.github/workflows/ci.yml');
+  for (const { uses } of steps) if (uses) expect(pinned).toContain(`uses: ${uses} #`);
+});
+
+it('the changelog has a section for the version of package.json', () => {
+  expect(read('CHANGELOG.md')).toContain(`\n## [${version}] - `);
+});
+
+it('docs/configuration.md has each variable of wrangler.toml', () => {
+  const [, variables = ''] = /^\[vars\]\n(.*?)^\[/ms.exec(read('wrangler.toml')) ?? [];
+  const names = [...variables.matchAll(/^(\w+) =/gm)].map(([, name]) => name);
+  const rows = [...read('docs/configuration.md').matchAll(/^\| (\w+)/gm)].map(([, name]) => name);
+  expect(names.length).toBeGreaterThan(5);
+  expect(rows).toEqual(expect.arrayContaining(names));
+});
+
+it('each design record is in the index, with its date, and has at most 300 words', () => {
+  const records = readdirSync('docs/adr').filter((file) => file !== 'README.md');
+  const index = read('docs/adr/README.md');
+  const rows = [...index.matchAll(/^\| \[\d{4}\]\((.+)\) \| ([\d-]+) \| (.+) \|$/gm)];
+  expect(rows.map(([, file]) => file)).toEqual(records.toSorted());
+  for (const [, file = '', date = '', title = ''] of rows) {
+    const record = read(join('docs/adr', file));
+    expect(record).toContain(`# ${file.slice(0, 4)}. ${title}\n\n${date}. `);
+    const headings = [...record.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(['Context', 'Decision', 'Alternatives', 'Cost']);
+    expect(record.trim().split(/\s+/).length, file).toBeLessThanOrEqual(300);
+  }
+});
+
 it('updates of dependencies are looked for where there are some', () => {
   const { version, updates } = readYaml<{
     version: number;
@@ -133,7 +171,8 @@ it('the files that CONTRIBUTING.md names exist', () => {
 it('the sentences of comments begin with their subject or verb, not with What, Who, So or Of', () => {
   const sources = [
     ...oursOf('**/*.{ts,tsx,js,css,html,sql,py,lua,go,java,cs,sh,toml,yaml,service}'),
-    ...['Dockerfile', '.ci/run', '.dockerignore', '.gitignore', '.github/workflows/ci.yml'],
+    ...['Dockerfile', '.ci/run', '.dockerignore', '.gitignore', '.editorconfig'],
+    ...globSync('.github/**/*.yml'),
   ].filter((file) => !BUILT.some((name) => file.startsWith(name)));
   expect(sources.length).toBeGreaterThan(400);
   const comment = /(?:^|\s)(?:\/\*\*?|\/\/|\*|#|--)\s.*\b(?:What|Who|Whoever|So|Of|How often)\b/;

@@ -530,7 +530,8 @@ describe('the package', () => {
   const installed = join(consumer, 'node_modules/@licet/client');
   beforeAll(() => {
     execFileSync('npm', ['pack', '--pack-destination', consumer], { cwd: PACKAGE });
-    const packed = join(consumer, 'licet-client-0.1.0.tgz');
+    const { version } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
+    const packed = join(consumer, `licet-client-${version}.tgz`);
     const options = ['--offline', '--no-audit', '--no-fund', '--prefix', consumer];
     execFileSync('npm', ['install', ...options, packed]);
   });
