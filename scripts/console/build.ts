@@ -1,6 +1,7 @@
 import {
   copyFileSync,
-  mkdirSync,
+  cpSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   renameSync,
@@ -8,9 +9,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
-import { build, type Plugin } from 'vite';
-import { BUILT, hashOf, SOURCES, STAMP, type Stamp } from './ensure.ts';
+import { join } from 'node:path';
+import { build } from 'vite';
+import { BUILT, hashOfSources, PAGE, STAMP } from './ensure.ts';
 
 /** Builds the console. Runs in a process of its own, because Vite takes memory that a service does not need. */
 
@@ -19,54 +20,27 @@ process.umask(0o022);
 // Tests have an environment of their own, in which Vite would build the development version of the page.
 process.env.NODE_ENV = 'production';
 
-const others = new Set<string>();
-/** Collects the files outside of `console/` that are part of the build. */
-const noteSources: Plugin = {
-  name: 'licet-sources',
-  buildEnd() {
-    for (const id of this.getModuleIds()) {
-      const file = relative('.', id.replace(/\?.*$/s, ''));
-      const isOwn = file.startsWith(`${SOURCES}/`);
-      if (!isOwn && !/^(\.\.|\0|node_modules)/.test(file)) others.add(file);
-    }
-  },
-};
-
-const PAGE = 'index.html';
-
-const temporary = mkdtempSync(join(tmpdir(), 'licet-console-'));
-// A folder inside, because only the owner may read the temporary one, and copies would keep that.
-const folder = join(temporary, 'console');
+const hash = hashOfSources();
+const folder = mkdtempSync(join(tmpdir(), 'licet-console-'));
 try {
   await build({
-    root: SOURCES,
-    configFile: join(SOURCES, 'vite.config.ts'),
+    root: 'console',
+    configFile: 'console/vite.config.ts',
     // Vite's own loader writes a file into node_modules.
     configLoader: 'native',
     logLevel: 'warn',
-    plugins: [noteSources],
     build: { outDir: folder, emptyOutDir: true },
   });
-  const stamp: Stamp = { others: [...others].toSorted(), hash: hashOf([...others]) };
   // A service that runs meanwhile must find whole files, and the page last. Another build may run as well.
-  const built = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
-  mkdirSync(BUILT, { recursive: true });
-  for (const file of built.filter((name) => name !== PAGE)) {
-    const target = join(BUILT, file);
-    mkdirSync(dirname(target), { recursive: true });
-    copyFileSync(join(folder, file), target);
+  const [built, assets] = [join(folder, 'assets'), join(BUILT, 'assets')];
+  cpSync(built, assets, { recursive: true });
+  const page = `${PAGE}.${process.pid}`;
+  copyFileSync(join(folder, 'index.html'), page);
+  renameSync(page, PAGE);
+  for (const name of readdirSync(assets)) {
+    if (!existsSync(join(built, name))) rmSync(join(assets, name), { force: true });
   }
-  const page = join(BUILT, `${PAGE}.${process.pid}`);
-  copyFileSync(join(folder, PAGE), page);
-  renameSync(page, join(BUILT, PAGE));
-  const old = readdirSync(BUILT, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.startsWith(PAGE))
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .filter((file) => !built.includes(relative(BUILT, file)));
-  for (const file of old) rmSync(file, { force: true });
-  writeFileSync(STAMP, JSON.stringify(stamp));
+  writeFileSync(STAMP, hash);
 } finally {
-  rmSync(temporary, { recursive: true });
+  rmSync(folder, { recursive: true });
 }

@@ -5,43 +5,30 @@ import { CliError, run } from '../../packages/cli/src/terminal.ts';
 
 /** The console in `public/console`, built from its sources when they have changed. Vite is only loaded then. */
 
-export const SOURCES = 'console';
 export const BUILT = 'public/console';
-/** The sources of the built files, stored beside them. The service does not serve this file. */
-export const STAMP = join(BUILT, 'sources.json');
+export const PAGE = join(BUILT, 'index.html');
+/** The hash of the sources of the built files, beside them. The service does not serve this file. */
+export const STAMP = join(BUILT, 'sources.sha256');
 
-/** Files outside of the sources that every build depends on. */
-const ALWAYS = ['package-lock.json'];
+/** All folders with a file that is part of the page. */
+const SOURCES = ['console', 'examples', 'packages', 'src'];
 
-/** The sources of a build. */
-export interface Stamp {
-  /** The files outside of `console/` that are part of the build. */
-  others: string[];
-  hash: string;
-}
-
-/** The hash of all sources of a build. A missing file changes it too. */
-export function hashOf(others: readonly string[]): string {
-  const hash = createHash('sha256');
-  const own = readdirSync(SOURCES, { recursive: true, withFileTypes: true })
+/** Not the dates of the files: an upgrade can bring files that are older than the last build. */
+export function hashOfSources(): string {
+  const files = SOURCES.filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
-  for (const file of [...own, ...ALWAYS, ...others].toSorted()) {
-    const content = existsSync(file) ? readFileSync(file) : '';
+  const hash = createHash('sha256');
+  for (const file of [...files, 'package-lock.json'].toSorted()) {
+    const content = readFileSync(file);
     hash.update(`${file} ${content.length}\n`).update(content);
   }
   return hash.digest('hex');
 }
 
-function isBuilt(): boolean {
-  try {
-    const { others, hash }: Stamp = JSON.parse(readFileSync(STAMP, 'utf8'));
-    return hash === hashOf(others) && existsSync(join(BUILT, 'index.html'));
-  } catch {
-    // The console was never built, or a build was interrupted.
-    return false;
-  }
-}
+const isBuilt = (): boolean =>
+  existsSync(PAGE) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === hashOfSources();
 
 /**
  * Builds the console, unless its sources are those of the last build.
