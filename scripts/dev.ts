@@ -1,11 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { ensureRootToken, SECRETS_FILE } from '../packages/cli/src/root-token.ts';
-import { CliError, done, fail, guardOutput } from '../packages/cli/src/terminal.ts';
-import { migrate } from './local/database.ts';
-import { endLeftover } from './local/leftover.ts';
-import { absoluteFolder, checkPorts, OPTIONS_HELP, readOptions } from './local/options.ts';
-import { lockState } from './state-lock.ts';
+import { absoluteFolder, OPTIONS_HELP, readOptions } from './local/options.ts';
+import { prepare, runLocally } from './local/prepare.ts';
 
 /** `npm run dev`: `wrangler dev` with reload, on the data of `npm start`. */
 
@@ -40,16 +36,7 @@ const forWrangler = (args: readonly string[]): string[] =>
 async function dev(): Promise<void> {
   const options = readOptions('npm run dev', HELP);
   const { folder, port } = options;
-  if (!lockState(folder)) {
-    throw new CliError(
-      `The data in ${folder} is in use by another Licet. ` +
-        'Stop it, or start with another folder: npm run dev -- --persist-to DIR',
-    );
-  }
-  await endLeftover(folder);
-  await checkPorts(options);
-  if (ensureRootToken()) done(`A root token was made, in ${SECRETS_FILE}`);
-  migrate(folder);
+  await prepare(options, false);
   const args = process.argv.slice(2);
   const has = (name: string) => args.some((arg) => arg === name || arg.startsWith(`${name}=`));
   const defaults = {
@@ -73,10 +60,4 @@ async function dev(): Promise<void> {
   process.exit(code ?? 0);
 }
 
-guardOutput('go on');
-await dev().catch((error) =>
-  fail(
-    error instanceof Error ? error.message : String(error),
-    error instanceof CliError ? error.status : 1,
-  ),
-);
+await runLocally(dev);

@@ -1,32 +1,24 @@
 import { join } from 'node:path';
 import { consoleLink } from '../packages/cli/src/console-link.ts';
-import {
-  ensureRootToken,
-  isLocal,
-  rootTokenFault,
-  SECRETS_FILE,
-} from '../packages/cli/src/root-token.ts';
+import { isLocal, rootTokenFault, SECRETS_FILE } from '../packages/cli/src/root-token.ts';
 import {
   ensureSigningKeys,
   isSigningKey,
   readSigningKeys,
 } from '../packages/cli/src/signing-keys.ts';
-import { CliError, fail, guardOutput, note, report } from '../packages/cli/src/terminal.ts';
+import { CliError, note, report } from '../packages/cli/src/terminal.ts';
 import { MINUTE_MS } from '../src/lib/durations.ts';
 import { ensureConsole } from './console/ensure.ts';
 import { buildWorker } from './local/build.ts';
-import { migrate } from './local/database.ts';
-import { endLeftover } from './local/leftover.ts';
 import {
-  checkPorts,
   checkProxies,
   DEFAULT_PORT,
   dataFolder,
   OPTIONS_HELP,
   readOptions,
 } from './local/options.ts';
+import { prepare, runLocally } from './local/prepare.ts';
 import type { LocalService } from './local/service.ts';
-import { lockState } from './state-lock.ts';
 
 /** `npm start`: creates missing files and runs the service on this machine. */
 
@@ -109,23 +101,14 @@ async function start(): Promise<void> {
   const parent = process.ppid;
   const options = readOptions('npm start', HELP);
   const { folder, address } = options;
-  if (!lockState(folder)) {
-    throw new CliError(
-      `The data in ${folder} is in use by another Licet. ` +
-        'Stop it, or start with another folder: npm start -- --persist-to DIR',
-    );
-  }
-  await endLeftover(folder);
-  await checkPorts(options);
   const { ROOT_TOKEN } = process.env;
   const fault = ROOT_TOKEN && rootTokenFault(ROOT_TOKEN);
   if (fault) throw new CliError(`ROOT_TOKEN in the environment ${fault}`);
-  if (!ROOT_TOKEN && ensureRootToken()) note(`✓ A root token was made, in ${SECRETS_FILE}`);
+  await prepare(options, Boolean(ROOT_TOKEN));
   // A failed build of the page does not end the start: programs do not need it.
   const page = ensureConsole(note).catch(report);
   // miniflare takes a while to load, and esbuild builds meanwhile.
   const [built, local] = await Promise.all([buildWorker(), import('./local/service.ts'), page]);
-  migrate(folder);
   const variables: Record<string, string> = {
     ...signingKeys(folder),
     ...options.variables,
@@ -166,10 +149,4 @@ async function start(): Promise<void> {
   await runScheduled();
 }
 
-guardOutput('go on');
-await start().catch((error) =>
-  fail(
-    error instanceof Error ? error.message : String(error),
-    error instanceof CliError ? error.status : 1,
-  ),
-);
+await runLocally(start);

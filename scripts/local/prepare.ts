@@ -1,0 +1,37 @@
+import { ensureRootToken, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
+import { CliError, fail, guardOutput, note } from '../../packages/cli/src/terminal.ts';
+import { lockState } from '../state-lock.ts';
+import { migrate } from './database.ts';
+import { endLeftover } from './leftover.ts';
+import { checkPorts, type LocalOptions } from './options.ts';
+
+/**
+ * Prepares a start: locks the data folder for this process, makes a root token unless one is given, and applies the
+ * migrations.
+ *
+ * @throws CliError if the folder or a port is in use
+ */
+export async function prepare(options: LocalOptions, isTokenGiven: boolean): Promise<void> {
+  const { command, folder } = options;
+  if (!lockState(folder)) {
+    throw new CliError(
+      `The data in ${folder} is in use by another Licet. ` +
+        `Stop it, or start with another folder: ${command} -- --persist-to DIR`,
+    );
+  }
+  await endLeftover(folder);
+  await checkPorts(options);
+  if (!isTokenGiven && ensureRootToken()) note(`✓ A root token was made, in ${SECRETS_FILE}`);
+  migrate(folder);
+}
+
+/** Runs a command, and ends it with the message of an error. */
+export async function runLocally(command: () => Promise<void>): Promise<void> {
+  guardOutput('go on');
+  await command().catch((error) =>
+    fail(
+      error instanceof Error ? error.message : String(error),
+      error instanceof CliError ? error.status : 1,
+    ),
+  );
+}
