@@ -103,8 +103,9 @@ export function migrate(folder: string, id = databaseId()): void {
   } catch (error) {
     fail(
       `The migrations could not be applied to the database in ${folder}; see the error below. ` +
-        'If the database is damaged, restore a backup (docs/one-machine.md), or start with another ' +
-        `folder: npm start -- --persist-to DIR\n\n${systemReason(error)}`,
+        'If it is of an earlier checkout, run npm run export there, start with another folder, and run ' +
+        'npm run import. If the database is damaged, restore a backup (docs/one-machine.md), or start ' +
+        `with another folder: npm start -- --persist-to DIR\n\n${systemReason(error)}`,
     );
   }
 }

@@ -11,6 +11,7 @@ import {
 import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRootToken, readRootToken, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
@@ -288,20 +289,40 @@ describe('npm start', () => {
     expect(() => lockState(damaged)).toThrow('cannot be used: file is not a database.');
   });
 
-  it('npm start shows the error when migrations cannot be applied, and what to do', async () => {
-    const data = join(folder, 'unreadable');
-    const file = databaseFile(data);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, 'x'.repeat(1_000));
-    const options = ['--persist-to', data, '--port', String(await freePort())];
-    const { code, output } = await start(...options);
-    expect(output).toContain(
-      `✗ The migrations could not be applied to the database in ${data}; see the error below. ` +
-        'If the database is damaged, restore a backup (docs/one-machine.md), or start with another ' +
-        'folder: npm start -- --persist-to DIR\n\nfile is not a database\n',
-    );
-    expect(code).toBe(1);
-  });
+  it.each([
+    [
+      'a damaged database',
+      (file: string) => writeFileSync(file, 'x'.repeat(1_000)),
+      'file is not a database\n',
+    ],
+    [
+      'a database of an earlier checkout',
+      (file: string) => {
+        const earlier = new DatabaseSync(file);
+        earlier.exec('create table products (id integer primary key)');
+        earlier.close();
+      },
+      '.sql: table `products` already exists\n',
+    ],
+  ])(
+    'npm start shows the error when migrations cannot be applied, and what to do: %s',
+    async (name, make, reason) => {
+      const data = join(folder, name.replaceAll(' ', '-'));
+      const file = databaseFile(data);
+      mkdirSync(dirname(file), { recursive: true });
+      make(file);
+      const options = ['--persist-to', data, '--port', String(await freePort())];
+      const { code, output } = await start(...options);
+      expect(output).toContain(
+        `✗ The migrations could not be applied to the database in ${data}; see the error below. ` +
+          'If it is of an earlier checkout, run npm run export there, start with another folder, and run ' +
+          'npm run import. If the database is damaged, restore a backup (docs/one-machine.md), or start ' +
+          'with another folder: npm start -- --persist-to DIR\n\n',
+      );
+      expect(output).toContain(reason);
+      expect(code).toBe(1);
+    },
+  );
 
   it('makes signing keys for its owner alone', async () => {
     expect(await signingKeysOf(service.address)).toHaveLength(2);
