@@ -39,8 +39,9 @@ const commands = [...new Set(documents.flatMap((document) => commandsOf(read(doc
 const isOfWrangler = (command: string): boolean => command.startsWith('npx wrangler ');
 const ours = commands.filter((command) => !isOfWrangler(command));
 
-/** The tests and the workflow, which run the commands. */
-const runners = globSync(['test/**/*.ts', '.github/workflows/*.yml']).map(read).join('\n');
+/** What runs the commands: the tests, `npm test` itself and the workflow. */
+const RUNNERS = ['test/**/*.ts', 'scripts/test.ts', '.github/workflows/*.yml'];
+const runners = globSync(RUNNERS).map(read).join('\n');
 
 /** The place of an npm script or of a program of npx in a command. */
 const nameIn = (command: string): string =>
@@ -138,6 +139,11 @@ describe('in another folder, the command', () => {
     expect(output).toMatch(/workers.*one\.test\.ts/);
     expect(output).toMatch(/Tests.*1 passed/);
   });
+});
+
+it.each(['test:unit', 'test:e2e'])('npm run %s names a folder of tests', (script) => {
+  const folder = JSON.parse(read('package.json')).scripts[script].split(' ').at(-1);
+  expect(globSync(`${folder}/*.test.ts`)).not.toEqual([]);
 });
 
 it('the documented command for more runs of the simulation runs one test', () => {
