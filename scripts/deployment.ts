@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { styleText } from 'node:util';
@@ -15,7 +15,7 @@ import { list, NAME, readSettings, SETTINGS_FILE, TEXT, table } from './settings
 
 /** The steps of `npm run deploy`. Each does only the missing work, and prints it. */
 
-/** wrangler.toml with the ids of the account. It is in the same folder, because its paths are relative. */
+/** wrangler.toml with the ids of the KV namespaces. It is in the same folder, because its paths are relative. */
 const SETTINGS_WITH_IDS = 'wrangler.deploy.json';
 
 /** The part of wrangler.toml that the deployment reads. wrangler checks the rest. */
@@ -24,9 +24,9 @@ const settingsRead = table({
   account_id: TEXT.optional(),
   d1_databases: list({
     binding: NAME,
-    database_name: NAME.optional(),
+    // wrangler finds the database by it, also that of an unfinished deployment.
+    database_name: NAME,
     database_id: TEXT.optional(),
-    migrations_dir: NAME.optional(),
   }),
   kv_namespaces: list({ binding: NAME, id: TEXT.optional() }),
   queues: table({
@@ -35,7 +35,6 @@ const settingsRead = table({
   }).optional(),
 });
 type Settings = z.infer<typeof settingsRead>;
-type Database = NonNullable<Settings['d1_databases']>[number];
 
 /** Runs wrangler, and collects its output. */
 type Wrangler = (args: readonly string[], variables?: NodeJS.ProcessEnv) => Promise<Ended>;
@@ -134,93 +133,95 @@ async function findSecrets(wrangler: Wrangler, worker: string) {
   return secrets.map(({ name }) => name);
 }
 
-/** A type of resource: databases or KV namespaces. */
-interface ResourceType {
-  what: string;
-  list: string[];
-  create: string[];
-  /** Parses a list into names and ids. */
-  read: (stdout: string) => [name: string, id: string][];
+/** Ids by name. */
+type Ids = ReadonlyMap<string, string>;
+/** The databases and KV namespaces of an account. */
+type Found = Record<'databases' | 'namespaces', Ids>;
+
+const databaseList = z
+  .array(z.object({ name: z.string(), uuid: z.string() }))
+  .transform((all): Ids => new Map(all.map(({ name, uuid }) => [name, uuid])));
+const namespaceList = z
+  .array(z.object({ title: z.string(), id: z.string() }))
+  .transform((all): Ids => new Map(all.map(({ title, id }) => [title, id])));
+
+async function listAll(
+  wrangler: Wrangler,
+  command: string,
+  schema: z.ZodType<Ids>,
+  ...options: string[]
+): Promise<Ids> {
+  const failure = `wrangler ${command} failed. Nothing was changed.`;
+  const printed = await must(wrangler, failure, ...command.split(' '), ...options);
+  return parseJson(command, printed, schema);
 }
 
-const DATABASES: ResourceType = {
-  what: 'Database',
-  list: ['d1', 'list', '--json'],
-  create: ['d1', 'create'],
-  read(stdout) {
-    const database = z.object({ name: z.string(), uuid: z.string() });
-    const databases = parseJson('d1 list', stdout, z.array(database));
-    return databases.map(({ name, uuid }) => [name, uuid]);
-  },
-};
+/** The names of all resources without an id in the settings. */
+function namesOf({ name: worker, d1_databases = [], kv_namespaces = [], queues = {} }: Settings) {
+  const { producers = [], consumers = [] } = queues;
+  const bound = [...producers, ...consumers].map(({ queue }) => queue);
+  const dead = consumers.flatMap(({ dead_letter_queue: queue }) => queue ?? []);
+  return {
+    databases: d1_databases.flatMap(({ database_id, database_name }) =>
+      database_id ? [] : database_name,
+    ),
+    namespaces: kv_namespaces.flatMap(({ id, binding }) => (id ? [] : nameOf(worker, binding))),
+    queues: [...new Set([...bound, ...dead])],
+  };
+}
 
-const NAMESPACES: ResourceType = {
-  what: 'KV namespace',
-  list: ['kv', 'namespace', 'list'],
-  create: ['kv', 'namespace', 'create'],
-  read(stdout) {
-    const namespace = z.object({ title: z.string(), id: z.string() });
-    const namespaces = parseJson('kv namespace list', stdout, z.array(namespace));
-    return namespaces.map(({ title, id }) => [title, id]);
-  },
-};
+/** The name of a KV namespace. wrangler would choose the same. */
+const nameOf = (worker: string, binding: string): string =>
+  `${worker}-${binding.toLowerCase().replaceAll('_', '-')}`;
 
-/** The ids of all resources of a type in the account, by name. */
-const listAll = async (wrangler: Wrangler, { what, list, read }: ResourceType) =>
-  new Map(read(await must(wrangler, `${what}s cannot be listed. Nothing was changed.`, ...list)));
-
-/** Creates a resource if it is missing. @returns wrangler's output */
+/** Creates a resource unless it exists. @returns wrangler's output */
 async function provide(
   wrangler: Wrangler,
   what: string,
   isThere: boolean,
-  isDryRun: boolean,
-  create: readonly string[],
+  ...create: string[]
 ): Promise<string> {
-  if (isThere || isDryRun) {
-    if (isThere) done(`${what} exists`);
-    else planned(`${what} would be created`);
-    return '';
-  }
   const failure = `${what} could not be created. Nothing was deployed.`;
-  const printed = await must(wrangler, failure, ...create);
-  done(`${what} created`);
+  const printed = isThere ? '' : await must(wrangler, failure, ...create);
+  done(`${what} ${isThere ? 'exists' : 'created'}`);
   return printed;
 }
 
-/** Creates the missing resources. @returns all ids, by name */
-async function provideAll(
+/** Creates the missing resources of the Worker. @returns the settings with the ids of the KV namespaces */
+async function provideResources(
   wrangler: Wrangler,
-  { what, create }: ResourceType,
-  found: ReadonlyMap<string, string>,
-  names: readonly string[],
-  isDryRun: boolean,
-): Promise<ReadonlyMap<string, string>> {
-  const ids = new Map(found);
-  for (const name of names) {
-    const args = [...create, name];
-    const printed = await provide(wrangler, `${what} ${name}`, found.has(name), isDryRun, args);
+  settings: Settings,
+  found: Found,
+): Promise<Settings> {
+  const { databases, namespaces, queues } = namesOf(settings);
+  for (const name of databases) {
+    await provide(wrangler, `Database ${name}`, found.databases.has(name), 'd1', 'create', name);
+  }
+  const ids = new Map(found.namespaces);
+  for (const name of namespaces) {
+    const create = ['kv', 'namespace', 'create', name];
+    const printed = await provide(wrangler, `KV namespace ${name}`, ids.has(name), ...create);
     // wrangler prints the line for wrangler.toml.
-    const [, id] = /^(?:database_)?id = "(.+)"$/m.exec(printed) ?? [];
+    const [, id] = /^id = "(.+)"$/m.exec(printed) ?? [];
     if (id !== undefined) ids.set(name, id);
   }
-  return ids;
-}
-
-async function provideQueues(
-  wrangler: Wrangler,
-  names: ReadonlySet<string>,
-  isDryRun: boolean,
-): Promise<void> {
-  for (const name of names) {
+  for (const name of queues) {
     const { ok, output } = await wrangler(['queues', 'info', name]);
     if (!ok && !output.includes('does not exist')) {
       throw new CliError(
         `Queue ${name} cannot be looked up. Nothing was deployed.\n\n${output.trim()}`,
       );
     }
-    await provide(wrangler, `Queue ${name}`, ok, isDryRun, ['queues', 'create', name]);
+    await provide(wrangler, `Queue ${name}`, ok, 'queues', 'create', name);
   }
+  const { name: worker, kv_namespaces = [] } = settings;
+  return {
+    ...settings,
+    kv_namespaces: kv_namespaces.map((each) => ({
+      ...each,
+      id: each.id || ids.get(nameOf(worker, each.binding)),
+    })),
+  };
 }
 
 /** Files for wrangler's settings and its report, and for secrets to upload. */
@@ -254,33 +255,20 @@ async function withFiles<Result>(
   }
 }
 
-/** The names of a database's migrations, in the order in which they are applied. */
-function migrationNames(root: string, { migrations_dir = 'migrations' }: Database): string[] {
-  const names = readdirSync(join(root, migrations_dir)).filter((name) => name.endsWith('.sql'));
-  return names.toSorted();
-}
-
-/**
- * Applies the migrations that the database lacks, one after the other. D1 applies a migration completely or
- * not at all.
- *
- * @param names all migrations
- */
+/** Applies the migrations that the database lacks. D1 applies each completely or not at all. */
 async function migrate(
-  wrangler: Wrangler,
-  names: readonly string[],
+  wranglerShown: Tools['wranglerShown'],
+  variables: NodeJS.ProcessEnv,
   config: readonly string[],
 ): Promise<void> {
-  const printed = await must(
-    wrangler,
-    'The migrations could not be applied; see the error below. Nothing was deployed: the previous version is ' +
+  // As in CI, wrangler asks nothing.
+  const args = ['d1', 'migrations', 'apply', 'DB', '--remote', ...config];
+  if (await wranglerShown(args, { ...variables, CI: 'true' }))
+    return done('Migrations are applied');
+  throw new CliError(
+    'The migrations could not be applied; see the error above. Nothing was deployed: the previous version is ' +
       'still running. Fix the error and run npm run deploy again.',
-    ...['d1', 'migrations', 'apply', 'DB', '--remote', ...config],
   );
-  // wrangler prints the names of the migrations that it applied.
-  const applied = names.filter((name) => printed.includes(name));
-  if (applied.length === 0) return done('Migrations are applied');
-  done(`Migrations were applied: ${applied.join(', ')}`);
 }
 
 /** A line of wrangler's report. */
@@ -293,12 +281,14 @@ const reported = z.object({
 /** Uploads the Worker. @returns its addresses */
 async function upload(
   wranglerShown: Tools['wranglerShown'],
-  accountId: string,
+  variables: NodeJS.ProcessEnv,
   report: string,
   args: readonly string[],
 ): Promise<string[]> {
-  const variables = { CLOUDFLARE_ACCOUNT_ID: accountId, WRANGLER_OUTPUT_FILE_PATH: report };
-  const ok = await wranglerShown(['deploy', ...args], variables);
+  const ok = await wranglerShown(['deploy', ...args], {
+    ...variables,
+    WRANGLER_OUTPUT_FILE_PATH: report,
+  });
   const text = existsSync(report) ? readFileSync(report, 'utf8').trim() : '';
   const lines = ok ? text.split('\n') : [];
   const state = 'The Worker may be live: run npm run deploy again.';
@@ -326,92 +316,31 @@ function addressesOf(targets: readonly string[]): string[] {
   return [...new Set(hosts)];
 }
 
-/** The name of a resource that has none in wrangler.toml. wrangler would choose the same. */
-const nameOf = (worker: string, binding: string): string =>
-  `${worker}-${binding.toLowerCase().replaceAll('_', '-')}`;
-
-const databaseName = (worker: string, { database_name, binding }: Database): string =>
-  database_name ?? nameOf(worker, binding);
-
-/** Adds the missing ids to the settings. */
-function complete(
-  settings: Settings,
-  databaseIds: ReadonlyMap<string, string>,
-  namespaceIds: ReadonlyMap<string, string>,
-): Settings {
-  const { name: worker, d1_databases = [], kv_namespaces = [] } = settings;
-  return {
-    ...settings,
-    d1_databases: d1_databases.map((database) => {
-      const id = databaseIds.get(databaseName(worker, database));
-      return database.database_id || !id ? database : { ...database, database_id: id };
-    }),
-    kv_namespaces: kv_namespaces.map((namespace) => {
-      const id = namespaceIds.get(nameOf(worker, namespace.binding));
-      return namespace.id || !id ? namespace : { ...namespace, id };
-    }),
-  };
-}
-
-/** The names of all resources without an id in the settings. */
-function namesOf({ name: worker, d1_databases = [], kv_namespaces = [], queues = {} }: Settings) {
-  const { producers = [], consumers = [] } = queues;
-  const bound = [...producers, ...consumers].map(({ queue }) => queue);
-  const dead = consumers.flatMap(({ dead_letter_queue: queue }) => queue ?? []);
-  return {
-    databases: d1_databases
-      .filter(({ database_id }) => !database_id)
-      .map((each) => databaseName(worker, each)),
-    namespaces: kv_namespaces.filter(({ id }) => !id).map(({ binding }) => nameOf(worker, binding)),
-    queues: new Set([...bound, ...dead]),
-  };
-}
-
-/** Creates the missing resources of the Worker. @returns the settings with all ids */
-async function provideResources(
-  wrangler: Wrangler,
-  settings: Settings,
-  found: Record<'databases' | 'namespaces', ReadonlyMap<string, string>>,
-  isDryRun: boolean,
-): Promise<Settings> {
-  const { databases, namespaces, queues } = namesOf(settings);
-  const databaseIds = await provideAll(wrangler, DATABASES, found.databases, databases, isDryRun);
-  const namespaceIds = await provideAll(
-    wrangler,
-    NAMESPACES,
-    found.namespaces,
-    namespaces,
-    isDryRun,
-  );
-  await provideQueues(wrangler, queues, isDryRun);
-  return complete(settings, databaseIds, namespaceIds);
-}
-
-/** Prints the last steps of a deployment. The files are undefined if their secrets are set. */
-function planUpload(
-  worker: string,
-  tokenFile: string | undefined,
-  keysFile: string | undefined,
-): void {
-  planned('Missing migrations would be applied');
-  if (tokenFile !== undefined) planned(`The root token of ${tokenFile} would be set`);
-  if (keysFile !== undefined) planned(`The signing keys of ${keysFile} would be set`);
-  planned(`The Worker ${worker} would be deployed, and the doctor would check it`);
-}
-
-/** Prints all steps for an account that nobody has logged in to. */
-function planWithoutAccount(settings: Settings, tokenFile: string, keysFile: string): void {
-  planned(
-    'You are not logged in to Cloudflare, so all steps are shown. Log in to see which are done: npx wrangler login',
-  );
+/**
+ * Prints the steps of a deployment.
+ *
+ * @param found undefined for an account that nobody has logged in to
+ * @param secrets those that are not set yet
+ */
+function plan(settings: Settings, found: Found | undefined, secrets: readonly string[]): void {
+  if (found === undefined) {
+    planned(
+      'You are not logged in to Cloudflare, so all steps are shown. Log in to see which are done: npx wrangler login',
+    );
+  }
   const { databases, namespaces, queues } = namesOf(settings);
   const resources = [
-    ...databases.map((name) => `${DATABASES.what} ${name}`),
-    ...namespaces.map((name) => `${NAMESPACES.what} ${name}`),
-    ...[...queues].map((name) => `Queue ${name}`),
+    ...databases.map((name) => [`Database ${name}`, found?.databases.has(name)] as const),
+    ...namespaces.map((name) => [`KV namespace ${name}`, found?.namespaces.has(name)] as const),
+    ...queues.map((name) => [`Queue ${name}`, false] as const),
   ];
-  for (const resource of resources) planned(`${resource} would be created, unless it exists`);
-  planUpload(settings.name, tokenFile, keysFile);
+  for (const [what, isThere] of resources) {
+    if (isThere) done(`${what} exists`);
+    else planned(`${what} would be created, unless it exists`);
+  }
+  planned('Missing migrations would be applied');
+  for (const secret of secrets) planned(`The ${secret} would be set`);
+  planned(`The Worker ${settings.name} would be deployed, and the doctor would check it`);
 }
 
 /** The comment in a file of secrets that names their account. */
@@ -482,24 +411,25 @@ async function runSteps(
   const database = d1_databases.find(({ binding }) => binding === 'DB');
   if (database === undefined)
     throw new CliError(`${SETTINGS_FILE} needs a database with the binding DB.`);
-  const migrations = migrationNames(folder, database);
   const tokenFile = `.root-token.${worker}`;
   const keysFile = `.signing-keys.${worker}`;
+  const [rootToken, signingKeys] = [`root token of ${tokenFile}`, `signing keys of ${keysFile}`];
   const account = await findAccount(run, settings.account_id ?? process.env.CLOUDFLARE_ACCOUNT_ID);
   if (account === undefined) {
     if (!isDryRun) throw new CliError(NOT_LOGGED_IN);
-    planWithoutAccount(settings, tokenFile, keysFile);
+    plan(settings, undefined, [rootToken, signingKeys]);
     return undefined;
   }
   done(`Account ${account.name}`);
-  const wrangler: Wrangler = (args) => run(args, { CLOUDFLARE_ACCOUNT_ID: account.id });
+  const variables = { CLOUDFLARE_ACCOUNT_ID: account.id };
+  const wrangler: Wrangler = (args) => run(args, variables);
 
   const [secrets, databases, namespaces] = await Promise.all([
     findSecrets(wrangler, worker),
-    listAll(wrangler, DATABASES),
-    listAll(wrangler, NAMESPACES),
+    listAll(wrangler, 'd1 list', databaseList, '--json'),
+    listAll(wrangler, 'kv namespace list', namespaceList),
   ]);
-  const name = databaseName(worker, database);
+  const name = database.database_name;
   if (secrets !== undefined && !database.database_id && !databases.has(name)) {
     throw new CliError(
       `The account has a Worker ${worker} and no database ${name}. Nothing was changed. If the Worker ` +
@@ -524,8 +454,7 @@ async function runSteps(
   if (!hasKeys) checkAccountOfKeys(keysPath, account.id);
   const found = { databases, namespaces };
   if (isDryRun) {
-    await provideResources(wrangler, settings, found, isDryRun);
-    planUpload(worker, isTokenSet ? undefined : tokenFile, hasKeys ? undefined : keysFile);
+    plan(settings, found, [...(isTokenSet ? [] : [rootToken]), ...(hasKeys ? [] : [signingKeys])]);
     return undefined;
   }
 
@@ -534,15 +463,15 @@ async function runSteps(
   if (!hasKeys) provideKeys(keysPath, account.id);
   const addresses = await withFiles(folder, async (files) => {
     const config = ['--config', files.settings];
-    const completed = await provideResources(wrangler, settings, found, isDryRun);
+    const completed = await provideResources(wrangler, settings, found);
     writeFileSync(files.settings, JSON.stringify(completed, null, 2));
-    await migrate(wrangler, migrations, config);
+    await migrate(wranglerShown, variables, config);
     // Secrets are uploaded with the code, so that the service is never without them. They are in a file,
     // because arguments are visible to others.
     const missing = [...(isTokenSet ? [] : [tokenPath]), ...(hasKeys ? [] : [keysPath])];
     writeFileSync(files.secrets, missing.map(readSecrets).join('\n'), { mode: 0o600 });
     const uploaded = missing.length > 0 ? ['--secrets-file', files.secrets] : [];
-    return upload(wranglerShown, account.id, files.report, [...config, ...uploaded]);
+    return upload(wranglerShown, variables, files.report, [...config, ...uploaded]);
   });
   done(isTokenSet ? 'Deployed' : `Deployed, with the root token in ${tokenFile}`);
   let isWell = true;

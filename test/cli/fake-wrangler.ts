@@ -82,7 +82,8 @@ export class FakeWrangler {
     );
     const database = settings.d1_databases?.find(({ binding }) => binding === 'DB');
     // The fake's ids are the names with a mark.
-    const databaseName = database?.database_id?.replace('id-of-', '') ?? '';
+    const databaseName =
+      database?.database_id?.replace('id-of-', '') ?? database?.database_name ?? '';
     switch (words.slice(0, 3).join(' ')) {
       // src/user/whoami.ts: whoami
       case 'whoami':
@@ -107,6 +108,10 @@ export class FakeWrangler {
         return `✨ Success!\n[[kv_namespaces]]\nbinding = "KV"\nid = "id-of-${last}"\n`;
       // src/d1/migrations/apply.ts: prints the missing ones as a table, then their status
       case 'd1 migrations apply': {
+        // src/d1/utils.ts: getDatabaseByNameOrBinding
+        if (!database?.database_id && !this.databases.includes(databaseName)) {
+          throw new Error(`Couldn't find a D1 DB named '${databaseName}'`);
+        }
         const folder = join(dirname(options.config ?? ''), database?.migrations_dir ?? '');
         const files = readdirSync(folder).filter((name) => name.endsWith('.sql'));
         this.migrations[databaseName] ??= [];
