@@ -1,4 +1,5 @@
 import { QueryClient, queryOptions } from '@tanstack/react-query';
+import { Connection } from '../../packages/client/src/connection';
 import { Licet, LicetError, type Operations } from '../../packages/client/src/index';
 import { texts } from './texts';
 
@@ -45,35 +46,6 @@ async function fetchWithSession(request: Request): Promise<Response> {
 /** The client of the page's own service. The browser sends the session's cookie. */
 export const licet = new Licet({ url: location.origin, fetch: fetchWithSession });
 
-/** The error for a response that does not come from Licet, such as a page of a gateway. */
-const notLicet = (status: number): LicetError => new LicetError(status, texts.errors.notLicet);
-
-export async function send(
-  method: string,
-  path: string,
-  init: RequestInit = {},
-): Promise<Response> {
-  const headers = new Headers(init.headers);
-  headers.set('Content-Type', 'application/json');
-  const request = new Request(path, {
-    ...init,
-    method,
-    headers,
-    redirect: 'manual',
-    signal: AbortSignal.timeout(30_000),
-  });
-  const response = await fetch(request).catch((cause: unknown) => {
-    throw new LicetError(0, texts.errors.noAnswer, { cause });
-  });
-  if (response.ok) return response;
-  const body: unknown = await response.json().catch(() => undefined);
-  if (typeof body === 'object' && body !== null && 'message' in body) {
-    const retryAfterSeconds = Number(response.headers.get('Retry-After')) || undefined;
-    throw new LicetError(response.status, String(body.message), { retryAfterSeconds });
-  }
-  throw notLicet(response.status);
-}
-
 /** Reads the token of the session; null without a session. */
 export async function readSession(): Promise<Session | null> {
   try {
@@ -91,21 +63,29 @@ export const SESSION_QUERY = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
+const SESSION_PATH = '/console/session';
+
+/** Sends the requests of the log-in. A 401 is about their token or code, and ends no session. */
+const connect = (token?: string): Connection =>
+  new Connection({ url: location.origin, token, insecure: true });
+
 /** Starts a session with a token. The token is sent in the request, and not kept. */
 export async function logIn(token: string): Promise<void> {
-  await send('POST', '/console/session', { headers: { TOKEN: token } });
+  // The client sends no token that cannot be one.
+  if (!/^[!-~]+$/.test(token)) throw new LicetError(401, 'Not a token');
+  await connect(token).send('POST', SESSION_PATH);
   forgetAll();
 }
 
 /** Starts a session with the code of a link, which works once. */
 export async function logInWithCode(code: string): Promise<void> {
-  await send('POST', '/console/session', { body: JSON.stringify({ code }) });
+  await connect().send('POST', SESSION_PATH, { body: { code } });
   forgetAll();
 }
 
 /** Ends the session, and forgets the data that was read with it. */
 export async function logOut(): Promise<void> {
-  await send('DELETE', '/console/session');
+  await connect().send('DELETE', SESSION_PATH);
   queries.setQueryData(SESSION_KEY, null);
   forgetAll();
 }

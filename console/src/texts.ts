@@ -103,8 +103,6 @@ export const texts = {
     screenTitle: 'This screen has failed',
     unexpected: 'The page failed. Reload it; if it fails again, report it.',
     noAnswer: 'The service did not respond. Check your connection, then try again.',
-    notLicet:
-      'Another server responded in place of Licet. A gateway in front of it may want a log-in: reload the page.',
     sessionEnded: 'The session has ended. Log in again.',
     forbidden: (intents: readonly ApiIntent[]) =>
       `This token may not do that. It needs ${intents.join(' or ')}.`,

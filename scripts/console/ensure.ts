@@ -18,7 +18,8 @@ export function hashOfSources(): string {
   const files = SOURCES.filter((folder) => existsSync(folder))
     .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name));
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((file) => !/\/(dist|node_modules)\//.test(file));
   const hash = createHash('sha256');
   for (const file of [...files, 'package-lock.json'].toSorted()) {
     const content = readFileSync(file);

@@ -9,7 +9,7 @@ import {
   reasonOf,
 } from '../../../../packages/cli/src/import/results.ts';
 import { LicetError, type Operations } from '../../../../packages/client/src/index';
-import { send } from '../../api';
+import { licet } from '../../api';
 import { toCsv } from '../../csv';
 
 /** An import from the page, with the importer of the command line. This module is loaded on demand. */
@@ -87,15 +87,15 @@ const RETRY_DELAYS_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
 /** Thrown between two requests after the viewer has stopped the import. */
 class Stopped extends Error {}
 
+type Items = Operations['POST /api/v2/import']['body'];
 type Response = Operations['POST /api/v2/import']['response'];
 
-async function sendItems(body: string, signal: AbortSignal): Promise<Response> {
+async function sendItems(request: Items, signal: AbortSignal): Promise<Response> {
   for (const delayMs of [...RETRY_DELAYS_MS, undefined]) {
     // A request that has begun is finished: its items are in the report.
     if (signal.aborted) throw new Stopped();
     try {
-      const response: Response = await (await send('POST', '/api/v2/import', { body })).json();
-      return response;
+      return await licet.importItems(request);
     } catch (error) {
       const mayPass =
         error instanceof LicetError &&
@@ -126,7 +126,7 @@ export async function runImport(
     },
     end() {},
   });
-  const target = { import: (body: string) => sendItems(body, signal) };
+  const target = { import: (request: Items) => sendItems(request, signal) };
   try {
     await new Import(source, target, report, isDryRun, begin).run();
   } catch (error) {

@@ -6,10 +6,12 @@ import { type Named, type Result, rejection } from './results.ts';
 
 /** Imports the items of a source into a service, in batches. The console uses this too, so nothing here needs Node. */
 
+export type ImportRequest = Operations['POST /api/v2/import']['body'];
+export type ImportResponse = Operations['POST /api/v2/import']['response'];
+
 /** The service that stores the items. */
 export interface Target {
-  /** @param body of `POST /api/v2/import` */
-  import: (body: string) => Promise<Operations['POST /api/v2/import']['response']>;
+  import: (request: ImportRequest) => Promise<ImportResponse>;
 }
 
 /** Receives the results. */
@@ -33,22 +35,24 @@ const BATCH_BYTES = 250_000;
 const MAX_ITEM_BYTES = 1_000_000;
 const PARALLEL = 3;
 
-/** An item as JSON, with the fields that a report needs. */
+/** An item, with the fields that a report needs. */
 interface Prepared extends Named {
-  json: string;
+  item: unknown;
+  /** As JSON. */
+  ownBytes: number;
 }
 
 type Batch = Prepared[];
 
 const encoder = new TextEncoder();
-const byteLength = (text: string): number => encoder.encode(text).length;
+const byteLengthOf = (item: unknown): number => encoder.encode(JSON.stringify(item)).length;
 
 /** Groups items into batches that fit into a request. */
 async function* batchesOf(items: AsyncIterable<Prepared>): AsyncGenerator<Batch> {
   let batch: Batch = [];
   let sizeBytes = 0;
   for await (const item of items) {
-    const ownBytes = byteLength(item.json);
+    const { ownBytes } = item;
     if (batch.length === MAX_ITEMS || (batch.length > 0 && sizeBytes + ownBytes > BATCH_BYTES)) {
       yield batch;
       batch = [];
@@ -145,24 +149,25 @@ export class Import {
       const { id, licenseKey, productId } = fieldsOf(item);
       const duplicateOf = this.#duplicates.find(kind, found);
       const named: Named = { where, id, licenseKey, productId, duplicateOf };
-      const json = JSON.stringify(item);
+      const ownBytes = byteLengthOf(item);
       if (this.#refusedProducts.has(Number(productId))) {
         this.#record(kind, named, rejection(`product ${productId} was rejected`));
-      } else if (byteLength(json) > MAX_ITEM_BYTES) {
+      } else if (ownBytes > MAX_ITEM_BYTES) {
         this.#record(kind, named, rejection('larger than 1 MB'));
       } else {
-        yield { ...named, json };
+        yield { ...named, item, ownBytes };
       }
     }
   }
 
   async #send(kind: Kind, batch: Batch): Promise<void> {
     const productIds = new Set(batch.map(({ productId }) => Number(productId)));
-    const assumed = [...productIds].filter((id) => this.#assumedProducts.has(id));
-    const { results, ignoredFields, createdOwners } = await this.#target.import(
-      `{"kind":"${kind}","items":[${batch.map(({ json }) => json).join()}],` +
-        `"dryRun":${this.#isDryRun},"assumedProductIds":${JSON.stringify(assumed)}}`,
-    );
+    const { results, ignoredFields, createdOwners } = await this.#target.import({
+      kind,
+      items: batch.map(({ item }) => item),
+      dryRun: this.#isDryRun,
+      assumedProductIds: [...productIds].filter((id) => this.#assumedProducts.has(id)),
+    });
     this.#report.ignore(kind, ignoredFields);
     this.#report.addOwners(createdOwners);
     for (const [index, named] of batch.entries()) {

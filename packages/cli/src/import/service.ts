@@ -1,18 +1,16 @@
-import http from 'node:http';
-import https from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseJson } from '../../../../src/lib/json.ts';
-import type { Operations } from '../../../client/src/types.ts';
+import { Connection } from '../../../client/src/connection.ts';
+import { LicetError } from '../../../client/src/index.ts';
 import { isLocal, readRootToken } from '../root-token.ts';
 import { CliError, note, usageError } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
+import type { ImportRequest, ImportResponse } from './importer.ts';
 import { findInJson } from './json.ts';
 import { fieldsOf, KINDS, type Source, type SourceItem } from './kinds.ts';
 import { OUTCOMES, type Result } from './results.ts';
 
 /** A client of the v2 interface: for Licet, or another service with the same interface. */
-
-type ImportResponse = Operations['POST /api/v2/import']['response'];
 
 /** A failure that may be temporary. */
 export class Interruption extends CliError {}
@@ -20,8 +18,7 @@ export class Interruption extends CliError {}
 /** Delays between attempts; about a minute in all. */
 const RETRY_DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
 const MAX_RETRY_AFTER_SECONDS = 60;
-/** Longest time without data from the service. */
-const SILENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 const RETRIED = [408, 409, 429, 500, 502, 503, 504];
 
 /** @throws CliError for a missing token, or one that no HTTP header may contain */
@@ -70,45 +67,44 @@ function parseImportResponse(text: string): ImportResponse | undefined {
 
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
-/** Describes an error response. For 403, names the intents that the token needs. */
-function describeError(status: number, text: string): string {
-  const { message, accepted_intents: intents } = fieldsOf(parseJson(text));
-  const description = `status ${status}${typeof message === 'string' ? `: ${stripControlCharacters(message)}` : ''}`;
-  if (status !== 403 || !isStrings(intents) || intents.length === 0) return description;
-  const needed = intents.length === 1 ? intents.join() : `one of ${intents.join(', ')}`;
-  return `${asSentence(description)} The token needs ${stripControlCharacters(needed)}`;
-}
-
-async function textOf(response: http.IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
+/** Describes an error response of an address. For 403, names the intents that the token needs. */
+function describe(address: string, { status, message, acceptedIntents }: LicetError): string {
+  if (status === 0) return 'no response';
+  // The client's own message, about a response that is not from Licet, repeats the address and the status.
+  const isOfClient = message.startsWith(address);
+  const description = `status ${status}${isOfClient ? '' : `: ${stripControlCharacters(message)}`}`;
+  if (status !== 403 || acceptedIntents.length === 0) return description;
+  const intents = stripControlCharacters(acceptedIntents.join(', '));
+  const needed = acceptedIntents.length === 1 ? intents : `one of ${intents}`;
+  return `${asSentence(description)} The token needs ${needed}`;
 }
 
 /** @throws CliError unless the text begins a list: `{}` must not count as an empty one */
-async function* listText(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* listText(path: string, response: Response): AsyncGenerator<Uint8Array> {
   let hasBegun = false;
-  for await (const chunk of chunks) {
-    const text: string = hasBegun ? '' : chunk.toString().trimStart();
+  for await (const chunk of response.body ?? []) {
+    const text: string = hasBegun ? '' : Buffer.from(chunk).toString().trimStart();
     hasBegun ||= text.startsWith('[');
     if (!hasBegun && text !== '') throw new CliError(`GET ${path} returned no list.`);
     yield chunk;
   }
 }
 
-const headerOf = ({ headers }: http.IncomingMessage, name: string): string | undefined =>
-  headers[name]?.toString();
-
-/** Uses Node's HTTP client, which takes less memory than `fetch`. */
 export class Service {
   readonly #url: URL;
-  readonly #token: string;
+  readonly #connection: Connection;
   /** The last attempt that was reported. Concurrent requests report each attempt once. */
   #reportedAttempt = 0;
 
   constructor(url: URL, token: string) {
     this.#url = url;
-    this.#token = token;
+    // The command line has asked about http already.
+    this.#connection = new Connection({
+      url: url.href,
+      token,
+      insecure: true,
+      timeoutMs: TIMEOUT_MS,
+    });
   }
 
   /** The address without a slash at its end. */
@@ -118,13 +114,11 @@ export class Service {
 
   /** @throws CliError if nothing responds, or the token is not valid */
   async check(): Promise<void> {
-    const response = await this.#send('/ping').catch(() => {
+    const { status, text } = await this.#connection.exchange('GET', '/api/v2/ping').catch(() => {
       throw new CliError(
         `No response from ${this.address}. Check the address, and start the service.`,
       );
     });
-    const status = response.statusCode;
-    const text = await textOf(response);
     if (status === 200 && text.trim() === 'pong') return;
     if (status === 401)
       throw new CliError(
@@ -136,26 +130,26 @@ export class Service {
   }
 
   /** Imports up to 200 items. Safe to repeat without a response: existing items stay as they are. */
-  import(body: string): Promise<ImportResponse> {
-    return this.#request(
-      '/import',
-      async (response) => {
-        const answer = parseImportResponse(await textOf(response));
-        if (!answer)
-          throw new CliError(`${this.address} returned no import result. Check the address.`);
-        return answer;
-      },
-      body,
-    );
+  import(body: ImportRequest): Promise<ImportResponse> {
+    return this.#request('/import', async (path) => {
+      const { text } = await this.#connection.send('POST', path, { body });
+      const response = parseImportResponse(text);
+      if (!response)
+        throw new CliError(`${this.address} returned no import result. Check the address.`);
+      return response;
+    });
   }
 
   /** The length of a list; undefined if the service does not say. */
-  count(path: string): Promise<number | undefined> {
-    return this.#request(withQuery(path, 'limit', 1), async (response) => {
-      response.destroy();
-      const total = headerOf(response, 'x-total-count');
-      return total === undefined ? undefined : Number(total);
-    });
+  async count(path: string): Promise<number | undefined> {
+    const { headers, body } = await this.#open(withQuery(path, 'limit', 1));
+    await body?.cancel();
+    const total = headers.get('X-Total-Count');
+    return total === null ? undefined : Number(total);
+  }
+
+  #open(path: string): Promise<Response> {
+    return this.#request(path, (whole) => this.#connection.stream(whole));
   }
 
   /**
@@ -170,7 +164,7 @@ export class Service {
     let standstill: string | undefined;
     let attempt = 0;
     while (!isComplete) {
-      const response = await this.#request(part, async (answer) => answer);
+      const response = await this.#open(part);
       let isEmpty = true;
       try {
         for await (const { value } of findInJson(listText(path, response), ['$.*'])) {
@@ -182,7 +176,7 @@ export class Service {
           yield value;
           lastId = id;
         }
-        const next = this.#nextPage(headerOf(response, 'link'));
+        const next = this.#nextPage(response.headers.get('Link'));
         if (next !== undefined) {
           standstill = `GET ${path}: the next page does not continue after the last item.`;
           if (isEmpty) throw new CliError(standstill);
@@ -202,7 +196,7 @@ export class Service {
   }
 
   /** Uses only the path of a link: the token must not go to another host. */
-  #nextPage(link: string | undefined): string | undefined {
+  #nextPage(link: string | null): string | undefined {
     const [, target] = /<([^>]*)>;\s*rel="?next"?/.exec(link ?? '') ?? [];
     if (target === undefined) return undefined;
     const { pathname, search } = new URL(target, this.#url);
@@ -211,39 +205,25 @@ export class Service {
   }
 
   /** Sends a request, and repeats it for about a minute until it succeeds. */
-  async #request<Result>(
-    path: string,
-    read: (response: http.IncomingMessage) => Promise<Result>,
-    body?: string,
-  ): Promise<Result> {
+  async #request<Result>(path: string, send: (path: string) => Promise<Result>): Promise<Result> {
     for (let attempt = 0; ; attempt++) {
-      let problem = 'no response';
-      let mayPass = true;
-      let delayMs = RETRY_DELAYS_MS[attempt];
       try {
-        const response = await this.#send(path, body);
-        const status = response.statusCode ?? 0;
-        if (status === 200) {
-          const result = await read(response);
-          this.#reportedAttempt = 0;
-          return result;
-        }
-        problem = describeError(status, await textOf(response));
-        mayPass = RETRIED.includes(status) || status >= 500;
-        if (!RETRIED.includes(status)) delayMs = undefined;
-        const seconds = Number(headerOf(response, 'retry-after'));
-        if (delayMs !== undefined && seconds > 0) {
-          delayMs = Math.min(seconds, MAX_RETRY_AFTER_SECONDS) * 1_000;
-        }
+        const result = await send(`/api/v2${path}`);
+        this.#reportedAttempt = 0;
+        return result;
       } catch (error) {
-        if (error instanceof CliError) throw error;
-        // Other errors are retried.
+        if (!(error instanceof LicetError)) throw error;
+        const { status, retryAfterSeconds = 0 } = error;
+        const failure = `${this.address}/api/v2${path}: ${describe(this.address, error)}`;
+        const isRetried = status === 0 || RETRIED.includes(status);
+        const delayMs = isRetried ? RETRY_DELAYS_MS[attempt] : undefined;
+        if (delayMs === undefined) {
+          const Failure = isRetried || status >= 500 ? Interruption : CliError;
+          throw new Failure(asSentence(failure));
+        }
+        const askedMs = Math.min(retryAfterSeconds, MAX_RETRY_AFTER_SECONDS) * 1_000;
+        await this.#waitForRetry(failure, attempt + 1, askedMs || delayMs);
       }
-      const failure = `${this.address}/api/v2${path}: ${problem}`;
-      if (delayMs === undefined) {
-        throw mayPass ? new Interruption(asSentence(failure)) : new CliError(asSentence(failure));
-      }
-      await this.#waitForRetry(failure, attempt + 1, delayMs);
     }
   }
 
@@ -255,25 +235,6 @@ export class Service {
       note(`${problem}; trying again in ${delayMs / 1_000} s (${which})`);
     }
     await pause(delayMs);
-  }
-
-  /** Follows no redirects: they would pass the token on. */
-  #send(path: string, body?: string): Promise<http.IncomingMessage> {
-    const { request } = this.#url.protocol === 'https:' ? https : http;
-    return new Promise((resolve, reject) => {
-      const sent = request(
-        `${this.address}/api/v2${path}`,
-        {
-          method: body === undefined ? 'GET' : 'POST',
-          headers: { TOKEN: this.#token, 'Content-Type': 'application/json' },
-          timeout: SILENCE_MS,
-        },
-        resolve,
-      );
-      sent.on('timeout', () => sent.destroy(new Error('Timeout')));
-      sent.on('error', reject);
-      sent.end(body);
-    });
   }
 }
 

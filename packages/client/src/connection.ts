@@ -1,0 +1,240 @@
+import type { PinnedKey } from './signatures.js';
+import type { ApiIntent } from './types.js';
+
+/** The HTTP requests of the client, and their errors. */
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const MAX_CREATE_ATTEMPTS = 3;
+const CREATE_PAUSE_MS = 250;
+
+export interface LicetOptions {
+  /** Where the service runs, for example `https://licet.example`. */
+  url: string;
+  /** An API token. Health and `validate` need none. */
+  token?: string | undefined;
+  /** Sends the token over http to another machine, where everybody on the way can read it. */
+  insecure?: boolean | undefined;
+  /** The time limit of a call, including its response body. Default: 30 seconds. */
+  timeoutMs?: number | undefined;
+  /** Replaces the global `fetch`. */
+  fetch?: ((request: Request) => Promise<Response>) | undefined;
+}
+
+export interface CallOptions {
+  /** Ends the call early: it then fails with the signal's `reason`. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface CreateOptions extends CallOptions {
+  /**
+   * A key for this creation, such as the number of an order: another call with it within 24 hours creates nothing.
+   * Default: a random one.
+   */
+  idempotencyKey?: string | undefined;
+}
+
+/** A rejected call, or one without a response from Licet. It never contains the token. */
+export class LicetError extends Error {
+  override readonly name = 'LicetError';
+  /** The HTTP status; 0 without a response: no connection, or a timeout. */
+  readonly status: number;
+  /** The endpoint needs one of these intents; empty if no token helps. */
+  readonly acceptedIntents: readonly ApiIntent[];
+  /** The delay before the next attempt, if the service gives one (429). */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    status: number,
+    message: string,
+    details: {
+      acceptedIntents?: readonly ApiIntent[] | undefined;
+      retryAfterSeconds?: number | undefined;
+      cause?: unknown;
+    } = {},
+  ) {
+    super(message, { cause: details.cause });
+    this.status = status;
+    this.acceptedIntents = details.acceptedIntents ?? [];
+    this.retryAfterSeconds = details.retryAfterSeconds;
+  }
+}
+
+export interface Call extends CreateOptions {
+  query?: object | undefined;
+  body?: unknown;
+  ifMatch?: string | undefined;
+  /** False for endpoints without a token. */
+  isGuarded?: boolean;
+  /** The end of the time limit, if the call is more than one request. */
+  timeout?: AbortSignal;
+}
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** Whether a body has the expected form: another server may respond in place of Licet. */
+export type Check = (body: unknown) => boolean;
+
+export const isObject = (body: unknown): body is object =>
+  typeof body === 'object' && body !== null;
+
+export const hasId: Check = (body) => isObject(body) && 'id' in body && typeof body.id === 'number';
+
+interface ErrorBody {
+  message: string;
+  accepted_intents?: ApiIntent[];
+}
+
+function isError(body: unknown): boolean {
+  if (!isObject(body) || !('message' in body) || typeof body.message !== 'string') return false;
+  const intents = 'accepted_intents' in body ? body.accepted_intents : [];
+  return Array.isArray(intents) && intents.every((intent) => typeof intent === 'string');
+}
+
+/** Not `crypto.randomUUID`, which pages without https lack. */
+const randomKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+
+/** Sends all HTTP requests. */
+export class Connection {
+  readonly #url: string;
+  readonly #token: string | undefined;
+  readonly #timeoutMs: number;
+  readonly #fetch: (request: Request) => Promise<Response>;
+
+  constructor({ url, token, timeoutMs, insecure, fetch: ownFetch }: LicetOptions) {
+    const { origin, hostname, pathname, protocol, username, password, search, hash } = new URL(url);
+    if (!/^https?:$/.test(protocol) || username || password || search || hash) {
+      throw new TypeError('url must be an http or https address without user, query or fragment');
+    }
+    const isLocal = /^(localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
+    if (token !== undefined && protocol === 'http:' && !isLocal && !insecure) {
+      throw new TypeError('url must be https, or insecure true, so that nobody reads the token');
+    }
+    // The error of fetch would contain the token.
+    if (token !== undefined && !/^[!-~]+$/.test(token)) {
+      throw new TypeError('token is empty, or has blanks or other characters that no token has');
+    }
+    this.#url = origin + pathname.replace(/\/+$/, '');
+    this.#token = token;
+    this.#timeoutMs = timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    // Wrapped, because fetch must not be called as a method.
+    this.#fetch = ownFetch ? (request) => ownFetch(request) : (request) => fetch(request);
+  }
+
+  #requestOf(method: string, path: string, call: Call, signal?: AbortSignal): Request {
+    const { query = {}, body, ifMatch, idempotencyKey, isGuarded = true } = call;
+    const url = new URL(this.#url + path);
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    }
+    const headers = new Headers();
+    if (isGuarded && this.#token !== undefined) headers.set('TOKEN', this.#token);
+    if (ifMatch !== undefined) headers.set('If-Match', ifMatch);
+    if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey);
+    // Also without a body: the service rejects changes with a console session that lack this header.
+    if (method !== 'GET') headers.set('Content-Type', 'application/json');
+    return new Request(url, {
+      method,
+      headers,
+      body: body === undefined ? null : JSON.stringify(body),
+      // The service sends no redirects. A redirect elsewhere would pass the token on.
+      redirect: 'manual',
+      signal: signal ?? null,
+    });
+  }
+
+  /** Sends a request and reads the response, whatever its status. */
+  async exchange(method: string, path: string, call: Call = {}): Promise<Answer> {
+    const { signal, timeout = AbortSignal.timeout(this.#timeoutMs) } = call;
+    const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
+    const request = this.#requestOf(method, path, call, either);
+    try {
+      const response = await this.#fetch(request);
+      const { status, headers: answered } = response;
+      return { status, headers: answered, text: await response.text() };
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
+      const why = timeout.aborted ? ` within ${this.#timeoutMs} ms` : '';
+      throw new LicetError(0, `No answer from ${this.#url}${why}`, { cause });
+    }
+  }
+
+  /** Requests a response that is read while it arrives, without a time limit. @throws LicetError unless it succeeds */
+  async stream(path: string): Promise<Response> {
+    const response = await this.#fetch(this.#requestOf('GET', path, {})).catch((cause) => {
+      throw new LicetError(0, `No answer from ${this.#url}`, { cause });
+    });
+    if (response.ok) return response;
+    const { status, headers } = response;
+    return this.fail({ status, headers, text: await response.text().catch(() => '') });
+  }
+
+  /** The error for a response that is not from Licet. */
+  notLicet({ status }: Answer): LicetError {
+    return new LicetError(status, `${this.#url} answered ${status}, and not as Licet does`);
+  }
+
+  /** The error for a response that is not signed as it must be. */
+  notSigned({ status }: Answer, { kid }: PinnedKey, cause: unknown, message: string): LicetError {
+    const why = cause instanceof Error ? cause.message : cause;
+    const text = `${this.#url} answered ${status} ${JSON.stringify(message)} without a signature of key ${kid}: ${why}`;
+    return new LicetError(status, text, { cause });
+  }
+
+  /** @throws LicetError if the response is not JSON, or does not have the expected form */
+  parse<Body>(answer: Answer, isDue: Check): Body {
+    try {
+      const body: Body = JSON.parse(answer.text);
+      if (isDue(body)) return body;
+    } catch {
+      // No JSON.
+    }
+    throw this.notLicet(answer);
+  }
+
+  fail(answer: Answer): never {
+    const { status, headers } = answer;
+    const { message, accepted_intents } = this.parse<ErrorBody>(answer, isError);
+    const retryAfter = headers.get('Retry-After') ?? '';
+    throw new LicetError(status, message, {
+      acceptedIntents: accepted_intents,
+      retryAfterSeconds: /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined,
+    });
+  }
+
+  /** Sends a request. @throws LicetError unless it succeeds */
+  async send(method: string, path: string, call: Call = {}): Promise<Answer> {
+    const answer = await this.exchange(method, path, call);
+    return answer.status >= 200 && answer.status < 300 ? answer : this.fail(answer);
+  }
+
+  /** Sends a request and parses the response, by default an object with an id. */
+  async read<Body>(method: string, path: string, call: Call, isDue = hasId): Promise<Body> {
+    return this.parse<Body>(await this.send(method, path, call), isDue);
+  }
+
+  /**
+   * Sends a request that creates. If there is no response, or the service fails, it is sent again with the same
+   * `Idempotency-Key`, within the time limit of one call.
+   */
+  async create<Body>(path: string, call: Call, isDue = hasId): Promise<Body> {
+    const { idempotencyKey = randomKey() } = call;
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.read('POST', path, { ...call, idempotencyKey, timeout }, isDue);
+      } catch (error) {
+        const isFailure =
+          error instanceof LicetError && (error.status === 0 || error.status >= 500);
+        if (!isFailure || timeout.aborted || attempt === MAX_CREATE_ATTEMPTS) throw error;
+        await new Promise((resolve) => setTimeout(resolve, attempt * CREATE_PAUSE_MS));
+      }
+    }
+  }
+}
