@@ -4,6 +4,7 @@ import { nextRevisionSql } from '../db/outbox';
 import { bindings, licenses } from '../db/schema';
 import { DATABASE_TIMEOUT_MS, retry, withTimeout } from '../lib/async';
 import { type LicenseSnapshot, snapshotColumns } from '../resources/licenses/snapshot';
+import { isExpiredSql } from '../resources/licenses/status';
 import type { ValidationRequest } from './request';
 
 /** A program waits for the response, so there are few retries. */
@@ -42,7 +43,7 @@ export async function bind(
           select ifnull(max(position), 0) from bindings b where b.license_id = l.id)
         from licenses l, json_each(${wanted}) wanted
         where l.id = ${license.id} and l.product_id = ${request.productId} and l.state = 'ACTIVE'
-          and (l.expires_at is null or l.expires_at > ${now})
+          and not ${isExpiredSql(sql`l.expires_at`, now)}
           and ${limitOf('wanted.key')} is not null
           and not exists (
             select 1 from json_each(${wanted}) w

@@ -18,6 +18,7 @@ import { normalizeEmail } from '../customers/schema';
 import { licenseColumns, selectLicenses } from './queries';
 import type { LicenseQuery, LicenseRow } from './schema';
 import { callersOfLicense, listedValues } from './snapshot';
+import { isExpiredSql } from './status';
 
 /** The lists of licenses: their filters and their orders. */
 
@@ -70,7 +71,7 @@ const expiryOf = (filter: LicenseFilter): SQL =>
 
 /** Without a status: all but DELETED licenses. */
 function hasStatus(status: LicenseStatus | undefined, now: number): SQL | undefined {
-  const isExpired = sql`ifnull(${unindexedExpiry} <= ${now}, false)`;
+  const isExpired = isExpiredSql(unindexedExpiry, now);
   const isActive = eq(licenses.state, 'ACTIVE');
   switch (status) {
     case undefined:

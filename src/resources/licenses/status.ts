@@ -1,3 +1,4 @@
+import { type SQL, sql } from 'drizzle-orm';
 import type { LicenseState, LicenseStatus } from '../../lib/enums';
 
 /**
@@ -11,3 +12,11 @@ export function statusAt(
   const isExpired = license.expiresAt !== null && license.expiresAt <= now;
   return license.state === 'ACTIVE' && isExpired ? 'EXPIRED' : license.state;
 }
+
+/** Whether an expiry, or null for none, has passed. */
+export const isExpiredSql = (expiresAt: SQL, now: SQL | number): SQL =>
+  sql`ifnull(${expiresAt} <= ${now}, false)`;
+
+/** {@link statusAt} in a select from the licenses. */
+export const statusSql = (now: SQL | number): SQL =>
+  sql`iif(state = 'ACTIVE' and ${isExpiredSql(sql`expires_at`, now)}, 'EXPIRED', state)`;
