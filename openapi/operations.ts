@@ -626,7 +626,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     'listEvents',
     EVENTS,
     '',
-    'The changes and their senders, newest first, at most 1,000 without `limit`. The total is not counted. A filter other than `resourceType` with `resourceId` looks at 2,000 events for a page, which can have few or none although `Link` names the next one.',
+    'The changes and their senders, newest first, at most 1,000 without `limit`. The total is not counted.',
     headers('Link'),
   ),
 

@@ -130,7 +130,6 @@ export const texts = {
     sortBy: (name: string) => `Sort by ${name}`,
     noMatch: 'Nothing matches',
     noMatchLead: 'No entry fits these filters.',
-    shortPage: 'Nothing on this page; there may be more on the next one.',
     clearFilters: 'Clear the filters',
   },
 

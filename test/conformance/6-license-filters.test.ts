@@ -150,18 +150,20 @@ describe('GET licenses', () => {
     },
   );
 
-  it('a page without a match in 500 licenses is empty, and linked to the next', async () => {
+  it('a page is full while more licenses follow, however many between them do not match', async () => {
     const { id: productId } = await createProduct();
     const body = { productId, licenseType: 'PERMANENT', count: 500 };
-    for (const notes of ['first', 'second']) {
-      const created = await call('POST', '/api/v2/licenses/batch', { body: { ...body, notes } });
+    for (const notes of ['first', 'second', 'third']) {
+      const created = await call('POST', '/api/v2/licenses/batch', { body });
       expect(created.status, created.text).toBe(201);
+      await call('POST', '/api/v2/licenses', {
+        body: { ...body, count: undefined, maxIPs: 0, notes },
+      });
     }
-    await call('POST', '/api/v2/licenses', {
-      body: { productId, licenseType: 'PERMANENT', maxIPs: 0, notes: 'closed' },
-    });
-    const query = `productId=${productId}&limit=10&full=true`;
-    expect(await readPages(query)).toEqual({ notes: ['closed'], pages: 3 });
-    expect(await readPages(`${query}&sort=-id`)).toEqual({ notes: ['closed'], pages: 3 });
+    const query = `productId=${productId}&limit=2&full=true`;
+    const all = ['first', 'second', 'third'];
+    expect(await readPages(query)).toEqual({ notes: all, pages: 2 });
+    expect(await readPages(`${query}&sort=-id`)).toEqual({ notes: all.toReversed(), pages: 2 });
+    expect(await readPages(`${query}&dormantDays=1`)).toEqual({ notes: [], pages: 1 });
   });
 });

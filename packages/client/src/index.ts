@@ -95,7 +95,7 @@ class List<Key extends string> {
     return this.connection.read('GET', this.path, { query, signal }, isList);
   }
 
-  /** Returns a page, of 250 items by default. A page can be short and still have a next one. */
+  /** Returns a page, of 250 items by default. */
   async page(query?: QueryOf<Key>, { signal }: CallOptions = {}): Promise<Page<ItemOf<Key>>> {
     const part = { ...query, limit: query?.limit ?? PAGE_SIZE };
     const answer = await this.connection.send('GET', this.path, { query: part, signal });

@@ -22,10 +22,6 @@ import { isExpiredSql } from './status';
 
 /** The lists of licenses: their filters and their orders. */
 
-/** The licenses that a page looks at if no index finds those that match. */
-const WINDOW_LICENSES = 500;
-/** Fewer, because the records since the last fold are looked up for each of their callers. */
-const DORMANT_WINDOW_LICENSES = 250;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 type LicenseOrder = NonNullable<LicenseQuery['sort']>;
@@ -52,22 +48,14 @@ const isDescending = (filter: LicenseFilter): boolean => orderOf(filter).startsW
 const isOfOwner = ({ customerId, customerEmail, chatId, owner }: LicenseFilter): boolean =>
   (customerId ?? customerEmail ?? chatId ?? owner) !== undefined;
 
-/** Whether no index finds the licenses that match, and they may be few. */
-function needsWindow(filter: LicenseFilter): boolean {
-  const { licenseStatus, licenseType, productId, q, unused, dormantDays, full } = filter;
-  // A free search reads all licenses, and the list of an owner all of the owner.
-  if (q !== undefined || isOfOwner(filter)) return false;
-  const isUnindexed = isByExpiry(filter) ? productId !== undefined : hasExpiryBound(filter);
-  const others = [licenseStatus, licenseType, unused, dormantDays, full];
-  return isUnindexed || others.some((value) => value !== undefined);
-}
-
 /** The expiry. The plus sign keeps SQLite from using the index. */
 const unindexedExpiry = sql`+${licenses.expiresAt}`;
 
-/** The expiry. Its index does not help a list by id, or the few licenses of an owner. */
+/** Whether the index of the expiry dates is read. It does not help a list by id, or the few licenses of an owner. */
+const readsByExpiry = (filter: LicenseFilter): boolean => isByExpiry(filter) && !isOfOwner(filter);
+
 const expiryOf = (filter: LicenseFilter): SQL =>
-  isByExpiry(filter) && !isOfOwner(filter) ? sql`${licenses.expiresAt}` : unindexedExpiry;
+  readsByExpiry(filter) ? sql`${licenses.expiresAt}` : unindexedExpiry;
 
 /** Without a status: all but DELETED licenses. */
 function hasStatus(status: LicenseStatus | undefined, now: number): SQL | undefined {
@@ -138,29 +126,22 @@ function hasExpiry(filter: LicenseFilter): SQL | undefined {
   );
 }
 
-/** The conditions for which the order has an index. Without any, all licenses match. */
-function indexed(filter: LicenseFilter): SQL | undefined {
-  const { customerId, customerEmail, owner, productId, chatId } = filter;
-  if (isByExpiry(filter) && !isOfOwner(filter)) return hasExpiry(filter);
+function matching(filter: LicenseFilter, now: number): SQL | undefined {
+  const { customerId, customerEmail, chatId, owner, productId } = filter;
+  const { licenseStatus, licenseType, q, unused, dormantDays, full } = filter;
   return and(
-    equalsAll(
-      [licenses.customerId, customerId ?? withEmail(customerEmail)],
-      [licenses.ownerPlatformId, owner?.platformId],
-      [licenses.productId, productId],
-    ),
+    readsByExpiry(filter)
+      ? equalsUnindexed(licenses.productId, productId)
+      : equalsAll(
+          [licenses.customerId, customerId ?? withEmail(customerEmail)],
+          [licenses.ownerPlatformId, owner?.platformId],
+          [licenses.productId, productId],
+        ),
     owner && eq(licenses.licensePlatform, owner.platform),
     ofChatId(chatId),
-  );
-}
-
-function matching(filter: LicenseFilter, now: number): SQL | undefined {
-  const { licenseStatus, licenseType, productId, q, unused, dormantDays, full } = filter;
-  return and(
-    indexed(filter),
     hasStatus(licenseStatus, now),
     licenseType && eq(licenses.licenseType, licenseType),
     hasExpiry(filter),
-    equalsUnindexed(licenses.productId, productId),
     or(
       containsText(q, [
         licenses.licenseKey,
@@ -182,25 +163,16 @@ function matching(filter: LicenseFilter, now: number): SQL | undefined {
   );
 }
 
-/** Compares licenses with the license of an id, in the order of the filter. */
-function compare(filter: LicenseFilter, operator: '<' | '>' | '<=' | '>=', id: number): SQL {
-  const compares = sql.raw(operator);
-  if (!isByExpiry(filter)) return sql`${licenses.id} ${compares} ${id}`;
+/** The licenses that follow a license in the order of the filter. */
+function isAfter(filter: LicenseFilter, after: number | undefined): SQL | undefined {
+  if (!after) return undefined;
+  const follows = sql.raw(isDescending(filter) ? '<' : '>');
+  const hasLaterId = sql`${licenses.id} ${follows} ${after}`;
+  if (!isByExpiry(filter)) return hasLaterId;
   // The index reads the range of expiries; the id orders licenses with the same expiry.
-  const [strictly] = operator;
   const expiry = expiryOf(filter);
-  const its = sql`(select expires_at from licenses where id = ${id})`;
-  return sql`(${expiry} ${sql.raw(`${strictly}=`)} ${its}
-    and (${expiry} ${sql.raw(`${strictly}`)} ${its} or ${licenses.id} ${compares} ${id}))`;
-}
-
-/** The licenses of a page: after a license, and up to another one. */
-function isOnPage(filter: LicenseFilter, { after, until }: Omit<Page, 'limit'>): SQL | undefined {
-  const isReverse = isDescending(filter);
-  return and(
-    after ? compare(filter, isReverse ? '<' : '>', after) : undefined,
-    until === undefined ? undefined : compare(filter, isReverse ? '>=' : '<=', until),
-  );
+  const its = sql`(select expires_at from licenses where id = ${after})`;
+  return sql`(${expiry} ${follows}= ${its} and (${expiry} ${follows} ${its} or ${hasLaterId}))`;
 }
 
 function columnsOf(filter: LicenseFilter) {
@@ -247,8 +219,8 @@ export async function listLicenses(
     .select({ ...licenseColumns, ...listedValues, customer: customers })
     .from(licenses)
     .leftJoin(customers, eq(customers.id, licenses.customerId))
-    // The page first: SQLite seeks the first of two lower bounds.
-    .where(and(isOnPage(filter, page), matching(filter, now)))
+    // The place first: SQLite seeks the first of two lower bounds.
+    .where(and(isAfter(filter, page.after), matching(filter, now)))
     .orderBy(...columnsOf(filter))
     .limit(page.limit);
   if (rows.length === 0 && page.after && isByExpiry(filter)) {
@@ -275,28 +247,6 @@ export async function readLongLicenses(
   );
   const read = new Map((await selectLicenses(db).where(isLong)).map((row) => [row.id, row]));
   return rows.flatMap((row) => (row.unreadBytes ? (read.get(row.id) ?? []) : row));
-}
-
-/**
- * The last license that a page looks at. If no index finds those that match, a page looks at a bounded number of
- * licenses, and may be short.
- *
- * @returns undefined if the page may look at all
- */
-export async function endOfPage(
-  db: Database,
-  filter: LicenseFilter,
-  after: number | undefined,
-): Promise<number | undefined> {
-  if (!needsWindow(filter)) return undefined;
-  const [last] = await db
-    .select({ id: licenses.id })
-    .from(licenses)
-    .where(and(isOnPage(filter, { after }), indexed(filter)))
-    .orderBy(...columnsOf(filter))
-    .limit(1)
-    .offset((filter.dormantDays === undefined ? WINDOW_LICENSES : DORMANT_WINDOW_LICENSES) - 1);
-  return last?.id;
 }
 
 /** The number of licenses that match. */

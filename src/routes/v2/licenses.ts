@@ -15,7 +15,6 @@ import { namedCustomer } from '../../resources/customers/owner';
 import { normalizeLicenseKey } from '../../resources/licenses/key';
 import {
   countLicenses,
-  endOfPage,
   type LicenseFilter,
   type ListedLicense,
   listLicenses,
@@ -58,7 +57,6 @@ function licenseList(
     read: (page: Page) => listLicenses(db, filter, page, now),
     readLong: (rows: readonly ListedLicense[]) => readLongLicenses(db, rows),
     count: total === false ? undefined : () => countLicenses(db, filter, now),
-    endOfPage: (previous: number | undefined) => endOfPage(db, filter, previous),
   };
   return listResponse(c, { limit, after }, list, (row) => toLicense(row, now));
 }

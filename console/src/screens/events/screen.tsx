@@ -123,9 +123,7 @@ export function Screen() {
         linkOf={({ id }) => ({ to: '/events', search: { ...search, open: id }, state: true })}
         tools={<Filters filters={filters} />}
         empty={
-          next !== undefined ? (
-            <Empty>{texts.table.shortPage}</Empty>
-          ) : isFiltered ? (
+          isFiltered ? (
             <NoMatch to="/events" />
           ) : (
             <Empty title={words.emptyTitle}>{words.empty}</Empty>

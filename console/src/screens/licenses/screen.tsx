@@ -163,13 +163,7 @@ export function Screen() {
             )}
           </search>
         }
-        empty={
-          <NoLicenses
-            isFiltered={isFiltered}
-            hasNext={next !== undefined}
-            hasProduct={products.data?.length !== 0}
-          />
-        }
+        empty={<NoLicenses isFiltered={isFiltered} hasProduct={products.data?.length !== 0} />}
         pages={{ to: '/licenses', search, after, next }}
       />
       {selected.size > 0 && (
@@ -191,18 +185,9 @@ export function Screen() {
 
 const licensesSort = (value: string) => SORTS.find((known) => known === value);
 
-function NoLicenses({
-  isFiltered,
-  hasNext,
-  hasProduct,
-}: {
-  isFiltered: boolean;
-  hasNext: boolean;
-  hasProduct: boolean;
-}) {
+function NoLicenses({ isFiltered, hasProduct }: { isFiltered: boolean; hasProduct: boolean }) {
   const mayWrite = useMay('writeLicenses');
   const mayAll = useMay('everything');
-  if (hasNext) return <Empty>{texts.table.shortPage}</Empty>;
   if (isFiltered) {
     return <NoMatch to="/licenses" />;
   }
