@@ -101,7 +101,7 @@ CREATE TABLE `licenses` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `licenses_key` ON `licenses` (`license_key_normalized`);
 --> statement-breakpoint
-CREATE INDEX `licenses_product` ON `licenses` (`product_id`);
+CREATE INDEX `licenses_product` ON `licenses` (`product_id`,`id`,`state`,`expires_at`);
 --> statement-breakpoint
 CREATE INDEX `licenses_customer` ON `licenses` (`customer_id`);
 --> statement-breakpoint
@@ -236,11 +236,10 @@ CREATE UNIQUE INDEX `idempotency_keys_key` ON `idempotency_keys` (`token_id`,`ke
 --> statement-breakpoint
 CREATE TABLE `daily_counts` (
 	`day` integer NOT NULL,
-	`kind` text NOT NULL,
 	`product_id` integer NOT NULL,
-	`label` text NOT NULL,
+	`status` text NOT NULL,
 	`count` integer NOT NULL,
-	PRIMARY KEY(`day`, `kind`, `product_id`, `label`)
+	PRIMARY KEY(`day`, `product_id`, `status`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `events` (

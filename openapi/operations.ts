@@ -580,7 +580,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Statistics',
     summary: 'Get the statistics of a period',
     description:
-      'Validations by outcome in steps of an hour or a day, in UTC, for all products or one; without `from` and `to` the last 24 hours or 30 days. Also the licenses, the installations by version, and the licenses that expire in the next 26 weeks. Above 1,000 licenses these are counted once a day. At most 90 days by hour, or 1,100 by day.',
+      'Validations by outcome in steps of an hour or a day, in UTC, for all products or one; without `from` and `to` the last 24 hours or 30 days. Also the licenses, the installations by version, and the licenses that expire in the next 26 weeks. The counts of licenses and installations are up to 60 seconds old. At most 90 days by hour, or 1,100 by day.',
     responses: {
       200: { description: 'The statistics.', content: json('Statistics') },
       ...errors(500),

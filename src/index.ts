@@ -1,7 +1,7 @@
 import { app } from './app';
 import { removeExpiredSessions } from './auth/sessions';
 import { removeExpiredKeys } from './db/idempotency';
-import { countDay } from './history/daily-counts';
+import { keepCounts } from './history/counts';
 import { foldDays, rollUp } from './history/fold';
 import { receiveRecords } from './history/queue';
 import { removeExpiredRecords } from './history/retention';
@@ -43,7 +43,7 @@ export default {
       removeExpiredEvents(db, env.EVENT_RETENTION_DAYS, scheduledTime),
       'Old events were not removed',
     );
-    await attempt(countDay(db, scheduledTime), 'The licenses were not counted');
+    await attempt(keepCounts(db, scheduledTime), 'The licenses were not counted');
     await attempt(removeExpiredKeys(db, scheduledTime), 'Idempotency keys were not removed');
   },
   async queue(batch, env) {

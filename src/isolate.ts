@@ -1,5 +1,6 @@
 import { Caches } from './cache/caches';
 import { type Database, openDatabase } from './db/client';
+import { HeldCounts } from './history/counts';
 import { Recorder, type RecordQueue } from './history/recorder';
 import { Admission } from './lib/admission';
 import { BoundedMap } from './lib/bounded-map';
@@ -48,6 +49,7 @@ export class Isolate {
   readonly db: Database;
   readonly caches: Caches;
   readonly recorder: Recorder;
+  readonly counts: HeldCounts;
   /** Bounds the requests that begin in a turn. Validations also wait for room for their records (1.6). */
   readonly admission: Record<'validations' | 'files' | 'management', Admission>;
   readonly limits: Record<'validations' | 'refused' | 'failedTokens', RateLimiter>;
@@ -89,6 +91,7 @@ export class Isolate {
     this.db = openDatabase(env.DB);
     this.caches = new Caches(this.db, env.SNAPSHOTS);
     this.recorder = new Recorder(this.db, this.caches, env.RECORDS);
+    this.counts = new HeldCounts(this.db);
     const limiter = (name: Limiters) => {
       const bound = env[name] ?? LIMITS[name];
       return typeof bound === 'number' ? new LocalLimiter(bound) : new PlatformLimiter(bound);

@@ -1,12 +1,15 @@
 import { DatabaseSync } from 'node:sqlite';
+import { sql } from 'drizzle-orm';
+import { SQLiteSyncDialect } from 'drizzle-orm/sqlite-core';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/durations.ts';
 import { RESPONSE_TYPE_CODES } from '../../src/lib/enums.ts';
 import { EPOCH, SLOTS } from '../../src/lib/time-id.ts';
+import { statusSql } from '../../src/resources/licenses/status.ts';
 
 /**
  * Gives a demo shop a past, in its local database. The interface cannot, because it stores the time of each request.
  * The records of real validations are repeated at earlier hours, and counted as by the scheduled handler
- * (`src/history/fold.ts`, `src/history/daily-counts.ts`).
+ * (`src/history/fold.ts`, `src/history/counts.ts`).
  */
 
 const DAYS = 30;
@@ -31,6 +34,8 @@ export interface NewShop {
   /** Milliseconds since 1970. */
   startedAt: number;
 }
+
+const statusOfDay = new SQLiteSyncDialect().sqlToQuery(statusSql(sql.raw(`day * ${DAY_MS}`))).sql;
 
 const statements = (now: number): string[] => {
   const bucket = Math.floor((now - EPOCH) / HOUR_MS);
@@ -93,14 +98,9 @@ const statements = (now: number): string[] => {
        and not exists (select 1 from callers where folded_bucket < ${today - 1})`,
     // The counts of each day: a license that has expired since then was active.
     `insert or ignore into daily_counts
-     with recursive days(day) as (select ${day - DAYS} union all select day + 1 from days where day < ${day - 1}),
-       statuses as (select day, product_id,
-           iif(state = 'ACTIVE' and ifnull(expires_at <= day * ${DAY_MS}, false), 'EXPIRED', state) as status
-         from days join licenses on created_at < (day + 1) * ${DAY_MS})
-     select day, 'status', product_id, status, count(*) from statuses group by 1, 3, 4
-     union all select day, 'status', 0, status, count(*) from statuses group by 1, 4`,
-    `insert into counters values ('counted_day', ${day - 1})
-     on conflict do update set value = max(value, excluded.value)`,
+     with recursive days(day) as (select ${day - DAYS} union all select day + 1 from days where day < ${day - 1})
+     select day, product_id, ${statusOfDay}, count(*)
+     from days join licenses on created_at < (day + 1) * ${DAY_MS} group by 1, 2, 3`,
   ];
 };
 

@@ -18,6 +18,7 @@ import {
   LICENSE_DATA_TYPES,
   LICENSE_PLATFORMS,
   LICENSE_STATES,
+  LICENSE_STATUSES,
   LICENSE_TYPES,
   PRODUCT_TYPES,
   REQUEST_TYPE_CODES,
@@ -162,7 +163,8 @@ export const licenses = sqliteTable(
   },
   (t) => [
     uniqueIndex('licenses_key').on(t.licenseKeyNormalized),
-    index('licenses_product').on(t.productId),
+    // Also has what the statistics count.
+    index('licenses_product').on(t.productId, t.id, t.state, t.expiresAt),
     index('licenses_customer').on(t.customerId),
     index('licenses_chat').on(t.ownerChatId),
     index('licenses_expiry').on(t.expiresAt).where(sql`${t.expiresAt} is not null`),
@@ -333,22 +335,17 @@ export const dailyRollups = sqliteTable('daily_rollups', rollupColumns(), (t) =>
   primaryKey({ columns: [t.productId, t.outcome, t.bucket] }),
 ]);
 
-/**
- * Counts of a day, for the statistics of a large shop (see `history/daily-counts.ts`): licenses by status and
- * installations by version, both by product, and expiries ahead by date. Product 0 is all products. Without a
- * rowid.
- */
+/** The number of licenses of each product and status on a day of the past (6). Without a rowid. */
 export const dailyCounts = sqliteTable(
   'daily_counts',
   {
     /** Days since 1970 in UTC. */
     day: integer('day').notNull(),
-    kind: text('kind', { enum: ['status', 'expiry', 'version'] }).notNull(),
     productId: integer('product_id').notNull(),
-    label: text('label').notNull(),
+    status: text('status', { enum: LICENSE_STATUSES }).notNull(),
     count: integer('count').notNull(),
   },
-  (t) => [primaryKey({ columns: [t.day, t.kind, t.productId, t.label] })],
+  (t) => [primaryKey({ columns: [t.day, t.productId, t.status] })],
 );
 
 /** API tokens, with the SHA-256 of the secret. The row of a revoked token stays, for its id to stay reserved. */
@@ -439,15 +436,7 @@ export const idempotencyKeys = sqliteTable(
 /** Single numbers: the revision of the blacklist, and the progress of the scheduled tasks. */
 export const counters = sqliteTable('counters', {
   name: text('name', {
-    enum: [
-      'blacklist_revision',
-      'rolled_up_bucket',
-      'folded_bucket',
-      'counted_day',
-      'counting_day',
-      'counted_license',
-      'counted_caller',
-    ],
+    enum: ['blacklist_revision', 'rolled_up_bucket', 'folded_bucket'],
   }).primaryKey(),
   value: integer('value').notNull(),
 });

@@ -1,31 +1,13 @@
-import { and, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type * as z from 'zod';
 import type { Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
-import {
-  callers,
-  counters,
-  dailyCounts,
-  dailyRollups,
-  licenses,
-  products,
-  requests,
-  rollups,
-} from '../db/schema';
-import { DAY_MS } from '../lib/durations';
+import { dailyRollups, products, requests, rollups } from '../db/schema';
 import { type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '../lib/enums';
 import { toTimestamp } from '../lib/time';
 import { bucketAt } from '../lib/time-id';
-import {
-  ALL,
-  dayAt,
-  expiresAhead,
-  expiryDate,
-  isInstallation,
-  MAX_VERSIONS,
-  statusSql,
-} from './daily-counts';
+import { activeOnDay, type Counts, dayAt, type HeldCounts } from './counts';
 import { ALL_OUTCOMES, ALL_PRODUCTS, ROLLED_UP_BUCKET } from './fold';
 import { readGaps } from './gaps';
 import { BUCKETS_A_DAY, firstBucketOfDay, timeOfBucket } from './record';
@@ -33,8 +15,6 @@ import type { Step, statistics } from './statistics-schema';
 
 /** The products with the most active licenses. */
 const MAX_PRODUCTS = 10;
-/** With more rows than this, the daily counts of the scheduled handler are used. */
-const MAX_COUNTED_NOW = 1_000;
 /** A late record makes older roll-ups stale. Above this number of buckets, the oldest keep theirs. */
 const MAX_UNROLLED_BUCKETS = 48;
 
@@ -177,87 +157,16 @@ async function countValidations(
   return { steps, byProduct };
 }
 
-/** Licenses or installations of a product, by status, version or date. */
-interface CountRow {
-  productId: number;
-  label: string;
-  count: number;
-}
-
 const sum = (rows: readonly { count: number }[]): number =>
   rows.reduce((total, { count }) => total + count, 0);
 
 const isOf = (productId: number) => (row: { productId: number }) => row.productId === productId;
 
-/** The last day that is counted (see `daily-counts.ts`). */
-const COUNTED_DAY = sql`(select value from counters where name = 'counted_day')`;
-
-const ofDay = (
-  db: Database,
-  day: SQL | number,
-  kind: 'status' | 'version' | 'expiry',
-  condition?: SQL,
-) =>
-  db
-    .select({
-      productId: dailyCounts.productId,
-      label: dailyCounts.label,
-      count: dailyCounts.count,
-    })
-    .from(dailyCounts)
-    .where(and(eq(dailyCounts.day, sql`${day}`), eq(dailyCounts.kind, kind), condition));
-
-/** The licenses of each product and status, now. */
-async function countStatuses(db: Database, now: number): Promise<CountRow[]> {
-  const rows = await db
-    .select({
-      productId: licenses.productId,
-      label: sql<string>`${statusSql(now)}`.as('status'),
-      count: sql<number>`count(*)`.as('counted'),
-    })
-    .from(licenses)
-    .groupBy(sql`1, 2`);
-  return [...rows, ...rows.map((row) => ({ ...row, productId: ALL }))];
-}
-
-/** The licenses by status, and the number of active ones at the start of the period. */
-async function readLicenses(db: Database, { from, productId = ALL }: Period, now: number) {
-  const [counted, today, before] = await db.batch([
-    db.select().from(counters).where(eq(counters.name, 'counted_day')),
-    ofDay(db, COUNTED_DAY, 'status'),
-    ofDay(
-      db,
-      dayAt(from),
-      'status',
-      and(
-        sql`day <= ${COUNTED_DAY}`,
-        eq(dailyCounts.productId, productId),
-        eq(dailyCounts.label, 'ACTIVE'),
-      ),
-    ),
-  ]);
-  const isLarge = sum(today.filter(isOf(ALL))) > MAX_COUNTED_NOW;
-  const countedDay = counted[0]?.value ?? 0;
-  return {
-    isLarge,
-    countedAt: isLarge ? countedDay * DAY_MS : now,
-    rows: isLarge ? today : await countStatuses(db, now),
-    activeBefore: before[0]?.count ?? null,
-  };
-}
-
-const isActive = ({ label }: CountRow): boolean => label === 'ACTIVE';
-
 /** The products of the statistics: the requested one, or those with the most active licenses. */
-async function readProducts(
-  db: Database,
-  rows: readonly CountRow[],
-  productId: number | undefined,
-) {
+async function readProducts(db: Database, { licenses }: Counts, productId: number | undefined) {
   const active = new Map<number, number>();
-  for (const row of rows) {
-    if (row.productId === ALL) continue;
-    active.set(row.productId, (active.get(row.productId) ?? 0) + (isActive(row) ? row.count : 0));
+  for (const { productId: id, status, count } of licenses) {
+    active.set(id, (active.get(id) ?? 0) + (status === 'ACTIVE' ? count : 0));
   }
   const ids = [...active]
     .toSorted(([one, few], [other, many]) => many - few || one - other)
@@ -272,97 +181,55 @@ async function readProducts(
     .toSorted((one, other) => other.active - one.active || one.id - other.id);
 }
 
-/** The installations of products by version, the most frequent versions of each. */
-async function readVersions(db: Database, productIds: readonly number[]): Promise<CountRow[]> {
-  const [[span], stored] = await db.batch([
-    db
-      .select({
-        // Two selects: in one, SQLite would read all callers instead of seeking each end.
-        ids: sql<number>`(select max(id) from callers) - (select min(id) from callers)`.as('ids'),
-      })
-      .from(sql`(select 1)`),
-    ofDay(db, COUNTED_DAY, 'version', isOneOf(dailyCounts.productId, productIds)),
-  ]);
-  const isLarge = Number(span?.ids) >= MAX_COUNTED_NOW && stored.length > 0;
-  const rows = isLarge
-    ? stored
-    : await db
-        .select({
-          productId: sql<number>`product_id`.as('product'),
-          label: sql<string>`ifnull(product_version, '')`.as('version'),
-          count: sql<number>`count(*)`.as('counted'),
-        })
-        .from(callers)
-        .where(and(isOneOf(callers.productId, productIds), isInstallation))
-        .groupBy(sql`1, 2`);
-  return productIds.flatMap((id) =>
-    rows
+/** The versions of products, the most frequent of each first. */
+const versionsOf = ({ versions }: Counts, productIds: readonly number[]) =>
+  productIds.flatMap((id) =>
+    versions
       .filter(isOf(id))
       .toSorted(
         (one, other) =>
           other.count - one.count ||
-          other.label.localeCompare(one.label, undefined, { numeric: true }),
-      )
-      .slice(0, MAX_VERSIONS),
+          (other.version ?? '').localeCompare(one.version ?? '', undefined, { numeric: true }),
+      ),
   );
-}
 
 /** The licenses that expire on each of the next days. */
-async function readExpiries(
-  db: Database,
-  productId: number | undefined,
-  isLarge: boolean,
-  now: number,
-): Promise<{ label: string; count: number }[]> {
-  if (isLarge && productId === undefined) {
-    return ofDay(
-      db,
-      COUNTED_DAY,
-      'expiry',
-      and(eq(dailyCounts.productId, ALL), gte(dailyCounts.label, toTimestamp(now).slice(0, 10))),
-    );
+function expiriesOf(rows: Counts['licenses']): [date: string, licenses: number][] {
+  const expiries = new Map<string, number>();
+  for (const { expiryDate, count } of rows) {
+    if (expiryDate !== null) expiries.set(expiryDate, (expiries.get(expiryDate) ?? 0) + count);
   }
-  return db
-    .select({
-      label: sql<string>`${expiryDate}`.as('date'),
-      count: sql<number>`count(*)`.as('counted'),
-    })
-    .from(licenses)
-    .where(
-      productId === undefined
-        ? expiresAhead(now)
-        : and(eq(licenses.productId, productId), expiresAhead(now, sql`+expires_at`)),
-    )
-    .groupBy(sql`1`)
-    .orderBy(sql`1`);
+  return [...expiries].toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
 /** The statistics of a period. @param now milliseconds since 1970 */
 export async function readStatistics(
   db: Database,
+  held: HeldCounts,
   period: Period,
   now: number,
 ): Promise<z.infer<typeof statistics>> {
   const { step, productId } = period;
-  const [{ isLarge, countedAt, rows, activeBefore }, unrolled] = await Promise.all([
-    readLicenses(db, period, now),
+  const [counts, activeBefore, unrolled] = await Promise.all([
+    held.read(now),
+    activeOnDay(db, dayAt(period.from), productId),
     firstUnrolledBucket(db),
   ]);
-  const shown = await readProducts(db, rows, productId);
+  const shown = await readProducts(db, counts, productId);
   const ids = shown.map(({ id }) => id);
   const size = STEP_BUCKETS[step];
   const first = Math.floor(bucketAt(period.from) / size);
   const last = Math.floor(bucketAt(period.to) / size);
   const start = timeOfBucket(first * size);
   const end = timeOfBucket((last + 1) * size);
-  const [{ steps, byProduct }, versions, expiries, gaps] = await Promise.all([
+  const [{ steps, byProduct }, gaps] = await Promise.all([
     countValidations(db, period, ids, unrolled),
-    readVersions(db, ids),
-    readExpiries(db, productId, isLarge, now),
     readGaps(db, start, end),
   ]);
+  const licenses =
+    productId === undefined ? counts.licenses : counts.licenses.filter(isOf(productId));
   const ofStatus = (status: LicenseStatus): number =>
-    sum(rows.filter(isOf(productId ?? ALL)).filter(({ label }) => label === status));
+    sum(licenses.filter((row) => row.status === status));
   return {
     from: toTimestamp(start),
     to: toTimestamp(end - 1),
@@ -378,18 +245,18 @@ export async function readStatistics(
       validations: byProduct.get(id) ?? 0,
     })),
     licenses: {
-      countedAt: toTimestamp(countedAt),
+      countedAt: toTimestamp(counts.countedAt),
       active: ofStatus('ACTIVE'),
       activeBefore,
       deactivated: ofStatus('DEACTIVATED'),
       expired: ofStatus('EXPIRED'),
     },
-    versions: versions.map(({ productId: id, label, count }) => ({
+    versions: versionsOf(counts, ids).map(({ productId: id, version, count }) => ({
       productId: id,
-      productVersion: label === '' ? null : label,
+      productVersion: version,
       installations: count,
     })),
-    expiries: expiries.map(({ label, count }) => ({ date: label, licenses: count })),
+    expiries: expiriesOf(licenses).map(([date, count]) => ({ date, licenses: count })),
     gaps: gaps.map(({ bucket, requests: missing }) => ({
       time: toTimestamp(timeOfBucket(bucket)),
       requests: missing,

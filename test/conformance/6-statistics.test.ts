@@ -13,6 +13,7 @@ import {
   getLicense,
   type License,
   readPagesFrom,
+  restart,
 } from '../support/client';
 import {
   DAY_MS,
@@ -26,7 +27,6 @@ import {
   setNow,
   write,
 } from '../support/history';
-import { importOne } from '../support/import';
 import { openShop } from '../support/shop';
 
 const NOW = Date.UTC(2026, 5, 2, 12, 30);
@@ -34,6 +34,8 @@ const NOW = Date.UTC(2026, 5, 2, 12, 30);
 const shop = openShop();
 
 beforeEach(async () => {
+  // An isolate holds the counts of the test before.
+  restart();
   setNow(NOW);
   await emptyHistory();
 });
@@ -156,6 +158,7 @@ describe('GET licenses/{id}/installations', () => {
     };
     await expectNamed();
     await runToTheEnd(NOW);
+    restart();
     await expectNamed();
   });
 
@@ -285,7 +288,7 @@ describe('GET statistics', () => {
     );
   }, 40_000);
 
-  it('licenses, versions and expiries of a small shop are counted at once', async () => {
+  it('licenses, versions and expiries are counted with the request', async () => {
     const { id: productId } = await createProduct({ name: 'Counted' });
     const temporary = (days: number) => ({
       licenseType: 'TEMPORARY',
@@ -329,57 +332,57 @@ describe('GET statistics', () => {
     expect(all.products).toContainEqual(products[0]);
   });
 
-  it('licenses of a large shop are counted once a day, and compared with the day before', async () => {
+  it('counts of licenses are held for 60 seconds', async () => {
+    const { licenses } = await statisticsOf();
+    await shop.newLicense();
+    setNow(NOW + MINUTE_MS - 1);
+    expect((await statisticsOf()).licenses).toEqual(licenses);
+    setNow(NOW + MINUTE_MS);
+    expect((await statisticsOf()).licenses).toEqual({
+      ...licenses,
+      countedAt: timestampOf(NOW + MINUTE_MS),
+      active: licenses.active + 1,
+    });
+  });
+
+  it('licenses are counted once a day, and compared with those of the first day of the period', async () => {
     const before = (await statisticsOf()).licenses;
     const { id: productId } = await createProduct();
-    const body = { productId, licenseType: 'TEMPORARY', count: 500 };
     for (const days of [1, 2, 400]) {
       const expiryDate = new Date(NOW + days * DAY_MS).toISOString();
-      const answer = await call('POST', '/api/v2/licenses/batch', {
-        body: { ...body, expiryDate },
-      });
+      const body = { productId, licenseType: 'TEMPORARY', expiryDate, count: 3 };
+      const answer = await call('POST', '/api/v2/licenses/batch', { body });
       expect(answer.status, answer.text).toBe(201);
     }
-    const now = await statisticsOf();
-    expect(now.licenses).toMatchObject({ active: before.active + 1_500, activeBefore: null });
     await runToTheEnd(NOW);
-    const counted = await statisticsOf();
-    expect(counted).toEqual({
-      ...now,
-      licenses: { ...now.licenses, countedAt: timestampOf(Math.floor(NOW / DAY_MS) * DAY_MS) },
-    });
-    await shop.newLicense();
-    expect(await statisticsOf()).toEqual(counted);
+    await shop.newLicense({ productId });
+    await runToTheEnd(NOW + HOUR_MS);
 
     const nextDay = NOW + 30 * HOUR_MS;
     setNow(nextDay);
     await runToTheEnd(nextDay);
-    const next = await statisticsOf(`?from=${new Date(NOW).toISOString()}`);
-    expect(next.licenses).toMatchObject({
-      active: before.active + 1_500 - 500 + 1,
-      activeBefore: before.active + 1_500,
-      expired: before.expired + 500,
+    const from = `from=${new Date(NOW).toISOString()}`;
+    expect((await statisticsOf(`?${from}`)).licenses).toMatchObject({
+      active: before.active + 9 - 3 + 1,
+      activeBefore: before.active + 9,
+      expired: before.expired + 3,
     });
-    const ofProduct = await statisticsOf(`?productId=${productId}`);
-    expect(ofProduct.licenses).toMatchObject({ active: 1_000, expired: 500 });
+    const ofProduct = await statisticsOf(`?productId=${productId}&${from}`);
+    expect(ofProduct.licenses).toMatchObject({ active: 7, activeBefore: 9, expired: 3 });
     expect(ofProduct.expiries).toEqual([
-      { date: new Date(NOW + 2 * DAY_MS).toISOString().slice(0, 10), licenses: 500 },
+      { date: new Date(NOW + 2 * DAY_MS).toISOString().slice(0, 10), licenses: 3 },
     ]);
-  });
+    expect((await statisticsOf()).licenses.activeBefore).toBe(before.active + 9);
+    const dayBefore = `?from=${new Date(NOW - DAY_MS).toISOString()}`;
+    expect((await statisticsOf(dayBefore)).licenses.activeBefore).toBeNull();
 
-  it('a shop that an import multiplies is counted again on the same day', async () => {
-    const day = NOW + 3 * DAY_MS;
-    setNow(day);
-    await runToTheEnd(day);
-    const { licenses: counted } = await statisticsOf();
-    // The service estimates the number of licenses by the ids.
-    const imported = { id: 50_000, productId: shop.productId, licenseKey: 'MOVED-HERE' };
-    await importOne('licenses', { ...imported, licenseType: 'PERMANENT' });
-    await runToTheEnd(day);
-    expect((await statisticsOf()).licenses).toEqual({ ...counted, active: counted.active + 1 });
-    await shop.newLicense();
-    await runToTheEnd(day);
-    expect((await statisticsOf()).licenses.active).toBe(counted.active + 1);
+    const activeBeforeAt = async (days: number) => {
+      await runScheduled(NOW + days * DAY_MS);
+      setNow(NOW + days * DAY_MS);
+      return (await statisticsOf(`?step=day&${from}`)).licenses.activeBefore;
+    };
+    expect(await activeBeforeAt(400)).toBe(before.active + 9);
+    expect(await activeBeforeAt(401)).toBeNull();
   });
 
   it.each([

@@ -6,6 +6,7 @@ import { readStatistics } from '../../history/statistics';
 import { STEPS } from '../../history/statistics-schema';
 import { ApiError } from '../../http/errors';
 import { query } from '../../http/input';
+import { isolateOf } from '../../isolate';
 import { DAY_MS, HOUR_MS } from '../../lib/durations';
 import { idText } from '../../lib/fields';
 import { timestampText } from '../../lib/time';
@@ -38,6 +39,8 @@ export const statisticsRoutes = new Hono<AuthEnv>().get(
     if (to - from > maxDays * DAY_MS) {
       throw new ApiError(400, `from must be at most ${maxDays} days before to, with step ${step}`);
     }
-    return c.json(await readStatistics(databaseOf(c), { from, to, step, productId }, now));
+    const db = databaseOf(c);
+    const { counts } = isolateOf(c.env);
+    return c.json(await readStatistics(db, counts, { from, to, step, productId }, now));
   },
 );
