@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { ZodOpenApiParameterObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { INTENTS } from '../src/auth/intents';
-import { errorResponse, invalidResponse } from '../src/http/responses';
+import { errorResponse } from '../src/http/responses';
+import { invalidResponse } from '../src/validation/response';
 import { BODIES, type BodyName } from './schemas';
 
 /** The operations of the OpenAPI document: the purpose and the responses of each route. */

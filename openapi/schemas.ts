@@ -12,7 +12,7 @@ import {
   versionStatistics,
 } from '../src/history/statistics-schema';
 import { MAX_LIMIT, pageQuery } from '../src/http/pagination';
-import { errorResponse, invalidResponse, validResponse } from '../src/http/responses';
+import { errorResponse } from '../src/http/responses';
 import { customerItem } from '../src/import/items';
 import { importRequest, importResponse, importResult } from '../src/import/schema';
 import { LABELLED_PLATFORMS } from '../src/lib/enums';
@@ -77,6 +77,7 @@ import {
   tokenCreate,
   tokenUpdate,
 } from '../src/resources/tokens/schema';
+import { invalidResponse, validResponse } from '../src/validation/response';
 
 /**
  * The bodies of the OpenAPI document: their names, descriptions and examples. The fields of a resource have

@@ -1,7 +1,8 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { matchedRoutes } from 'hono/route';
-import { tokenSnapshot } from '../cache/snapshots';
+import type { Found } from '../cache/snapshot-cache';
+import { type TokenSnapshot, tokenSnapshot } from '../cache/snapshots';
 import type { Database } from '../db/client';
 import { insertEvent } from '../db/events';
 import type { Writer } from '../db/writer';
@@ -210,25 +211,26 @@ export function requireIntents(intents: readonly ApiIntent[]): IntentGuard {
 /**
  * Checks the token and the intents of a validation. The token comes from the cache.
  *
+ * @returns the token; undefined for ROOT_TOKEN
  * @throws ApiError if the request may not validate
  */
 export async function authorizeValidation(
   c: Context<AppEnv>,
   intents: readonly ApiIntent[],
-): Promise<void> {
+): Promise<Found<TokenSnapshot> | undefined> {
   const { caches, ceilings, recorder } = isolateOf(c.env);
   const timings = c.get('timings');
   const now = Date.now();
+  let token: Found<TokenSnapshot> | undefined;
   const find = async (hash: string) => {
     const client = clientIn(c);
-    const token = isOverLimit(c, client)
+    token = isOverLimit(c, client)
       ? await caches.tokens.findNear(
           hash,
           timings,
           async () => !(await ceilings.publishedReads.count(client)),
         )
       : await caches.tokens.find(hash, timings);
-    c.set('token', token);
     return token?.value ?? null;
   };
   const actor = await authenticate(c.req.header('TOKEN'), c.env.ROOT_TOKEN, find, now);
@@ -238,14 +240,13 @@ export async function authorizeValidation(
   }
   if (actor && isAllowed(actor, intents)) {
     c.set('isTrusted', true);
-    return;
+    return token;
   }
-  const token = c.get('token');
   // Nothing is recorded, but a snapshot from KV must be compared.
   if (token?.isFromKv)
     recorder.record({ record: null, used: [token], usedAt: now }, timings.waitUntil);
   if (actor) throw new ApiError(403, NOT_ALLOWED);
-  await rejectToken(c);
+  return rejectToken(c);
 }
 
 /** The context in which a handler changes something. */

@@ -8,7 +8,7 @@ import { expectReading, isOnOneMachine } from './unread';
 
 export const MAX_LIMIT = 1000;
 
-/** What a list has in memory at once. `longBytes` are of its long values, apart from those of the last row. */
+/** The part of a list that is in memory at once. `longBytes` are of its long values, apart from those of the last row. */
 interface Chunk {
   rows: number;
   longBytes: number;
@@ -17,8 +17,8 @@ interface Chunk {
 /** Each chunk is one of the 50 queries that a request of the Free plan may send. */
 const LARGE_CHUNK: Chunk = { rows: 1_000, longBytes: 1024 * 1024 };
 /**
- * On one machine. What a query allocates dies young then: of larger chunks the database's responses are kept until a
- * full collection, which comes late, and a list of 77 MB took 250 MB that the next one took again.
+ * On one machine. The responses of the database to larger queries outlive the young generation, and are freed only by
+ * a full collection, which comes late: a list of 77 MB took 250 MB, and the next one as much again.
  */
 const SMALL_CHUNK: Chunk = { rows: 250, longBytes: 256 * 1024 };
 

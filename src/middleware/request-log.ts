@@ -1,7 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
-import type { Found } from '../cache/snapshot-cache';
-import type { TokenSnapshot } from '../cache/snapshots';
 import { drainBody } from '../http/body';
 import { isolateOf } from '../isolate';
 import type { ResponseType } from '../lib/enums';
@@ -18,8 +16,6 @@ export interface AppEnv {
     isTrusted?: boolean;
     /** The id of the request's token; null for ROOT_TOKEN. */
     tokenId?: number | null;
-    /** The token that a validation came with. */
-    token?: Found<TokenSnapshot>;
     /** The outcome of a validation. */
     outcome?: ResponseType;
   };

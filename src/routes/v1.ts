@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
-import type { InvalidResponse } from '../http/responses';
 import { allowPages } from '../middleware/cors';
 import type { AppEnv } from '../middleware/request-log';
+import type { InvalidResponse } from '../validation/response';
 
 const reject = (c: Context, status: 404 | 405, message: string): Response =>
   c.json({ valid: false, message } satisfies InvalidResponse, status);

@@ -4,8 +4,9 @@ import { newRecord, type RecordDetails } from '../history/record';
 import type { Recording } from '../history/recorder';
 import type { RequestType, ResponseType } from '../lib/enums';
 import { normalizeLicenseKey } from '../resources/licenses/key';
+import type { Outcome } from './decide';
+import type { Snapshots } from './decision';
 import { cutLoggedKey, type PartialRequest } from './request';
-import type { Snapshots } from './validate';
 
 /** A validation with its outcome. */
 interface DecidedValidation {
@@ -18,40 +19,55 @@ interface DecidedValidation {
   token: Found<Snapshot> | undefined;
   /** The signing key of the response; undefined without a signature. */
   kid: string | undefined;
-  /** Milliseconds since 1970. */
   requestedAt: number;
 }
 
 /** The work after a response: its record, and the snapshots to compare with D1 [2.4]. */
-export function recordingOf({
-  requestType,
-  request,
-  outcome,
-  details,
-  snapshots,
-  token,
-  kid,
-  requestedAt,
-}: DecidedValidation): Recording {
-  const { licenseKey, key, productId, ip, hwid, logged } = request;
+export function recordingOf(decided: DecidedValidation): Recording {
+  const { snapshots, kid, requestedAt } = decided;
+  const { licenseKey, key, productId, ip, hwid, logged } = decided.request;
   const license = snapshots?.license.value;
   const cutKey = cutLoggedKey(licenseKey);
   const record = newRecord(
     {
-      type: requestType,
-      outcome,
+      type: decided.requestType,
+      outcome: decided.outcome,
       licenseId: license === null ? null : license?.id,
       // Not cut itself, because a license key can be longer when it is normalized.
       licenseKeyNormalized: cutKey === licenseKey ? key : cutKey && normalizeLicenseKey(cutKey),
       caller: { licenseKey: cutKey, productId, ip, hwid, ...logged },
-      details,
+      details: decided.details,
       ...(kid !== undefined && { kid }),
     },
     requestedAt,
   );
-  const used = [snapshots?.license, snapshots?.blacklist, token].filter(cameFromKv);
+  const used = [snapshots?.license, snapshots?.blacklist, decided.token].filter(cameFromKv);
   return { record, used, usedAt: requestedAt };
 }
 
 const cameFromKv = (found: Found<Snapshot> | undefined): found is Found<Snapshot> =>
   found?.isFromKv ?? false;
+
+export const NO_DETAILS: RecordDetails = {};
+
+/** Details for administrators beyond the outcome. */
+export function detailsOf(
+  outcome: Outcome,
+  requestIp: string | null,
+  connectingAddress: string | null,
+): RecordDetails {
+  switch (outcome.responseType) {
+    case 'INVALID_REQUEST':
+      return { remarks: outcome.message };
+    case 'IP_BLACKLISTED': {
+      // Explains the rejection of an address that is not on the blacklist itself.
+      const isOther = connectingAddress !== null && connectingAddress !== requestIp;
+      const remarks = isOther ? 'The connecting address may be the one on the blacklist' : null;
+      return { blockReason: outcome.blockReason, remarks };
+    }
+    case 'HWID_BLACKLISTED':
+      return { blockReason: outcome.blockReason };
+    default:
+      return NO_DETAILS;
+  }
+}

@@ -1,10 +1,10 @@
-import type { InvalidResponse, ValidResponse } from '../http/responses';
 import { toBase64url } from '../lib/base64url';
 import { DAY_MS } from '../lib/durations';
 import { sha256 } from '../lib/sha256';
 import type { Signer } from '../lib/signing-keys';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
 import type { SignatureRequest, ValidationRequest } from './request';
+import type { InvalidResponse, ValidResponse } from './response';
 
 /** Signed responses and leases (1.8). */
 

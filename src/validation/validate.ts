@@ -1,112 +1,285 @@
 import type { Found } from '../cache/snapshot-cache';
+import type { Snapshot } from '../cache/snapshots';
+import type { RecordDetails } from '../history/record';
 import type { Isolate } from '../isolate';
+import type { RequestType, ResponseType } from '../lib/enums';
+import { clientOf } from '../lib/ip';
 import type { RequestTimings } from '../lib/request-timings';
-import type { Blacklist } from '../resources/blacklists/blacklist';
+import type { Signer } from '../lib/signing-keys';
+import { toTimestampWithoutOffset } from '../lib/time';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
-import { bind } from './bind';
-import { decide, type Facts, type Outcome } from './decide';
-import type { ValidationRequest } from './request';
+import type { Outcome } from './decide';
+import {
+  type Circumstances,
+  decideCachedOnly,
+  decideStrictly,
+  findSnapshots,
+  type Snapshots,
+} from './decision';
+import { detailsOf, NO_DETAILS, recordingOf } from './record';
+import {
+  briefRequest,
+  type PartialRequest,
+  parseRequest,
+  unreadableRequest,
+  type ValidationRequest,
+} from './request';
+import type { InvalidResponse, ValidResponse } from './response';
+import { signResponse } from './signed-response';
 
-/** The snapshots on which a validation is decided. */
-export interface Snapshots {
-  license: Found<LicenseSnapshot>;
-  blacklist: Found<Blacklist> & { value: Blacklist };
+/** The body of a validation: its text, or why there is none. */
+export type SentBody = { text: string } | { text: null; isTooLarge: boolean; message: string };
+
+/** What a validation comes with beside its body. */
+export interface ValidationContext extends Circumstances {
+  requestType: RequestType;
+  trustsBodyIp: boolean;
+  /** The token of v2; rejects if it may not validate. Undefined under v1. */
+  authorized: Promise<Found<Snapshot> | undefined> | undefined;
+  /** When the body had arrived, in milliseconds since 1970. */
+  requestedAt: number;
+  timings: RequestTimings;
 }
+
+/** The result of a validation. `responseType` is its outcome in the history. */
+export type ValidationResult = { responseType: ResponseType } & (
+  | { kind: 'valid'; body: ValidResponse }
+  | { kind: 'refused' | 'unreadable' | 'too large'; body: InvalidResponse }
+  /** Over a limit (1.7). */
+  | { kind: 'limited' }
+  /** The service could not decide. */
+  | { kind: 'unavailable' }
+);
+
+const MESSAGES = {
+  IP_BLACKLISTED: 'IP address is blacklisted',
+  HWID_BLACKLISTED: 'Hardware ID is blacklisted',
+  LICENSE_NOT_FOUND: 'License not found or invalid',
+  PRODUCT_MISMATCH: 'License not found or invalid',
+  LICENSE_DELETED: 'License not found or invalid',
+  LICENSE_DEACTIVATED: 'License is deactivated',
+  LICENSE_EXPIRED: 'License has expired',
+  MAX_IPS_REACHED: 'Max IPs reached',
+  MAX_HWIDS_REACHED: 'Max HWIDs reached',
+  VALID: 'License is valid',
+} as const satisfies Partial<Record<ResponseType, string>>;
+
+const messageOf = (outcome: Outcome): string =>
+  outcome.responseType === 'INVALID_REQUEST' ? outcome.message : MESSAGES[outcome.responseType];
+
+const validBody = (license: LicenseSnapshot, totalRequests: number): ValidResponse => ({
+  valid: true,
+  message: MESSAGES.VALID,
+  hardwareLocked: license.maxHWIDs !== -1,
+  iPLocked: license.maxIPs !== -1,
+  expiryDate: license.expiresAt === null ? null : toTimestampWithoutOffset(license.expiresAt),
+  maxIPs: license.maxIPs,
+  maxHWIDs: license.maxHWIDs,
+  totalRequests,
+});
 
 /**
- * Looks up the snapshots of a validation side by side.
+ * Validates a license [4.7] and records the request [2.4]: parses it, checks the limits, looks the snapshots up,
+ * decides and perhaps binds, signs and records.
  *
- * @throws when the database is needed and cannot be reached
- */
-export async function findSnapshots(
-  { caches }: Isolate,
-  { key }: ValidationRequest,
-  timings: RequestTimings,
-): Promise<Snapshots> {
-  const [license, blacklist] = await Promise.all([
-    caches.licenses.find(key, timings),
-    caches.findBlacklist(timings),
-  ]);
-  return { license, blacklist };
-}
-
-/** A validation that is decided without D1 (1.7). */
-interface NearDecision {
-  /** Undefined for a key that neither memory nor KV knows. */
-  license?: LicenseSnapshot;
-  /** Present if it is VALID. */
-  valid?: { snapshots: Snapshots; license: LicenseSnapshot };
-}
-
-/**
- * Decides a validation of a client over a limit: VALID if memory or KV can tell, else nothing (1.7).
- *
- * @param mayReadPublished whether KV may be asked
- * @param now milliseconds since 1970
- */
-export async function validateNear(
-  { caches }: Isolate,
-  request: ValidationRequest,
-  context: Pick<Facts, 'connectingAddress' | 'requireHwid'>,
-  now: number,
-  timings: RequestTimings,
-  mayReadPublished: () => Promise<boolean>,
-): Promise<NearDecision> {
-  const license = await caches.licenses.findNear(request.key, timings, mayReadPublished);
-  if (!license?.value) return {};
-  const blacklist = await caches.findBlacklist(timings);
-  const { value } = license;
-  const outcome = decide({ ...context, license: value, blacklist: blacklist.value }, request, now);
-  if (outcome.responseType !== 'VALID' || outcome.needsSlot) return { license: value };
-  return { license: value, valid: { snapshots: { license, blacklist }, license: value } };
-}
-
-/**
- * Decides a validation on snapshots. Only a new value and a limit that looks full need D1: then the license as
- * the primary has it decides [4.7].
- *
- * @param now milliseconds since 1970
- * @throws when the database is needed and cannot be reached
+ * @throws what `authorized` rejects with: nothing is told to a sender without a token
  */
 export async function validate(
   isolate: Isolate,
-  request: ValidationRequest,
-  { license: found, blacklist }: Snapshots,
-  context: Pick<Facts, 'connectingAddress' | 'requireHwid'>,
-  now: number,
-  timings: RequestTimings,
-): Promise<{ outcome: Outcome; license: Found<LicenseSnapshot> }> {
-  const { db, caches } = isolate;
-  const facts = { ...context, license: found.value, blacklist: blacklist.value };
-  const outcome = decide(facts, request, now);
-  if (!found.value || !dependsOnSlots(outcome)) return { outcome, license: found };
-  if (isFull(outcome) && isolate.wasFull(found.value, now)) return { outcome, license: found };
-
-  // A client that disconnects must not leave a binding without its record.
-  timings.keepAlive();
-  const startedAt = performance.now();
-  const { license, hasBound } = await bind(db, found.value, request, now);
-  timings.record('d1', performance.now() - startedAt);
-  const { key } = found;
-  if (license) {
-    caches.licenses.put(key, license, startedAt);
-    // KV may lack this binding, or an earlier one that was never put.
-    const isNewer = license.revision > found.value.revision;
-    const isWorthPublishing = hasBound || (isNewer && found.tier === 'kv');
-    if (isWorthPublishing && caches.licenses.canPublish()) {
-      timings.waitUntil(caches.licenses.publish(key, { row: license }));
-    }
-  } else {
-    // A removed row counts as one more revision.
-    caches.licenses.invalidate(key, found.value.revision + 1);
+  sent: SentBody,
+  context: ValidationContext,
+): Promise<ValidationResult> {
+  const { connectingAddress, trustsBodyIp } = context;
+  const validation = new Validation(isolate, context);
+  if (sent.text === null) {
+    const request = unreadableRequest(connectingAddress);
+    return validation.rejectUnreadable(request, sent.message, sent.isTooLarge);
   }
-  const decided = decide({ ...facts, license }, request, now);
-  if (license && isFull(decided)) isolate.noteFull(license, now);
-  return { outcome: decided, license: { ...found, value: license, tier: 'd1', isFromKv: false } };
+  const parsed = parseRequest(sent.text, connectingAddress, trustsBodyIp, isolate.signingKeys);
+  if (!parsed.ok) return validation.rejectUnreadable(parsed.partial, parsed.message);
+  return validation.validate(parsed.request);
 }
 
-const isFull = ({ responseType }: Outcome): boolean =>
-  responseType === 'MAX_IPS_REACHED' || responseType === 'MAX_HWIDS_REACHED';
+/** A validation under way. */
+class Validation {
+  readonly #isolate: Isolate;
+  readonly #context: ValidationContext;
+  /** The client that the limits count. Without an address nothing is limited. */
+  readonly #client: string | null;
+  #token: Found<Snapshot> | undefined;
+  #snapshots: Snapshots | undefined;
+  #signer: Signer | undefined;
 
-const dependsOnSlots = (outcome: Outcome): boolean =>
-  outcome.responseType === 'VALID' ? outcome.needsSlot : isFull(outcome);
+  constructor(isolate: Isolate, context: ValidationContext) {
+    this.#isolate = isolate;
+    this.#context = context;
+    this.#client = context.connectingAddress && clientOf(context.connectingAddress);
+  }
+
+  async rejectUnreadable(
+    request: PartialRequest,
+    message: string,
+    isTooLarge = false,
+  ): Promise<ValidationResult> {
+    const { limits, ceilings } = this.#isolate;
+    const client = this.#client;
+    this.#token = await this.#context.authorized;
+    if (client !== null && (await limits.refused.count(client))) {
+      return this.#limit(request, true, client);
+    }
+    const isRecorded = client === null || !ceilings.unreadableRecords.count(client);
+    if (isRecorded) this.#record(request, 'INVALID_REQUEST', { remarks: message });
+    const kind = isTooLarge ? 'too large' : 'unreadable';
+    return { kind, responseType: 'INVALID_REQUEST', body: { valid: false, message } };
+  }
+
+  /** Checks without a look-up come first. A token that may not validate is reported before any other failure. */
+  async validate(request: ValidationRequest): Promise<ValidationResult> {
+    const { limits, signingKeys } = this.#isolate;
+    const { authorized, timings } = this.#context;
+    const client = this.#client;
+    // A flood of failed tokens looks up no license (1.7).
+    if (client !== null && limits.failedTokens.isOver(client)) await authorized;
+    const isOverLimit = client !== null && limits.refused.isOver(client);
+    const finding = isOverLimit ? undefined : findSnapshots(this.#isolate, request, timings);
+    finding?.catch(() => undefined);
+    if (authorized) this.#token = await authorized;
+    try {
+      // Before the decision, so that a validation whose key cannot be used binds nothing.
+      if (request.signature) this.#signer = await signingKeys?.signer(request.signature.kid);
+      if (!finding) return await this.#decideOverLimit(request, client);
+      return await this.#decide(request, await finding);
+    } catch (error) {
+      return this.#fail(request, error);
+    }
+  }
+
+  /** Decides on memory and KV alone: VALID, or limited (1.7). */
+  async #decideOverLimit(
+    request: ValidationRequest,
+    client: string | null,
+  ): Promise<ValidationResult> {
+    const { license, valid } = await decideCachedOnly(
+      this.#isolate,
+      request,
+      this.#context,
+      this.#context.requestedAt,
+      this.#context.timings,
+      async () => !this.#isolate.ceilings.publishedReads.count(String(client)),
+    );
+    this.#snapshots = valid?.snapshots;
+    if (!valid) return this.#limit(request, true, this.#countedWith(license));
+    if (await this.#isOverValidations(valid.license)) {
+      return this.#limit(request, false, this.#countedWith(valid.license));
+    }
+    return this.#accept(request, valid.license);
+  }
+
+  async #decide(request: ValidationRequest, snapshots: Snapshots): Promise<ValidationResult> {
+    const isolate = this.#isolate;
+    const { requestedAt, timings } = this.#context;
+    this.#snapshots = snapshots;
+    const known = snapshots.license.value;
+    if (known && (await this.#isOverValidations(known))) {
+      return this.#limit(request, false, this.#countedWith(known));
+    }
+    const { outcome, license } = await decideStrictly(
+      isolate,
+      request,
+      snapshots,
+      this.#context,
+      requestedAt,
+      timings,
+    );
+    if (license !== snapshots.license) this.#snapshots = { ...snapshots, license };
+    if (outcome.responseType === 'VALID') return this.#accept(request, outcome.license);
+    if (this.#client !== null && (await isolate.limits.refused.count(this.#client))) {
+      return this.#limit(request, true, this.#countedWith(license.value));
+    }
+    return this.#refuse(request, outcome, license.value);
+  }
+
+  async #accept(request: ValidationRequest, license: LicenseSnapshot): Promise<ValidationResult> {
+    const body = validBody(license, this.#isolate.countRequest(license));
+    const signed = this.#signer ? await this.#sign(this.#signer, request, body, license) : body;
+    this.#record(request, 'VALID', NO_DETAILS);
+    return { kind: 'valid', responseType: 'VALID', body: signed };
+  }
+
+  async #refuse(
+    request: ValidationRequest,
+    outcome: Exclude<Outcome, { responseType: 'VALID' }>,
+    license: LicenseSnapshot | null,
+  ): Promise<ValidationResult> {
+    const { responseType } = outcome;
+    if (license) this.#isolate.countRequest(license);
+    const body: InvalidResponse = { valid: false, message: messageOf(outcome) };
+    const signer = responseType === 'INVALID_REQUEST' ? undefined : this.#signer;
+    const signed = signer ? await this.#sign(signer, request, body, null) : body;
+    const details = detailsOf(outcome, request.ip, this.#context.connectingAddress);
+    // A client can make up any number of keys.
+    const isBrief =
+      responseType === 'LICENSE_NOT_FOUND' &&
+      this.#client !== null &&
+      this.#isolate.ceilings.unknownRecords.count(this.#client);
+    this.#record(isBrief ? briefRequest(request) : request, responseType, details);
+    return { kind: 'refused', responseType, body: signed };
+  }
+
+  /** @param counted the name whose first limited request a minute is recorded */
+  #limit(request: PartialRequest, spam: boolean, counted: string): ValidationResult {
+    if (!this.#isolate.ceilings.limitedRecords.count(counted)) {
+      this.#record(request, 'RATE_LIMITED', { spam });
+    }
+    return { kind: 'limited', responseType: 'RATE_LIMITED' };
+  }
+
+  #fail(request: ValidationRequest, error: unknown): ValidationResult {
+    const { failedValidations, ceilings } = this.#isolate;
+    failedValidations.count(error);
+    const isRecorded = this.#client === null || !ceilings.failedRecords.count(this.#client);
+    if (isRecorded) this.#record(request, 'ERROR', NO_DETAILS);
+    return { kind: 'unavailable', responseType: 'ERROR' };
+  }
+
+  /** The client alone, or with a license: it can make up any number of keys, but no license. */
+  #countedWith(license: LicenseSnapshot | null | undefined): string {
+    return license ? `${this.#client} ${license.id}` : String(this.#client);
+  }
+
+  async #isOverValidations(license: LicenseSnapshot): Promise<boolean> {
+    if (this.#client === null) return false;
+    return this.#isolate.limits.validations.count(this.#countedWith(license));
+  }
+
+  /** Adds the fields of a signature (1.8). */
+  async #sign<Body extends ValidResponse | InvalidResponse>(
+    signer: Signer,
+    request: ValidationRequest,
+    body: Body,
+    license: LicenseSnapshot | null,
+  ): Promise<Body> {
+    const { signature, productId } = request;
+    const { signingKeys } = this.#isolate;
+    if (!signature || !signingKeys) return body;
+    const offlineDays = this.#snapshots?.blacklist.value.offlineDays[productId] ?? 0;
+    const decidedAt = this.#context.requestedAt;
+    const decided = { request, body, license, offlineDays, decidedAt };
+    return { ...body, ...(await signResponse(signer, signingKeys.issuer, signature, decided)) };
+  }
+
+  #record(request: PartialRequest, outcome: ResponseType, details: RecordDetails): void {
+    const { requestType, requestedAt, timings } = this.#context;
+    const recording = recordingOf({
+      requestType,
+      request,
+      outcome,
+      details,
+      snapshots: this.#snapshots,
+      token: this.#token,
+      kid: this.#signer?.kid,
+      requestedAt,
+    });
+    this.#isolate.recorder.record(recording, timings.waitUntil);
+  }
+}

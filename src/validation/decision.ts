@@ -1,0 +1,113 @@
+import type { Found } from '../cache/snapshot-cache';
+import type { Isolate } from '../isolate';
+import type { RequestTimings } from '../lib/request-timings';
+import type { Blacklist } from '../resources/blacklists/blacklist';
+import type { LicenseSnapshot } from '../resources/licenses/snapshot';
+import { bind } from './bind';
+import { decide, type Facts, type Outcome } from './decide';
+import type { ValidationRequest } from './request';
+
+/** The snapshots on which a validation is decided. */
+export interface Snapshots {
+  license: Found<LicenseSnapshot>;
+  blacklist: Found<Blacklist> & { value: Blacklist };
+}
+
+/**
+ * Looks up the snapshots of a validation side by side.
+ *
+ * @throws when the database is needed and cannot be reached
+ */
+export async function findSnapshots(
+  { caches }: Isolate,
+  { key }: ValidationRequest,
+  timings: RequestTimings,
+): Promise<Snapshots> {
+  const [license, blacklist] = await Promise.all([
+    caches.licenses.find(key, timings),
+    caches.findBlacklist(timings),
+  ]);
+  return { license, blacklist };
+}
+
+/** What a decision depends on beside the request and the snapshots. */
+export type Circumstances = Pick<Facts, 'connectingAddress' | 'requireHwid'>;
+
+/** A validation that memory or KV can tell to be VALID. */
+interface CachedValid {
+  snapshots: Snapshots;
+  license: LicenseSnapshot;
+}
+
+/**
+ * Decides a validation of a client over a limit, without D1: VALID if memory or KV can tell, else nothing (1.7).
+ *
+ * @param mayReadPublished whether KV may be asked
+ * @returns the license as well if memory or KV knows the key
+ */
+export async function decideCachedOnly(
+  { caches }: Isolate,
+  request: ValidationRequest,
+  circumstances: Circumstances,
+  now: number,
+  timings: RequestTimings,
+  mayReadPublished: () => Promise<boolean>,
+): Promise<{ license?: LicenseSnapshot; valid?: CachedValid }> {
+  const found = await caches.licenses.findNear(request.key, timings, mayReadPublished);
+  if (!found?.value) return {};
+  const blacklist = await caches.findBlacklist(timings);
+  const { value: license } = found;
+  const outcome = decide({ ...circumstances, license, blacklist: blacklist.value }, request, now);
+  if (outcome.responseType !== 'VALID' || outcome.needsSlot) return { license };
+  return { license, valid: { snapshots: { license: found, blacklist }, license } };
+}
+
+/**
+ * Decides a validation on snapshots. Only a new value and a limit that looks full need D1: then the license as
+ * the primary has it decides [4.7].
+ *
+ * @param now milliseconds since 1970
+ * @throws when the database is needed and cannot be reached
+ */
+export async function decideStrictly(
+  isolate: Isolate,
+  request: ValidationRequest,
+  { license: found, blacklist }: Snapshots,
+  circumstances: Circumstances,
+  now: number,
+  timings: RequestTimings,
+): Promise<{ outcome: Outcome; license: Found<LicenseSnapshot> }> {
+  const { db, caches } = isolate;
+  const facts = { ...circumstances, license: found.value, blacklist: blacklist.value };
+  const outcome = decide(facts, request, now);
+  if (!found.value || !dependsOnSlots(outcome)) return { outcome, license: found };
+  if (isFull(outcome) && isolate.wasFull(found.value, now)) return { outcome, license: found };
+
+  // A client that disconnects must not leave a binding without its record.
+  timings.keepAlive();
+  const startedAt = performance.now();
+  const { license, hasBound } = await bind(db, found.value, request, now);
+  timings.record('d1', performance.now() - startedAt);
+  const { key } = found;
+  if (license) {
+    caches.licenses.put(key, license, startedAt);
+    // KV may lack this binding, or an earlier one that was never put.
+    const isNewer = license.revision > found.value.revision;
+    const isWorthPublishing = hasBound || (isNewer && found.tier === 'kv');
+    if (isWorthPublishing && caches.licenses.canPublish()) {
+      timings.waitUntil(caches.licenses.publish(key, { row: license }));
+    }
+  } else {
+    // A removed row counts as one more revision.
+    caches.licenses.invalidate(key, found.value.revision + 1);
+  }
+  const decided = decide({ ...facts, license }, request, now);
+  if (license && isFull(decided)) isolate.noteFull(license, now);
+  return { outcome: decided, license: { ...found, value: license, tier: 'd1', isFromKv: false } };
+}
+
+const isFull = ({ responseType }: Outcome): boolean =>
+  responseType === 'MAX_IPS_REACHED' || responseType === 'MAX_HWIDS_REACHED';
+
+const dependsOnSlots = (outcome: Outcome): boolean =>
+  outcome.responseType === 'VALID' ? outcome.needsSlot : isFull(outcome);
