@@ -18,6 +18,15 @@ const MAX_PUBLISHED = 5;
 
 type AnyCache = Pick<SnapshotCache<Snapshot>, 'invalidate' | 'publish' | 'canPublish' | 'repair'>;
 
+export type FoundBlacklist = Found<Blacklist> & { value: Blacklist };
+
+const hasBlacklist = (found: Found<Blacklist>): found is FoundBlacklist => found.value !== null;
+
+function requireBlacklist(found: Found<Blacklist>): FoundBlacklist {
+  if (!hasBlacklist(found)) throw new Error('The blacklist has no revision');
+  return found;
+}
+
 /** The caches of an isolate, and how they stay fresh (1.5). docs/cache.md explains it. */
 export class Caches {
   /** By normalized license key. */
@@ -45,12 +54,10 @@ export class Caches {
     ]);
   }
 
-  /** The whole blacklist. */
-  async findBlacklist(timings: RequestTimings): Promise<Found<Blacklist> & { value: Blacklist }> {
-    const found = await this.#blacklist.find(BLACKLIST_KEY, timings);
-    const { value } = found;
-    if (!value) throw new Error('The blacklist has no revision');
-    return { ...found, value };
+  /** The whole blacklist, at once if it is in memory. */
+  findBlacklist(timings: RequestTimings): FoundBlacklist | Promise<FoundBlacklist> {
+    const found = this.#blacklist.find(BLACKLIST_KEY, timings);
+    return found instanceof Promise ? found.then(requireBlacklist) : requireBlacklist(found);
   }
 
   /** Evicts the snapshots that a write of this isolate has changed. The next request sees the change. */

@@ -61,15 +61,13 @@ export class SnapshotCache<Value extends Snapshot> {
     this.#rows = new BatchLoader((keys) => withTimeout(type.load(db, keys), DATABASE_TIMEOUT_MS));
   }
 
-  /**
-   * The snapshot of a key.
-   *
-   * @throws if no tier that can be reached has it
-   */
-  async find(key: string, timings: RequestTimings): Promise<Found<Value>> {
-    const held = this.#findFresh(key, timings);
-    if (held) return held;
+  /** The snapshot of a key, at once if it is in memory. Rejects if no tier that can be reached has it. */
+  find(key: string, timings: RequestTimings): Found<Value> | Promise<Found<Value>> {
     if (key.length > MAX_KEY_LENGTH) return this.#found(key, null, 'memory', false);
+    return this.#findFresh(key, timings) ?? this.#findAway(key, timings);
+  }
+
+  async #findAway(key: string, timings: RequestTimings): Promise<Found<Value>> {
     const { waitUntil } = timings;
     const startedAt = performance.now();
     const found = await this.#flights.run(key, () => this.#load(key, waitUntil), waitUntil);

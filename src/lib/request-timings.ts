@@ -11,7 +11,7 @@ export class RequestTimings {
   /** The response, which {@link keepAlive} completes. */
   responding: Promise<unknown> | undefined;
   readonly #startedAt = performance.now();
-  readonly #spentMs = new Map<Tier, number>();
+  readonly #spentMs: Partial<Record<Tier, number>> = {};
   #databaseSince: number | undefined;
 
   constructor(waitUntil: WaitUntil) {
@@ -26,7 +26,7 @@ export class RequestTimings {
 
   /** Records a look-up in a tier, successful or not, and how long it took. */
   record(tier: Tier, milliseconds: number): void {
-    this.#spentMs.set(tier, (this.#spentMs.get(tier) ?? 0) + milliseconds);
+    this.#spentMs[tier] = (this.#spentMs[tier] ?? 0) + milliseconds;
   }
 
   /** From now on the request waits for the database alone. */
@@ -43,13 +43,13 @@ export class RequestTimings {
 
   /** The farthest tier that was used; null for none. */
   get tier(): Tier | null {
-    return TIERS.findLast((tier) => this.#spentMs.has(tier)) ?? null;
+    return TIERS.findLast((tier) => this.#spentMs[tier] !== undefined) ?? null;
   }
 
   /** The tiers and the milliseconds spent there, the nearest first. */
   get spentMs(): [Tier, number][] {
     return TIERS.flatMap((tier) => {
-      const milliseconds = this.#spentMs.get(tier);
+      const milliseconds = this.#spentMs[tier];
       return milliseconds === undefined ? [] : [[tier, milliseconds]];
     });
   }

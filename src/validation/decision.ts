@@ -1,7 +1,7 @@
+import type { FoundBlacklist } from '../cache/caches';
 import type { Found } from '../cache/snapshot-cache';
 import type { Isolate } from '../isolate';
 import type { RequestTimings } from '../lib/request-timings';
-import type { Blacklist } from '../resources/blacklists/blacklist';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
 import { bind } from './bind';
 import { decide, type Facts, type Outcome } from './decide';
@@ -10,24 +10,30 @@ import type { ValidationRequest } from './request';
 /** The snapshots on which a validation is decided. */
 export interface Snapshots {
   license: Found<LicenseSnapshot>;
-  blacklist: Found<Blacklist> & { value: Blacklist };
+  blacklist: FoundBlacklist;
 }
 
 /**
- * Looks up the snapshots of a validation side by side.
- *
- * @throws when the database is needed and cannot be reached
+ * Looks up the snapshots of a validation side by side, without a promise if both are in memory. Rejects when the
+ * database is needed and cannot be reached.
  */
-export async function findSnapshots(
+export function findSnapshots(
   { caches }: Isolate,
   { key }: ValidationRequest,
   timings: RequestTimings,
+): Snapshots | Promise<Snapshots> {
+  const license = caches.licenses.find(key, timings);
+  const blacklist = caches.findBlacklist(timings);
+  const isInMemory = !(license instanceof Promise || blacklist instanceof Promise);
+  return isInMemory ? { license, blacklist } : findBoth(license, blacklist);
+}
+
+async function findBoth(
+  license: Found<LicenseSnapshot> | Promise<Found<LicenseSnapshot>>,
+  blacklist: FoundBlacklist | Promise<FoundBlacklist>,
 ): Promise<Snapshots> {
-  const [license, blacklist] = await Promise.all([
-    caches.licenses.find(key, timings),
-    caches.findBlacklist(timings),
-  ]);
-  return { license, blacklist };
+  const found = await Promise.all([license, blacklist]);
+  return { license: found[0], blacklist: found[1] };
 }
 
 /** What a decision depends on beside the request and the snapshots. */

@@ -142,13 +142,14 @@ class Validation {
     if (client !== null && limits.failedTokens.isOver(client)) await authorized;
     const isOverLimit = client !== null && limits.refused.isOver(client);
     const finding = isOverLimit ? undefined : findSnapshots(this.#isolate, request, timings);
-    finding?.catch(() => undefined);
+    if (finding instanceof Promise) finding.catch(() => undefined);
     if (authorized) this.#token = await authorized;
     try {
       // Before the decision, so that a validation whose key cannot be used binds nothing.
       if (request.signature) this.#signer = await signingKeys?.signer(request.signature.kid);
       if (!finding) return await this.#decideOverLimit(request, client);
-      return await this.#decide(request, await finding);
+      const snapshots = finding instanceof Promise ? await finding : finding;
+      return await this.#decide(request, snapshots);
     } catch (error) {
       return this.#fail(request, error);
     }
