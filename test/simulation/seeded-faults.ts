@@ -181,7 +181,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a decision that the binding does not change',
     broken: STALE,
     seed: 3,
-    replacements: { 'src/validation/validate.ts': [['outcome: decided,', 'outcome,']] },
+    replacements: { 'src/validation/decision.ts': [['outcome: decided,', 'outcome,']] },
   },
   {
     name: 'a binding that is no change of the license',
@@ -309,9 +309,9 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     commands: CHANGED_WHILE_READ,
     replacements: {
       'src/cache/snapshot-cache.ts': [
-        ['if (isMissing && this.canPublish()) {', 'if (value) {'],
+        ['if ((isMissing || isOutdated) && this.canPublish()) {', 'if (value) {'],
         [
-          'waitUntil(this.publish(key, { row: value }));',
+          'waitUntil(this.publish(key, value ? { row: value } : {}));',
           'waitUntil(this.#publisher?.fill(key, value) ?? Promise.resolve());',
         ],
       ],
@@ -341,7 +341,11 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     commands: PUT_LATE,
     replacements: {
       'src/cache/snapshot-cache.ts': [
-        ['if (usedAt - next > SPREADING_MS) await this.publish(key);', ''],
+        ['if (isSpread(next, usedAt) && this.canPublish()) await this.publish(key);', ''],
+        [
+          'if ((isMissing || isOutdated) && this.canPublish()) {',
+          'if (isMissing && this.canPublish()) {',
+        ],
       ],
     },
   },
