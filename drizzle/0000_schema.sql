@@ -282,6 +282,17 @@ CREATE TABLE `outbox` (
 --> statement-breakpoint
 CREATE INDEX `outbox_revision` ON `outbox` (`revision`);
 --> statement-breakpoint
+CREATE TABLE `violations` (
+	`name` text NOT NULL,
+	CONSTRAINT "token_is_live" CHECK("violations"."name" <> 'token_is_live'),
+	CONSTRAINT "token_is_allowed" CHECK("violations"."name" <> 'token_is_allowed'),
+	CONSTRAINT "object_is_unchanged" CHECK("violations"."name" <> 'object_is_unchanged'),
+	CONSTRAINT "product_is_unused" CHECK("violations"."name" <> 'product_is_unused'),
+	CONSTRAINT "customer_is_shown" CHECK("violations"."name" <> 'customer_is_shown'),
+	CONSTRAINT "customer_exists" CHECK("violations"."name" <> 'customer_exists'),
+	CONSTRAINT "customer_has_email" CHECK("violations"."name" <> 'customer_has_email')
+);
+--> statement-breakpoint
 INSERT INTO `outbox` (`subject`, `revision`) VALUES ('blacklist', 1);
 --> statement-breakpoint
 INSERT INTO `counters` (`name`, `value`) VALUES ('blacklist_revision', 1), ('rolled_up_bucket', 0), ('folded_bucket', 0);

@@ -3,9 +3,8 @@ import { getCookie } from 'hono/cookie';
 import { matchedRoutes } from 'hono/route';
 import type { Found } from '../cache/snapshot-cache';
 import { type TokenSnapshot, tokenSnapshot } from '../cache/snapshots';
+import type { Sender } from '../db/change';
 import type { Database } from '../db/client';
-import { insertEvent } from '../db/events';
-import type { Writer } from '../db/writer';
 import { ApiError } from '../http/errors';
 import { isolateOf } from '../isolate';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async';
@@ -23,11 +22,11 @@ import {
   activeRootToken,
   authenticate,
   authenticateSession,
-  guard,
   LAST_USED_PRECISION_MS,
   markUsed,
   NOT_ALLOWED,
   NOT_LIVE,
+  permissionsOf,
 } from './tokens';
 
 export interface AuthEnv extends AppEnv {
@@ -69,7 +68,7 @@ export async function countFailedToken(c: AnyContext): Promise<void> {
 async function rejectToken(c: AnyContext): Promise<never> {
   await countFailedToken(c);
   const isInWrongHeader = !c.req.header('TOKEN') && c.req.header('Authorization');
-  throw new ApiError(401, isInWrongHeader ? WRONG_HEADER : NOT_LIVE);
+  throw isInWrongHeader ? new ApiError(401, WRONG_HEADER) : NOT_LIVE;
 }
 
 /** Whether a client has sent too many failed tokens: the database is not asked for its next ones (1.7). */
@@ -184,11 +183,11 @@ export const requireToken = (): MiddlewareHandler<AuthEnv> =>
 /**
  * Sets the sender of a log-in: the owner of a token, or ROOT_TOKEN.
  *
- * @throws ApiError without a live token
+ * @throws DomainError without a live token
  */
 export async function acceptLogin(c: Context<AuthEnv>, token: string | undefined): Promise<void> {
   const actor = await authenticate(token, c.env.ROOT_TOKEN, tokenFinder(c), Date.now());
-  if (!actor) throw new ApiError(401, NOT_LIVE);
+  if (!actor) throw NOT_LIVE;
   setActor(c, { ...actor, isConsole: true });
   c.set('intents', API_INTENTS);
 }
@@ -201,7 +200,7 @@ type IntentGuard = MiddlewareHandler<AuthEnv> & { readonly intents: readonly Api
 /** Declares the intents that a route accepts, beside its path. One of them is enough [5]. */
 export function requireIntents(intents: readonly ApiIntent[]): IntentGuard {
   const check: MiddlewareHandler<AuthEnv> = async function requireIntents(c, next) {
-    if (!isAllowed(c.get('actor'), intents)) throw new ApiError(403, NOT_ALLOWED);
+    if (!isAllowed(c.get('actor'), intents)) throw NOT_ALLOWED;
     c.set('intents', intents);
     await next();
   };
@@ -245,28 +244,20 @@ export async function authorizeValidation(
   // Nothing is recorded, but a snapshot from KV must be compared.
   if (token?.isFromKv)
     recorder.record({ record: null, used: [token], usedAt: now }, timings.waitUntil);
-  if (actor) throw new ApiError(403, NOT_ALLOWED);
+  if (actor) throw NOT_ALLOWED;
   return rejectToken(c);
 }
 
-/** The context in which a handler changes something. */
-export function writerOf(c: Context<AuthEnv>): Writer {
+/** The sender of a change, for its handler. The rest of the request's time counts as time in the database. */
+export function senderOf(c: Context<AuthEnv>): Sender {
   const { db, caches } = isolateOf(c.env);
   const timings = c.get('timings');
+  const actor = c.get('actor');
   timings.startDatabase();
   return {
-    db,
-    guard: () => guard(db, c.get('actor'), c.get('intents'), Date.now()),
-    event(type, resourceId, changes, condition) {
-      const sender = { ...c.get('actor'), ip: addressIn(c) };
-      return insertEvent(db, sender, { type, resourceId, changes }, Date.now(), condition);
-    },
-    changed(changes, unlogged = []) {
-      caches.invalidate(changes);
-      caches.invalidate(unlogged);
-      timings.waitUntil(caches.publish(changes));
-    },
-    remember: () => [],
+    ...{ db, caches, now: Date.now(), waitUntil: timings.waitUntil },
+    ...{ tokenId: actor.tokenId, isConsole: actor.isConsole, ip: addressIn(c) },
+    permissions: () => permissionsOf(actor, c.get('intents'), Date.now()),
   };
 }
 

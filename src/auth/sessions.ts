@@ -1,8 +1,8 @@
 import { and, eq, lte, ne, or } from 'drizzle-orm';
 import { type TokenSnapshot, tokenColumns } from '../cache/snapshots';
+import { change, type Sender } from '../db/change';
 import type { Database } from '../db/client';
 import { sessions, tokens } from '../db/schema';
-import type { Writer } from '../db/writer';
 import { toBase64url } from '../lib/base64url';
 import { HOUR_MS, MINUTE_MS } from '../lib/durations';
 import { sha256Hex } from '../lib/sha256';
@@ -56,14 +56,13 @@ export async function findSession(
  * Stores a session and its event, and marks its log-in code as used.
  *
  * @param session the value of the cookie, of which only the hash is stored
- * @param now milliseconds since 1970
  * @throws if the code was used before
  */
 export async function insertSession(
-  { db, guard, event }: Writer,
+  sender: Sender,
   session: { secret: string; tokenHash: string; code: string | undefined },
-  now: number,
 ): Promise<void> {
+  const { db, now } = sender;
   const rowOf = async (secret: string, tokenHash: string) => ({
     sessionHash: await sha256Hex(secret),
     tokenHash,
@@ -73,7 +72,10 @@ export async function insertSession(
   const rows = [await rowOf(session.secret, session.tokenHash)];
   // The row is removed like a session, long after its code has expired.
   if (session.code !== undefined) rows.push(await rowOf(session.code, USED_CODE));
-  await db.batch([guard(), event('session.created', null, null), db.insert(sessions).values(rows)]);
+  await change(sender, {
+    event: { type: 'session.created', id: null, changes: null },
+    statements: { sessions: db.insert(sessions).values(rows) },
+  });
 }
 
 /** Whether the stored last use of a session is old enough to be replaced. */

@@ -1,10 +1,11 @@
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { TokenSnapshot } from '../cache/snapshots';
-import { type Database, databaseMessage } from '../db/client';
+import type { Condition } from '../db/change';
+import type { Database } from '../db/client';
 import { tokens } from '../db/schema';
-import { ApiError } from '../http/errors';
 import { toBase64url } from '../lib/base64url';
 import type { ApiIntent } from '../lib/enums';
+import { DomainError } from '../lib/errors';
 import { sha256, sha256Hex } from '../lib/sha256';
 import type { Session } from './sessions';
 
@@ -13,9 +14,12 @@ const MIN_ROOT_TOKEN_LENGTH = 32;
 /** Precision of the last use of a token. */
 export const LAST_USED_PRECISION_MS = 5 * 60 * 1000;
 
-/** The message for a request without a live token. */
-export const NOT_LIVE = 'Token is missing, unknown, expired or revoked';
-export const NOT_ALLOWED = 'Token lacks a required intent';
+/** The error for a request without a live token. */
+export const NOT_LIVE = new DomainError(
+  'not live',
+  'Token is missing, unknown, expired or revoked',
+);
+export const NOT_ALLOWED = new DomainError('not allowed', 'Token lacks a required intent');
 
 /** The sender of a request: a token, or the secret ROOT_TOKEN, which has no id. */
 export interface Actor {
@@ -100,36 +104,31 @@ export async function markUsed(db: Database, id: number, now: number): Promise<v
     .where(and(eq(tokens.id, id), isOld));
 }
 
-/** SQL that fails, and with it the whole batch. It reads a column, because SQLite evaluates constants first. */
-const FAILURES = {
-  notLive: { sql: sql`abs(-9223372036854775807 - one)`, message: 'integer overflow' },
-  notAllowed: { sql: sql`json(substr('', one))`, message: 'malformed JSON' },
-} as const;
-
 /**
- * A statement that fails, and with it its batch, unless the actor may still make the change. The token is
- * checked at the time of the write, not of the request (3.2).
+ * The conditions of a change by an actor. The token counts as it is at the time of the write, not of the request (3.2).
  *
  * @param intents any one of them is enough
  * @param now milliseconds since 1970
  */
-export function guard(db: Database, actor: Actor, intents: readonly ApiIntent[], now: number) {
-  const isActor = sql`${tokens.id} = ${actor.tokenId}`;
-  const isLive = sql`exists (select 1 from ${tokens} where ${isActor}
-    and ${tokens.revokedAt} is null and ifnull(${tokens.expiresAt} > ${now}, true))`;
-  const isAllowed = sql`exists (select 1 from ${tokens}, json_each(${tokens.intents}) held
-    where ${isActor} and held.value in (select value from json_each(${JSON.stringify(intents)})))`;
-  const check = sql`case when not ${isLive} then ${FAILURES.notLive.sql}
-    when not ${isAllowed} then ${FAILURES.notAllowed.sql} end`;
-  return db
-    .select({ check: actor.tokenId === null ? sql`null` : check })
-    .from(sql`(select 1 as one)`);
-}
-
-/** The error of a batch whose {@link guard} failed; any other error as it is. */
-export function guardError(error: Error): Error {
-  const message = databaseMessage(error);
-  if (message.includes(FAILURES.notLive.message)) return new ApiError(401, NOT_LIVE);
-  if (message.includes(FAILURES.notAllowed.message)) return new ApiError(403, NOT_ALLOWED);
-  return error;
+export function permissionsOf(
+  { tokenId }: Actor,
+  intents: readonly ApiIntent[],
+  now: number,
+): Condition[] {
+  if (tokenId === null) return [];
+  const isActor = sql`${tokens.id} = ${tokenId}`;
+  return [
+    {
+      constraint: 'token_is_live',
+      holds: sql`exists (select 1 from ${tokens} where ${isActor}
+        and ${tokens.revokedAt} is null and ifnull(${tokens.expiresAt} > ${now}, true))`,
+      error: NOT_LIVE,
+    },
+    {
+      constraint: 'token_is_allowed',
+      holds: sql`exists (select 1 from ${tokens}, json_each(${tokens.intents}) held
+        where ${isActor} and held.value in (select value from json_each(${JSON.stringify(intents)})))`,
+      error: NOT_ALLOWED,
+    },
+  ];
 }

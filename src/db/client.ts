@@ -1,9 +1,38 @@
+import type { BatchItem } from 'drizzle-orm/batch';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 
 export type Database = DrizzleD1Database;
 
 /** Opens D1 without a session: every query goes to the primary. */
 export const openDatabase = (binding: D1Database): Database => drizzle(binding);
+
+export type Statement = BatchItem<'sqlite'>;
+
+/** Statements of a batch, in their order. */
+export type Statements = Readonly<Record<string, Statement | readonly Statement[]>>;
+
+/** The results of a batch. A list has that of its last statement. */
+export type Results<Named extends Statements> = {
+  [Name in keyof Named]: Named[Name] extends Statement
+    ? Named[Name]['_']['result']
+    : Named[Name] extends readonly (infer One extends Statement)[]
+      ? One['_']['result'] | undefined
+      : unknown;
+};
+
+/** Runs statements in one transaction. @returns their results, by name */
+export function batch<Named extends Statements>(
+  db: Database,
+  statements: Named,
+): Promise<Results<Named>>;
+export async function batch(db: Database, statements: Statements) {
+  const named = Object.entries(statements).flatMap(([name, one]) =>
+    [one].flat().map((statement) => ({ name, statement })),
+  );
+  const [first, ...others] = named.map(({ statement }) => statement);
+  const results: unknown[] = first ? await db.batch([first, ...others]) : [];
+  return Object.fromEntries(named.map(({ name }, index) => [name, results[index]]));
+}
 
 /**
  * The message of SQLite in an error. Drizzle's message around it contains the SQL and its values, which could
@@ -13,6 +42,10 @@ export function databaseMessage(error: unknown): string {
   if (!(error instanceof Error)) return '';
   return error.cause instanceof Error ? databaseMessage(error.cause) : error.message;
 }
+
+/** The CHECK constraint on which a write failed; undefined for another error. */
+export const failedCheck = (error: unknown): string | undefined =>
+  /CHECK constraint failed: (\w+)/.exec(databaseMessage(error))?.[1];
 
 /** Whether a write failed on a unique value that another row has. */
 export const isUniqueViolation = (error: unknown): boolean =>

@@ -25,10 +25,12 @@ export type EventChanges = Record<string, { before: unknown; after: unknown }>;
 /** An event to store. */
 export interface NewEvent {
   type: EventType;
-  /** Null for many objects at once, and for a session. */
-  resourceId: number | SQL | null;
+  /** The id of the object. Null for many objects at once, and for a session. */
+  id: number | SQL | null;
   /** Fields, or JSON of them in SQL. Null without fields. */
   changes: EventChanges | SQL | null;
+  /** Stores the event only if this holds after the change. */
+  condition?: SQL;
 }
 
 /** Longer text is cut, and longer lists show changed values only: an event must fit into one row of D1. */
@@ -59,55 +61,49 @@ const shown = (value: unknown, other: unknown): unknown =>
   Array.isArray(value) ? shortenList(value, other) : (shorten(value) ?? null);
 
 /**
- * The fields that differ between two versions of an object, both as GET shows them.
+ * Finds the fields that differ between two versions of an object, both as GET shows them: null before for a new object,
+ * null after for a deleted one.
  *
  * @param names the fields that a client sets
- * @param before null for a new object
- * @param after null for a deleted object
  */
-export function changesBetween(
-  names: readonly string[],
-  before: object | null,
-  after: object | null,
-): EventChanges {
-  const [old, current] = [before, after].map(
-    (values) => new Map<string, unknown>(Object.entries(values ?? {})),
-  );
-  const changes: EventChanges = {};
-  for (const name of names) {
-    const [one, other] = [old?.get(name), current?.get(name)];
-    if (JSON.stringify(one) === JSON.stringify(other)) continue;
-    // An empty field of a new or deleted object says nothing.
-    if (isBlank(one) && isBlank(other) && (before === null || after === null)) continue;
-    changes[name] = { before: shown(one, other), after: shown(other, one) };
-  }
-  return changes;
-}
+export const differ =
+  (names: readonly string[]) => (before: object | null, after: object | null) => {
+    const [old, current] = [before, after].map(
+      (values) => new Map<string, unknown>(Object.entries(values ?? {})),
+    );
+    const changes: EventChanges = {};
+    for (const name of names) {
+      const [one, other] = [old?.get(name), current?.get(name)];
+      if (JSON.stringify(one) === JSON.stringify(other)) continue;
+      // An empty field of a new or deleted object says nothing.
+      if (isBlank(one) && isBlank(other) && (before === null || after === null)) continue;
+      changes[name] = { before: shown(one, other), after: shown(other, one) };
+    }
+    return changes;
+  };
 
 /** The id of the newest row of a table with growing ids. */
 export const newestId = (table: SQLiteTable): SQL => sql`(select max(id) from ${table})`;
 
 /**
- * The statement that stores an event, in the batch of its change. It stores none if no field has changed.
+ * The statement that stores an event, after those of its change. None if no field has changed.
  *
  * @param now milliseconds since 1970
- * @param condition holds while the change is still to be made, or was made
  */
 export function insertEvent(
   db: Database,
   { tokenId, isConsole, ip }: EventSender,
-  { type, resourceId, changes }: NewEvent,
+  { type, id: resourceId, changes, condition = sql`true` }: NewEvent,
   now: number,
-  condition: SQL = sql`true`,
 ) {
+  const isSql = changes === null || is(changes, SQL);
+  if (!isSql && Object.keys(changes).length === 0) return [];
   const first = firstIdAt(now);
   const id = sql`ifnull((select max(id) + 1 from events
     where id >= ${first} and id < ${first + SLOTS}), ${first})`;
-  const isSql = changes === null || is(changes, SQL);
-  const isChange = isSql || Object.keys(changes).length > 0;
   return db.insert(events).select(
     sql`select ${id}, ${type}, ${tokenId}, ${Number(isConsole)}, ${ip},
       ${type.slice(0, type.indexOf('.'))}, ${resourceId}, ${isSql ? changes : JSON.stringify(changes)}
-      where ${isChange ? condition : sql`false`}`,
+      where ${condition}`,
   );
 }

@@ -39,19 +39,19 @@ export const findFirstRequest = (db: Database, request: KeyedRequest) =>
     .where(and(isKey(request), gt(idempotencyKeys.createdAt, request.now - KEPT_MS)))
     .get();
 
+/** A new object, kept for a repetition of the request. */
+export interface Created {
+  /** The object as JSON; null if it is not kept. */
+  json: SQL | null;
+  /** The customer whose data it has. */
+  customerId?: SQL;
+}
+
 /**
  * The statements that store a key at the end of the batch that creates the object. They fail the batch if a
  * concurrent request has stored the key.
- *
- * @param created the object as JSON; null if it is not kept
- * @param customerId the customer whose data it has
  */
-export const storeKey = (
-  db: Database,
-  request: KeyedRequest,
-  created: SQL | null,
-  customerId: SQL | undefined,
-) => [
+export const storeKey = (db: Database, request: KeyedRequest, { json, customerId }: Created) => [
   db.delete(idempotencyKeys).where(and(isKey(request), isExpired(request.now))),
   db.insert(idempotencyKeys).values({
     tokenId: request.tokenId,
@@ -59,7 +59,7 @@ export const storeKey = (
     requestHash: request.requestHash,
     createdAt: request.now,
     customerId: customerId ?? null,
-    created,
+    created: json,
   }),
 ];
 

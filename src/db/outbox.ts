@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Database } from './client';
-import { blacklists, counters, licenses, outbox, tokens } from './schema';
+import { counters, licenses, outbox } from './schema';
 
 /** The outbox: changes of rows that are cached outside D1, written in the transaction of the change, until KV has them. */
 
@@ -18,67 +18,58 @@ export const nextRevision = (revision: number, now: number): number => Math.max(
 export const nextRevisionSql = (revision: SQLiteColumn, now: number): SQL =>
   sql`max(${revision} + 1, ${now})`;
 
-// The statements below go into the batch of a write, before its own statements, which change the rows.
+/** Snapshots that a change makes stale. */
+export interface Touch {
+  /** Selects their subjects, and their revisions after the change. */
+  rows: SQL;
+  /** Whether the revision of the blacklist moves. */
+  movesBlacklist?: SQL;
+}
 
-/** A subject has one row, with its last change. */
-const later = {
-  target: outbox.subject,
-  set: { revision: sql`excluded.revision` },
-};
+/** A license that will have a revision. */
+export const license = (normalizedKey: string, revision: number): Touch => ({
+  rows: sql`select ${`license:${normalizedKey}`}, ${revision}`,
+});
 
-/** Logs a new license or token. */
-export const logNew = (
-  db: Database,
-  subject: `license:${string}` | `token:${string}`,
-  now: number,
-) => db.insert(outbox).values({ subject, revision: now }).onConflictDoUpdate(later).returning();
+/** A token that will have a revision. */
+export const token = (hash: string, revision: number): Touch => ({
+  rows: sql`select ${`token:${hash}`}, ${revision}`,
+});
 
-const logRows = (
-  db: Database,
-  table: typeof licenses | typeof tokens,
-  subject: SQL,
-  where: SQL | undefined,
-  now: number,
-) =>
-  db
+/** The licenses that match, which will have their next revision. */
+export const licensesWhere = (where: SQL | undefined, now: number): Touch => ({
+  rows: sql`select 'license:' || ${licenses.licenseKeyNormalized}, ${nextRevisionSql(licenses.revision, now)}
+    from ${licenses} where ${where}`,
+});
+
+const isBlacklist = eq(counters.name, 'blacklist_revision');
+
+/** The blacklist, whose snapshot also has the offline days of products, if a condition holds before the change. */
+export const blacklistIf = (movesBlacklist: SQL): Touch => ({
+  rows: sql`select 'blacklist', value from ${counters} where ${isBlacklist} and ${movesBlacklist}`,
+  movesBlacklist,
+});
+
+export const blacklist = blacklistIf(sql`true`);
+
+/** The statements that put at most five snapshots into the outbox, before the statements of the change. */
+export function putIntoOutbox(db: Database, touches: readonly Touch[], now: number) {
+  const value = nextRevisionSql(counters.value, now);
+  const moved = touches.flatMap(({ movesBlacklist }) =>
+    movesBlacklist
+      ? db.update(counters).set({ value }).where(and(isBlacklist, movesBlacklist))
+      : [],
+  );
+  if (touches.length === 0) return { moved, touched: [] };
+  const selects = touches.map(({ rows }) => rows);
+  const touched = db
     .insert(outbox)
-    .select(
-      sql`select ${subject}, ${nextRevisionSql(table.revision, now)} from ${table} where ${where}`,
-    )
-    .onConflictDoUpdate(later)
+    .select(sql`select * from (${sql.join(selects, sql` union all `)}) where true`)
+    // A subject has one row, with its last change.
+    .onConflictDoUpdate({ target: outbox.subject, set: { revision: sql`excluded.revision` } })
     .returning();
-
-/** Logs the licenses that match, with their next revision. */
-export const logLicenses = (db: Database, where: SQL | undefined, now: number) =>
-  logRows(db, licenses, sql`'license:' || ${licenses.licenseKeyNormalized}`, where, now);
-
-/** Logs the tokens that match, with their next revision. */
-export const logTokens = (db: Database, where: SQL | undefined, now: number) =>
-  logRows(db, tokens, sql`'token:' || ${tokens.tokenHash}`, where, now);
-
-/** Logs the blacklist, which is one subject, if an entry matches. Returns two statements. */
-export const logBlacklist = (db: Database, where: SQL | undefined, now: number) =>
-  logBlacklistIf(db, sql`exists (select 1 from ${blacklists} where ${where})`, now);
-
-/**
- * Logs the blacklist on a condition, also for the offline days of products, which its snapshot has. Returns two
- * statements.
- */
-export const logBlacklistIf = (db: Database, condition: SQL, now: number) =>
-  [
-    db
-      .update(counters)
-      .set({ value: nextRevisionSql(counters.value, now) })
-      .where(and(eq(counters.name, 'blacklist_revision'), condition)),
-    db
-      .insert(outbox)
-      .select(
-        sql`select 'blacklist', ${counters.value} from ${counters}
-          where ${counters.name} = 'blacklist_revision' and ${condition}`,
-      )
-      .onConflictDoUpdate(later)
-      .returning(),
-  ] as const;
+  return { moved, touched: [touched] };
+}
 
 /** The oldest changes that KV lacks. */
 export const findChanges = (db: Database, limit: number): Promise<Change[]> =>

@@ -45,18 +45,6 @@ export function equalsAll(
   return and(first && eq(...first), ...others.map((other) => equalsUnindexed(...other)));
 }
 
-/** The row, if it is unchanged since it was read. */
-export const isUnchanged = (
-  table: { id: SQLiteColumn; revision: SQLiteColumn },
-  row: { id: number; revision: number },
-): SQL | undefined => and(eq(table.id, row.id), eq(table.revision, row.revision));
-
-/** Whether the row exists, unchanged since it was read. */
-export const existsUnchanged = (
-  table: SQLiteTable & { id: SQLiteColumn; revision: SQLiteColumn },
-  row: { id: number; revision: number },
-): SQL => sql`exists (select 1 from ${table} where ${isUnchanged(table, row)})`;
-
 /** Rows with one of the values in a column. One parameter, because a statement has at most a hundred. */
 export const isOneOf = (column: SQLiteColumn, values: readonly (string | number)[]): SQL =>
   sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;

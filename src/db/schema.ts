@@ -454,3 +454,23 @@ export const deletedIds = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.type, t.id] })],
 );
+
+const CONSTRAINTS = [
+  'token_is_live',
+  'token_is_allowed',
+  'object_is_unchanged',
+  'product_is_unused',
+  'customer_is_shown',
+  'customer_exists',
+  'customer_has_email',
+] as const;
+
+/**
+ * Always empty. A batch inserts the name of a constraint where its condition does not hold (see `change.ts`). The
+ * constraint rejects its own name, which fails the batch.
+ */
+export const violations = sqliteTable(
+  'violations',
+  { name: text('name', { enum: CONSTRAINTS }).notNull() },
+  (t) => CONSTRAINTS.map((name) => check(name, sql`${t.name} <> ${sql.raw(`'${name}'`)}`)),
+);

@@ -1,8 +1,8 @@
 import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
+import { change, type Sender } from '../db/change';
 import type { Database } from '../db/client';
 import { COUNTS, isOneOf, recordsSinceFold } from '../db/predicates';
 import { callers, licenses, requests } from '../db/schema';
-import type { Writer } from '../db/writer';
 import { BUCKETS_A_DAY, timeOfRecordIdSql } from './record';
 
 /**
@@ -48,8 +48,8 @@ async function findCallers(
  */
 function eraseCallers(db: Database, ids: readonly number[]) {
   const isErased = isOneOf(callers.id, ids);
-  return [
-    db
+  return {
+    folded: db
       .update(callers)
       .set({
         requests: sql`${callers.requests} + due.requests`,
@@ -66,7 +66,7 @@ function eraseCallers(db: Database, ids: readonly number[]) {
           group by c.id) due`,
       )
       .where(eq(callers.id, sql`due.id`)),
-    db
+    counted: db
       .update(licenses)
       .set({ pastRequests: sql`${licenses.pastRequests} + erased.requests` })
       .from(
@@ -74,7 +74,7 @@ function eraseCallers(db: Database, ids: readonly number[]) {
           group by license_id) erased`,
       )
       .where(eq(licenses.id, sql`erased.license_id`)),
-    db
+    erased: db
       .update(callers)
       .set({
         licenseKeyNormalized: '',
@@ -87,7 +87,7 @@ function eraseCallers(db: Database, ids: readonly number[]) {
         requests: 0,
       })
       .where(isErased),
-  ] as const;
+  };
 }
 
 /**
@@ -134,25 +134,18 @@ async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
  *
  * @returns whether nothing remains
  */
-export async function eraseHistory(
-  { db, guard }: Pick<Writer, 'db' | 'guard'>,
-  customerId: number,
-): Promise<boolean> {
+export async function eraseHistory(sender: Sender, customerId: number): Promise<boolean> {
+  const { db } = sender;
   const isOfCustomer = eq(licenses.customerId, customerId);
-  if (!(await hasLicense(db, isOfCustomer))) return true;
-  // A batch for each: D1 serves no other request during a batch.
-  for (const statement of await eraseRecordsOfKeys(db, isOfCustomer)) {
-    await db.batch([guard(), statement]);
+  if ((await db.$count(licenses, isOfCustomer)) === 0) return true;
+  // The event of the customer stands for all of it. A batch for each: D1 serves no other request during a batch.
+  for (const records of await eraseRecordsOfKeys(db, isOfCustomer)) {
+    await change(sender, { event: null, statements: { records } });
   }
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const ids = await findCallers(db, isOfCustomer, MAX_CALLERS);
-    if (ids.length > 0) await db.batch([guard(), ...eraseCallers(db, ids)]);
+    if (ids.length > 0) await change(sender, { event: null, statements: eraseCallers(db, ids) });
     if (ids.length < MAX_CALLERS) return true;
   }
   return false;
-}
-
-async function hasLicense(db: Database, isOfCustomer: SQL): Promise<boolean> {
-  const found = await db.select({ id: licenses.id }).from(licenses).where(isOfCustomer).limit(1);
-  return found.length > 0;
 }

@@ -1,5 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
+import { batch } from '../db/client';
+import { blacklist } from '../db/outbox';
 import { isOneOf } from '../db/predicates';
 import { blacklists, products } from '../db/schema';
 import { entryOf } from '../resources/blacklists/rules';
@@ -10,10 +12,10 @@ import {
   created,
   differencesOf,
   found,
+  insertRows,
   type NewRow,
   type Planner,
   refused,
-  selectRows,
 } from './plan';
 
 type BlacklistItem = z.infer<typeof blacklistItem>;
@@ -52,17 +54,17 @@ export const planBlacklists: Planner<BlacklistItem> = async (
   );
   const ids = items.flatMap(({ values }) => values.id ?? []);
   const productIds = items.flatMap(({ values }) => values.productId ?? []);
-  const [stored, used, existing] = await db.batch([
-    db
+  const { stored, used, existing } = await batch(db, {
+    stored: db
       .select()
       .from(blacklists)
       .where(
         sql`(${blacklists.licenseDataType}, ${blacklists.data}) in
           (select value ->> 0, value ->> 1 from json_each(${JSON.stringify(blocked)}))`,
       ),
-    selectUsedIds(db, 'blacklists', ids),
-    db.select({ id: products.id }).from(products).where(isOneOf(products.id, productIds)),
-  ]);
+    used: selectUsedIds(db, 'blacklists', ids),
+    existing: db.select({ id: products.id }).from(products).where(isOneOf(products.id, productIds)),
+  });
   const known = new Map<string, NewEntry>(stored.map((row) => [identityOf(row), row]));
   const freeIds = new Ids(used);
   const knownProducts = new Set([...existing.map(({ id }) => id), ...assumedProductIds]);
@@ -82,7 +84,5 @@ export const planBlacklists: Planner<BlacklistItem> = async (
     const isWidened = row.productId === null && values.productId !== null;
     return created(row.id, [...(hasNewId ? ['id'] : []), ...(isWidened ? ['productId'] : [])]);
   });
-  const statements =
-    news.length > 0 ? [db.insert(blacklists).select(selectRows(blacklists, news))] : [];
-  return { results, statements };
+  return { results, statements: insertRows(db, blacklists, news), touches: [blacklist] };
 };

@@ -1,7 +1,6 @@
 import { and, eq, or, type SQL, sql } from 'drizzle-orm';
-import type { BatchItem } from 'drizzle-orm/batch';
 import type { z } from 'zod';
-import type { Database } from '../db/client';
+import type { Database, Statement } from '../db/client';
 import { isOneOf } from '../db/predicates';
 import { customers } from '../db/schema';
 import { type CustomerRow, normalizeEmail, toCustomer } from '../resources/customers/schema';
@@ -10,10 +9,10 @@ import {
   created,
   differencesOf,
   found,
+  insertRows,
   type NewRow,
   type Planner,
   refused,
-  selectRows,
 } from './plan';
 
 export type CustomerItem = z.infer<typeof customerItem>;
@@ -170,19 +169,17 @@ export class Customers {
   }
 
   /** The statements that store the new and the changed customers. */
-  statements(db: Database): BatchItem<'sqlite'>[] {
+  statements(db: Database): Statement[] {
     const learned = [...this.#changed].filter((customer) => !this.#new.has(customer));
     return [
-      ...(this.#new.size > 0
-        ? [db.insert(customers).select(selectRows(customers, [...this.#new]))]
-        : []),
+      ...insertRows(db, customers, [...this.#new]),
       ...(learned.length > 0 ? [updateLearned(db, learned)] : []),
     ];
   }
 }
 
 /** Writes new identities to customers that are unchanged since they were read. */
-function updateLearned(db: Database, learned: readonly NewCustomer[]): BatchItem<'sqlite'> {
+function updateLearned(db: Database, learned: readonly NewCustomer[]): Statement {
   const field = (name: keyof NewCustomer) => sql.raw(`l.value ->> '${name}'`);
   const values = [...IDENTITIES, 'chatUsername' as const].map((name) => [
     name,

@@ -1,11 +1,9 @@
-import { sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { change, type Sender } from '../db/change';
 import { isForeignKeyViolation, isUniqueViolation } from '../db/client';
-import { logBlacklistIf } from '../db/outbox';
-import type { Writer } from '../db/writer';
-import { ApiError } from '../http/errors';
 import { wait } from '../lib/async';
 import type { EventType } from '../lib/enums';
+import { DomainError } from '../lib/errors';
 import { planBlacklists } from './blacklists';
 import { planCustomers } from './customers';
 import {
@@ -81,16 +79,12 @@ function ignoredFieldsOf({ kind, items }: ImportRequest): string[] {
  * All items are checked before the first write, and all writes are one transaction. The transaction fails if a
  * concurrent request has stored the same object. The import is then planned again.
  *
- * @param now milliseconds since 1970
- * @throws ApiError 409 after too many attempts
+ * @throws DomainError after too many attempts
  */
-export async function importItems(
-  writer: Writer,
-  request: ImportRequest,
-  now: number,
-): Promise<ImportResponse> {
+export async function importItems(sender: Sender, request: ImportRequest): Promise<ImportResponse> {
   const { kind, items, dryRun, assumedProductIds } = request;
-  const context = { db: writer.db, now, assumedProductIds: dryRun ? assumedProductIds : [] };
+  const { db, now } = sender;
+  const context = { db, now, assumedProductIds: dryRun ? assumedProductIds : [] };
   const makePlan = () => KINDS[kind].plan(context, items);
   const respond = (results: ImportResult[], { newOwners = 0 }: Plan): ImportResponse => ({
     results,
@@ -100,10 +94,21 @@ export async function importItems(
 
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const plan = await makePlan();
-    const { results } = plan;
-    if (dryRun || plan.statements.length === 0) return respond(results, plan);
+    const { results, statements, touches = [], newKeys = [] } = plan;
+    if (dryRun || statements.length === 0) return respond(results, plan);
+    const count = results.filter(({ outcome }) => outcome === 'created').length;
     try {
-      await store(writer, kind, plan, now);
+      await change(sender, {
+        event: {
+          type: EVENT_TYPES[kind],
+          id: null,
+          changes: { count: { before: 0, after: count } },
+        },
+        touches,
+        // Unknown until now; or a license that comes back under its old key, of which this isolate may hold a snapshot.
+        adds: newKeys.map((key) => ({ subject: `license:${key}`, revision: now })),
+        statements: { items: statements },
+      });
     } catch (error) {
       if (!isUniqueViolation(error) && !isForeignKeyViolation(error)) throw error;
       await wait(Math.random() * MAX_PAUSE_MS);
@@ -112,34 +117,7 @@ export async function importItems(
     const isComplete = results.every(({ outcome, id }) => outcome !== 'created' || id !== null);
     return respond(isComplete ? results : withIds(results, (await makePlan()).results), plan);
   }
-  throw new ApiError(409, 'Others are importing the same, try again');
-}
-
-/** Stores items of one kind, in one transaction. */
-async function store(
-  { db, guard, event, changed }: Writer,
-  kind: ImportKind,
-  { results, statements, newKeys = [], hasOfflineDays = false }: Plan,
-  now: number,
-): Promise<void> {
-  const count = results.filter(({ outcome }) => outcome === 'created').length;
-  const imported = event(EVENT_TYPES[kind], null, { count: { before: 0, after: count } });
-  if (kind === 'licenses') {
-    await db.batch([guard(), ...statements, imported]);
-    // Unknown until now; or a license that comes back under its old key, of which this isolate may hold a snapshot.
-    const added = newKeys.map((key) => ({ subject: `license:${key}`, revision: now }));
-    changed([], added);
-  } else if (kind === 'blacklists' || hasOfflineDays) {
-    const [, , changes] = await db.batch([
-      guard(),
-      ...logBlacklistIf(db, sql`true`, now),
-      ...statements,
-      imported,
-    ]);
-    changed(changes);
-  } else {
-    await db.batch([guard(), ...statements, imported]);
-  }
+  throw new DomainError('conflict', 'Others are importing the same, try again');
 }
 
 /** The results with the ids that the database has assigned, from a second plan. */

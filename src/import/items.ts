@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ApiError } from '../http/errors';
+import { DomainError } from '../lib/errors';
 import { booleanText, describeError, id, MAX_LIMIT, parseFields, text } from '../lib/fields';
 import { isObject, type JsonObject } from '../lib/json';
 import { timestamp } from '../lib/time';
@@ -126,7 +126,7 @@ export function readItem<Schema extends z.ZodObject>(
 
 /** The reason to refuse an item, from an error of the rules that POST has too. */
 export function refusalOf(error: unknown): string {
-  if (error instanceof ApiError) return error.message;
+  if (error instanceof DomainError && error.kind === 'invalid') return error.message;
   throw error;
 }
 

@@ -1,11 +1,10 @@
 import { getTableColumns, sql } from 'drizzle-orm';
-import type { BatchItem } from 'drizzle-orm/batch';
 import type { z } from 'zod';
-import type { Database } from '../db/client';
+import { batch, type Database, type Statement } from '../db/client';
 import { isOneOf } from '../db/predicates';
 import { bindings, licenses, products } from '../db/schema';
-import { ApiError } from '../http/errors';
 import type { LicenseDataType } from '../lib/enums';
+import { DomainError } from '../lib/errors';
 import { hardwareId, MAX_LIMIT } from '../lib/fields';
 import { canonicalAddress } from '../lib/ip';
 import type { JsonObject } from '../lib/json';
@@ -32,10 +31,10 @@ import {
   created,
   differencesOf,
   found,
+  insertRows,
   type NewRow,
   type Planner,
   refused,
-  selectRows,
 } from './plan';
 
 type LicenseItem = z.infer<typeof licenseItem>;
@@ -79,13 +78,13 @@ const leftOut = ({ licenseType, expiryDate, ips, hwids }: LicenseItem, sent: Jso
 /**
  * The license to store. It may have more bound values than its limits allow, as after lowering a limit (1.4).
  *
- * @throws ApiError 400 if fields contradict each other
+ * @throws DomainError if fields contradict each other
  */
 function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
   const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
   const expiresAt = licenseType === 'PERMANENT' ? null : expiryOf(licenseType, expiryDate);
   if (licenseStatus === 'EXPIRED' && (expiresAt === null || expiresAt > now)) {
-    throw new ApiError(400, 'licenseStatus is EXPIRED, and expiryDate says otherwise');
+    throw new DomainError('invalid', 'licenseStatus is EXPIRED, and expiryDate says otherwise');
   }
   return {
     id: null,
@@ -173,7 +172,7 @@ function storeLicenses(
   db: Database,
   news: readonly NewLicense[],
   deletedIds: ReadonlySet<number>,
-): BatchItem<'sqlite'>[] {
+): Statement[] {
   const returning = news.flatMap(({ id }) => (id !== null && deletedIds.has(id) ? id : []));
   const boundTo = (values: 'ips' | 'hwids') =>
     news
@@ -181,7 +180,7 @@ function storeLicenses(
       .map((license) => [license.licenseKeyNormalized, license[values]] as const);
   const [ips, hwids] = [boundTo('ips'), boundTo('hwids')];
   return [
-    db.insert(licenses).select(selectRows(licenses, news, { customerId: linkTo })),
+    ...insertRows(db, licenses, news, { customerId: linkTo }),
     ...(ips.length > 0 ? [bindAll(db, 'IP', ips)] : []),
     ...(hwids.length > 0 ? [bindAll(db, 'HWID', hwids)] : []),
     ...(returning.length > 0 ? [subtractRequestsHere(db, returning)] : []),
@@ -194,15 +193,15 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   const ids = items.flatMap(({ values }) => values.id ?? []);
   const productIds = items.map(({ values }) => values.productId);
   const owners = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
-  const [[stored, used, existing], customers] = await Promise.all([
-    db.batch([
-      db
+  const [{ stored, used, existing }, customers] = await Promise.all([
+    batch(db, {
+      stored: db
         .select({ ...getTableColumns(licenses), ...boundValues })
         .from(licenses)
         .where(isOneOf(licenses.licenseKeyNormalized, keys)),
-      selectUsedIds(db, 'licenses', ids),
-      db.select().from(products).where(isOneOf(products.id, productIds)),
-    ]),
+      used: selectUsedIds(db, 'licenses', ids),
+      existing: db.select().from(products).where(isOneOf(products.id, productIds)),
+    }),
     Customers.read(db, owners, now),
   ]);
   const known = new Map<string, NewLicense>(stored.map((row) => [row.licenseKeyNormalized, row]));

@@ -1,7 +1,7 @@
 import { getTableColumns, type SQL, sql } from 'drizzle-orm';
-import type { BatchItem } from 'drizzle-orm/batch';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { Database } from '../db/client';
+import type { Database, Statement } from '../db/client';
+import type { Touch } from '../db/outbox';
 import type { JsonObject } from '../lib/json';
 import { type Item, isBlank } from './items';
 import type { ImportResult } from './schema';
@@ -9,13 +9,13 @@ import type { ImportResult } from './schema';
 /** The result of each item of an import, and the statements that store the items. */
 export interface Plan {
   results: ImportResult[];
-  statements: BatchItem<'sqlite'>[];
+  statements: Statement[];
   /** Customers that it creates as owners of licenses. */
   newOwners?: number;
   /** The normalized keys of the licenses that it creates. */
   newKeys?: readonly string[];
-  /** Whether it creates a product with leases. */
-  hasOfflineDays?: boolean;
+  /** The snapshots that it makes stale. */
+  touches?: readonly Touch[];
 }
 
 export interface Context {
@@ -76,16 +76,18 @@ export const differencesOf = <Wire extends object>(
 };
 
 /**
- * A select of rows from one parameter, in their order. Rows without an id come last, or the database could
- * assign them the id of another row.
+ * Inserts rows from one parameter, in their order. Rows without an id come last, or the database could assign them the
+ * id of another row. No statement for no row.
  *
  * @param computed columns whose SQL is made from the value of the row
  */
-export function selectRows(
+export function insertRows(
+  db: Database,
   table: SQLiteTable,
   rows: readonly object[],
   computed: Readonly<Record<string, (held: SQL) => SQL>> = {},
-): SQL {
+): Statement[] {
+  if (rows.length === 0) return [];
   const names = Object.keys(getTableColumns(table));
   const json = JSON.stringify(
     rows.map((row) => {
@@ -97,6 +99,7 @@ export function selectRows(
     const compute = computed[name];
     return compute ? compute(sql.raw(`r.value -> ${index}`)) : sql.raw(`r.value ->> ${index}`);
   });
-  return sql`select ${sql.join(columns, sql`, `)} from json_each(${json}) r
+  const select = sql`select ${sql.join(columns, sql`, `)} from json_each(${json}) r
     order by ${sql.raw(`r.value ->> ${names.indexOf('id')}`)} is null, r.key`;
+  return [db.insert(table).select(select)];
 }

@@ -1,11 +1,13 @@
 import type { z } from 'zod';
+import { batch } from '../db/client';
+import { blacklist } from '../db/outbox';
 import { isOneOf } from '../db/predicates';
 import { products } from '../db/schema';
 import { toTimestamp } from '../lib/time';
 import { DEFAULT_LIMIT, type ProductRow, toProduct } from '../resources/products/schema';
 import { Ids, selectUsedIds } from './ids';
 import { type Item, limitsTakenAsUnlimited, type productItem } from './items';
-import { created, differencesOf, found, type Planner, refused, selectRows } from './plan';
+import { created, differencesOf, found, insertRows, type Planner, refused } from './plan';
 
 type ProductItem = z.infer<typeof productItem>;
 
@@ -30,10 +32,10 @@ const isSame = ({ values }: Item<ProductItem>, stored: ProductRow): boolean =>
 /** Products keep their ids, because programs are compiled with them. A product whose id is taken is refused. */
 export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => {
   const ids = items.map(({ values }) => values.id);
-  const [rows, used] = await db.batch([
-    db.select().from(products).where(isOneOf(products.id, ids)),
-    selectUsedIds(db, 'products', ids),
-  ]);
+  const { rows, used } = await batch(db, {
+    rows: db.select().from(products).where(isOneOf(products.id, ids)),
+    used: selectUsedIds(db, 'products', ids),
+  });
   const freeIds = new Ids(used);
   const known = new Map(rows.map((row) => [row.id, row]));
   const news: ProductRow[] = [];
@@ -57,7 +59,6 @@ export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => 
     }
     return found(row.id, differencesOf(item.sent, toProduct(row), toProduct(stored), []));
   });
-  const statements =
-    news.length > 0 ? [db.insert(products).select(selectRows(products, news))] : [];
-  return { results, statements, hasOfflineDays: news.some(({ offlineDays }) => offlineDays > 0) };
+  const touches = news.some(({ offlineDays }) => offlineDays > 0) ? [blacklist] : [];
+  return { results, statements: insertRows(db, products, news), touches };
 };

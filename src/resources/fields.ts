@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ApiError } from '../http/errors';
+import { DomainError } from '../lib/errors';
 import {
   accountId,
   id,
@@ -79,7 +79,7 @@ export function webAddressOrNull(description: string) {
 /**
  * Checks the changed addresses of a PUT.
  *
- * @throws ApiError 400 for one that is neither stored nor an http or https address
+ * @throws DomainError for one that is neither stored nor an http or https address
  */
 export function checkWebAddresses<Name extends string>(
   names: readonly Name[],
@@ -91,7 +91,10 @@ export function checkWebAddresses<Name extends string>(
     return value !== stored[name] && !isWebAddress(value);
   });
   if (wrong.length === 0) return;
-  throw new ApiError(400, wrong.map((name) => `${name} ${WEB_ADDRESS_MESSAGE}`).join('; '));
+  throw new DomainError(
+    'invalid',
+    wrong.map((name) => `${name} ${WEB_ADDRESS_MESSAGE}`).join('; '),
+  );
 }
 
 /** The id of an account elsewhere, empty by default. */

@@ -7,8 +7,8 @@ import {
   acceptLogin,
   countFailedToken,
   requireConsoleHost,
+  senderOf,
   sessionCookieOf,
-  writerOf,
 } from '../auth/middleware';
 import { isFromElsewhere } from '../auth/own-page';
 import { endSession, insertSession, newSession } from '../auth/sessions';
@@ -56,7 +56,7 @@ async function logIn(c: Context<AuthEnv>): Promise<Response> {
   const token = code === undefined ? (header ?? '').trim() : await tokenOf(code, c.env.ROOT_TOKEN);
   await acceptLogin(c, token);
   const session = { secret: newSession(), tokenHash: await sha256Hex(token), code };
-  await insertSession(writerOf(c), session, Date.now()).catch((error) => {
+  await insertSession(senderOf(c), session).catch((error) => {
     throw isUniqueViolation(error) ? new ApiError(401, BAD_CODE) : error;
   });
   setCookie(c, 'licet', session.secret, { ...COOKIE, prefix: 'host' });

@@ -1,11 +1,19 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { acceptedIntents } from '../auth/middleware';
-import { guardError } from '../auth/tokens';
 import { ApiError } from '../http/errors';
 import type { ErrorResponse } from '../http/responses';
 import type { ApiIntent } from '../lib/enums';
+import { DomainError, type ErrorKind } from '../lib/errors';
 import { logFailure } from '../lib/log';
+
+const STATUSES = {
+  invalid: 400,
+  'not live': 401,
+  'not allowed': 403,
+  conflict: 409,
+  overtaken: 409,
+} as const satisfies Record<ErrorKind, number>;
 
 /** The response to an error of v2 [7]. */
 export function errorResponse(
@@ -19,8 +27,8 @@ export function errorResponse(
 
 /** The error to report to the client; undefined for an internal error, whose message stays internal. */
 export function clientError(error: Error): ApiError | undefined {
-  const known = guardError(error);
-  if (known instanceof ApiError) return known;
+  if (error instanceof ApiError) return error;
+  if (error instanceof DomainError) return new ApiError(STATUSES[error.kind], error.message);
   // Hono itself rejects only a body that is not JSON.
   const isBadBody = error instanceof HTTPException && error.status < 500;
   return isBadBody ? new ApiError(400, error.message) : undefined;

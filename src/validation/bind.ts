@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm';
-import type { Database } from '../db/client';
+import { batch, type Database } from '../db/client';
 import { nextRevisionSql } from '../db/outbox';
 import { bindings, licenses } from '../db/schema';
 import { DATABASE_TIMEOUT_MS, retry, withTimeout } from '../lib/async';
@@ -35,7 +35,7 @@ export async function bind(
   // Unlimited, -1, becomes null: nothing is bound then, and no count reaches it.
   const limitOf = (type: string) =>
     sql.raw(`nullif(case ${type} when 'IP' then l.max_ips else l.max_hwids end, -1)`);
-  const insert = db
+  const inserted = db
     .insert(bindings)
     .select(
       sql`
@@ -60,7 +60,8 @@ export async function bind(
     .where(and(eq(licenses.id, license.id), sql`changes() > 0`));
   const select = db.select(snapshotColumns).from(licenses).where(eq(licenses.id, license.id));
   const bound = retry(RETRY_DELAYS_MS, async () => {
-    const [, moved, [current = null]] = await db.batch([insert, moveRevision, select]);
+    const { moved, rows } = await batch(db, { inserted, moved: moveRevision, rows: select });
+    const [current = null] = rows;
     return { license: current, hasBound: moved.meta.changes > 0 };
   });
   // It may still bind after the timeout, which the next request would do anyway.

@@ -253,7 +253,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   {
     name: 'a change that its own isolate does not evict',
     broken: STALE,
-    replacements: { 'src/auth/middleware.ts': [['caches.invalidate(changes);', '']] },
+    replacements: { 'src/db/change.ts': [['caches.invalidate([...touched, ...adds]);', '']] },
   },
   {
     name: 'a comparison that repairs nothing',
@@ -419,21 +419,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     broken: /was not requested|KV has license/,
     commands: CHANGED_AT_ONCE,
     replacements: {
-      'src/db/predicates.ts': [
-        [
-          'and(eq(table.id, row.id), eq(table.revision, row.revision));',
-          'and(eq(table.id, row.id));',
-        ],
-      ],
-    },
-  },
-  {
-    name: 'an event of a change that another one overtakes',
-    broken: /^1 events of a license with 0 changes/,
-    commands: CHANGED_AT_ONCE,
-    replacements: {
-      'src/db/events.ts': [
-        ['isChange ? condition : sql`false`', 'isChange ? sql`true` : condition'],
+      'src/db/change.ts': [
+        ['and(eq(table.id, id), eq(table.revision, revision))', 'eq(table.id, id)'],
       ],
     },
   },

@@ -1,22 +1,21 @@
-import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, type SQL } from 'drizzle-orm';
+import { change, isUnchanged, only, type Sender } from '../../db/change';
 import type { Database } from '../../db/client';
-import { changesBetween, newestId } from '../../db/events';
+import { reserveIds } from '../../db/deleted-ids';
+import { differ, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
-import { logBlacklist, logBlacklistIf } from '../../db/outbox';
-import {
-  containsText,
-  equalsUnindexed,
-  existsUnchanged,
-  isUnchanged,
-  type Page,
-} from '../../db/predicates';
+import { blacklist } from '../../db/outbox';
+import { containsText, equalsUnindexed, type Page } from '../../db/predicates';
 import { blacklists } from '../../db/schema';
-import { reserveIds, type Writer } from '../../db/writer';
+import { DomainError } from '../../lib/errors';
 import { settable } from '../fields';
+import { UNKNOWN_PRODUCT } from '../products/rules';
 import { type EntryQuery, type EntryRow, type EntryValues, entryFields } from './schema';
 
 /** `isForAllProducts` follows from `productId`. */
-const FIELDS = Object.keys(settable(entryFields)).filter((name) => name !== 'isForAllProducts');
+const diff = differ(
+  Object.keys(settable(entryFields)).filter((name) => name !== 'isForAllProducts'),
+);
 
 const matching = (filter: EntryQuery): SQL | undefined =>
   and(
@@ -42,79 +41,69 @@ export const listEntries = (db: Database, filter: EntryQuery) => ({
 export const findEntry = (db: Database, id: number): Promise<EntryRow | undefined> =>
   db.select().from(blacklists).where(eq(blacklists.id, id)).get();
 
+const ERRORS = {
+  unique: new DomainError('conflict', 'The same entry exists already'),
+  reference: UNKNOWN_PRODUCT,
+};
+
 /**
  * Stores a new entry.
  *
- * @throws a unique violation if the entry exists, a foreign key violation for an unknown product
+ * @throws DomainError if the entry exists, or for an unknown product
  */
-export async function insertEntry(
-  { db, guard, event, changed, remember }: Writer,
-  values: EntryValues,
-  now: number,
-): Promise<EntryRow> {
-  const [, , changes, [row]] = await db.batch([
-    guard(),
-    ...logBlacklistIf(db, sql`true`, now),
-    db
-      .insert(blacklists)
-      .values({ ...values, createdAt: now, updatedAt: now })
-      .returning(),
-    event('blacklist.created', newestId(blacklists), changesBetween(FIELDS, null, values)),
-    ...remember(newestRow(blacklists)),
-  ]);
-  changed(changes);
-  if (!row) throw new Error('The blacklist entry was not stored');
-  return row;
+export async function insertEntry(sender: Sender, values: EntryValues): Promise<EntryRow> {
+  const { db, now } = sender;
+  const { entry } = await change(sender, {
+    event: { type: 'blacklist.created', id: newestId(blacklists), changes: diff(null, values) },
+    touches: [blacklist],
+    statements: {
+      entry: db
+        .insert(blacklists)
+        .values({ ...values, createdAt: now, updatedAt: now })
+        .returning(),
+    },
+    creates: { json: newestRow(blacklists) },
+    errors: ERRORS,
+  });
+  return only(entry);
 }
 
 /**
- * Changes an entry. Throws like {@link insertEntry}.
- *
- * @returns undefined if another request has changed it since it was read
+ * Changes an entry. Throws like {@link insertEntry}, and if another request has changed the entry since it was read.
  */
 export async function updateEntry(
-  { db, guard, event, changed }: Writer,
+  sender: Sender,
   row: EntryRow,
   values: EntryValues,
-  now: number,
-): Promise<EntryRow | undefined> {
-  const [, , changes, , [updated]] = await db.batch([
-    guard(),
-    ...logBlacklist(db, isUnchanged(blacklists, row), now),
-    event(
-      'blacklist.updated',
-      row.id,
-      changesBetween(FIELDS, row, values),
-      existsUnchanged(blacklists, row),
-    ),
-    db
-      .update(blacklists)
-      .set({ ...values, updatedAt: now, revision: row.revision + 1 })
-      .where(isUnchanged(blacklists, row))
-      .returning(),
-  ]);
-  changed(changes);
-  return updated;
+): Promise<EntryRow> {
+  const { db, now } = sender;
+  const { entry } = await change(sender, {
+    event: { type: 'blacklist.updated', id: row.id, changes: diff(row, values) },
+    touches: [blacklist],
+    when: [isUnchanged(blacklists, row)],
+    statements: {
+      entry: db
+        .update(blacklists)
+        .set({ ...values, updatedAt: now, revision: row.revision + 1 })
+        .where(eq(blacklists.id, row.id))
+        .returning(),
+    },
+    errors: ERRORS,
+  });
+  return only(entry);
 }
 
-/** Deletes an entry. @returns undefined if another request has changed it since it was read */
-export async function deleteEntry(
-  { db, guard, event, changed }: Writer,
-  row: EntryRow,
-  now: number,
-): Promise<{ id: number } | undefined> {
-  const [, , changes, , , [deleted]] = await db.batch([
-    guard(),
-    ...logBlacklist(db, isUnchanged(blacklists, row), now),
-    event(
-      'blacklist.deleted',
-      row.id,
-      changesBetween(FIELDS, row, null),
-      existsUnchanged(blacklists, row),
-    ),
-    reserveIds(db, 'blacklists', blacklists, isUnchanged(blacklists, row)),
-    db.delete(blacklists).where(isUnchanged(blacklists, row)).returning({ id: blacklists.id }),
-  ]);
-  changed(changes);
-  return deleted;
+/** Deletes an entry. @throws DomainError if another request has changed it since it was read */
+export async function deleteEntry(sender: Sender, row: EntryRow): Promise<void> {
+  const { db } = sender;
+  const isEntry = eq(blacklists.id, row.id);
+  await change(sender, {
+    event: { type: 'blacklist.deleted', id: row.id, changes: diff(row, null) },
+    touches: [blacklist],
+    when: [isUnchanged(blacklists, row)],
+    statements: {
+      id: reserveIds(db, 'blacklists', blacklists, isEntry),
+      entry: db.delete(blacklists).where(isEntry),
+    },
+  });
 }

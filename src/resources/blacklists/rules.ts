@@ -1,19 +1,19 @@
-import { ApiError } from '../../http/errors';
+import { DomainError } from '../../lib/errors';
 import { canonicalNetwork } from '../../lib/ip';
 import type { EntryValues } from './schema';
 
 /**
  * The entry to store, by the rules for more than one field [2.3]. An address or a range becomes canonical.
  *
- * @throws ApiError 400 if `data` is neither an address nor a range, or if the product is missing
+ * @throws DomainError if `data` is neither an address nor a range, or if the product is missing
  */
 export function entryOf(values: EntryValues & { isForAllProducts: boolean }): EntryValues {
   const { licenseDataType, reason, isForAllProducts } = values;
   const data = licenseDataType === 'IP' ? canonicalNetwork(values.data) : values.data;
-  if (data === null) throw new ApiError(400, 'data must be an IP address or a CIDR range');
+  if (data === null) throw new DomainError('invalid', 'data must be an IP address or a CIDR range');
   const productId = isForAllProducts ? null : values.productId;
   if (!isForAllProducts && productId === null) {
-    throw new ApiError(400, 'productId is required when isForAllProducts is false');
+    throw new DomainError('invalid', 'productId is required when isForAllProducts is false');
   }
   return { licenseDataType, data, productId, reason };
 }

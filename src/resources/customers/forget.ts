@@ -1,9 +1,8 @@
 import { and, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
+import { change, isUnchanged, type Sender } from '../../db/change';
 import type { Database } from '../../db/client';
-import { logLicenses, nextRevisionSql } from '../../db/outbox';
-import { existsUnchanged, isUnchanged } from '../../db/predicates';
+import { licensesWhere, nextRevisionSql } from '../../db/outbox';
 import { customers, events, idempotencyKeys, licenses } from '../../db/schema';
-import type { Writer } from '../../db/writer';
 import { LICENSE_PLATFORMS, type LicensePlatform } from '../../lib/enums';
 import { PERSONAL_FIELDS } from '../licenses/events';
 import { ACCOUNT_FIELDS, platformIdOf } from './owner';
@@ -52,7 +51,7 @@ const isNotForgotten = (id: number): SQL =>
  * The statement that erases a customer from events: all values of the customer's own events, and the personal fields
  * of licenses whose owner is or was the customer or an account of the customer.
  */
-function eraseEvents(db: Database, customer: CustomerRow, condition: SQL) {
+function eraseEvents(db: Database, customer: CustomerRow) {
   const sides = (field: string, values: readonly (string | number | null)[]) =>
     ['before', 'after'].map(
       (side) =>
@@ -80,7 +79,7 @@ function eraseEvents(db: Database, customer: CustomerRow, condition: SQL) {
       changes: sql`case ${events.resourceType} when 'license'
         then json_remove(${events.changes}, ${sql.join(paths, sql`, `)}) end`,
     })
-    .where(and(isEvent, condition));
+    .where(isEvent);
 }
 
 /**
@@ -98,44 +97,43 @@ const mentions = (customer: CustomerRow): SQL | undefined =>
  * Erases the fields that identify a customer: those of the customer, and the owner fields of licenses that repeat
  * them. The row of the customer stays, with its id.
  *
- * @returns undefined if somebody else has changed the customer since it was read
+ * @throws DomainError if another request has changed the customer since it was read
  */
-export async function eraseIdentity(
-  { db, guard, event, changed }: Writer,
-  row: CustomerRow,
-  now: number,
-): Promise<{ id: number } | undefined> {
-  const isAsRead = existsUnchanged(customers, row);
+export async function eraseIdentity(sender: Sender, row: CustomerRow): Promise<void> {
+  const { db, now } = sender;
   const repeats = and(
     or(eq(licenses.customerId, row.id), namesAccountOf(row)),
     sql`${licenses.ownerPlatformId} || ${licenses.ownerChatId} || ${licenses.ownerChatUsername} <> ''`,
-    isAsRead,
   );
-  const [, changes, , , , , [erased]] = await db.batch([
-    guard(),
-    logLicenses(db, repeats, now),
-    eraseEvents(db, row, isAsRead),
-    event('customer.deleted', row.id, null, and(isAsRead, isNotForgotten(row.id))),
-    db
-      .update(idempotencyKeys)
-      .set({ created: null })
-      .where(and(or(eq(idempotencyKeys.customerId, row.id), mentions(row)), isAsRead)),
-    db
-      .update(licenses)
-      .set({
-        ownerPlatformId: '',
-        ownerChatId: '',
-        ownerChatUsername: '',
-        updatedAt: now,
-        revision: nextRevisionSql(licenses.revision, now),
-      })
-      .where(repeats),
-    db
-      .update(customers)
-      .set({ ...NOTHING, revision: row.revision + 1 })
-      .where(isUnchanged(customers, row))
-      .returning({ id: customers.id }),
-  ]);
-  changed(changes);
-  return erased;
+  await change(sender, {
+    event: {
+      type: 'customer.deleted',
+      id: row.id,
+      changes: null,
+      condition: isNotForgotten(row.id),
+    },
+    touches: [licensesWhere(repeats, now)],
+    when: [isUnchanged(customers, row)],
+    statements: {
+      events: eraseEvents(db, row),
+      keys: db
+        .update(idempotencyKeys)
+        .set({ created: null })
+        .where(or(eq(idempotencyKeys.customerId, row.id), mentions(row))),
+      licenses: db
+        .update(licenses)
+        .set({
+          ownerPlatformId: '',
+          ownerChatId: '',
+          ownerChatUsername: '',
+          updatedAt: now,
+          revision: nextRevisionSql(licenses.revision, now),
+        })
+        .where(repeats),
+      customer: db
+        .update(customers)
+        .set({ ...NOTHING, revision: row.revision + 1 })
+        .where(eq(customers.id, row.id)),
+    },
+  });
 }

@@ -1,10 +1,10 @@
 import { and, eq, isNull, notExists, type SQL, sql } from 'drizzle-orm';
-import type { Database } from '../../db/client';
+import type { Condition } from '../../db/change';
+import type { Database, Statement } from '../../db/client';
 import { rowValues } from '../../db/predicates';
 import { customers, licenses } from '../../db/schema';
-import { ApiError } from '../../http/errors';
 import type { LicensePlatform } from '../../lib/enums';
-import { findCustomer } from './queries';
+import { DomainError } from '../../lib/errors';
 import { type CustomerRow, normalizeEmail } from './schema';
 
 /** The fields of a license that name its owner. */
@@ -61,58 +61,63 @@ export const hasSameOwner = (one: OwnerFields, other: OwnerFields): boolean =>
   one.ownerPlatformId === other.ownerPlatformId &&
   one.ownerChatId === other.ownerChatId;
 
-const NOT_SHOWN =
+const NOT_SHOWN = new DomainError(
+  'not allowed',
   'customerId must be a customer with a license, unless the token may read customers: send customerEmail, or use a ' +
-  'token with CUSTOMERS_READ, ALL_READ or ALL_READ_WRITE';
+    'token with CUSTOMERS_READ, ALL_READ or ALL_READ_WRITE',
+);
+const UNKNOWN_CUSTOMER = new DomainError('invalid', 'customerId is not a customer');
 
-/** A customer that a license names by its id or e-mail; null for none. */
-export type NamedCustomer = { id: number } | { email: string } | null;
+/** A customer that a license names by the id or the e-mail, which then must be that of the customer; nobody for none. */
+export interface NamedCustomer {
+  id: number | null;
+  email: string | null;
+  /** Whether an id must be that of a customer with a license, whom the lists of licenses show (3). */
+  mustBeShown: boolean;
+}
 
-/**
- * The customer that a body names; undefined if it has neither field, so that the owner fields decide.
- *
- * @param mayReadCustomers whether an id may be that of a customer without a license, whom the lists of licenses do not
- *   show (3)
- * @throws ApiError 400 for an id that no customer has, or an e-mail of another customer; 403 for an id that the
- *   token may not use
- */
-export async function namedCustomer(
-  db: Database,
-  customerId: number | null | undefined,
-  customerEmail: string | null | undefined,
-  mayReadCustomers: boolean,
-): Promise<NamedCustomer | undefined> {
-  if (customerId == null) {
-    if (customerEmail != null) return { email: customerEmail };
-    return customerId === undefined && customerEmail === undefined ? undefined : null;
-  }
-  const isShown =
-    mayReadCustomers || (await db.$count(licenses, eq(licenses.customerId, customerId))) > 0;
-  if (!isShown) throw new ApiError(403, NOT_SHOWN);
-  const customer = await findCustomer(db, customerId);
-  if (!customer) throw new ApiError(400, 'customerId is not a customer');
-  if (customerEmail != null && normalizeEmail(customerEmail) !== customer.emailNormalized) {
-    throw new ApiError(
-      400,
-      `customerEmail is not the e-mail of customer ${customerId}: send customerId or customerEmail`,
-    );
-  }
-  return { id: customerId };
+/** The customer of a license: the conditions and statements of the batch before the license is written. */
+interface Link {
+  when: Condition[];
+  statements: Statement[];
+  customerId: SQL;
+}
+
+const NOBODY: Link = { when: [], statements: [], customerId: sql`null` };
+
+const YES = sql`true`;
+
+/** The conditions on which a license may name a customer by the id. */
+function conditionsOf({ id, email, mustBeShown }: NamedCustomer): Condition[] {
+  const isShown = sql`exists (select 1 from ${licenses} where ${licenses.customerId} = ${id})`;
+  const isCustomer = sql`select 1 from ${customers} where ${customers.id} = ${id}`;
+  const hasEmail = sql`${customers.emailNormalized} = ${email && normalizeEmail(email)}`;
+  const wrongEmail = `customerEmail is not the e-mail of customer ${id}: send customerId or customerEmail`;
+  return [
+    { constraint: 'customer_is_shown', holds: mustBeShown ? isShown : YES, error: NOT_SHOWN },
+    { constraint: 'customer_exists', holds: sql`exists (${isCustomer})`, error: UNKNOWN_CUSTOMER },
+    {
+      constraint: 'customer_has_email',
+      holds: email === null ? YES : sql`exists (${isCustomer} and ${hasEmail})`,
+      error: new DomainError('invalid', wrongEmail),
+    },
+  ];
 }
 
 /** {@link linkCustomer} for a customer that is named. One with a new e-mail is created. */
-export function linkNamedCustomer(db: Database, named: NamedCustomer, now: number, condition: SQL) {
-  if (named === null) return { statements: [], customerId: sql<number | null>`null` };
-  if ('id' in named) return { statements: [], customerId: sql<number | null>`${named.id}` };
-  const emailNormalized = normalizeEmail(named.email);
+export function linkNamedCustomer(db: Database, named: NamedCustomer, now: number): Link {
+  const { id, email } = named;
+  if (id !== null) return { when: conditionsOf(named), statements: [], customerId: sql`${id}` };
+  if (email === null) return NOBODY;
+  const emailNormalized = normalizeEmail(email);
   const isNamed = eq(customers.emailNormalized, emailNormalized);
   const find = db.select({ id: customers.id }).from(customers).where(isNamed);
   const create = insertWhere(
     db,
-    { email: named.email, emailNormalized, createdAt: now, revision: 1 },
-    and(notExists(find), condition),
+    { email, emailNormalized, createdAt: now, revision: 1 },
+    notExists(find),
   );
-  return { statements: [create], customerId: sql<number | null>`${find}` };
+  return { when: [], statements: [create], customerId: sql`${find}` };
 }
 
 /**
@@ -123,15 +128,13 @@ export function linkNamedCustomer(db: Database, named: NamedCustomer, now: numbe
  * customer with another chat id is another person.
  *
  * @param now milliseconds since 1970
- * @param condition the statements change nothing unless it holds
- * @returns the statements to run in the batch before the license is written, and the customer's id
  */
-export function linkCustomer(db: Database, license: OwnerFields, now: number, condition: SQL) {
+export function linkCustomer(db: Database, license: OwnerFields, now: number): Link {
   const { chatId, platform } = ownerOf(license);
   const hasChatId = chatId === null ? undefined : eq(customers.chatId, chatId);
   const hasAccount = platform ? eq(customers[platform.field], platform.accountId) : undefined;
   const isOwner = hasChatId ?? hasAccount;
-  if (isOwner === undefined) return { statements: [], customerId: sql<number | null>`null` };
+  if (isOwner === undefined) return NOBODY;
 
   const find = (where: SQL) => db.select({ id: customers.id }).from(customers).where(where);
   const chat = {
@@ -139,7 +142,6 @@ export function linkCustomer(db: Database, license: OwnerFields, now: number, co
     ...(chatId !== null &&
       license.ownerChatUsername !== '' && { chatUsername: license.ownerChatUsername }),
   };
-  const account = platform ? { [platform.field]: platform.accountId } : {};
   const revision = sql`${customers.revision} + 1`;
 
   const learn =
@@ -148,20 +150,11 @@ export function linkCustomer(db: Database, license: OwnerFields, now: number, co
           db
             .update(customers)
             .set({ ...chat, revision })
-            .where(
-              and(hasAccount, isNull(customers.chatId), notExists(find(hasChatId)), condition),
-            ),
+            .where(and(hasAccount, isNull(customers.chatId), notExists(find(hasChatId)))),
           db
             .update(customers)
-            .set({ ...account, revision })
-            .where(
-              and(
-                hasChatId,
-                isNull(customers[platform.field]),
-                notExists(find(hasAccount)),
-                condition,
-              ),
-            ),
+            .set({ [platform.field]: platform.accountId, revision })
+            .where(and(hasChatId, isNull(customers[platform.field]), notExists(find(hasAccount)))),
         ]
       : [];
   // An account stays with the customer that has it.
@@ -174,14 +167,14 @@ export function linkCustomer(db: Database, license: OwnerFields, now: number, co
   const create = insertWhere(
     db,
     { ...chat, ...freeAccount, createdAt: now, revision: 1 },
-    and(notExists(find(isOwner)), condition),
+    notExists(find(isOwner)),
   );
-  return { statements: [...learn, create], customerId: sql<number | null>`${find(isOwner)}` };
+  return { when: [], statements: [...learn, create], customerId: sql`${find(isOwner)}` };
 }
 
 /** Inserts a customer if a condition holds. Drizzle's insert has no `where`, but its select has. */
 const insertWhere = (
   db: Database,
   values: { [Column in keyof CustomerRow]?: CustomerRow[Column] | SQL },
-  condition: SQL | undefined,
+  condition: SQL,
 ) => db.insert(customers).select(sql`select ${rowValues(customers, values)} where ${condition}`);

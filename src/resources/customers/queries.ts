@@ -1,14 +1,15 @@
 import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { change, isUnchanged, only, type Sender } from '../../db/change';
 import type { Database } from '../../db/client';
-import { changesBetween, newestId } from '../../db/events';
+import { differ, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
-import { containsText, existsUnchanged, isUnchanged, type Page } from '../../db/predicates';
+import { containsText, type Page } from '../../db/predicates';
 import { customers } from '../../db/schema';
-import type { Writer } from '../../db/writer';
+import { DomainError } from '../../lib/errors';
 import { settable } from '../fields';
 import { type CustomerRow, type CustomerValues, customerFields, normalizeEmail } from './schema';
 
-const FIELDS = Object.keys(settable(customerFields));
+const diff = differ(Object.keys(settable(customerFields)));
 
 export interface CustomerFilter {
   q?: string | undefined;
@@ -59,47 +60,47 @@ const toColumns = (values: Partial<CustomerValues>) =>
     ? values
     : { ...values, emailNormalized: values.email && normalizeEmail(values.email) };
 
-/** Stores a new customer. Fails with a unique violation if the e-mail or an account belongs to another one. */
-export async function insertCustomer(
-  { db, guard, event, remember }: Writer,
-  values: CustomerValues,
-  now: number,
-): Promise<CustomerRow> {
-  const [, [row]] = await db.batch([
-    guard(),
-    db
-      .insert(customers)
-      .values({ ...toColumns(values), createdAt: now })
-      .returning(),
-    event('customer.created', newestId(customers), changesBetween(FIELDS, null, values)),
-    ...remember(newestRow(customers), newestId(customers)),
-  ]);
-  if (!row) throw new Error('The customer was not stored');
-  return row;
+const ERRORS = {
+  unique: new DomainError('conflict', 'The e-mail or an account belongs to another customer'),
+};
+
+/** Stores a new customer. @throws DomainError if the e-mail or an account belongs to another one */
+export async function insertCustomer(sender: Sender, values: CustomerValues): Promise<CustomerRow> {
+  const { customer } = await change(sender, {
+    event: { type: 'customer.created', id: newestId(customers), changes: diff(null, values) },
+    statements: {
+      customer: sender.db
+        .insert(customers)
+        .values({ ...toColumns(values), createdAt: sender.now })
+        .returning(),
+    },
+    creates: { json: newestRow(customers), customerId: newestId(customers) },
+    errors: ERRORS,
+  });
+  return only(customer);
 }
 
 /**
- * The customer as changed; undefined when somebody else has changed it since it was read. Fails
- * with a unique violation if the e-mail or an account belongs to another customer.
+ * Changes a customer. Throws like {@link insertCustomer}, and if another request has changed the customer since it was
+ * read.
  */
 export async function updateCustomer(
-  { db, guard, event }: Writer,
+  sender: Sender,
   row: CustomerRow,
   changes: Partial<CustomerValues>,
-): Promise<CustomerRow | undefined> {
-  const [, , [updated]] = await db.batch([
-    guard(),
-    event(
-      'customer.updated',
-      row.id,
-      changesBetween(FIELDS, row, { ...row, ...changes }),
-      existsUnchanged(customers, row),
-    ),
-    db
-      .update(customers)
-      .set({ ...toColumns(changes), revision: row.revision + 1 })
-      .where(isUnchanged(customers, row))
-      .returning(),
-  ]);
-  return updated;
+): Promise<CustomerRow> {
+  const updated = { ...row, ...changes };
+  const { customer } = await change(sender, {
+    event: { type: 'customer.updated', id: row.id, changes: diff(row, updated) },
+    when: [isUnchanged(customers, row)],
+    statements: {
+      customer: sender.db
+        .update(customers)
+        .set({ ...toColumns(changes), revision: row.revision + 1 })
+        .where(eq(customers.id, row.id))
+        .returning(),
+    },
+    errors: ERRORS,
+  });
+  return only(customer);
 }

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { changesBetween, type EventChanges } from '../../db/events';
+import { differ, type EventChanges } from '../../db/events';
 import { isForgotten } from '../customers/schema';
 import { settable } from '../fields';
 import { type LicenseRow, type LicenseValues, licenseFields, wireValues } from './schema';
@@ -37,7 +37,7 @@ export function changesOfLicense(
   after: LicenseValues,
   now: number,
 ): EventChanges {
-  const changes = changesBetween(FIELDS, shown(before, now), shown(after, now));
+  const changes = differ(FIELDS)(shown(before, now), shown(after, now));
   if (before.customer === null || !isForgotten(before.customer)) return changes;
   return Object.fromEntries(
     Object.entries(changes).map(([name, change]) => [
@@ -54,18 +54,14 @@ export function changesOfNew(
   now: number,
 ): EventChanges {
   const isOne = licenseKeys.length === 1;
-  const changes = changesBetween(isOne ? FIELDS : FIELDS_OF_BATCH, null, shown(values, now));
+  const changes = differ(isOne ? FIELDS : FIELDS_OF_BATCH)(null, shown(values, now));
   return isOne
     ? { licenseKey: { before: null, after: licenseKeys[0]?.slice(-KEY_GROUP_LENGTH) }, ...changes }
     : { count: { before: 0, after: licenseKeys.length }, ...changes };
 }
 
 /** Changes as JSON in SQL, with the `customerId` if it differs. */
-export function withCustomer(
-  changes: EventChanges,
-  before: number | null,
-  after: SQL | number | null,
-): SQL {
+export function withCustomer(changes: EventChanges, before: number | null, after: SQL): SQL {
   const json = JSON.stringify(changes);
   return sql`case when ${after} is ${before} then ${json} else json_set(${json}, '$.customerId',
     json_object('before', ${before}, 'after', ${after})) end`;

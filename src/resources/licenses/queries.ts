@@ -1,11 +1,11 @@
-import { and, asc, eq, exists, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
+import { change, isUnchanged, only, type Sender } from '../../db/change';
 import type { Database } from '../../db/client';
 import { newestId } from '../../db/events';
 import { rowJson, rowOf } from '../../db/idempotency';
-import { logLicenses, logNew, nextRevision } from '../../db/outbox';
-import { existsUnchanged, isOneOf, isUnchanged, rowValues } from '../../db/predicates';
+import { license, nextRevision } from '../../db/outbox';
+import { isOneOf, rowValues } from '../../db/predicates';
 import { bindings, customers, licenses } from '../../db/schema';
-import type { Writer } from '../../db/writer';
 import type { LicenseDataType } from '../../lib/enums';
 import {
   hasSameOwner,
@@ -14,6 +14,7 @@ import {
   type NamedCustomer,
 } from '../customers/owner';
 import type { CustomerRow } from '../customers/schema';
+import { UNKNOWN_PRODUCT } from '../products/rules';
 import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events';
 import { newLicenseKey, normalizeLicenseKey } from './key';
 import { type LicenseRow, type LicenseValues, valuesOf } from './schema';
@@ -30,32 +31,23 @@ export const selectLicenses = (db: Database) =>
     .leftJoin(customers, eq(customers.id, licenses.customerId));
 
 /**
- * The last two statements of a batch: they read the licenses that it wrote, which share a customer. A read after the
- * batch could fail, and a write that was made would be reported as failed.
+ * The last statements of a batch: they read the licenses that it wrote, which share a customer. A read after the batch
+ * could fail, and a write that was made would be reported as failed.
  */
-const readWritten = (db: Database, isWritten: SQL) =>
-  [
-    // Not joined: drizzle mixes up columns of the same name in a batch.
-    db.select(licenseColumns).from(licenses).where(isWritten).orderBy(asc(licenses.id)),
-    db
-      .select()
-      .from(customers)
-      .where(sql`${customers.id} = (select customer_id from licenses where ${isWritten} limit 1)`),
-  ] as const;
+const readWritten = (db: Database, isWritten: SQL) => ({
+  // Not joined: drizzle mixes up columns of the same name in a batch.
+  rows: db.select(licenseColumns).from(licenses).where(isWritten).orderBy(asc(licenses.id)),
+  owners: db
+    .select()
+    .from(customers)
+    .where(sql`${customers.id} = (select customer_id from licenses where ${isWritten} limit 1)`),
+});
 
-/** TypeScript knows the first elements of a tuple of unknown length, and not its last ones. */
-function lastTwo<One, Two>(results: readonly [...unknown[], One, Two]): [One, Two];
-function lastTwo(results: readonly unknown[]): unknown[] {
-  return results.slice(-2);
-}
-
-/** The licenses of {@link readWritten}, from the results of the batch. */
-function writtenLicenses(
-  results: readonly [...unknown[], Omit<LicenseRow, 'customer'>[], CustomerRow[]],
-): LicenseRow[] {
-  const [rows, [customer = null]] = lastTwo(results);
-  return rows.map((row) => ({ ...row, customer }));
-}
+/** The licenses of {@link readWritten}. */
+const withOwner = (
+  rows: readonly Omit<LicenseRow, 'customer'>[],
+  [customer]: readonly CustomerRow[],
+): LicenseRow[] => rows.map((row) => ({ ...row, customer: customer ?? null }));
 
 /** The license with an id. */
 export const findLicense = (db: Database, id: number): Promise<LicenseRow | undefined> =>
@@ -76,21 +68,19 @@ export const findLicenseByKey = (
  * @param owner their customer; undefined if the owner fields decide
  * @param count the number of licenses, at least one
  * @returns the licenses, sorted by id
- * @throws a foreign key violation for an unknown product
+ * @throws DomainError for an unknown product, or an owner that may not be named
  */
 export async function insertLicenses(
-  { db, guard, event, changed, remember }: Writer,
+  sender: Sender,
   { ips, hwids, ...values }: LicenseValues,
   owner: NamedCustomer | undefined,
   count: number,
-  now: number,
 ): Promise<LicenseRow[]> {
+  const { db, now } = sender;
   const licenseKeys = Array.from({ length: count }, newLicenseKey);
   const [licenseKey = ''] = licenseKeys;
-  const { statements, customerId } =
-    owner === undefined
-      ? linkCustomer(db, values, now, sql`true`)
-      : linkNamedCustomer(db, owner, now, sql`true`);
+  const { when, statements, customerId } =
+    owner === undefined ? linkCustomer(db, values, now) : linkNamedCustomer(db, owner, now);
   const row = rowValues(licenses, {
     ...values,
     // A new key is already in the form in which keys are compared.
@@ -105,28 +95,32 @@ export async function insertLicenses(
   const keys = JSON.stringify(licenseKeys);
   const customerOfFirst = sql`(select customer_id from licenses
     where license_key_normalized = ${licenseKey})`;
-  const results = await db.batch([
-    guard(),
-    // The others are published when they are asked for.
-    logNew(db, `license:${licenseKey}`, now),
-    ...statements,
-    db.insert(licenses).select(sql`select ${row} from json_each(${keys}) k order by k.key`),
-    bindNew(db, keys, 'IP', ips),
-    bindNew(db, keys, 'HWID', hwids),
-    event(
-      'license.created',
-      count === 1 ? newestId(licenses) : null,
-      withCustomer(
+  const { rows, owners } = await change(sender, {
+    event: {
+      type: 'license.created',
+      id: count === 1 ? newestId(licenses) : null,
+      changes: withCustomer(
         changesOfNew({ ...values, ips, hwids }, licenseKeys, now),
         null,
         customerOfFirst,
       ),
-    ),
-    ...remember(createdLicenses(keys), customerOfFirst),
-    ...readWritten(db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
-  ]);
-  changed(results[1]);
-  const stored = writtenLicenses(results);
+    },
+    // The others are published when they are asked for.
+    touches: [license(licenseKey, now)],
+    when,
+    statements: {
+      owner: statements,
+      licenses: db
+        .insert(licenses)
+        .select(sql`select ${row} from json_each(${keys}) k order by k.key`),
+      ips: bindNew(db, keys, 'IP', ips),
+      hwids: bindNew(db, keys, 'HWID', hwids),
+      ...readWritten(db, isOneOf(licenses.licenseKeyNormalized, licenseKeys)),
+    },
+    creates: { json: createdLicenses(keys), customerId: customerOfFirst },
+    errors: { reference: UNKNOWN_PRODUCT },
+  });
+  const stored = withOwner(rows, owners);
   if (stored.length !== count) throw new Error('The licenses were not stored');
   return stored;
 }
@@ -135,81 +129,70 @@ export async function insertLicenses(
  * Changes a license, its customer and its bindings.
  *
  * @param owner its customer; undefined if the owner fields decide
- * @returns undefined if another request has changed it since it was read
- * @throws a foreign key violation for an unknown product
+ * @throws DomainError like {@link insertLicenses}, and if another request has changed the license since it was read
  */
 export async function updateLicense(
-  { db, guard, event, changed }: Writer,
+  sender: Sender,
   row: LicenseRow,
   { ips, hwids, ...values }: LicenseValues,
   owner: NamedCustomer | undefined,
-  now: number,
-): Promise<LicenseRow | undefined> {
+): Promise<LicenseRow> {
+  const { db, now } = sender;
   const { id } = row;
   const revision = nextRevision(row.revision, now);
-  const asRead = isUnchanged(licenses, row);
-  const unchanged = db.select({ id: licenses.id }).from(licenses).where(asRead);
-  // True until the last statement, which changes the revision: all of them apply or none.
-  const condition = exists(unchanged);
   const link = () => {
-    if (owner !== undefined) return linkNamedCustomer(db, owner, now, condition);
-    if (hasSameOwner(row, values)) return { statements: [], customerId: row.customerId };
-    return linkCustomer(db, values, now, condition);
+    if (owner !== undefined) return linkNamedCustomer(db, owner, now);
+    if (!hasSameOwner(row, values)) return linkCustomer(db, values, now);
+    return { when: [], statements: [], customerId: sql`${row.customerId}` };
   };
-  const { statements, customerId } = link();
+  const { when, statements, customerId } = link();
   const fieldChanges = changesOfLicense(row, { ...values, ips, hwids }, now);
-  const results = await db.batch([
-    guard(),
-    unchanged,
-    logLicenses(db, asRead, now),
-    ...statements,
-    ...rebind(db, id, 'IP', row.ips, ips, condition),
-    ...rebind(db, id, 'HWID', row.hwids, hwids, condition),
-    event(
-      freesSlots(row, { ips, hwids }) ? 'license.slots_freed' : 'license.updated',
+  const { rows, owners } = await change(sender, {
+    event: {
+      type: freesSlots(row, { ips, hwids }) ? 'license.slots_freed' : 'license.updated',
       id,
-      withCustomer(fieldChanges, row.customerId, customerId),
-      Object.keys(fieldChanges).length === 0
-        ? sql`${condition} and ${customerId} is not ${row.customerId}`
-        : condition,
-    ),
-    db
-      .update(licenses)
-      .set({ ...values, customerId, updatedAt: now, revision })
-      .where(asRead),
-    ...readWritten(db, eq(licenses.id, id)),
-  ]);
-  const [, found, changes] = results;
-  changed(changes);
-  const [updated] = writtenLicenses(results);
-  return found.length > 0 ? updated : undefined;
+      changes: withCustomer(fieldChanges, row.customerId, customerId),
+      ...(Object.keys(fieldChanges).length === 0 && {
+        condition: sql`${customerId} is not ${row.customerId}`,
+      }),
+    },
+    touches: [license(row.licenseKeyNormalized, revision)],
+    when: [isUnchanged(licenses, row), ...when],
+    statements: {
+      owner: statements,
+      ips: rebind(db, id, 'IP', row.ips, ips),
+      hwids: rebind(db, id, 'HWID', row.hwids, hwids),
+      license: db
+        .update(licenses)
+        .set({ ...values, customerId, updatedAt: now, revision })
+        .where(eq(licenses.id, id)),
+      ...readWritten(db, eq(licenses.id, id)),
+    },
+    errors: { reference: UNKNOWN_PRODUCT },
+  });
+  return only(withOwner(rows, owners));
 }
 
-/** Marks a license DELETED (2). @returns undefined if another request has changed it since it was read */
-export async function markLicenseDeleted(
-  { db, guard, event, changed }: Writer,
-  row: LicenseRow,
-  now: number,
-): Promise<{ id: number } | undefined> {
-  if (row.state === 'DELETED') return { id: row.id };
+/** Marks a license DELETED (2). @throws DomainError if another request has changed it since it was read */
+export async function markLicenseDeleted(sender: Sender, row: LicenseRow): Promise<void> {
+  if (row.state === 'DELETED') return;
+  const { db, now } = sender;
   const revision = nextRevision(row.revision, now);
-  const [, changes, , [deleted]] = await db.batch([
-    guard(),
-    logLicenses(db, isUnchanged(licenses, row), now),
-    event(
-      'license.deleted',
-      row.id,
-      changesOfLicense(row, { ...valuesOf(row), state: 'DELETED' }, now),
-      existsUnchanged(licenses, row),
-    ),
-    db
-      .update(licenses)
-      .set({ state: 'DELETED', updatedAt: now, revision })
-      .where(isUnchanged(licenses, row))
-      .returning({ id: licenses.id }),
-  ]);
-  changed(changes);
-  return deleted;
+  await change(sender, {
+    event: {
+      type: 'license.deleted',
+      id: row.id,
+      changes: changesOfLicense(row, { ...valuesOf(row), state: 'DELETED' }, now),
+    },
+    touches: [license(row.licenseKeyNormalized, revision)],
+    when: [isUnchanged(licenses, row)],
+    statements: {
+      license: db
+        .update(licenses)
+        .set({ state: 'DELETED', updatedAt: now, revision })
+        .where(eq(licenses.id, row.id)),
+    },
+  });
 }
 
 type CreatedLicenses = readonly [
@@ -237,9 +220,9 @@ const createdLicenses = (keys: string): SQL => sql`(
 
 /** The licenses of {@link createdLicenses}, sorted by id. */
 export function licensesOf(json: string): LicenseRow[] {
-  const [license, customer, created]: CreatedLicenses = JSON.parse(json);
+  const [columns, customer, created]: CreatedLicenses = JSON.parse(json);
   const first: LicenseRow = {
-    ...rowOf<LicenseRow>(license),
+    ...rowOf<LicenseRow>(columns),
     totalRequests: 0,
     customer: customer && rowOf(customer),
   };
@@ -257,31 +240,13 @@ const bindNew = (db: Database, keys: string, type: LicenseDataType, values: read
         join json_each(${JSON.stringify(values)}) v`,
   );
 
-/** Binds values in their order. Values that are bound already keep their position. */
-const bind = (
-  db: Database,
-  licenseId: SQL | number,
-  type: LicenseDataType,
-  values: readonly string[],
-  condition: SQL,
-) =>
-  db
-    .insert(bindings)
-    .select(
-      sql`select ${licenseId}, ${type}, value, key + 1 + (
-            select ifnull(max(position), 0) from bindings where license_id = ${licenseId})
-          from json_each(${JSON.stringify(values)}) where ${condition}`,
-    )
-    .onConflictDoNothing();
-
-/** Replaces the bound values. No statements if they are the same. */
+/** Replaces the bound values. Those that stay keep their position. No statements if they are the same. */
 function rebind(
   db: Database,
   licenseId: number,
   type: LicenseDataType,
   bound: readonly string[],
   values: readonly string[],
-  condition: SQL,
 ) {
   if (JSON.stringify(bound) === JSON.stringify(values)) return [];
   const unbindOthers = db
@@ -291,8 +256,15 @@ function rebind(
         eq(bindings.licenseId, licenseId),
         eq(bindings.type, type),
         not(isOneOf(bindings.value, values)),
-        condition,
       ),
     );
-  return [unbindOthers, bind(db, licenseId, type, values, condition)];
+  const bind = db
+    .insert(bindings)
+    .select(
+      sql`select ${licenseId}, ${type}, value, key + 1 + (
+            select ifnull(max(position), 0) from bindings where license_id = ${licenseId})
+          from json_each(${JSON.stringify(values)}) where true`,
+    )
+    .onConflictDoNothing();
+  return [unbindOthers, bind];
 }

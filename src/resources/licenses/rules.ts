@@ -1,8 +1,8 @@
-import { ApiError } from '../../http/errors';
 import type { LicenseState, LicenseStatus } from '../../lib/enums';
+import { DomainError } from '../../lib/errors';
 import type { LicenseValues } from './schema';
 
-/** The rules of a license for more than one field. They throw 400 with the name of the field. */
+/** The rules of a license for more than one field. They throw a DomainError with the name of the field. */
 
 /** The state to store. EXPIRED is written as ACTIVE, because it follows from the expiry (2). */
 export const stateOf = (status: LicenseStatus): LicenseState =>
@@ -11,18 +11,18 @@ export const stateOf = (status: LicenseStatus): LicenseState =>
 /**
  * The expiry to store, in milliseconds since 1970 (2).
  *
- * @throws ApiError 400 for a TEMPORARY license without one, and a PERMANENT one with one
+ * @throws DomainError for a TEMPORARY license without one, and a PERMANENT one with one
  */
 export function expiryOf(
   licenseType: LicenseValues['licenseType'],
   expiresAt: number | null,
 ): number | null {
   if (licenseType === 'TEMPORARY' && expiresAt === null) {
-    throw new ApiError(400, 'expiryDate is required for a TEMPORARY license');
+    throw new DomainError('invalid', 'expiryDate is required for a TEMPORARY license');
   }
   // A license that was meant for a year must not become PERMANENT by mistake.
   if (licenseType === 'PERMANENT' && expiresAt !== null) {
-    throw new ApiError(400, 'expiryDate needs licenseType TEMPORARY');
+    throw new DomainError('invalid', 'expiryDate needs licenseType TEMPORARY');
   }
   return expiresAt;
 }
@@ -57,8 +57,8 @@ function checkLimit(
   if (limit === -1 || values.length <= limit) return;
   const known = new Set(bound);
   if (values.some((value) => !known.has(value))) {
-    throw new ApiError(
-      400,
+    throw new DomainError(
+      'invalid',
       `${name} must be at most ${limit} in number, the limit in ${limitName}`,
     );
   }

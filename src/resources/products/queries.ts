@@ -1,15 +1,17 @@
-import { and, asc, eq, gt, inArray, ne, notExists, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { change, isUnchanged, only, type Sender } from '../../db/change';
 import type { Database } from '../../db/client';
-import { changesBetween, newestId } from '../../db/events';
+import { reserveIds } from '../../db/deleted-ids';
+import { differ, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
-import { logBlacklist, logBlacklistIf, logLicenses } from '../../db/outbox';
-import { containsText, existsUnchanged, isUnchanged, type Page } from '../../db/predicates';
+import { blacklist, blacklistIf, licensesWhere } from '../../db/outbox';
+import { containsText, type Page } from '../../db/predicates';
 import { bindings, blacklists, licenses, products } from '../../db/schema';
-import { reserveIds, type Writer } from '../../db/writer';
+import { DomainError } from '../../lib/errors';
 import { settable } from '../fields';
 import { type ProductQuery, type ProductRow, type ProductValues, productFields } from './schema';
 
-const FIELDS = Object.keys(settable(productFields));
+const diff = differ(Object.keys(settable(productFields)));
 
 const matching = (filter: ProductQuery): SQL | undefined =>
   and(
@@ -33,90 +35,83 @@ export const listProducts = (db: Database, filter: ProductQuery) => ({
 export const findProduct = (db: Database, id: number): Promise<ProductRow | undefined> =>
   db.select().from(products).where(eq(products.id, id)).get();
 
-/** Stores a new product; `now` in milliseconds since 1970. */
-export async function insertProduct(
-  { db, guard, changed, event, remember }: Writer,
-  values: ProductValues,
-  now: number,
-): Promise<ProductRow> {
-  const [, , changes, [row]] = await db.batch([
-    guard(),
+/** Stores a new product. */
+export async function insertProduct(sender: Sender, values: ProductValues): Promise<ProductRow> {
+  const { db, now } = sender;
+  const { product } = await change(sender, {
+    event: { type: 'product.created', id: newestId(products), changes: diff(null, values) },
     // Its offline days are in the snapshot of the blacklist.
-    ...logBlacklistIf(db, values.offlineDays > 0 ? sql`true` : sql`false`, now),
-    db
-      .insert(products)
-      .values({ ...values, createdAt: now, updatedAt: now })
-      .returning(),
-    event('product.created', newestId(products), changesBetween(FIELDS, null, values)),
-    ...remember(newestRow(products)),
-  ]);
-  changed(changes);
-  if (!row) throw new Error('The product was not stored');
-  return row;
+    touches: values.offlineDays > 0 ? [blacklist] : [],
+    statements: {
+      product: db
+        .insert(products)
+        .values({ ...values, createdAt: now, updatedAt: now })
+        .returning(),
+    },
+    creates: { json: newestRow(products) },
+  });
+  return only(product);
 }
 
-/** Changes a product. @returns undefined if another request has changed it since it was read */
+/** Changes a product. @throws DomainError if another request has changed it since it was read */
 export async function updateProduct(
-  { db, guard, changed, event }: Writer,
+  sender: Sender,
   row: ProductRow,
   values: Partial<ProductValues>,
-  now: number,
-): Promise<ProductRow | undefined> {
-  const { offlineDays = row.offlineDays } = values;
-  const isRead = existsUnchanged(products, row);
-  const [, , changes, , [updated]] = await db.batch([
-    guard(),
-    ...logBlacklistIf(db, offlineDays === row.offlineDays ? sql`false` : isRead, now),
-    event('product.updated', row.id, changesBetween(FIELDS, row, { ...row, ...values }), isRead),
-    db
-      .update(products)
-      .set({ ...values, updatedAt: now, revision: row.revision + 1 })
-      .where(isUnchanged(products, row))
-      .returning(),
-  ]);
-  changed(changes);
-  return updated;
+): Promise<ProductRow> {
+  const { db, now } = sender;
+  const updated = { ...row, ...values };
+  const { product } = await change(sender, {
+    event: { type: 'product.updated', id: row.id, changes: diff(row, updated) },
+    touches: updated.offlineDays === row.offlineDays ? [] : [blacklist],
+    when: [isUnchanged(products, row)],
+    statements: {
+      product: db
+        .update(products)
+        .set({ ...values, updatedAt: now, revision: row.revision + 1 })
+        .where(eq(products.id, row.id))
+        .returning(),
+    },
+  });
+  return only(product);
 }
 
 /**
- * Deletes a product, its DELETED licenses, and the blacklist entries for this product. The history stays.
+ * Deletes a product, its DELETED licenses, and the blacklist entries for this product. The history stays. An import
+ * may bring the keys of the licenses back, and old snapshots would refuse them.
  *
- * @param now milliseconds since 1970
- * @returns `in use` if a license is not DELETED; `changed` if another request has changed the product since
- *   it was read
+ * @throws DomainError if a license is not DELETED, or if another request has changed the product since it was read
  */
-export async function deleteProduct(
-  { db, guard, event, changed }: Writer,
-  row: ProductRow,
-  now: number,
-): Promise<'deleted' | 'in use' | 'changed'> {
-  const inUse = db
-    .select({ one: sql`1` })
-    .from(licenses)
-    .where(and(eq(licenses.productId, row.id), ne(licenses.state, 'DELETED')));
-  // The id of the product while it may be deleted, else null. All statements apply or none.
-  const deletable = db
-    .select({ id: products.id })
-    .from(products)
-    .where(and(isUnchanged(products, row), notExists(inUse)));
-  const isOfProduct = sql`${licenses.productId} = ${deletable}`;
-  const isEntryOfProduct = sql`${blacklists.productId} = ${deletable}`;
-  const licenseIds = db.select({ id: licenses.id }).from(licenses).where(isOfProduct);
-  const [, used, removedLicenses, , removedEntries, , , , , , , , deleted] = await db.batch([
-    guard(),
-    inUse.limit(1),
-    logLicenses(db, isOfProduct, now),
-    ...logBlacklist(db, isEntryOfProduct, now),
-    db.delete(bindings).where(inArray(bindings.licenseId, licenseIds)),
-    reserveIds(db, 'licenses', licenses, isOfProduct),
-    db.delete(licenses).where(isOfProduct),
-    reserveIds(db, 'blacklists', blacklists, isEntryOfProduct),
-    db.delete(blacklists).where(isEntryOfProduct),
-    event('product.deleted', row.id, changesBetween(FIELDS, row, null), sql`exists ${deletable}`),
-    reserveIds(db, 'products', products, sql`${products.id} = ${deletable}`),
-    db.delete(products).where(sql`${products.id} = ${deletable}`).returning({ id: products.id }),
-  ]);
-  changed([...removedLicenses, ...removedEntries]);
-  if (deleted.length > 0) return 'deleted';
-  return used.length > 0 ? 'in use' : 'changed';
+export async function deleteProduct(sender: Sender, row: ProductRow): Promise<void> {
+  const { db, now } = sender;
+  const isProduct = eq(products.id, row.id);
+  const isOfProduct = eq(licenses.productId, row.id);
+  const isEntryOfProduct = eq(blacklists.productId, row.id);
+  await change(sender, {
+    event: { type: 'product.deleted', id: row.id, changes: diff(row, null) },
+    touches: [
+      licensesWhere(isOfProduct, now),
+      blacklistIf(sql`exists (select 1 from ${blacklists} where ${isEntryOfProduct})`),
+    ],
+    when: [
+      isUnchanged(products, row),
+      {
+        constraint: 'product_is_unused',
+        holds: sql`not exists (
+          select 1 from ${licenses} where ${isOfProduct} and ${licenses.state} <> 'DELETED')`,
+        error: new DomainError('conflict', 'Product has licenses, cannot delete'),
+      },
+    ],
+    statements: {
+      bindings: db
+        .delete(bindings)
+        .where(sql`${bindings.licenseId} in (select id from ${licenses} where ${isOfProduct})`),
+      licenseIds: reserveIds(db, 'licenses', licenses, isOfProduct),
+      licenses: db.delete(licenses).where(isOfProduct),
+      entryIds: reserveIds(db, 'blacklists', blacklists, isEntryOfProduct),
+      entries: db.delete(blacklists).where(isEntryOfProduct),
+      productId: reserveIds(db, 'products', products, isProduct),
+      product: db.delete(products).where(isProduct),
+    },
+  });
 }

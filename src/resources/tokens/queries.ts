@@ -1,16 +1,16 @@
 import { and, asc, eq, gt, isNull } from 'drizzle-orm';
+import { change, isUnchanged, only, type Sender } from '../../db/change';
 import type { Database } from '../../db/client';
-import { changesBetween, newestId } from '../../db/events';
-import { logNew, logTokens, nextRevision } from '../../db/outbox';
-import { existsUnchanged, isUnchanged, type Page } from '../../db/predicates';
+import { differ, newestId } from '../../db/events';
+import { nextRevision, token } from '../../db/outbox';
+import type { Page } from '../../db/predicates';
 import { tokens } from '../../db/schema';
-import type { Writer } from '../../db/writer';
 import { toOptionalTimestamp } from '../../lib/time';
 import { settable } from '../fields';
 import { type TokenRow, type TokenValues, tokenFields } from './schema';
 
 /** The fields that events show. They do not include the secret. */
-const FIELDS = Object.keys(settable(tokenFields));
+const diff = differ(Object.keys(settable(tokenFields)));
 
 /** The fields of a token that a client sets, as GET shows them. */
 const shown = ({ name, intents, expiresAt }: TokenValues) => ({
@@ -42,55 +42,54 @@ export const findToken = (db: Database, id: number): Promise<TokenRow | undefine
     .where(and(isLive, eq(tokens.id, id)))
     .get();
 
-/** Stores a new token; `now` in milliseconds since 1970. */
+/** Stores a new token. */
 export async function insertToken(
-  { db, guard, event, changed, remember }: Writer,
+  sender: Sender,
   values: TokenValues & Pick<TokenRow, 'tokenHash'>,
-  now: number,
 ): Promise<TokenRow> {
-  const [, changes, [row]] = await db.batch([
-    guard(),
-    logNew(db, `token:${values.tokenHash}`, now),
-    db
-      .insert(tokens)
-      .values({ ...values, createdAt: now, updatedAt: now, revision: now })
-      .returning(),
-    event('token.created', newestId(tokens), changesBetween(FIELDS, null, shown(values))),
+  const { db, now } = sender;
+  const { stored } = await change(sender, {
+    event: { type: 'token.created', id: newestId(tokens), changes: diff(null, shown(values)) },
+    touches: [token(values.tokenHash, now)],
+    statements: {
+      stored: db
+        .insert(tokens)
+        .values({ ...values, createdAt: now, updatedAt: now, revision: now })
+        .returning(),
+    },
     // Its secret is not stored anywhere.
-    ...remember(null),
-  ]);
-  changed(changes);
-  if (!row) throw new Error('The token was not stored');
-  return row;
+    creates: { json: null },
+  });
+  return only(stored);
 }
 
-/**
- * Changes a token, or revokes it if `revokedAt` is set (milliseconds since 1970).
- *
- * @returns undefined if another request has changed it since it was read
- */
+/** Changes a token, or revokes it. @throws DomainError if another request has changed it since it was read */
 export async function updateToken(
-  { db, guard, event, changed }: Writer,
+  sender: Sender,
   row: TokenRow,
-  changes: Partial<TokenValues> & { revokedAt?: number },
-  now: number,
-): Promise<TokenRow | undefined> {
-  const isRevoked = changes.revokedAt !== undefined;
-  const [, logged, , [updated]] = await db.batch([
-    guard(),
-    logTokens(db, isUnchanged(tokens, row), now),
-    event(
-      isRevoked ? 'token.deleted' : 'token.updated',
-      row.id,
-      changesBetween(FIELDS, shown(row), isRevoked ? null : shown({ ...row, ...changes })),
-      existsUnchanged(tokens, row),
-    ),
-    db
-      .update(tokens)
-      .set({ ...changes, updatedAt: now, revision: nextRevision(row.revision, now) })
-      .where(isUnchanged(tokens, row))
-      .returning(),
-  ]);
-  changed(logged);
-  return updated;
+  values: Partial<TokenValues & Pick<TokenRow, 'revokedAt'>>,
+): Promise<TokenRow> {
+  const { db, now } = sender;
+  const updated = { ...row, ...values };
+  const isRevoked = updated.revokedAt !== null;
+  const type = isRevoked ? 'token.deleted' : 'token.updated';
+  const after = isRevoked ? null : shown(updated);
+  const revision = nextRevision(row.revision, now);
+  const { stored } = await change(sender, {
+    event: { type, id: row.id, changes: diff(shown(row), after) },
+    touches: [token(row.tokenHash, revision)],
+    when: [isUnchanged(tokens, row)],
+    statements: {
+      stored: db
+        .update(tokens)
+        .set({ ...values, updatedAt: now, revision })
+        .where(eq(tokens.id, row.id))
+        .returning(),
+    },
+  });
+  return only(stored);
 }
+
+/** Revokes a token. Throws like {@link updateToken}. */
+export const revokeToken = (sender: Sender, row: TokenRow): Promise<TokenRow> =>
+  updateToken(sender, row, { revokedAt: sender.now });

@@ -1,11 +1,9 @@
 import { Hono } from 'hono';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
-import { isUniqueViolation } from '../../db/client';
-import { ApiError, notFound } from '../../http/errors';
+import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
 import { body, pathId, query } from '../../http/input';
-import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse } from '../../http/pagination';
 import {
   deleteEntry,
@@ -22,13 +20,9 @@ import {
   entryUpdate,
   toEntry,
 } from '../../resources/blacklists/schema';
-import { rejectUnknownProduct } from '../../resources/products/rules';
 import { createOnce, restoreRow } from './create-once';
 import { databaseOf } from './database';
-
-function rejectDuplicate(error: unknown): never {
-  throw isUniqueViolation(error) ? new ApiError(409, 'The same entry exists already') : error;
-}
+import { optimisticUpdate } from './optimistic-update';
 
 const canRead = requireIntents(INTENTS.readBlacklists);
 const canWrite = requireIntents(INTENTS.writeBlacklists);
@@ -47,37 +41,27 @@ export const blacklistRoutes = new Hono<AuthEnv>()
   .post('/', canWrite, body(entryCreate), (c) => {
     const values = entryOf(c.req.valid('json'));
     return createOnce(c, {
-      create: (writer) =>
-        insertEntry(writer, values, Date.now()).catch(rejectDuplicate).catch(rejectUnknownProduct),
+      create: (sender) => insertEntry(sender, values),
       restore: restoreRow<EntryRow>,
       respond: (row) => createdResponse(c, 'blacklists', row, toEntry(row)),
     });
   })
   .put('/:id', canWrite, pathId, body(entryUpdate), async (c) => {
-    const db = databaseOf(c);
-    const { id } = c.req.valid('param');
     const changes = c.req.valid('json');
-    checkSameId(id, changes.id);
-    const row = await optimisticUpdate(c, {
-      name: 'Blacklist entry',
-      read: () => findEntry(db, id),
-      write: (current) => {
+    const row = await optimisticUpdate(c, c.req.valid('param').id, {
+      ...{ name: 'Blacklist entry', bodyId: changes.id },
+      find: findEntry,
+      write: (sender, current) => {
         // A product in the body makes the entry one for this product.
         const isForAllProducts = current.productId === null && changes.productId == null;
         const values = entryOf({ isForAllProducts, ...current, ...changes });
-        return updateEntry(writerOf(c), current, values, Date.now())
-          .catch(rejectDuplicate)
-          .catch(rejectUnknownProduct);
+        return updateEntry(sender, current, values);
       },
     });
     return objectResponse(c, row, toEntry(row));
   })
   .delete('/:id', canWrite, pathId, async (c) => {
-    const db = databaseOf(c);
-    await optimisticUpdate(c, {
-      name: 'Blacklist entry',
-      read: () => findEntry(db, c.req.valid('param').id),
-      write: (current) => deleteEntry(writerOf(c), current, Date.now()),
-    });
+    const { id } = c.req.valid('param');
+    await optimisticUpdate(c, id, { name: 'Blacklist entry', find: findEntry, write: deleteEntry });
     return c.body(null, 204);
   });

@@ -1,15 +1,16 @@
 import type { Context } from 'hono';
-import { type AuthEnv, writerOf } from '../../auth/middleware';
+import { type AuthEnv, senderOf } from '../../auth/middleware';
+import type { Sender } from '../../db/change';
 import { isUniqueViolation } from '../../db/client';
-import { findFirstRequest, type KeyedRequest, rowOf, storeKey } from '../../db/idempotency';
-import type { Writer } from '../../db/writer';
+import { findFirstRequest, type KeyedRequest, rowOf } from '../../db/idempotency';
 import { ApiError } from '../../http/errors';
+import { DomainError } from '../../lib/errors';
 import { sha256Hex } from '../../lib/sha256';
 
 const MAX_KEY_LENGTH = 255;
 
 interface Creation<Row> {
-  create: (writer: Writer) => Promise<Row>;
+  create: (sender: Sender) => Promise<Row>;
   /** The created object from the JSON that was stored with the key; undefined if it is not kept. */
   restore?: (json: string) => Row;
   respond: (row: Row) => Response;
@@ -25,15 +26,14 @@ export async function createOnce<Row>(
   c: Context<AuthEnv>,
   { create, restore, respond }: Creation<Row>,
 ): Promise<Response> {
-  const writer = writerOf(c);
-  const request = await keyedRequestOf(c);
-  if (request === undefined) return respond(await create(writer));
+  const sender = senderOf(c);
+  const key = await keyedRequestOf(c, sender);
+  if (key === undefined) return respond(await create(sender));
 
-  const { db } = writer;
   const findFirst = async (): Promise<Response | undefined> => {
-    const first = await findFirstRequest(db, request);
+    const first = await findFirstRequest(sender.db, key);
     if (!first) return undefined;
-    if (first.requestHash !== request.requestHash) {
+    if (first.requestHash !== key.requestHash) {
       throw new ApiError(422, 'Idempotency-Key was sent with another request: use a new key');
     }
     if (first.created === null || !restore) {
@@ -48,15 +48,11 @@ export async function createOnce<Row>(
   const known = await findFirst();
   if (known) return known;
   try {
-    return respond(
-      await create({
-        ...writer,
-        remember: (created, customerId) => storeKey(db, request, created, customerId),
-      }),
-    );
+    return respond(await create({ ...sender, key }));
   } catch (error) {
     // A concurrent request with the same key was faster, or has stored the same unique value.
-    const isRace = isUniqueViolation(error) || (error instanceof ApiError && error.status === 409);
+    const isRace =
+      isUniqueViolation(error) || (error instanceof DomainError && error.kind === 'conflict');
     const winner = isRace ? await findFirst() : undefined;
     if (winner) return winner;
     throw error;
@@ -67,16 +63,19 @@ export async function createOnce<Row>(
 export const restoreRow = <Row>(json: string): Row => rowOf<Row>(JSON.parse(json));
 
 /** Undefined without an `Idempotency-Key`. */
-async function keyedRequestOf(c: Context<AuthEnv>): Promise<KeyedRequest | undefined> {
+async function keyedRequestOf(
+  c: Context<AuthEnv>,
+  { tokenId, now }: Sender,
+): Promise<KeyedRequest | undefined> {
   const key = c.req.header('Idempotency-Key');
   if (key === undefined) return undefined;
   if (key.length < 1 || key.length > MAX_KEY_LENGTH) {
     throw new ApiError(400, `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters`);
   }
   return {
-    tokenId: c.get('actor').tokenId ?? 0,
+    tokenId: tokenId ?? 0,
     keyHash: await sha256Hex(key),
     requestHash: await sha256Hex(`${c.req.path} ${JSON.stringify(await c.req.json())}`),
-    now: Date.now(),
+    now,
   };
 }

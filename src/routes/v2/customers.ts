@@ -1,13 +1,11 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
-import { isUniqueViolation } from '../../db/client';
+import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware';
 import { eraseHistory } from '../../history/erase';
 import { ApiError, notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
 import { body, pathId, query } from '../../http/input';
-import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { isolateOf } from '../../isolate';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async';
@@ -28,12 +26,7 @@ import {
 import { checkWebAddresses } from '../../resources/fields';
 import { createOnce, restoreRow } from './create-once';
 import { databaseOf } from './database';
-
-function rejectDuplicate(error: unknown): never {
-  throw isUniqueViolation(error)
-    ? new ApiError(409, 'The e-mail or an account belongs to another customer')
-    : error;
-}
+import { optimisticUpdate } from './optimistic-update';
 
 const canRead = requireIntents(INTENTS.readCustomers);
 const canWrite = requireIntents(INTENTS.everything);
@@ -51,35 +44,26 @@ export const customerRoutes = new Hono<AuthEnv>()
   })
   .post('/', canWrite, body(customerCreate), (c) =>
     createOnce(c, {
-      create: (writer) =>
-        insertCustomer(writer, c.req.valid('json'), Date.now()).catch(rejectDuplicate),
+      create: (sender) => insertCustomer(sender, c.req.valid('json')),
       restore: restoreRow<CustomerRow>,
       respond: (row) => createdResponse(c, 'customers', row, toCustomer(row)),
     }),
   )
   .put('/:id', canWrite, pathId, body(customerUpdate), async (c) => {
-    const db = databaseOf(c);
-    const { id } = c.req.valid('param');
     const { id: bodyId, ...changes } = c.req.valid('json');
-    checkSameId(id, bodyId);
-    const row = await optimisticUpdate(c, {
-      name: 'Customer',
-      read: () => findCustomer(db, id),
-      write: (current) => {
+    const row = await optimisticUpdate(c, c.req.valid('param').id, {
+      ...{ name: 'Customer', bodyId },
+      find: findCustomer,
+      write: (sender, current) => {
         checkWebAddresses(CUSTOMER_ADDRESSES, changes, current);
-        return updateCustomer(writerOf(c), current, changes).catch(rejectDuplicate);
+        return updateCustomer(sender, current, changes);
       },
     });
     return objectResponse(c, row, toCustomer(row));
   })
   .delete('/:id', canWrite, pathId, async (c) => {
-    const db = databaseOf(c);
     const { id } = c.req.valid('param');
-    await optimisticUpdate(c, {
-      name: 'Customer',
-      read: () => findCustomer(db, id),
-      write: (current) => eraseIdentity(writerOf(c), current, Date.now()),
-    });
+    await optimisticUpdate(c, id, { name: 'Customer', find: findCustomer, write: eraseIdentity });
     // Records that this isolate stores later would bring erased data back.
     const settling = isolateOf(c.env).recorder.settle(c.get('timings').waitUntil);
     await withTimeout(settling, DATABASE_TIMEOUT_MS).catch(() => {
@@ -88,7 +72,7 @@ export const customerRoutes = new Hono<AuthEnv>()
         `The database does not take the last requests: send it again, without If-Match, to erase the history of customer ${id}`,
       );
     });
-    if (await eraseHistory(writerOf(c), id)) return c.body(null, 204);
+    if (await eraseHistory(senderOf(c), id)) return c.body(null, 204);
     throw new ApiError(
       409,
       `The history of customer ${id} is too long for one request: send it again, without If-Match, to erase the rest`,

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
+import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware';
 import { body } from '../../http/input';
 import { importItems } from '../../import/import';
 import { importRequest } from '../../import/schema';
@@ -10,5 +10,5 @@ export const importRoute = new Hono<AuthEnv>().post(
   '/',
   requireIntents(INTENTS.everything),
   body(importRequest),
-  async (c) => c.json(await importItems(writerOf(c), c.req.valid('json'), Date.now())),
+  async (c) => c.json(await importItems(senderOf(c), c.req.valid('json'))),
 );

@@ -1,17 +1,16 @@
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, hasIntent, requireIntents, writerOf } from '../../auth/middleware';
+import { type AuthEnv, hasIntent, requireIntents } from '../../auth/middleware';
+import type { Sender } from '../../db/change';
 import type { Page } from '../../db/predicates';
-import type { Writer } from '../../db/writer';
 import { listInstallations } from '../../history/installations';
 import { ApiError, notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
 import { body, path, pathId, query } from '../../http/input';
-import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { linkNextPage, listResponse, type PageQuery, pageQuery } from '../../http/pagination';
 import { idText, licensePlatform, text } from '../../lib/fields';
-import { namedCustomer } from '../../resources/customers/owner';
+import type { NamedCustomer } from '../../resources/customers/owner';
 import { normalizeLicenseKey } from '../../resources/licenses/key';
 import {
   countLicenses,
@@ -40,9 +39,10 @@ import {
   valuesOf,
 } from '../../resources/licenses/schema';
 import { findProduct } from '../../resources/products/queries';
-import { rejectUnknownProduct, unknownProduct } from '../../resources/products/rules';
+import { UNKNOWN_PRODUCT } from '../../resources/products/rules';
 import { createOnce } from './create-once';
 import { databaseOf } from './database';
+import { optimisticUpdate } from './optimistic-update';
 
 const oneLicense = (c: Context, row: LicenseRow): Response =>
   objectResponse(c, row, toLicense(row, Date.now()));
@@ -61,26 +61,28 @@ function licenseList(
   return listResponse(c, { limit, after }, list, (row) => toLicense(row, now));
 }
 
-/** The customer that a body names (3). */
+/** The customer that a body names (3); undefined if it has neither field, so that the owner fields decide. */
 const namedCustomerIn = (
   c: Context<AuthEnv>,
-  customerId: number | null | undefined,
-  customerEmail: string | null | undefined,
-) => namedCustomer(databaseOf(c), customerId, customerEmail, hasIntent(c, INTENTS.readCustomers));
+  id: number | null | undefined,
+  email: string | null | undefined,
+): NamedCustomer | undefined =>
+  id === undefined && email === undefined
+    ? undefined
+    : { id: id ?? null, email: email ?? null, mustBeShown: !hasIntent(c, INTENTS.readCustomers) };
 
 /** Creates licenses with the same values, all or none. */
 async function createLicenses(
   c: Context<AuthEnv>,
-  writer: Writer,
+  sender: Sender,
   body: z.output<typeof licenseCreate>,
   count: number,
 ): Promise<LicenseRow[]> {
   const { customerId, customerEmail, ...named } = body;
   const { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest } = named;
-  const { db } = writer;
-  const product = await findProduct(db, rest.productId);
-  if (!product) throw unknownProduct();
-  const owner = (await namedCustomerIn(c, customerId, customerEmail)) ?? undefined;
+  const product = await findProduct(sender.db, rest.productId);
+  if (!product) throw UNKNOWN_PRODUCT;
+  const owner = namedCustomerIn(c, customerId ?? undefined, customerEmail ?? undefined);
   const values = {
     ...rest,
     expiresAt: expiryOf(rest.licenseType, expiryDate),
@@ -89,7 +91,7 @@ async function createLicenses(
     maxHWIDs: maxHWIDs ?? product.defaultMaxHWIDs,
   };
   checkLimits(values, { ips: [], hwids: [] });
-  return insertLicenses(writer, values, owner, count, Date.now()).catch(rejectUnknownProduct);
+  return insertLicenses(sender, values, owner, count);
 }
 
 /** A part of a list that is read as a whole; `after` is the id of its predecessor. */
@@ -124,7 +126,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
   })
   .post('/', canWrite, body(licenseCreate), (c) =>
     createOnce(c, {
-      create: (writer) => createLicenses(c, writer, c.req.valid('json'), 1),
+      create: (sender) => createLicenses(c, sender, c.req.valid('json'), 1),
       restore: licensesOf,
       respond([row]) {
         if (!row) throw new Error('The license was not stored');
@@ -139,7 +141,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
       throw new ApiError(400, 'ips and hwids must be empty for more than one license');
     }
     return createOnce(c, {
-      create: (writer) => createLicenses(c, writer, values, count),
+      create: (sender) => createLicenses(c, sender, values, count),
       restore: licensesOf,
       respond: (rows) =>
         c.json(
@@ -181,16 +183,13 @@ export const licenseRoutes = new Hono<AuthEnv>()
     licenseList(c, { ...c.req.valid('query'), chatId: c.req.param('chatId') }),
   )
   .put('/:id', canWrite, pathId, body(licenseUpdate), async (c) => {
-    const db = databaseOf(c);
-    const { id } = c.req.valid('param');
     const { id: bodyId, customerId, customerEmail, ...fields } = c.req.valid('json');
     const { licenseKey, expiryDate, licenseStatus, ...changes } = fields;
-    checkSameId(id, bodyId);
-    const owner = await namedCustomerIn(c, customerId, customerEmail);
-    const row = await optimisticUpdate(c, {
-      name: 'License',
-      read: () => findLicense(db, id),
-      write: (current) => {
+    const owner = namedCustomerIn(c, customerId, customerEmail);
+    const row = await optimisticUpdate(c, c.req.valid('param').id, {
+      ...{ name: 'License', bodyId },
+      find: findLicense,
+      write: (sender, current) => {
         if (
           licenseKey !== undefined &&
           normalizeLicenseKey(licenseKey) !== current.licenseKeyNormalized
@@ -205,19 +204,17 @@ export const licenseRoutes = new Hono<AuthEnv>()
           state: licenseStatus === undefined ? current.state : stateOf(licenseStatus),
         };
         checkLimits(values, current);
-        return updateLicense(writerOf(c), current, values, owner, Date.now()).catch(
-          rejectUnknownProduct,
-        );
+        return updateLicense(sender, current, values, owner);
       },
     });
     return oneLicense(c, row);
   })
   .delete('/:id', canWrite, pathId, async (c) => {
-    const db = databaseOf(c);
-    await optimisticUpdate(c, {
+    const { id } = c.req.valid('param');
+    await optimisticUpdate(c, id, {
       name: 'License',
-      read: () => findLicense(db, c.req.valid('param').id),
-      write: (current) => markLicenseDeleted(writerOf(c), current, Date.now()),
+      find: findLicense,
+      write: markLicenseDeleted,
     });
     return c.body(null, 204);
   });

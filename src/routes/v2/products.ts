@@ -1,10 +1,9 @@
 import { Hono } from 'hono';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
-import { ApiError, notFound } from '../../http/errors';
+import { type AuthEnv, requireIntents } from '../../auth/middleware';
+import { notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
 import { body, pathId, query } from '../../http/input';
-import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse } from '../../http/pagination';
 import { checkWebAddresses } from '../../resources/fields';
 import {
@@ -24,6 +23,7 @@ import {
 } from '../../resources/products/schema';
 import { createOnce, restoreRow } from './create-once';
 import { databaseOf } from './database';
+import { optimisticUpdate } from './optimistic-update';
 
 const canRead = requireIntents(INTENTS.readProducts);
 const canWrite = requireIntents(INTENTS.writeProducts);
@@ -41,36 +41,25 @@ export const productRoutes = new Hono<AuthEnv>()
   })
   .post('/', canWrite, body(productCreate), (c) =>
     createOnce(c, {
-      create: (writer) => insertProduct(writer, c.req.valid('json'), Date.now()),
+      create: (sender) => insertProduct(sender, c.req.valid('json')),
       restore: restoreRow<ProductRow>,
       respond: (row) => createdResponse(c, 'products', row, toProduct(row)),
     }),
   )
   .put('/:id', canWrite, pathId, body(productUpdate), async (c) => {
-    const db = databaseOf(c);
-    const { id } = c.req.valid('param');
     const { id: bodyId, ...changes } = c.req.valid('json');
-    checkSameId(id, bodyId);
-    const row = await optimisticUpdate(c, {
-      name: 'Product',
-      read: () => findProduct(db, id),
-      write: (current) => {
+    const row = await optimisticUpdate(c, c.req.valid('param').id, {
+      ...{ name: 'Product', bodyId },
+      find: findProduct,
+      write: (sender, current) => {
         checkWebAddresses(PRODUCT_ADDRESSES, changes, current);
-        return updateProduct(writerOf(c), current, changes, Date.now());
+        return updateProduct(sender, current, changes);
       },
     });
     return objectResponse(c, row, toProduct(row));
   })
   .delete('/:id', canWrite, pathId, async (c) => {
-    const db = databaseOf(c);
-    await optimisticUpdate(c, {
-      name: 'Product',
-      read: () => findProduct(db, c.req.valid('param').id),
-      write: async (current) => {
-        const result = await deleteProduct(writerOf(c), current, Date.now());
-        if (result === 'in use') throw new ApiError(409, 'Product has licenses, cannot delete');
-        return result === 'deleted' ? result : undefined;
-      },
-    });
+    const { id } = c.req.valid('param');
+    await optimisticUpdate(c, id, { name: 'Product', find: findProduct, write: deleteProduct });
     return c.body(null, 204);
   });

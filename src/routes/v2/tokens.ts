@@ -1,15 +1,20 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents, writerOf } from '../../auth/middleware';
+import { type AuthEnv, requireIntents } from '../../auth/middleware';
 import { NOT_LIVE, newToken } from '../../auth/tokens';
-import { ApiError, notFound } from '../../http/errors';
+import { notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
 import { body, pathId, query } from '../../http/input';
-import { checkSameId, optimisticUpdate } from '../../http/optimistic-update';
 import { listResponse, pageQuery } from '../../http/pagination';
 import { sha256Hex } from '../../lib/sha256';
-import { findToken, insertToken, listTokens, updateToken } from '../../resources/tokens/queries';
+import {
+  findToken,
+  insertToken,
+  listTokens,
+  revokeToken,
+  updateToken,
+} from '../../resources/tokens/queries';
 import {
   type createdToken,
   type ownToken,
@@ -20,6 +25,7 @@ import {
 } from '../../resources/tokens/schema';
 import { createOnce } from './create-once';
 import { databaseOf } from './database';
+import { optimisticUpdate } from './optimistic-update';
 
 const ROOT = { id: null, name: 'root', expiresAt: null };
 
@@ -34,7 +40,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const { tokenId, intents } = c.get('actor');
     const row = tokenId === null ? ROOT : await findToken(databaseOf(c), tokenId);
     // Revoked just now.
-    if (!row) throw new ApiError(401, NOT_LIVE);
+    if (!row) throw NOT_LIVE;
     const self: z.infer<typeof ownToken> = toOwnToken({ ...row, intents });
     return c.json(self);
   })
@@ -48,7 +54,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const tokenHash = await sha256Hex(token);
     const values = { ...c.req.valid('json'), tokenHash };
     return createOnce(c, {
-      create: (writer) => insertToken(writer, values, Date.now()),
+      create: (sender) => insertToken(sender, values),
       respond(row) {
         // Only this response shows the secret.
         const created: z.infer<typeof createdToken> = { ...toToken(row), token };
@@ -57,23 +63,16 @@ export const tokenRoutes = new Hono<AuthEnv>()
     });
   })
   .put('/:id', all, pathId, body(tokenUpdate), async (c) => {
-    const db = databaseOf(c);
-    const { id } = c.req.valid('param');
     const { id: bodyId, ...changes } = c.req.valid('json');
-    checkSameId(id, bodyId);
-    const row = await optimisticUpdate(c, {
-      name: 'Token',
-      read: () => findToken(db, id),
-      write: (current) => updateToken(writerOf(c), current, changes, Date.now()),
+    const row = await optimisticUpdate(c, c.req.valid('param').id, {
+      ...{ name: 'Token', bodyId },
+      find: findToken,
+      write: (sender, current) => updateToken(sender, current, changes),
     });
     return objectResponse(c, row, toToken(row));
   })
   .delete('/:id', all, pathId, async (c) => {
-    const db = databaseOf(c);
-    await optimisticUpdate(c, {
-      name: 'Token',
-      read: () => findToken(db, c.req.valid('param').id),
-      write: (current) => updateToken(writerOf(c), current, { revokedAt: Date.now() }, Date.now()),
-    });
+    const { id } = c.req.valid('param');
+    await optimisticUpdate(c, id, { name: 'Token', find: findToken, write: revokeToken });
     return c.body(null, 204);
   });

@@ -1,0 +1,120 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { WaitUntil } from '../lib/async';
+import { DomainError } from '../lib/errors';
+import {
+  batch,
+  type Database,
+  failedCheck,
+  isForeignKeyViolation,
+  isUniqueViolation,
+  type Results,
+  type Statements,
+} from './client';
+import { type EventSender, insertEvent, type NewEvent } from './events';
+import { type Created, type KeyedRequest, storeKey } from './idempotency';
+import { type Change, putIntoOutbox, type Touch } from './outbox';
+import { violations } from './schema';
+
+/** The sender of a change by an administrator. */
+export interface Sender extends EventSender {
+  db: Database;
+  /** The time of the change, in milliseconds since 1970. */
+  now: number;
+  /** The `Idempotency-Key` of the request. */
+  key?: KeyedRequest;
+  caches: {
+    invalidate(changes: readonly Change[]): void;
+    publish(changes: readonly Change[]): Promise<void>;
+  };
+  waitUntil: WaitUntil;
+  /** The conditions on which the sender may make a change. */
+  permissions(): Condition[];
+}
+
+/** A condition of a change, which the database checks when it makes the change. */
+export interface Condition {
+  constraint: (typeof violations.$inferInsert)['name'];
+  holds: SQL;
+  /** The error of the change if the condition does not hold. */
+  error: Error;
+}
+
+interface NewChange<Named> {
+  /** Null for a part of a change that another part stores. */
+  event: NewEvent | null;
+  /** The snapshots that become stale. */
+  touches?: readonly Touch[];
+  /** New rows, of which other isolates have no snapshot. */
+  adds?: readonly Change[];
+  /** All statements apply, or none if a condition does not hold. */
+  when?: readonly Condition[];
+  statements: Named;
+  /** For a new object: its row for repetitions of the request. */
+  creates?: Created;
+  /** The errors for a unique value that another row has, and for a reference to a missing row. */
+  errors?: { unique?: Error; reference?: Error };
+}
+
+/**
+ * Makes a change as an administrator, in one transaction: the statements, the event, the rows of the outbox and the
+ * `Idempotency-Key`. Then it evicts the touched snapshots, and publishes them after the response.
+ *
+ * @returns the results of the statements, by name
+ * @throws the error of the first condition that does not hold, or one of `errors`
+ */
+export function change<Named extends Statements>(
+  sender: Sender,
+  made: NewChange<Named>,
+): Promise<Results<Named>>;
+export async function change(
+  sender: Sender,
+  { event, statements, creates, touches = [], adds = [], when = [], errors }: NewChange<Statements>,
+): Promise<Results<Statements>> {
+  const { db, now, key, caches, waitUntil } = sender;
+  const conditions = [...sender.permissions(), ...when];
+  const results = await batch(db, {
+    conditions: conditions.length > 0 ? check(db, conditions) : [],
+    ...putIntoOutbox(db, touches, now),
+    ...statements,
+    event: event ? insertEvent(db, sender, event, now) : [],
+    key: key && creates ? storeKey(db, key, creates) : [],
+  }).catch((error) => {
+    const failed = failedCheck(error);
+    const condition = conditions.find(({ constraint }) => constraint === failed);
+    if (condition) throw condition.error;
+    if (isUniqueViolation(error)) throw errors?.unique ?? error;
+    if (isForeignKeyViolation(error)) throw errors?.reference ?? error;
+    throw error;
+  });
+  const { touched = [] } = results;
+  caches.invalidate([...touched, ...adds]);
+  waitUntil(caches.publish(touched));
+  return results;
+}
+
+/** The statement that fails, and with it its batch, unless all conditions hold. It writes nothing. */
+function check(db: Database, conditions: readonly Condition[]) {
+  const cases = conditions.map(
+    ({ constraint, holds }) => sql`when (${holds}) is not true then ${constraint}`,
+  );
+  // D1 allows five terms in a compound select.
+  const violated = sql`select case ${sql.join(cases, sql` `)} end as name`;
+  return db.insert(violations).select(sql`select name from (${violated}) where name is not null`);
+}
+
+/** The row still exists, unchanged since it was read. */
+export const isUnchanged = (
+  table: SQLiteTable & { id: SQLiteColumn; revision: SQLiteColumn },
+  { id, revision }: { id: number; revision: number },
+): Condition => ({
+  constraint: 'object_is_unchanged',
+  holds: sql`exists (select 1 from ${table} where ${and(eq(table.id, id), eq(table.revision, revision))})`,
+  error: new DomainError('overtaken', 'The object has changed since it was read'),
+});
+
+/** The row of a statement that always returns one. */
+export function only<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error('The statement returned no row');
+  return row;
+}

@@ -1,0 +1,15 @@
+/**
+ * The kinds of errors of the domain, which `routes/error-response.ts` maps to statuses. An `overtaken` change met an
+ * object that another request has changed since it was read.
+ */
+export type ErrorKind = 'invalid' | 'not live' | 'not allowed' | 'conflict' | 'overtaken';
+
+/** An error of the domain. The message is for the client and contains no secrets [7]. */
+export class DomainError extends Error {
+  constructor(
+    readonly kind: ErrorKind,
+    message: string,
+  ) {
+    super(message);
+  }
+}

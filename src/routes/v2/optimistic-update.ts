@@ -1,0 +1,49 @@
+import type { Context } from 'hono';
+import { type AuthEnv, senderOf } from '../../auth/middleware';
+import type { Sender } from '../../db/change';
+import type { Database } from '../../db/client';
+import { ApiError, notFound } from '../../http/errors';
+import { checkIfMatch } from '../../http/etag';
+import { wait } from '../../lib/async';
+import { DomainError } from '../../lib/errors';
+
+const MAX_ATTEMPTS = 10;
+const MAX_PAUSE_MS = 100;
+
+interface Update<Row, Result> {
+  /** The name of the object in an error. */
+  name: string;
+  /** The id in the body of a PUT, which cannot move an object to another id. */
+  bodyId?: number | undefined;
+  find: (db: Database, id: number) => Promise<Row | undefined>;
+  /** Throws a DomainError if another request has changed the row since it was read. */
+  write: (sender: Sender, row: Row) => Promise<Result>;
+}
+
+/**
+ * Changes or deletes an object without losing a concurrent change: reads it, checks `If-Match`, and writes it
+ * if it is unchanged. If it has changed, all of this is repeated.
+ *
+ * @throws ApiError 400, 404, 412, or 409 after too many attempts
+ */
+export async function optimisticUpdate<Row extends { revision: number }, Result>(
+  c: Context<AuthEnv>,
+  id: number,
+  { name, bodyId = id, find, write }: Update<Row, Result>,
+): Promise<Result> {
+  if (bodyId !== id) throw new ApiError(400, `id must be ${id} as in the path`);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const sender = senderOf(c);
+    const row = await find(sender.db, id);
+    if (row === undefined) throw notFound(name);
+    checkIfMatch(c, row);
+    try {
+      return await write(sender, row);
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.kind !== 'overtaken') throw error;
+    }
+    // Random, so that two concurrent updates do not collide again.
+    await wait(Math.random() * MAX_PAUSE_MS);
+  }
+  throw new ApiError(409, `${name} is being changed by others, try again`);
+}
