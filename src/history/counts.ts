@@ -1,5 +1,5 @@
 import { and, eq, lt, sql } from 'drizzle-orm';
-import type { Database } from '../db/client';
+import { batch, type Database } from '../db/client';
 import { callers, dailyCounts, licenses } from '../db/schema';
 import { DAY_MS, MINUTE_MS } from '../lib/durations';
 import type { LicenseStatus } from '../lib/enums';
@@ -88,11 +88,9 @@ export class HeldCounts {
   /** @param now milliseconds since 1970 */
   async read(now: number): Promise<Counts> {
     if (this.#held && Math.abs(now - this.#held.countedAt) < HELD_MS) return this.#held;
-    const [ofLicenses, versions] = await this.#db.batch([
-      countLicenses(this.#db, now),
-      countVersions(this.#db),
-    ]);
-    this.#held = { countedAt: now, licenses: ofLicenses, versions };
+    const db = this.#db;
+    const counts = { licenses: countLicenses(db, now), versions: countVersions(db) };
+    this.#held = { countedAt: now, ...(await batch(db, counts)) };
     return this.#held;
   }
 }

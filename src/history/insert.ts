@@ -152,8 +152,8 @@ export class HistoryInserter {
 
   /**
    * @param now milliseconds since 1970
-   * @returns the statements for one batch, a function that takes the result of the first one, and whether the batch
-   * relies on callers that were met before
+   * @returns the statements for one batch, a function that takes the result `counted`, and whether the batch relies on
+   * callers that were met before
    */
   async prepare(records: readonly HistoryRecord[], now: number) {
     const licenseIds = await this.#findLicenses(records);
@@ -202,15 +202,15 @@ export class HistoryInserter {
     const onTime = Math.max(bucketAt(now - LATE_MS), this.#countedBucket + 1);
     const firstOnTime = firstIdAt(timeOfBucket(onTime));
 
-    const statements = [
-      this.#selectCountedBucket(),
-      ...this.#insertCallers([...newCallers.values()], fingerprints),
-      ...this.#countLate(rows, firstOnTime),
-      ...this.#rollUpAgain(records, firstOnTime),
-      ...this.#insertOwned(rows),
-      ...this.#insertOthers(others),
-      ...this.#insertBuckets(records),
-    ] as const;
+    const statements = {
+      counted: this.#selectCountedBucket(),
+      callers: this.#insertCallers([...newCallers.values()], fingerprints),
+      late: this.#countLate(rows, firstOnTime),
+      rollups: this.#rollUpAgain(records, firstOnTime),
+      owned: this.#insertOwned(rows),
+      others: this.#insertOthers(others),
+      buckets: this.#insertBuckets(records),
+    };
     const learn = ([counted]: readonly { bucket: number }[]): void => {
       if (counted) this.#countedBucket = counted.bucket;
       for (const { identity } of newCallers.values()) {

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { Caches } from '../cache/caches';
 import type { Found } from '../cache/snapshot-cache';
 import type { Snapshot } from '../cache/snapshots';
-import { type Database, isMissingValue, isRejectedValue } from '../db/client';
+import { batch, type Database, isMissingValue, isRejectedValue } from '../db/client';
 import { type WaitUntil, wait, withTimeout } from '../lib/async';
 import { MonotonicClock } from '../lib/clock';
 import { RepeatedFailure } from '../lib/log';
@@ -138,7 +138,8 @@ export class Recorder {
     const { statements, learn, reliesOnKnown } = await this.#inserter.prepare(records, Date.now());
     try {
       const uses = this.#uncompared(recordings);
-      const [stale, counted] = await this.#db.batch([selectStale(this.#db, uses), ...statements]);
+      const stored = { stale: selectStale(this.#db, uses), ...statements };
+      const { stale, counted } = await batch(this.#db, stored);
       learn(counted);
       this.#repair(uses, stale, waitUntil);
     } catch (error) {

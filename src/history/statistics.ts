@@ -1,7 +1,7 @@
 import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type * as z from 'zod';
-import type { Database } from '../db/client';
+import { batch, type Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
 import { dailyRollups, products, requests, rollups } from '../db/schema';
 import { type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '../lib/enums';
@@ -133,13 +133,13 @@ async function countValidations(
   const daysEnd = Math.max(firstDay, firstBucketOfDay(Math.min(last + 1, unrolled - 1)));
   const days = { first: firstDay, end: daysEnd };
   // A bucket that is rolled up meanwhile is read from the history all the same.
-  const [before, after, ofSteps, sums, recent] = await db.batch([
-    ofHours(db, { first, end: Math.min(firstDay, end) }, [productId, ...productIds]),
-    ofHours(db, { first: daysEnd, end }, [productId, ...productIds]),
-    step === 'hour' ? ofHours(db, days, [productId]) : ofDays(db, days, productId),
-    sumsOfDays(db, days, productIds),
-    ofHistory(db, { first: Math.max(first, unrolled), end: last + 1 }, period.productId),
-  ]);
+  const { before, after, ofSteps, sums, recent } = await batch(db, {
+    before: ofHours(db, { first, end: Math.min(firstDay, end) }, [productId, ...productIds]),
+    after: ofHours(db, { first: daysEnd, end }, [productId, ...productIds]),
+    ofSteps: step === 'hour' ? ofHours(db, days, [productId]) : ofDays(db, days, productId),
+    sums: sumsOfDays(db, days, productIds),
+    recent: ofHistory(db, { first: Math.max(first, unrolled), end: last + 1 }, period.productId),
+  });
   const around = [...before, ...after];
   const size = STEP_BUCKETS[step];
   const steps = new Map<number, Partial<Record<ResponseType, number>>>();
