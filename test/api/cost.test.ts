@@ -11,7 +11,7 @@ import { openDatabase } from '../../src/db/client';
 import { removeExpiredKeys } from '../../src/db/idempotency';
 import worker from '../../src/index';
 import type { Bindings } from '../../src/isolate';
-import { callWith } from '../support/app';
+import { callWith, newIsolate as newServiceIsolate } from '../support/app';
 import {
   createLicense,
   createProduct,
@@ -23,6 +23,8 @@ import { spyOnDatabase, sumRows } from '../support/d1-spy';
 import { emptyHistory, HOUR_MS, runScheduled, setNow } from '../support/history';
 import { spyOnKv } from '../support/kv-spy';
 import { emptyOutbox, isAllPublished } from '../support/published';
+import { customers, licenses } from '../support/resources';
+import { WRITES } from '../support/writes';
 
 /** The operations of a validation and of a change, counted, and the table of docs/cost.md. */
 
@@ -262,6 +264,28 @@ it('a change of a license or token is one write of KV and at most 12 written row
     expect((await sumRows(roundTrips.flat())).written).toBeLessThanOrEqual(12);
   }
 });
+
+it.each(Object.entries(WRITES).filter(([route]) => route.startsWith('PUT ')))(
+  '%s is three round trips to D1: the token, the object, and the change',
+  async (_, prepare) => {
+    const { path, body } = await prepare();
+    const { token } = await createToken(['ALL_READ_WRITE']);
+    const { id: customerId } = await customers.create();
+    const { spy: DB, roundTrips } = spyOnDatabase(env.DB);
+    // Publishing comes after the response.
+    const isolate = newServiceIsolate({ DB, SNAPSHOTS: undefined });
+    await isolate.call('GET', '/api/v2/ping', { token });
+    const owners = path.startsWith(licenses.path)
+      ? [{ customerId }, { customerEmail: 'new@example.com' }, { ownerChatId: 'new' }]
+      : [];
+    for (const changes of [{}, body, ...owners]) {
+      roundTrips.length = 0;
+      const answer = await isolate.call('PUT', path, { body: changes, token });
+      expect(answer.status, answer.text).toBe(200);
+      expect(roundTrips).toHaveLength(3);
+    }
+  },
+);
 
 it('an Idempotency-Key is two written rows more, and one for its removal', async () => {
   const { spy: DB, roundTrips } = spyOnDatabase(env.DB);

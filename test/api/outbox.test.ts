@@ -12,7 +12,7 @@ import {
   updateLicense,
   validate,
 } from '../support/client';
-import { blacklists, licenses, products, tokens } from '../support/resources';
+import { blacklists, customers, licenses, products, tokens } from '../support/resources';
 import { expectEveryWritingRoute, WRITES, type Write } from '../support/writes';
 
 /**
@@ -225,6 +225,24 @@ it.each(CASES)(
       expect(revision, subject).toBe(after.get(subject) ?? revision);
       expect(revision, subject).toBeGreaterThan(before.get(subject) ?? 0);
     }
+  },
+);
+
+const CREATES = Object.entries(WRITES).filter(([route]) => /^POST .*(?<!import)$/.test(route));
+
+it.each(CREATES)(
+  '%s puts the same snapshots into the outbox with an Idempotency-Key, and nothing with a repetition',
+  async (_, prepare) => {
+    const { path, body } = await prepare();
+    const headers = { 'Idempotency-Key': crypto.randomUUID() };
+    const seq = await newestSeq();
+    const first = await call('POST', path, { body, headers });
+    expect(first.status, first.text).toBe(201);
+    expect(await rowsAfter(seq)).toHaveLength(path === customers.path ? 0 : 1);
+    const last = await newestSeq();
+    const again = await call('POST', path, { body, headers });
+    expect(again.status).toBe(path === tokens.path ? 409 : 201);
+    expect(await rowsAfter(last)).toEqual([]);
   },
 );
 

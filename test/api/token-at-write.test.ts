@@ -9,7 +9,7 @@ import { WRITES } from '../support/writes';
 
 /**
  * A token counts as it is when a change is written (3.2), however long ago the headers were accepted, and
- * a body has ten seconds. Over every route that writes.
+ * a body has ten seconds. The object of a change counts likewise. Over every route that writes.
  */
 
 afterEach(settled);
@@ -55,20 +55,36 @@ const TABLES = {
   bindings: '*',
   customers: '*',
   blacklists: '*',
-  // Publishing, and the last use of a token, are written after the response.
+  // The last use of a token is written after the response.
   tokens: 'id, name, intents, expires_at, revoked_at, revision',
   counters: '*',
   deleted_ids: '*',
   events: '*',
+  idempotency_keys: '*',
+  violations: '*, 1',
+  // Publishing removes rows after the response.
+  outbox: '*',
 };
 
+type Rows = Record<string, unknown[]>;
+
 /** All that a change could write. */
-const readTables = () =>
-  env.DB.batch(
-    Object.entries(TABLES).map(([table, columns]) =>
+async function readTables(): Promise<Rows> {
+  const tables = Object.entries(TABLES);
+  const results = await env.DB.batch(
+    tables.map(([table, columns]) =>
       env.DB.prepare(`select ${columns} from ${table} order by 1, 2`),
     ),
-  ).then((results) => results.map(({ results: rows }) => rows));
+  );
+  return Object.fromEntries(tables.map(([table], index) => [table, results[index]?.results ?? []]));
+}
+
+/** Expects that nothing was written since, but for rows that left the outbox. */
+async function expectUnchanged(before: Rows): Promise<void> {
+  const { outbox = [], ...after } = await readTables();
+  expect({ ...after, outbox: before.outbox }).toEqual(before);
+  expect(before.outbox).toEqual(expect.arrayContaining(outbox));
+}
 
 /** A body that is held back until it is released. */
 function heldBody(body: Fields): {
@@ -104,25 +120,55 @@ const RACES = [
   ),
 ];
 
+/** The database, in which something happens just before each write of a request, which is a batch. */
+const beforeWrites = (happen: () => Promise<unknown>): D1Database =>
+  interceptDatabase(env.DB, async (statements, send) => {
+    if (statements.length > 1 && isWrite(statements)) await happen();
+    return send();
+  });
+
 it.each(RACES)(
   '$route writes nothing when its token $change just before the write',
   async ({ route, prepare, apply, status, message }) => {
     const { path, body } = await prepare();
     const token = await createToken(['ALL_READ_WRITE']);
-    let before: unknown;
-    // The write is the first batch.
-    const DB = interceptDatabase(env.DB, async (statements, send) => {
-      if (statements.length > 1 && before === undefined && isWrite(statements)) {
-        await apply(token);
-        before = await readTables();
-      }
-      return send();
+    let before: Rows | undefined;
+    const DB = beforeWrites(async () => {
+      if (before) return;
+      await apply(token);
+      before = await readTables();
     });
     const method = route.split(' ', 1).join();
-    const answer = await newIsolate({ DB }).call(method, path, { token: token.token, body });
-    expect(before).toBeDefined();
+    const headers = { 'Idempotency-Key': crypto.randomUUID() };
+    const answer = await newIsolate({ DB }).call(method, path, {
+      token: token.token,
+      body,
+      headers,
+    });
     expectError(answer, status, message, ENDPOINTS[route]);
-    expect(await readTables()).toEqual(before);
+    if (!before) throw new Error('Nothing was to be written');
+    await expectUnchanged(before);
+  },
+);
+
+it.each(ALL.filter(({ route }) => route.endsWith('/:id')))(
+  '$route writes nothing when another request has changed the object just before the write, and then all of it',
+  async ({ route, prepare }) => {
+    const { path, body } = await prepare();
+    const [, table, id] = /(\w+)\/(\d+)$/.exec(path) ?? [];
+    const overtaken = env.DB.prepare(`update ${table} set revision = revision + 1 where id = ?`);
+    let before: Rows | undefined;
+    let writes = 0;
+    const DB = beforeWrites(async () => {
+      writes++;
+      if (before) return expectUnchanged(before);
+      await overtaken.bind(Number(id)).run();
+      before = await readTables();
+    });
+    const method = route.split(' ', 1).join();
+    const answer = await newIsolate({ DB, SNAPSHOTS: undefined }).call(method, path, { body });
+    expect(answer.status, answer.text).toBe(method === 'PUT' ? 200 : 204);
+    expect(writes).toBe(2);
   },
 );
 
@@ -158,7 +204,7 @@ describe.each(
     for (const answer of answers) {
       expectError(answer, 408, 'Body must arrive within 10 seconds', ENDPOINTS[route]);
     }
-    expect(await readTables()).toEqual(before);
+    await expectUnchanged(before);
   });
 
   it('is carried out when its body arrives after 9.9 seconds', async () => {

@@ -105,6 +105,11 @@ describe('every route that writes', () => {
 
     const inserts = roundTrips.flat().filter(({ sql }) => sql.startsWith('insert into "events"'));
     expect(inserts.map(({ meta }) => meta?.rows_written)).toEqual([2]);
+    // The conditions of the change write nothing.
+    const checks = roundTrips
+      .flat()
+      .filter(({ sql }) => sql.startsWith('insert into "violations"'));
+    expect(checks.map(({ meta }) => meta?.rows_written)).toEqual([0]);
   });
 });
 
