@@ -20,6 +20,8 @@ export interface Load {
   expected: ExpectedResponse;
   /** Whether a 503 with `Retry-After` is expected as well. The connection pauses after it. */
   backsOff?: boolean;
+  /** The pause of a connection after each response. */
+  pauseMs?: number;
 }
 
 export interface ExpectedResponse {
@@ -207,7 +209,7 @@ const startsWith = (body: Buffer, start: Buffer): boolean =>
  * response.
  */
 export async function send(load: Load): Promise<Measured> {
-  const { url, requestAt, from, until, expected, backsOff = false } = load;
+  const { url, requestAt, from, until, expected, backsOff = false, pauseMs = 0 } = load;
   const expectedBody = Buffer.from(expected.body);
   const contained = expected.contained && Buffer.from(expected.contained);
   const latenciesMs: number[] = [];
@@ -242,7 +244,7 @@ export async function send(load: Load): Promise<Measured> {
       wrong++;
       wrongResponse ??= `${status} ${body.toString()}`;
     }
-    return 0;
+    return pauseMs;
   };
   const converse = async (connection: Connection): Promise<void> => {
     while (mayGoOn()) {
@@ -257,8 +259,8 @@ export async function send(load: Load): Promise<Measured> {
       const response = await connection.request(request);
       if (response) {
         latenciesMs.push(response.receivedAt - sentAt);
-        const pauseMs = take(request, response);
-        if (pauseMs > 0) await wait(pauseMs);
+        const restMs = take(request, response);
+        if (restMs > 0) await wait(restMs);
       } else {
         unanswered++;
         failure ??= `${connection.failure} after ${Math.round(performance.now() - sentAt)} ms`;

@@ -21,6 +21,7 @@ const DESCRIPTIONS: Record<ScenarioName, string> = {
   start: 'npm start beside a direct socket and npm run dev; its memory, aborted connections',
   load: 'npm start at up to 1,024 connections: every record, response times, memory',
   fairness: 'first bindings and an administrator beside 200 connections of hot validations',
+  lists: '400 validations a second beside one and three complete lists of 100,000 licenses',
   memory: 'memory over a million hot validations; runs only when it is named',
 };
 
@@ -50,7 +51,7 @@ field of bench/result.json: "No record was lost, and no response was wrong.", or
 The run fails with status 1 if a record was lost or stored twice, a request got no response or a wrong one, or a
 connection could not be opened; and if a figure misses its threshold that is the same on every machine: rows, bytes,
 virtual time. A figure of speed that misses its threshold fails nothing: the machine may be busy. In the scenarios
-hot, start, load and fairness a validation may get 503 with Retry-After: the load pauses, and the 503s are counted.`;
+hot, start, load, fairness and lists a validation may get 503 with Retry-After: the load pauses, and the 503s are counted.`;
 
 export interface Options {
   scenarios: ScenarioName[];

@@ -6,6 +6,7 @@ import { growth } from './growth.ts';
 import { history } from './history.ts';
 import { hot } from './hot.ts';
 import { limits } from './limits.ts';
+import { lists } from './lists.ts';
 import { load } from './load.ts';
 import { memory } from './memory.ts';
 import type { Scenario } from './scenario.ts';
@@ -32,6 +33,7 @@ export const SCENARIOS = {
   start,
   load,
   fairness,
+  lists,
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof SCENARIOS;
