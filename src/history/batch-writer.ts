@@ -11,10 +11,7 @@ const TICK_MS = 250;
 const CANCELLED_AFTER_MS = 4 * TICK_MS;
 /** A writer leaves after this if two others stay: the Free plan has 50 queries a request. */
 const STAY_MS = 500;
-/**
- * The platform ends a request 30 seconds after its response; `npm start` closes its connection 25 seconds after its body
- * was awaited (`unread.ts`).
- */
+/** The platform ends a request after 30 seconds, and `npm start` after 25 (`unread.ts`). */
 const MAX_STAY_MS = 20_000;
 /** The longest pause after a failed write. It is up to half shorter at random. */
 const RETRY_MS = 400;
