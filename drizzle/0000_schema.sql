@@ -293,6 +293,6 @@ CREATE TABLE `violations` (
 	CONSTRAINT "customer_has_email" CHECK("violations"."name" <> 'customer_has_email')
 );
 --> statement-breakpoint
-INSERT INTO `outbox` (`subject`, `revision`) VALUES ('blacklist', 1);
+INSERT INTO `outbox` (`subject`, `revision`) VALUES ('policy', 1);
 --> statement-breakpoint
-INSERT INTO `counters` (`name`, `value`) VALUES ('blacklist_revision', 1), ('rolled_up_bucket', 0), ('folded_bucket', 0);
+INSERT INTO `counters` (`name`, `value`) VALUES ('policy_revision', 1), ('rolled_up_bucket', 0), ('folded_bucket', 0);

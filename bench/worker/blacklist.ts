@@ -1,13 +1,7 @@
-import {
-  type BlacklistEntry,
-  blacklistOf,
-  decodeBlacklist,
-  encodeBlacklist,
-} from '../../src/resources/blacklists/blacklist';
+import { type BlacklistEntry, blacklistOf } from '../../src/resources/blacklists/blacklist';
+import { decodePolicy, encodePolicy } from '../../src/resources/policy';
 
-/** Encodes a blacklist, and decodes it as a cold isolate decodes the value of KV. */
-
-const FORMAT = 1;
+/** Encodes a policy with a blacklist, and decodes it as a cold isolate decodes the value of KV. */
 
 const hex = (number: number): string => number.toString(16).padStart(8, '0');
 
@@ -32,13 +26,13 @@ export default {
   async fetch(request) {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === '/encode') {
-      const blacklist = blacklistOf(1, newEntries(Number(searchParams.get('entries'))));
-      return new Response(encodeBlacklist(FORMAT, blacklist));
+      const blacklist = blacklistOf(newEntries(Number(searchParams.get('entries'))));
+      return new Response(encodePolicy({ id: 0, revision: 1, blacklist, products: {} }));
     }
     const text = await request.text();
     // Costs what a request costs beside the decoding.
     if (pathname === '/nothing') return new Response(String(text.length));
-    const blacklist = decodeBlacklist(FORMAT, text);
+    const blacklist = decodePolicy(text)?.blacklist;
     const isFound = blacklist?.findHwid(`${hex(0)}-0bad-4bad-8bad-000000000000`, 1) !== undefined;
     return new Response(isFound ? 'decoded' : 'rejected');
   },

@@ -1,13 +1,13 @@
 import type { Database } from '../db/client';
 import { type Change, findChanges, removeChanges } from '../db/outbox';
 import type { RequestTimings } from '../lib/request-timings';
-import type { Blacklist } from '../resources/blacklists/blacklist';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
+import type { Policy } from '../resources/policy';
 import { type CacheContext, type Found, SnapshotCache } from './snapshot-cache';
 import {
-  BLACKLIST_KEY,
-  blacklistSnapshot,
   licenseSnapshot,
+  POLICY_KEY,
+  policySnapshot,
   type Snapshot,
   type TokenSnapshot,
   tokenSnapshot,
@@ -18,12 +18,12 @@ const MAX_PUBLISHED = 5;
 
 type AnyCache = Pick<SnapshotCache<Snapshot>, 'invalidate' | 'publish' | 'canPublish' | 'repair'>;
 
-export type FoundBlacklist = Found<Blacklist> & { value: Blacklist };
+export type FoundPolicy = Found<Policy> & { value: Policy };
 
-const hasBlacklist = (found: Found<Blacklist>): found is FoundBlacklist => found.value !== null;
+const hasPolicy = (found: Found<Policy>): found is FoundPolicy => found.value !== null;
 
-function requireBlacklist(found: Found<Blacklist>): FoundBlacklist {
-  if (!hasBlacklist(found)) throw new Error('The blacklist has no revision');
+function requirePolicy(found: Found<Policy>): FoundPolicy {
+  if (!hasPolicy(found)) throw new Error('The policy has no revision');
   return found;
 }
 
@@ -34,7 +34,7 @@ export class Caches {
   /** By hash. */
   readonly tokens: SnapshotCache<TokenSnapshot>;
   readonly #db: Database;
-  readonly #blacklist: SnapshotCache<Blacklist>;
+  readonly #policy: SnapshotCache<Policy>;
   readonly #hasKv: boolean;
   readonly #byName: ReadonlyMap<string, AnyCache>;
 
@@ -46,18 +46,18 @@ export class Caches {
     const context: CacheContext = { db, kv };
     this.licenses = new SnapshotCache(licenseSnapshot, context);
     this.tokens = new SnapshotCache(tokenSnapshot, context);
-    this.#blacklist = new SnapshotCache(blacklistSnapshot, context);
+    this.#policy = new SnapshotCache(policySnapshot, context);
     this.#byName = new Map<string, AnyCache>([
       [licenseSnapshot.name, this.licenses],
       [tokenSnapshot.name, this.tokens],
-      [blacklistSnapshot.name, this.#blacklist],
+      [policySnapshot.name, this.#policy],
     ]);
   }
 
-  /** The whole blacklist, at once if it is in memory. */
-  findBlacklist(timings: RequestTimings): FoundBlacklist | Promise<FoundBlacklist> {
-    const found = this.#blacklist.find(BLACKLIST_KEY, timings);
-    return found instanceof Promise ? found.then(requireBlacklist) : requireBlacklist(found);
+  /** The policy, at once if it is in memory. */
+  findPolicy(timings: RequestTimings): FoundPolicy | Promise<FoundPolicy> {
+    const found = this.#policy.find(POLICY_KEY, timings);
+    return found instanceof Promise ? found.then(requirePolicy) : requirePolicy(found);
   }
 
   /** Evicts the snapshots that a write of this isolate has changed. The next request sees the change. */

@@ -1,26 +1,22 @@
 import { eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Database } from '../db/client';
+import { batch, type Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
 import { blacklists, counters, licenses, products, tokens } from '../db/schema';
 import { apiIntent } from '../lib/fields';
 import { parseJson } from '../lib/json';
 import { sha256Hex } from '../lib/sha256';
-import {
-  type Blacklist,
-  blacklistOf,
-  decodeBlacklist,
-  encodeBlacklist,
-} from '../resources/blacklists/blacklist';
+import { blacklistOf } from '../resources/blacklists/blacklist';
 import {
   type LicenseSnapshot,
   snapshotColumns,
   snapshotSchema,
 } from '../resources/licenses/snapshot';
+import { decodePolicy, encodePolicy, type Policy } from '../resources/policy';
 
 /** The part of a row that a validation needs, held outside D1. */
 export interface Snapshot {
-  /** The id of the row; 0 for the one blacklist. */
+  /** The id of the row; 0 for the one policy. */
   readonly id: number;
   /** Greater is newer: the time of the last change, in milliseconds since 1970. */
   readonly revision: number;
@@ -29,7 +25,7 @@ export interface Snapshot {
 /** A type of snapshot: its form in KV, and its row in D1. */
 export interface SnapshotType<Value extends Snapshot> {
   /** Before the colon in the subjects of the outbox and in the keys of KV. */
-  readonly name: 'license' | 'token' | 'blacklist';
+  readonly name: 'license' | 'token' | 'policy';
   /** The key in KV: at most 512 bytes, without a secret. */
   kvKey(key: string): Promise<string>;
   /** The value in KV. */
@@ -106,53 +102,43 @@ export const tokenSnapshot: SnapshotType<TokenSnapshot> = {
   currentRevision: (hash) => sql`(select revision from tokens where token_hash = ${hash})`,
 };
 
-/** The key of the one blacklist. */
-export const BLACKLIST_KEY = '';
+/** The key of the one policy. */
+export const POLICY_KEY = '';
 
-/** The snapshot of the blacklist has the offline days of products since 3. */
-const BLACKLIST_FORMAT = 3;
-
-export const blacklistSnapshot: SnapshotType<Blacklist> = {
-  name: 'blacklist',
-  kvKey: async () => 'blacklist',
-  encode: (blacklist) => encodeBlacklist(BLACKLIST_FORMAT, blacklist),
-  decode: (text) => decodeBlacklist(BLACKLIST_FORMAT, text),
+export const policySnapshot: SnapshotType<Policy> = {
+  name: 'policy',
+  kvKey: async () => 'policy',
+  encode: encodePolicy,
+  decode: decodePolicy,
   async load(db) {
-    // One statement, for the revision to be that of these entries. An empty blacklist has one row, too.
-    const rows = await db
-      .select({
-        revision: counters.value,
-        licenseDataType: blacklists.licenseDataType,
-        data: blacklists.data,
-        productId: blacklists.productId,
-        reason: blacklists.reason,
-        offlineDays: sql<number | null>`null`.as('offlineDays'),
-      })
-      .from(counters)
-      .leftJoin(blacklists, sql`true`)
-      .where(eq(counters.name, 'blacklist_revision'))
-      .unionAll(
-        db
-          .select({
-            revision: sql<number>`0`.as('revision'),
-            licenseDataType: sql<null>`null`.as('licenseDataType'),
-            data: sql<null>`null`.as('data'),
-            productId: products.id,
-            reason: sql<null>`null`.as('reason'),
-            offlineDays: products.offlineDays,
-          })
-          .from(products)
-          .where(sql`${products.offlineDays} > 0`),
-      );
-    const entries = rows.flatMap(({ licenseDataType, data, productId, reason }) =>
-      licenseDataType === null || data === null
-        ? []
-        : [{ licenseDataType, data, productId, reason: reason ?? '' }],
-    );
-    const offlineDays = Object.fromEntries(
-      rows.flatMap((row) => (row.offlineDays === null ? [] : [[row.productId, row.offlineDays]])),
-    );
-    return new Map([[BLACKLIST_KEY, blacklistOf(rows[0]?.revision ?? 1, entries, offlineDays)]]);
+    // One transaction, for the revision to be that of these rows.
+    const found = await batch(db, {
+      revisions: db
+        .select({ revision: counters.value })
+        .from(counters)
+        .where(eq(counters.name, 'policy_revision')),
+      entries: db
+        .select({
+          licenseDataType: blacklists.licenseDataType,
+          data: blacklists.data,
+          productId: blacklists.productId,
+          reason: blacklists.reason,
+        })
+        .from(blacklists),
+      settings: db
+        .select({ id: products.id, offlineDays: products.offlineDays })
+        .from(products)
+        .where(sql`${products.offlineDays} > 0`),
+    });
+    const [counter] = found.revisions;
+    if (!counter) return new Map();
+    const policy: Policy = {
+      id: 0,
+      revision: counter.revision,
+      blacklist: blacklistOf(found.entries),
+      products: Object.fromEntries(found.settings.map(({ id, ...product }) => [id, product])),
+    };
+    return new Map([[POLICY_KEY, policy]]);
   },
-  currentRevision: () => sql`(select value from counters where name = 'blacklist_revision')`,
+  currentRevision: () => sql`(select value from counters where name = 'policy_revision')`,
 };

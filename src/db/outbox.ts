@@ -22,8 +22,8 @@ export const nextRevisionSql = (revision: SQLiteColumn, now: number): SQL =>
 export interface Touch {
   /** Selects their subjects, and their revisions after the change. */
   rows: SQL;
-  /** Whether the revision of the blacklist moves. */
-  movesBlacklist?: SQL;
+  /** Whether the revision of the policy moves. */
+  movesPolicy?: SQL;
 }
 
 /** A license that will have a revision. */
@@ -42,23 +42,21 @@ export const licensesWhere = (where: SQL | undefined, now: number): Touch => ({
     from ${licenses} where ${where}`,
 });
 
-const isBlacklist = eq(counters.name, 'blacklist_revision');
+const isPolicy = eq(counters.name, 'policy_revision');
 
-/** The blacklist, whose snapshot also has the offline days of products, if a condition holds before the change. */
-export const blacklistIf = (movesBlacklist: SQL): Touch => ({
-  rows: sql`select 'blacklist', value from ${counters} where ${isBlacklist} and ${movesBlacklist}`,
-  movesBlacklist,
+/** The policy, if a condition holds before the change. */
+export const policyIf = (movesPolicy: SQL): Touch => ({
+  rows: sql`select 'policy', value from ${counters} where ${isPolicy} and ${movesPolicy}`,
+  movesPolicy,
 });
 
-export const blacklist = blacklistIf(sql`true`);
+export const policy = policyIf(sql`true`);
 
 /** The statements that put at most five snapshots into the outbox, before the statements of the change. */
 export function putIntoOutbox(db: Database, touches: readonly Touch[], now: number) {
   const value = nextRevisionSql(counters.value, now);
-  const moved = touches.flatMap(({ movesBlacklist }) =>
-    movesBlacklist
-      ? db.update(counters).set({ value }).where(and(isBlacklist, movesBlacklist))
-      : [],
+  const moved = touches.flatMap(({ movesPolicy }) =>
+    movesPolicy ? db.update(counters).set({ value }).where(and(isPolicy, movesPolicy)) : [],
   );
   if (touches.length === 0) return { moved, touched: [] };
   const selects = touches.map(({ rows }) => rows);

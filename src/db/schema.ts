@@ -433,10 +433,10 @@ export const idempotencyKeys = sqliteTable(
   (t) => [uniqueIndex('idempotency_keys_key').on(t.tokenId, t.keyHash)],
 );
 
-/** Single numbers: the revision of the blacklist, and the progress of the scheduled tasks. */
+/** Single numbers: the revision of the policy, and the progress of the scheduled tasks. */
 export const counters = sqliteTable('counters', {
   name: text('name', {
-    enum: ['blacklist_revision', 'rolled_up_bucket', 'folded_bucket'],
+    enum: ['policy_revision', 'rolled_up_bucket', 'folded_bucket'],
   }).primaryKey(),
   value: integer('value').notNull(),
 });

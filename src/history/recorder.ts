@@ -219,7 +219,7 @@ function selectStale(db: Database, uses: readonly Use[]) {
   const revision = sql<number | null>`case r.value ->> 0
     when 'license' then (select revision from licenses where id = r.value ->> 1)
     when 'token' then (select revision from tokens where id = r.value ->> 1)
-    else (select value from counters where name = 'blacklist_revision') end`;
+    else (select value from counters where name = 'policy_revision') end`;
   return db
     .select({ index: sql<number>`r.key`.as('index'), revision: revision.as('revision') })
     .from(sql`json_each(${JSON.stringify(rows)}) r`)

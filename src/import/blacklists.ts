@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { batch } from '../db/client';
-import { blacklist } from '../db/outbox';
+import { policy } from '../db/outbox';
 import { isOneOf } from '../db/predicates';
 import { blacklists, products } from '../db/schema';
 import { entryOf } from '../resources/blacklists/rules';
@@ -84,5 +84,5 @@ export const planBlacklists: Planner<BlacklistItem> = async (
     const isWidened = row.productId === null && values.productId !== null;
     return created(row.id, [...(hasNewId ? ['id'] : []), ...(isWidened ? ['productId'] : [])]);
   });
-  return { results, statements: insertRows(db, blacklists, news), touches: [blacklist] };
+  return { results, statements: insertRows(db, blacklists, news), touches: [policy] };
 };

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { batch } from '../db/client';
-import { blacklist } from '../db/outbox';
+import { policy } from '../db/outbox';
 import { isOneOf } from '../db/predicates';
 import { products } from '../db/schema';
 import { toTimestamp } from '../lib/time';
@@ -59,6 +59,6 @@ export const planProducts: Planner<ProductItem> = async ({ db, now }, items) => 
     }
     return found(row.id, differencesOf(item.sent, toProduct(row), toProduct(stored), []));
   });
-  const touches = news.some(({ offlineDays }) => offlineDays > 0) ? [blacklist] : [];
+  const touches = news.some(({ offlineDays }) => offlineDays > 0) ? [policy] : [];
   return { results, statements: insertRows(db, products, news), touches };
 };

@@ -1,4 +1,4 @@
-import type { FoundBlacklist } from '../cache/caches';
+import type { FoundPolicy } from '../cache/caches';
 import type { Found } from '../cache/snapshot-cache';
 import type { Isolate } from '../isolate';
 import type { RequestTimings } from '../lib/request-timings';
@@ -10,7 +10,7 @@ import type { ValidationRequest } from './request';
 /** The snapshots on which a validation is decided. */
 export interface Snapshots {
   license: Found<LicenseSnapshot>;
-  blacklist: FoundBlacklist;
+  policy: FoundPolicy;
 }
 
 /**
@@ -23,17 +23,17 @@ export function findSnapshots(
   timings: RequestTimings,
 ): Snapshots | Promise<Snapshots> {
   const license = caches.licenses.find(key, timings);
-  const blacklist = caches.findBlacklist(timings);
-  const isInMemory = !(license instanceof Promise || blacklist instanceof Promise);
-  return isInMemory ? { license, blacklist } : findBoth(license, blacklist);
+  const policy = caches.findPolicy(timings);
+  const isInMemory = !(license instanceof Promise || policy instanceof Promise);
+  return isInMemory ? { license, policy } : findBoth(license, policy);
 }
 
 async function findBoth(
   license: Found<LicenseSnapshot> | Promise<Found<LicenseSnapshot>>,
-  blacklist: FoundBlacklist | Promise<FoundBlacklist>,
+  policy: FoundPolicy | Promise<FoundPolicy>,
 ): Promise<Snapshots> {
-  const found = await Promise.all([license, blacklist]);
-  return { license: found[0], blacklist: found[1] };
+  const found = await Promise.all([license, policy]);
+  return { license: found[0], policy: found[1] };
 }
 
 /** What a decision depends on beside the request and the snapshots. */
@@ -61,11 +61,12 @@ export async function decideCachedOnly(
 ): Promise<{ license?: LicenseSnapshot; valid?: CachedValid }> {
   const found = await caches.licenses.findNear(request.key, timings, mayReadPublished);
   if (!found?.value) return {};
-  const blacklist = await caches.findBlacklist(timings);
+  const policy = await caches.findPolicy(timings);
   const { value: license } = found;
-  const outcome = decide({ ...circumstances, license, blacklist: blacklist.value }, request, now);
+  const { blacklist } = policy.value;
+  const outcome = decide({ ...circumstances, license, blacklist }, request, now);
   if (outcome.responseType !== 'VALID' || outcome.needsSlot) return { license };
-  return { license, valid: { snapshots: { license: found, blacklist }, license } };
+  return { license, valid: { snapshots: { license: found, policy }, license } };
 }
 
 /**
@@ -78,13 +79,14 @@ export async function decideCachedOnly(
 export async function decideStrictly(
   isolate: Isolate,
   request: ValidationRequest,
-  { license: found, blacklist }: Snapshots,
+  { license: found, policy }: Snapshots,
   circumstances: Circumstances,
   now: number,
   timings: RequestTimings,
 ): Promise<{ outcome: Outcome; license: Found<LicenseSnapshot> }> {
   const { db, caches } = isolate;
-  const facts = { ...circumstances, license: found.value, blacklist: blacklist.value };
+  const { blacklist } = policy.value;
+  const facts = { ...circumstances, license: found.value, blacklist };
   const outcome = decide(facts, request, now);
   if (!found.value || !dependsOnSlots(outcome)) return { outcome, license: found };
   if (isFull(outcome) && isolate.wasFull(found.value, now)) return { outcome, license: found };

@@ -41,7 +41,7 @@ export function recordingOf(decided: DecidedValidation): Recording {
     },
     requestedAt,
   );
-  const used = [snapshots?.license, snapshots?.blacklist, decided.token].filter(cameFromKv);
+  const used = [snapshots?.license, snapshots?.policy, decided.token].filter(cameFromKv);
   return { record, used, usedAt: requestedAt };
 }
 

@@ -263,7 +263,7 @@ class Validation {
     const { signature, productId } = request;
     const { signingKeys } = this.#isolate;
     if (!signature || !signingKeys) return body;
-    const offlineDays = this.#snapshots?.blacklist.value.offlineDays[productId] ?? 0;
+    const offlineDays = this.#snapshots?.policy.value.products[productId]?.offlineDays ?? 0;
     const decidedAt = this.#context.requestedAt;
     const decided = { request, body, license, offlineDays, decidedAt };
     return { ...body, ...(await signResponse(signer, signingKeys.issuer, signature, decided)) };

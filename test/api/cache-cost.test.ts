@@ -97,8 +97,8 @@ describe('cold validations', () => {
     expect(status).toBe(200);
     expect(isolate.steps()).toEqual([]);
     expect(isolate.operations.map(({ key }) => key).toSorted()).toEqual([
-      'blacklist',
       await kvKeyOf(license),
+      'policy',
     ]);
     release();
     await recorded;
@@ -201,7 +201,7 @@ describe('unknown keys', () => {
     clock.elapse(30_000);
     isolate.reset();
     await (await isolate.validate(body)).recorded;
-    expect(isolate.steps().filter((step) => step !== 'blacklist')).toEqual(['license', 'record']);
+    expect(isolate.steps().filter((step) => step !== 'policy')).toEqual(['license', 'record']);
   });
 
   it('keys longer than any license key are refused without a look-up, and delay nobody', async () => {

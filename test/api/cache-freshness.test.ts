@@ -25,7 +25,7 @@ afterEach(settled);
 let clock: TestClock;
 
 beforeAll(async () => {
-  // KV has the blacklist, too.
+  // KV has the policy, too.
   await newWatchedIsolate().runScheduled();
 });
 

@@ -53,7 +53,7 @@ describe('the event of a request', () => {
     isolate.conditions.kv = () => true;
     await isolate.validate({ licenseKey: crypto.randomUUID(), productId });
     isolate.conditions.database = () => null;
-    // Memory had the blacklist, and nobody had the license.
+    // Memory had the policy, and nobody had the license.
     expect(newEvents()).toMatchObject([{ outcome: 'ERROR', status: 503, tier: 'memory' }]);
   });
 

@@ -30,38 +30,38 @@ interface Row {
 
 // A row leaves the outbox as soon as KV has it.
 beforeAll(async () => {
-  const insert = 'begin insert into logged select null, new.subject, new.revision; end';
+  const insert = 'begin insert into puts select null, new.subject, new.revision; end';
   await env.DB.batch([
-    env.DB.prepare('create table logged (seq integer primary key, subject text, revision integer)'),
-    env.DB.prepare(`create trigger logged_insert after insert on outbox ${insert}`),
-    env.DB.prepare(`create trigger logged_update after update on outbox ${insert}`),
+    env.DB.prepare('create table puts (seq integer primary key, subject text, revision integer)'),
+    env.DB.prepare(`create trigger puts_insert after insert on outbox ${insert}`),
+    env.DB.prepare(`create trigger puts_update after update on outbox ${insert}`),
   ]);
 });
 
 afterAll(async () => {
   await env.DB.batch(
-    ['trigger logged_insert', 'trigger logged_update', 'table logged'].map((what) =>
+    ['trigger puts_insert', 'trigger puts_update', 'table puts'].map((what) =>
       env.DB.prepare(`drop ${what}`),
     ),
   );
 });
 
 const rowsAfter = async (seq: number): Promise<Row[]> =>
-  (await env.DB.prepare('select * from logged where seq > ? order by seq').bind(seq).all<Row>())
+  (await env.DB.prepare('select * from puts where seq > ? order by seq').bind(seq).all<Row>())
     .results;
 
 const newestSeq = async (): Promise<number> =>
-  (await env.DB.prepare('select max(seq) n from logged').first<number>('n')) ?? 0;
+  (await env.DB.prepare('select max(seq) n from puts').first<number>('n')) ?? 0;
 
 const subjectOf = ({ licenseKey }: Pick<License, 'licenseKey'>) =>
   `license:${normalizeLicenseKey(licenseKey)}`;
 
-/** The revisions of everything that has a snapshot, by its subject in the log. */
+/** The revisions of everything that has a snapshot, by its subject in the outbox. */
 async function readRevisions(): Promise<Map<string, number>> {
   const { results } = await env.DB.prepare(
     `select 'license:' || license_key_normalized as subject, revision from licenses
      union all select 'token:' || token_hash, revision from tokens
-     union all select 'blacklist', value from counters where name = 'blacklist_revision'`,
+     union all select 'policy', value from counters where name = 'policy_revision'`,
   ).all<{ subject: string; revision: number }>();
   return new Map(results.map(({ subject, revision }) => [subject, revision]));
 }
@@ -98,13 +98,13 @@ interface Case {
   what: string;
   status: number;
   /** The number of snapshots that change and are put into the outbox. */
-  logged: number;
+  puts: number;
   prepare: () => Promise<Write>;
 }
 
 /**
  * The routes that change snapshots. Customers have none, but a forgotten customer has a license, whose owner fields
- * are erased. The offline days of products, also of imported ones, are in the snapshot of the blacklist.
+ * are erased. The offline days of products, also of imported ones, are in the policy.
  */
 const CHANGES_SNAPSHOT =
   /licenses|blacklists|tokens|^DELETE .*customers|^(POST|PUT) .*products|import/;
@@ -114,18 +114,18 @@ const CASES: Case[] = [
   ...Object.entries(WRITES).map(([route, prepare]): Case => {
     const [method = '', path = ''] = route.split(' ');
     const status = path.endsWith('/import') ? 200 : (STATUSES[method] ?? 0);
-    const logged = CHANGES_SNAPSHOT.test(route) ? 1 : 0;
-    return { method, what: path, status, logged, prepare };
+    const puts = CHANGES_SNAPSHOT.test(route) ? 1 : 0;
+    return { method, what: path, status, puts, prepare };
   }),
   {
-    ...{ method: 'POST', what: 'a product without leases', status: 201, logged: 0 },
+    ...{ method: 'POST', what: 'a product without leases', status: 201, puts: 0 },
     prepare: async () => ({
       path: products.path,
       body: { ...(await products.fullBody()), offlineDays: 0 },
     }),
   },
   {
-    ...{ method: 'PUT', what: 'a product that keeps its offline days', status: 200, logged: 0 },
+    ...{ method: 'PUT', what: 'a product that keeps its offline days', status: 200, puts: 0 },
     prepare: async () => {
       const product = await createProduct({ offlineDays: 7 });
       return { path: pathOf(products, product), body: { ...product, name: 'Renamed' } };
@@ -133,28 +133,28 @@ const CASES: Case[] = [
   },
   {
     ...{ method: 'DELETE', what: 'a product with deleted licenses and an entry', status: 204 },
-    logged: 3,
+    puts: 3,
     prepare: () => newUsedProduct('DELETED'),
   },
   {
-    ...{ method: 'DELETE', what: 'a product that is in use', status: 409, logged: 0 },
+    ...{ method: 'DELETE', what: 'a product that is in use', status: 409, puts: 0 },
     prepare: () => newUsedProduct('ACTIVE'),
   },
   {
-    ...{ method: 'POST', what: 'a license of no product', status: 400, logged: 0 },
+    ...{ method: 'POST', what: 'a license of no product', status: 400, puts: 0 },
     prepare: async () => ({
       path: licenses.path,
       body: { ...(await licenses.fullBody()), productId: 999_999 },
     }),
   },
   {
-    ...{ method: 'DELETE', what: 'a license that is DELETED already', status: 204, logged: 0 },
+    ...{ method: 'DELETE', what: 'a license that is DELETED already', status: 204, puts: 0 },
     prepare: async () => ({
       path: pathOf(licenses, await createLicense({ licenseStatus: 'DELETED' })),
     }),
   },
   {
-    ...{ method: 'POST', what: 'an entry that exists already', status: 409, logged: 0 },
+    ...{ method: 'POST', what: 'an entry that exists already', status: 409, puts: 0 },
     prepare: async () => {
       const data = nextAddress();
       const { licenseDataType, isForAllProducts, reason } = await createBlacklist({ data });
@@ -162,7 +162,7 @@ const CASES: Case[] = [
     },
   },
   {
-    ...{ method: 'DELETE', what: 'a token that is revoked already', status: 404, logged: 0 },
+    ...{ method: 'DELETE', what: 'a token that is revoked already', status: 404, puts: 0 },
     prepare: async () => {
       const path = pathOf(tokens, await createToken(['ALL_READ']));
       await call('DELETE', path);
@@ -170,11 +170,11 @@ const CASES: Case[] = [
     },
   },
   {
-    ...{ method: 'POST', what: 'an import of many licenses', status: 200, logged: 0 },
+    ...{ method: 'POST', what: 'an import of many licenses', status: 200, puts: 0 },
     prepare: async () => importOf('licenses', await newItems(20)),
   },
   {
-    ...{ method: 'POST', what: 'an import of stored licenses', status: 200, logged: 0 },
+    ...{ method: 'POST', what: 'an import of stored licenses', status: 200, puts: 0 },
     prepare: async () => {
       const sent = importOf('licenses', await newItems(1));
       await call('POST', sent.path, sent);
@@ -182,7 +182,7 @@ const CASES: Case[] = [
     },
   },
   {
-    ...{ method: 'POST', what: 'an import of many entries', status: 200, logged: 1 },
+    ...{ method: 'POST', what: 'an import of many entries', status: 200, puts: 1 },
     prepare: async () =>
       importOf(
         'blacklists',
@@ -190,7 +190,7 @@ const CASES: Case[] = [
       ),
   },
   {
-    ...{ method: 'POST', what: 'a dry run of an import', status: 200, logged: 0 },
+    ...{ method: 'POST', what: 'a dry run of an import', status: 200, puts: 0 },
     prepare: async () => importOf('licenses', await newItems(1), { dryRun: true }),
   },
 ];
@@ -209,7 +209,7 @@ it.each(CASES)(
     expect(status, text).toBe(one.status);
     const rows = await rowsAfter(seq);
     const subjects = rows.map(({ subject }) => subject).toSorted();
-    expect(subjects).toHaveLength(one.logged);
+    expect(subjects).toHaveLength(one.puts);
     const after = await readRevisions();
     const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
       (subject) => before.get(subject) !== after.get(subject),
@@ -221,7 +221,7 @@ it.each(CASES)(
     );
     expect(subjects).toEqual(expect.arrayContaining(published));
     for (const { subject, revision } of rows) {
-      // A removed row has no revision any more, and a greater one is logged.
+      // A removed row has no revision any more, and a greater one is put.
       expect(revision, subject).toBe(after.get(subject) ?? revision);
       expect(revision, subject).toBeGreaterThan(before.get(subject) ?? 0);
     }

@@ -440,7 +440,7 @@ describe('a flood from one connecting address', () => {
     );
     expect([counted(statuses, 401), counted(statuses, 429)]).toEqual([60, 240]);
     await settled();
-    // Each of the 60 reads its token and its license, and the others their token; the blacklist is read once.
+    // Each of the 60 reads its token and its license, and the others their token; the policy is read once.
     expect(operations.filter(({ key }) => key.startsWith('license')).length).toBeLessThanOrEqual(
       61,
     );

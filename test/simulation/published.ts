@@ -23,7 +23,9 @@ const token = z.object({
 });
 
 const table = z.object({ keys: z.array(z.string()), productIds: z.array(z.int()) });
-const blacklist = z.object({ hwids: table, addresses: table, networks: table });
+const policy = z.object({
+  blacklist: z.object({ hwids: table, addresses: table, networks: table }),
+});
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -86,9 +88,9 @@ export const publishedToken: PublishedType<TokenState> = {
 };
 
 export const publishedBlacklist: PublishedType<BlacklistEntry[]> = {
-  key: () => 'blacklist',
+  key: () => 'policy',
   snapshotText: (snapshot) =>
-    Object.entries(blacklist.parse(JSON.parse(snapshot)))
+    Object.entries(policy.parse(JSON.parse(snapshot)).blacklist)
       .flatMap(([name, { keys, productIds }]) =>
         keys.map((key, row) => entryText(name, key, productIds[row] ?? 0)),
       )

@@ -116,7 +116,7 @@ export async function emptyHistory(): Promise<void> {
   ];
   await env.DB.batch([
     ...tables.map((table) => env.DB.prepare(`delete from ${table}`)),
-    env.DB.prepare(`update counters set value = 0 where name <> 'blacklist_revision'`),
+    env.DB.prepare(`update counters set value = 0 where name <> 'policy_revision'`),
     env.DB.prepare('update licenses set past_requests = 0'),
   ]);
 }

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { type License, settled } from './client';
 
 /**
- * Resolves when every change is in KV, which happens after the response. The blacklist of the migration is left
+ * Resolves when every change is in KV, which happens after the response. The policy of the migration is left
  * out: the scheduled handler publishes it.
  */
 export async function isAllPublished(): Promise<void> {

@@ -6,7 +6,7 @@ const STEPS = {
   bind: 'insert into "bindings"',
   'check revision': 'as "isCurrent"',
   'token used': 'update "tokens" set "last_used_at"',
-  blacklist: 'left join "blacklists" on true',
+  policy: '"offline_days" > 0',
   token: '"token_hash" in',
   license: '"license_key_normalized" in',
 };

@@ -33,7 +33,7 @@ export interface WatchedIsolate extends Isolate {
   reset(): void;
 }
 
-/** An isolate that knows the blacklist, and no license. */
+/** An isolate that knows the policy, and no license. */
 export async function newWarmIsolate(bindings: TestBindings = {}): Promise<WatchedIsolate> {
   const isolate = newWatchedIsolate(bindings);
   await (await isolate.validate(askForUnknown())).recorded;

@@ -4,9 +4,8 @@ import {
   type Blacklist,
   type BlacklistEntry,
   blacklistOf,
-  decodeBlacklist,
-  encodeBlacklist,
 } from '../../src/resources/blacklists/blacklist';
+import { decodePolicy, encodePolicy } from '../../src/resources/policy';
 import { networksHolding } from '../support/networks';
 
 /** The blacklist against a search that looks at every entry. */
@@ -53,14 +52,12 @@ const entries = fc.array(fc.oneof(ipEntry, hwidEntry), { maxLength: 12 });
 const isFor = (entry: BlacklistEntry, productId: number): boolean =>
   entry.productId === null || entry.productId === productId;
 
-const FORMAT = 2;
-
 /** The blacklist as it is made from D1, and as it comes back from KV. */
 const fromBothPlaces = (listed: readonly BlacklistEntry[]): Blacklist[] => {
-  const made = blacklistOf(1, listed);
-  const decoded = decodeBlacklist(FORMAT, encodeBlacklist(FORMAT, made));
-  if (!decoded) throw new Error('The blacklist was not decoded');
-  return [made, decoded];
+  const made = blacklistOf(listed);
+  const decoded = decodePolicy(encodePolicy({ id: 0, revision: 1, blacklist: made, products: {} }));
+  if (!decoded) throw new Error('The policy was not decoded');
+  return [made, decoded.blacklist];
 };
 
 describe('the blacklist', () => {
@@ -106,41 +103,58 @@ describe('the blacklist', () => {
   });
 
   it('finds nothing in an empty list, nor for text that is no address', () => {
-    expect(blacklistOf(1, []).findAddress('10.0.0.1', 602)).toBeUndefined();
-    expect(blacklistOf(1, []).findHwid('hw-1', 602)).toBeUndefined();
+    expect(blacklistOf([]).findAddress('10.0.0.1', 602)).toBeUndefined();
+    expect(blacklistOf([]).findHwid('hw-1', 602)).toBeUndefined();
     const everything = ['0.0.0.0/0', '::/0'].map(
       (data): BlacklistEntry => ({ licenseDataType: 'IP', data, productId: null, reason: data }),
     );
-    const blacklist = blacklistOf(1, everything);
+    const blacklist = blacklistOf(everything);
     expect(blacklist.findAddress('10.0.0.1', 602)).toBe('0.0.0.0/0');
     expect(blacklist.findAddress('::1', 602)).toBe('::/0');
     expect(blacklist.findAddress('localhost', 602)).toBeUndefined();
   });
+});
 
-  const good = {
-    format: FORMAT,
-    revision: 1,
+describe('the policy', () => {
+  const blacklist = {
     reasons: ['Charged back'],
     hwids: { keys: ['hw-1'], productIds: [0], reasons: [0] },
     addresses: { keys: [], productIds: [], reasons: [] },
     networks: { keys: [], productIds: [], reasons: [] },
   };
+  const good = { format: 1, revision: 1, blacklist, products: { 602: { offlineDays: 7 } } };
+
+  it('a policy in KV is read as it was written', () => {
+    const policy = decodePolicy(JSON.stringify(good));
+    expect(policy).toMatchObject({ revision: 1, products: { 602: { offlineDays: 7 } } });
+    expect(policy && JSON.parse(encodePolicy(policy))).toEqual(good);
+  });
 
   it.each([
-    ['of another format', { ...good, format: FORMAT + 1 }],
+    ['of another format', { ...good, format: 2 }],
     ['without a revision', { ...good, revision: undefined }],
-    ['without reasons', { ...good, reasons: undefined }],
-    ['without a table', { ...good, networks: undefined }],
-    ['with a short column', { ...good, hwids: { ...good.hwids, productIds: [] } }],
-    [
-      'with keys that are not sorted',
-      { ...good, hwids: { keys: ['hw-2', 'hw-1'], productIds: [0, 0], reasons: [0, 0] } },
-    ],
-    ['with text for a number', { ...good, hwids: { ...good.hwids, reasons: ['0'] } }],
-    ['with a number for text', { ...good, hwids: { ...good.hwids, keys: [1] } }],
+    ['without a blacklist', { ...good, blacklist: undefined }],
+    ['without products', { ...good, products: undefined }],
+    ['with a product without offline days', { ...good, products: { 602: {} } }],
+    ['with text for offline days', { ...good, products: { 602: { offlineDays: '7' } } }],
     ['that is null', null],
     ['that is a list', []],
-  ])('is not read from a value %s', (_, value) => {
-    expect(decodeBlacklist(FORMAT, JSON.stringify(value))).toBeNull();
+  ])('no policy is read from a value %s', (_, value) => {
+    expect(decodePolicy(JSON.stringify(value))).toBeNull();
+  });
+
+  it.each([
+    ['without reasons', { reasons: undefined }],
+    ['without a table', { networks: undefined }],
+    ['with a short column', { hwids: { ...blacklist.hwids, productIds: [] } }],
+    [
+      'with keys that are not sorted',
+      { hwids: { keys: ['hw-2', 'hw-1'], productIds: [0, 0], reasons: [0, 0] } },
+    ],
+    ['with text for a number', { hwids: { ...blacklist.hwids, reasons: ['0'] } }],
+    ['with a number for text', { hwids: { ...blacklist.hwids, keys: [1] } }],
+  ])('no policy is read from a value with a blacklist %s', (_, broken) => {
+    const value = { ...good, blacklist: { ...blacklist, ...broken } };
+    expect(decodePolicy(JSON.stringify(value))).toBeNull();
   });
 });

@@ -80,7 +80,7 @@ const facts: fc.Arbitrary<Known> = fc.record({
 
 const factsOf = (known: Known): Facts => ({
   ...known,
-  blacklist: blacklistOf(1, known.blacklist),
+  blacklist: blacklistOf(known.blacklist),
 });
 
 /** Whether an entry speaks of this request. */

@@ -1,6 +1,6 @@
 import type { LicenseDataType } from '../../lib/enums';
 import { addressBits, networkBits } from '../../lib/ip';
-import { isObject, parseJson } from '../../lib/json';
+import { isObject } from '../../lib/json';
 
 export interface BlacklistEntry {
   licenseDataType: LicenseDataType;
@@ -31,26 +31,17 @@ interface Tables {
   networks: Table;
 }
 
-/** The days that a lease of a product lasts, by product id. Products without leases are not there. */
-export type OfflineDays = Readonly<Record<number, number>>;
-
 /**
- * The whole blacklist, and the offline days of products (1.8): every validation needs them, and a change of them
- * publishes one snapshot, however many licenses the product has. The tables are searched as they are: an index of
- * them would take a cold isolate longer than the rest of a request.
+ * The whole blacklist. The tables are searched as they are: an index of them would take a cold isolate longer than
+ * the rest of a request.
  */
 export class Blacklist {
-  readonly id = 0;
-  readonly revision: number;
   readonly tables: Tables;
-  readonly offlineDays: OfflineDays;
   /** The lengths of ranges, the narrowest first. */
   readonly #lengths: readonly number[];
 
-  constructor(revision: number, tables: Tables, offlineDays: OfflineDays) {
-    this.revision = revision;
+  constructor(tables: Tables) {
     this.tables = tables;
-    this.offlineDays = offlineDays;
     const lengths = new Set(tables.networks.keys.map((bits) => bits.length));
     this.#lengths = [...lengths].sort((one, other) => other - one);
   }
@@ -100,11 +91,7 @@ function findReason(table: Table, key: string, productId: number): number | unde
 }
 
 /** The blacklist with these entries. */
-export function blacklistOf(
-  revision: number,
-  entries: readonly BlacklistEntry[],
-  offlineDays: OfflineDays = {},
-): Blacklist {
+export function blacklistOf(entries: readonly BlacklistEntry[]): Blacklist {
   const reasons = [...new Set(entries.map(({ reason }) => reason))];
   const positions = new Map(reasons.map((reason, position) => [reason, position]));
   const tableOf = (keyOf: (entry: BlacklistEntry) => string | null): Table => {
@@ -130,14 +117,8 @@ export function blacklistOf(
     ),
     networks: tableOf((entry) => (isIP(entry) ? networkBits(entry.data) : null)),
   };
-  return new Blacklist(revision, tables, offlineDays);
+  return new Blacklist(tables);
 }
-
-/** The blacklist as KV holds it. */
-export const encodeBlacklist = (
-  format: number,
-  { revision, tables, offlineDays }: Blacklist,
-): string => JSON.stringify({ format, revision, offlineDays, ...tables });
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
@@ -147,9 +128,6 @@ const isSorted = (texts: readonly string[]): boolean =>
 
 const isIntegers = (value: unknown): value is number[] =>
   Array.isArray(value) && value.every(Number.isSafeInteger);
-
-const isOfflineDays = (value: unknown): value is OfflineDays =>
-  isObject(value) && isIntegers(Object.values(value));
 
 function toTable(value: unknown): Table | undefined {
   if (!isObject(value)) return undefined;
@@ -161,15 +139,13 @@ function toTable(value: unknown): Table | undefined {
 }
 
 /**
- * The blacklist in a value of KV; null if it is corrupt or in another format. By hand: a schema would take
- * longer for ten thousand entries than a request may compute.
+ * The blacklist with the tables in a value of KV; null if they are corrupt. By hand: a schema would take longer for
+ * ten thousand entries than a request may compute.
  */
-export function decodeBlacklist(format: number, text: string): Blacklist | null {
-  const value = parseJson(text);
-  if (!isObject(value) || value.format !== format || !isTexts(value.reasons)) return null;
-  const { revision, reasons, offlineDays } = value;
+export function toBlacklist(value: unknown): Blacklist | null {
+  if (!isObject(value) || !isTexts(value.reasons)) return null;
+  const { reasons } = value;
   const [hwids, addresses, networks] = [value.hwids, value.addresses, value.networks].map(toTable);
-  if (!hwids || !addresses || !networks || typeof revision !== 'number') return null;
-  if (!isOfflineDays(offlineDays)) return null;
-  return new Blacklist(revision, { reasons, hwids, addresses, networks }, offlineDays);
+  if (!hwids || !addresses || !networks) return null;
+  return new Blacklist({ reasons, hwids, addresses, networks });
 }

@@ -4,7 +4,7 @@ import type { Database } from '../../db/client';
 import { reserveIds } from '../../db/deleted-ids';
 import { differ, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
-import { blacklist } from '../../db/outbox';
+import { policy } from '../../db/outbox';
 import { containsText, equalsUnindexed, type Page } from '../../db/predicates';
 import { blacklists } from '../../db/schema';
 import { DomainError } from '../../lib/errors';
@@ -55,7 +55,7 @@ export async function insertEntry(sender: Sender, values: EntryValues): Promise<
   const { db, now } = sender;
   const { entry } = await change(sender, {
     event: { type: 'blacklist.created', id: newestId(blacklists), changes: diff(null, values) },
-    touches: [blacklist],
+    touches: [policy],
     statements: {
       entry: db
         .insert(blacklists)
@@ -79,7 +79,7 @@ export async function updateEntry(
   const { db, now } = sender;
   const { entry } = await change(sender, {
     event: { type: 'blacklist.updated', id: row.id, changes: diff(row, values) },
-    touches: [blacklist],
+    touches: [policy],
     when: [isUnchanged(blacklists, row)],
     statements: {
       entry: db
@@ -99,7 +99,7 @@ export async function deleteEntry(sender: Sender, row: EntryRow): Promise<void> 
   const isEntry = eq(blacklists.id, row.id);
   await change(sender, {
     event: { type: 'blacklist.deleted', id: row.id, changes: diff(row, null) },
-    touches: [blacklist],
+    touches: [policy],
     when: [isUnchanged(blacklists, row)],
     statements: {
       id: reserveIds(db, 'blacklists', blacklists, isEntry),

@@ -4,7 +4,7 @@ import type { Database } from '../../db/client';
 import { reserveIds } from '../../db/deleted-ids';
 import { differ, newestId } from '../../db/events';
 import { newestRow } from '../../db/idempotency';
-import { blacklist, blacklistIf, licensesWhere } from '../../db/outbox';
+import { licensesWhere, policy, policyIf } from '../../db/outbox';
 import { containsText, type Page } from '../../db/predicates';
 import { bindings, blacklists, licenses, products } from '../../db/schema';
 import { DomainError } from '../../lib/errors';
@@ -40,8 +40,7 @@ export async function insertProduct(sender: Sender, values: ProductValues): Prom
   const { db, now } = sender;
   const { product } = await change(sender, {
     event: { type: 'product.created', id: newestId(products), changes: diff(null, values) },
-    // Its offline days are in the snapshot of the blacklist.
-    touches: values.offlineDays > 0 ? [blacklist] : [],
+    touches: values.offlineDays > 0 ? [policy] : [],
     statements: {
       product: db
         .insert(products)
@@ -63,7 +62,7 @@ export async function updateProduct(
   const updated = { ...row, ...values };
   const { product } = await change(sender, {
     event: { type: 'product.updated', id: row.id, changes: diff(row, updated) },
-    touches: updated.offlineDays === row.offlineDays ? [] : [blacklist],
+    touches: updated.offlineDays === row.offlineDays ? [] : [policy],
     when: [isUnchanged(products, row)],
     statements: {
       product: db
@@ -91,7 +90,7 @@ export async function deleteProduct(sender: Sender, row: ProductRow): Promise<vo
     event: { type: 'product.deleted', id: row.id, changes: diff(row, null) },
     touches: [
       licensesWhere(isOfProduct, now),
-      blacklistIf(sql`exists (select 1 from ${blacklists} where ${isEntryOfProduct})`),
+      policyIf(sql`exists (select 1 from ${blacklists} where ${isEntryOfProduct})`),
     ],
     when: [
       isUnchanged(products, row),
