@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Database } from '../db/client';
+import { batch, type Database } from '../db/client';
 import { removeChange } from '../db/outbox';
 import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, wait, withTimeout } from '../lib/async';
 import { logFailure } from '../lib/log';
@@ -146,13 +146,13 @@ export class Publisher<Value extends Snapshot> {
     const { name, currentRevision } = this.#type;
     const subject = key === '' ? name : `${name}:${key}`;
     const isCurrent = sql`ifnull(${currentRevision(key)}, 0) = ${revision}`;
-    const confirmed = this.#db.batch([
-      this.#db
+    const confirmed = batch(this.#db, {
+      rows: this.#db
         .select({ isCurrent: sql`${isCurrent}`.mapWith(Boolean).as('isCurrent') })
         .from(sql`(select 1)`),
-      removeChange(this.#db, subject, isCurrent),
-    ]);
-    const [[row]] = await withTimeout(confirmed, DATABASE_TIMEOUT_MS);
-    return row?.isCurrent ?? false;
+      removed: removeChange(this.#db, subject, isCurrent),
+    });
+    const { rows } = await withTimeout(confirmed, DATABASE_TIMEOUT_MS);
+    return rows[0]?.isCurrent ?? false;
   }
 }
