@@ -242,7 +242,7 @@ export async function authorizeValidation(
     return token;
   }
   // Nothing is recorded, but a snapshot from KV must be compared.
-  if (token?.isFromKv)
+  if (token?.needsComparison)
     recorder.record({ record: null, used: [token], usedAt: now }, timings.waitUntil);
   if (actor) throw NOT_ALLOWED;
   return rejectToken(c);

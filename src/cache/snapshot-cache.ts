@@ -27,9 +27,13 @@ export interface Found<Value> {
   key: string;
   /** Null for an unknown key. */
   value: Value | null;
+  /** Whether the snapshot came from KV, which can show an old one, and was not yet compared with D1. */
+  needsComparison: boolean;
+}
+
+interface Loaded<Value> {
+  found: Found<Value>;
   tier: Tier;
-  /** Whether the snapshot came from KV, which can show an old one. */
-  isFromKv: boolean;
 }
 
 export interface CacheContext {
@@ -52,7 +56,7 @@ export class SnapshotCache<Value extends Snapshot> {
   readonly #unknown = new BoundedMap<string, Entry<Value>>(MAX_ENTRIES);
   /** By key, the lowest revision that is not known to be stale. KV is passed over until it shows that or a newer one. */
   readonly #lowest = new BoundedMap<string, number>(MAX_LOWEST_REVISIONS);
-  readonly #flights = new SingleFlight<Found<Value>>();
+  readonly #flights = new SingleFlight<Loaded<Value>>();
   readonly #rows: BatchLoader<Value>;
 
   constructor(type: SnapshotType<Value>, { db, kv }: CacheContext) {
@@ -63,15 +67,16 @@ export class SnapshotCache<Value extends Snapshot> {
 
   /** The snapshot of a key, at once if it is in memory. Rejects if no tier that can be reached has it. */
   find(key: string, timings: RequestTimings): Found<Value> | Promise<Found<Value>> {
-    if (key.length > MAX_KEY_LENGTH) return this.#found(key, null, 'memory', false);
+    if (key.length > MAX_KEY_LENGTH) return this.#found(key, null, false);
     return this.#findFresh(key, timings) ?? this.#findAway(key, timings);
   }
 
   async #findAway(key: string, timings: RequestTimings): Promise<Found<Value>> {
     const { waitUntil } = timings;
     const startedAt = performance.now();
-    const found = await this.#flights.run(key, () => this.#load(key, waitUntil), waitUntil);
-    timings.record(found.tier, performance.now() - startedAt);
+    const load = () => this.#load(key, waitUntil);
+    const { found, tier } = await this.#flights.run(key, load, waitUntil);
+    timings.record(tier, performance.now() - startedAt);
     return found;
   }
 
@@ -92,8 +97,7 @@ export class SnapshotCache<Value extends Snapshot> {
     const published = await this.#publisher?.find(key);
     if (!published || !this.#isAcceptable(key, published)) return undefined;
     timings.record('kv', performance.now() - startedAt);
-    this.#put(key, published, startedAt, true);
-    return this.#found(key, published, 'kv', true);
+    return this.#put(key, published, startedAt, true);
   }
 
   /**
@@ -183,29 +187,27 @@ export class SnapshotCache<Value extends Snapshot> {
     return value.revision >= Math.max(this.#lowestOf(key), held);
   }
 
-  async #load(key: string, waitUntil: WaitUntil): Promise<Found<Value>> {
+  async #load(key: string, waitUntil: WaitUntil): Promise<Loaded<Value>> {
     const startedAt = performance.now();
     const published = await this.#publisher?.find(key);
     if (published && this.#isAcceptable(key, published)) {
-      this.#put(key, published, startedAt, true);
-      return this.#found(key, published, 'kv', true);
+      return { found: this.#put(key, published, startedAt, true), tier: 'kv' };
     }
     try {
       const value = await this.#loadRow(key, waitUntil);
       // It may be newer than the row, if the database was set back.
       this.#entries.delete(key);
-      if (value) this.#put(key, value, startedAt, false);
-      else this.#putUnknown(key, startedAt);
+      const found = this.#put(key, value, startedAt, false);
       const isMissing = value !== null && published === null;
       const isOutdated = published && isSpread(value?.revision ?? this.#lowestOf(key), Date.now());
       if ((isMissing || isOutdated) && this.canPublish()) {
         waitUntil(this.publish(key, value ? { row: value } : {}));
       }
-      return this.#found(key, value, 'd1', false);
+      return { found, tier: 'd1' };
     } catch (error) {
       // While D1 cannot be reached, an old snapshot is better than none.
       const stale = this.#entries.get(key)?.found;
-      if (stale) return stale;
+      if (stale) return { found: stale, tier: 'memory' };
       throw error;
     }
   }
@@ -223,18 +225,18 @@ export class SnapshotCache<Value extends Snapshot> {
     }
   }
 
-  #put(key: string, value: Value, loadedAt: number, isFromKv: boolean): void {
-    if (!this.#isAcceptable(key, value)) return;
-    this.#unknown.delete(key);
-    this.#entries.set(key, { found: this.#found(key, value, 'memory', isFromKv), loadedAt });
+  #put(key: string, value: Value | null, loadedAt: number, isFromKv: boolean): Found<Value> {
+    const found = this.#found(key, value, isFromKv);
+    if (value === null) {
+      this.#unknown.set(key, { found, loadedAt });
+    } else if (this.#isAcceptable(key, value)) {
+      this.#unknown.delete(key);
+      this.#entries.set(key, { found, loadedAt });
+    }
+    return found;
   }
 
-  #putUnknown(key: string, loadedAt: number): void {
-    this.#entries.delete(key);
-    this.#unknown.set(key, { found: this.#found(key, null, 'memory', false), loadedAt });
-  }
-
-  #found<Some extends Value | null>(key: string, value: Some, tier: Tier, isFromKv: boolean) {
-    return { type: this.#type.name, key, value, tier, isFromKv };
+  #found(key: string, value: Value | null, needsComparison: boolean): Found<Value> {
+    return { type: this.#type.name, key, value, needsComparison };
   }
 }

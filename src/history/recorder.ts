@@ -29,7 +29,7 @@ export type RecordQueue = Queue<readonly HistoryRecord[]>;
 export interface Recording {
   /** Null for a response that is not recorded. */
   record: HistoryRecord | null;
-  /** The snapshots from KV that the response was based on: each is compared with D1 (1.5). */
+  /** The snapshots that the response was based on and that need a comparison with D1 (1.5). */
   used: readonly Found<Snapshot>[];
   /** Milliseconds since 1970. */
   usedAt: number;
@@ -47,7 +47,6 @@ export class Recorder {
   readonly #givenUp = new RepeatedFailure((count) => `Requests were given up: ${count}`);
   readonly #unwritten = new RepeatedFailure(() => 'Requests were not written yet');
   readonly #unsent = new RepeatedFailure(() => 'The queue did not take requests');
-  readonly #compared = new WeakSet<Snapshot>();
 
   constructor(db: Database, caches: Caches, queue: RecordQueue | undefined) {
     this.#db = db;
@@ -137,7 +136,7 @@ export class Recorder {
     const records = recordings.flatMap(({ record }) => record ?? []);
     const { statements, learn, reliesOnKnown } = await this.#inserter.prepare(records, Date.now());
     try {
-      const uses = this.#uncompared(recordings);
+      const uses = usesOf(recordings);
       const stored = { stale: selectStale(this.#db, uses), ...statements };
       const { stale, counted } = await batch(this.#db, stored);
       learn(counted);
@@ -171,7 +170,7 @@ export class Recorder {
 
   /** Compares without a write, which another isolate does, as the consumer of the queue. */
   async #compare(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
-    const uses = this.#uncompared(recordings);
+    const uses = usesOf(recordings);
     if (uses.length === 0) return;
     try {
       const stale = await withTimeout(selectStale(this.#db, uses), COMPARE_TIMEOUT_MS);
@@ -181,21 +180,9 @@ export class Recorder {
     }
   }
 
-  /** The first use of each snapshot that was not compared yet. */
-  #uncompared(recordings: readonly Recording[]): Use[] {
-    const uses = new Map<Snapshot, Use>();
-    for (const { used, usedAt } of recordings) {
-      for (const found of used) {
-        const { value } = found;
-        if (value && !this.#compared.has(value)) uses.set(value, { found, usedAt });
-      }
-    }
-    return [...uses.values()];
-  }
-
   /** Takes the result of a comparison. */
   #repair(uses: readonly Use[], stale: readonly Stale[], waitUntil: WaitUntil): void {
-    for (const { found } of uses) if (found.value) this.#compared.add(found.value);
+    for (const { found } of uses) found.needsComparison = false;
     for (const { index, revision } of stale) {
       const use = uses[index];
       if (use) waitUntil(this.#caches.repair(use.found, revision ?? undefined, use.usedAt));
@@ -212,6 +199,15 @@ interface Use {
 interface Stale {
   index: number;
   revision: number | null;
+}
+
+/** One use of each snapshot that still needs its comparison. */
+function usesOf(recordings: readonly Recording[]): Use[] {
+  const uses = new Map<Found<Snapshot>, Use>();
+  for (const { used, usedAt } of recordings) {
+    for (const found of used) if (found.needsComparison) uses.set(found, { found, usedAt });
+  }
+  return [...uses.values()];
 }
 
 function selectStale(db: Database, uses: readonly Use[]) {

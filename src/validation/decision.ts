@@ -101,7 +101,7 @@ export async function decideStrictly(
     caches.licenses.put(key, license, startedAt);
     // KV may lack this binding, or an earlier one that was never put.
     const isNewer = license.revision > found.value.revision;
-    const isWorthPublishing = hasBound || (isNewer && found.tier === 'kv');
+    const isWorthPublishing = hasBound || (isNewer && found.needsComparison);
     if (isWorthPublishing && caches.licenses.canPublish()) {
       timings.waitUntil(caches.licenses.publish(key, { row: license }));
     }
@@ -111,7 +111,7 @@ export async function decideStrictly(
   }
   const decided = decide({ ...facts, license }, request, now);
   if (license && isFull(decided)) isolate.noteFull(license, now);
-  return { outcome: decided, license: { ...found, value: license, tier: 'd1', isFromKv: false } };
+  return { outcome: decided, license: { ...found, value: license, needsComparison: false } };
 }
 
 const isFull = ({ responseType }: Outcome): boolean =>

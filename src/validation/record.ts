@@ -41,12 +41,12 @@ export function recordingOf(decided: DecidedValidation): Recording {
     },
     requestedAt,
   );
-  const used = [snapshots?.license, snapshots?.policy, decided.token].filter(cameFromKv);
+  const used = [snapshots?.license, snapshots?.policy, decided.token].filter(needsComparison);
   return { record, used, usedAt: requestedAt };
 }
 
-const cameFromKv = (found: Found<Snapshot> | undefined): found is Found<Snapshot> =>
-  found?.isFromKv ?? false;
+const needsComparison = (found: Found<Snapshot> | undefined): found is Found<Snapshot> =>
+  found?.needsComparison ?? false;
 
 export const NO_DETAILS: RecordDetails = {};
 
