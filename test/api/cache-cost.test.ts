@@ -46,6 +46,14 @@ function hold(isolate: WatchedIsolate, ...exceptions: Step[]): { held: Step[]; r
 
 const rowsOf = ({ roundTrips }: WatchedIsolate) => sumRows(roundTrips.flat());
 
+/** The types of the snapshots that the round trips compared. */
+const comparedBy = ({ roundTrips }: WatchedIsolate): unknown[] =>
+  roundTrips
+    .flat()
+    .filter(({ sql }) => sql.includes('is not r.value ->> 2'))
+    .flatMap(({ params }) => JSON.parse(String(params.at(-1))))
+    .map(([type]) => type);
+
 const statementsOf = ({ roundTrips }: WatchedIsolate): number => roundTrips.flat().length;
 
 describe('hot validations', () => {
@@ -103,6 +111,25 @@ describe('cold validations', () => {
     release();
     await recorded;
     expect(isolate.steps()).toEqual(['record']);
+  });
+
+  it('a snapshot from KV is compared with D1 once in its 30 seconds', async () => {
+    const clock = takeClock();
+    const license = await newLicense();
+    await isAllPublished();
+    await newWatchedIsolate().runScheduled();
+    const isolate = newWatchedIsolate();
+    const validate = async () => {
+      isolate.reset();
+      await (await isolate.validate(askFor(license))).recorded;
+      expect(isolate.steps()).toEqual(['record']);
+      return comparedBy(isolate).toSorted();
+    };
+    expect(await validate()).toEqual(['license', 'policy']);
+    expect(await validate()).toEqual([]);
+    clock.elapse(30_000);
+    expect(await validate()).toEqual(['license', 'policy']);
+    expect(await validate()).toEqual([]);
   });
 
   it('isolates respond from KV after 30 seconds and do not wait for D1', async () => {
