@@ -1,16 +1,4 @@
 import * as z from 'zod';
-import { installation } from '../src/history/installations';
-import { request } from '../src/history/schema';
-import { signingKeyUse } from '../src/history/signing-key-uses';
-import {
-  expiryStatistics,
-  gap,
-  licenseStatistics,
-  productStatistics,
-  statistics,
-  statisticsStep,
-  versionStatistics,
-} from '../src/history/statistics-schema';
 import { MAX_LIMIT, pageQuery } from '../src/http/pagination';
 import { errorResponse } from '../src/http/responses';
 import { customerItem } from '../src/import/items';
@@ -37,6 +25,18 @@ import {
 import { ecPublicKey, keySet, rsaPublicKey } from '../src/lib/signing-keys';
 import { wireTimestamp } from '../src/lib/time';
 import { firstIdAt } from '../src/lib/time-id';
+import { installation } from '../src/requests/installations';
+import { request } from '../src/requests/schema';
+import { signingKeyUse } from '../src/requests/signing-key-uses';
+import {
+  expiryStatistics,
+  gap,
+  licenseStatistics,
+  productStatistics,
+  statistics,
+  statisticsStep,
+  versionStatistics,
+} from '../src/requests/statistics-schema';
 import {
   entry,
   entryCreate,

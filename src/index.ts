@@ -1,13 +1,13 @@
 import { app } from './app';
 import { removeExpiredSessions } from './auth/sessions';
 import { removeExpiredKeys } from './db/idempotency';
-import { keepCounts } from './history/counts';
-import { foldDays, rollUp } from './history/fold';
-import { receiveRecords } from './history/queue';
-import { removeExpiredRecords } from './history/retention';
 import { type Bindings, isolateOf } from './isolate';
 import { logFailure } from './lib/log';
 import { SettingError } from './lib/retention';
+import { keepCounts } from './requests/counts';
+import { foldDays, rollUp } from './requests/fold';
+import { receiveRecords } from './requests/queue';
+import { removeExpiredRecords } from './requests/retention';
 import { removeExpiredEvents } from './resources/events/queries';
 
 /** The cron by which `npm start` announces its end. */

@@ -1,13 +1,13 @@
 import { Caches } from './cache/caches';
 import { type Database, openDatabase } from './db/client';
-import { HeldCounts } from './history/counts';
-import { Recorder, type RecordQueue } from './history/recorder';
 import { Admission } from './lib/admission';
 import { BoundedMap } from './lib/bounded-map';
 import { parseNetworks } from './lib/ip';
 import { RepeatedFailure } from './lib/log';
 import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter';
 import { SigningKeys } from './lib/signing-keys';
+import { HeldCounts } from './requests/counts';
+import { Recorder, type RecordQueue } from './requests/recorder';
 import type { LicenseSnapshot } from './resources/licenses/snapshot';
 
 const MAX_COUNTED = 10_000;

@@ -9,7 +9,7 @@ import { statusSql } from '../../src/resources/licenses/status.ts';
 /**
  * Gives a demo shop a past, in its local database. The interface cannot, because it stores the time of each request.
  * The records of real validations are repeated at earlier hours, and counted as by the scheduled handler
- * (`src/history/fold.ts`, `src/history/counts.ts`).
+ * (`src/requests/fold.ts`, `src/requests/counts.ts`).
  */
 
 const DAYS = 30;

@@ -59,7 +59,7 @@ export function rowValues(table: SQLiteTable, row: object): SQL {
   );
 }
 
-/** The bucket up to which all callers are folded (see `history/fold.ts`). */
+/** The bucket up to which all callers are folded (see `requests/fold.ts`). */
 export const FOLDED_BUCKET = sql`(select value from counters where name = 'folded_bucket')`;
 
 /**

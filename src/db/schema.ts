@@ -237,10 +237,10 @@ const responseType = coded(RESPONSE_TYPE_CODES);
 /**
  * A caller: one row for each license and set of values that a program sends. Records of the history refer to
  * it, because nearly all of a record repeats the one before. Beyond a number of new callers a day, the others of
- * a license share a row (see `history/insert.ts`).
+ * a license share a row (see `requests/insert.ts`).
  *
  * `lastSeenAt` and `requests` cover the buckets up to `foldedBucket`; later records are in the
- * history (see `history/fold.ts`). Rate-limited requests do not count.
+ * history (see `requests/fold.ts`). Rate-limited requests do not count.
  */
 export const callers = sqliteTable(
   'callers',
@@ -277,7 +277,7 @@ export const callers = sqliteTable(
   ],
 );
 
-/** The hours that have records, as hours since 2025 (see `history/record.ts`). Look-ups walk over them. */
+/** The hours that have records, as hours since 2025 (see `requests/record.ts`). Look-ups walk over them. */
 export const buckets = sqliteTable('buckets', { bucket: integer('bucket').primaryKey() });
 
 /**
@@ -293,7 +293,7 @@ export const requests = sqliteTable(
     bucket: integer('bucket').notNull(),
     productId: integer('product_id').notNull(),
     callerId: integer('caller_id').notNull(),
-    /** Holds the time of the request (see `history/record.ts`). */
+    /** Holds the time of the request (see `requests/record.ts`). */
     id: integer('id').notNull(),
     /** A random number, by which two records of a caller with the same id differ. */
     nonce: integer('nonce').notNull(),

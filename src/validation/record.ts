@@ -1,8 +1,8 @@
 import type { Found } from '../cache/snapshot-cache';
 import type { Snapshot } from '../cache/snapshots';
-import { newRecord, type RecordDetails } from '../history/record';
-import type { Recording } from '../history/recorder';
 import type { RequestType, ResponseType } from '../lib/enums';
+import { newRecord, type RecordDetails } from '../requests/record';
+import type { Recording } from '../requests/recorder';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 import type { Outcome } from './decide';
 import type { Snapshots } from './decision';

@@ -1,8 +1,8 @@
-import type { CallerFields } from '../history/record';
 import { publicAddress } from '../lib/ip';
 import { isObject, type JsonObject, parseJson } from '../lib/json';
 import type { SigningKeys } from '../lib/signing-keys';
 import { copyText, fitsHwid, MAX_HWID_BYTES, toStorable } from '../lib/text';
+import type { CallerFields } from '../requests/record';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 
 /** The request of a program: may this license key run here? [4.7] */

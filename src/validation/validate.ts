@@ -1,12 +1,12 @@
 import type { Found } from '../cache/snapshot-cache';
 import type { Snapshot } from '../cache/snapshots';
-import type { RecordDetails } from '../history/record';
 import type { Isolate } from '../isolate';
 import type { RequestType, ResponseType } from '../lib/enums';
 import { clientOf } from '../lib/ip';
 import type { RequestTimings } from '../lib/request-timings';
 import type { Signer } from '../lib/signing-keys';
 import { toTimestampWithoutOffset } from '../lib/time';
+import type { RecordDetails } from '../requests/record';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot';
 import type { Outcome } from './decide';
 import {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../src/db/client';
-import { keepCounts } from '../../src/history/counts';
+import { keepCounts } from '../../src/requests/counts';
 import { settled } from '../support/app';
 import { getLicense, type License, updateLicense } from '../support/client';
 import { takeClock } from '../support/clock';

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { HistoryRecord } from '../../src/history/record';
 import { RESPONSE_TYPE_CODES, type ResponseType } from '../../src/lib/enums';
+import type { HistoryRecord } from '../../src/requests/record';
 import {
   call,
   createProduct,

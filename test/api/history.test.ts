@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { HistoryRecord } from '../../src/history/record';
-import { request } from '../../src/history/schema';
+import type { HistoryRecord } from '../../src/requests/record';
+import { request } from '../../src/requests/schema';
 import {
   call,
   createProduct,

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
-import type { HistoryRecord } from '../../src/history/record';
 import worker from '../../src/index';
+import type { HistoryRecord } from '../../src/requests/record';
 import { validateWith } from '../support/app';
 import { getLicense, historyOf, type License } from '../support/client';
 import { takeClock } from '../support/clock';

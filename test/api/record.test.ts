@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { newRecordId } from '../../src/history/record';
-import { statistics } from '../../src/history/statistics-schema';
 import type { Bindings } from '../../src/isolate';
 import { firstIdAt, timeOfId } from '../../src/lib/time-id';
+import { newRecordId } from '../../src/requests/record';
+import { statistics } from '../../src/requests/statistics-schema';
 import { newIsolate, settled, validateWith } from '../support/app';
 import {
   call,

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { bucketOf } from '../../src/history/record';
 import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../../src/lib/enums';
+import { bucketOf } from '../../src/requests/record';
 import {
   type Customer,
   call,

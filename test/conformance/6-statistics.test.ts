@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { installation } from '../../src/history/installations';
-import type { HistoryRecord } from '../../src/history/record';
-import { statistics as statisticsWire } from '../../src/history/statistics-schema';
 import { RESPONSE_TYPES, type ResponseType } from '../../src/lib/enums';
+import { installation } from '../../src/requests/installations';
+import type { HistoryRecord } from '../../src/requests/record';
+import { statistics as statisticsWire } from '../../src/requests/statistics-schema';
 import {
   type Answer,
   call,

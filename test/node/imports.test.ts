@@ -12,7 +12,7 @@ const MODULES = [
   'middleware',
   'validation',
   'isolate.ts',
-  'history',
+  'requests',
   'import',
   'cache',
   'resources',

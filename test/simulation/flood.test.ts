@@ -128,7 +128,7 @@ describe('a full list', () => {
   it('a database that needs six seconds for a batch loses nothing', async () => {
     // A tenth, as the other bounds.
     const flood = await Flood.start({
-      'src/history/batch-writer.ts': [['const MAX_ITEMS = 10_000;', 'const MAX_ITEMS = 1_000;']],
+      'src/requests/batch-writer.ts': [['const MAX_ITEMS = 10_000;', 'const MAX_ITEMS = 1_000;']],
     });
     flood.database = () => 6_000;
     await flood.sendFor(60_000, 200);
@@ -202,14 +202,14 @@ const FAULTS: { name: string; broken: RegExp; replacements: Replacements }[] = [
     name: 'a cancelled writer that nobody replaces',
     broken: /Lost|Late/,
     replacements: {
-      'src/history/batch-writer.ts': [['now - tickedAt > CANCELLED_AFTER_MS;', 'now < 0;']],
+      'src/requests/batch-writer.ts': [['now - tickedAt > CANCELLED_AFTER_MS;', 'now < 0;']],
     },
   },
   {
     name: 'two writers with the same items',
     broken: /Written by two/,
     replacements: {
-      'src/history/batch-writer.ts': [
+      'src/requests/batch-writer.ts': [
         [
           'if (holder === null || isCancelled(holder, writer.tickedAt)) items.push(item);',
           'items.push(item);',

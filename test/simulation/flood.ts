@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { BatchWriter } from '../../src/history/batch-writer.ts';
 import type { Admission } from '../../src/lib/admission.ts';
 import type { MonotonicClock } from '../../src/lib/clock.ts';
+import type { BatchWriter } from '../../src/requests/batch-writer.ts';
 import { VirtualClock } from './clock.ts';
 import { GLOBALS, loadModules, type Replacements } from './modules.ts';
 
@@ -85,7 +85,7 @@ export class Flood {
       clearInterval: clear,
     });
     const modules = {
-      ...load('src/history/batch-writer'),
+      ...load('src/requests/batch-writer'),
       ...load('src/lib/admission'),
       ...load('src/lib/clock'),
     };

@@ -261,7 +261,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     seed: 2,
     commands: KV_IS_LATE,
     replacements: {
-      'src/history/recorder.ts': [
+      'src/requests/recorder.ts': [
         ['if (use) waitUntil(', 'if (!use) waitUntil('],
         [
           'this.#caches.repair(use.found, revision ?? undefined, use.usedAt)',
@@ -356,7 +356,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     broken: /recorded twice/,
     seed: 3,
     replacements: {
-      'src/history/recorder.ts': [
+      'src/requests/recorder.ts': [
         [
           'const records = recordings.flatMap(({ record }) => record ?? []);\n    const { statements',
           `const records = recordings.flatMap(({ record }) =>
@@ -371,7 +371,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     broken: UNRECORDED,
     seed: 12,
     replacements: {
-      'src/history/batch-writer.ts': [
+      'src/requests/batch-writer.ts': [
         [
           'if (this.#pending.has(item)) this.#pending.set(item, null);',
           'this.#pending.delete(item);',
@@ -383,7 +383,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a record without waitUntil',
     broken: UNRECORDED,
     replacements: {
-      'src/history/batch-writer.ts': [
+      'src/requests/batch-writer.ts': [
         ['waitUntil(this.#writeAll(waitUntil));', 'void this.#writeAll(waitUntil);'],
       ],
     },
@@ -392,7 +392,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'records that the queue did not take are dropped',
     broken: UNRECORDED,
     seed: 41,
-    replacements: { 'src/history/recorder.ts': [['return false;', 'return true;']] },
+    replacements: { 'src/requests/recorder.ts': [['return false;', 'return true;']] },
   },
   {
     name: 'a message of the queue that is acknowledged unwritten',
@@ -404,7 +404,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
       validation(LICENSES[0], { pauseMs: 25_000, isolate: 0 }),
     ],
     replacements: {
-      'src/history/queue.ts': [
+      'src/requests/queue.ts': [
         [
           'delivered.retry({ delaySeconds: Math.min(MAX_DELAY_SECONDS, delaySeconds) });',
           'delivered.ack();',

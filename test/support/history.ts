@@ -2,10 +2,10 @@ import { createExecutionContext, createScheduledController } from 'cloudflare:te
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import * as z from 'zod';
-import { type CallerFields, type HistoryRecord, newRecord } from '../../src/history/record';
-import { request } from '../../src/history/schema';
 import worker from '../../src/index';
 import type { Bindings } from '../../src/isolate';
+import { type CallerFields, type HistoryRecord, newRecord } from '../../src/requests/record';
+import { request } from '../../src/requests/schema';
 import { call, readPagesFrom, type HistoryRecord as WireRecord } from './client';
 import { deliver } from './queue';
 

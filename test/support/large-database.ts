@@ -1,5 +1,5 @@
-import { lastBucketOfDay, timeOfBucket } from '../../src/history/record';
 import { bucketAt } from '../../src/lib/time-id';
+import { lastBucketOfDay, timeOfBucket } from '../../src/requests/record';
 
 /** How many rows of each kind the shop has. */
 export interface Size {

@@ -90,7 +90,7 @@ const ofChatId = (chatId: string | undefined): SQL | undefined =>
 const hasCaller = (isCaller: SQL): SQL =>
   sql`exists (select 1 from ${callersOfLicense} and (${isCaller}))`;
 
-/** Whether a caller has records since its last fold (see `history/fold.ts`). */
+/** Whether a caller has records since its last fold (see `requests/fold.ts`). */
 const hasRecent = (isRecord: SQL): SQL =>
   sql`exists (select 1 from ${recordsSinceFold('c')} and ${isRecord})`;
 

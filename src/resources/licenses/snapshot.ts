@@ -56,7 +56,7 @@ export const listedValues = { ips: listed('IP').as('ips'), hwids: listed('HWID')
 export const callersOfLicense = sql.raw(`callers c where c.license_key_normalized =
   licenses.license_key_normalized and c.license_id = licenses.id`);
 
-/** The requests of the callers of a license: folded, and the records since (see `history/fold.ts`). */
+/** The requests of the callers of a license: folded, and the records since (see `requests/fold.ts`). */
 export const requestsOfCallers = sql`(
   select ifnull(sum(c.requests + (
     select count(*) from ${recordsSinceFold('c')} and ${COUNTS})), 0)

@@ -2,13 +2,13 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware';
-import { eraseHistory } from '../../history/erase';
 import { ApiError, notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
 import { body, pathId, query } from '../../http/input';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { isolateOf } from '../../isolate';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async';
+import { eraseHistory } from '../../requests/erase';
 import { eraseIdentity } from '../../resources/customers/forget';
 import {
   findCustomer,

@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, requireToken } from '../../auth/middleware';
-import { signingKeyUses } from '../../history/signing-key-uses';
 import { parsePlatformLabels } from '../../lib/platform-labels';
 import { allowPages } from '../../middleware/cors';
+import { signingKeyUses } from '../../requests/signing-key-uses';
 import { blacklistRoutes } from './blacklists';
 import { customerRoutes } from './customers';
 import { databaseOf } from './database';

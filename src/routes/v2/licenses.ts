@@ -4,12 +4,12 @@ import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, hasIntent, requireIntents } from '../../auth/middleware';
 import type { Sender } from '../../db/change';
 import type { Page } from '../../db/predicates';
-import { listInstallations } from '../../history/installations';
 import { ApiError, notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
 import { body, path, pathId, query } from '../../http/input';
 import { linkNextPage, listResponse, type PageQuery, pageQuery } from '../../http/pagination';
 import { idText, licensePlatform, text } from '../../lib/fields';
+import { listInstallations } from '../../requests/installations';
 import type { NamedCustomer } from '../../resources/customers/owner';
 import { normalizeLicenseKey } from '../../resources/licenses/key';
 import {

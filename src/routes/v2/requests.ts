@@ -1,12 +1,12 @@
 import { Hono } from 'hono';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { findRecord, listRecords, requestQuery } from '../../history/queries';
-import { toRequest } from '../../history/schema';
 import { notFound } from '../../http/errors';
 import { objectResponse } from '../../http/etag';
 import { pathId, query } from '../../http/input';
 import { linkNextPage, MAX_LIMIT } from '../../http/pagination';
+import { findRecord, listRecords, requestQuery } from '../../requests/queries';
+import { toRequest } from '../../requests/schema';
 import { databaseOf } from './database';
 
 /** [4.5] Without `X-Total-Count`, because counting would read the whole history (1.6). */

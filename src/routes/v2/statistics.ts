@@ -2,14 +2,14 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { readStatistics } from '../../history/statistics';
-import { STEPS } from '../../history/statistics-schema';
 import { ApiError } from '../../http/errors';
 import { query } from '../../http/input';
 import { isolateOf } from '../../isolate';
 import { DAY_MS, HOUR_MS } from '../../lib/durations';
 import { idText } from '../../lib/fields';
 import { timestampText } from '../../lib/time';
+import { readStatistics } from '../../requests/statistics';
+import { STEPS } from '../../requests/statistics-schema';
 import { databaseOf } from './database';
 
 /** The default and the longest period, by the step. */
