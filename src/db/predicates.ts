@@ -1,6 +1,5 @@
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { RESPONSE_TYPE_CODES } from '../lib/enums';
 
 /** A part of a list: at most `limit` rows, after the row with the id `after`. */
 export interface Page {
@@ -58,29 +57,3 @@ export function rowValues(table: SQLiteTable, row: object): SQL {
     sql`, `,
   );
 }
-
-/** The bucket up to which all callers are folded (see `requests/fold.ts`). */
-export const FOLDED_BUCKET = sql`(select value from counters where name = 'folded_bucket')`;
-
-/**
- * The bucket up to which a caller is folded. The counter covers callers without records since their last
- * fold.
- *
- * @param caller the name of the table in the statement
- */
-export const foldedBucketOf = (caller: string): SQL =>
-  sql`max(${sql.raw(caller)}.folded_bucket, ${FOLDED_BUCKET})`;
-
-/** The product under which the records of a caller are stored. */
-export const productOf = (caller: string): SQL => sql.raw(`ifnull(${caller}.product_id, 0)`);
-
-/** The buckets `b` and the records `r` of a caller since its last fold, in a join. */
-export const recordsSinceFold = (caller: string): SQL =>
-  sql`buckets b cross join requests r on b.bucket > ${foldedBucketOf(caller)}
-    and r.bucket = b.bucket and r.product_id = ${productOf(caller)}
-    and r.caller_id = ${sql.raw(caller)}.id`;
-
-export const RATE_LIMITED = sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED));
-
-/** Whether a record `r` counts as a request of its license (1.6). */
-export const COUNTS = sql`r.outcome <> ${RATE_LIMITED}`;

@@ -240,7 +240,7 @@ const responseType = coded(RESPONSE_TYPE_CODES);
  * a license share a row (see `requests/insert.ts`).
  *
  * `lastSeenAt` and `requests` cover the buckets up to `foldedBucket`; later records are in the
- * history (see `requests/fold.ts`). Rate-limited requests do not count.
+ * history (see `requests/totals.ts`). Rate-limited requests do not count.
  */
 export const callers = sqliteTable(
   'callers',

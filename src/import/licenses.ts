@@ -8,11 +8,12 @@ import { DomainError } from '../lib/errors';
 import { hardwareId, MAX_LIMIT } from '../lib/fields';
 import { canonicalAddress } from '../lib/ip';
 import type { JsonObject } from '../lib/json';
+import { subtractRequestsHere } from '../requests/totals';
 import { ownerOf } from '../resources/customers/owner';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 import { expiryOf, stateOf } from '../resources/licenses/rules';
 import { type LicenseRow, toLicense } from '../resources/licenses/schema';
-import { boundValues, requestsOfCallers } from '../resources/licenses/snapshot';
+import { boundValues } from '../resources/licenses/snapshot';
 import type { ProductRow } from '../resources/products/schema';
 import {
   Customers,
@@ -159,13 +160,6 @@ const bindAll = (
         from json_each(${JSON.stringify(bound)}) l, json_each(l.value -> 1) v
         join ${licenses} on ${licenses.licenseKeyNormalized} = l.value ->> 0`,
   );
-
-/** The total of a returning license already includes its requests here. */
-const subtractRequestsHere = (db: Database, ids: readonly number[]) =>
-  db
-    .update(licenses)
-    .set({ pastRequests: sql`max(0, ${licenses.pastRequests} - ${requestsOfCallers})` })
-    .where(isOneOf(licenses.id, ids));
 
 /** @param deletedIds ids of licenses that were deleted here */
 function storeLicenses(

@@ -1,9 +1,10 @@
 import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import { change, type Sender } from '../db/change';
 import type { Database } from '../db/client';
-import { COUNTS, isOneOf, recordsSinceFold } from '../db/predicates';
+import { isOneOf } from '../db/predicates';
 import { callers, licenses, requests } from '../db/schema';
-import { BUCKETS_A_DAY, timeOfRecordIdSql } from './record';
+import { NO_CALLER, NO_PRODUCT } from './record';
+import { keepRequestsOf } from './totals';
 
 /**
  * Erases the data of a person from the history: keys, addresses and hardware IDs. The records stay, with their
@@ -16,8 +17,6 @@ const MAX_CALLERS = 1_000;
 
 /** This many statements read the records without a license, because D1 limits the time of each. */
 const PARTS = 8;
-
-const DAY = sql.raw(String(BUCKETS_A_DAY));
 
 /** The callers of licenses, at most `limit` of them. An erased caller is no longer found. */
 async function findCallers(
@@ -40,40 +39,11 @@ async function findCallers(
   return rows.map(({ id }) => id);
 }
 
-/**
- * The statements that erase callers. An erased caller no longer has the key by which the total of a license finds
- * it: its records are folded first, and the license takes their number. No later record joins it, because a
- * program that still asks becomes another caller. It counts as folded to the end of its last day, or it would take
- * a place in each later fold of that day.
- */
+/** The statements that erase callers. A program that still asks becomes another caller. */
 function eraseCallers(db: Database, ids: readonly number[]) {
-  const isErased = isOneOf(callers.id, ids);
   return {
-    folded: db
-      .update(callers)
-      .set({
-        requests: sql`${callers.requests} + due.requests`,
-        lastSeenAt: sql`max(${callers.lastSeenAt}, ${timeOfRecordIdSql(sql`due.last_id`)})`,
-        foldedBucket: sql`due.last_bucket`,
-      })
-      .from(
-        sql`(
-          select c.id, count(*) filter (where ${COUNTS}) as requests, max(r.id) as last_id,
-            max(r.bucket) / ${DAY} * ${DAY} + ${DAY} - 1 as last_bucket
-          from callers c
-          cross join ${recordsSinceFold('c')}
-          where c.id in (select value from json_each(${JSON.stringify(ids)}))
-          group by c.id) due`,
-      )
-      .where(eq(callers.id, sql`due.id`)),
-    counted: db
-      .update(licenses)
-      .set({ pastRequests: sql`${licenses.pastRequests} + erased.requests` })
-      .from(
-        sql`(select license_id, sum(requests) as requests from ${callers} where ${isErased}
-          group by license_id) erased`,
-      )
-      .where(eq(licenses.id, sql`erased.license_id`)),
+    // Without its key, the total of a license no longer finds a caller.
+    ...keepRequestsOf(db, ids),
     erased: db
       .update(callers)
       .set({
@@ -86,7 +56,7 @@ function eraseCallers(db: Database, ids: readonly number[]) {
         macAddress: null,
         requests: 0,
       })
-      .where(isErased),
+      .where(isOneOf(callers.id, ids)),
   };
 }
 
@@ -119,8 +89,8 @@ async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
           sql`${requests.bucket} in (
             select bucket from buckets
             where bucket >= ${first + part * size} and bucket < ${first + (part + 1) * size})`,
-          eq(requests.productId, 0),
-          eq(requests.callerId, 0),
+          eq(requests.productId, NO_PRODUCT),
+          eq(requests.callerId, NO_CALLER),
           isNotNull(requests.details),
           sql`ifnull(${sent('licenseKeyNormalized')}, ${sent('licenseKey')}) in ${keys}`,
         ),

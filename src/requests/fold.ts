@@ -1,23 +1,25 @@
 import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { COUNTS, FOLDED_BUCKET, foldedBucketOf } from '../db/predicates';
-import { buckets, callers, counters, dailyRollups, rollups } from '../db/schema';
+import { buckets, counters, dailyRollups, rollups } from '../db/schema';
 import { HOUR_MS, MINUTE_MS } from '../lib/durations';
 import { bucketAt } from '../lib/time-id';
-import { BUCKETS_A_DAY, firstBucketOfDay, lastBucketOfDay, timeOfRecordIdSql } from './record';
+import {
+  ALL_PRODUCTS,
+  BUCKETS_A_DAY,
+  firstBucketOfDay,
+  lastBucketOfDay,
+  NO_PRODUCT,
+} from './record';
+import { FOLDED_BUCKET, foldCallers, isBucketFolded } from './totals';
 
 /**
  * The counts that the scheduled handler adds to the history:
  *
  * - **Roll-ups**, hourly: records per product and outcome, and per outcome. The first roll-up of a later day also sums
  *   those of the day before. A late record has the roll-ups made again from the records, so it counts once.
- * - **Fold**, daily: adds the records of a day to `callers.requests` and `callers.lastSeenAt`. Each caller has
- *   the bucket up to which it is folded; a counter has the bucket up to which all are. A total is exact at any
- *   time: the folded number, and the records since.
+ * - **Fold**, daily: adds the records of a day to their callers (see `totals.ts`).
  */
 
-/** The product of the roll-ups of all records of a bucket. */
-export const ALL_PRODUCTS = -1;
 /** The code of the sum of all outcomes of a day. */
 export const ALL_OUTCOMES = sql.raw('-1');
 
@@ -125,7 +127,7 @@ export async function rollUp(db: Database, now: number): Promise<void> {
                 exists (select 1 from products where id = product_id) or exists (
                   select 1 from rollups r
                   where r.bucket = ${bucket} and r.product_id = counted.product_id),
-                product_id, 0) as product, outcome, requests from counted
+                product_id, ${NO_PRODUCT}) as product, outcome, requests from counted
               union all select ${ALL_PRODUCTS}, outcome, requests from counted)
             group by 2, 3`,
         )
@@ -152,47 +154,9 @@ export async function foldDays(db: Database, now: number): Promise<void> {
     const done = await counterOf(db, 'folded_bucket');
     const bucket = await nextBucket(db, done, lastDay);
     if (bucket === undefined) return;
-    const folded = await foldCallers(db, bucket, lastBucketOfDay(bucket));
-    if (folded === MAX_FOLDED_CALLERS) return;
+    const { meta } = await foldCallers(db, bucket, lastBucketOfDay(bucket), MAX_FOLDED_CALLERS);
+    if (meta.changes === MAX_FOLDED_CALLERS) return;
     // Unless a record has come meanwhile.
-    await moveCounter(db, 'folded_bucket', done, bucket, isFolded(bucket));
+    await moveCounter(db, 'folded_bucket', done, bucket, isBucketFolded(bucket));
   }
-}
-
-/** Whether all callers with records in a bucket are folded. */
-const isFolded = (bucket: number): SQL => sql`not exists (
-  select 1 from requests r join callers c on c.id = r.caller_id
-  where r.bucket = ${bucket} and c.folded_bucket < ${bucket})`;
-
-/**
- * Folds callers that have records in a bucket, a bounded number of them.
- *
- * @param until the last bucket that is folded
- * @returns how many callers were folded
- */
-async function foldCallers(db: Database, bucket: number, until: number): Promise<number> {
-  const folded = await db
-    .update(callers)
-    .set({
-      requests: sql`${callers.requests} + due.requests`,
-      lastSeenAt: sql`max(${callers.lastSeenAt}, ${timeOfRecordIdSql(sql`due.last_id`)})`,
-      foldedBucket: until,
-    })
-    .from(
-      sql`(
-        select c.id, count(*) filter (where ${COUNTS}) as requests, max(r.id) as last_id
-        from (
-          select distinct s.product_id, s.caller_id as id
-          from requests s join callers on callers.id = s.caller_id
-          where s.bucket = ${bucket} and callers.folded_bucket < ${until}
-          limit ${MAX_FOLDED_CALLERS}
-        ) c
-        join callers on callers.id = c.id
-        cross join buckets b on b.bucket > ${foldedBucketOf('callers')} and b.bucket <= ${until}
-        cross join requests r
-          on r.bucket = b.bucket and r.product_id = c.product_id and r.caller_id = c.id
-        group by c.id) due`,
-    )
-    .where(eq(callers.id, sql`due.id`));
-  return folded.meta.changes;
 }

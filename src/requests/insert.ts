@@ -1,6 +1,6 @@
 import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { foldedBucketOf, isOneOf, productOf, RATE_LIMITED } from '../db/predicates';
+import { isOneOf } from '../db/predicates';
 import { buckets, callers, counters, licenses, requests } from '../db/schema';
 import { toBase64url } from '../lib/base64url';
 import { BoundedMap } from '../lib/bounded-map';
@@ -15,11 +15,14 @@ import {
   callerFields,
   dayOf,
   type HistoryRecord,
+  NO_CALLER,
+  NO_PRODUCT,
+  productOf,
   type RecordDetails,
   SHARED_PREFIX,
   timeOfBucket,
-  timeOfRecordIdSql,
 } from './record';
+import { countLate, foldedBucketOfNew } from './totals';
 
 const MAX_CALLERS = 20_000;
 /** New callers of a license and day (1.7). */
@@ -261,8 +264,7 @@ export class HistoryInserter {
         timeOfId(firstId),
         timeOfId(Math.max(...ids)),
         0,
-        // Records of the bucket before can still come from other isolates, and are not late.
-        bucketOf(firstId) - 2,
+        foldedBucketOfNew(firstId),
         record?.kid ?? null,
         shared.fingerprint,
         shared.productId,
@@ -331,7 +333,7 @@ export class HistoryInserter {
       this.#db
         .insert(requests)
         .select(
-          sql`select ${bucketOfIdSql(field(0))}, 0, 0, ${fields(5)}
+          sql`select ${bucketOfIdSql(field(0))}, ${NO_PRODUCT}, ${NO_CALLER}, ${fields(5)}
             from json_each(${JSON.stringify(rows)}) r where true`,
         )
         .onConflictDoNothing(),
@@ -350,36 +352,17 @@ export class HistoryInserter {
     ];
   }
 
-  /**
-   * Counts records whose callers may be folded already. Goes before the insert: a record that is there
-   * already is counted already. The queue may deliver a record twice in a batch.
-   */
+  /** Goes before the insert. The queue may deliver a record twice in a batch. */
   #countLate(rows: readonly Row[], firstOnTime: number) {
     const late = rows.filter(([, , , id]) => Number(id) < firstOnTime);
     if (late.length === 0) return [];
-    const bucket = bucketOfIdSql(field(3));
     return [
-      this.#db
-        .update(callers)
-        .set({
-          requests: sql`${callers.requests} + late.requests`,
-          firstSeenAt: sql`min(${callers.firstSeenAt}, ${timeOfRecordIdSql(sql`late.first_id`)})`,
-          lastSeenAt: sql`max(${callers.lastSeenAt}, ${timeOfRecordIdSql(sql`late.last_id`)})`,
-        })
-        .from(
-          sql`(
-            select c.id as caller_id, min(${field(3)}) as first_id, max(${field(3)}) as last_id,
-              count(*) filter (where ${field(6)} <> ${RATE_LIMITED}) as requests
-            from (select distinct value from json_each(${JSON.stringify(late)})) r
-              join callers c on c.id = ${CALLER_ID}
-            where ${foldedBucketOf('c')} >= ${bucket}
-              and not exists (
-                select 1 from requests q
-                where q.bucket = ${bucket} and q.product_id = ${productOf('c')}
-                  and q.caller_id = c.id and q.id = ${field(3)} and q.nonce = ${field(4)})
-            group by c.id) late`,
-        )
-        .where(eq(callers.id, sql`late.caller_id`)),
+      countLate(
+        this.#db,
+        sql`select ${CALLER_ID} as caller_id, ${field(3)} as id, ${field(4)} as nonce,
+            ${field(6)} as outcome
+          from (select distinct value from json_each(${JSON.stringify(late)})) r`,
+      ),
     ];
   }
 

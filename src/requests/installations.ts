@@ -1,10 +1,10 @@
 import { eq, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../db/client';
-import { COUNTS, recordsSinceFold } from '../db/predicates';
 import { callers, licenses } from '../db/schema';
 import { toTimestamp, wireTimestamp } from '../lib/time';
-import { IS_SHARED, timeOfRecordIdSql } from './record';
+import { IS_SHARED } from './record';
+import { exactCallers } from './totals';
 
 /** An installation: a caller of a license, which is a server or a machine with its program version. */
 
@@ -31,7 +31,7 @@ export const installation = z.strictObject({
 
 /**
  * The installations of a license, the most recently seen first: at most {@link MAX_INSTALLATIONS}. The
- * times and counts include the records since the last fold (see `fold.ts`). A row that stands for many callers is
+ * times and counts include the records since the last fold (see `totals.ts`). A row that stands for many callers is
  * none of them.
  *
  * @returns undefined if there is no such license
@@ -69,14 +69,7 @@ export async function listInstallations(
               and not ${IS_SHARED}
             limit ${MAX_READ_CALLERS})
           order by last_seen_at desc, id desc limit ${MAX_INSTALLATIONS})
-        select id, max(last_seen_at, ifnull(last_record_at, 0)) as last_seen_at,
-          requests + ifnull(recent_requests, 0) as requests
-        from known left join (
-          select c.id as caller_id, ${timeOfRecordIdSql(sql`max(r.id)`)} as last_record_at,
-            count(*) filter (where ${COUNTS}) as recent_requests
-          from known c
-          cross join ${recordsSinceFold('c')}
-          group by c.id) on caller_id = id) exact`,
+        ${exactCallers('known')}) exact`,
     )
     .innerJoin(callers, eq(callers.id, sql`exact.id`))
     .orderBy(sql`exact.last_seen_at desc, exact.id desc`);

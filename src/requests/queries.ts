@@ -1,7 +1,6 @@
-import { and, desc, eq, gt, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../db/client';
-import { foldedBucketOf, productOf } from '../db/predicates';
 import { buckets, callers, requests } from '../db/schema';
 import { pageQuery } from '../http/pagination';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
@@ -9,8 +8,18 @@ import { address, booleanText, hardwareId, idText } from '../lib/fields';
 import { timestampText } from '../lib/time';
 import { bucketAt, firstIdAt, timeOfId } from '../lib/time-id';
 import { normalizeLicenseKey } from '../resources/licenses/key';
-import { ALL_PRODUCTS, mayHave } from './fold';
-import { bucketOf, bucketSql, type CallerFields, type RecordDetails } from './record';
+import { mayHave } from './fold';
+import {
+  ALL_PRODUCTS,
+  bucketOf,
+  bucketSql,
+  type CallerFields,
+  NO_CALLER,
+  NO_PRODUCT,
+  productOf,
+  type RecordDetails,
+} from './record';
+import { foldedBucketOf } from './totals';
 
 /** A record of the history, and its caller if it belongs to a license. */
 export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {
@@ -60,7 +69,7 @@ function matchesDetails(filter: RecordFilter): SQL | undefined {
 
 /** The part of each bucket that a filter reads: all records, those of a product, or those of callers. */
 interface Part {
-  /** A table `part`. Records of no license are under product 0 and caller 0. */
+  /** A table `part`. It includes the records of no license. */
   table: SQL;
   isPart: SQL | undefined;
 }
@@ -79,7 +88,7 @@ function partOf(filter: RecordFilter): Part {
           ${bucketSql('first_seen_at')} - 1 as first_bucket,
           ${bucketSql('last_seen_at')} as last_bucket
         from ${callers} where ${matchesCaller(filter)}
-        union all select 0, 0, 0, 0, 0) part`,
+        union all select ${NO_CALLER}, ${NO_PRODUCT}, 0, 0, 0) part`,
       isPart: sql`${requests.productId} = part.product_id and ${requests.callerId} = part.caller_id
         and ${buckets.bucket} >= part.first_bucket
         and (${buckets.bucket} <= part.last_bucket or ${buckets.bucket} > part.folded_bucket)`,
@@ -87,10 +96,10 @@ function partOf(filter: RecordFilter): Part {
   }
   if (productId === undefined) return { table: sql`(select 0) part`, isPart: undefined };
   return {
-    // Product 0 has the callers without a product, too.
+    // NO_PRODUCT has the callers without a product, too.
     table: sql`(
       select ${productId} as product_id, ${Number.MAX_SAFE_INTEGER} as last_caller_id
-      union all select 0, 0) part`,
+      union all select ${NO_PRODUCT}, ${NO_CALLER}) part`,
     isPart: sql`${requests.productId} = part.product_id
       and ${requests.callerId} <= part.last_caller_id`,
   };
@@ -100,8 +109,8 @@ function partOf(filter: RecordFilter): Part {
 function mayMatch({ valid, productId, ...filter }: RecordFilter): SQL | undefined {
   if (valid === undefined || isByCaller(filter)) return undefined;
   const isOutcome = sql.raw(`u.outcome ${valid ? '=' : '<>'} ${RESPONSE_TYPE_CODES.VALID}`);
-  // The roll-ups of records of no license have product 0.
-  const products = productId === undefined ? [ALL_PRODUCTS] : [productId, 0];
+  // Records of no license can be of any product.
+  const products = productId === undefined ? [ALL_PRODUCTS] : [productId, NO_PRODUCT];
   return mayHave(sql`u.product_id in ${products} and ${isOutcome}`);
 }
 
@@ -134,7 +143,7 @@ function selectNewest(db: Database, filter: RecordFilter, limit: number) {
         from === undefined ? undefined : gte(requests.id, firstIdAt(from)),
         valid === true ? eq(requests.outcome, 'VALID') : undefined,
         valid === false ? ne(requests.outcome, 'VALID') : undefined,
-        details && or(gt(requests.callerId, 0), details),
+        details && or(ne(requests.callerId, NO_CALLER), details),
       ),
     )
     .orderBy(desc(buckets.bucket), desc(requests.id))

@@ -51,6 +51,13 @@ export const newRecord = (
   requestedAt: number,
 ): HistoryRecord => ({ id: newRecordId(requestedAt), nonce: newNonce(), ...record });
 
+/** The product and the caller of a record of no license, and the product of a caller that sends none. */
+export const NO_PRODUCT = 0;
+export const NO_CALLER = 0;
+
+/** The product of the roll-ups of all records of a bucket. */
+export const ALL_PRODUCTS = -1;
+
 /** Begins the fingerprint of a row of `callers` that stands for many callers (1.7), and no other. */
 export const SHARED_PREFIX = 'day:';
 
@@ -65,6 +72,10 @@ export const IS_SHARED = sql.raw(`fingerprint glob '${SHARED_PREFIX}*'`);
  * the write. Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or caller.
  */
 const NONCES = 2 ** 15;
+
+/** The product under which the records of a caller are stored. */
+export const productOf = (caller: string): SQL =>
+  sql.raw(`ifnull(${caller}.product_id, ${NO_PRODUCT})`);
 
 export const BUCKETS_A_DAY = 24;
 

@@ -1,12 +1,12 @@
 import { and, eq, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
-import { recordsSinceFold } from '../db/predicates';
-import { buckets, callers, licenses, requests } from '../db/schema';
+import { buckets, callers, requests } from '../db/schema';
 import { retentionStart } from '../lib/retention';
 import { bucketAt } from '../lib/time-id';
 import { isCounted } from './fold';
 import { removeGaps } from './gaps';
 import { timeOfBucket } from './record';
+import { isFolded, keepRequests } from './totals';
 
 /** Records that one run removes at most; the next run goes on. */
 const MAX_RECORDS = 25_000;
@@ -55,16 +55,9 @@ async function removeRecords(db: Database, bucket: number): Promise<void> {
   const isExpired = sql`${callers.id} in (select caller_id from requests where ${isRemoved})
     and ${callers.id} is not ${firstKept?.callerId ?? null}
     and ${callers.lastSeenAt} < ${timeOfBucket(bucket + 1)}
-    and not exists (select 1 from ${recordsSinceFold('callers')})`;
+    and ${isFolded('callers')}`;
   await db.batch([
-    db
-      .update(licenses)
-      .set({ pastRequests: sql`${licenses.pastRequests} + expired.requests` })
-      .from(
-        sql`(select license_id, sum(requests) as requests from ${callers} where ${isExpired}
-          group by license_id) expired`,
-      )
-      .where(eq(licenses.id, sql`expired.license_id`)),
+    keepRequests(db, isExpired),
     db.delete(callers).where(isExpired),
     db.delete(requests).where(isRemoved),
     db

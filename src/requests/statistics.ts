@@ -8,9 +8,9 @@ import { type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '../lib/en
 import { toTimestamp } from '../lib/time';
 import { bucketAt } from '../lib/time-id';
 import { activeOnDay, type Counts, dayAt, type HeldCounts } from './counts';
-import { ALL_OUTCOMES, ALL_PRODUCTS, ROLLED_UP_BUCKET } from './fold';
+import { ALL_OUTCOMES, ROLLED_UP_BUCKET } from './fold';
 import { readGaps } from './gaps';
-import { BUCKETS_A_DAY, firstBucketOfDay, timeOfBucket } from './record';
+import { ALL_PRODUCTS, BUCKETS_A_DAY, firstBucketOfDay, timeOfBucket } from './record';
 import type { Step, statistics } from './statistics-schema';
 
 /** The products with the most active licenses. */

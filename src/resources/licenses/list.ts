@@ -1,23 +1,15 @@
 import { and, desc, eq, gte, isNotNull, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client';
-import {
-  COUNTS,
-  containsText,
-  equalsAll,
-  equalsUnindexed,
-  isOneOf,
-  type Page,
-  recordsSinceFold,
-} from '../../db/predicates';
+import { containsText, equalsAll, equalsUnindexed, isOneOf, type Page } from '../../db/predicates';
 import { customers, licenses } from '../../db/schema';
 import { ApiError } from '../../http/errors';
 import type { LicensePlatform, LicenseStatus } from '../../lib/enums';
-import { bucketAt, firstIdAt } from '../../lib/time-id';
+import { isUsed, wasSeenSince } from '../../requests/totals';
 import { matchingCustomers } from '../customers/queries';
 import { normalizeEmail } from '../customers/schema';
 import { licenseColumns, selectLicenses } from './queries';
 import type { LicenseQuery, LicenseRow } from './schema';
-import { callersOfLicense, listedValues } from './snapshot';
+import { listedValues } from './snapshot';
 import { isExpiredSql } from './status';
 
 /** The lists of licenses: their filters and their orders. */
@@ -85,26 +77,6 @@ const ofChatId = (chatId: string | undefined): SQL | undefined =>
     : sql`${licenses.id} in (
         select id from licenses where owner_chat_id = ${chatId}
         union select id from licenses where owner_platform_id = ${chatId} and license_platform = 'CHAT')`;
-
-/** Whether the license of the row has such a caller. */
-const hasCaller = (isCaller: SQL): SQL =>
-  sql`exists (select 1 from ${callersOfLicense} and (${isCaller}))`;
-
-/** Whether a caller has records since its last fold (see `requests/fold.ts`). */
-const hasRecent = (isRecord: SQL): SQL =>
-  sql`exists (select 1 from ${recordsSinceFold('c')} and ${isRecord})`;
-
-/** Whether `totalRequests` is not 0. */
-const isUsed = sql`(licenses.past_requests > 0 or ${hasCaller(
-  sql`c.requests > 0 or ${hasRecent(COUNTS)}`,
-)})`;
-
-const wasSeenSince = (time: number): SQL =>
-  hasCaller(
-    sql`c.last_seen_at >= ${time} or ${hasRecent(
-      sql`b.bucket >= ${bucketAt(time)} and r.id >= ${firstIdAt(time)}`,
-    )}`,
-  );
 
 const isFull = sql`(
   (licenses.max_ips >= 0 and licenses.max_ips <= (

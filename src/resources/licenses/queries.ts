@@ -7,6 +7,7 @@ import { license, nextRevision } from '../../db/outbox';
 import { isOneOf, rowValues } from '../../db/predicates';
 import { bindings, customers, licenses } from '../../db/schema';
 import type { LicenseDataType } from '../../lib/enums';
+import { totalRequests } from '../../requests/totals';
 import {
   hasSameOwner,
   linkCustomer,
@@ -18,7 +19,7 @@ import { UNKNOWN_PRODUCT } from '../products/rules';
 import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events';
 import { newLicenseKey, normalizeLicenseKey } from './key';
 import { type LicenseRow, type LicenseValues, valuesOf } from './schema';
-import { boundValues, totalRequests } from './snapshot';
+import { boundValues } from './snapshot';
 
 /** The columns that responses show of a license, without its customer. */
 export const licenseColumns = { ...getTableColumns(licenses), ...boundValues, totalRequests };

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { COUNTS, recordsSinceFold } from '../../db/predicates';
 import { licenses } from '../../db/schema';
 import { LICENSE_STATES, type LicenseDataType } from '../../lib/enums';
+import { totalRequestsAtLeast } from '../../requests/totals';
 
 /** The part of a license that a decision needs. */
 export const snapshotSchema = z.object({
@@ -18,7 +18,7 @@ export const snapshotSchema = z.object({
   /** The bound values, in the order in which they were bound. */
   ips: z.array(z.string()).readonly(),
   hwids: z.array(z.string()).readonly(),
-  /** A lower bound, without the requests of today: {@link totalRequests} is exact. */
+  /** A lower bound, without the requests of today. */
   totalRequests: z.int(),
 });
 export type LicenseSnapshot = z.infer<typeof snapshotSchema>;
@@ -52,25 +52,7 @@ const listed = (type: LicenseDataType) =>
 /** {@link boundValues} in a select of many licenses: if the values are long, the number of their bytes instead. */
 export const listedValues = { ips: listed('IP').as('ips'), hwids: listed('HWID').as('hwids') };
 
-/** The callers of the license of the row, in a join. */
-export const callersOfLicense = sql.raw(`callers c where c.license_key_normalized =
-  licenses.license_key_normalized and c.license_id = licenses.id`);
-
-/** The requests of the callers of a license: folded, and the records since (see `requests/fold.ts`). */
-export const requestsOfCallers = sql`(
-  select ifnull(sum(c.requests + (
-    select count(*) from ${recordsSinceFold('c')} and ${COUNTS})), 0)
-  from ${callersOfLicense})`;
-
-/** The exact column `totalRequests` of a select from the licenses, with the requests that no caller counts [2.2]. */
-export const totalRequests = sql`licenses.past_requests + ${requestsOfCallers}`
-  .mapWith(Number)
-  .as('totalRequests');
-
-/** Callers whose requests a snapshot adds up: made-up callers must not make a look-up slow. */
-const MAX_ADDED = 1_000;
-
-/** The columns of a license's snapshot. Its total is a lower bound that takes few rows. */
+/** The columns of a license's snapshot. */
 export const snapshotColumns = {
   id: licenses.id,
   revision: licenses.revision,
@@ -79,10 +61,6 @@ export const snapshotColumns = {
   expiresAt: licenses.expiresAt,
   maxIPs: licenses.maxIPs,
   maxHWIDs: licenses.maxHWIDs,
-  totalRequests: sql`licenses.past_requests + (
-    select ifnull(sum(requests), 0) from (
-      select c.requests from ${callersOfLicense} limit ${sql.raw(String(MAX_ADDED))}))`
-    .mapWith(Number)
-    .as('totalRequests'),
+  totalRequests: totalRequestsAtLeast,
   ...boundValues,
 };
