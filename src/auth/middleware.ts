@@ -22,6 +22,7 @@ import {
   activeRootToken,
   authenticate,
   authenticateSession,
+  isLive,
   LAST_USED_PRECISION_MS,
   markUsed,
   NOT_ALLOWED,
@@ -113,8 +114,7 @@ async function findLive<Live>(
 const tokenFinder = (c: AnyContext) => (hash: string) =>
   findLive(c, hash, async (db) => {
     const token = (await tokenSnapshot.load(db, [hash])).get(hash);
-    const isLive = token?.revokedAt === null && (token.expiresAt ?? Infinity) > Date.now();
-    return isLive ? token : null;
+    return token && isLive(token, Date.now()) ? token : null;
   });
 
 export const sessionCookieOf = (c: Context): string | undefined => getCookie(c, 'licet', 'host');

@@ -1,4 +1,4 @@
-import { and, eq, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { TokenSnapshot } from '../cache/snapshots';
 import type { Condition } from '../db/change';
 import type { Database } from '../db/client';
@@ -37,6 +37,16 @@ const ROOT: Actor = {
   isConsole: false,
 };
 
+/** Whether a token is neither revoked nor expired. @param now milliseconds since 1970 */
+export const isLive = (
+  { revokedAt, expiresAt }: Pick<TokenSnapshot, 'revokedAt' | 'expiresAt'>,
+  now: number,
+): boolean => revokedAt === null && (expiresAt === null || expiresAt > now);
+
+/** {@link isLive} in a select from the tokens. */
+const isLiveSql = (now: number): SQL =>
+  sql`${tokens.revokedAt} is null and ifnull(${tokens.expiresAt} > ${now}, true)`;
+
 /** A new API token: a prefix for secret scanners, and 256 random bits [5]. */
 export const newToken = (): string =>
   PREFIX + toBase64url(crypto.getRandomValues(new Uint8Array(32)));
@@ -72,8 +82,7 @@ export async function authenticate(
 
 /** The sender with a token; null unless the token is live. */
 function actorOf(token: TokenSnapshot | null, now: number): Actor | null {
-  if (!token || token.revokedAt !== null) return null;
-  if (token.expiresAt !== null && token.expiresAt <= now) return null;
+  if (!token || !isLive(token, now)) return null;
   const { id, intents, lastUsedAt } = token;
   return { tokenId: id, intents, lastUsedAt, isConsole: false };
 }
@@ -121,7 +130,7 @@ export function permissionsOf(
     {
       constraint: 'token_is_live',
       holds: sql`exists (select 1 from ${tokens} where ${isActor}
-        and ${tokens.revokedAt} is null and ifnull(${tokens.expiresAt} > ${now}, true))`,
+        and ${isLiveSql(now)})`,
       error: NOT_LIVE,
     },
     {

@@ -275,9 +275,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     broken: STALE,
     seed: 2,
     replacements: {
-      'src/auth/tokens.ts': [
-        ['if (!token || token.revokedAt !== null) return null;', 'if (!token) return null;'],
-      ],
+      'src/auth/tokens.ts': [['revokedAt === null && (expiresAt', '(expiresAt']],
     },
   },
 

@@ -20,7 +20,7 @@ const shown = ({ name, intents, expiresAt }: TokenValues) => ({
 });
 
 /** The row of a revoked token stays, so that its id and name stay known. Nothing else shows it. */
-const isLive = isNull(tokens.revokedAt);
+const isShown = isNull(tokens.revokedAt);
 
 /** The tokens that are not revoked, sorted by id. */
 export const listTokens = (db: Database) => ({
@@ -28,10 +28,10 @@ export const listTokens = (db: Database) => ({
     db
       .select()
       .from(tokens)
-      .where(and(isLive, gt(tokens.id, after)))
+      .where(and(isShown, gt(tokens.id, after)))
       .orderBy(asc(tokens.id))
       .limit(limit),
-  count: () => db.$count(tokens, isLive),
+  count: () => db.$count(tokens, isShown),
 });
 
 /** The token with an id, unless it is revoked. */
@@ -39,7 +39,7 @@ export const findToken = (db: Database, id: number): Promise<TokenRow | undefine
   db
     .select()
     .from(tokens)
-    .where(and(isLive, eq(tokens.id, id)))
+    .where(and(isShown, eq(tokens.id, id)))
     .get();
 
 /** Stores a new token. */
