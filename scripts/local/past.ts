@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'drizzle-orm';
 import { SQLiteSyncDialect } from 'drizzle-orm/sqlite-core';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/durations.ts';
-import { RESPONSE_TYPE_CODES } from '../../src/lib/enums.ts';
+import { ALL_PRODUCTS, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../../src/lib/enums.ts';
 import { EPOCH, SLOTS } from '../../src/lib/time-id.ts';
 import { statusSql } from '../../src/resources/licenses/status.ts';
 
@@ -17,8 +17,7 @@ const DAYS = 30;
 const CLOSING_MS = 15 * MINUTE_MS;
 const BUSY_TIMEOUT_MS = 5_000;
 
-const { VALID, RATE_LIMITED, LICENSE_EXPIRED, LICENSE_DEACTIVATED, LICENSE_DELETED } =
-  RESPONSE_TYPE_CODES;
+const { VALID, LICENSE_EXPIRED, LICENSE_DEACTIVATED, LICENSE_DELETED } = RESPONSE_TYPE_CODES;
 /** The hours since a license was changed: enough for a refusal on an earlier day, of which there are two in 100 hours. */
 const changedHours = (id: string): string => `(130 + ${id} * 29 % 40)`;
 
@@ -40,11 +39,10 @@ const statusOfDay = new SQLiteSyncDialect().sqlToQuery(statusSql(sql.raw(`day * 
 const statements = (now: number): string[] => {
   const bucket = Math.floor((now - EPOCH) / HOUR_MS);
   const lastRolledUp = Math.floor((now - CLOSING_MS - EPOCH) / HOUR_MS) - 1;
-  const today = Math.floor(bucket / 24) * 24;
   const day = Math.floor(now / DAY_MS);
-  const rollUps = `select bucket, iif(product_id in (select id from products), product_id, 0) as product,
+  const rollUps = `select bucket, iif(product_id in (select id from products), product_id, ${NO_PRODUCT}) as product,
       outcome, count(*) as counted from requests where bucket <= ${lastRolledUp} group by 1, 2, 3
-    union all select bucket, -1, outcome, count(*) from requests where bucket <= ${lastRolledUp}
+    union all select bucket, ${ALL_PRODUCTS}, outcome, count(*) from requests where bucket <= ${lastRolledUp}
       group by 1, 3`;
   const daily = `from rollups where bucket < ${Math.floor(lastRolledUp / 24) * 24}`;
   return [
@@ -88,14 +86,11 @@ const statements = (now: number): string[] => {
      union all select bucket / 24 * 24, product_id, -1, sum(requests) ${daily} group by 1, 2
      on conflict do update set requests = excluded.requests`,
     `update counters set value = max(value, ${lastRolledUp}) where name = 'rolled_up_bucket'`,
-    `update callers set folded_bucket = ${today - 1}, requests = counted.folded,
-       first_seen_at = counted.first_id / ${SLOTS} + ${EPOCH}
-     from (select caller_id, min(id) as first_id,
-         count(*) filter (where bucket < ${today} and outcome <> ${RATE_LIMITED}) as folded
-       from requests group by 1) counted
-     where counted.caller_id = callers.id and license_id in (select id from shop)`,
-    `update counters set value = ${today - 1} where name = 'folded_bucket' and value < ${today - 1}
-       and not exists (select 1 from callers where folded_bucket < ${today - 1})`,
+    // The totals have all records at once. The scheduled handler folds them day by day.
+    `update callers set folded_bucket = 0, requests = 0, first_seen_at = seen.first_id / ${SLOTS} + ${EPOCH}
+     from (select caller_id, min(id) as first_id from requests group by 1) seen
+     where seen.caller_id = callers.id and license_id in (select id from shop)`,
+    "update counters set value = 0 where name = 'folded_bucket'",
     // The counts of each day: a license that has expired since then was active.
     `insert or ignore into daily_counts
      with recursive days(day) as (select ${day - DAYS} union all select day + 1 from days where day < ${day - 1})

@@ -284,7 +284,7 @@ export const buckets = sqliteTable('buckets', { bucket: integer('bucket').primar
  * [2.4] The history: one written row for each record, clustered by hour and caller. The primary key is
  * the identity of a record, so a repeated write conflicts with itself. Without a rowid.
  *
- * A record of no license has `productId` 0 and `callerId` 0, and all fields of the program in `details`:
+ * A record of no license has NO_PRODUCT and NO_CALLER, and all fields of the program in `details`:
  * made-up keys must not fill `callers`.
  */
 export const requests = sqliteTable(
@@ -322,7 +322,7 @@ const rollupColumns = () => ({
   requests: integer('requests').notNull(),
 });
 
-/** Roll-ups: records per hour, product (0 for one that does not exist, -1 for all) and outcome. Without a rowid. */
+/** Roll-ups: records per hour, product (or NO_PRODUCT, ALL_PRODUCTS) and outcome. Without a rowid. */
 export const rollups = sqliteTable('rollups', rollupColumns(), (t) => [
   primaryKey({ columns: [t.productId, t.bucket, t.outcome] }),
 ]);

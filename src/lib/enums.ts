@@ -91,6 +91,10 @@ export const RESPONSE_TYPES = [
 ] as const;
 export type ResponseType = (typeof RESPONSE_TYPES)[number];
 
+/** Stored where an id of a product is: all products, and none that exists. */
+export const ALL_PRODUCTS = -1;
+export const NO_PRODUCT = 0;
+
 /** Response types as they are stored. A code never changes. SQLite stores 0 and 1 in no bytes. */
 export const RESPONSE_TYPE_CODES = {
   VALID: 0,

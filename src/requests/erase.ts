@@ -3,7 +3,8 @@ import { change, type Sender } from '../db/change';
 import type { Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
 import { callers, licenses, requests } from '../db/schema';
-import { NO_CALLER, NO_PRODUCT } from './record';
+import { NO_PRODUCT } from '../lib/enums';
+import { NO_CALLER } from './record';
 import { keepRequestsOf } from './totals';
 
 /**

@@ -2,14 +2,9 @@ import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client';
 import { buckets, counters, dailyRollups, rollups } from '../db/schema';
 import { HOUR_MS, MINUTE_MS } from '../lib/durations';
+import { ALL_PRODUCTS, NO_PRODUCT } from '../lib/enums';
 import { bucketAt } from '../lib/time-id';
-import {
-  ALL_PRODUCTS,
-  BUCKETS_A_DAY,
-  firstBucketOfDay,
-  lastBucketOfDay,
-  NO_PRODUCT,
-} from './record';
+import { BUCKETS_A_DAY, firstBucketOfDay, lastBucketOfDay } from './record';
 import { FOLDED_BUCKET, foldCallers, isBucketFolded } from './totals';
 
 /**

@@ -5,7 +5,12 @@ import { buckets, callers, counters, licenses, requests } from '../db/schema';
 import { toBase64url } from '../lib/base64url';
 import { BoundedMap } from '../lib/bounded-map';
 import { MINUTE_MS } from '../lib/durations';
-import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES, type ResponseType } from '../lib/enums';
+import {
+  NO_PRODUCT,
+  REQUEST_TYPE_CODES,
+  RESPONSE_TYPE_CODES,
+  type ResponseType,
+} from '../lib/enums';
 import { sha256 } from '../lib/sha256';
 import { BUCKET_MS, bucketAt, firstIdAt, timeOfId } from '../lib/time-id';
 import {
@@ -16,7 +21,6 @@ import {
   dayOf,
   type HistoryRecord,
   NO_CALLER,
-  NO_PRODUCT,
   productOf,
   type RecordDetails,
   SHARED_PREFIX,

@@ -3,19 +3,17 @@ import * as z from 'zod';
 import type { Database } from '../db/client';
 import { buckets, callers, requests } from '../db/schema';
 import { pageQuery } from '../http/pagination';
-import { RESPONSE_TYPE_CODES } from '../lib/enums';
+import { ALL_PRODUCTS, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../lib/enums';
 import { address, booleanText, hardwareId, idText } from '../lib/fields';
 import { timestampText } from '../lib/time';
 import { bucketAt, firstIdAt, timeOfId } from '../lib/time-id';
 import { normalizeLicenseKey } from '../resources/licenses/key';
 import { mayHave } from './fold';
 import {
-  ALL_PRODUCTS,
   bucketOf,
   bucketSql,
   type CallerFields,
   NO_CALLER,
-  NO_PRODUCT,
   productOf,
   type RecordDetails,
 } from './record';

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { REQUEST_TYPES, RESPONSE_TYPES } from '../lib/enums';
+import { NO_PRODUCT, REQUEST_TYPES, RESPONSE_TYPES } from '../lib/enums';
 import { BUCKET_MS, EPOCH, firstIdAt, SLOTS } from '../lib/time-id';
 
 const text = z.string().nullable();
@@ -51,12 +51,8 @@ export const newRecord = (
   requestedAt: number,
 ): HistoryRecord => ({ id: newRecordId(requestedAt), nonce: newNonce(), ...record });
 
-/** The product and the caller of a record of no license, and the product of a caller that sends none. */
-export const NO_PRODUCT = 0;
+/** The caller of a record of no license. */
 export const NO_CALLER = 0;
-
-/** The product of the roll-ups of all records of a bucket. */
-export const ALL_PRODUCTS = -1;
 
 /** Begins the fingerprint of a row of `callers` that stands for many callers (1.7), and no other. */
 export const SHARED_PREFIX = 'day:';

@@ -4,13 +4,13 @@ import type * as z from 'zod';
 import { batch, type Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
 import { dailyRollups, products, requests, rollups } from '../db/schema';
-import { type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '../lib/enums';
+import { ALL_PRODUCTS, type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '../lib/enums';
 import { toTimestamp } from '../lib/time';
 import { bucketAt } from '../lib/time-id';
 import { activeOnDay, type Counts, dayAt, type HeldCounts } from './counts';
 import { ALL_OUTCOMES, ROLLED_UP_BUCKET } from './fold';
 import { readGaps } from './gaps';
-import { ALL_PRODUCTS, BUCKETS_A_DAY, firstBucketOfDay, timeOfBucket } from './record';
+import { BUCKETS_A_DAY, firstBucketOfDay, timeOfBucket } from './record';
 import type { Step, statistics } from './statistics-schema';
 
 /** The products with the most active licenses. */
