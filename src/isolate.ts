@@ -8,6 +8,7 @@ import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limi
 import { SigningKeys } from './lib/signing-keys';
 import { HeldCounts } from './requests/counts';
 import { Recorder, type RecordQueue } from './requests/recorder';
+import { KnownTotals } from './requests/totals';
 import type { LicenseSnapshot } from './resources/licenses/snapshot';
 
 const MAX_COUNTED = 10_000;
@@ -78,8 +79,7 @@ export class Isolate {
   readonly consoleHosts: readonly string[] | undefined;
   /** Undefined for a service that does not sign (1.8). */
   readonly signingKeys: SigningKeys | undefined;
-  /** Requests of each license, by id. */
-  readonly #totals = new BoundedMap<number, number>(MAX_COUNTED);
+  readonly totals = new KnownTotals();
   /** Hashes of tokens and sessions that the database knew. */
   readonly liveTokens = new BoundedMap<string, true>(MAX_COUNTED);
   /** When each token was last used, by id. */
@@ -116,13 +116,6 @@ export class Isolate {
     };
     this.consoleHosts = env.CONSOLE_HOSTS?.toLowerCase().split(/[\s,]+/);
     this.signingKeys = SigningKeys.of(env);
-  }
-
-  /** Counts a request for a license. @returns its total, as this isolate knows it (1.1) */
-  countRequest({ id, totalRequests }: LicenseSnapshot): number {
-    const total = Math.max(this.#totals.get(id) ?? 0, totalRequests) + 1;
-    this.#totals.set(id, total);
-    return total;
   }
 
   /** Notes that D1 has found a license full. @param now milliseconds since 1970 */

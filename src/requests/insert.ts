@@ -20,6 +20,7 @@ import {
   callerFields,
   dayOf,
   type HistoryRecord,
+  isStored,
   NO_CALLER,
   productOf,
   type RecordDetails,
@@ -129,10 +130,7 @@ const callerWith = (key: number, fingerprint: number): SQL => sql`select c.id fr
 
 /** The id of the caller of a record: see {@link HistoryInserter}. */
 const CALLER_ID = sql`coalesce(
-  (${callerWith(0, 2)} and exists (
-    select 1 from requests q
-    where q.bucket = ${bucketOfIdSql(field(3))} and q.product_id = ${productOf('c')}
-      and q.caller_id = c.id and q.id = ${field(3)} and q.nonce = ${field(4)})),
+  (${callerWith(0, 2)} and ${isStored(field(3), field(4))}),
   (${callerWith(0, 1)}),
   (${callerWith(0, 2)}))`;
 

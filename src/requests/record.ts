@@ -112,3 +112,10 @@ export const firstBucketOfDay = (bucket: number): number =>
 /** The last bucket of the day (UTC) of a bucket. */
 export const lastBucketOfDay = (bucket: number): number =>
   firstBucketOfDay(bucket) + BUCKETS_A_DAY - 1;
+
+/** Whether a caller `c` has this record already. */
+export const isStored = (id: SQL, nonce: SQL): SQL =>
+  sql`exists (
+    select 1 from requests q
+    where q.bucket = ${bucketOfIdSql(id)} and q.product_id = ${productOf('c')}
+      and q.caller_id = c.id and q.id = ${id} and q.nonce = ${nonce})`;

@@ -3,9 +3,17 @@ import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core';
 import type { Database } from '../db/client';
 import { isOneOf } from '../db/predicates';
 import { callers, licenses } from '../db/schema';
+import { BoundedMap } from '../lib/bounded-map';
 import { RESPONSE_TYPE_CODES } from '../lib/enums';
 import { bucketAt, firstIdAt } from '../lib/time-id';
-import { BUCKETS_A_DAY, bucketOf, bucketOfIdSql, productOf, timeOfRecordIdSql } from './record';
+import {
+  BUCKETS_A_DAY,
+  bucketOf,
+  bucketOfIdSql,
+  isStored,
+  productOf,
+  timeOfRecordIdSql,
+} from './record';
 
 /**
  * The number of requests of a license, `totalRequests` (1.6), has three parts, of which no request is in two:
@@ -158,10 +166,7 @@ export const countLate = (db: Database, records: SQL) =>
         count(*) filter (where ${COUNTS}) as requests
       from (${records}) r join callers c on c.id = r.caller_id
       where ${foldedBucketOf('c')} >= ${bucketOfIdSql(sql`r.id`)}
-        and not exists (
-          select 1 from requests q
-          where q.bucket = ${bucketOfIdSql(sql`r.id`)} and q.product_id = ${productOf('c')}
-            and q.caller_id = c.id and q.id = r.id and q.nonce = r.nonce)
+        and not ${isStored(sql`r.id`, sql`r.nonce`)}
       group by c.id`,
     {
       firstSeenAt: sql`min(${callers.firstSeenAt}, ${timeOfRecordIdSql(sql`due.first_id`)})`,
@@ -202,3 +207,22 @@ export const subtractRequestsHere = (db: Database, licenseIds: readonly number[]
     .update(licenses)
     .set({ pastRequests: sql`max(0, ${licenses.pastRequests} - ${requestsOfCallers})` })
     .where(isOneOf(licenses.id, licenseIds));
+
+const MAX_KNOWN = 10_000;
+
+/** The totals of licenses as an isolate knows them (1.1): it counts the requests that it sees itself. */
+export class KnownTotals {
+  /** By the id of the license. */
+  readonly #totals = new BoundedMap<number, number>(MAX_KNOWN);
+
+  /**
+   * Counts a request. `totalRequests` is a lower bound.
+   *
+   * @returns the total with this request
+   */
+  count({ id, totalRequests }: { id: number; totalRequests: number }): number {
+    const total = Math.max(this.#totals.get(id) ?? 0, totalRequests) + 1;
+    this.#totals.set(id, total);
+    return total;
+  }
+}

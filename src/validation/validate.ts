@@ -201,7 +201,7 @@ class Validation {
   }
 
   async #accept(request: ValidationRequest, license: LicenseSnapshot): Promise<ValidationResult> {
-    const body = validBody(license, this.#isolate.countRequest(license));
+    const body = validBody(license, this.#isolate.totals.count(license));
     const signed = this.#signer ? await this.#sign(this.#signer, request, body, license) : body;
     this.#record(request, 'VALID', NO_DETAILS);
     return { kind: 'valid', responseType: 'VALID', body: signed };
@@ -213,7 +213,7 @@ class Validation {
     license: LicenseSnapshot | null,
   ): Promise<ValidationResult> {
     const { responseType } = outcome;
-    if (license) this.#isolate.countRequest(license);
+    if (license) this.#isolate.totals.count(license);
     const body: InvalidResponse = { valid: false, message: messageOf(outcome) };
     const signer = responseType === 'INVALID_REQUEST' ? undefined : this.#signer;
     const signed = signer ? await this.#sign(signer, request, body, null) : body;
