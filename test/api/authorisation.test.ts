@@ -61,7 +61,7 @@ const callWithBadTokens = (method: string, path: string, body?: unknown): Promis
     }),
   );
 
-it('declares for every route the intents of the interface, and nothing else is public', () => {
+it('every route declares the intents of the interface, and nothing else is public', () => {
   const names = [...declared.keys()];
   expect(names.filter((name) => declared.get(name) === undefined)).toEqual(PUBLIC);
   const intents = Object.fromEntries([...declared].filter(([name]) => !PUBLIC.includes(name)));
@@ -82,14 +82,14 @@ describe.each(routes)('$name', ({ method, path, intents }) => {
     }
   });
 
-  it('refuses a bad token before it looks at the path, the query and the body', async () => {
+  it('a bad token is rejected before the path, the query and the body are read', async () => {
     const body = method === 'GET' ? undefined : '{"broken';
     for (const answer of await callWithBadTokens(method, worse(path), body)) {
       expectError(answer, 401, UNAUTHORISED, intents);
     }
   });
 
-  it('refuses a missing intent before it looks at the body, the path and the query', async () => {
+  it('a missing intent is rejected before the body, the path and the query are read', async () => {
     const outsider = API_INTENTS.find((intent) => !intents.includes(intent));
     if (outsider === undefined) return; // ping and tokens/self take them all.
     const body = method === 'GET' ? {} : { body: '{"broken' };
@@ -108,14 +108,14 @@ describe('without a live token', () => {
     ['DELETE', '/api/v2/products'],
     ['POST', '/api/v2/healthy'],
     ['OPTIONS', '/api/v2/licenses'],
-  ])('%s %s is 401, not 404 or 405', async (method, path) => {
+  ])('%s %s without a live token is 401, not 404 or 405', async (method, path) => {
     for (const answer of await callWithBadTokens(method, path)) {
       expectError(answer, 401, UNAUTHORISED, []);
       expect(answer.headers.get('Allow')).toBeNull();
     }
   });
 
-  it('a body that is too big is 401, not 413', async () => {
+  it('a body that is too big is 401 without a live token, not 413', async () => {
     const body = 'x'.repeat(2 * 1024 * 1024);
     for (const [path, answer] of [
       ['products', await call('POST', '/api/v2/products', { body, token: null })],
@@ -125,7 +125,7 @@ describe('without a live token', () => {
     }
   });
 
-  it('nobody learns which ids and keys exist', async () => {
+  it('a client without a live token cannot learn which ids and keys exist', async () => {
     const { id, licenseKey, productId } = await createLicense();
     for (const [known, unknown] of [
       [`/products/${productId}`, '/products/999999'],
@@ -170,7 +170,7 @@ describe('with a live token', () => {
   });
 
   it.each(['/api/v2', '/api/v2/nowhere', '/api/v2/licenses/1/nowhere'])(
-    '%s is 404',
+    '%s is 404 with a live token',
     async (path) => {
       const answer = await call('GET', path, { token: tokenWith('PRODUCTS_READ') });
       expectError(answer, 404, 'Path not found', []);

@@ -231,7 +231,7 @@ describe('unknown keys', () => {
     expect(isolate.steps().filter((step) => step !== 'policy')).toEqual(['license', 'record']);
   });
 
-  it('keys longer than any license key are refused without a look-up, and delay nobody', async () => {
+  it('keys longer than any license key are rejected without a look-up, and delay nobody', async () => {
     const isolate = await newWarmIsolate();
     const other = await newLicense();
     await isAllPublished();

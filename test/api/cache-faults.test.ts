@@ -185,7 +185,7 @@ describe('without D1', () => {
 });
 
 describe('without KV', () => {
-  it('D1 decides everything', async () => {
+  it('D1 decides every validation while KV is down', async () => {
     const license = await newLicense();
     const deactivated = await newLicense({ licenseStatus: 'DEACTIVATED' });
     const { token } = await createToken(['LICENSE_VALIDATE']);

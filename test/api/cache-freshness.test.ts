@@ -92,7 +92,7 @@ describe('the isolate that makes a change', () => {
     await expectStatus(isolate, item, 200);
   });
 
-  it('its change is not undone by a KV that shows an older one, after 10,000 new licenses either', async () => {
+  it('a change is not undone by a KV that shows an older one, after 10,000 new licenses either', async () => {
     const license = await newLicense();
     const isolate = newWatchedIsolate();
     await expectStatus(isolate, license, 200);

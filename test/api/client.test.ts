@@ -13,7 +13,7 @@ async function fetch(request: Request): Promise<Response> {
 }
 const licet = new Licet({ url: 'https://licet.test', token: ROOT_TOKEN, fetch });
 
-it('creates, iterates, changes and validates, and tells what is refused', async () => {
+it('the client creates, iterates, changes and validates, and reports each rejection', async () => {
   const product = await licet.products.create({ name: 'Plugin', productType: 'OTHER' });
   const license = { productId: product.id, licenseType: 'PERMANENT', maxIPs: 0 } as const;
   const first = await licet.licenses.create(license);
@@ -36,7 +36,7 @@ it('creates, iterates, changes and validates, and tells what is refused', async 
   await expect(refused).rejects.toMatchObject({ status: 409 });
 });
 
-it('reads a page with the start of the next one and the number of all', async () => {
+it('the client reads a page with the start of the next one and the total', async () => {
   const product = await licet.products.create({ name: 'Pages', productType: 'OTHER' });
   const license = { productId: product.id, licenseType: 'PERMANENT', count: 3 } as const;
   const [first, second, third] = await licet.licenses.createBatch(license);
@@ -50,7 +50,7 @@ it('reads a page with the start of the next one and the number of all', async ()
   });
 });
 
-it('updates an item only if it is as it was read', async () => {
+it('the client updates an item only if it is unchanged since it was read', async () => {
   const product = await licet.products.create({ name: 'Plugin', productType: 'OTHER' });
   const { item, etag } = await licet.products.read(product.id);
   expect(item).toEqual(product);
@@ -60,7 +60,7 @@ it('updates an item only if it is as it was read', async () => {
   expect(await licet.products.get(product.id)).toMatchObject({ name: 'Theirs' });
 });
 
-it('ends a call with the signal of its caller', async () => {
+it('a call of the client ends with the signal of its caller', async () => {
   const signal = AbortSignal.abort(new Error('enough'));
   await expect(licet.products.list({}, { signal })).rejects.toThrow('enough');
 });

@@ -26,7 +26,7 @@ it.each<[what: string, proxies: string | undefined, peer: string | null, bound: 
   ],
   ['a link-local proxy is believed', 'fe80::/10', '[fe80::1%eth0]:50000', [HEADER]],
   ['the platform is believed', undefined, '192.0.2.2:50000', [HEADER]],
-])('the header CF-Connecting-IP of %s', async (_what, proxies, peer, bound) => {
+])('the header CF-Connecting-IP: %s', async (_what, proxies, peer, bound) => {
   const { id, licenseKey, productId } = await createLicense({ maxIPs: 5 });
   const request = requestTo('POST', '/api/v1/validate', {
     body: { licenseKey, productId },

@@ -19,7 +19,7 @@ describe('a preflight', () => {
     ['/api/v1/validate', 'POST'],
     ['//api/v1/validate/', 'POST'],
     ['/api/v2/healthy', 'GET'],
-  ])('of %s gets 204 and may send %s, without credentials', async (path, method) => {
+  ])('a preflight of %s gets 204 and may send %s, without credentials', async (path, method) => {
     const answer = await call('OPTIONS', path, {
       token: null,
       headers: {
@@ -41,7 +41,7 @@ describe('a preflight', () => {
 describe('any page may read', () => {
   const ALLOWED = { 'access-control-allow-origin': '*' };
 
-  it('each response of a v1 validation', async () => {
+  it('any page may read each response of a v1 validation', async () => {
     captureConsole();
     const { licenseKey, productId } = await createLicense();
     const body = { licenseKey, productId, ip: '192.0.2.1' };
@@ -73,7 +73,7 @@ describe('any page may read', () => {
     }
   });
 
-  it('the health check', async () => {
+  it('any page may read the health check', async () => {
     const answer = await call('GET', '/api/v2/healthy', { token: null, headers: ORIGIN });
     expect(answer.status).toBe(200);
     expect(corsHeaders(answer.headers)).toEqual(ALLOWED);
@@ -89,7 +89,7 @@ describe('no page may read', () => {
   paths.delete('/api/v2/healthy');
   paths.add('/api/v2/nowhere');
 
-  it.each([...paths])('any response of %s', async (path) => {
+  it.each([...paths])('no page may read any response of %s', async (path) => {
     for (const token of [ROOT_TOKEN, null]) {
       for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS']) {
         const answer = await call(method, path, {

@@ -36,7 +36,7 @@ describe('a complete list that fails in the middle', () => {
       .bind(NAME)
       .run();
 
-  it('breaks off: no client can take it for complete, and the log says only that', async () => {
+  it('a complete list that fails in the middle breaks off and is logged once, so that no client takes it for complete', async () => {
     await addCustomers();
     let reads = 0;
     const DB = withFaults(env.DB, () => (++reads === 2 ? 'fails' : null));
@@ -103,7 +103,7 @@ describe('what a client sends is never taken for an error of the database', () =
   const UNIQUE = 'UNIQUE constraint failed';
   const FOREIGN_KEY = 'FOREIGN KEY constraint failed';
 
-  it.each(['POST', 'PUT'])('a blacklist entry for no product: %s answers 400', async (method) => {
+  it.each(['POST', 'PUT'])('%s of a blacklist entry for no product gets 400', async (method) => {
     const { id } = await blacklists.create();
     const path = method === 'POST' ? blacklists.path : `${blacklists.path}/${id}`;
     const body = { ...(await blacklists.fullBody()), productId: 999_999, reason: UNIQUE };

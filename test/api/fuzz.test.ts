@@ -315,7 +315,7 @@ async function expectSound({ method, path, headers, body }: Sent): Promise<numbe
 }
 
 describe('whatever is sent', () => {
-  it('is answered by a validation in two fields, or eight', async () => {
+  it('a validation responds to any request in two fields, or eight', async () => {
     const validation = fc
       .tuple(fc.constantFrom('/api/v1/validate', '/api/v2/validate', '//api/v1/validate/'), headers)
       .chain(([to, list]) =>
@@ -338,7 +338,7 @@ describe('whatever is sent', () => {
     expect([...seen]).toEqual(expect.arrayContaining([200, 400, 413]));
   }, 30_000);
 
-  it('is answered in the right structure, and never with a 5xx or a redirect', async () => {
+  it('the service responds to any request in the right structure, and never with a 5xx or a redirect', async () => {
     const seen = new Map<number, number>();
     await fc.assert(
       fc.asyncProperty(sent, async (request) => {

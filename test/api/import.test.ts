@@ -166,7 +166,7 @@ async function fillShop(): Promise<void> {
 }
 
 describe('an import of all that GET shows', () => {
-  it('into an empty service: GET shows the same, and again nothing changes', async () => {
+  it('an import of all that GET shows into an empty service makes GET show the same, and again changes nothing', async () => {
     await fillShop();
     const shop = await everything();
     expect(shop.licenses).toHaveLength(5);
@@ -187,7 +187,7 @@ describe('an import of all that GET shows', () => {
 
 const ALL = { products: [product], customers: [ada], licenses: [license], blacklists: [entry] };
 
-it('an item that is there is not changed, and the answer names what differs', async () => {
+it('an item that is there is not changed by an import, and the response names what differs', async () => {
   const cases: [kind: ImportKind, item: Fields, differences: string[]][] = [
     [
       'products',
@@ -282,7 +282,7 @@ describe('an item that cannot be stored', () => {
     blacklists: { id: 700, data: '203.0.113.0/24', isForAllProducts: true, productId: null },
   };
 
-  it.each(KINDS)('of %s is refused with the reason, and no other', async (kind) => {
+  it.each(KINDS)('an invalid item of %s is refused with the reason, and no other', async (kind) => {
     const second = { ...product, id: 603, name: 'Second' };
     await importAll({
       ...{ products: [product, second], customers: [], licenses: [license], blacklists: [] },
@@ -305,7 +305,7 @@ describe('an item that cannot be stored', () => {
   });
 });
 
-it('is answered with 200 whatever its items hold', async () => {
+it('an import responds with 200 whatever its items hold', async () => {
   await importOne('products', product);
   const nasty = fc.oneof(
     fc.constantFrom('\0', '\uD800', '', ' ', '1e3', '-0', '9'.repeat(20), '٣', 'x'.repeat(5_000)),
@@ -347,13 +347,13 @@ describe('a request', () => {
     ['no items', { kind: 'licenses' }, 'items is required'],
     ['field', { kind: 'licenses', items: [{}], dryrun: true }, 'dryrun is not a known field'],
     ['body', '[', /JSON/],
-  ])('with a bad %s answers 400', async (_, body, message) => {
+  ])('an import with a bad %s gets 400', async (_, body, message) => {
     expectError(await postImport(body), 400, message, ['ALL_READ_WRITE']);
   });
 });
 
 describe('ids', () => {
-  it('are kept where they are free; else the database gives new ones, above all others', async () => {
+  it('an import keeps ids that are free; else the database gives new ones, above all others', async () => {
     await importOne('products', product);
     const items = [
       license,
@@ -394,7 +394,7 @@ describe('an id of what was deleted here', () => {
     expect(await everything()).toMatchObject({ products: [], licenses: [], blacklists: [] });
   }
 
-  it('is for what comes back, as it was', async () => {
+  it('the id of a deleted object is free for the same object, as it was', async () => {
     await importAll(ALL);
     const before = await everything();
     await deleteAll();
@@ -402,7 +402,7 @@ describe('an id of what was deleted here', () => {
     expect(await everything()).toStrictEqual(before);
   });
 
-  it('is for no other product: programs are compiled with it', async () => {
+  it('the id of a deleted product is free for no other product: programs are compiled with it', async () => {
     await importAll(ALL);
     await deleteAll();
     for (const createdDate of [UPDATED, null]) {
@@ -414,7 +414,7 @@ describe('an id of what was deleted here', () => {
     expect(await listOf('products')).toEqual([]);
   });
 
-  it.each(['licenses', 'blacklists'] as const)('is for no other of %s', async (kind) => {
+  it.each(['licenses', 'blacklists'] as const)('new %s get no id of deleted ones', async (kind) => {
     await importAll(ALL);
     await deleteAll();
     await importOne('products', product);
@@ -430,7 +430,7 @@ describe('an id of what was deleted here', () => {
 });
 
 describe('a product', () => {
-  it('that was renamed here is known by when it was created', async () => {
+  it('a product that was renamed here is known by when it was created', async () => {
     await importOne('products', product);
     await call('PUT', '/api/v2/products/602', { body: { name: 'Mine', productType: 'OTHER' } });
     expect(await importOne('products', product)).toMatchObject({
@@ -439,7 +439,7 @@ describe('a product', () => {
     });
   });
 
-  it('of the same name with another id is another product', async () => {
+  it('a product of the same name with another id is another product', async () => {
     await importOne('products', product);
     expect(await importOne('products', { ...product, id: 8 })).toMatchObject({
       outcome: 'created',
@@ -457,7 +457,7 @@ describe('a license', () => {
     return getLicense(id ?? 0);
   };
 
-  it('validates with what was bound, counts on, and binds no more than its limit', async () => {
+  it('an imported license validates with what was bound, counts on, and binds no more than its limit', async () => {
     const { licenseKey, id } = await store({ maxHWIDs: 1 });
     const ask = (ip: string, hwid = 'HW 1') =>
       validate({ licenseKey: 'oLD-kEY-1', productId: 602, ip, hwid });
@@ -468,7 +468,7 @@ describe('a license', () => {
     expect(await getLicense(id)).toMatchObject({ totalRequests: 131, hwids: ['HW 1'] });
   });
 
-  it('binds addresses in canonical form, and leaves out what no validation can send', async () => {
+  it('an import binds addresses in canonical form, and leaves out what no validation can send', async () => {
     const item = {
       ...license,
       ips: ['::ffff:192.0.2.1', 'Unknown', '192.0.2.1', '2001:DB8:0::1', 'localhost'],
@@ -483,7 +483,7 @@ describe('a license', () => {
     expect(await importOne('licenses', item)).toMatchObject({ outcome: 'unchanged' });
   });
 
-  it('takes its product’s limits, and what is left out of the rest', async () => {
+  it('an imported license takes its product’s limits, and the defaults of the other missing fields', async () => {
     const { id } = await importOne('licenses', {
       licenseKey: 'bare',
       productId: '602',
@@ -501,7 +501,7 @@ describe('a license', () => {
     });
   });
 
-  it('is read as other services and tables write it', async () => {
+  it('an imported license is read as other services and tables write it', async () => {
     const { id } = await importOne('licenses', {
       ...{ id: '12', licenseKey: 'text', productId: '602.0', licenseType: 'TEMPORARY' },
       ...{ maxIPs: '3', maxHWIDs: '-1', totalRequests: '17', licensePlatform: '', notes: null },
@@ -522,7 +522,7 @@ describe('a license', () => {
     });
   });
 
-  it('names the fields that hold something and are not taken, each once', async () => {
+  it('an import names the ignored fields that hold something, each once', async () => {
     const item = {
       ...{ ...license, productIdString: '602', internalId: 1, empty: null },
       customer: { ...ada, passwordHash: 'secret', chatAccessToken: null, coins: 5 },
@@ -532,7 +532,7 @@ describe('a license', () => {
     expect(ignoredFields).toEqual(['internalId', 'customer.passwordHash', 'customer.coins']);
   });
 
-  it('counts each customer that is created as an owner once, also in a dry run', async () => {
+  it('an import counts each customer that is created as an owner once, also in a dry run', async () => {
     const items = ['81', '81', '82'].map((ownerChatId, index) => ({
       ...{ ...license, id: undefined, customer: undefined, licenseKey: `OWNED-${index}` },
       ownerChatId,
@@ -545,7 +545,7 @@ describe('a license', () => {
     expect((await importItems('licenses', items)).createdOwners).toBe(0);
   });
 
-  it('whose key is another’s but for its case is refused, in the same import and later', async () => {
+  it('a license whose key is another’s but for its case is refused, in the same import and later', async () => {
     const first = { ...license, id: null };
     const second = { ...license, id: 8, licenseKey: 'OLD-KEY-1', notes: 'Other' };
     const refusal = { outcome: 'refused', id: null };
@@ -568,7 +568,7 @@ describe('a license', () => {
     expect(await count('licenses')).toBe(1);
   });
 
-  it('with a limit above 1,000 is unlimited, and the answer names the limit', async () => {
+  it('an imported license with a limit above 1,000 is unlimited, and the response names the limit', async () => {
     const large = { ...license, maxIPs: 999_999, maxHWIDs: '1001' };
     expect(await importOne('licenses', large)).toMatchObject({
       outcome: 'created',
@@ -582,14 +582,14 @@ describe('a license', () => {
     });
   });
 
-  it('that is PERMANENT has no expiryDate, and the answer names it', async () => {
+  it('an imported license that is PERMANENT has no expiryDate, and the response names it', async () => {
     const result = await importOne('licenses', { ...license, licenseType: 'PERMANENT' });
     expect(result).toMatchObject({ outcome: 'created', differences: ['expiryDate'] });
     expect(await getLicense(7341)).toMatchObject({ expiryDate: null });
   });
 });
 
-it('an entry for all products has no product, and the answer names it', async () => {
+it('an imported entry for all products has no product, and the response names it', async () => {
   await importOne('products', product);
   const result = await importOne('blacklists', { ...entry, isForAllProducts: true });
   expect(result).toMatchObject({ outcome: 'created', differences: ['productId'] });
@@ -610,7 +610,7 @@ describe('the customer of a license', () => {
     return (await getLicense(id ?? 0)).customer;
   };
 
-  it('comes with it where nobody has imported them, with all that is known, and once', async () => {
+  it('a license without an imported customer creates the customer, with all that is known, and once', async () => {
     const items = [1, 2, 3].map((n) => ({ ...license, id: n, licenseKey: `key ${n}` }));
     await importItems('licenses', items);
     expect(await listOf('customers')).toMatchObject([ada]);
@@ -618,7 +618,7 @@ describe('the customer of a license', () => {
     expect(await getLicense(3)).toMatchObject({ customer: ada });
   });
 
-  it('gets another id where theirs is taken, and keeps the license', async () => {
+  it('the customer of a license gets another id where theirs is taken, and keeps the license', async () => {
     await importOne('customers', { id: 17, email: 'eve@shop.example' });
     expect(await customerOf({ customer: ada })).toMatchObject({ id: 18, chatId: ada.chatId });
     expect(await customerOf({ customer: ada })).toMatchObject({ id: 18 });
@@ -630,13 +630,13 @@ describe('the customer of a license', () => {
     ['chat id', { chatId: ada.chatId }],
     ['account', { id: 3, platformAId: '48213' }],
     ['e-mail', { email: 'ADA@shop.example', createdAt: UPDATED }],
-  ])('is known by their %s', async (_, customer) => {
+  ])('the customer of an imported license is known by their %s', async (_, customer) => {
     await importOne('customers', ada);
     expect(await customerOf({ customer })).toMatchObject({ id: 17, email: ada.email });
     expect(await count('customers')).toBe(1);
   });
 
-  it('learns the account that GET shows with their licenses only', async () => {
+  it('an existing customer gets the account that GET shows with their licenses only', async () => {
     await importOne('customers', ada);
     const other = { licensePlatform: 'OTHER', ownerPlatformId: 'ada-1815' };
     expect(await customerOf({ customer: ada, ...other })).toMatchObject({ id: 17 });
@@ -644,7 +644,7 @@ describe('the customer of a license', () => {
     expect(await count('customers')).toBe(1);
   });
 
-  it('is somebody else with another chat id, and takes nothing from who was there', async () => {
+  it('a customer with another chat id is another customer, and takes nothing from the existing one', async () => {
     await importOne('customers', ada);
     const eve = { id: 3, chatId: '5', email: ada.email, platformAId: '48213', createdAt: CREATED };
     expect(await importOne('customers', eve)).toMatchObject({
@@ -659,13 +659,15 @@ describe('the customer of a license', () => {
     ['chat id', { ownerChatId: ada.chatId }],
     ['account', { licensePlatform: 'PLATFORM_A', ownerPlatformId: '48213' }],
     ['chat id as an account', { licensePlatform: 'CHAT', ownerPlatformId: ada.chatId }],
-  ])('is the owner of the fields where none is named, known by their %s', async (_, fields) => {
+  ])('a license without a customer gets its owner, known by their %s', async (_, fields) => {
     await importOne('customers', ada);
     expect(await customerOf({ customer: null, ...fields })).toMatchObject({ id: 17 });
-    expect(await customerOf({ customer: { firstName: 'A' }, ...fields })).toMatchObject({ id: 17 });
+    expect(await customerOf({ customer: { firstName: 'A' }, ...fields })).toMatchObject({
+      id: 17,
+    });
   });
 
-  it('is made of the owner fields, as by POST', async () => {
+  it('the customer of an imported license is made of the owner fields, as by POST', async () => {
     const fields = {
       customer: null,
       ...{ licensePlatform: 'MARKET_B', ownerPlatformId: '6', ownerChatId: '7' },
@@ -681,7 +683,7 @@ describe('the customer of a license', () => {
 });
 
 describe('a dry run', () => {
-  it('tells the same and changes nothing', async () => {
+  it('a dry run reports the same as an import and changes nothing', async () => {
     for (const kind of KINDS) {
       const items = [EXAMPLES[kind], { ...EXAMPLES[kind], id: 'x' }];
       const before = await everything();
@@ -693,7 +695,7 @@ describe('a dry run', () => {
     }
   });
 
-  it('takes products for existing that are to be imported before; a real run does not', async () => {
+  it('a dry run takes products that are to be imported before as existing; a real run does not', async () => {
     const assumed = { assumedProductIds: [602] };
     for (const kind of ['licenses', 'blacklists'] as const) {
       const dry = await importOne(kind, EXAMPLES[kind], { dryRun: true, ...assumed });
@@ -705,7 +707,7 @@ describe('a dry run', () => {
 });
 
 describe('at once', () => {
-  it('many imports of the same store it once, and each item is created by one of them', async () => {
+  it('many simultaneous imports of the same store it once, and each item is created by one of them', async () => {
     await importOne('products', product);
     const items = Array.from({ length: 20 }, (_, n) => ({
       ...license,
@@ -733,7 +735,7 @@ describe('at once', () => {
     ['its id', () => importOne('licenses', { ...license, licenseKey: 'other' }), 'created'],
     ['its customer', () => importOne('customers', ada), 'created'],
     ['the deletion of its product', () => call('DELETE', '/api/v2/products/602'), 'refused'],
-  ] as const)('begins again where %s comes between', async (_, happen, outcome) => {
+  ] as const)('an import begins again where %s comes between', async (_, happen, outcome) => {
     await importOne('products', product);
     const DB = beforeFirstWrite(env.DB, happen);
     const body = { kind: 'licenses', items: [license] };
@@ -743,7 +745,7 @@ describe('at once', () => {
     expect(await count('customers')).toBeLessThan(2);
   });
 
-  it('gives up with 409 where somebody is always in the way, and has stored nothing', async () => {
+  it('an import gives up with 409 when each attempt meets another change, and has stored nothing', async () => {
     await importOne('products', product);
     await importOne('customers', { chatId: '7' });
     let taken = 0;
@@ -785,7 +787,7 @@ describe('at once', () => {
 
 describe('a database that fails', () => {
   it.each(['fails', 'answer is lost'] as const)(
-    'in the write, %s: 500, all or nothing is stored, and a second import completes it',
+    'an import gets 500 when its write has a fault (%s): all or nothing is stored, and a second import completes it',
     async (fault) => {
       vi.spyOn(console, 'error').mockImplementation(() => undefined);
       await importOne('products', product);
@@ -811,7 +813,7 @@ it.each([
   ['customers', customerItem],
   ['licenses', licenseItem],
   ['blacklists', blacklistItem],
-] as const)('names all columns of %s', (kind, { shape }) => {
+] as const)('docs/import.md names all columns of %s', (kind, { shape }) => {
   const [, row = ''] = new RegExp(`^\\| ${kind} \\| (.*) \\|$`, 'm').exec(document) ?? [];
   const named = [...row.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   const notForTables = ['productIdString', 'customer'];

@@ -96,7 +96,7 @@ describe('while a program is validated for the first time', () => {
 
   const isInvalid = (message: string) => [400, { valid: false, message }];
 
-  it('the license moves to another product: it is refused and nothing is bound', async () => {
+  it('a first validation is rejected and binds nothing when the license moves to another product', async () => {
     const license = await newLicense();
     const { id: productId } = await createProduct();
     const { answer, etag } = await raceValidation(license, () =>
@@ -111,7 +111,7 @@ describe('while a program is validated for the first time', () => {
     ['maxIPs', { maxIPs: -1 }, { ips: [], hwids: ['HW-1'] }],
     ['maxHWIDs', { maxHWIDs: -1 }, { ips: ['11.70.0.1'], hwids: [] }],
     ['each limit', { maxIPs: -1, maxHWIDs: -1 }, { ips: [], hwids: [] }],
-  ])('%s becomes unlimited: it is valid, and there nothing is bound', async (_, limits, bound) => {
+  ])('a first validation binds nothing where %s becomes unlimited', async (_, limits, bound) => {
     const license = await newLicense();
     const { answer } = await raceValidation(license, () => updateLicense(license.id, limits));
     expect(answer.status).toBe(200);
@@ -119,7 +119,7 @@ describe('while a program is validated for the first time', () => {
     expect(await getLicense(license.id)).toMatchObject({ ...limits, ...bound });
   });
 
-  it('the license and its product go: it is refused and nothing is stored', async () => {
+  it('a first validation is rejected and stores nothing when the license and its product go', async () => {
     const license = await newLicense();
     const { licenseKey, productId } = license;
     const raced = await race(
@@ -143,7 +143,7 @@ describe('while a license is put', () => {
   const OURS = { notes: 'ours', ips: ['11.71.0.9'], hwids: ['HW-9'] };
   const LIMITS = { maxIPs: 5, maxHWIDs: 5, ips: ['11.71.0.1'], hwids: ['HW-1'] };
 
-  it('it goes with its product: 404, and nothing is stored', async () => {
+  it('a PUT of a license that goes with its product gets 404, and nothing is stored', async () => {
     const license = await newLicense(LIMITS);
     const path = licensePath(license);
     const raced = await race(
@@ -159,7 +159,7 @@ describe('while a license is put', () => {
     expectNothingStored(raced);
   });
 
-  it('the product that it moves to goes: 400, and nothing is stored', async () => {
+  it('a PUT of a license gets 400 when the product that it moves to goes, and nothing is stored', async () => {
     const license = await newLicense(LIMITS);
     const { id: productId } = await createProduct();
     const raced = await race(
@@ -193,7 +193,7 @@ describe('while a product is deleted', () => {
       'a license moves into it',
       async ({ productId }) => updateLicense((await newLicense()).id, { productId }),
     ],
-  ])('%s: 409, and nothing is deleted', async (_, change) => {
+  ])('DELETE of a product gets 409 and deletes nothing when %s', async (_, change) => {
     const license = await newLicense({ ips: ['11.73.0.1'], hwids: ['HW-1'] });
     const { productId } = license;
     await remove(licensePath(license));
@@ -214,7 +214,7 @@ describe.each(UPDATABLE)('while a $name is put', (resource) => {
     return { path, ours: fields.at(0) ?? {}, theirs: fields.at(-1) ?? {} };
   }
 
-  it('another PUT comes: with If-Match 412, and nothing is changed', async () => {
+  it('a PUT with If-Match gets 412 and changes nothing when another PUT comes', async () => {
     const { path, ours, theirs } = await setUp();
     const headers = { 'If-Match': await etagOf(path) };
     const raced = await race(() => put(path, theirs), 'PUT', path, { body: ours, headers });
@@ -222,7 +222,7 @@ describe.each(UPDATABLE)('while a $name is put', (resource) => {
     expectNothingStored(raced);
   });
 
-  it('another PUT comes: without If-Match both are kept', async () => {
+  it('two PUTs at once without If-Match are both kept', async () => {
     const { path, ours, theirs } = await setUp();
     const tags = new Set<string>();
     const change = async () => {
@@ -246,7 +246,7 @@ describe.each(CREATABLE)('while a $name is deleted', (resource) => {
     return { path, theirs: { [name]: value } };
   }
 
-  it('a PUT comes: with If-Match 412, and nothing is changed', async () => {
+  it('a DELETE with If-Match gets 412 and changes nothing when a PUT comes', async () => {
     const { path, theirs } = await setUp();
     const headers = { 'If-Match': await etagOf(path) };
     const raced = await race(() => put(path, theirs), 'DELETE', path, { headers });
@@ -254,7 +254,7 @@ describe.each(CREATABLE)('while a $name is deleted', (resource) => {
     expectNothingStored(raced);
   });
 
-  it('another DELETE comes: it is deleted once', async () => {
+  it('an object that two DELETEs meet is deleted once', async () => {
     const { path } = await setUp();
     const raced = await race(() => remove(path), 'DELETE', path);
     // A DELETE of what is DELETED is no error (decisions 3).

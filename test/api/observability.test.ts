@@ -30,7 +30,7 @@ beforeEach(() => {
 const asked = () => ({ licenseKey: license.licenseKey, productId: license.productId });
 
 describe('the event of a request', () => {
-  it('tells what a validation came to, and the farthest place it had to look', async () => {
+  it('the event of a request has the outcome of a validation and the farthest tier that was read', async () => {
     const isolate = newWatchedIsolate();
     const tiersOf = async (body: object) => {
       const { recorded } = await isolate.validate(body);
@@ -57,7 +57,7 @@ describe('the event of a request', () => {
     expect(newEvents()).toMatchObject([{ outcome: 'ERROR', status: 503, tier: 'memory' }]);
   });
 
-  it('is as docs/operations.md shows it', async () => {
+  it('the event of a request is as docs/operations.md shows it', async () => {
     await (await newIsolate().validate(asked())).recorded;
     const [, example = ''] = operations.match(/```json\n(.*?)\n```/s) ?? [];
     const [event] = newEvents();
@@ -68,7 +68,7 @@ describe('the event of a request', () => {
     }
   });
 
-  it('names the token by its id, under v2 and v2 validate', async () => {
+  it('the event of a request names the token by its id, under v2 and v2 validate', async () => {
     const { id, token } = await createToken(['ALL_READ_WRITE']);
     const isolate = newIsolate();
     newEvents();
@@ -79,7 +79,7 @@ describe('the event of a request', () => {
     expect(newEvents().map(({ tokenId }) => tokenId)).toEqual([id, id, 'root', null]);
   });
 
-  it('names the route by its pattern, and never a key', async () => {
+  it('the event of a request names the route by its pattern, and never a key', async () => {
     const path = `/api/v2/licenses/by-license-key/${license.licenseKey}`;
     expect((await call('GET', path)).status).toBe(200);
     expect((await call('GET', `//api/v2/nothing/${license.licenseKey}`)).status).toBe(404);
@@ -120,14 +120,14 @@ describe('the event of a request', () => {
     }
   });
 
-  it('is not logged where LOG_REQUESTS is not true', async () => {
+  it('a request is not logged where LOG_REQUESTS is not true', async () => {
     const isolate = newIsolate({ LOG_REQUESTS: 'false' });
     const { headers } = await isolate.call('GET', '/api/v2/healthy');
     expect(headers.get('X-Request-Id')).toMatch(/./);
     expect(newEvents()).toEqual([]);
   });
 
-  it('tells a failure of our own from a refusal', async () => {
+  it('the event of a request tells a failure of our own from a rejection', async () => {
     const isolate = newIsolate({
       DB: Object.assign(Object.create(null), {
         prepare: () => {
@@ -149,19 +149,19 @@ describe('X-Request-Id', () => {
     return event?.requestId;
   };
 
-  it('of the client is given back, and is in the log', async () => {
+  it('X-Request-Id of the client is returned, and is in the log', async () => {
     expect(await answeredId({ 'X-Request-Id': 'order-4711_b' })).toBe('order-4711_b');
   });
 
   it.each([undefined, '', 'a'.repeat(65), 'two words', "a'; drop table licenses"])(
-    'is made where it is %j',
+    'X-Request-Id is made where it is %j',
     async (given) => {
       const id = await answeredId(given === undefined ? {} : { 'X-Request-Id': given });
       expect(id).toMatch(/^[0-9a-f-]{36}$/);
     },
   );
 
-  it('is on every answer, refusals and failures too', async () => {
+  it('X-Request-Id is on every response, rejections and failures too', async () => {
     const headers = { 'X-Request-Id': 'one' };
     const body = 'x'.repeat(17 * 1024);
     const unread = await call('POST', '/api/v1/validate', { body, token: null, headers });
@@ -181,7 +181,7 @@ describe('Server-Timing', () => {
     return answer.headers.get('Server-Timing');
   };
 
-  it('tells whoever has a live token and asks where the time went, the nearest place first', async () => {
+  it('Server-Timing reports the time in each tier, the nearest first, to a live token that requests it', async () => {
     const isolate = await newWarmIsolate();
     const { token } = await createToken(['LICENSE_VALIDATE']);
     const ask = () => timesOf(isolate, 'POST', '/validate', { body: asked(), token });
@@ -193,7 +193,7 @@ describe('Server-Timing', () => {
     );
   });
 
-  it('counts what a request has read and changed in the database', async () => {
+  it('Server-Timing counts what a request has read and changed in the database', async () => {
     const DELAY_MS = 30;
     const isolate = newWatchedIsolate();
     isolate.conditions.answer = () => scheduler.wait(DELAY_MS);
@@ -217,7 +217,7 @@ describe('Server-Timing', () => {
     expect(newEvents().map(({ tier }) => tier)).toEqual(requests.map(() => 'd1'));
   });
 
-  it('tells nobody else', async () => {
+  it('Server-Timing is sent to nobody without a live token', async () => {
     expect((await call('GET', '/api/v2/products')).headers.has('Server-Timing')).toBe(false);
     const unknown = await call('GET', '/api/v2/products', { token: 'licet_no', headers });
     expect(unknown.headers.has('Server-Timing')).toBe(false);

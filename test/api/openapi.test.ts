@@ -16,13 +16,13 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   })),
 );
 
-it('is committed as it is made', () => {
+it('the OpenAPI document is committed as it is made', () => {
   const made = `${JSON.stringify(openApiDocument(), null, 2)}\n`;
   expect(committed === made, 'Run npm run openapi').toBe(true);
 });
 
 describe('its operations', () => {
-  it('are the routes of the service, with the intents that guard them', () => {
+  it('the operations are the routes of the service, with the intents that guard them', () => {
     const declared = declaredRoutes().map(({ method, path, intents }) => [
       `${method} ${templateOf(path)}`,
       intents ?? [],
@@ -32,12 +32,12 @@ describe('its operations', () => {
     expect(listed.length).toBeGreaterThan(Object.keys(ENDPOINTS).length);
   });
 
-  it('are none but those of a route', () => {
+  it('each operation is one of a route', () => {
     const routes = declaredRoutes().map(({ method, path }) => `${method} ${path}`);
     expect(Object.keys(OPERATIONS).toSorted()).toEqual(routes.toSorted());
   });
 
-  it('need the token wherever they have intents, and nowhere else', () => {
+  it('operations need the token wherever they have intents, and nowhere else', () => {
     for (const { endpoint, operation } of operations) {
       const needsToken = operation['x-intents'].length > 0;
       expect(operation.security, endpoint).toEqual(needsToken ? [{ TOKEN: [] }] : []);
@@ -45,7 +45,7 @@ describe('its operations', () => {
   });
 });
 
-it('has an example for every body, and it fits', () => {
+it('every body in the OpenAPI document has an example that fits', () => {
   let examples = 0;
   for (const { endpoint, operation } of operations) {
     const { requestBody, responses } = operation;
@@ -58,7 +58,7 @@ it('has an example for every body, and it fits', () => {
   expect(examples).toBeGreaterThan(200);
 });
 
-it('has an example for every parameter that has to be sent, and it fits', () => {
+it('every required parameter in the OpenAPI document has an example that fits', () => {
   const required = operations.flatMap(({ operation }) =>
     operation.parameters.flatMap((parameter) =>
       'required' in parameter && parameter.required ? [parameter] : [],
@@ -70,7 +70,7 @@ it('has an example for every parameter that has to be sent, and it fits', () => 
   }
 });
 
-it('has an example for all that may be sent, which fits, and with which /docs fills no form', () => {
+it('every optional parameter has an example that fits, and with which /docs fills no form', () => {
   const optional = [
     ...operations.flatMap(({ operation }) =>
       operation.parameters.flatMap((parameter) =>
@@ -96,14 +96,14 @@ describe('the body of a validation', () => {
   const parse = (body: object) =>
     parseRequest(JSON.stringify(body), null, true, { isUnknown: () => false });
 
-  it.each(Object.keys(properties))('is read with its %s', (name) => {
+  it.each(Object.keys(properties))('the body of a validation is read with its %s', (name) => {
     const value = { productId: 603, ip: '192.0.2.7', nonce, lease: true }[name] ?? `the ${name}`;
     const parsed = parse({ ...minimum, nonce, [name]: value });
     expect(parsed).toMatchObject({ ok: true });
     expect(JSON.stringify(parsed)).toContain(JSON.stringify(value));
   });
 
-  it('is refused without a required field', () => {
+  it('the body of a validation is rejected without a required field', () => {
     expect(required).toEqual(Object.keys(minimum));
     for (const name of required) {
       expect(parse({ ...minimum, [name]: undefined }).ok, name).toBe(false);

@@ -247,7 +247,7 @@ it.each(CREATES)(
 );
 
 describe('nothing is put into the outbox', () => {
-  it('a first binding moves the revision of its license, and puts nothing there', async () => {
+  it('a first binding moves the revision of its license, and puts nothing into the outbox', async () => {
     const license = await createLicense({ maxIPs: 1, maxHWIDs: -1 });
     const { licenseKey, productId } = license;
     const seq = await newestSeq();
@@ -259,7 +259,7 @@ describe('nothing is put into the outbox', () => {
     expect((await readRevisions()).get(subjectOf(license))).toBeGreaterThan(before);
   });
 
-  it('validations and uses of a token put nothing there', async () => {
+  it('validations and uses of a token put nothing into the outbox', async () => {
     const { licenseKey, productId } = await createLicense();
     const { id, token } = await createToken(['ALL_READ_WRITE']);
     await validate({ licenseKey, productId });
@@ -271,7 +271,7 @@ describe('nothing is put into the outbox', () => {
     expect(await rowsAfter(seq)).toEqual([]);
   });
 
-  it.each(['PUT', 'DELETE'])('a %s with a stale If-Match puts nothing there', async (method) => {
+  it.each(['PUT', 'DELETE'])('%s with a stale If-Match leaves the outbox as is', async (method) => {
     const license = await createLicense();
     const path = pathOf(licenses, license);
     const etag = (await call('GET', path)).headers.get('ETag') ?? '';

@@ -28,7 +28,7 @@ async function expectRecorded(license: License, count: number): Promise<void> {
 }
 
 describe('a validation', () => {
-  it('a validation is answered at once, and its record comes through the queue', async () => {
+  it('a validation gets its response at once, and its record comes through the queue', async () => {
     const license = await shop.newLicense();
     const { spy, roundTrips } = spyOnDatabase(env.DB);
     const bindings = { DB: spy, RECORDS: env.TEST_RECORDS };

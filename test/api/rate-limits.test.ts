@@ -100,7 +100,7 @@ describe('by the local limiters', () => {
     expect((await getLicense(id)).totalRequests).toBe(passed);
   });
 
-  it('other addresses and other keys are left alone', async () => {
+  it('a limited address or key limits no other address and no other key', async () => {
     const { subject } = await askUntilLimited(newVisitor, visit);
     expect((await visit({ ...subject, connectingAddress: nextAddress() })).status).toBe(200);
     expect((await visit({ ...subject, ...(await newLicense()) })).status).toBe(200);
@@ -112,7 +112,7 @@ describe('by the local limiters', () => {
     ['a deleted license', (_, deleted) => ({ licenseKey: deleted.licenseKey }), 101],
     ['unreadable bodies', () => ({ productId: 'none' }), 11],
   ])(
-    'of %s, 100 a minute are refused to one address, and then limited as spam, while a known key stays valid',
+    'validations of %s are rejected 100 times a minute to one address, then limited as spam, while a known key stays valid',
     async (_, change, recorded) => {
       const { asked } = await newLicense();
       const deleted = await createLicense({ productId: asked.productId });
@@ -208,7 +208,7 @@ describe('what is counted together', () => {
     return { isolate: newIsolate({ VALIDATION_LIMITER: limiter }), keys };
   };
 
-  it('is one key however it is spelled, under v1 and v2, which both answer in two fields', async () => {
+  it('one key has one limit however it is spelled, under v1 and v2, which both respond in two fields', async () => {
     const { asked } = await newLicense();
     const { isolate } = newStrictIsolate();
     const headers = { 'CF-Connecting-IP': '198.51.100.1' };
@@ -238,7 +238,7 @@ describe('what is counted together', () => {
     expect(new Set(keys)).toEqual(new Set([`198.51.100.1 ${id}`]));
   });
 
-  it('is the connecting address, of IPv6 its /64, whatever address the body has', async () => {
+  it('validations are counted by the connecting address, of IPv6 its /64, whatever address the body has', async () => {
     const { asked } = await newLicense();
     const { isolate } = newStrictIsolate();
     const ask = (connectingAddress: string) => {
@@ -253,7 +253,7 @@ describe('what is counted together', () => {
     expect((await ask('198.51.100.2')).status).toBe(200);
   });
 
-  it('is nothing where the connecting address is unknown', async () => {
+  it('validations are not counted where the connecting address is unknown', async () => {
     const { asked } = await newLicense();
     const { isolate, keys } = newStrictIsolate();
     const ask = () => isolate.validate({ ...asked, ip: '198.51.100.1' });
@@ -293,7 +293,7 @@ describe('a flood from one connecting address', () => {
   const counted = (statuses: number[], status: number) =>
     statuses.filter((one) => one === status).length;
 
-  it('of unreadable requests leaves eleven short records', async () => {
+  it('a flood of unreadable requests leaves eleven short records', async () => {
     const { isolate } = newFloodedIsolate();
     expect(await askAll(isolate)).toEqual(ALL_VALID);
     const long = 'x'.repeat(2_000);
@@ -359,7 +359,7 @@ describe('a flood from one connecting address', () => {
     expect(statementsWith('"license_key_normalized" in')).toBe(before);
   });
 
-  it('of unknown keys asks D1 for no more of them than the limit', async () => {
+  it('a flood of unknown keys asks D1 for no more of them than the limit', async () => {
     const { isolate, statementsWith } = newFloodedIsolate();
     expect(await askAll(isolate)).toEqual(ALL_VALID);
     const before = statementsWith('"license_key_normalized" in');
@@ -396,7 +396,7 @@ describe('a flood from one connecting address', () => {
     expect(others[0]).toMatchObject({ responseType: 'ERROR', successful: false });
   });
 
-  it('of made-up addresses asks a full license for a slot once a second', async () => {
+  it('a flood of made-up addresses asks a full license for a slot once a second', async () => {
     const { isolate, statementsWith } = newFloodedIsolate();
     const full = await createLicense({ productId, maxIPs: 1, ips: ['192.0.2.1'] });
     expect(await askAll(isolate)).toEqual(ALL_VALID);
@@ -411,7 +411,7 @@ describe('a flood from one connecting address', () => {
     expect(await askAll(isolate)).toEqual(ALL_VALID);
   });
 
-  it('of unknown tokens asks D1 for no more of them than the limit, under v2 validate as well', async () => {
+  it('a flood of unknown tokens asks D1 for no more of them than the limit, under v2 validate as well', async () => {
     const { isolate, statementsWith } = newFloodedIsolate();
     const { token } = await createToken(['ALL_READ']);
     const ping = (used: string) =>
@@ -429,7 +429,7 @@ describe('a flood from one connecting address', () => {
     expect((await ping(token)).status).toBe(200);
   });
 
-  it('of unknown tokens with made-up keys looks up no more licenses than the limit', async () => {
+  it('a flood of unknown tokens with made-up keys looks up no more licenses than the limit', async () => {
     const { spy: SNAPSHOTS, operations } = spyOnKv(env.SNAPSHOTS);
     const { isolate } = newFloodedIsolate({ SNAPSHOTS });
     const statuses = await repeat(300, (attempt) =>
@@ -447,7 +447,7 @@ describe('a flood from one connecting address', () => {
     expect(operations.length).toBeLessThanOrEqual(363);
   });
 
-  it('of a revoked token asks D1 for it no more often than of unknown ones', async () => {
+  it('a flood of a revoked token asks D1 for it no more often than of unknown ones', async () => {
     const { isolate, statementsWith } = newFloodedIsolate();
     const { id, token } = await createToken(['ALL_READ']);
     const ping = () => isolate.call('GET', '/api/v2/ping', { token, headers: flooder });
@@ -459,7 +459,7 @@ describe('a flood from one connecting address', () => {
     expect(statementsWith('from "tokens"') - before).toBeLessThanOrEqual(61);
   });
 
-  it('of failed tokens leaves a live token valid that only KV has', async () => {
+  it('a flood of failed tokens leaves a live token valid that only KV has', async () => {
     const { isolate } = newFloodedIsolate();
     const { asked } = await newLicense();
     const { token } = await createToken(['LICENSE_VALIDATE']);
@@ -471,7 +471,7 @@ describe('a flood from one connecting address', () => {
     expect((await isolate.validate(asked, options)).status).toBe(200);
   });
 
-  it('of a /64 of IPv6 is one client', async () => {
+  it('a /64 of IPv6 is limited as one client', async () => {
     const { isolate } = newFloodedIsolate();
     const statuses = await repeat(400, (attempt) =>
       isolate.validate(
@@ -520,7 +520,7 @@ it('a flood is recorded once a minute, and again in the next', async () => {
 describe('without a limiter', () => {
   const headers = { 'CF-Connecting-IP': '198.51.100.99' };
 
-  it('that answers, every request goes through', async () => {
+  it('every request goes through while the limiter fails', async () => {
     const { asked } = await newLicense();
     const broken = { limit: () => Promise.reject(new Error('The limiter is down')) };
     const isolate = newIsolate({
@@ -550,7 +550,7 @@ describe('without a limiter', () => {
     ...Array(rest).fill(429),
   ];
 
-  it('but a number, that many requests a minute pass', async () => {
+  it('a limiter that is set to a number passes that many requests a minute', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const { asked } = await newLicense();
     const ask = send({ ...newBindings(), VALIDATION_LIMITER: 3 }, '/api/v1/validate', asked);
@@ -559,7 +559,7 @@ describe('without a limiter', () => {
     expect(await repeat(5, ask)).toEqual(filled(3, 200, 2));
   });
 
-  it('that is bound, one isolate counts the same limits by itself', async () => {
+  it('one isolate counts the same limits by itself where no limiter is bound', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const { asked } = await newLicense();
     const bindings = newBindings();

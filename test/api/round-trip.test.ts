@@ -115,7 +115,7 @@ const objectOf = (fields: Fields, special: Record<string, fc.Arbitrary<unknown> 
   );
 
 describe('PUT of what GET gave changes nothing of', () => {
-  it('products', async () => {
+  it('PUT of what GET returned changes nothing of products', async () => {
     const product = fc.record(
       objectOf(productFields, {
         name,
@@ -136,7 +136,7 @@ describe('PUT of what GET gave changes nothing of', () => {
     );
   });
 
-  it('licenses in every state, of every owner, with what is bound to them, and an import under any key shows the same', async () => {
+  it('PUT of what GET returned changes nothing of licenses in every state, of every owner, with what is bound to them, and an import under any key shows the same', async () => {
     const { id: productId } = await createProduct();
     const ip = fc.oneof(
       fc.ipV4(),
@@ -197,7 +197,7 @@ describe('PUT of what GET gave changes nothing of', () => {
     expect([...seen].sort()).toEqual([...LICENSE_STATUSES].sort());
   });
 
-  it('blacklist entries for all products and for one', async () => {
+  it('PUT of what GET returned changes nothing of blacklist entries for all products and for one', async () => {
     const { id: productId } = await createProduct();
     const cidr = fc.oneof(
       fc
@@ -233,7 +233,7 @@ describe('PUT of what GET gave changes nothing of', () => {
     );
   });
 
-  it('customers, as they are made and with every field set', async () => {
+  it('PUT of what GET returned changes nothing of customers, as they are made and with every field set', async () => {
     const { id: productId } = await createProduct();
     // Each belongs to one customer.
     const accounts = ['platformAId', 'platformBId', 'platformCId', 'marketAId', 'marketBId'];
@@ -270,7 +270,7 @@ describe('PUT of what GET gave changes nothing of', () => {
     );
   });
 
-  it('tokens', async () => {
+  it('PUT of what GET returned changes nothing of tokens', async () => {
     const intents = fc.subarray([...API_INTENTS], { minLength: 1 });
     await fc.assert(
       fc.asyncProperty(name, intents, orNull(time), async (tokenName, held, expiresAt) => {

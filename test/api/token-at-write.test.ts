@@ -198,7 +198,7 @@ describe.each(
     return { before, answers, sending, release };
   }
 
-  it('gets 408 when its body does not arrive within 10 seconds, and writes nothing', async () => {
+  it('a write gets 408 when its body does not arrive within 10 seconds, and changes nothing', async () => {
     const { before, answers } = await sendLate(10_000);
     await vi.waitFor(() => expect(answers).toHaveLength(1));
     for (const answer of answers) {
@@ -207,7 +207,7 @@ describe.each(
     await expectUnchanged(before);
   });
 
-  it('is carried out when its body arrives after 9.9 seconds', async () => {
+  it('a write is carried out when its body arrives after 9.9 seconds', async () => {
     const { answers, sending, release } = await sendLate(9_900);
     expect(answers).toEqual([]);
     release();

@@ -61,7 +61,7 @@ const fromBothPlaces = (listed: readonly BlacklistEntry[]): Blacklist[] => {
 };
 
 describe('the blacklist', () => {
-  it('finds an address if and only if an entry for the product holds it, by the narrowest one', () => {
+  it('the blacklist finds an address if and only if an entry for the product holds it, by the narrowest one', () => {
     let found = 0;
     fc.assert(
       fc.property(entries, address, productId, (listed, asked, product) => {
@@ -83,7 +83,7 @@ describe('the blacklist', () => {
     expect(found, 'both were met').toBeGreaterThan(10);
   });
 
-  it('finds a hardware ID if and only if an entry for the product names it, letter for letter', () => {
+  it('the blacklist finds a hardware ID if and only if an entry for the product names it, letter for letter', () => {
     fc.assert(
       fc.property(entries, hwid, productId, (listed, asked, product) => {
         const naming = listed.filter(
@@ -102,7 +102,7 @@ describe('the blacklist', () => {
     );
   });
 
-  it('finds nothing in an empty list, nor for text that is no address', () => {
+  it('the blacklist finds nothing in an empty list, nor for text that is no address', () => {
     expect(blacklistOf([]).findAddress('10.0.0.1', 602)).toBeUndefined();
     expect(blacklistOf([]).findHwid('hw-1', 602)).toBeUndefined();
     const everything = ['0.0.0.0/0', '::/0'].map(

@@ -21,7 +21,7 @@ function newClock() {
 }
 
 describe('a monotonic clock', () => {
-  it('goes on with the wall clock and stands still while that steps back', () => {
+  it('a monotonic clock goes on with the wall clock and stands still while that steps back', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -3_600_000, max: 3_600_000 })), (moves) => {
         const { move } = newClock();

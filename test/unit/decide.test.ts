@@ -134,7 +134,7 @@ it('decide takes the first row of the table that applies, and changes nothing th
   expect(seen.size, 'every row was met').toBe(11);
 });
 
-it('decide needs a claim for a value that is asked, limited and not bound yet, and for nothing else', () => {
+it('decide needs a slot for a value that is sent, limited and not bound yet, and for nothing else', () => {
   const isNew = (value: string | null, bound: readonly string[], max: number) =>
     value !== null && max !== -1 && !bound.includes(value);
   fc.assert(

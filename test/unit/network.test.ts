@@ -66,7 +66,7 @@ const networkAt = (address: Ip, prefix: number): bigint =>
   address.value >> BigInt(address.bits - prefix);
 
 describe('canonicalAddress', () => {
-  it('writes IPv6 as RFC 5952 says, however it was spelled', () => {
+  it('canonicalAddress writes IPv6 as RFC 5952 says, however it was spelled', () => {
     fc.assert(
       fc.property(v6, ({ value }) => {
         for (const spelling of spellings(value)) {
@@ -76,7 +76,7 @@ describe('canonicalAddress', () => {
     );
   });
 
-  it('takes an IPv4-mapped IPv6 address for the IPv4 address', () => {
+  it('canonicalAddress takes an IPv4-mapped IPv6 address for the IPv4 address', () => {
     fc.assert(
       fc.property(v4, ({ value }) => {
         for (const spelling of [...spellings(MAPPED_PREFIX | value), `::ffff:${writeV4(value)}`]) {
@@ -94,7 +94,7 @@ describe('canonicalAddress', () => {
     ['::ffff:102:304', '1.2.3.4'],
     ['::1.2.3.4', '::102:304'],
     ['64:ff9b::1.2.3.4', '64:ff9b::102:304'],
-  ])('writes %s as %s', (text, canonical) => {
+  ])('canonicalAddress writes %s as %s', (text, canonical) => {
     expect(canonicalAddress(text)).toBe(canonical);
   });
 
@@ -115,11 +115,11 @@ describe('canonicalAddress', () => {
     '::ffff:1.2.3.256',
     '::ffff:010.1.2.3',
     '::/0',
-  ])('takes "%s" for no address', (text) => {
+  ])('canonicalAddress takes "%s" for no address', (text) => {
     expect(canonicalAddress(text)).toBeNull();
   });
 
-  it('throws for no text, and what it gives is canonical', () => {
+  it('canonicalAddress throws for no text, and what it returns is canonical', () => {
     const odd = fc.string({ unit: fc.constantFrom(...'0123456789abfxX.:%/ -[]'), maxLength: 24 });
     fc.assert(
       fc.property(fc.oneof(odd, fc.string({ unit: 'grapheme' })), (text) => {
@@ -132,7 +132,7 @@ describe('canonicalAddress', () => {
 });
 
 describe('canonicalNetwork', () => {
-  it('clears the bits behind the prefix; a range of one address is that address', () => {
+  it('canonicalNetwork clears the bits behind the prefix; a range of one address is that address', () => {
     fc.assert(
       fc.property(ip, fc.nat(128), (address, anyPrefix) => {
         const prefix = anyPrefix % (address.bits + 1);
@@ -155,7 +155,7 @@ describe('canonicalNetwork', () => {
     ['::ffff:10.1.2.3/104', '10.0.0.0/8'],
     ['::ffff:10.1.2.3/96', '0.0.0.0/0'],
     ['::ffff:10.1.2.3', '10.1.2.3'],
-  ])('writes %s as %s', (text, canonical) => {
+  ])('canonicalNetwork writes %s as %s', (text, canonical) => {
     expect(canonicalNetwork(text)).toBe(canonical);
   });
 
@@ -170,7 +170,7 @@ describe('canonicalNetwork', () => {
     '10.0.0.0/8/8',
     '::/129',
     'fe80::1%eth0/64',
-  ])('takes "%s" for no network', (text) => {
+  ])('canonicalNetwork takes "%s" for no network', (text) => {
     expect(canonicalNetwork(text)).toBeNull();
   });
 });
@@ -190,7 +190,7 @@ const neighbours = ip.chain((address) =>
 const prefixes = fc.nat(128);
 
 describe('networkBits', () => {
-  it('begin the bits of an address if and only if the network holds it', () => {
+  it('networkBits begin the bits of an address if and only if the network holds it', () => {
     fc.assert(
       fc.property(neighbours, prefixes, ({ address, other }, anyPrefix) => {
         const prefix = anyPrefix % address.bits;
@@ -203,7 +203,7 @@ describe('networkBits', () => {
     );
   });
 
-  it('are none of an address, and of a text that is no address there are no bits', () => {
+  it('networkBits are none of an address, and of a text that is no address there are no bits', () => {
     expect(networkBits('10.0.0.1')).toBeNull();
     expect(networkBits('2001:db8::1')).toBeNull();
     expect(addressBits('localhost')).toBe('');

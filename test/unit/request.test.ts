@@ -17,7 +17,7 @@ const body = fc.dictionary(
 );
 
 describe('parseRequest', () => {
-  it('never throws, and takes nothing that could not be stored and compared', () => {
+  it('parseRequest never throws, and takes nothing that could not be stored and compared', () => {
     fc.assert(
       fc.property(fc.oneof(body, fc.string({ unit: 'binary' })), (sent) => {
         const parsed = parse(sent);
@@ -39,14 +39,14 @@ describe('parseRequest', () => {
     );
   });
 
-  it('reads fields of the body only, not what objects inherit', () => {
+  it('parseRequest reads fields of the body only, not what objects inherit', () => {
     const inherited = parse('{"__proto__":{"licenseKey":"KEY","productId":602}}');
     expect(inherited).toMatchObject({ ok: false, message: 'licenseKey is required' });
   });
 });
 
 describe('normalizeLicenseKey', () => {
-  it('gives one text for all spellings of a key, and gives it again for itself', () => {
+  it('normalizeLicenseKey returns one text for all spellings of a key, and returns it again for itself', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
@@ -62,7 +62,7 @@ describe('normalizeLicenseKey', () => {
 });
 
 describe('cutLoggedKey', () => {
-  it('cuts at 255 characters and leaves no half of a pair', () => {
+  it('cutLoggedKey cuts at 255 characters and leaves no half of a pair', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 600, size: 'max' }), (text) => {
         const cut = cutLoggedKey(text.toWellFormed()) ?? '';
