@@ -3,7 +3,7 @@ import { createLicense, createProduct } from '../support/client';
 
 const KEY = /^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){4}$/;
 
-it('generates a key of five groups of four for every license, each another', async () => {
+it('the service generates a key of five groups of four for every license, each another', async () => {
   const { id: productId } = await createProduct();
   const created = await Promise.all(Array.from({ length: 30 }, () => createLicense({ productId })));
   const keys = created.map(({ licenseKey }) => licenseKey);

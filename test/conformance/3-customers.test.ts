@@ -26,7 +26,7 @@ async function createCustomer(fields: object): Promise<number> {
 }
 
 describe('POST of a customer', () => {
-  it('with an e-mail that another one has, in any case, answers 409 and creates nothing', async () => {
+  it('POST of a customer with an e-mail that another one has, in any case, answers 409 and creates nothing', async () => {
     const email = nextEmail();
     await createCustomer({ email });
     for (const again of [email, email.toLowerCase(), ` ${email.toUpperCase()} `]) {
@@ -35,13 +35,13 @@ describe('POST of a customer', () => {
     }
   });
 
-  it('with an account that another one has answers 409 and creates nothing', async () => {
+  it('POST of a customer with an account that another one has answers 409 and creates nothing', async () => {
     await createCustomer({ chatId: 'taken' });
     const answer = await withoutChange(customers.path, () => post({ chatId: 'taken' }));
     expectError(answer, 409, DUPLICATE);
   });
 
-  it('of ten in parallel with one e-mail creates one', async () => {
+  it('ten POSTs of a customer in parallel with one e-mail create one', async () => {
     const email = nextEmail();
     const answers = await Promise.all(Array.from({ length: 10 }, () => post({ email })));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(9).fill(409)]);
@@ -68,7 +68,7 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     return (await getLicense(id)).customer;
   };
 
-  it('with the e-mail of a customer belongs to that customer, without regard to case', async () => {
+  it('a license that is sent with the e-mail of a customer belongs to that customer, without regard to case', async () => {
     const email = nextEmail();
     const id = await createCustomer({ email });
     const customer = await customerOf({ customerEmail: email.toUpperCase() });
@@ -76,7 +76,7 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     expect(customer).toMatchObject({ email });
   });
 
-  it('with a new e-mail creates the customer with it', async () => {
+  it('a license that is sent with a new e-mail creates the customer with it', async () => {
     const email = nextEmail();
     const before = await idsOf(customers.path);
     const customer = await customerOf({ customerEmail: ` ${email} ` });
@@ -84,12 +84,12 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     expect(before).not.toContain(customer?.id);
   });
 
-  it('with the id of a customer belongs to that customer', async () => {
+  it('a license that is sent with the id of a customer belongs to that customer', async () => {
     const id = await createCustomer({ firstName: 'Ada' });
     expect(await customerOf({ customerId: id })).toMatchObject({ id, firstName: 'Ada' });
   });
 
-  it('with an id and its e-mail belongs to that customer', async () => {
+  it('a license that is sent with an id and its e-mail belongs to that customer', async () => {
     const email = nextEmail();
     const id = await createCustomer({ email });
     expect(await customerOf({ customerId: id, customerEmail: email })).toMatchObject({ id });
@@ -100,7 +100,7 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     ['customerId', 999_999, 'customerId is not a customer'],
     ['customerId', '1', 'customerId must be an integer'],
     ['customerEmail', 'nobody', 'customerEmail must be an e-mail address'],
-  ])('with a %s of %j answers 400 and changes nothing', async (field, value, message) => {
+  ])('a license with a %s of %j answers 400 and changes nothing', async (field, value, message) => {
     const before = await idsOf(customers.path);
     expectError(await send({ [field]: value }), 400, message);
     const added = (await idsOf(customers.path)).filter((id) => !before.includes(id));
@@ -108,7 +108,7 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     expect(added.length).toBeLessThanOrEqual(method === 'PUT' ? 1 : 0);
   });
 
-  it('with an id and the e-mail of another customer answers 400 and changes nothing', async () => {
+  it('a license that is sent with an id and the e-mail of another customer answers 400 and changes nothing', async () => {
     const id = await createCustomer({ email: nextEmail() });
     const email = nextEmail();
     const answer = await send({ customerId: id, customerEmail: email });
@@ -176,26 +176,26 @@ describe('a token that may write licenses and not read customers', () => {
 });
 
 describe('the customer of a license', () => {
-  it('is the owner that its fields name where customerId and customerEmail are null', async () => {
+  it('the customer of a license is the owner that its fields name where customerId and customerEmail are null', async () => {
     const { id: productId } = await createProduct();
     const nulls = { customerId: null, customerEmail: null };
     const { customer } = await createLicense({ productId, ownerChatId: 'named', ...nulls });
     expect(customer).toMatchObject({ chatId: 'named' });
   });
 
-  it('is nobody after a PUT with customerId null', async () => {
+  it('a license has no customer after a PUT with customerId null', async () => {
     const { id } = await createLicense({ customerEmail: nextEmail() });
     expect((await updateLicense(id, { customerId: null })).customer).toBeNull();
   });
 
-  it('stays when other fields change, and when what GET returned is put', async () => {
+  it('the customer of a license stays when other fields change, and when what GET returned is put', async () => {
     const { id, customer } = await createLicense({ customerEmail: nextEmail() });
     expect(customer?.id).toBeGreaterThan(0);
     expect((await updateLicense(id, { notes: 'Changed' })).customer).toEqual(customer);
     expect((await updateLicense(id, await getLicense(id))).customer).toEqual(customer);
   });
 
-  it('is one for ten parallel licenses with one new e-mail', async () => {
+  it('ten parallel licenses with one new e-mail have one customer', async () => {
     const { id: productId } = await createProduct();
     const customerEmail = nextEmail();
     const created = await Promise.all(
@@ -205,7 +205,7 @@ describe('the customer of a license', () => {
     expect(await idsOf(`${licenses.path}/by-customer-email/${customerEmail}`)).toHaveLength(10);
   });
 
-  it('is one for all licenses of a batch', async () => {
+  it('all licenses of a batch have one customer', async () => {
     const { id: productId } = await createProduct();
     const customerEmail = nextEmail();
     const body = { productId, licenseType: 'PERMANENT', customerEmail, count: 3 };

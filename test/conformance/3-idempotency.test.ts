@@ -51,7 +51,7 @@ const CREATES: { path: string; list: string; fullBody: () => Promise<Fields> }[]
 ];
 
 describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
-  it('with the same key and body answers as the first time and creates nothing again', async () => {
+  it('a repetition with the same key and body gets the first response and creates nothing again', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     const first = await post(path, body, key);
     expect(first.status, first.text).toBe(201);
@@ -63,7 +63,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
     expect(await idsOf(list)).toEqual(stored);
   });
 
-  it('answers as the first time although the object has changed since', async () => {
+  it('a repetition gets the first response although the object has changed since', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     const first = await post(path, body, key);
     const [{ id = 0 } = {}] = [first.json].flat().map(Object);
@@ -73,7 +73,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
     expect(partsOf(await post(path, body, key))).toEqual(partsOf(first));
   });
 
-  it('ten times at once with one key creates once, and answers all alike', async () => {
+  it('ten requests at once with one key create once, and get the same response', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     const before = await idsOf(list);
     const answers = await Promise.all(
@@ -87,7 +87,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
     expect((await idsOf(list)).length - before.length).toBe(path === BATCH ? 3 : 1);
   });
 
-  it('with the same key and another body answers 422 and creates nothing', async () => {
+  it('a request with the same key and another body answers 422 and creates nothing', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     await post(path, body, key);
     const stored = await idsOf(list);
@@ -98,7 +98,7 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
 });
 
 describe('an Idempotency-Key', () => {
-  it('of another path is the key of another request', async () => {
+  it('an Idempotency-Key of another path is the key of another request', async () => {
     const key = nextKey();
     const { id: productId } = await createProduct();
     const body = { productId, licenseType: 'PERMANENT' };
@@ -106,7 +106,7 @@ describe('an Idempotency-Key', () => {
     expect((await post(BATCH, { ...body, count: 1 }, key)).status).toBe(422);
   });
 
-  it('of another token is another key', async () => {
+  it('an Idempotency-Key of another token is another key', async () => {
     const key = nextKey();
     const body = await products.fullBody();
     const [one, other] = [
@@ -127,7 +127,7 @@ describe('an Idempotency-Key', () => {
     ['255 characters', 'k'.repeat(255), 201],
     ['256 characters', 'k'.repeat(256), 400],
     ['no character', '', 400],
-  ])('of %s is taken or refused', async (_, key, status) => {
+  ])('an Idempotency-Key of %s is taken or rejected', async (_, key, status) => {
     const answer = await post(products.path, await products.fullBody(), key);
     expect(answer.status).toBe(status);
     if (status === 400) {
@@ -135,13 +135,13 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  it('of a request that failed may be used again', async () => {
+  it('an Idempotency-Key of a request that failed may be used again', async () => {
     const [key, good] = [nextKey(), await products.fullBody()];
     expect((await post(products.path, { ...good, name: '' }, key)).status).toBe(400);
     expect((await post(products.path, good, key)).status).toBe(201);
   });
 
-  it('of a license is good for the same answer after its product is deleted', async () => {
+  it('an Idempotency-Key of a license gets the same response after its product is deleted', async () => {
     const { id: productId } = await createProduct();
     const [key, body] = [nextKey(), { productId, licenseType: 'PERMANENT' }];
     const first = await post(licenses.path, body, key);
@@ -150,7 +150,7 @@ describe('an Idempotency-Key', () => {
     expect(partsOf(await post(licenses.path, body, key))).toEqual(partsOf(first));
   });
 
-  it('counts for 24 hours, and is removed by the scheduled handler then', async () => {
+  it('an Idempotency-Key counts for 24 hours, and is removed by the scheduled handler then', async () => {
     const [key, body] = [nextKey(), await products.fullBody()];
     const countKeys = env.DB.prepare('select count(*) n from idempotency_keys');
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 10 * 24 * HOUR_MS });
@@ -173,7 +173,7 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('what is not kept for a repetition', () => {
-  it('is the secret of a token: 409, no second token, and no secret in the database', async () => {
+  it('the secret of a token is not kept for a repetition: 409, no second token, and no secret in the database', async () => {
     const [key, body] = [nextKey(), await tokens.fullBody()];
     const first = await post(tokens.path, body, key);
     expect(first.status).toBe(201);
@@ -187,7 +187,7 @@ describe('what is not kept for a repetition', () => {
     expect(JSON.stringify(results)).not.toContain(token);
   });
 
-  it('is a forgotten customer', async () => {
+  it('a forgotten customer is not kept for a repetition', async () => {
     const [key, other] = [nextKey(), nextKey()];
     const email = 'forgotten@example.com';
     const first = await post(customers.path, { email }, key);
@@ -206,10 +206,14 @@ describe('what is not kept for a repetition', () => {
     { ownerChatId: '280497242714931777' },
     { licensePlatform: 'MARKET_A', ownerPlatformId: 'market-777' },
     { licensePlatform: 'OTHER', licensePlatformOther: 'Forum', ownerPlatformId: 'forum-777' },
-  ])('names a forgotten customer as the owner of the license of another: %j', async (owner) => {
+  ])('no repetition names a forgotten customer as the owner of a license: %j', async (owner) => {
     const { customer, productId } = await createLicense({ ...owner });
     const body = {
-      ...{ productId, licenseType: 'PERMANENT', customerEmail: `${crypto.randomUUID()}@b.example` },
+      ...{
+        productId,
+        licenseType: 'PERMANENT',
+        customerEmail: `${crypto.randomUUID()}@b.example`,
+      },
       ...owner,
     };
     const [key, other] = [nextKey(), nextKey()];

@@ -69,7 +69,7 @@ describe('EXPIRED', () => {
     expect((await updateLicense(id, { notes: 'late' })).licenseStatus).toBe('EXPIRED');
   });
 
-  it('with a later expiryDate it is ACTIVE again', async () => {
+  it('an EXPIRED license is ACTIVE again with a later expiryDate', async () => {
     const license = await createTemporary();
     vi.setSystemTime(EXPIRY_MS + 1_000);
     const revived = await updateLicense(license.id, { expiryDate: '2026-07-01' });
@@ -177,7 +177,7 @@ describe('TEMPORARY and PERMANENT', () => {
 });
 
 describe('DELETE', () => {
-  it('marks the license DELETED, and again answers 204 again', async () => {
+  it('DELETE marks the license DELETED, and again answers 204 again', async () => {
     const license = await createTemporary();
     for (let time = 0; time < 2; time++) {
       const answer = await call('DELETE', pathOf(license));
@@ -186,7 +186,7 @@ describe('DELETE', () => {
     }
   });
 
-  it('leaves it out of every list unless asked for by licenseStatus=DELETED', async () => {
+  it('a DELETED license is in no list unless asked for by licenseStatus=DELETED', async () => {
     const license = await createTemporary({
       ownerChatId: '99',
       licensePlatform: 'MARKET_B',
@@ -213,7 +213,7 @@ describe('DELETE', () => {
     expect(page.headers.get('X-Total-Count')).toBe('0');
   });
 
-  it('a PUT with another status restores it, with all that it had', async () => {
+  it('a PUT with another status restores a DELETED license, with all that it had', async () => {
     const license = await createTemporary({ ips: ['203.0.113.1'], hwids: ['HW-1'] });
     await call('DELETE', pathOf(license));
     for (const licenseStatus of ['ACTIVE', 'DEACTIVATED']) {

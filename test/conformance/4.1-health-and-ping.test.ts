@@ -25,7 +25,7 @@ describe('GET platforms', () => {
     ['PLATFORM_A=market_a, CHAT=Discord, MARKET_Z=X, =, MARKET_B'],
     [''],
   ])(
-    'lists the labels of %j for people, and the names without one',
+    'GET platforms lists the labels of %j for people, and the names without one',
     async (text = '', ...changed) => {
       const { token } = await createToken(['LICENSE_VALIDATE']);
       const bindings = { PLATFORM_LABELS: text };

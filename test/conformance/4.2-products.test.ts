@@ -50,7 +50,7 @@ it('products are searched by text in name and description, without case, letter 
 
 describe('DELETE', () => {
   it.each(['ACTIVE', 'EXPIRED', 'DEACTIVATED'])(
-    'of a product with a license that is %s answers 409 and changes nothing',
+    'DELETE of a product with a license that is %s answers 409 and changes nothing',
     async (status) => {
       const { id: productId } = await createProduct();
       const deleted = await createLicense({ productId, licenseStatus: 'DELETED' });
@@ -74,7 +74,7 @@ describe('DELETE', () => {
     },
   );
 
-  it('takes the DELETED licenses and its blacklist entries with it; history stays', async () => {
+  it('DELETE of a product deletes its DELETED licenses and blacklist entries with it; history stays', async () => {
     const { id: productId } = await createProduct();
     const license = await createLicense({ productId });
     const { licenseKey } = license;

@@ -23,7 +23,7 @@ describe('POST', () => {
   it.each([
     ['absent', {}],
     ['null', { maxIPs: null, maxHWIDs: null }],
-  ])("with limits that are %s takes its product's", async (_, limits) => {
+  ])("a new license with limits that are %s takes its product's", async (_, limits) => {
     const { id: productId } = await createProduct({ defaultMaxIPs: 0, defaultMaxHWIDs: -1 });
     expect(await createLicense({ productId, ...limits })).toMatchObject({
       maxIPs: 0,
@@ -31,7 +31,7 @@ describe('POST', () => {
     });
   });
 
-  it('with its own limits keeps them whatever its product says', async () => {
+  it('a license with its own limits keeps them whatever its product says', async () => {
     const { id: productId } = await createProduct({ defaultMaxIPs: 3, defaultMaxHWIDs: 3 });
     const limits = { maxIPs: -1, maxHWIDs: 0 };
     const { id } = await createLicense({ productId, ...limits });
@@ -53,7 +53,7 @@ describe('Bad input', () => {
 });
 
 describe('PUT', () => {
-  it('moves a license to another product', async () => {
+  it('PUT moves a license to another product', async () => {
     const license = await createLicense();
     const { id: productId } = await createProduct();
     const moved = await updateLicense(license.id, { productId });
@@ -63,7 +63,7 @@ describe('PUT', () => {
     expect((await ask(license.productId)).status).toBe(400);
   });
 
-  it('takes the addresses in canonical form, each once, in the order in which they were bound', async () => {
+  it('PUT takes the addresses in canonical form, each once, in the order in which they were bound', async () => {
     const { id } = await createLicense({ ips: ['2001:DB8:0:0::1', '::ffff:10.0.0.1', '10.0.0.1'] });
     expect((await getLicense(id)).ips).toEqual(['2001:db8::1', '10.0.0.1']);
     await updateLicense(id, { ips: ['203.0.113.1', '10.0.0.1', '2001:db8::1'] });
@@ -72,7 +72,7 @@ describe('PUT', () => {
     expect((await getLicense(id)).ips).toEqual(['10.0.0.1', '203.0.113.1']);
   });
 
-  it('takes its own licenseKey, compared as a validation compares', async () => {
+  it('PUT of a license takes its own licenseKey, compared as a validation compares', async () => {
     const { id, licenseKey } = await createLicense();
     expect((await put(id, { licenseKey: ` ${licenseKey.toLowerCase()} ` })).status).toBe(200);
     expect((await getLicense(id)).licenseKey).toBe(licenseKey);
@@ -83,7 +83,7 @@ describe('by-license-key', () => {
   const byKey = (key: string) =>
     call('GET', `${licenses.path}/by-license-key/${encodeURIComponent(key)}`);
 
-  it('gives the license, its key compared as a validation compares', async () => {
+  it('by-license-key returns the license, its key compared as a validation compares', async () => {
     const license = await createLicense();
     const { licenseKey, productId } = license;
     const forms = [
@@ -99,7 +99,7 @@ describe('by-license-key', () => {
   });
 
   it.each(['0000-0000-0000-0000-0000', '%', 'a/b', '\0', "' or 1=1 --"])(
-    'of no license, %j, answers 404',
+    'by-license-key of no license, %j, answers 404',
     async (key) => {
       expectError(await byKey(key), 404, 'License not found');
     },

@@ -15,7 +15,7 @@ const pathOf = ({ id }: { id: number }) => `${blacklists.path}/${id}`;
 const put = (entry: { id: number }, body: object) => call('PUT', pathOf(entry), { body });
 
 describe('POST', () => {
-  it('creates an entry for all products, whose productId is null', async () => {
+  it('POST creates a blacklist entry for all products, whose productId is null', async () => {
     const body = {
       licenseDataType: 'HWID',
       data: 'HW-1',
@@ -28,7 +28,7 @@ describe('POST', () => {
   });
 
   it.each([{}, { productId: null }])(
-    'needs a productId when isForAllProducts is false: %j',
+    'a blacklist entry needs a productId when isForAllProducts is false: %j',
     async (fields) => {
       const body = { ...(await blacklists.fullBody()), productId: undefined, ...fields };
       const answer = await withoutChange(blacklists.path, () => post(body));
@@ -86,7 +86,7 @@ describe('The same entry twice', () => {
       { licenseDataType: 'HWID', data: 'HW-twice' },
       { licenseDataType: 'HWID', data: ' HW-twice ' },
     ],
-  ])('answers 409: %s', async (_, first, again) => {
+  ])('the same blacklist entry twice answers 409: %s', async (_, first, again) => {
     const entry = await createBlacklist(first);
     const body = { licenseDataType: 'IP', isForAllProducts: true, ...again };
     const answer = await withoutChange(blacklists.path, () => post({ ...body, reason: 'again' }));
@@ -94,7 +94,7 @@ describe('The same entry twice', () => {
     expect((await put(entry, again)).status).toBe(200);
   });
 
-  it('answers 409 for the same product, and is another entry for another', async () => {
+  it('the same blacklist entry answers 409 for the same product, and is another entry for another', async () => {
     const data = '203.0.113.2';
     const one = await createProduct();
     const two = await createProduct();
@@ -109,7 +109,7 @@ describe('The same entry twice', () => {
     expectError(await withoutChange(pathOf(other), generalise), 409, CONFLICT);
   });
 
-  it('hardware IDs differ by case, and an address may be one', async () => {
+  it('hardware IDs on the blacklist differ by case, and an address may be one', async () => {
     await createBlacklist({ licenseDataType: 'HWID', data: 'hw-case' });
     await createBlacklist({ licenseDataType: 'HWID', data: 'HW-CASE' });
     await createBlacklist({ licenseDataType: 'IP', data: '203.0.113.4' });
@@ -118,7 +118,7 @@ describe('The same entry twice', () => {
 });
 
 describe('PUT', () => {
-  it('makes an entry for one product one for all, and back', async () => {
+  it('PUT makes a blacklist entry for one product one for all, and back', async () => {
     const { id: productId } = await createProduct();
     const data = '203.0.113.5';
     const entry = await createBlacklist({ data, isForAllProducts: false, productId });
@@ -132,21 +132,21 @@ describe('PUT', () => {
     expect(back.json).toMatchObject({ isForAllProducts: false, productId });
   });
 
-  it('takes a productId alone for an entry that is for that product alone', async () => {
+  it('PUT takes a productId alone for a blacklist entry that is for that product alone', async () => {
     const { id: productId } = await createProduct();
     const entry = await createBlacklist({ data: '203.0.113.7' });
     const answer = await put(entry, { productId });
     expect(answer.json).toMatchObject({ isForAllProducts: false, productId });
   });
 
-  it('cannot clear the productId of an entry that is for one product', async () => {
+  it('PUT cannot clear the productId of a blacklist entry that is for one product', async () => {
     const entry = await blacklists.create();
     const answer = await withoutChange(pathOf(entry), () => put(entry, { productId: null }));
     expectError(answer, 400, 'productId is required when isForAllProducts is false');
   });
 });
 
-it('what is created, changed and deleted blocks at the very next validation', async () => {
+it('a blacklist entry that is created, changed or deleted counts at the very next validation', async () => {
   const { licenseKey, productId } = await createLicense({ maxIPs: -1 });
   const statuses = async () => {
     const answers = ['203.0.113.200', '203.0.113.9'].map((ip) =>
@@ -171,7 +171,7 @@ it('what is created, changed and deleted blocks at the very next validation', as
   expect(await statuses()).toEqual([200, 200]);
 });
 
-it('entries are filtered by licenseDataType and productId, and searched by q', async () => {
+it('blacklist entries are filtered by licenseDataType and productId, and searched by q', async () => {
   const { id: productId } = await createProduct();
   const own = { isForAllProducts: false, productId };
   const address = await createBlacklist({ ...own, data: '233.252.0.1', reason: 'Leaked it' });

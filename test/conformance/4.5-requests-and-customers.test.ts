@@ -41,7 +41,7 @@ describe('License requests', () => {
     return { productId, licenseKey, unknownKey, records: newestFirst.toReversed() };
   }
 
-  it('GET requests lists them newest first, and GET of one shows it', async () => {
+  it('GET requests lists requests newest first, and GET of one shows it', async () => {
     const { productId, records } = await recordFour();
     const list = await readList(`${REQUESTS}?productId=${productId}`);
     expect(list).toEqual(records.toReversed());
@@ -62,7 +62,7 @@ describe('License requests', () => {
     expect(await etag()).toBe(await etag());
   });
 
-  it('they are filtered by licenseKey, productId, ip, hwid, valid, from and to', async () => {
+  it('requests are filtered by licenseKey, productId, ip, hwid, valid, from and to', async () => {
     const { productId, licenseKey, unknownKey, records } = await recordFour();
     const [first, second, third, fourth] = records;
     const expectFound = async (filter: Record<string, string>, ...found: unknown[]) => {
@@ -88,7 +88,7 @@ describe('License requests', () => {
     await expectFound({ hwid: `HW-B-${productId}`, valid: 'true', from: '2026-05-03' }, third);
   });
 
-  it('they come in pages, each linked to the next, without X-Total-Count', async () => {
+  it('requests come in pages, each linked to the next, without X-Total-Count', async () => {
     const { productId, records } = await recordFour();
     const start = `${REQUESTS}?productId=${productId}&valid=true&limit=2`;
     const first = await call('GET', start);
@@ -113,11 +113,11 @@ describe('License requests', () => {
     ['from=yesterday', /^from must be an ISO 8601 timestamp/],
     ['limit=1001', 'limit must be an integer from 1 to 1000'],
     ['key=1', 'key is not a known query parameter'],
-  ])('?%s answers 400', async (search, message) => {
+  ])('GET requests?%s answers 400', async (search, message) => {
     expectError(await call('GET', `${REQUESTS}?${search}`), 400, message);
   });
 
-  it('without a limit at most 1000 of them come, the newest', async () => {
+  it('GET requests without a limit returns at most 1000 of them, the newest', async () => {
     const firstId = 900_000_000_000_000;
     const bucket = bucketOf(firstId);
     await env.DB.batch([
@@ -147,7 +147,7 @@ describe('Customers', () => {
   const ownerOf = async (fields: object): Promise<Customer | null> =>
     (await createLicense({ ...fields })).customer;
 
-  it('are searched by q in names, e-mail and accounts, without case', async () => {
+  it('customers are searched by q in names, e-mail and accounts, without case', async () => {
     const one = await customers.create();
     for (const [field, value] of [
       ['firstName', 'Xaver-1'],
@@ -356,7 +356,7 @@ describe('Customers', () => {
     const SECRETS = ['passwordHash', 'chatAccessToken', 'chatRefreshToken'];
     const noSecrets = Object.fromEntries(SECRETS.map((name) => [name, null]));
 
-    it.each(SECRETS)('%s is taken as null only', async (field) => {
+    it.each(SECRETS)('%s of a customer is taken as null only', async (field) => {
       const { id } = await customers.create();
       const answer = await withoutChange(`${customers.path}/${id}`, () =>
         put(id, { firstName: 'Eve', [field]: 'secret' }),
@@ -365,7 +365,7 @@ describe('Customers', () => {
       expect((await put(id, { [field]: null })).json).toMatchObject(noSecrets);
     });
 
-    it('are not even stored', async () => {
+    it('secrets of a customer are not even stored', async () => {
       const columns = await env.DB.prepare(`select name from pragma_table_info('customers')`).all();
       const names = columns.results.map(({ name }) => String(name));
       expect(names).toContain('chat_username');
@@ -374,7 +374,7 @@ describe('Customers', () => {
   });
 
   describe('PUT', () => {
-    it('of an e-mail that another customer has, in any case, answers 409 and changes nothing', async () => {
+    it('PUT of an e-mail that another customer has, in any case, answers 409 and changes nothing', async () => {
       const { id: other } = await customers.create();
       const { id } = await customers.create();
       expect((await put(other, { email: 'Grace@Example.com' })).status).toBe(200);
@@ -392,7 +392,7 @@ describe('Customers', () => {
     });
 
     it.each(['chatId', 'platformAId', 'platformBId', 'platformCId', 'marketAId', 'marketBId'])(
-      'of a %s that another customer has answers 409 and changes nothing',
+      'PUT of a %s that another customer has answers 409 and changes nothing',
       async (field) => {
         const other = await customers.create();
         const { id } = await customers.create();

@@ -114,7 +114,7 @@ async function arrange({ license: fields, request: changes, isListed }: Row) {
 }
 
 describe('POST /api/v1/validate', () => {
-  it('needs no token and ignores one', async () => {
+  it('v1 validate needs no token and ignores one', async () => {
     const license = await createLicense({ productId: product.id });
     for (const token of [null, '', 'wrong', ROOT_TOKEN]) {
       const answer = await validate(askFor(license), { token });
@@ -122,7 +122,7 @@ describe('POST /api/v1/validate', () => {
     }
   });
 
-  it.each(ROWS)('answers $responseType as decided and records it', async (row) => {
+  it.each(ROWS)('v1 validate responds to $responseType as decided and records it', async (row) => {
     const { license, visitor, request } = await arrange(row);
     const isValid = row.responseType === 'VALID';
     const answer = await validate(request);
@@ -157,7 +157,7 @@ describe('POST /api/v1/validate', () => {
 
 describe('POST /api/v2/validate', () => {
   it.each([ROWS[0], ROWS[7], ROWS[10]].filter((row) => row !== undefined))(
-    'answers $responseType like v1 and records V2_VALIDATE',
+    'v2 validate responds to $responseType like v1 and records V2_VALIDATE',
     async (row) => {
       const [first, second] = [await arrange(row), await arrange(row)];
       const v1 = await validate(first.request);
@@ -218,7 +218,7 @@ describe('the address of the endpoint', () => {
     expectError(await call('POST', path), 404, /not found/i, []),
   );
 
-  it('forbids caches to keep an answer', async () => {
+  it('a response to a validation forbids caches to keep it', async () => {
     const answer = await validate({});
     expect(answer.headers.get('Cache-Control')).toBe('no-store');
   });
@@ -234,7 +234,7 @@ describe('the blacklist', () => {
     { data: '::ffff:198.51.100.77', what: "the body's address in another spelling" },
     { data: CONNECTING, what: 'the connecting address' },
     { data: '203.0.112.0/22', what: 'a range that holds the connecting address' },
-  ])('with $what refuses, for all products and for this one', async ({ data }) => {
+  ])('a blacklist entry of $what rejects, for all products or for this one', async ({ data }) => {
     const license = await createLicense({ productId: product.id });
     const ask = () =>
       validate(askFor(license, { ip: BODY_ADDRESS }), { connectingAddress: CONNECTING });
@@ -251,7 +251,7 @@ describe('the blacklist', () => {
     }
   });
 
-  it('with a hardware ID refuses it, for all products and for this one', async () => {
+  it('a blacklist entry of a hardware ID rejects it, for all products or for this one', async () => {
     const license = await createLicense({ productId: product.id, maxHWIDs: -1 });
     for (const [scope, status] of [
       [{ isForAllProducts: true }, 400],
@@ -264,14 +264,14 @@ describe('the blacklist', () => {
     }
   });
 
-  it('takes an address as a hardware ID for what it is', async () => {
+  it('the blacklist takes an address as a hardware ID for what it is', async () => {
     const license = await createLicense({ productId: product.id });
     const { ip } = newcomer();
     await createBlacklist({ licenseDataType: 'HWID', data: ip });
     expect((await validate(askFor(license, { ip }))).status).toBe(200);
   });
 
-  it('says in the history that the connecting address may be the listed one, without it', async () => {
+  it('the history says that the connecting address may be the listed one, without the address', async () => {
     const license = await createLicense({ productId: product.id });
     const { ip } = newcomer();
     await createBlacklist({ data: '192.0.2.66', reason: 'Resold' });
@@ -288,7 +288,7 @@ describe('limits and binding', () => {
   it.each([
     { kind: 'ips', limit: 'maxIPs', value: 'ip', message: 'Max IPs reached' },
     { kind: 'hwids', limit: 'maxHWIDs', value: 'hwid', message: 'Max HWIDs reached' },
-  ] as const)('binds $kind up to the limit, in their order', async (of) => {
+  ] as const)('a validation binds $kind up to the limit, in their order', async (of) => {
     const license = await createLicense({ productId: product.id, [of.limit]: 2 });
     const values = [newcomer(), newcomer(), newcomer()].map((visitor) => visitor[of.value]);
     const [one = '', two = '', three = ''] = values.toReversed();
@@ -322,7 +322,7 @@ describe('limits and binding', () => {
     expect(await ask(one)).toEqual(refusal);
   });
 
-  it('binds an address and a hardware ID together or not at all', async () => {
+  it('a validation binds an address and a hardware ID together or not at all', async () => {
     const license = await createLicense({ productId: product.id, maxIPs: 2, maxHWIDs: 1 });
     const [one, two] = [newcomer(), newcomer()];
     await validate(askFor(license, one));
@@ -335,7 +335,7 @@ describe('limits and binding', () => {
     expect(await getLicense(license.id)).toMatchObject({ ips: [one.ip, two.ip] });
   });
 
-  it('binds one address once, however it is spelled', async () => {
+  it('a validation binds one address once, however it is spelled', async () => {
     const license = await createLicense({ productId: product.id, maxIPs: 2 });
     for (const ip of ['2001:DB8::1', '2001:db8:0:0:0:0:0:1', '1.2.3.4', '::ffff:1.2.3.4']) {
       expect((await validate(askFor(license, { ip }))).status, ip).toBe(200);
@@ -343,13 +343,13 @@ describe('limits and binding', () => {
     expect((await getLicense(license.id)).ips).toEqual(['2001:db8::1', '1.2.3.4']);
   });
 
-  it('binds hardware IDs as they are written', async () => {
+  it('a validation binds hardware IDs as they are written', async () => {
     const license = await createLicense({ productId: product.id, maxHWIDs: 1 });
     expect((await validate(askFor(license, { hwid: 'abc' }))).status).toBe(200);
     expect((await validate(askFor(license, { hwid: 'ABC' }))).status).toBe(400);
   });
 
-  it('checks no hardware limit without a hardware ID', async () => {
+  it('a validation without a hardware ID has no hardware limit checked', async () => {
     const license = await createLicense({ productId: product.id, maxHWIDs: 0 });
     expect((await validate(askFor(license))).status).toBe(200);
   });
@@ -360,7 +360,7 @@ describe('limits and binding', () => {
     { maxHWIDs: 1, hwid: 'some', status: 200 },
     { maxHWIDs: -1, hwid: undefined, status: 200 },
   ])(
-    'with REQUIRE_HWID and maxHWIDs $maxHWIDs answers $status to hwid $hwid',
+    'a validation with REQUIRE_HWID and maxHWIDs $maxHWIDs answers $status to hwid $hwid',
     async ({ maxHWIDs, hwid, status }) => {
       const license = await createLicense({ productId: product.id, maxHWIDs });
       const answer = await validateWith(
@@ -377,7 +377,7 @@ describe('limits and binding', () => {
 });
 
 describe('the history', () => {
-  it('keeps key and product as they were sent, and finds them by any spelling', async () => {
+  it('the history keeps key and product as they were sent, and finds them by any spelling', async () => {
     const { ip } = newcomer();
     await validate({ licenseKey: 'No-Such-Key', productId: 987_654, ip });
     const [record] = await historyOf({ licenseKey: 'nO-sUCH-kEY' }, 1);
@@ -388,7 +388,7 @@ describe('the history', () => {
     });
   });
 
-  it('records a body that cannot be read, with the connecting address', async () => {
+  it('the history records a body that cannot be read, with the connecting address', async () => {
     const connectingAddress = '192.0.2.200';
     await validate('{"licenseKey":', { connectingAddress });
     const [record] = await historyOf({ ip: connectingAddress }, 1);

@@ -56,7 +56,7 @@ const OPTIONAL = [
 const refusal = (message: string) => ({ valid: false, message });
 
 describe('the answer', () => {
-  it('to a valid request has exactly the eight fields', async () => {
+  it('the response to a valid request has exactly the eight fields', async () => {
     const license = await createLicense({
       productId: product.id,
       licenseType: 'TEMPORARY',
@@ -83,7 +83,7 @@ describe('the answer', () => {
     { maxIPs: -1, maxHWIDs: 0, iPLocked: false, hardwareLocked: true },
     { maxIPs: 0, maxHWIDs: -1, iPLocked: true, hardwareLocked: false },
     { maxIPs: 1, maxHWIDs: 2, iPLocked: true, hardwareLocked: true },
-  ])('for limits $maxIPs and $maxHWIDs says what is locked', async (limits) => {
+  ])('the response for limits $maxIPs and $maxHWIDs says what is locked', async (limits) => {
     const { maxIPs, maxHWIDs } = limits;
     const { licenseKey } = await createLicense({ productId: product.id, maxIPs, maxHWIDs });
     // Without an address and a hardware ID no limit is in the way.
@@ -91,7 +91,7 @@ describe('the answer', () => {
     expect(answer.json).toMatchObject(limits);
   });
 
-  it('writes the expiry in UTC, and null for a license that never expires', async () => {
+  it('the response has the expiry in UTC, and null for a license that never expires', async () => {
     const temporary = await createLicense({
       productId: product.id,
       licenseType: 'TEMPORARY',
@@ -116,7 +116,7 @@ describe('required fields', () => {
     [{ productId: 602.5 }, 'productId must be an integer'],
     [{ productId: 2 ** 53 }, 'productId must be an integer'],
     [{ productId: true }, 'productId must be an integer'],
-  ])('%j is refused: %s', async (fields, message) => {
+  ])('a body with %j is rejected: %s', async (fields, message) => {
     const { answer } = await ask(fields);
     expect(answer.status).toBe(400);
     expect(answer.json).toStrictEqual(refusal(message));
@@ -130,7 +130,7 @@ describe('required fields', () => {
     '{"licenseKey":"KEY",}',
     'licenseKey=KEY&productId=602',
     '[{"licenseKey":"KEY","productId":602}]',
-  ])('a body that is no object is refused: %j', async (body) => {
+  ])('a body that is no object is rejected: %j', async (body) => {
     const answer = await validate(body);
     expect(answer.status).toBe(400);
     expect(answer.json).toStrictEqual(refusal('Body must be a JSON object'));
@@ -149,7 +149,7 @@ describe('required fields', () => {
   });
 
   it.each(['7', 'plain', 'a key with blanks', 'ключ', '🔑', "'; --", 'x'.repeat(300), 12_345])(
-    'checks no format: licenseKey %j is merely unknown',
+    'no format of a license key is checked: %j is merely unknown',
     async (licenseKey) => {
       const answer = await validate({ licenseKey, productId: product.id });
       expect(answer.json).toStrictEqual(refusal('License not found or invalid'));
@@ -166,12 +166,12 @@ describe('the body', () => {
     'multipart/form-data; boundary=x',
     'nonsense',
     '',
-  ])('is JSON with Content-Type "%s"', async (contentType) => {
+  ])('the body is JSON with Content-Type "%s"', async (contentType) => {
     const { answer } = await ask({}, { headers: { 'Content-Type': contentType } });
     expect(answer.status).toBe(200);
   });
 
-  it('may begin with a byte-order mark and have blanks around', async () => {
+  it('the body may begin with a byte-order mark and have blanks around', async () => {
     const answer = await askWith(
       (licenseKey) => `\uFEFF \n${JSON.stringify({ licenseKey, productId: product.id })}\r\n`,
     );
@@ -181,7 +181,7 @@ describe('the body', () => {
   it.each([
     ['[', ']'],
     ['{"a":[', ']}'],
-  ])('a body with more than 1,000 brackets is refused: %s', async (open, close) => {
+  ])('a body with more than 1,000 brackets is rejected: %s', async (open, close) => {
     const askWithNested = (depth: number) =>
       askWith(
         (licenseKey) =>
@@ -201,7 +201,7 @@ describe('the body', () => {
     expect((await getLicense(id)).hwids).toEqual(['4711']);
   });
 
-  it('may have fields that we do not know', async () => {
+  it('the body may have fields that we do not know', async () => {
     const { answer } = await ask({
       pluginName: 'x',
       nested: { licenseKey: [1] },
@@ -210,7 +210,7 @@ describe('the body', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('may have every optional field as null', async () => {
+  it('the body may have every optional field as null', async () => {
     const { answer } = await ask(Object.fromEntries(OPTIONAL.map((field) => [field, null])));
     expect(answer.status).toBe(200);
   });
@@ -221,7 +221,7 @@ describe('a number where text is expected', () => {
     ['12345678901234567891', 'longer than a number can be exact'],
     ['1.10', 'with a last zero'],
     ['-0', 'a zero below zero'],
-  ])('is the text that was written: %s, %s', async (written) => {
+  ])('a number in a text field is the text that was written: %s, %s', async (written) => {
     const { id, licenseKey } = await createLicense({ productId: product.id });
     const answer = await validate(
       `{"licenseKey":"${licenseKey}","productId":${product.id},
@@ -294,14 +294,14 @@ describe('hwid', () => {
     [' some-id ', 'some-id'],
     [4711, '4711'],
     [0, '0'],
-  ])('%j is read as %j', async (hwid, read) => {
+  ])('hwid %j is read as %j', async (hwid, read) => {
     const { answer, license, record } = await ask({ hwid });
     expect(answer.status).toBe(200);
     expect((await license()).hwids).toEqual(read === null ? [] : [read]);
     expect((await record())?.hwid).toBe(read);
   });
 
-  it.each([[true], [false], [['id']], [{ id: 1 }]])('%j is refused', async (hwid) => {
+  it.each([[true], [false], [['id']], [{ id: 1 }]])('hwid %j is rejected', async (hwid) => {
     const { answer } = await ask({ hwid });
     expect(answer.status).toBe(400);
     expect(answer.json).toStrictEqual(refusal('hwid must be a string'));
@@ -330,14 +330,14 @@ describe('ip', () => {
     ['198.51.100.7:25565', CONNECTING],
     ['198.51.100.0/24', CONNECTING],
     [3_325_256_711, CONNECTING],
-  ])('%j is read as %s', async (ip, read) => {
+  ])('ip %j is read as %s', async (ip, read) => {
     const { answer, license, record } = await ask({ ip });
     expect(answer.status).toBe(200);
     expect((await license()).ips).toEqual([read]);
     expect((await record())?.ip).toBe(read);
   });
 
-  it('is ignored with TRUST_BODY_IP=false', async () => {
+  it('ip is ignored with TRUST_BODY_IP=false', async () => {
     const { licenseKey, productId, id } = await createLicense({ productId: product.id });
     const body = { licenseKey, productId, ip: '198.51.100.7' };
     const headers = { 'CF-Connecting-IP': CONNECTING };
@@ -347,7 +347,7 @@ describe('ip', () => {
   });
 
   it.each(['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Connecting-IPv6'])(
-    'is never taken from %s',
+    'ip is never taken from %s',
     async (header) => {
       const { license } = await ask({}, { headers: { [header]: '198.51.100.7' } });
       expect((await license()).ips).toEqual([CONNECTING]);

@@ -76,7 +76,7 @@ describe.each(UPDATABLE)('$name', (resource) => {
 
 // A license's DELETE only marks it [3]; how its id stays used is shown in 4.3.
 describe.each(CREATABLE.filter((resource) => resource !== licenses))('Deleted: $name', (one) => {
-  it('is found no more, and deleted again answers 404', async () => {
+  it('a deleted object is found no more, and deleted again answers 404', async () => {
     const path = `${one.path}/${(await one.create()).id}`;
     const { status, text } = await call('DELETE', path);
     expect([status, text]).toEqual([204, '']);
@@ -86,7 +86,7 @@ describe.each(CREATABLE.filter((resource) => resource !== licenses))('Deleted: $
     expect(await idsOf(one.path)).not.toContain(Number(path.split('/').at(-1)));
   });
 
-  it('its id is never used again', async () => {
+  it('the id of a deleted object is never used again', async () => {
     const { id: first } = await one.create();
     const { id: last } = await one.create();
     expect((await call('DELETE', `${one.path}/${last}`)).status).toBe(204);
@@ -115,7 +115,7 @@ describe.each(UPDATABLE)('List of: $name', (resource) => {
     for (let i = 0; i < count; i++) await resource.create();
   };
 
-  it('is a bare array, complete and sorted by id', async () => {
+  it('a list is a bare array, complete and sorted by id', async () => {
     const { id } = await resource.create();
     await createSome(2);
     const list = await readList(resource.path);
@@ -125,7 +125,7 @@ describe.each(UPDATABLE)('List of: $name', (resource) => {
     for (const object of list) expect(object).toEqual(await read(`${resource.path}/${object.id}`));
   });
 
-  it('comes in pages by limit, each linked to the next, with X-Total-Count', async () => {
+  it('a list comes in pages by limit, each linked to the next, with X-Total-Count', async () => {
     await createSome(3);
     const all = await readList(resource.path);
     const pages = await readPagesFrom(`${resource.path}?limit=2`);
@@ -135,7 +135,7 @@ describe.each(UPDATABLE)('List of: $name', (resource) => {
     for (const { headers } of pages) expect(headers.get('X-Total-Count')).toBe(String(all.length));
   });
 
-  it('begins behind the id in after, with a limit and without', async () => {
+  it('a list begins behind the id in after, with a limit and without', async () => {
     await createSome(3);
     const ids = await idsOf(resource.path);
     const after = ids[1];
@@ -156,7 +156,7 @@ describe.each(UPDATABLE)('List of: $name', (resource) => {
     }
   });
 
-  it('refuses a query parameter that it does not know', async () => {
+  it('a list rejects a query parameter that it does not know', async () => {
     const answer = await call('GET', `${resource.path}?licensestatus=DELETED`);
     expectError(answer, 400, 'licensestatus is not a known query parameter');
   });

@@ -29,11 +29,11 @@ describe('The header TOKEN', () => {
     ROOT_TOKEN.slice(1),
     ROOT_TOKEN.toUpperCase(),
     `Bearer ${ROOT_TOKEN}`,
-  ])('with %j answers 401', async (token) => {
+  ])('the header TOKEN with %j answers 401', async (token) => {
     expectError(await ping(token), 401, UNAUTHORISED);
   });
 
-  it('is the only place for a token', async () => {
+  it('the header TOKEN is the only place for a token', async () => {
     const headers = { Authorization: `Bearer ${ROOT_TOKEN}`, Cookie: `TOKEN=${ROOT_TOKEN}` };
     const answer = await call('GET', `/api/v2/ping?TOKEN=${ROOT_TOKEN}`, { token: null, headers });
     expectError(answer, 401, 'Send the token in the header TOKEN, not in Authorization');
@@ -51,7 +51,7 @@ describe('Intents', () => {
 });
 
 describe('A token', () => {
-  it('is 256 random bits behind a prefix that is easily recognised', async () => {
+  it('a token is 256 random bits behind a prefix that is easily recognised', async () => {
     const created = await Promise.all(Array.from({ length: 5 }, () => createToken(['ALL_READ'])));
     const secrets = created.map(({ token }) => token);
     // 43 characters of base64url are 32 bytes.
@@ -59,14 +59,14 @@ describe('A token', () => {
     expect(new Set(secrets).size).toBe(5);
   });
 
-  it("comes from the platform's secure source", async () => {
+  it("a token comes from the platform's secure source", async () => {
     const secureSource = vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => array);
     const { token } = await createToken(['ALL_READ']);
     secureSource.mockRestore();
     expect(token).toBe(`licet_${'A'.repeat(43)}`);
   });
 
-  it('is shown once, when it is created', async () => {
+  it('a token is shown once, when it is created', async () => {
     const { id, token } = await createToken(['ALL_READ']);
     const answers = [
       await call('GET', `${tokens.path}/${id}`),
@@ -79,19 +79,19 @@ describe('A token', () => {
     }
   });
 
-  it('is stored as its SHA-256 only', async () => {
+  it('a token is stored as its SHA-256 only', async () => {
     const { id, token } = await createToken(['ALL_READ']);
     const row = await env.DB.prepare('select * from tokens where id = ?').bind(id).first();
     expect(row).toMatchObject({ token_hash: await sha256Hex(token) });
     expect(JSON.stringify(row)).not.toContain(token.slice('licet_'.length));
   });
 
-  it('has each intent once, in the order of the interface', async () => {
+  it('a token has each intent once, in the order of the interface', async () => {
     const { intents } = await createToken(['ALL_READ', 'PRODUCTS_READ', 'ALL_READ']);
     expect(intents).toEqual(['PRODUCTS_READ', 'ALL_READ']);
   });
 
-  it('that has expired answers 401 from the very millisecond', async () => {
+  it('a token that has expired answers 401 from the very millisecond', async () => {
     setNow(START);
     const { token } = await createToken(['ALL_READ'], { expiresAt: '2026-03-01T00:00:01.000Z' });
     setNow(START + 999);
@@ -100,7 +100,7 @@ describe('A token', () => {
     expectError(await ping(token), 401, UNAUTHORISED);
   });
 
-  it('that is revoked answers 401 at the very next request and is found no more', async () => {
+  it('a token that is revoked answers 401 at the very next request and is found no more', async () => {
     const { id, token } = await createToken(['ALL_READ']);
     expect((await ping(token)).status).toBe(200);
     expect((await call('DELETE', `${tokens.path}/${id}`)).status).toBe(204);
@@ -109,7 +109,7 @@ describe('A token', () => {
     expect(await idsOf(tokens.path)).not.toContain(id);
   });
 
-  it('that is changed has its new intents at the very next request', async () => {
+  it('a token that is changed has its new intents at the very next request', async () => {
     const { id, token } = await createToken(['PRODUCTS_READ']);
     const status = async (path: string) => (await call('GET', path, { token })).status;
     expect(await status('/api/v2/products')).toBe(200);
@@ -125,7 +125,7 @@ describe('lastUsedAt', () => {
     expect(Date.parse((await getToken(id)).lastUsedAt ?? '')).toBe(milliseconds);
   };
 
-  it('is null until the token is used, and follows its use to within 5 minutes', async () => {
+  it('lastUsedAt is null until the token is used, and follows its use to within 5 minutes', async () => {
     const { id, token } = await createToken(['ALL_READ']);
     expect((await getToken(id)).lastUsedAt).toBeNull();
     for (const use of [START, START + 5 * MINUTE_MS + 1, START + 60 * MINUTE_MS]) {
@@ -136,7 +136,7 @@ describe('lastUsedAt', () => {
     }
   });
 
-  it('moves without the ETag and updatedAt, which are of changes', async () => {
+  it('lastUsedAt moves without the ETag and updatedAt, which are of changes', async () => {
     const { id, token, updatedAt } = await createToken(['ALL_READ']);
     const etag = async () => (await call('GET', `${tokens.path}/${id}`)).headers.get('ETag');
     const before = await etag();
@@ -153,7 +153,7 @@ describe('lastUsedAt', () => {
     ['expired', 'validate'],
     ['revoked', 'ping'],
     ['revoked', 'validate'],
-  ])('is not written for a token that is %s and sent to %s', async (state, endpoint) => {
+  ])('lastUsedAt is not written for a token that is %s and sent to %s', async (state, endpoint) => {
     takeClock({ skipsPauses: true });
     const expiresAt = state === 'expired' ? '2001-01-01' : null;
     const { id, token } = await createToken(['ALL_READ_WRITE'], { expiresAt });
@@ -176,20 +176,20 @@ describe('The root token', () => {
     return readAnswer(request, await app.fetch(request, bindings, createExecutionContext()));
   };
 
-  it('acts as a token with ALL_READ_WRITE, and so creates the first ones', async () => {
+  it('the root token acts as a token with ALL_READ_WRITE, and so creates the first ones', async () => {
     const { token } = await createToken(['PRODUCTS_READ_WRITE']);
     expect((await call('GET', '/api/v2/tokens', { token: ROOT_TOKEN })).status).toBe(200);
     expect((await call('GET', '/api/v2/products', { token })).status).toBe(200);
   });
 
-  it('is on with 32 characters and off with fewer', async () => {
+  it('the root token is on with 32 characters and off with fewer', async () => {
     const long = 'r'.repeat(32);
     const short = 'r'.repeat(31);
     expect((await pingWith(long, long)).status).toBe(200);
     expect((await pingWith(short, short)).status).toBe(401);
   });
 
-  it.each(['', undefined])('is off when it is %j, and so is an empty token', async (rootToken) => {
+  it.each(['', undefined])('a root token of %j is off for any token', async (rootToken) => {
     expect((await pingWith(rootToken, '')).status).toBe(401);
     expect((await pingWith(rootToken, 'undefined')).status).toBe(401);
   });

@@ -111,7 +111,7 @@ beforeAll(async () => {
 });
 
 describe('a customer that is forgotten', () => {
-  it('is erased everywhere, while licenses, states, bindings and counts stay', async () => {
+  it('a forgotten customer is erased everywhere, while licenses, states, bindings and counts stay', async () => {
     const id = license.customer?.id;
     const before = await getLicense(license.id);
     expect(before.totalRequests).toBe(2);
@@ -158,14 +158,14 @@ describe('a customer that is forgotten', () => {
     expect(stored).toContain('HW-OF-EVE');
   });
 
-  it('is forgotten again with 204, which changes no count', async () => {
+  it('a customer is forgotten again with 204, which changes no count', async () => {
     const before = await getLicense(license.id);
     await forget(license.customer?.id);
     await forget(license.customer?.id);
     expect(await getLicense(license.id)).toEqual(before);
   });
 
-  it('keeps licenses that stay valid where they were bound, and are recorded again', async () => {
+  it('licenses of a forgotten customer stay valid where they were bound, and are recorded again', async () => {
     const before = await getLicense(license.id);
     const isolate = newIsolate();
     for (let requests = 1; requests <= 2; requests++) {
@@ -184,7 +184,7 @@ describe('a customer that is forgotten', () => {
     expect((await getLicense(license.id)).totalRequests).toBe(before.totalRequests + 3);
   });
 
-  it('does not come back with a PUT that read the license before', async () => {
+  it('a forgotten customer does not come back with a PUT that read the license before', async () => {
     const one = await createLicense({ ownerChatId: 'chat-of-grace' });
     const path = `/api/v2/licenses/${one.id}`;
     const etag = (await call('GET', path)).headers.get('ETag') ?? '';
@@ -193,7 +193,7 @@ describe('a customer that is forgotten', () => {
     expect(answer.status).toBe(412);
   });
 
-  it('is also erased from a license of another customer that names the account', async () => {
+  it('a forgotten customer is also erased from a license of another customer that names the account', async () => {
     const { id: productId } = await createProduct();
     const one = await createLicense({ productId, ownerChatId: 'chat-of-ida' });
     const given = await createLicense({
@@ -208,7 +208,7 @@ describe('a customer that is forgotten', () => {
     });
   });
 
-  it('keeps events of its licenses, without the values of the person', async () => {
+  it("events of a forgotten customer's licenses stay, without the values of the person", async () => {
     const one = await createLicense({
       ownerChatId: 'chat-of-joan',
       ips: ['203.0.113.91'],
@@ -242,7 +242,7 @@ describe('a customer that is forgotten', () => {
     });
   });
 
-  it('leaves its accounts and its e-mail to new customers', async () => {
+  it('the accounts and the e-mail of a forgotten customer are free for new customers', async () => {
     const { id: productId } = await createProduct();
     const email = 'again@example.com';
     const one = await createLicense({ productId, customerEmail: email });
@@ -253,7 +253,7 @@ describe('a customer that is forgotten', () => {
     expect(moved.customer).toEqual(next.customer);
   });
 
-  it('that does not exist answers 404', async () => {
+  it('forgetting a customer that does not exist answers 404', async () => {
     expectError(await call('DELETE', pathOf(999_999)), 404, 'Customer not found');
   });
 });

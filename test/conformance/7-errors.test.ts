@@ -41,7 +41,7 @@ it('a body is JSON whatever its content type says', async () => {
 });
 
 describe('Our own failure', () => {
-  it('answers 500 with a message that says nothing of our insides', async () => {
+  it('our own failure answers 500 with a message that says nothing of our insides', async () => {
     captureConsole();
     await withoutTable('products', async () => {
       const list = await call('GET', products.path);
@@ -52,7 +52,7 @@ describe('Our own failure', () => {
     });
   });
 
-  it('is logged without keys, tokens and SQL', async () => {
+  it('our own failure is logged without keys, tokens and SQL', async () => {
     const { licenseKey, productId } = await createLicense();
     const { token } = await createToken(['ALL_READ_WRITE']);
     const consoleLines = captureConsole();

@@ -63,18 +63,18 @@ const TOO_LARGE = { valid: false, message: 'Body must be at most 16384 bytes' };
 describe.each(['v1', 'v2'])('the body of a %s validation', (version) => {
   const path = `/api/${version}/validate`;
 
-  it('may have 16 KiB', async () => {
+  it('the body of a validation may have 16 KiB', async () => {
     const answer = await call('POST', path, { body: bodyOf(16 * KIB, asked) });
     expect(answer.status).toBe(200);
   });
 
-  it('of one byte more answers 413 in two fields', async () => {
+  it('the body of a validation with more than 16 KiB answers 413 in two fields', async () => {
     const answer = await call('POST', path, { body: bodyOf(16 * KIB + 1, asked) });
     expect(answer.status).toBe(413);
     expect(answer.json).toStrictEqual(TOO_LARGE);
   });
 
-  it('is measured while it arrives, where its length is not told', async () => {
+  it('the body of a validation is measured while it arrives, where its length is not announced', async () => {
     const fits = await postInChunks(path, bodyOf(16 * KIB, asked));
     expect(fits.status).toBe(200);
     const tooLarge = await postInChunks(path, bodyOf(16 * KIB + 1, asked));
@@ -109,14 +109,14 @@ describe('a client that does not come to an end', () => {
     { path: '/api/v2/products', token: null, status: 401 },
     { path: '/api/v2/nothing', token: ROOT_TOKEN, status: 404 },
     { path: '/api/v1/validate', token: null, status: 413 },
-  ])('is answered $status by $path all the same, soon', async ({ path, token, status }) => {
+  ])('an endless body gets $status from $path, and soon', async ({ path, token, status }) => {
     const start = performance.now();
     const answer = await postForEver(path, token);
     expect(answer.status).toBe(status);
     expect(performance.now() - start).toBeLessThan(4_000);
   });
 
-  it('that breaks off answers 400 and is recorded as a body that cannot be read', async () => {
+  it('a client that breaks off gets 400 and is recorded as a body that cannot be read', async () => {
     const answer = await postForEver('/api/v1/validate', null, true);
     expect(answer.status).toBe(400);
     expect(answer.json).toEqual({ valid: false, message: 'Body must be a JSON object' });
@@ -126,7 +126,7 @@ describe('a client that does not come to an end', () => {
 });
 
 describe('a validation that is too large', () => {
-  it('is recorded with the connecting address, and binds and counts nothing', async () => {
+  it('a validation that is too large is recorded with the connecting address, and binds and counts nothing', async () => {
     const { totalRequests } = await getLicense(license.id);
     const connectingAddress = '192.0.2.113';
     const answer = await validate(bodyOf(17 * KIB, asked), { connectingAddress });
@@ -146,12 +146,12 @@ describe('a validation that is too large', () => {
 describe('other bodies', () => {
   const productBody = { name: 'Large', productType: 'OTHER' };
 
-  it('of 1 MiB are read', async () => {
+  it('a body of 1 MiB that is no validation is read', async () => {
     const answer = await call('POST', '/api/v2/products', { body: bodyOf(KIB * KIB, productBody) });
     expectError(answer, 400, /filler/);
   });
 
-  it('of one byte more answer 413 in the error structure', async () => {
+  it('a body of more than 1 MiB gets 413 in the error structure', async () => {
     const body = bodyOf(KIB * KIB + 1, productBody);
     for (const [method, path] of [
       ['POST', '/api/v2/products'],
@@ -161,7 +161,7 @@ describe('other bodies', () => {
     }
   });
 
-  it('of unknown length are measured while they arrive', async () => {
+  it('a body of unknown length is measured while it arrives', async () => {
     const body = bodyOf(KIB * KIB + 1, productBody);
     expectError(await postInChunks('/api/v2/products', body), 413, /1048576 bytes/);
     const fits = bodyOf(KIB * KIB, productBody);
@@ -173,7 +173,7 @@ describe('a body of any size', () => {
   const PATHS = ['/api/v2/products', '/api/v2/licenses', '/api/v2/validate'];
   const TOO_LARGE_FOR_ALL = 'x'.repeat(KIB * KIB + 1);
 
-  it.each(PATHS)('to %s is refused with 403 if the token may not send it', async (path) => {
+  it.each(PATHS)('a body of any size to %s gets 403 if the token may not send it', async (path) => {
     const { token } = await createToken(['CUSTOMERS_READ']);
     for (const body of ['{}', TOO_LARGE_FOR_ALL]) {
       for (const answer of [
@@ -191,7 +191,7 @@ describe('a body of any size', () => {
     ['that is too large', '/api/v2/products', ROOT_TOKEN],
     ['without a token', '/api/v2/products', null],
     ['for an unknown path', '/api/v2/nowhere', ROOT_TOKEN],
-  ])('is read to its end, so that the answer is seen: one %s to %s', async (_, path, token) => {
+  ])('a body %s to %s is read to its end, so that the response is seen', async (_, path, token) => {
     const answer = await postInChunks(path, TOO_LARGE_FOR_ALL, token);
     expect([401, 404, 413]).toContain(answer.status);
     expect(answer.bytesRead).toBe(TOO_LARGE_FOR_ALL.length);
@@ -199,7 +199,7 @@ describe('a body of any size', () => {
 });
 
 describe('the bounds of a validation', () => {
-  it('a hwid of more than 512 bytes is refused', async () => {
+  it('a hwid of more than 512 bytes is rejected', async () => {
     expect((await validate({ ...asked, hwid: 'h'.repeat(512) })).status).toBe(200);
     for (const hwid of ['h'.repeat(513), 'é'.repeat(257), '\u0001'.repeat(100)]) {
       const answer = await validate({ ...asked, hwid });
