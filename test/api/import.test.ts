@@ -662,9 +662,7 @@ describe('the customer of a license', () => {
   ])('a license without a customer gets its owner, known by their %s', async (_, fields) => {
     await importOne('customers', ada);
     expect(await customerOf({ customer: null, ...fields })).toMatchObject({ id: 17 });
-    expect(await customerOf({ customer: { firstName: 'A' }, ...fields })).toMatchObject({
-      id: 17,
-    });
+    expect(await customerOf({ customer: { firstName: 'A' }, ...fields })).toMatchObject({ id: 17 });
   });
 
   it('the customer of an imported license is made of the owner fields, as by POST', async () => {

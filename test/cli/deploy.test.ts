@@ -227,7 +227,7 @@ describe('a deployment of which a step fails', () => {
   });
 
   it.each(cases)(
-    'stops there, and the next one completes it: $command (failure after the change: $isLate)',
+    'a deployment stops at a failed step, and the next one completes it: $command (failure after the change: $isLate)',
     async ({ command, isLate }) => {
       account.failure = { command, isLate };
       const message = await failureOf(run());
@@ -256,13 +256,13 @@ describe('a deployment of which a step fails', () => {
     },
   );
 
-  it('has failed where the person declined a question of wrangler', async () => {
+  it('a deployment has failed where the person declined a question of wrangler', async () => {
     account.isDeclined = true;
     expect(await failureOf(run())).toContain('Deployment failed');
     expect(examined).toEqual([]);
   });
 
-  it('examines every address with the doctor, and reports a finding', async () => {
+  it('a deployment examines every address with the doctor, and reports a finding', async () => {
     account.targets = ['license.example.com (custom domain)', 'https://licet.shop.workers.dev'];
     expect(await run({ isWell: false })).toMatchObject({ isWell: false });
     expect(examined).toEqual(['https://license.example.com', 'https://licet.shop.workers.dev']);
@@ -270,7 +270,7 @@ describe('a deployment of which a step fails', () => {
 });
 
 describe('unreadable output of wrangler', () => {
-  it.each([...LOOKS, 'deploy'])('ends the deployment with a quotation: %s', async (command) => {
+  it.each([...LOOKS, 'deploy'])('unreadable output ends a deployment: %s', async (command) => {
     await run();
     for (const printed of ['▲ [WARNING] An old version', '{"error":"no list"}', '']) {
       account.garble = (answering, text) => (answering === command ? printed : text);
@@ -292,7 +292,7 @@ describe('unreadable output of wrangler', () => {
 describe('a file that cannot be used', () => {
   const at = (name: string): string => join(folder, name);
   it.each(['.root-token.licet', 'wrangler.deploy.json', 'temporary'])(
-    'ends the deployment with its name, before anything is created: %s',
+    'an unusable file ends the deployment with its name, before anything is created: %s',
     async (name) => {
       mkdirSync(at('temporary'));
       vi.stubEnv('TMPDIR', at('temporary'));
@@ -310,7 +310,7 @@ describe('a file that cannot be used', () => {
 });
 
 describe('wrangler.toml of a deployment', () => {
-  it('is used as it is, with the ids of the KV namespaces that it leaves out', async () => {
+  it('wrangler.toml of a deployment is used as it is, with the ids of the KV namespaces that it leaves out', async () => {
     configure(
       TOML.replace('name = "licet"', 'name = "shop"\naccount_id = "a1"\nworkers_dev = false')
         .replace('REQUIRE_HWID = "false"', 'REQUIRE_HWID = "true"')
@@ -339,14 +339,14 @@ describe('wrangler.toml of a deployment', () => {
     expect(readRootToken(join(folder, '.root-token.shop'))).toHaveLength(64);
   });
 
-  it('may have the ids of existing databases and namespaces', async () => {
+  it('wrangler.toml of a deployment may have the ids of existing databases and namespaces', async () => {
     configure(TOML.replace('migrations_dir', 'database_id = "id-of-mine"\nmigrations_dir'));
     await run();
     expect(account.databases).toEqual([]);
     expect(account.migrations).toEqual({ mine: MIGRATIONS });
   });
 
-  it('is refused where it cannot be parsed, or has no database', async () => {
+  it('wrangler.toml of a deployment is rejected where it cannot be parsed, or has no database', async () => {
     configure('name = ');
     expect(await failureOf(run())).toContain('wrangler.toml cannot be read');
     configure('name = "licet"');
@@ -364,7 +364,7 @@ describe('wrangler.toml of a deployment', () => {
     ['queues', '[vars]', '[[queues]]\n[vars]'],
     ['queues.producers', '[vars]', '[queues]\nproducers = "x"\n[vars]'],
     ['queues.consumers.0.queue', '[vars]', '[[queues.consumers]]\n[vars]'],
-  ])('is rejected with the name of the wrong setting: %s', async (setting, right, wrong) => {
+  ])('wrangler.toml is rejected with the wrong setting: %s', async (setting, right, wrong) => {
     configure(TOML.replace(right, wrong));
     expect(await failureOf(run())).toContain(`wrangler.toml: ${setting} must be`);
     expect(account.calls).toEqual([]);
@@ -372,14 +372,14 @@ describe('wrangler.toml of a deployment', () => {
 });
 
 describe('the account of a deployment', () => {
-  it('must be logged in', async () => {
+  it('the account of a deployment must be logged in', async () => {
     account.isLoggedIn = false;
     const message = await failureOf(run());
     expect(message).toContain('npx wrangler login');
     expect(message).toContain('CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID');
   });
 
-  it('must be chosen where the login has several', async () => {
+  it('the account of a deployment must be chosen where the login has several', async () => {
     account.accounts.push({ id: 'a2', name: 'Other' });
     const message = await failureOf(run());
     expect(message).toContain('  a1  Shop\n  a2  Other');
@@ -395,7 +395,7 @@ describe('the account of a deployment', () => {
     expect([...account.accountIds]).toEqual(['a2', 'a1']);
   });
 
-  it('must be named where the token may not list it', async () => {
+  it('the account of a deployment must be named where the token may not list it', async () => {
     account.accounts = [];
     expect(await failureOf(run())).toContain('set CLOUDFLARE_ACCOUNT_ID');
     vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'a3');
@@ -403,7 +403,7 @@ describe('the account of a deployment', () => {
     expect([...account.accountIds]).toEqual(['a3']);
   });
 
-  it('is not looked up where CI names it and has a token', async () => {
+  it('the account of a deployment is not looked up where CI names it and has a token', async () => {
     account.isLoggedIn = false;
     vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'a4');
     vi.stubEnv('CLOUDFLARE_API_TOKEN', 'token');
@@ -412,7 +412,7 @@ describe('the account of a deployment', () => {
     expect([...account.accountIds]).toEqual(['a4']);
   });
 
-  it('keeps a Worker of that name without a database: it may belong to another project', async () => {
+  it('a deployment keeps a Worker of its name without a database: it may belong to another project', async () => {
     account.worker = { secrets: {}, settings: {} };
     const message = await failureOf(run());
     expect(message).toContain('a Worker licet and no database licet');
@@ -430,7 +430,7 @@ describe('an existing database without its Worker', () => {
   });
 
   it.each([true, false])(
-    'is not used unless wrangler.toml has its id (dry run: %s)',
+    'a database without its Worker is not used unless wrangler.toml has its id (dry run: %s)',
     async (isDryRun) => {
       const message = await failureOf(run({ isDryRun }));
       expect(message).toContain('a database licet and no Worker shop. Nothing was changed.');
@@ -440,7 +440,7 @@ describe('an existing database without its Worker', () => {
     },
   );
 
-  it('is not used after an unfinished deployment to another account', async () => {
+  it('a database without its Worker is not used after an unfinished deployment to another account', async () => {
     account.failure = { command: 'd1 create', isLate: false };
     account.databases = [];
     await failureOf(run());
@@ -462,7 +462,7 @@ describe('an existing database without its Worker', () => {
     });
   });
 
-  it('is used where wrangler.toml has its id', async () => {
+  it('a database without its Worker is used where wrangler.toml has its id', async () => {
     const settings = readFileSync(join(folder, 'wrangler.toml'), 'utf8');
     configure(settings.replace('migrations_dir', 'database_id = "id-of-licet"\nmigrations_dir'));
     expect(await run()).toMatchObject({ isWell: true });
@@ -600,7 +600,7 @@ describe('npm run deploy', () => {
     return programs;
   }
 
-  it('ends with 1 where programs could not use the service', async () => {
+  it('npm run deploy ends with 1 where programs could not use the service', async () => {
     isWell = false;
     const programs = wranglerThat({ deploy: DEPLOYS });
     const { code, output } = await npmRunDeploy([], programs);
@@ -608,7 +608,7 @@ describe('npm run deploy', () => {
     expect(code).toBe(1);
   });
 
-  it('goes on to its end where nobody reads what it prints', async () => {
+  it('npm run deploy goes on to its end where nobody reads what it prints', async () => {
     const programs = wranglerThat({ deploy: DEPLOYS });
     const { code, output } = await npmRunDeploy([], programs, (child) =>
       child.stdout?.once('data', () => child.stdout?.destroy()),
@@ -618,7 +618,7 @@ describe('npm run deploy', () => {
     expect(readdirSync(folder)).not.toContain('wrangler.deploy.json');
   });
 
-  it('stops at SIGTERM with wrangler, and leaves no file behind', async () => {
+  it('npm run deploy stops at SIGTERM with wrangler, and leaves no file behind', async () => {
     mkdirSync(join(folder, 'temporary'));
     vi.stubEnv('TMPDIR', join(folder, 'temporary'));
     const has = (file: string) => () => existsSync(join(folder, file));
@@ -636,7 +636,7 @@ describe('npm run deploy', () => {
     expect(readdirSync(join(folder, 'temporary'))).toEqual([]);
   });
 
-  it('names the file of the root token, also after a run that was stopped once the token was set', async () => {
+  it('npm run deploy names the file of the root token, also after a run that was stopped once the token was set', async () => {
     configure(TOML.replace('migrations_dir', 'database_id = "x"\nmigrations_dir'));
     const programs = wranglerThat({
       secret: `[ -e token-set ] && echo '[{"name":"ROOT_TOKEN"}]' || { echo 'Worker "licet" not found'; exit 1; }`,
@@ -655,7 +655,7 @@ describe('npm run deploy', () => {
     expect(code).toBe(0);
   });
 
-  it('refuses unknown options', async () => {
+  it('npm run deploy rejects unknown options', async () => {
     const { code, output } = await npmRunDeploy(['--force']);
     expect(output).toContain('Unknown option --force. Add --help');
     expect(code).toBe(2);

@@ -197,7 +197,7 @@ const faults: [fault: string, meets: Meets, wrong: Answer, count: number, named:
 ];
 
 describe('npm run doctor', () => {
-  it('finds nothing wrong with the service, and adds its requests to the history', async () => {
+  it('npm run doctor finds nothing wrong with the service, and adds its requests to the history', async () => {
     const address = await sharedService();
     const { code, output } = await doctor([address]);
     expect(output).toContain('All is well.');
@@ -215,7 +215,7 @@ describe('npm run doctor', () => {
     );
   });
 
-  it.each(faults)('finds %s', async (_, meets, wrong, count, named) => {
+  it.each(faults)('the doctor finds %s', async (_, meets, wrong, count, named) => {
     const { code, output } = await examine(meets, wrong);
     for (const name of named) expect(output).toContain(name);
     expect(output.match(/^✗/gm)).toHaveLength(count);
@@ -227,7 +227,7 @@ describe('npm run doctor', () => {
     const isKeySet: Meets = ({ url }) => url === '/.well-known/jwks.json';
     const isValidation: Meets = ({ url }) => url === '/api/v1/validate';
 
-    it('verifies with each key of the service, and refuses a fake server', async () => {
+    it('the doctor verifies with each key of the service, and rejects a fake server', async () => {
       const address = await sharedService();
       const { keys } = await new Licet({ url: address }).signingKeys();
       const { output } = await doctor([address]);
@@ -244,7 +244,7 @@ describe('npm run doctor', () => {
     change  Build ${kid} into new versions: npm run -s licet -- keys show ${kid}`);
     });
 
-    it('is off, without failing', async () => {
+    it('the doctor shows that signing is off, without failing', async () => {
       const { code, output } = await examineSound({});
       expect(output).toContain('• A program without a key built in believes any server');
       expect(output).toContain('change  Signing is off. Make keys by npm run deploy or npm start');
@@ -271,7 +271,7 @@ describe('npm run doctor', () => {
       ],
       ['shows a private key', { ...jwkOf(key), d: 'AAAA' }, 'Signing key es-1 is private'],
       ['has no key', { keys: 1 }, 'A signing key must be a public JWK with a kid'],
-    ])('%s', async (_, listed, came) => {
+    ])('the doctor shows that signing %s', async (_, listed, came) => {
       const { code, output } = await examine(isKeySet, json(200, { keys: [listed] }));
       expect(output).toMatch(/✗ No response is signed with key \S+ \(the default\)\n {4}came {4}/);
       expect(output).toContain(came);
@@ -280,7 +280,7 @@ describe('npm run doctor', () => {
       expect(code).toBe(1);
     });
 
-    it('is of another key than the listed one', async () => {
+    it('the doctor shows that a response is signed with another key than the listed one', async () => {
       const attacker = newSigningKey('ES256', 'es-1');
       const respond: Answer = (answer, request) => {
         if (isKeySet(request)) return json(200, { keys: [jwkOf(key)] })(answer, request);
@@ -297,7 +297,7 @@ describe('npm run doctor', () => {
     });
   });
 
-  it('finds a request without a response', async () => {
+  it('the doctor finds a request without a response', async () => {
     const isGet: Meets = ({ method, url }) => method === 'GET' && url === '/api/v1/validate';
     const { code, output } = await examine(isGet, () => {}, { args: ['--timeout', '2'] });
     expect(output).toMatch(/✗ A GET in place of a POST\n.*\n {4}came {4}no response: .*timeout/);
@@ -305,7 +305,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
-  it('uses the path of the URL', async () => {
+  it('the doctor uses the path of the URL', async () => {
     const paths: string[] = [];
     const note: Meets = ({ url = '' }) => {
       paths.push(url);
@@ -325,7 +325,7 @@ describe('npm run doctor', () => {
     expect(code).toBe(1);
   });
 
-  it('prints no control characters of a server', async () => {
+  it('the doctor prints no control characters of a server', async () => {
     const command = '\u001b]0;owned\u0007\u009b2J\u202e';
     const { output } = await examine(
       all,
@@ -349,14 +349,14 @@ describe('npm run doctor', () => {
     ['https that is too new for Java 8', newTls, true, 1, /✗ .* TLS 1\.2\n(.*\n){3}.*: 1\.2/],
     ['https that is too new for Java 7, without failing', {}, true, 0, /• .* TLS 1\.0\n/],
     ['https as Java 7 speaks it', oldTls, true, 0, /✓ .* TLS 1\.0/],
-  ])('finds %s', async (_, options, isTrusted, code, named) => {
+  ])('the doctor finds %s', async (_, options, isTrusted, code, named) => {
     const tls = { ...tlsOptions(), ...options };
     const ending = await examineSound({ tls, ...(isTrusted && { variables: trusting }) });
     expect(ending.output).toMatch(named);
     expect(ending.code).toBe(code);
   });
 
-  it('tries https and http without a port, and reports that nothing responds', async () => {
+  it('the doctor tries https and http without a port, and reports that nothing responds', async () => {
     const { code, output } = await doctor(['licet.invalid']);
     expect(output).toContain('No response from https://licet.invalid or http://licet.invalid.');
     expect(code).toBe(2);
@@ -371,7 +371,7 @@ describe('npm run doctor', () => {
     [['https://user@a']],
     [['a', '--timeout', 'soon']],
     [['--unknown']],
-  ])('rejects the arguments %j', async (args) => {
+  ])('the doctor rejects the arguments %j', async (args) => {
     const { code, output } = await doctor(args);
     expect(output).toMatch(/^✗ .+\. Add --help to see what it takes\.\n$/);
     expect(code).toBe(2);

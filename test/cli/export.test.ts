@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 
 describe('an export over a faulty network', () => {
-  it('reads on where a list broke off', async () => {
+  it('an export reads on where a list broke off', async () => {
     const list = numbers(300).map((id) => licenseOf(id, { notes: 'Sold. '.repeat(900) }));
     const isDeleted = ({ licenseStatus }: Fields) => licenseStatus === 'DELETED';
     const cut = new Set<string>();
@@ -69,7 +69,7 @@ describe('an export over a faulty network', () => {
     expect(readFileSync(at('cut.jsonl'), 'utf8')).toBe(lines([...exported, { end }]));
   });
 
-  it('keeps the existing file where it cannot continue', async () => {
+  it('an export keeps the existing file where it cannot continue', async () => {
     writeFileSync(at('kept.jsonl'), 'yesterday');
     const from = await listen(({ url = '' }, response) => {
       if (url.endsWith('/ping')) response.end('pong');
@@ -159,7 +159,7 @@ describe('the file of an export', () => {
   }
 
   it.each(['there.jsonl', 'not-there-yet.jsonl'])(
-    'may be a link, which stays: %s',
+    'the file of an export may be a link, which stays: %s',
     async (target) => {
       writeFileSync(at('there.jsonl'), 'yesterday');
       symlinkSync(target, at(`link-to-${target}`));
@@ -171,7 +171,7 @@ describe('the file of an export', () => {
     },
   );
 
-  it('may be a pipe, which stays unchanged', async () => {
+  it('the file of an export may be a pipe, which stays unchanged', async () => {
     spawnSync('mkfifo', ['-m', '644', at('pipe.jsonl')]);
     const reading = readFile(at('pipe.jsonl'), 'utf8');
     const { code, output } = await run('pipe.jsonl', service);
@@ -181,7 +181,7 @@ describe('the file of an export', () => {
     expect(statSync(at('pipe.jsonl')).mode & 0o777).toBe(0o644);
   });
 
-  it('is an error where it is a closed standard output', () => {
+  it('the file of an export is an error where it is a closed standard output', () => {
     const writer = closedPipe();
     const { status, stderr } = spawnSync(
       process.execPath,

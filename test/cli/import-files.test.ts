@@ -100,13 +100,13 @@ describe('the encoding of a file', () => {
     [1, 'unmarked.csv', Buffer.from(`${CSV}a,1\n`, 'utf16le')],
     [2, 'latin.jsonl', bytes(`${good}{"license":{"notes":"M\xfcller"}}\n{"end":{}}\n`)],
     [2, 'latin.json', bytes(`{"products":[${product},\n{"name":"M\xfc"}]}`)],
-  ])('must be UTF-8, or line %i is rejected: %s', async (line, name, data) => {
+  ])('a file must be UTF-8, or line %i is rejected: %s', async (line, name, data) => {
     const isCsv = name.endsWith('.csv');
     const checking = check(name, data, isCsv ? 'licenses' : undefined, !isCsv);
     await expect(checking).rejects.toThrow(`line ${line} is not UTF-8. Save it as UTF-8`);
   });
 
-  it('may begin with a byte order mark', async () => {
+  it('a file may begin with a byte order mark', async () => {
     const source = await check('marked.csv', '\ufeffid,name\n1,Müller\n', 'products');
     const items = await Array.fromAsync(source.read('products'), ({ item }) => item);
     expect(items).toEqual([{ id: '1', name: 'Müller' }]);
@@ -115,7 +115,7 @@ describe('the encoding of a file', () => {
   it.each([
     ['cut-character.jsonl', `${good}{"x":"M\xc3`],
     ['cut-character.json', `{"products":[${product},{"x":"M\xc3`],
-  ])('may end within a character with --partial: %s', async (name, text) => {
+  ])('a file may end within a character with --partial: %s', async (name, text) => {
     const { counts } = await check(name, bytes(text), undefined, true);
     expect(counts).toEqual({ products: 1 });
   });

@@ -258,7 +258,7 @@ describe('an import from another service of the interface', () => {
     });
   });
 
-  it('stores what it knows, and reports the ignored fields and changed values', async () => {
+  it('an import from another service stores what it knows, and reports the ignored fields and changed values', async () => {
     const args = ['--from', `${from}/`, '--report', at('other.report')];
     const output = await imported(args, { LICET_FROM_TOKEN: 'the-old-token' });
     expect(countsIn(output, 'products')).toEqual([1, 0, 0, 0]);
@@ -283,7 +283,7 @@ describe('an import from another service of the interface', () => {
   });
 
   it.each(['wrong-token', 'wrong token'])(
-    'does not print its rejected token: %s',
+    'an import from another service does not print its rejected token: %s',
     async (token) => {
       const { code, output } = await imports(['--from', from], { LICET_FROM_TOKEN: token });
       expect(code).not.toBe(0);
@@ -372,7 +372,7 @@ it('an import of a JSON file stores all kinds, in any order, or a list of one ki
 });
 
 describe('ignored fields of an import', () => {
-  it('are reported with the fields that they resemble', async () => {
+  it('ignored fields of an import are reported with the fields that they resemble', async () => {
     await createProducts(9_250);
     const license = {
       ...{ licenseKey: 'meant-1', productId: 9_250, licenseType: 'PERMANENT', Notes: 'A note' },
@@ -400,7 +400,7 @@ describe('ignored fields of an import', () => {
     );
   });
 
-  it('are not reported where there are none: the report is empty', async () => {
+  it('the report is empty where an import ignores no fields', async () => {
     const file = write('taken.csv', 'licenseKey,productId,licenseType\nmeant-3,9250,PERMANENT\n');
     const report = at('taken.report');
     const output = await imported([file, '--kind', 'licenses', '--report', report]);
@@ -408,7 +408,7 @@ describe('ignored fields of an import', () => {
     expect(readFileSync(report, 'utf8')).toBe('');
   });
 
-  it('are those that docs/import.md does not name', () => {
+  it('ignored fields of an import are those that docs/import.md does not name', () => {
     const document = readFileSync('docs/import.md', 'utf8');
     for (const kind of KINDS) {
       const [, cells = ''] = new RegExp(`^\\| ${kind} \\| (.*) \\|$`, 'm').exec(document) ?? [];
@@ -507,7 +507,7 @@ describe('an import that cannot be done', () => {
     [['--from', 'localhost:1'], 2, 'Set it in LICET_FROM_TOKEN'],
     [['9500.jsonl', '--url', 'https://license.example'], 2, 'Set it in LICET_TOKEN'],
     [['9500.jsonl', '--url', 'http://localhost:1'], 1, 'No response from http://localhost:1'],
-  ])('changes nothing: %j', async (args, code, message) => {
+  ])('an import that cannot be done changes nothing: %j', async (args, code, message) => {
     const before = await totals();
     const named = args.map((arg) => (arg.endsWith('.jsonl') ? at(arg) : arg));
     const ending = await imports(named);
@@ -519,7 +519,7 @@ describe('an import that cannot be done', () => {
   it.each([
     ['wild.csv', '\u001b[2Jname,\u001b[2Jname\na,b\n', '\ufffd[2Jname'],
     ['wild.json', '{"\\u001b]0;owned\\u0007\\u202e":[{}]}', '\ufffd]0;owned\ufffd\ufffd'],
-  ])('prints no control characters of a file: %s', async (name, text, shown) => {
+  ])('an import prints no control characters of a file: %s', async (name, text, shown) => {
     const kind = name === 'wild.csv' ? ['--kind', 'products'] : [];
     const { code, output } = await imports([write(name, text), ...kind]);
     expect(output).toContain(shown);
@@ -527,7 +527,7 @@ describe('an import that cannot be done', () => {
     expect(code).toBe(1);
   });
 
-  it('ends at a failure while it waits for its source', async () => {
+  it('an import ends at a failure while it waits for its source', async () => {
     let batches = 0;
     const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
     const to = await listen((request, response) => {
@@ -559,7 +559,7 @@ describe('an import that cannot be done', () => {
     [401, /rejected the token/],
     [403, /403: Why not.* The items imported before the failure stay/],
     [302, /302: Why not.* The items imported before the failure stay/],
-  ])('ends with the error of a service that rejects it with %i', async (status, message) => {
+  ])('an import ends with the error of a service that responds %i', async (status, message) => {
     const to = await listen(({ url = '' }, response) => {
       if (url.endsWith('/ping') && status !== 401) response.end('pong');
       else response.writeHead(status, { Location: '/elsewhere' }).end('{"message":"Why not"}');
@@ -575,14 +575,14 @@ describe('an import that cannot be done', () => {
     '<html>Welcome</html>',
     '{"results":[{"outcome":"created"}],"ignoredFields":[]}',
     '{"results":[],"ignoredFields":[1]}',
-  ])('ends at a server that responds %s', async (text) => {
+  ])('an import ends at a server that responds %s', async (text) => {
     const to = await listenWith(text);
     const { code, output } = await importsInto(to, fine);
     expect(output).toContain(`✗ ${to} returned no import result. Check the address.`);
     expect(code).toBe(1);
   });
 
-  it('names the intents that its token lacks, as an export does', async () => {
+  it('an import names the intents that its token lacks, as an export does', async () => {
     const answer = await api('/v2/tokens', { name: 'reader', intents: ['PRODUCTS_READ'] });
     const { token = '' }: { token?: string } = JSON.parse(await answer.text());
     const env = { LICET_TOKEN: token };
@@ -593,7 +593,7 @@ describe('an import that cannot be done', () => {
     expect([importing.code, exporting.code]).toEqual([1, 1]);
   });
 
-  it('warns of a CSV file whose last row may be cut off', async () => {
+  it('an import warns of a CSV file whose last row may be cut off', async () => {
     const rows = 'licenseKey,productId\nAAAA-11,1';
     const output = async (text: string) =>
       (await imports([write('rows.csv', text), '--kind', 'licenses', '--dry-run'])).output;
@@ -602,7 +602,7 @@ describe('an import that cannot be done', () => {
     expect(await output(`${rows}\n`)).not.toContain(note);
   });
 
-  it('imports the complete items of a file that is cut off with --partial', async () => {
+  it('an import with --partial imports the complete items of a file that is cut off', async () => {
     const before = await totals();
     expect(await imported([cut, '--partial', '--dry-run'])).toContain('cut.jsonl has no last line');
     expect(await totals()).toEqual(before);
@@ -614,7 +614,7 @@ describe('an import that cannot be done', () => {
 });
 
 describe('the report of an import', () => {
-  it('is appended to an existing file, and repeats nothing', async () => {
+  it('the report of an import is appended to an existing file, and repeats nothing', async () => {
     const license = { licenseKey: 'left-out', productId: 9_700, licenseType: 'PERMANENT' };
     const ips = ['192.0.2.1', 'Unknown'];
     const items = { products: [productOf(9_700)], licenses: [{ ...license, ips }] };
@@ -631,7 +631,7 @@ describe('the report of an import', () => {
     expect(last.slice(first.length)).toMatch(/^\{.*"outcome":"refused".*"dryRun":true\}\n$/);
   });
 
-  it('must not be the file that is imported', async () => {
+  it('the report of an import must not be the file that is imported', async () => {
     const file = write('own.json', '{"products":[{}]}');
     symlinkSync('own.json', at('link-to-own.report'));
     for (const report of [file, at('link-to-own.report')]) {
@@ -647,7 +647,7 @@ describe('the report of an import', () => {
     return at(name);
   };
 
-  it('may be a pipe, which stays unchanged', async () => {
+  it('the report of an import may be a pipe, which stays unchanged', async () => {
     const report = pipe('pipe.report');
     const reading = readFile(report, 'utf8');
     const source = write('misfit.json', '{"products":[{}]}');
@@ -657,7 +657,7 @@ describe('the report of an import', () => {
     expect(statSync(report).mode & 0o777).toBe(0o644);
   });
 
-  it('is an error where it is a closed pipe', async () => {
+  it('the report of an import is an error where it is a closed pipe', async () => {
     const report = pipe('closed.report');
     const reader = openSync(report, constants.O_RDONLY | constants.O_NONBLOCK);
     const to = await listen(({ url = '' }, response) => {

@@ -76,7 +76,7 @@ const validate = (licenseKey: string, ip: string, others = {}) =>
   licet.validate({ licenseKey, productId, ip, ...others });
 
 describe('licet products', () => {
-  it('creates and lists products', async () => {
+  it('licet products creates and lists products', async () => {
     const created = await run('products', 'create', 'Shop', '--type', 'OTHER', '--max-ips', '-1');
     expect(created.stdout).toMatch(/^\d+\n$/);
     expect(created.stderr).toContain('Product "Shop" created');
@@ -89,7 +89,7 @@ describe('licet products', () => {
 });
 
 describe('licet keys', () => {
-  it('lists the keys that npm start made, with the callers of each', async () => {
+  it('licet keys lists the keys that npm start made, with the callers of each', async () => {
     const keys = await objects('keys', 'list');
     expect(keys).toMatchObject([
       { kid: expect.stringMatching(/^es-/), alg: 'ES256', isDefault: true },
@@ -105,7 +105,7 @@ describe('licet keys', () => {
     expect(await valuesOf('kid', 'keys', 'list', '--unused-for', '90')).not.toContain(kid);
   });
 
-  it('shows a key as PEM, as JWK and as the constant of the examples', async () => {
+  it('licet keys shows a key as PEM, as JWK and as the constant of the examples', async () => {
     const { keys } = await licet.signingKeys();
     for (const key of keys) {
       const show = async (as: string) => (await run('keys', 'show', key.kid, '--as', as)).stdout;
@@ -118,7 +118,7 @@ describe('licet keys', () => {
     expect(await fail('keys', 'show', 'none')).toContain('no key with the kid none. It has es-');
   });
 
-  it('makes a key in a new file for its owner, which the service takes', async () => {
+  it('licet keys makes a key in a new file for its owner, which the service takes', async () => {
     const file = join(folder, 'new-key.json');
     const { stdout, stderr } = await run('keys', 'create', 'RS256', file);
     const jwk = JSON.parse(readFileSync(file, 'utf8'));
@@ -132,7 +132,7 @@ describe('licet keys', () => {
 });
 
 describe('licet products edit and delete', () => {
-  it('change and delete a product, found by its id or its name in any case', async () => {
+  it('licet products edit and delete change and delete a product, found by its id or its name in any case', async () => {
     const { id } = await licet.products.create({ name: 'Brief', productType: 'OTHER' });
     const options = '--name Short --description Text --max-ips 3 --offline-days 7';
     const edited = await run('products', 'edit', 'brief', ...options.split(' '));
@@ -148,7 +148,7 @@ describe('licet products edit and delete', () => {
     expect(await fail('products', 'delete', String(id))).toContain('not found');
   });
 
-  it('reject a name of several products', async () => {
+  it('licet products edit and delete reject a name of several products', async () => {
     const twins = [];
     for (const name of ['Twin', 'TWIN']) {
       twins.push(await licet.products.create({ name, productType: 'OTHER' }));
@@ -161,7 +161,7 @@ describe('licet products edit and delete', () => {
 });
 
 describe('licet licenses', () => {
-  it('list filters by product, status, expiry, use and free slots', async () => {
+  it('licet licenses list filters by product, status, expiry, use and free slots', async () => {
     const product = await licet.products.create({ name: 'Listed', productType: 'OTHER' });
     const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
     const temporary = (expiryDate: string) => ({ licenseType: 'TEMPORARY', expiryDate }) as const;
@@ -203,7 +203,7 @@ describe('licet licenses', () => {
     expect(stdout).toContain(` ${product.id} Listed `);
   });
 
-  it('edit changes the given fields, and delete marks a license DELETED', async () => {
+  it('licet licenses edit changes the given fields, and delete marks a license DELETED', async () => {
     const { id, licenseKey } = await createLicense('Before');
     const product = await licet.products.create({ name: 'Other', productType: 'OTHER' });
     const expected = [
@@ -223,7 +223,7 @@ describe('licet licenses', () => {
     expect(await licet.licenses.get(id)).toMatchObject({ licenseStatus: 'DELETED' });
   });
 
-  it('create --count creates several licenses, and --csv prints them for spreadsheets', async () => {
+  it('licet licenses create --count creates several licenses, and --csv prints them for spreadsheets', async () => {
     const notes = ['--notes', 'Shop "A", 1'];
     const create = ['licenses', 'create', '--product', 'guard', ...notes, '--count'];
     const two = await run(...create, '2');
@@ -240,7 +240,7 @@ describe('licet licenses', () => {
     expect(guarded.stdout).toMatch(/,PERMANENT,,-1,5,"'=1;'=2"\n$/);
   });
 
-  it('create prints only the key to stdout', async () => {
+  it('licet licenses create prints only the key to stdout', async () => {
     const create = ['licenses', 'create', '--product', String(productId)];
     const options =
       '--expires 2030-01-31 --max-ips 2 --chat-id 280497242714931202 ' +
@@ -258,7 +258,7 @@ describe('licet licenses', () => {
     ]);
   });
 
-  it('shows the label of a platform, and takes it for --platform, for its name', async () => {
+  it('licet licenses shows the label of a platform, and takes it for --platform, for its name', async () => {
     const create = ['licenses', 'create', '--product', String(productId), '--platform-id', '77001'];
     const { stdout: key } = await run(...create, '--platform', 'spigotmc');
     const { licensePlatform, customer } = await licet.licenses.findByKey(key.trim());
@@ -277,7 +277,7 @@ describe('licet licenses', () => {
     );
   });
 
-  it('find finds licenses by key, e-mail, chat id and text, each once', async () => {
+  it('licet licenses find finds licenses by key, e-mail, chat id and text, each once', async () => {
     const { licenseKey, id, customer } = await licet.licenses.create({
       productId,
       licenseType: 'PERMANENT',
@@ -301,7 +301,7 @@ describe('licet licenses', () => {
     expect(await objects('licenses', 'find', 'nothing of the kind')).toEqual([]);
   });
 
-  it('find stops at its limit, and says so', async () => {
+  it('licet licenses find stops at its limit, and says so', async () => {
     for (const note of ['one', 'two', 'three']) await createLicense(`Limited ${note}`);
     const two = await run('licenses', 'find', 'Limited', '--limit', '2', '--json');
     expect(two.stdout.trim().split('\n')).toHaveLength(2);
@@ -310,7 +310,7 @@ describe('licet licenses', () => {
     expect(three.stderr).toBe('');
   });
 
-  it('show prints all fields of a license, found by key or id', async () => {
+  it('licet licenses show prints all fields of a license, found by key or id', async () => {
     const license = await createLicense('To be shown');
     await validate(license.licenseKey, '192.0.2.1', { hwid: 'board-1' });
     const { stdout } = await run('licenses', 'show', license.licenseKey);
@@ -323,7 +323,7 @@ describe('licet licenses', () => {
     ]);
   });
 
-  it('free frees all slots of a license, or those of one kind', async () => {
+  it('licet licenses free frees all slots of a license, or those of one kind', async () => {
     const { licenseKey, id } = await createLicense();
     await validate(licenseKey, '192.0.2.1', { hwid: 'board-1' });
     const ips = await run('licenses', 'free', licenseKey, '--ips');
@@ -335,7 +335,7 @@ describe('licet licenses', () => {
     expect(await licet.licenses.get(id)).toMatchObject({ ips: [], hwids: [] });
   });
 
-  it('deactivate, activate and extend change a license', async () => {
+  it('licet licenses deactivate, activate and extend change a license', async () => {
     const { licenseKey, id } = await createLicense();
     expect(await objects('licenses', 'deactivate', licenseKey)).toMatchObject([
       { licenseStatus: 'DEACTIVATED' },
@@ -356,7 +356,7 @@ describe('licet licenses', () => {
   });
 
   it.each(['NO-SUCH-KEY', '4711', 'id:4711'])(
-    'show names a license that does not exist: %s',
+    'licet licenses show names a license that does not exist: %s',
     async (text) => {
       expect(await fail('licenses', 'show', text)).toContain(text);
     },
@@ -364,7 +364,7 @@ describe('licet licenses', () => {
 });
 
 describe('a number as an argument of licet', () => {
-  it('is rejected where it is the key of one license and the id of another; id:… is the id', async () => {
+  it('a number is rejected where it is the key of one license and the id of another; id:… is the id', async () => {
     const other = await createLicense();
     // Keys of another service have any format.
     const id = other.id + 1;
@@ -379,7 +379,7 @@ describe('a number as an argument of licet', () => {
     expect(await licet.licenses.get(id)).toMatchObject({ licenseStatus: 'ACTIVE' });
   });
 
-  it('is rejected where it is the value of one blacklist entry and the id of another', async () => {
+  it('a number is rejected where it is the value of one blacklist entry and the id of another', async () => {
     const block = (data: string) =>
       licet.blacklists.create({ licenseDataType: 'HWID', data, isForAllProducts: true });
     const { id } = await block('board-6');
@@ -407,7 +407,7 @@ it.each([
 });
 
 describe('licet tokens', () => {
-  it('list marks expired tokens', async () => {
+  it('licet tokens list marks expired tokens', async () => {
     const expiresAt = new Date(Date.now() + 1_000).toISOString();
     const { id } = await licet.tokens.create({ name: 'Brief', intents: ['ALL_READ'], expiresAt });
     const line = new RegExp(`^${id} +Brief +ALL_READ .* \\(expired\\) +never$`, 'm');
@@ -415,7 +415,7 @@ describe('licet tokens', () => {
     await licet.tokens.delete(id);
   });
 
-  it('create prints only the secret to stdout; list and revoke manage the token', async () => {
+  it('licet tokens create prints only the secret to stdout; list and revoke manage the token', async () => {
     const create = ['tokens', 'create', 'Shop', 'PRODUCTS_READ', '--expires', '2099-01-31'];
     const { stdout, stderr } = await run(...create);
     const [, id = ''] = /^✓ Token (\d+) "Shop" created/.exec(stderr) ?? [];
@@ -447,7 +447,7 @@ describe('licet tokens', () => {
     await fail('tokens', 'revoke', id);
   });
 
-  it('list --used-since shows only tokens used since then', async () => {
+  it('licet tokens list --used-since shows only tokens used since then', async () => {
     const { id, token } = await licet.tokens.create({ name: 'Used', intents: ['PRODUCTS_READ'] });
     const unused = await licet.tokens.create({ name: 'Unused', intents: ['ALL_READ'] });
     await runWith({ LICET_TOKEN: token }, 'products', 'list');
@@ -461,7 +461,7 @@ describe('licet tokens', () => {
     for (const each of [id, unused.id]) await licet.tokens.delete(each);
   });
 
-  it('revoke-all revokes all tokens but the root token', async () => {
+  it('licet tokens revoke-all revokes all tokens but the root token', async () => {
     await licet.tokens.create({ name: 'Shop', intents: ['ALL_READ'] });
     const own = await licet.tokens.create({ name: 'Own', intents: ['ALL_READ_WRITE'] });
     const { id } = await licet.tokens.create({ name: 'Panel', intents: ['ALL_READ'] });
@@ -483,7 +483,7 @@ describe('licet tokens', () => {
 describe('licet customers', () => {
   const create = ['customers', 'create', '--email', 'Grace@shop.example', '--first-name', 'Grace'];
 
-  it('creates, finds, shows and changes a customer', async () => {
+  it('licet customers creates, finds, shows and changes a customer', async () => {
     const created = await run(...create, '--last-name', 'Hopper', '--phone', '555-0100');
     expect(created.stdout).toMatch(/^\d+\n$/);
     const id = created.stdout.trim();
@@ -514,14 +514,14 @@ describe('licet customers', () => {
     });
   });
 
-  it('find stops at its limit, and says so', async () => {
+  it('licet customers find stops at its limit, and says so', async () => {
     for (const name of ['one', 'two']) await licet.customers.create({ username: `Cut ${name}` });
     const one = await run('customers', 'find', 'cut', '--limit', '1', '--json');
     expect(one.stdout.trim().split('\n')).toHaveLength(1);
     expect(one.stderr).toContain('More than 1 customers match.');
   });
 
-  it('forget takes an id or a complete e-mail, and erases the person with --yes alone', async () => {
+  it('licet customers forget takes an id or a complete e-mail, and erases the person with --yes alone', async () => {
     const { id } = await licet.customers.create({ email: 'alan@shop.example', firstName: 'Alan' });
     expect(await fail('customers', 'forget', 'alan@')).toContain('complete e-mail alan@.');
     expect(await fail('customers', 'forget', '4711')).toContain('4711');
@@ -536,7 +536,7 @@ describe('licet customers', () => {
     expect(await licet.customers.get(id)).toMatchObject({ email: null, firstName: null });
   });
 
-  it('forget goes on until a long history is erased', async () => {
+  it('licet customers forget goes on until a long history is erased', async () => {
     const body = { message: 'send it again', accepted_intents: [] };
     let requests = 0;
     const address = await listen(({ method }, response) => {
@@ -562,7 +562,7 @@ it('a token that may read no products lists licenses with the ids of their produ
 });
 
 describe('licet blacklist', () => {
-  it('blocks and unblocks addresses, ranges and hardware IDs', async () => {
+  it('licet blacklist blocks and unblocks addresses, ranges and hardware IDs', async () => {
     const product = ['--product', String(productId)];
     await run('blacklist', 'add', '2001:DB8::7', '--reason', 'Leaked keys');
     await run('blacklist', 'add', '198.51.100.0/24', ...product);
@@ -579,7 +579,7 @@ describe('licet blacklist', () => {
     expect(await run('blacklist', 'list')).toMatchObject({ stderr: 'The blacklist is empty.\n' });
   });
 
-  it('remove rejects a value of several entries', async () => {
+  it('licet blacklist remove rejects a value of several entries', async () => {
     await run('blacklist', 'add', '--hwid', 'board-8');
     await run('blacklist', 'add', '--hwid', 'board-8', '--product', String(productId));
     expect(await fail('blacklist', 'remove', 'board-8')).toMatch(/id:\d+, id:\d+\. Add --product/);
@@ -598,7 +598,7 @@ const recorded = (licenseKey: string, count: number) =>
 const hasGnuTail = spawnSync('tail', ['--version'], { encoding: 'utf8' }).stdout?.includes('GNU');
 
 describe('licet history', () => {
-  it('shows the validations of a filter, newest last', async () => {
+  it('licet history shows the validations of a filter, newest last', async () => {
     const { licenseKey } = await createLicense();
     const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
     for (const ip of addresses) await validate(licenseKey, ip);
@@ -629,7 +629,7 @@ describe('licet history', () => {
   });
 
   it.each([['2026-02-31'], ['2026-01-31T25:00', '--follow']])(
-    'rejects an invalid --since %s',
+    'licet history rejects an invalid --since %s',
     async (...since) => {
       // No service is there: the error comes before any request.
       const env = { LICET_URL: 'http://localhost:1' };
@@ -640,7 +640,7 @@ describe('licet history', () => {
     },
   );
 
-  it('prints no control characters of validations', async () => {
+  it('licet history prints no control characters of validations', async () => {
     const hwid = 'red\u001b[31m\u009b1m\u202eback';
     await validate('HOSTILE-KEY', '192.0.2.1', { hwid });
     await recorded('HOSTILE-KEY', 1);
@@ -667,7 +667,7 @@ describe('licet history', () => {
       });
     });
 
-    it('prints new validations once each, through a failure of the service, until Ctrl-C', async () => {
+    it('licet history --follow prints new validations once each, through a failure of the service, until Ctrl-C', async () => {
       const { licenseKey } = await createLicense();
       await validate(licenseKey, '192.0.2.1');
       await validate(licenseKey, '192.0.2.2');
@@ -703,7 +703,7 @@ describe('licet history', () => {
       // GNU's tail notices it.
       ...(hasGnuTail ? [{ event: 'the end of its reader', isWritten: false }] : []),
       { event: 'a write that nobody reads', isWritten: true },
-    ])('ends quietly at $event', async ({ isWritten }) => {
+    ])('licet history --follow ends quietly at $event', async ({ isWritten }) => {
       const { licenseKey } = await createLicense();
       await validate(licenseKey, '192.0.2.1');
       await recorded(licenseKey, 1);
@@ -727,7 +727,7 @@ describe('licet history', () => {
       expect(await endingOf(child)).toMatchObject({ code: 0, stderr: '' });
     });
 
-    it('ends when its token is revoked', async () => {
+    it('licet history --follow ends when its token is revoked', async () => {
       const { token, id } = await licet.tokens.create({ name: 'A', intents: ['REQUESTS_READ'] });
       const child = start(['history', '--follow'], { LICET_TOKEN: token });
       const ended = endingOf(child);
@@ -741,7 +741,7 @@ describe('licet history', () => {
   });
 
   it.each(['2026-11-20T00:01:38', '2026-11-20T02:01:38+02'])(
-    '--follow --since %s starts there in any time zone, and prints each record once',
+    'licet history --follow --since %s starts there in any time zone, and prints each record once',
     async (from) => {
       vi.stubEnv('TZ', 'America/New_York');
       // The distance is long enough to forget the first record.
@@ -765,7 +765,7 @@ describe('licet history', () => {
     },
   );
 
-  it('--follow prints records that are stored late, and none twice', async () => {
+  it('licet history --follow prints records that are stored late, and none twice', async () => {
     const at = (second: number) => new Date(Date.UTC(2026, 10, 20) + second * 1_000).toISOString();
     const written: { id: number; requestDate: string }[] = [];
     const write = (second: number) => written.push({ id: second, requestDate: at(second) });
@@ -801,7 +801,7 @@ describe('licet history', () => {
 });
 
 describe('licet events', () => {
-  it('shows the changes of a filter, newest last', async () => {
+  it('licet events shows the changes of a filter, newest last', async () => {
     const { id } = await createLicense();
     const { id: tokenId, token } = await licet.tokens.create({
       name: 'Support',
@@ -847,7 +847,7 @@ describe('an error of licet', () => {
     ['licenses find ..', {}, 0, 'No license found'],
     ['licenses', {}, 2, 'npm run licet -- licenses'],
     ['', {}, 2, 'npm run licet -- [options]'],
-  ])('names its reason: licet %s with %j', async (command, env, code, message) => {
+  ])('an error names its reason: licet %s with %j', async (command, env, code, message) => {
     const end = await runWith(env, ...command.split(' ').filter(Boolean));
     expect(end).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
     expect(end.stderr).not.toMatch(/^ +at |two words|outputHelp/m);
@@ -876,7 +876,7 @@ describe('an error of licet', () => {
     ['customers edit 1', 'Nothing to change.'],
     ['customers create', 'Give a field of the customer.'],
     ['products edit 1', 'Nothing to change.'],
-  ])('is a usage error with status 2: %s', async (command, message) => {
+  ])('a wrong command of licet is a usage error with status 2: %s', async (command, message) => {
     const { code, stdout, stderr } = await runWith({}, ...command.split(' '));
     expect(stderr).toContain(message);
     expect(stderr).toMatch(/^✗ [A-Z].*[.?] Add --help to see what it takes\.\n$/);
@@ -885,7 +885,7 @@ describe('an error of licet', () => {
   });
 
   it.each(['licenses', 'customers'])(
-    'is a usage error for an empty text: %s find',
+    'an empty text is a usage error: licet %s find',
     async (group) => {
       const { code, stderr } = await runWith({}, group, 'find', '');
       expect(stderr).toContain('Give a text to find.');
@@ -899,7 +899,7 @@ describe('an error of licet', () => {
     'licenses deactivate A',
     'tokens revoke 3',
     'history',
-  ])('names a server that is not Licet: %s', async (command) => {
+  ])('licet names a server that is not Licet: %s', async (command) => {
     const address = await listenWith('{"status":"ok"}');
     expect(await runWith({ LICET_URL: address }, ...command.split(' '))).toMatchObject({
       ...{ code: 1, stdout: '' },
@@ -919,7 +919,7 @@ describe('the help of licet', () => {
   const needsService = (command: CommandUnknownOpts) =>
     !['completion', 'help'].includes(command.name());
 
-  it('has valid examples for each command', async () => {
+  it('the help of licet has valid examples for each command', async () => {
     const leaves = leavesOf(program).filter(needsService);
     expect(leaves.length).toBeGreaterThan(15);
     for (const leaf of leaves) {
@@ -940,7 +940,7 @@ describe('the help of licet', () => {
 });
 
 describe('licet', () => {
-  it('shows the help of a command with its required options, and its version', async () => {
+  it('licet shows the help of a command with its required options, and its version', async () => {
     const help = await run('help', 'licenses', 'create');
     expect(help.stdout).toMatch(/^Usage: npm run licet -- licenses create /);
     expect(help.stdout).toMatch(/--product <product> .*\(required\)$/m);
@@ -957,7 +957,7 @@ describe('licet', () => {
   }));
   for (const { shell, isMissing } of shells) {
     it.skipIf(isMissing)(
-      `completion completes commands, options and values in ${shell}`,
+      `licet completion completes commands, options and values in ${shell}`,
       async () => {
         const file = join(folder, `completion.${shell}`);
         writeFileSync(file, (await run('completion', shell)).stdout);
@@ -988,7 +988,7 @@ describe('licet', () => {
     );
   }
 
-  it('shows the progress of a list after a second', async () => {
+  it('licet shows the progress of a list after a second', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const shown: unknown[] = [];
     vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
@@ -1006,7 +1006,7 @@ describe('licet', () => {
 });
 
 describe('licet stats', () => {
-  it('stats count validations by outcome, licenses and versions', async () => {
+  it('licet stats counts validations by outcome, licenses and versions', async () => {
     const product = await licet.products.create({ name: 'Counted', productType: 'OTHER' });
     const license = { productId: product.id, licenseType: 'PERMANENT', maxIPs: 1 } as const;
     const { licenseKey } = await licet.licenses.create(license);
@@ -1028,7 +1028,7 @@ describe('licet stats', () => {
     expect(statistics?.series).toHaveLength(24);
   });
 
-  it('stats names requests that are missing in the history', async () => {
+  it('licet stats names requests that are missing in the history', async () => {
     const [statistics] = await objects('stats');
     const gaps = [{ time: '2026-11-20T12:00:00.000+00:00', requests: 250 }];
     const LICET_URL = await listenWith(JSON.stringify({ ...statistics, gaps }));
@@ -1064,7 +1064,7 @@ describe('a table of licet', () => {
     return items.map((item) => table.line(item));
   };
 
-  it('has its full width in a pipe, and fits a terminal', () => {
+  it('a table of licet has its full width in a pipe, and fits a terminal', () => {
     expect(linesAt(undefined)).toEqual([
       'AAAA-BBBB  ada@shop.example  Summer sale',
       'CCCC       漢字かな          a b',
@@ -1081,11 +1081,11 @@ describe('a table of licet', () => {
   it.each([
     ['board-1', 'board-1'],
     ['4c4c4544-0051-3510-8053-b4c04f4e3132', '4c4c4544-005…f4e3132'],
-  ])('shortens a long hardware ID: %s', (hwid, text) => {
+  ])('a table of licet shortens a long hardware ID: %s', (hwid, text) => {
     expect(shortHwid(hwid)).toBe(text);
   });
 
-  it('has any number of rows, and is not made for JSON', () => {
+  it('a table of licet has any number of rows, and is not made for JSON', () => {
     setTerminal(undefined, false);
     const many = Array.from({ length: 200_000 }, () => ({ key: 'A' }));
     const table = new Table<{ key: string }>([{ title: 'KEY', text: ({ key }) => key }], many);
@@ -1102,7 +1102,7 @@ describe('a table of licet', () => {
   });
 
   const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
-  it.skipIf(!hasScript)('has colours on a terminal, except with NO_COLOR', async () => {
+  it.skipIf(!hasScript)('a licet table has colours on a terminal, not with NO_COLOR', async () => {
     await createLicense('Coloured');
     const onTerminal = async (env: Environment) => {
       const command = `${process.execPath} ${argsOfScript('licet').join(' ')} licenses find Coloured`;
@@ -1130,7 +1130,7 @@ describe('a table of licet', () => {
 describe('console', () => {
   const logIn = async (link: string) => (await logInAt(new URL(link))).statusCode;
 
-  it('prints a link that logs in once, without the root token', async () => {
+  it('licet console prints a link that logs in once, without the root token', async () => {
     const { stdout, stderr } = await run('console');
     const { port } = service;
     const host = `licet-${port}-[0-9a-f]{12}\\.localhost:${port}`;
@@ -1141,7 +1141,7 @@ describe('console', () => {
     expect(await logIn(String(object?.link))).toBe(204);
   });
 
-  it('needs the root token, and says where another one logs in', async () => {
+  it('licet console needs the root token, and says where another one logs in', async () => {
     const { token } = await licet.tokens.create({ name: 'Support', intents: ['ALL_READ'] });
     const { code, stdout, stderr } = await runWith({ LICET_TOKEN: token }, 'console');
     expect([code, stdout]).toEqual([1, '']);

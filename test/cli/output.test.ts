@@ -55,13 +55,13 @@ const LOST = '✗ The output cannot be written: no space left on device.\n';
 
 describe.skipIf(!existsSync(FULL))('output to a full device', () => {
   it.each(['licet', 'import', 'export', 'backup', 'restore', 'doctor', 'demo', 'deploy', 'start'])(
-    'fails %s',
+    'output to a full device fails %s',
     async (tool) => {
       expect(await run(FULL, tool, '--help')).toEqual({ code: 1, stderr: LOST });
     },
   );
 
-  it('is reported once, and does not stop an import', async () => {
+  it('output to a full device is reported once, and does not stop an import', async () => {
     const { file, id } = newProduct();
     const imported = await run(FULL, 'import', file);
     expect(imported.stderr).toMatch(new RegExp(`^Importing from .*\n(.*\n)*${LOST}$`));
@@ -72,7 +72,7 @@ describe.skipIf(!existsSync(FULL))('output to a full device', () => {
     expect(await run(FULL, 'doctor', url)).toEqual({ code: 1, stderr: LOST });
   });
 
-  it('is reported by an export', async () => {
+  it('output to a full device is reported by an export', async () => {
     const { code, stderr } = await run(FULL, 'export', '-');
     expect(stderr).toMatch(
       /^Exporting .*\n✗ The standard output cannot be written: no space left on device\.\n$/,
@@ -82,11 +82,11 @@ describe.skipIf(!existsSync(FULL))('output to a full device', () => {
 });
 
 describe('output to a closed pipe', () => {
-  it('ends licet quietly', async () => {
+  it('output to a closed pipe ends licet quietly', async () => {
     expect(await run(undefined, 'licet', '--help')).toEqual({ code: 0, stderr: '' });
   });
 
-  it('does not stop an import', async () => {
+  it('output to a closed pipe does not stop an import', async () => {
     const { file, id } = newProduct();
     const { code, stderr } = await run(undefined, 'import', file);
     expect(stderr).not.toContain('✗');
@@ -94,7 +94,7 @@ describe('output to a closed pipe', () => {
     expect(await licet.products.get(id)).toMatchObject({ id });
   });
 
-  it('does not stop the doctor, whose status is a result', async () => {
+  it('output to a closed pipe does not stop the doctor, whose status is a result', async () => {
     expect(await run(undefined, 'doctor', url)).toEqual({ code: 0, stderr: '' });
     const other = await listenWith('ok');
     expect(await run(undefined, 'doctor', other)).toEqual({ code: 1, stderr: '' });

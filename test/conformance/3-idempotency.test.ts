@@ -209,11 +209,7 @@ describe('what is not kept for a repetition', () => {
   ])('no repetition names a forgotten customer as the owner of a license: %j', async (owner) => {
     const { customer, productId } = await createLicense({ ...owner });
     const body = {
-      ...{
-        productId,
-        licenseType: 'PERMANENT',
-        customerEmail: `${crypto.randomUUID()}@b.example`,
-      },
+      ...{ productId, licenseType: 'PERMANENT', customerEmail: `${crypto.randomUUID()}@b.example` },
       ...owner,
     };
     const [key, other] = [nextKey(), nextKey()];

@@ -60,12 +60,12 @@ function helpOf(script: string, words: readonly string[]) {
 }
 
 describe('the commands of all documents', () => {
-  it('are run by tests or by the workflow', () => {
+  it('the commands of all documents are run by tests or by the workflow', () => {
     const missing = commands.filter((command) => !runners.includes(nameIn(command)));
     expect(missing).toEqual([]);
   });
 
-  it.each(helps)('have a help, which shows their options: %s', async (name) => {
+  it.each(helps)('a command has a help, which shows its options: %s', async (name) => {
     const [script = '', ...words] = name.split(' ');
     const { code, output } = await helpOf(script, words);
     expect(code, output).toBe(0);
@@ -77,7 +77,7 @@ describe('the commands of all documents', () => {
   });
 
   // Those need an account.
-  it.each(commands.filter(isOfWrangler))('are known to wrangler: %s', (command) => {
+  it.each(commands.filter(isOfWrangler))('a command is known to wrangler: %s', (command) => {
     expect(misunderstanding(command.split(' ').slice(2))).toBeUndefined();
   });
 });
@@ -103,20 +103,20 @@ describe('in another folder, the command', () => {
     writeFileSync(at('.gitignore'), 'node_modules\nopenapi\nscripts\nsrc\n');
   });
 
-  it('npm run format formats', () => {
+  it('npm run format formats in another folder', () => {
     writeFileSync(at('one.ts'), 'export const one = "1"');
     run('npm run format');
     expect(read(at('one.ts'))).toBe("export const one = '1';\n");
   });
 
-  it('npm run migration writes what the schema asks for', () => {
+  it('npm run migration writes what the schema needs, in another folder', () => {
     run('npm run migration');
     const [migration = ''] = readdirSync(at('drizzle')).filter((name) => name.endsWith('.sql'));
     expect(migration).toMatch(/^0000_/);
     expect(read(at(join('drizzle', migration)))).toContain('CREATE TABLE `licenses`');
   });
 
-  it('npm run openapi writes what is committed', () => {
+  it('npm run openapi writes what is committed, in another folder', () => {
     const files = ['docs/openapi.json', 'packages/client/src/types.ts'];
     for (const file of files) mkdirSync(dirname(at(file)), { recursive: true });
     run('npm run openapi');

@@ -32,7 +32,7 @@ describe('the table of conformance', () => {
     // Section 6 says that there are no events.
     ['docs/interface.md', interfaceTables, ['6']],
     ['docs/decisions.md', decisionTables, []],
-  ])('leaves out no section of %s', (document, part, exceptions) => {
+  ])('the table of conformance leaves out no section of %s', (document, part, exceptions) => {
     const tables = headings(part);
     const missing = headings(readFileSync(document, 'utf8')).filter(
       (section) => !tables.some((table) => belongTo(section, table)),
@@ -40,7 +40,7 @@ describe('the table of conformance', () => {
     expect(missing).toEqual(exceptions);
   });
 
-  it('names only tests that are there', () => {
+  it('the table of conformance names only tests that are there', () => {
     const named = rows.flatMap(({ tests }) =>
       tests.filter((test) => !test.startsWith(NOT_BUILT_YET)),
     );

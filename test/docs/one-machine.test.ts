@@ -287,13 +287,13 @@ describe('the image', () => {
     await start();
   }, SLOW_MS);
 
-  it('is based on the Node that the project brings', () => {
+  it('the image is based on the Node that the project brings', () => {
     const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
     const base = new RegExp(`^node:${devDependencies.node}-bookworm-slim( AS|$)`);
     for (const [from] of stages) expect(from?.text).toMatch(base);
   });
 
-  it('holds no secret, no data and nothing that only development needs', () => {
+  it('the image holds no secret, no data and nothing that only development needs', () => {
     expect(everything).toBe('*');
     for (const exception of exceptions) expect(exception).toMatch(/^![\w.\-/]+$/);
     const names = readdirSync(image.home).filter((name) => name !== 'node_modules');
@@ -302,28 +302,28 @@ describe('the image', () => {
     expect(existsSync(join(image.home, 'node_modules', 'vitest'))).toBe(false);
   });
 
-  it('starts as npm start does', () => {
+  it('the image starts as npm start does', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
     const { MALLOC_MMAP_THRESHOLD_: threshold } = image.env;
     const command = `MALLOC_MMAP_THRESHOLD_=${threshold} exec ${image.entrypoint.join(' ')}`;
     expect(command).toMatch(new RegExp(`^${scripts.start} --ip `));
   });
 
-  it('starts without root, validates and is healthy', async () => {
+  it('the image starts without root, validates and is healthy', async () => {
     expect(image.user).toBe('1000:1000');
     const { licenseKey, productId } = await newLicense(licet);
     expect(await licet.validate({ licenseKey, productId })).toMatchObject({ valid: true });
     expect(await checkHealth()).toBe(0);
   });
 
-  it('keeps database and root token in the volume, for its user alone', () => {
+  it('the image keeps database and root token in the volume, for its user alone', () => {
     expect(compose.services.licet.volumes).toEqual([`data:${image.volume}`]);
     expect(readdirSync(inImage(image.volume))).toEqual(expect.arrayContaining(['.dev.vars', 'v3']));
     expect(isPrivate(inImage(image.volume))).toBe(true);
     expect(isPrivate(inImage(`${image.volume}/.dev.vars`))).toBe(true);
   });
 
-  it('is backed up and restored by the commands of the document', {
+  it('the image is backed up and restored by the commands of the document', {
     timeout: SLOW_MS,
   }, async () => {
     const host = join(folder, 'host');
@@ -366,7 +366,7 @@ describe('the image', () => {
     return (await watch(spawn(program, args, { env: place.env })).ended).code;
   }
 
-  it('ends with status 0 when it is asked to, and is not healthy then', async () => {
+  it('the image ends with status 0 when it is asked to, and is not healthy then', async () => {
     expect(await service.stop()).toBe(0);
     expect(await checkHealth()).toBe(1);
   });
@@ -460,7 +460,7 @@ describe('the systemd unit', () => {
   const hasAnalyzer = spawnSync('systemd-analyze', ['--version']).status === 0;
   if (!hasAnalyzer) console.warn('SKIPPED: licet.service is not verified: no systemd-analyze');
 
-  it.skipIf(!hasAnalyzer)('has no mistake that systemd finds', () => {
+  it.skipIf(!hasAnalyzer)('the systemd unit has no mistake that systemd finds', () => {
     const verified = join(folder, 'licet.service');
     writeFileSync(verified, onMachine(readFileSync(unitFile, 'utf8')));
     const { status, stderr } = spawnSync('systemd-analyze', ['verify', verified]);
@@ -468,7 +468,7 @@ describe('the systemd unit', () => {
     expect(status).toBe(0);
   });
 
-  it('starts as the user licet with the variables of /etc/licet.env', async () => {
+  it('the systemd unit starts as the user licet with the variables of /etc/licet.env', async () => {
     expect(settings('User')).toEqual(['licet']);
     expect(noticed[0]).toContain('useradd --system');
     const { licenseKey, productId } = await newLicense(licet);
@@ -478,14 +478,14 @@ describe('the systemd unit', () => {
     expect(await validate()).toEqual({ valid: false, message: 'hwid is required' });
   });
 
-  it('keeps database and root token in its state folder, for its user alone', () => {
+  it('the systemd unit keeps database and root token in its state folder, for its user alone', () => {
     expect(settings('StateDirectory')).toEqual(['licet']);
     expect(settings('StateDirectoryMode')).toEqual(['0700']);
     expect(isPrivate(join(state, '.dev.vars'))).toBe(true);
     expect(isPrivate(join(state, 'v3'))).toBe(true);
   });
 
-  it('is backed up by the line for cron, stopped, restored and updated by the commands of the document', {
+  it('the systemd unit is backed up by the line for cron, stopped, restored and updated by the commands of the document', {
     timeout: SLOW_MS,
   }, async () => {
     const [makeFolder = ''] = blocksOf(section('Backup and restore'), 'sh');

@@ -322,7 +322,7 @@ describe.each(proxies)('$name', (proxy) => {
       await relay.close();
     });
 
-    it('sends on the address of the client, whatever the client sends as CF-Connecting-IP', async () => {
+    it('the proxy sends on the address of the client, whatever the client sends as CF-Connecting-IP', async () => {
       const spoofed = await newLicense();
       const headers = { 'CF-Connecting-IP': '192.0.2.66', 'X-Forwarded-For': '192.0.2.67' };
       const sent = { headers, body: bodyOf(spoofed) };
@@ -347,7 +347,7 @@ describe.each(proxies)('$name', (proxy) => {
     });
 
     it.each(['/api/v1/validate', '//api/v1/validate', '/api/v1/validate/'])(
-      'forwards plain http to %s without a redirect',
+      'the proxy forwards plain http to %s without a redirect',
       async (path) => {
         const response = await send({ port: ports.http, isPlain: true, path, body });
         expect(response.status).toBe(200);
@@ -356,7 +356,7 @@ describe.each(proxies)('$name', (proxy) => {
     );
 
     it.each(['/api/v2/licenses', '/api/v2/validate', '/docs', '/'])(
-      'rejects plain http to %s without a redirect, and without asking the service',
+      'the proxy rejects plain http to %s without a redirect, and without asking the service',
       async (path) => {
         const before = relay.count();
         const headers = { TOKEN: token ?? '' };
@@ -375,7 +375,7 @@ describe.each(proxies)('$name', (proxy) => {
       },
     );
 
-    it('rejects an oversized body with the two fields of a rejected validation', async () => {
+    it('the proxy rejects an oversized body with the two fields of a rejected validation', async () => {
       const mebibyte = 1024 * 1024;
       const oversized = `${body}${'x'.repeat(4 * mebibyte)}`;
       const before = relay.receivedBytes();
@@ -388,7 +388,7 @@ describe.each(proxies)('$name', (proxy) => {
       expect(relay.receivedBytes() - before).toBeLessThan(3 * mebibyte);
     });
 
-    it('keeps connections to the service open, and ends them itself when they are idle', async () => {
+    it('the proxy keeps connections to the service open, and ends them itself when they are idle', async () => {
       const before = relay.count();
       const agent = new HttpsAgent({ keepAlive: true, maxSockets: 1 });
       for (let sent = 0; sent < 20; sent++) {
@@ -404,7 +404,7 @@ describe.each(proxies)('$name', (proxy) => {
       expect(relay.endedBy()).toBe('proxy');
     });
 
-    it('goes on after 400 aborted connections', async () => {
+    it('the proxy goes on after 400 aborted connections', async () => {
       await Promise.all(
         Array.from({ length: 400 }, async (_, index) => {
           const headers = { 'Content-Length': String(body.length) };
@@ -422,7 +422,7 @@ describe.each(proxies)('$name', (proxy) => {
       }
     });
 
-    it('responds with JSON if the service fails', async () => {
+    it('the proxy responds with JSON if the service fails', async () => {
       relay.set('drop');
       const response = await send({ port: ports.https, body });
       relay.set('forward');
@@ -430,7 +430,7 @@ describe.each(proxies)('$name', (proxy) => {
       expect(JSON.parse(response.text)).toEqual({ valid: false, message: expect.any(String) });
     });
 
-    it('logs neither tokens nor license keys of requests that fail', async () => {
+    it('the proxy logs neither tokens nor license keys of requests that fail', async () => {
       const path = '/api/v2/licenses/by-license-key/A-LICENSE-KEY';
       const secret = { method: 'GET', path, headers: { TOKEN: 'a-secret-token' } };
       relay.set('drop');
@@ -446,7 +446,7 @@ describe.each(proxies)('$name', (proxy) => {
     });
 
     it.runIf(proxy.name === 'nginx')(
-      'rejects more than 128 requests at once from one address',
+      'the proxy rejects more than 128 requests at once from one address',
       async () => {
         relay.set('hold');
         let rejected = 0;
@@ -490,7 +490,7 @@ describe.each(proxies)('$name', (proxy) => {
       expect(relay.count()).toBe(before);
     });
 
-    it('passes every check of the doctor', async () => {
+    it('the proxy passes every check of the doctor', async () => {
       const [command = ''] = /npm run doctor -- https:\S+(?=`)/.exec(document) ?? [];
       const [program = '', ...args] = command
         .replace('license.example.com', `localhost:${ports.https}`)

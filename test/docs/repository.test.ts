@@ -35,7 +35,7 @@ describe('the workflow of GitHub Actions', () => {
   const steps = Object.values(jobs).flatMap((job) => job.steps);
   const commands = steps.flatMap(({ run = '' }) => run.trim().split('\n'));
 
-  it('runs the two commands of the README, and that of our own CI', () => {
+  it('the workflow of GitHub Actions runs the two commands of the README, and that of our own CI', () => {
     const [start, test] = [...read('README.md').matchAll(/```sh\n(npm ci && .*)\n```/g)].map(
       ([, command = '']) => command,
     );
@@ -45,14 +45,14 @@ describe('the workflow of GitHub Actions', () => {
     expect(commands.join('\n')).toMatch(/^curl .*:8787\/api\/v2\/healthy$/m);
   });
 
-  it('runs them on the Node from which the project and its README say it works', () => {
+  it('the workflow of GitHub Actions runs them on the Node from which the project and its README say it works', () => {
     const node = Object.values(jobs).flatMap(({ strategy }) => strategy?.matrix.node ?? []);
     expect(engines.node).toBe(`>=${Math.min(...node)}`);
     expect(read('README.md')).toContain(`Any Node from ${Math.min(...node)} up`);
     expect(node).toEqual([20, 22, 24]);
   });
 
-  it('builds, starts and stops the container by the commands of docs/one-machine.md', () => {
+  it('the workflow of GitHub Actions builds, starts and stops the container by the commands of docs/one-machine.md', () => {
     const document = read('docs/one-machine.md');
     const starting = commands.filter((command) => command.startsWith('docker compose up'));
     expect(starting).toHaveLength(1);
@@ -62,7 +62,7 @@ describe('the workflow of GitHub Actions', () => {
     }
   });
 
-  it('moves a whole shop once a week', () => {
+  it('the workflow of GitHub Actions moves a whole shop once a week', () => {
     expect(on.schedule.map(({ cron }) => cron)).toEqual([
       expect.stringMatching(/^\d+ \d+ \* \* \d$/),
     ]);
@@ -71,7 +71,7 @@ describe('the workflow of GitHub Actions', () => {
     expect(read('test/cli/import.test.ts')).toContain('process.env.TRANSFER_LICENSES');
   });
 
-  it('may read only, ends in time, and takes actions by what they are, not by a name', () => {
+  it('the workflow of GitHub Actions may read only, ends in time, and takes actions by what they are, not by a name', () => {
     expect(permissions).toEqual({ contents: 'read' });
     for (const job of Object.values(jobs)) expect(job['timeout-minutes']).toBeLessThanOrEqual(20);
     const actions = steps.flatMap(({ uses }) => uses ?? []);
@@ -134,12 +134,12 @@ it('updates of dependencies are looked for where there are some', () => {
 describe.each(documents)('%s', (document) => {
   const text = read(document);
 
-  it('links to files that are there', () => {
+  it('a document links to files that are there', () => {
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link);
     expect(links.filter((link) => !existsSync(join(dirname(document), link)))).toEqual([]);
   });
 
-  it('names npm scripts that are there', () => {
+  it('a document names npm scripts that are there', () => {
     const names = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);
     expect(names.filter((name) => !(name in scripts))).toEqual([]);
   });

@@ -200,26 +200,26 @@ describe('a backup of a service under load', () => {
     await service.stop();
   });
 
-  it('ends well, and says what is not in it', () => {
+  it('a backup of a service under load ends well, and says what is not in it', () => {
     expect(ended.code, ended.output).toBe(0);
     expect(ended.output).toContain(file);
     expect(ended.output).toContain('The root token is not in it');
   });
 
-  it('disturbs no request', () => {
+  it('a backup of a service under load disturbs no request', () => {
     expect(load.failures).toEqual([]);
     // The load went on during the backup.
     expect(sentAtEnd).toBeGreaterThan(boundBefore.length + PARALLEL);
   });
 
-  it('is one file for its owner alone', () => {
+  it('a backup is one file for its owner alone', () => {
     expect(readdirSync(at('backups'))).toEqual(['shop.sqlite']);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     // Reading it adds no file: it has no write-ahead log.
     expect(rowsOf(file, 'pragma journal_mode')).toEqual([{ journal_mode: 'delete' }]);
   });
 
-  it('is consistent: every binding has its license, and no license has too many', () => {
+  it('a backup under load is consistent: every binding has its license, and no license has too many', () => {
     expect(rowsOf(file, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     expect(rowsOf(file, 'pragma foreign_key_check')).toEqual([]);
     const excess = `select license_id from bindings join licenses on id = license_id
@@ -227,7 +227,7 @@ describe('a backup of a service under load', () => {
     expect(rowsOf(file, excess)).toEqual([]);
   });
 
-  it('has all that was acknowledged before it began, and nothing that was not sent when it ended', () => {
+  it('a backup has all that was acknowledged before it began, and nothing that was not sent when it ended', () => {
     const found = rowsOf(
       file,
       `select id, (select count(*) from bindings where license_id = id and type = 'IP') as ips
@@ -238,7 +238,7 @@ describe('a backup of a service under load', () => {
     expect(boundBefore.map((id) => bindings.get(id))).toEqual(boundBefore.map(() => MAX_IPS));
   });
 
-  it('restored into a new folder, is served with its ids, keys, bindings, tokens and history', async () => {
+  it('a backup that is restored into a new folder is served with its ids, keys, bindings, tokens and history', async () => {
     const output = await done(npmRun('restore', file, '--persist-to', restored));
     expect(output).toContain(restored);
     expect(output).not.toContain('previous');
@@ -264,7 +264,7 @@ describe('a backup of a service under load', () => {
     expect(namesOf(databaseIn(restored))).toEqual(['Before', 'Later']);
   });
 
-  it('is restored again after the service was killed, whose runtime goes on by itself', async () => {
+  it('a backup is restored again after the service was killed, whose runtime goes on by itself', async () => {
     const runtime = Number(readFileSync(join(restored, 'workerd.pid'), 'utf8'));
     const parent = spawnSync('ps', ['-o', 'ppid=', '-p', String(runtime)], { encoding: 'utf8' });
     process.kill(Number(parent.stdout), 'SIGKILL');
@@ -303,7 +303,7 @@ function addAndDie(database: string): void {
 }
 
 describe('npm run restore', () => {
-  it('keeps the previous database with all its changes, and removes what was cached of it', async () => {
+  it('npm run restore keeps the previous database with all its changes, and removes what was cached of it', async () => {
     const folder = newHome('replaced');
     const database = databaseIn(folder);
     addAndDie(database);
@@ -325,7 +325,7 @@ describe('npm run restore', () => {
     expect(namesOf(database)).toEqual(['Before', 'In the log']);
   });
 
-  it('takes the place of a database that is damaged, and keeps that as it is', async () => {
+  it('npm run restore replaces a damaged database, and keeps that as it is', async () => {
     const folder = newHome('damaged');
     const database = databaseIn(folder);
     addAndDie(database);
@@ -337,7 +337,7 @@ describe('npm run restore', () => {
     expect(namesOf(database)).toEqual(['Before']);
   });
 
-  it('waits for nobody who reads the database, and says so', async () => {
+  it('npm run restore waits for nobody who reads the database, and says so', async () => {
     const folder = newHome('read');
     const reader = new DatabaseSync(databaseIn(folder));
     reader.exec('pragma journal_mode = wal; begin; select * from products');
@@ -371,7 +371,7 @@ describe('npm run restore', () => {
       sql("insert into d1_migrations (name) values ('9999_later.sql')"),
       'its migration 9999_later.sql is not one of this version',
     ],
-  ])('refuses %s, and changes nothing', async (_what, spoil, told) => {
+  ])('npm run restore rejects %s, and changes nothing', async (_what, spoil, told) => {
     const folder = at('refused');
     newHome('refused');
     const database = databaseIn(folder);
@@ -388,7 +388,7 @@ describe('npm run restore', () => {
     expect(keptIn(folder)).toEqual([]);
   });
 
-  it('says that a file is not there, or which one it needs', async () => {
+  it('npm run restore says that a file is not there, or which one it needs', async () => {
     const missing = await restore(at('missing.sqlite'), at('nowhere'));
     expect(missing).toEqual({ code: 2, output: expect.stringContaining(at('missing.sqlite')) });
     expect(existsSync(at('nowhere'))).toBe(false);
@@ -404,7 +404,7 @@ describe('npm run backup', () => {
     folder = newHome('stopped');
   });
 
-  it('has the changes that are in the write-ahead log alone, after a power cut', async () => {
+  it('a backup has the changes that are in the write-ahead log alone, after a power cut', async () => {
     addAndDie(databaseIn(folder));
     await done(backUp(at('target/log.sqlite'), folder));
     expect(namesOf(at('target/log.sqlite'))).toEqual(['Before', 'In the log']);
@@ -427,7 +427,7 @@ describe('npm run backup', () => {
     rmSync(copy);
   });
 
-  it('leaves a file that exists as it is', async () => {
+  it('npm run backup leaves a file that exists as it is', async () => {
     const existing = at('target/existing.sqlite');
     writeFileSync(existing, 'precious');
     expect(await failed(backUp(existing, folder))).toContain(`${existing} exists`);
@@ -440,19 +440,19 @@ describe('npm run backup', () => {
     [['one', 'two'], 'Give one FILE, such as'],
     [[at('target')], `${at('target')} is a folder`],
     [[at('no/file')], `${at('no')} does not exist`],
-  ])('rejects %j as its file', async (args, told) => {
+  ])('npm run backup rejects %j as its file', async (args, told) => {
     const ended = await watch(launch('backup', ...args, '--persist-to', folder)).ended;
     expect(ended).toEqual({ code: 2, output: expect.stringContaining(told) });
   });
 
-  it('says that a folder has no database', async () => {
+  it('npm run backup says that a folder has no database', async () => {
     const message = await failed(backUp(at('target/none.sqlite'), at('empty')));
     expect(message).toContain(at('empty'));
     expect(message).toContain('--persist-to DIR');
     expect(existsSync(at('empty'))).toBe(false);
   });
 
-  it('takes the database of the service where there are several', async () => {
+  it('npm run backup takes the database of the service where there are several', async () => {
     const several = newHome('several');
     const database = databaseIn(several);
     addAndDie(database);
@@ -464,7 +464,7 @@ describe('npm run backup', () => {
     rmSync(at('target/several.sqlite'));
   });
 
-  it('writes no backup of a damaged database', async () => {
+  it('npm run backup writes no backup of a damaged database', async () => {
     const damaged = newHome('to-damage');
     const bytes = readFileSync(databaseIn(damaged));
     bytes.fill('x', 4_096 * 20, 4_096 * 21);
@@ -485,7 +485,7 @@ describe('npm run backup', () => {
       { encoding: 'utf8' },
     );
   it.skipIf(inSmallDisk('true').status !== 0)(
-    'leaves nothing on a disk that is full (needs unshare)',
+    'npm run backup leaves nothing on a disk that is full (needs unshare)',
     () => {
       const backup = ['scripts/backup.ts', at('target/full.sqlite'), '--persist-to', folder];
       const { status, stdout, stderr } = inSmallDisk(process.execPath, ...backup);
@@ -506,7 +506,7 @@ describe('npm run backup', () => {
     return large;
   }
 
-  it('ends although another process writes without a pause', async () => {
+  it('npm run backup ends although another process writes without a pause', async () => {
     const database = databaseIn(largeHome());
     const program = `
       const { DatabaseSync } = require('node:sqlite');
@@ -534,7 +534,7 @@ describe('npm run backup', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('leaves nothing when it is stopped by %s', async (signal, status) => {
+  ] as const)('a backup leaves nothing when it is stopped by %s', async (signal, status) => {
     const large = largeHome();
     const child = launch('backup', at('target/stopped.sqlite'), '--persist-to', large);
     const { ended } = watch(child);

@@ -89,12 +89,12 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
   it.each([
     ['constant', (key: SigningKey) => key.constant],
     ['JWK', jwkOf],
-  ])('and made by jose verifies with the key as a %s', async (_, pinned) => {
+  ])('a response that is signed by jose verifies with the key as a %s', async (_, pinned) => {
     const result = await validate([pinned(keys.pinned)], honest);
     expect(result).toMatchObject(VALID);
   });
 
-  it('and made by openssl verifies', async () => {
+  it('a response that is signed by openssl verifies', async () => {
     const keyFile = join(folder, `${alg}.pem`);
     const textFile = join(folder, 'text');
     writeFileSync(keyFile, keys.pinned.privateKey.export({ type: 'pkcs8', format: 'pem' }));
@@ -110,7 +110,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     expect(result).toMatchObject(VALID);
   });
 
-  it('and made by the service verifies', async () => {
+  it('a response that is signed by the service verifies', async () => {
     const licet = new Licet({ url: await sharedService() });
     const { keys: published } = await licet.signingKeys();
     const signingKeys = published.filter((key) => key.alg === alg);
@@ -119,14 +119,14 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     expect(signed).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
   });
 
-  it.each(answerForgeriesOf(alg))('is not %s', async (_, forge) => {
+  it.each(answerForgeriesOf(alg))('a signed response is not %s', async (_, forge) => {
     const call = validate([keys.pinned.constant], async (asked) => ({
       signed: await forge(keys, ANSWER_TYPE, claimsFor(asked)),
     }));
     expect(await isUnsigned(call)).toBe(true);
   });
 
-  it.each(leaseForgeries)('has no lease that is %s', async (_, forge) => {
+  it.each(leaseForgeries)('a signed response has no lease that is %s', async (_, forge) => {
     const call = validate([keys.pinned.constant], async (asked) => {
       const { nonce, ...claims } = claimsFor(asked);
       const lease = await forge(keys, LEASE_TYPE, claims);
@@ -135,7 +135,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     expect(await isUnsigned(call)).toBe(true);
   });
 
-  it('has a lease of the same key', async () => {
+  it('a signed response has a lease of the same key', async () => {
     const result = await validate([keys.pinned.constant], async (asked) => {
       const { nonce, ...claims } = claimsFor(asked);
       const lease = await signedBy(keys.pinned, LEASE_TYPE, claims);
@@ -144,7 +144,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     expect(result).toMatchObject(VALID);
   });
 
-  it('has the same `valid` and `message` in its body', async () => {
+  it('a signed response has the same `valid` and `message` in its body', async () => {
     const refusal = { valid: false, message: 'License is valid' };
     const isRefused = (body: object, status: number) =>
       isUnsigned(
@@ -158,7 +158,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     expect(await isRefused({ valid: true, message: 'License is vaild' }, 200)).toBe(true);
   });
 
-  it('is asked for with the next key if the service no longer has the first', async () => {
+  it('the client sends the next key if the service no longer has the first', async () => {
     const kids: string[] = [];
     const nonces = new Set<string>();
     const result = await validate([keys.pinned.constant, keys.second.constant], async (asked) => {
@@ -177,7 +177,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
   it.each([
     [200, VALID],
     [400, { valid: false, message: 'License is deactivated' }],
-  ])('is not asked for with the next key after %i with a wrong signature', async (status, body) => {
+  ])('the client sends no next key after %i with a wrong signature', async (status, body) => {
     const kids: string[] = [];
     const call = validate([keys.pinned.constant, keys.second.constant], async (asked) => {
       kids.push(asked.kid);
@@ -192,7 +192,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
 describe('signing keys of the client', () => {
   const { constant, ...key } = newSigningKey('ES256', 'key-1');
 
-  it('are asked for with the nonce and kid of the client, not of the request', async () => {
+  it('signing keys are sent as the nonce and kid of the client, not of the request', async () => {
     const asked: unknown[] = [];
     const licet = new Licet({
       url: 'https://licet.test',
@@ -210,7 +210,7 @@ describe('signing keys of the client', () => {
     ]);
   });
 
-  it('name the key and the response in the error', async () => {
+  it('an error of a signature names the key and the response', async () => {
     const call = validate([constant], async () => ({}));
     await expect(call).rejects.toMatchObject({
       status: 200,
@@ -228,7 +228,7 @@ describe('signing keys of the client', () => {
     ['a cut constant', [constant.slice(0, -1)]],
     ['a private key', [Object.assign(Object(jwkOf({ ...key, constant })), { d: 'secret' })]],
     ['a good key and a text', [constant, 'key-2']],
-  ])('are rejected before anything is sent: %s', async (_, signingKeys) => {
+  ])('signing keys are rejected before anything is sent: %s', async (_, signingKeys) => {
     let isAsked = false;
     const call = validate(signingKeys, async () => {
       isAsked = true;

@@ -76,7 +76,7 @@ async function failureOf(call: Promise<unknown>): Promise<LicetError> {
   return error;
 }
 
-it('has its types from the document of the service', () => {
+it('the client has its types from the document of the service', () => {
   const committed = readFileSync(join(PACKAGE, 'src/types.ts'), 'utf8');
   expect(committed === clientTypes(document), 'Run npm run openapi').toBe(true);
 });
@@ -164,11 +164,11 @@ describe('for each operation there is a method', () => {
     })),
   );
 
-  it('and no other', () => {
+  it('the client has a method for each operation, and no other', () => {
     expect(Object.keys(METHODS).toSorted()).toEqual(operations.map(({ key }) => key).toSorted());
   });
 
-  it('which sends it, with the token only where it is needed', async () => {
+  it('each method of the client sends its operation, with the token only where it is needed', async () => {
     for (const [key, call] of Object.entries(METHODS)) {
       const { licet, requests } = recordingClient(exampleOf(key));
       await call(licet);
@@ -188,7 +188,7 @@ describe('for each operation there is a method', () => {
     '[{}]',
     'null',
     '"ok"',
-  ])('which takes no %s for done', async (text) => {
+  ])('no method of the client takes %s for done', async (text) => {
     const calls = {
       ...METHODS,
       iterate: (licet: Licet) => licet.products.iterate().next(),
@@ -202,7 +202,7 @@ describe('for each operation there is a method', () => {
   });
 });
 
-it('pings the service, finds licenses by their owner, and validates with the token', async () => {
+it('the client pings the service, finds licenses by their owner, and validates with the token', async () => {
   const licet = connect();
   await licet.healthy();
   await licet.ping();
@@ -226,7 +226,7 @@ it('pings the service, finds licenses by their owner, and validates with the tok
 });
 
 describe('lists', () => {
-  it('come whole, as a page, and one after the other, a page at a time', async () => {
+  it('lists come whole, as a page, and one item after the other, a page at a time', async () => {
     const urls: URL[] = [];
     const licet = connect({
       fetch: (request) => {
@@ -262,7 +262,7 @@ describe('lists', () => {
     expect(urls).toHaveLength(1);
   });
 
-  it('are followed by `after` alone: a link to another host gets no token', async () => {
+  it('lists are followed by `after` alone: a link to another host gets no token', async () => {
     const urls: string[] = [];
     const licet = new Licet({
       url: 'https://licet.example',
@@ -286,7 +286,7 @@ describe('lists', () => {
 });
 
 describe('change', () => {
-  it('begins again where somebody else was faster, and loses neither change', async () => {
+  it('change begins again where another change was faster, and loses neither change', async () => {
     const licet = connect();
     const { id } = await createLicense(licet, { maxIPs: 1 });
     let attempts = 0;
@@ -299,7 +299,7 @@ describe('change', () => {
     expect(await licet.licenses.get(id)).toEqual(changed);
   });
 
-  it('gives up after five attempts', async () => {
+  it('change gives up after five attempts', async () => {
     const licet = connect();
     let attempts = 0;
     const change = licet.products.change(product.id, async () => {
@@ -328,7 +328,7 @@ describe('a create', () => {
     return { licet, keys };
   }
 
-  it('whose answer is lost is sent again with its key, and creates once', async () => {
+  it('a create whose response is lost is sent again with its key, and creates once', async () => {
     const { licet, keys } = unluckyClient(2);
     const notes = 'sent three times';
     const created = await createLicense(licet, { notes });
@@ -340,14 +340,14 @@ describe('a create', () => {
     expect(keys[3]).not.toBe(keys[0]);
   });
 
-  it('of a batch whose answer is lost creates one batch', async () => {
+  it('a create of a batch whose response is lost creates one batch', async () => {
     const { licet } = unluckyClient(1);
     const body = { productId: product.id, licenseType: 'PERMANENT', notes: 'one batch' } as const;
     const created = await licet.licenses.createBatch({ ...body, count: 3 });
     expect(await connect().licenses.list({ q: 'one batch' })).toEqual(created);
   });
 
-  it('with a key of its caller creates once in two calls', async () => {
+  it('a create with a key of its caller creates once in two calls', async () => {
     const body = { name: 'Once', productType: 'OTHER' } as const;
     const options = { idempotencyKey: 'order-4711' };
     const first = await connect().products.create(body, options);
@@ -357,7 +357,7 @@ describe('a create', () => {
     ).toMatchObject({ status: 422 });
   });
 
-  it('fails with the third missing answer, or at the end of its time', async () => {
+  it('a create fails with the third missing response, or at the end of its time', async () => {
     const { licet, keys } = unluckyClient(3);
     expect(await failureOf(createLicense(licet))).toMatchObject({ status: 0 });
     expect(keys).toHaveLength(3);
@@ -375,7 +375,7 @@ describe('errors', () => {
   });
   const ask = { licenseKey: 'A', productId: 1 };
 
-  it('have the status, the message, and the intents that would have helped', async () => {
+  it('errors have the status, the message, and the intents that would have helped', async () => {
     const { token, id } = await connect().tokens.create({
       name: 'Shop',
       intents: ['PRODUCTS_READ'],
@@ -399,7 +399,7 @@ describe('errors', () => {
     expect((await failureOf(connect().products.create(misspelt))).message).toContain('maxIps');
   });
 
-  it('say how long to wait', async () => {
+  it('errors say how long to wait', async () => {
     listener = (_request, answer) =>
       answer
         .writeHead(429, { 'Retry-After': '60' })
@@ -412,7 +412,7 @@ describe('errors', () => {
     expect(await failureOf(connect({ url: address }).validate(ask))).toMatchObject({ status: 429 });
   });
 
-  it('come before anything is sent where a value would lead to another path', async () => {
+  it('errors come before anything is sent where a value would lead to another path', async () => {
     const { licet, requests } = recordingClient();
     for (const value of ['', '.', '..']) {
       expect(() => licet.licenses.findByKey(value)).toThrow(TypeError);
@@ -426,7 +426,7 @@ describe('errors', () => {
     ]);
   });
 
-  it('are not blamed on the network where a body is none', async () => {
+  it('errors are not blamed on the network where a body is none', async () => {
     const { licet, requests } = recordingClient();
     const name: unknown = 10n;
     const call = licet.products.create({ name: name as string, productType: 'OTHER' });
@@ -434,7 +434,7 @@ describe('errors', () => {
     expect(requests).toEqual([]);
   });
 
-  it('have status 0 where nothing answers, or not in time', async () => {
+  it('errors have status 0 where nothing responds, or not in time', async () => {
     const nowhere = connect({ url: 'http://127.0.0.1:1' });
     expect(await failureOf(nowhere.products.list())).toMatchObject({
       status: 0,
@@ -452,7 +452,7 @@ describe('errors', () => {
     }
   });
 
-  it('tell what is not from Licet, and follow no redirect with the token', async () => {
+  it('errors say which response is not from Licet, and no redirect is followed with the token', async () => {
     const paths: (string | undefined)[] = [];
     listener = ({ url }, answer) => {
       paths.push(url);
@@ -475,7 +475,7 @@ describe('errors', () => {
     '{"message":"no","accepted_intents":"no"}',
     '{"message":"no","accepted_intents":[7]}',
     'null',
-  ])('have no part of a refusal that is not of Licet: %s', async (text) => {
+  ])('errors have no part of a rejection that is not of Licet: %s', async (text) => {
     const { licet } = recordingClient(new Response(text, { status: 403 }));
     for (const call of [licet.products.list(), licet.validate(ask)]) {
       expect(await failureOf(call)).toMatchObject({
@@ -486,7 +486,7 @@ describe('errors', () => {
     }
   });
 
-  it('have the message of a refusal without intents', async () => {
+  it('errors have the message of a rejection without intents', async () => {
     const { licet } = recordingClient(new Response('{"message":"Forbidden"}', { status: 403 }));
     expect(await failureOf(licet.tokens.list())).toMatchObject({
       message: 'Forbidden',
@@ -494,7 +494,7 @@ describe('errors', () => {
     });
   });
 
-  it('are those of the caller where it ends the call', async () => {
+  it('errors are those of the caller where it ends the call', async () => {
     listener = () => {};
     const controller = new AbortController();
     const call = connect({ url: address }).products.list({}, { signal: controller.signal });
@@ -502,13 +502,13 @@ describe('errors', () => {
     await expect(call).rejects.toThrow('enough');
   });
 
-  it('come before a token is sent over http to another machine', () => {
+  it('errors come before a token is sent over http to another machine', () => {
     const url = 'http://licet.test';
     expect(() => connect({ url, token: 'a-token' })).toThrow('url must be https');
     expect(() => connect({ url, token: 'a-token', insecure: true })).not.toThrow();
   });
 
-  it('never hold the token', async () => {
+  it('errors never hold the token', async () => {
     const token = 'token-that-nobody-may-see';
     const failures = [
       await failureOf(connect({ token }).products.list()),
@@ -550,7 +550,7 @@ describe('the package', () => {
     }).trim() || process.execPath,
   ]);
 
-  it('needs nothing, and runs what its README shows', () => {
+  it('the package of the client needs nothing, and runs what its README shows', () => {
     const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
     expect(manifest).not.toHaveProperty('dependencies');
     const readme = readFileSync(join(PACKAGE, 'README.md'), 'utf8');
@@ -566,7 +566,7 @@ describe('the package', () => {
     }
   });
 
-  it('is typed for those who use it, without the types of Node', () => {
+  it('the package of the client is typed for its users, without the types of Node', () => {
     writeFileSync(
       join(consumer, 'script.mts'),
       `import { Licet, type License } from '@licet/client';

@@ -191,7 +191,7 @@ for (const program of programs) {
       hwid = asked[0]?.hwid;
     });
 
-    it('runs with a signed answer, and keeps the lease for itself', async () => {
+    it('an example runs with a signed response, and keeps the lease for itself', async () => {
       const { state, message, kept, asked, path } = await validate({
         respond: honest({ leaseDays: 3 }),
       });
@@ -209,12 +209,12 @@ for (const program of programs) {
       expect(asked[0]?.nonce).toMatch(/^([\w-]{22,128}|[0-9a-f]{32,128})$/);
     });
 
-    it('compares the license key as the service does', async () => {
+    it('an example compares the license key as the service does', async () => {
       const ending = await validate({ respond: honest(), licenseKey: ' ab-Cd ' });
       expect(ending.state).toBe('valid');
     });
 
-    it('stops at a signed refusal, whatever the body says, and deletes the lease', async () => {
+    it('an example stops at a signed rejection, whatever the body says, and deletes the lease', async () => {
       const ending = await validate({
         respond: async (asked) => {
           const signed = await signedBy(keys.pinned, ANSWER_TYPE, claimsFor(asked, false));
@@ -229,7 +229,7 @@ for (const program of programs) {
       });
     });
 
-    it('runs on its lease when only an unsigned refusal comes', async () => {
+    it('an example runs on its lease when only an unsigned rejection comes', async () => {
       const lease = await leaseWith();
       const { state, kept } = await validate({
         respond: async () => [400, REFUSED],
@@ -239,7 +239,7 @@ for (const program of programs) {
       expect(kept).toContain(lease);
     });
 
-    it('takes an answer whatever its clock says: the nonce makes it fresh', async () => {
+    it('an example takes a response whatever its clock says: the nonce makes it fresh', async () => {
       const times = {
         iat: nowSeconds() - 400 * DAY_SECONDS,
         exp: nowSeconds() - 399 * DAY_SECONDS,
@@ -247,7 +247,7 @@ for (const program of programs) {
       expect((await validate({ respond: signedWith(times) })).state).toBe('valid');
     });
 
-    it('asks with its second key if the service refuses the first', async () => {
+    it('an example sends its second key if the service rejects the first', async () => {
       const { state, asked } = await validate({
         respond: async (request, nth) =>
           nth === 1
@@ -258,7 +258,7 @@ for (const program of programs) {
       expect(asked.map(({ kid }) => kid)).toEqual(['key-1', 'key.2']);
     });
 
-    it('asks with its first key again after an outage', async () => {
+    it('an example sends its first key again after an outage', async () => {
       const { state, asked } = await validate({
         respond: async (request, nth) => (nth === 1 ? [503, {}] : honest()(request, nth)),
       });
@@ -271,7 +271,7 @@ for (const program of programs) {
       ['a blank', ' '],
       ['a kid without a key', 'key-1:'],
       ['a kid with a short key', 'key-1:gAAA'],
-    ])('takes nothing unsigned if its public key is %s', async (_, publicKeys) => {
+    ])('an example takes nothing unsigned if its public key is %s', async (_, publicKeys) => {
       const ending = await validate({ respond: honest(), publicKeys, kept: forgedMark() });
       expect(ending.state).toBe('unreachable');
     });
@@ -281,7 +281,7 @@ for (const program of programs) {
         pair.map(([name]) => name).join('; nor by: '),
         pair,
       ]),
-    )('is not fooled by: %s', async (_, pair) => {
+    )('an example is not fooled by: %s', async (_, pair) => {
       const [first, second = first] = pair;
       const ending = await validate({
         respond: (asked, nth) => {
@@ -360,7 +360,7 @@ for (const program of programs) {
       },
     };
 
-    it.each(Object.entries(otherFaults))('does not fall for: %s', async (_, isFault) => {
+    it.each(Object.entries(otherFaults))('an example does not fall for: %s', async (_, isFault) => {
       expect(await isFault(validate)).toBe(false);
     });
 
@@ -368,7 +368,7 @@ for (const program of programs) {
       fault,
       replacements: pairsOf(texts),
     }));
-    it.skipIf(leftOut.length === 0)('has each check that the tests leave out', () => {
+    it.skipIf(leftOut.length === 0)('an example has each check that the tests leave out', () => {
       const source = readFileSync(`examples/${file}`, 'utf8');
       for (const [text = ''] of leftOut.flatMap(({ replacements }) => replacements)) {
         expect(source.split(text).length - 1, text).toBe(1);
@@ -376,7 +376,7 @@ for (const program of programs) {
     });
 
     it.skipIf(!process.env.LEFT_OUT_CHECKS).each(leftOut)(
-      'falls without a check for: $fault',
+      'an example falls without a check for: $fault',
       async ({ fault, replacements }) => {
         const [, forgery] = forgeries.find(([name]) => name === fault) ?? [];
         const [, ofLease] = leaseForgeries.find(([name]) => `a lease of ${name}` === fault) ?? [];
@@ -394,7 +394,7 @@ for (const program of programs) {
       },
     );
 
-    it('is not fooled by a recorded answer', async () => {
+    it('an example is not fooled by a recorded response', async () => {
       let recorded: [number, unknown] | undefined;
       const respond = honest({ leaseDays: 3 });
       const first = await validate({
@@ -405,7 +405,7 @@ for (const program of programs) {
       expect(again).toMatchObject({ state: 'unreachable', kept: undefined });
     });
 
-    it('starts without the network while its lease lasts, and keeps the time', async () => {
+    it('an example starts without the network while its lease lasts, and keeps the time', async () => {
       const lease = await leaseWith({ iat: nowSeconds() - HOUR_SECONDS });
       const ending = await validate({ kept: `${lease} ${nowSeconds() - HOUR_SECONDS}` });
       expect(ending.state).toBe('grace');
@@ -415,7 +415,7 @@ for (const program of programs) {
       expect(Math.abs(Number(latest) - nowSeconds())).toBeLessThan(60);
     });
 
-    it('keeps its lease when a valid answer has none', async () => {
+    it('an example keeps its lease when a valid response has none', async () => {
       const kept = `${await leaseWith()} ${nowSeconds()}`;
       expect(await validate({ respond: honest(), kept })).toMatchObject({ state: 'valid', kept });
     });
@@ -424,7 +424,7 @@ for (const program of programs) {
       ['was issued half an hour from now', { iat: HOUR_SECONDS / 2 }, 0, 'grace'],
       ['was used half an hour from now', {}, HOUR_SECONDS / 2, 'grace'],
       ['has no end', { exp: undefined }, 0, 'unreachable'],
-    ])('a lease that %s', async (_, times, usedIn, state) => {
+    ])('an example takes the latest time of a lease that %s', async (_, times, usedIn, state) => {
       const shifted = Object.entries(times).map(([name, seconds]) => [
         name,
         typeof seconds === 'number' ? nowSeconds() + seconds : undefined,
@@ -436,24 +436,24 @@ for (const program of programs) {
       expect(Number(ending.kept?.split(' ')[1])).toBeGreaterThanOrEqual(latest);
     });
 
-    it('keeps the time of an expired lease too, so that moving the clock back gains nothing', async () => {
+    it('an example keeps the time of an expired lease too, so that moving the clock back gains nothing', async () => {
       const lease = await leaseWith({ iat: nowSeconds() - 9, exp: nowSeconds() - 1 });
       const { kept } = await validate({ kept: `${lease} ${nowSeconds() - 9}` });
       expect(Number(kept?.split(' ')[1])).toBeGreaterThanOrEqual(nowSeconds() - 5);
     });
 
-    it.each(['', ' ', ' x'])('takes no lease with "%s" behind it', async (text) => {
+    it.each(['', ' ', ' x'])('an example takes no lease with "%s" behind it', async (text) => {
       const { state } = await validate({ kept: `${await leaseWith()}${text}` });
       expect(state).toBe('unreachable');
     });
 
-    it.each(leaseForgeries)('starts with no lease that is forged: %s', async (_, forgery) => {
+    it.each(leaseForgeries)('an example takes no forged lease: %s', async (_, forgery) => {
       const forgedLease = await forgery(keys, LEASE_TYPE, leaseClaims());
       const { state } = await validate({ kept: `${forgedLease} ${nowSeconds()}` });
       expect(state).toBe('unreachable');
     });
 
-    it('takes its public keys from LICET_PUBLIC_KEYS when it is tried out', async () => {
+    it('an example takes its public keys from LICET_PUBLIC_KEYS when it is tried out', async () => {
       const name = `demo-${file}`;
       responders.set(name, { respond: honest(), asked: [] });
       const ending = await runIn(place, program.start, {

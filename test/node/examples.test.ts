@@ -215,7 +215,7 @@ function markOf(program: Program, time: number, licenseKey = 'KEY'): string {
   return `${time} ${createHash('sha256').update(lines.join('\n')).digest('hex')}`;
 }
 
-it('has the tools that LICET_TOOLS names: without them, CI would be green and prove little', () => {
+it('the machine has the tools that LICET_TOOLS names: without them, CI would be green and prove little', () => {
   const names = process.env.LICET_TOOLS?.split(' ') ?? [];
   expect(names.filter((name) => !isInstalled(name))).toEqual([]);
 });
@@ -232,7 +232,7 @@ warnOfSkipped();
 for (const program of programs) {
   const { file, driver } = program;
   describe.skipIf(!runnable.includes(program)).concurrent(file, () => {
-    it('runs with a valid license, and keeps the time', () => {
+    it('an example runs with a valid license, and keeps the time', () => {
       const { ending, license } = firstOf(program);
       expect(ending).toMatchObject({ code: 0, output: 'License is valid' });
       const time = Number.parseInt(ending.mark ?? '', 10);
@@ -240,7 +240,7 @@ for (const program of programs) {
       expect(ending.mark?.trim()).toBe(markOf(program, time, license.licenseKey));
     });
 
-    it('believes the signatures of the service, and runs on the lease where nothing answers', async () => {
+    it('an example believes the signatures of the service, and runs on the lease where nothing responds', async () => {
       const { keys } = await licet.signingKeys();
       const [publicKeys] = keys
         .filter(({ alg }) => alg === driver.alg)
@@ -263,7 +263,7 @@ for (const program of programs) {
       });
     });
 
-    it('tells the user why a license is refused, and forgets the last good answer', async () => {
+    it('an example shows the user why a license is rejected, and forgets the last good response', async () => {
       const { license, hwid, drive } = firstOf(program);
       const { id, licenseKey } = license;
       await licet.licenses.update(id, { licenseStatus: 'DEACTIVATED' });
@@ -277,7 +277,7 @@ for (const program of programs) {
       expect(secondHwid).toBe(hwid);
     });
 
-    it('runs on for 72 hours where nothing answers', async () => {
+    it('an example runs on for 72 hours where nothing responds', async () => {
       const mark = markOf(program, nowSeconds() - GRACE_SECONDS + HOUR_SECONDS / 2);
       const ending = await run(program, { url: closedAddress, mark });
       expect(ending.output).toMatch(
@@ -286,7 +286,7 @@ for (const program of programs) {
       expect(ending).toMatchObject({ code: 0, mark });
     });
 
-    it('makes its hardware ID of what does not change, and asks no DNS', () => {
+    it('an example makes its hardware ID of what does not change, and asks no DNS', () => {
       const names = [hostname(), readLine('/etc/hostname')];
       const ids = names.map((host) => {
         const lines = [readLine('/etc/machine-id'), host, userInfo().username];
@@ -315,7 +315,7 @@ for (const program of programs) {
         () => markOf(program, nowSeconds() + GRACE_SECONDS + 600),
       ],
     ])(
-      'takes for no answer: %s (%s); and a mark of %s for none',
+      'an example takes for no response: %s (%s); and a mark of %s for none',
       async (scenario, why, _, mark) => {
         const url = fakeUrl(program, scenario);
         const { state, message } = await check(firstOf(program).drive, { url, mark: mark() });
@@ -327,7 +327,7 @@ for (const program of programs) {
       },
     );
 
-    it('waits no longer than its time-out for an answer, or for the end of one', async () => {
+    it('an example waits no longer than its timeout for a response, or for the end of one', async () => {
       const { state, message } = await firstOf(program).silence;
       expect(message).toMatch(CANNOT_REACH);
       expect(state).toBe('unreachable');
@@ -335,13 +335,13 @@ for (const program of programs) {
       expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeLessThan(5000);
     });
 
-    it('waits for a slow answer, and runs where the time cannot be kept', async () => {
+    it('an example waits for a slow response, and runs where the time cannot be kept', async () => {
       const { state, message } = await firstOf(program).slowness;
       expect({ state, message }).toEqual({ state: 'valid', message: VALID.message });
       expect(askedOf('slowness', file)).toHaveLength(1);
     });
 
-    it('asks again when the service wants it to, with whatever key the user wrote', async () => {
+    it('an example asks again when the service wants it to, with whatever key the user wrote', async () => {
       const scenario = 'wait a second, then a refusal';
       const licenseKey = 'a "key" \\ é';
       const ending = await run(program, { url: fakeUrl(program, scenario), licenseKey });
@@ -355,7 +355,7 @@ for (const program of programs) {
       if (file === 'licet.go') expect(second?.headers.connection).toBe('close');
     });
 
-    it('does not wait a minute', async () => {
+    it('an example does not wait a minute', async () => {
       const { code, output } = await run(program, { url: fakeUrl(program, 'wait a minute') });
       expect(output).toContain('(HTTP 429)');
       expect(code).toBe(2);
@@ -365,7 +365,7 @@ for (const program of programs) {
     it.each<[string, Question]>([
       ['nothing', {}],
       ['a product id that is no number', { url: 'http://127.0.0.1:9', productId: 'abc' }],
-    ])('says what it needs, given %s', async (_, question) => {
+    ])('an example says what it needs, given %s', async (_, question) => {
       expect(await run(program, question)).toMatchObject({
         code: 3,
         output: 'Set LICET_URL, LICET_PRODUCT_ID (a number) and LICET_KEY.',
@@ -375,7 +375,7 @@ for (const program of programs) {
 }
 
 const curlPrograms = runnable.filter(({ file }) => /\.(lua|sh)$/.test(file));
-it.concurrent.each(curlPrograms)('$file takes for no answer what is not HTTP', async (program) => {
+it.concurrent.each(curlPrograms)('$file takes no response that is not HTTP', async (program) => {
   const place = join(folder, 'api', 'v1');
   mkdirSync(place, { recursive: true });
   writeFileSync(join(place, 'validate'), JSON.stringify(VALID));

@@ -158,7 +158,7 @@ async function startInFlood(license: License): Promise<void> {
 }
 
 describe('the processes', () => {
-  it('SIGTERM under load stores every record that was answered, and ends within 10 seconds with status 0', async () => {
+  it('SIGTERM under load stores every record that got a response, and ends within 10 seconds with status 0', async () => {
     const { ended } = await ensureStarted(folder, ...UNLIMITED);
     const license = await newLicense();
     const other = await newLicense();
@@ -176,7 +176,7 @@ describe('the processes', () => {
     expect(await totalOf(license)).toBe(answered);
   });
 
-  it('requests during the first scheduled run are all answered, however much they log', async () => {
+  it('requests during the first scheduled run all get a response, however much they log', async () => {
     await ensureStarted(folder, ...UNLIMITED);
     await startInFlood(await newLicense());
     expect(fromFloods).toEqual(fromFloods.map(() => 200));
@@ -252,7 +252,7 @@ describe('the processes', () => {
 });
 
 describe('slow clients', () => {
-  it('lose their connection within 20 seconds', async () => {
+  it('slow clients lose their connection within 20 seconds', async () => {
     const [nothing, half, body] = await fromSlowClients;
     expect([nothing, half]).toEqual(['', '']);
     expect(body).toMatch(/^HTTP\/1.1 400 /);
@@ -324,7 +324,7 @@ describe('a full disk', () => {
   });
 
   it.skipIf(disk === undefined)(
-    'answers 503 to what has to be stored first, and recovers',
+    'a full disk gets 503 for what has to be stored first, and the service recovers',
     async () => {
       const folder = disk ?? '';
       await start(folder);

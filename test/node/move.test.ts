@@ -165,7 +165,7 @@ describe('a shop that moves from one machine to Cloudflare', () => {
   let exported: string;
   let deployOutput: string;
 
-  it('is exported, deployed and imported by three commands', { timeout: 150_000 }, async () => {
+  it('three commands export, deploy and import a shop', { timeout: 150_000 }, async () => {
     license = await sell();
     const [exporting, deploying, importing, ...others] = commandsFor(address);
     if (!exporting || !deploying || !importing) throw new Error('The document lacks a command');
@@ -189,7 +189,7 @@ describe('a shop that moves from one machine to Cloudflare', () => {
     expect(three.code).toBe(0);
   });
 
-  it('has the resources, the migrations and the root token that npm run deploy set up there', () => {
+  it('a shop on Cloudflare has the resources, the migrations and the root token that npm run deploy set up', () => {
     const { databases, namespaces, queues, changes, worker } = cloudflare;
     const database = databases.get('licet');
     // The fake executes the SQL: the tables and their first rows exist.
@@ -222,7 +222,7 @@ describe('a shop that moves from one machine to Cloudflare', () => {
     ]);
   });
 
-  it('has the same ids, keys, bindings, owners, dates, states and totals there', async () => {
+  it('a shop has the same ids, keys, bindings, owners, dates, states and totals after its move', async () => {
     const again = await run('export', [at('again.jsonl'), '--url', deployed.address], {
       LICET_TOKEN: readRootToken(),
     });
@@ -232,7 +232,7 @@ describe('a shop that moves from one machine to Cloudflare', () => {
     expect(await licetAt(deployed).licenses.get(license.id)).toEqual(license);
   });
 
-  it('goes on where it was: bound addresses get in, and no others', async () => {
+  it('a shop goes on after its move where it was: bound addresses get in, and no others', async () => {
     const { licenseKey, productId } = license;
     const validate = (ip: string) =>
       licetAt(deployed).validate({ licenseKey, productId, ip, hwid: 'disk 1' });

@@ -40,13 +40,13 @@ beforeAll(async () => {
 const get = (path: string) => fetch(`${address}${path}`, { redirect: 'manual' });
 
 describe('the running service and its documentation', () => {
-  it('serves the document as it is committed', async () => {
+  it('the running service serves the document as it is committed', async () => {
     const answer = await get('/openapi.json');
     expect(answer.headers.get('Content-Type')).toBe('application/json');
     expect(await answer.text()).toBe(source);
   });
 
-  it('shows a person who opens its address the page of /docs', async () => {
+  it('the running service shows a person who opens its address the page of /docs', async () => {
     const answer = await get('/');
     expect(answer.status).toBe(200);
     expect(await answer.text()).toBe(await (await get('/docs')).text());
@@ -54,7 +54,7 @@ describe('the running service and its documentation', () => {
     expect(posted.status).toBe(404);
   });
 
-  it('restricts /docs to its own origin', async () => {
+  it('the running service restricts /docs to its own origin', async () => {
     const answer = await get('/docs');
     expect(answer.status).toBe(200);
     const policy = answer.headers.get('Content-Security-Policy')?.split('; ') ?? [];
@@ -64,7 +64,7 @@ describe('the running service and its documentation', () => {
   });
 
   it.each(['/api', '/api/', '/api/docs', '/api/docs/', '/api/openapi.json', '//api/v1/validate/'])(
-    'returns neither a page nor a redirect for %s',
+    'the service returns neither a page nor a redirect for %s',
     async (path) => {
       const answer = await get(path);
       expect(answer.status).toBeGreaterThanOrEqual(400);
@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser)('the page /docs in a browser', () => {
     return sent;
   }
 
-  it('can use the typed client', async () => {
+  it('the page /docs can use the typed client', async () => {
     const { outputFiles } = await build({
       stdin: {
         contents: `
@@ -152,12 +152,12 @@ describe.skipIf(!hasBrowser)('the page /docs in a browser', () => {
     await page.close();
   });
 
-  it('shows all operations', async () => {
+  it('the page /docs shows all operations', async () => {
     const operations = source.match(/"operationId"/g);
     expect(await page.locator('.opblock').count()).toBe(operations?.length);
   });
 
-  it('keeps the token until the tab is closed', async () => {
+  it('the page /docs keeps the token until the tab is closed', async () => {
     expect(await firstList.headerValue('TOKEN')).toBe('a-wrong-token');
     const kept = await page.evaluate(() => [
       sessionStorage.getItem('licet-token'),
@@ -166,7 +166,7 @@ describe.skipIf(!hasBrowser)('the page /docs in a browser', () => {
     expect(kept).toEqual([readRootToken(), 0]);
   });
 
-  it('requests a list with a limit, and without filters', async () => {
+  it('the page /docs requests a list with a limit, and without filters', async () => {
     expect(firstList.url()).toBe(`${address}/api/v2/licenses?limit=100`);
     await list.getByPlaceholder('limit', { exact: true }).fill('1');
     const sent = await execute(list, /200.*x-total-count/s);
@@ -176,7 +176,7 @@ describe.skipIf(!hasBrowser)('the page /docs in a browser', () => {
   it.each([
     ['colours', 'short', 10, true],
     ['does not colour', 'long', 10_000, false],
-  ])('%s a list that is %s', async (_does, _long, length, isColoured) => {
+  ])('the page /docs %s a list that is %s', async (_does, _long, length, isColoured) => {
     const licenses = Array.from({ length }, (_, id) => ({ id, name: `ada-${id}`, role: null }));
     await page.route(/api\/v2\/licenses/, (route) => route.fulfill({ json: licenses }), {
       times: 1,
@@ -186,13 +186,13 @@ describe.skipIf(!hasBrowser)('the page /docs in a browser', () => {
     expect((await coloured.count()) > 0).toBe(isColoured);
   });
 
-  it('creates a license by the example of the page', async () => {
+  it('the page /docs creates a license by its own example', async () => {
     const create = await tryOut('Licenses-createLicense');
     await create.getByText('Bought in the summer sale').first().waitFor();
     await execute(create, /201.*licenseKey/s);
   });
 
-  it('changes an object at the first attempt, and sends only headers with a value', async () => {
+  it('the page /docs changes an object at the first attempt, and sends only headers with a value', async () => {
     const made = await fetch(`${address}/api/v2/products`, {
       method: 'POST',
       headers: { TOKEN: readRootToken() ?? '' },
@@ -208,7 +208,7 @@ describe.skipIf(!hasBrowser)('the page /docs in a browser', () => {
     }
   });
 
-  it('requests no other host, and reports nothing but the rejected token', () => {
+  it('the page /docs requests no other host, and reports nothing but the rejected token', () => {
     expect(requested).toContain(`${address}/api/v2/licenses?limit=100`);
     const hosts = requested
       .map((url) => new URL(url))

@@ -41,7 +41,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg) =>
     jws = (await licet.validate({ ...request, hwid: 'Häuschen "1"' })).signed ?? '';
   });
 
-  it('is verified by jose', async () => {
+  it('a signed response is verified by jose', async () => {
     const key = await importJWK({ ...publicKey }, alg);
     const { payload, protectedHeader } = await compactVerify(jws, key);
     expect(JSON.parse(Buffer.from(payload).toString())).toMatchObject({
@@ -51,7 +51,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg) =>
     expect(protectedHeader).toEqual({ alg, kid: publicKey.kid, typ: 'licet-validation+jwt' });
   });
 
-  it('is verified by openssl, and no other text is', () => {
+  it('a signed response is verified by openssl, and no other text is', () => {
     const [header, claims, signature = ''] = jws.split('.');
     const bytes = Buffer.from(signature, 'base64url');
     const pem = createPublicKey({ key: { ...publicKey }, format: 'jwk' });

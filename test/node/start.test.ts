@@ -119,7 +119,7 @@ const keysFile = join(folder, 'signing-keys.env');
 const signingKeysOf = async (url: string) => (await new Licet({ url }).signingKeys()).keys;
 
 describe('npm start', () => {
-  it('prints the address, where the root token is, and a first request that works', async () => {
+  it('npm start prints the address, where the root token is, and a first request that works', async () => {
     expect(service.output()).toContain(`Licet runs on ${service.address}`);
     expect(service.output()).toContain(SECRETS_FILE);
     const [, command] = /Try\s+(curl .*)/.exec(service.output()) ?? [];
@@ -129,7 +129,7 @@ describe('npm start', () => {
     expect(JSON.parse(answer)).toEqual([]);
   });
 
-  it('prints where the interface is shown', async () => {
+  it('npm start prints where the interface is shown', async () => {
     const [, page = ''] = /Interface\s+(\S+)/.exec(service.output()) ?? [];
     const answer = await fetch(page);
     expect(answer.headers.get('Content-Type')).toContain('text/html');
@@ -167,15 +167,15 @@ describe('npm start', () => {
     },
   );
 
-  it('never prints the root token', () => {
+  it('npm start never prints the root token', () => {
     expect(service.output()).not.toContain(readRootToken());
   });
 
-  it('lets others in with --ip 0.0.0.0', async () => {
+  it('npm start lets others in with --ip 0.0.0.0', async () => {
     expect((await fetch(`http://127.0.0.2:${service.port}/api/v2/healthy`)).status).toBe(200);
   });
 
-  it('shows the event of each request, which holds no license key', async () => {
+  it('npm start shows the event of each request, which holds no license key', async () => {
     const path = '/api/v2/licenses/by-license-key/KEY-IN-A-PATH';
     const answer = await fetch(service.address + path, {
       headers: { TOKEN: readRootToken() ?? '', 'X-Request-Id': 'seen-in-the-log' },
@@ -251,14 +251,14 @@ describe('npm start', () => {
     for (const line of reports) expect(line.length).toBeLessThan(200);
   });
 
-  it('says what to do when the port is taken', async () => {
+  it('npm start says what to do when the port is taken', async () => {
     const { code, output } = await start('--port', String(service.port));
     expect(code).toBe(1);
     expect(output).toContain(`Port ${service.port} is taken`);
     expect(output).toContain(`npm start -- --port ${service.port + 1}`);
   });
 
-  it('keeps a second service from the same data', async () => {
+  it('npm start keeps a second service from the same data', async () => {
     const { code, output } = await start(
       '--persist-to',
       folder,
@@ -272,7 +272,7 @@ describe('npm start', () => {
   it.each([
     ['', 'file already exists'],
     ['/data', 'not a directory'],
-  ])('says what is wrong with a folder that cannot be used: a file%s', (below, reason) => {
+  ])('npm start says why a folder cannot be used: a file%s', (below, reason) => {
     const file = join(folder, 'a-file');
     writeFileSync(file, '');
     const message =
@@ -282,7 +282,7 @@ describe('npm start', () => {
     expect(() => lockState(file + below)).toThrow(new CliError(message));
   });
 
-  it('does not take a damaged lock for another service', () => {
+  it('npm start does not take a damaged lock for another service', () => {
     const damaged = join(folder, 'damaged');
     mkdirSync(damaged);
     writeFileSync(join(damaged, 'licet.lock'), 'x'.repeat(1_000));
@@ -324,12 +324,12 @@ describe('npm start', () => {
     },
   );
 
-  it('makes signing keys for its owner alone', async () => {
+  it('npm start makes signing keys for its owner alone', async () => {
     expect(await signingKeysOf(service.address)).toHaveLength(2);
     expect(statSync(keysFile).mode & 0o077).toBe(0);
   });
 
-  it('keeps nothing but the database, for its owner alone, and lets nobody run SQL', async () => {
+  it('npm start keeps nothing but the database, for its owner alone, and lets nobody run SQL', async () => {
     expect(readdirSync(join(folder, 'v3')).sort()).toEqual(['cache', 'd1']);
     expect(statSync(join(folder, 'v3')).mode & 0o077).toBe(0);
     const explorer = `${service.address}/cdn-cgi/local/explorer/api/d1/database`;
@@ -338,7 +338,7 @@ describe('npm start', () => {
 });
 
 describe('npm run demo', () => {
-  it('fills the shop, plays a game server, and adds only what is missing the next time', async () => {
+  it('npm run demo fills the shop, plays a game server, and adds only what is missing the next time', async () => {
     const first = await npmRunDemo('--url', service.address, '--persist-to', folder);
     expect(first.output).toContain('Thirty days of history');
     expect(first.output).toMatch(/200 \{"valid":true.*400 \{"valid":false,"message":"Max IPs/s);
@@ -401,7 +401,7 @@ describe('npm run demo', () => {
     });
   });
 
-  it('says what to do when nothing answers, or the token is refused', async () => {
+  it('npm run demo says what to do when nothing responds, or the token is rejected', async () => {
     const nothing = await demo('--url', 'http://localhost:1');
     expect(nothing.code).toBe(1);
     expect(nothing.output).toContain(
@@ -423,7 +423,7 @@ describe('npm run demo', () => {
       (_request, answer) =>
         answer.writeHead(200, { 'Content-Length': 9 }).write('[', () => answer.destroy()),
     ],
-  ])('names a server that responds with %s', async (_what, listener) => {
+  ])('npm run demo names a server that responds with %s', async (_what, listener) => {
     const address = await listen(listener);
     const { code, output } = await demo('--url', address);
     expect(output).toMatch(new RegExp(`^✗ .*${address}.*\\n$`, 'm'));
@@ -440,7 +440,7 @@ describe('npm run demo', () => {
     [['--url', 'https://licet.invalid'], 'Set LICET_TOKEN'],
     [['--unknown'], 'Add --help'],
     [['shop'], 'Add --help'],
-  ])('rejects %j', async (args, named) => {
+  ])('npm run demo rejects %j', async (args, named) => {
     const { code, output } = await demo(...args);
     expect(output).toMatch(/^✗ /m);
     expect(output).toContain(named);
@@ -448,7 +448,7 @@ describe('npm run demo', () => {
     expect(code).toBe(2);
   });
 
-  it('says that the file with the root token cannot be read', async () => {
+  it('npm run demo says that the file with the root token cannot be read', async () => {
     const elsewhere = join(folder, 'elsewhere');
     mkdirSync(join(elsewhere, SECRETS_FILE), { recursive: true });
     const child = spawn(process.execPath, [resolve('scripts/demo.ts')], { cwd: elsewhere });
@@ -469,7 +469,7 @@ describe('one service after the other, on the same data', () => {
     await watched?.ended;
   });
 
-  it('ends with the npm that started it', async () => {
+  it('a service ends with the npm that started it', async () => {
     before = await api('/licenses');
     keysBefore = [await signingKeysOf(service.address), readFileSync(keysFile, 'utf8')];
     const files = existsSync('/proc/net/unix') ? listeningFiles() : [];
@@ -478,7 +478,7 @@ describe('one service after the other, on the same data', () => {
     expect(files.filter((file) => existsSync(dirname(file)))).toEqual([]);
   });
 
-  it('keeps the data and the signing keys', async () => {
+  it('a second service on the same data keeps the data and the signing keys', async () => {
     const port = String(await freePort());
     const options = ['--persist-to', folder, '--port', port, '--ip', '127.0.0.2'];
     const variable = ['--var', 'REQUIRE_HWID:true'];
@@ -492,7 +492,7 @@ describe('one service after the other, on the same data', () => {
     expect([await signingKeysOf(address), readFileSync(keysFile, 'utf8')]).toEqual(keysBefore);
   });
 
-  it('takes a variable with --var', async () => {
+  it('a second service on the same data takes a variable with --var', async () => {
     const active = JSON.stringify(await api('/licenses?licenseStatus=ACTIVE', address));
     const licenses: { licenseKey: string; productId: number; maxHWIDs: number }[] =
       JSON.parse(active);
@@ -504,7 +504,7 @@ describe('one service after the other, on the same data', () => {
     expect(await answer.json()).toEqual({ valid: false, message: 'hwid is required' });
   });
 
-  it('watches the address on which it listens, and ends well when it is asked to', async () => {
+  it('a service watches the address on which it listens, and ends well when it is asked to', async () => {
     next?.kill('SIGTERM');
     expect(await watched?.ended).toMatchObject({
       code: 0,
@@ -516,7 +516,7 @@ describe('one service after the other, on the same data', () => {
 describe('the root token', () => {
   const file = join(folder, SECRETS_FILE);
 
-  it('is made where there is none, readable by its owner alone, and then kept', () => {
+  it('the root token is made where there is none, readable by its owner alone, and then kept', () => {
     expect(ensureRootToken(file)).toBe(true);
     const token = readRootToken(file);
     expect(token).toMatch(/^[0-9a-f]{64}$/);
@@ -525,13 +525,13 @@ describe('the root token', () => {
     expect(readRootToken(file)).toBe(token);
   });
 
-  it('is added behind what the file holds', () => {
+  it('the root token is added behind what the file holds', () => {
     writeFileSync(file, 'OTHER=1');
     ensureRootToken(file);
     expect(readFileSync(file, 'utf8')).toMatch(/^OTHER=1\nROOT_TOKEN=[0-9a-f]{64}\n$/);
   });
 
-  it('is refused where the service would not take it', () => {
+  it('the root token is rejected where the service would not take it', () => {
     writeFileSync(file, 'ROOT_TOKEN="short"\n');
     expect(() => ensureRootToken(file)).toThrow('fewer than 32 characters');
   });

@@ -33,7 +33,7 @@ describeInBrowser('the events in the console', () => {
     expect(await accessibilityFindings(page)).toEqual([]);
   });
 
-  it('filters by type, object, token and day stay in the address', async () => {
+  it('filters of events by type, object, token and day stay in the address', async () => {
     const { token, id } = await licet.tokens.create({
       name: `Events ${crypto.randomUUID()}`,
       intents: ['ALL_READ_WRITE'],

@@ -25,7 +25,7 @@ describe('the CSV parser of the console', () => {
     return rows;
   };
 
-  it.each([1, 2, 1000])('reads quotes, line ends and empty lines in chunks of %i', async (size) => {
+  it.each([1, 2, 1000])('the CSV parser of the console reads chunks of %i', async (size) => {
     const text = 'a,b\r\n\r\n"1,""x""\r\ny",\n\n,"" \n'.replace(' ', '');
     expect(await rowsOf(text, size)).toEqual([
       { cells: ['a', 'b'], line: 1 },
@@ -34,7 +34,7 @@ describe('the CSV parser of the console', () => {
     ]);
   });
 
-  it('reads a last row without a line end', async () => {
+  it('the CSV parser of the console reads a last row without a line end', async () => {
     expect(await rowsOf('a\n""')).toEqual([
       { cells: ['a'], line: 1 },
       { cells: [''], line: 2 },
@@ -45,7 +45,7 @@ describe('the CSV parser of the console', () => {
     ['a\nb"c', 'line 2 has a quotation mark within a cell'],
     ['"a"b', 'line 1 has a quotation mark within a cell'],
     ['a\n"b\nc', 'line 2 opens a quotation mark that is never closed'],
-  ])('refuses %j', async (text, message) => {
+  ])('the CSV parser of the console rejects %j', async (text, message) => {
     await expect(rowsOf(text)).rejects.toThrow(message);
   });
 });
