@@ -61,7 +61,7 @@ describe('Fields', () => {
     });
   });
 
-  it('what a product was not given reads empty, null or 5', async () => {
+  it('a product without optional fields reads empty, null or 5 in their place', async () => {
     const answer = await post(products.path, { name: 'Least', productType: 'OTHER' });
     expect(answer.json).toEqual({
       id: INTEGER,
@@ -98,7 +98,7 @@ describe('Fields', () => {
     });
   });
 
-  it('what a license was not given reads empty, null or as its product has it', async () => {
+  it('a license without optional fields reads empty, null or as its product has it', async () => {
     const { id: productId } = await createProduct({ defaultMaxIPs: 7, defaultMaxHWIDs: -1 });
     const answer = await post(licenses.path, { productId, licenseType: 'PERMANENT' });
     expect(answer.json).toEqual({

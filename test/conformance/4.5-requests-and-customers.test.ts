@@ -244,7 +244,7 @@ describe('Customers', () => {
     it.each([
       ['chat id', { ownerChatId: 'learn-1' }],
       ['account', { licensePlatform: 'MARKET_A', ownerPlatformId: 'learn-2' }],
-    ])('what a customer known by %s learns from a license moves their ETag', async (_, known) => {
+    ])('a license that adds to a customer known by %s moves their ETag', async (_, known) => {
       const customer = await ownerOf(known);
       const path = `${customers.path}/${customer?.id}`;
       const etag = async () => (await call('GET', path)).headers.get('ETag');

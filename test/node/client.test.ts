@@ -226,7 +226,7 @@ it('the client pings the service, finds licenses by their owner, and validates w
 });
 
 describe('lists', () => {
-  it('lists come whole, as a page, and one item after the other, a page at a time', async () => {
+  it('lists of the client come whole, as a page, and one item after the other, a page at a time', async () => {
     const urls: URL[] = [];
     const licet = connect({
       fetch: (request) => {
@@ -262,7 +262,7 @@ describe('lists', () => {
     expect(urls).toHaveLength(1);
   });
 
-  it('lists are followed by `after` alone: a link to another host gets no token', async () => {
+  it('lists of the client are followed by `after` alone: a link to another host gets no token', async () => {
     const urls: string[] = [];
     const licet = new Licet({
       url: 'https://licet.example',
@@ -286,7 +286,7 @@ describe('lists', () => {
 });
 
 describe('change', () => {
-  it('change begins again where another change was faster, and loses neither change', async () => {
+  it('change() begins again where another change was faster, and loses neither change', async () => {
     const licet = connect();
     const { id } = await createLicense(licet, { maxIPs: 1 });
     let attempts = 0;
@@ -299,7 +299,7 @@ describe('change', () => {
     expect(await licet.licenses.get(id)).toEqual(changed);
   });
 
-  it('change gives up after five attempts', async () => {
+  it('change() gives up after five attempts', async () => {
     const licet = connect();
     let attempts = 0;
     const change = licet.products.change(product.id, async () => {
@@ -375,7 +375,7 @@ describe('errors', () => {
   });
   const ask = { licenseKey: 'A', productId: 1 };
 
-  it('errors have the status, the message, and the intents that would have helped', async () => {
+  it('errors of the client have the status, the message, and the intents that would have helped', async () => {
     const { token, id } = await connect().tokens.create({
       name: 'Shop',
       intents: ['PRODUCTS_READ'],
@@ -399,7 +399,7 @@ describe('errors', () => {
     expect((await failureOf(connect().products.create(misspelt))).message).toContain('maxIps');
   });
 
-  it('errors say how long to wait', async () => {
+  it('errors of the client say how long to wait', async () => {
     listener = (_request, answer) =>
       answer
         .writeHead(429, { 'Retry-After': '60' })
@@ -412,7 +412,7 @@ describe('errors', () => {
     expect(await failureOf(connect({ url: address }).validate(ask))).toMatchObject({ status: 429 });
   });
 
-  it('errors come before anything is sent where a value would lead to another path', async () => {
+  it('errors of the client come before anything is sent where a value would lead to another path', async () => {
     const { licet, requests } = recordingClient();
     for (const value of ['', '.', '..']) {
       expect(() => licet.licenses.findByKey(value)).toThrow(TypeError);
@@ -426,7 +426,7 @@ describe('errors', () => {
     ]);
   });
 
-  it('errors are not blamed on the network where a body is none', async () => {
+  it('errors of the client do not blame the network where a body cannot be sent', async () => {
     const { licet, requests } = recordingClient();
     const name: unknown = 10n;
     const call = licet.products.create({ name: name as string, productType: 'OTHER' });
@@ -434,7 +434,7 @@ describe('errors', () => {
     expect(requests).toEqual([]);
   });
 
-  it('errors have status 0 where nothing responds, or not in time', async () => {
+  it('errors of the client have status 0 where nothing responds, or not in time', async () => {
     const nowhere = connect({ url: 'http://127.0.0.1:1' });
     expect(await failureOf(nowhere.products.list())).toMatchObject({
       status: 0,
@@ -452,7 +452,7 @@ describe('errors', () => {
     }
   });
 
-  it('errors say which response is not from Licet, and no redirect is followed with the token', async () => {
+  it('errors of the client say which response is not from Licet, and no redirect is followed with the token', async () => {
     const paths: (string | undefined)[] = [];
     listener = ({ url }, answer) => {
       paths.push(url);
@@ -475,7 +475,7 @@ describe('errors', () => {
     '{"message":"no","accepted_intents":"no"}',
     '{"message":"no","accepted_intents":[7]}',
     'null',
-  ])('errors have no part of a rejection that is not of Licet: %s', async (text) => {
+  ])('errors of the client have no part of a rejection that is not of Licet: %s', async (text) => {
     const { licet } = recordingClient(new Response(text, { status: 403 }));
     for (const call of [licet.products.list(), licet.validate(ask)]) {
       expect(await failureOf(call)).toMatchObject({
@@ -486,7 +486,7 @@ describe('errors', () => {
     }
   });
 
-  it('errors have the message of a rejection without intents', async () => {
+  it('errors of the client have the message of a rejection without intents', async () => {
     const { licet } = recordingClient(new Response('{"message":"Forbidden"}', { status: 403 }));
     expect(await failureOf(licet.tokens.list())).toMatchObject({
       message: 'Forbidden',
@@ -494,7 +494,7 @@ describe('errors', () => {
     });
   });
 
-  it('errors are those of the caller where it ends the call', async () => {
+  it('errors of the client are those of the caller where it ends the call', async () => {
     listener = () => {};
     const controller = new AbortController();
     const call = connect({ url: address }).products.list({}, { signal: controller.signal });
@@ -502,13 +502,13 @@ describe('errors', () => {
     await expect(call).rejects.toThrow('enough');
   });
 
-  it('errors come before a token is sent over http to another machine', () => {
+  it('errors of the client come before a token is sent over http to another machine', () => {
     const url = 'http://licet.test';
     expect(() => connect({ url, token: 'a-token' })).toThrow('url must be https');
     expect(() => connect({ url, token: 'a-token', insecure: true })).not.toThrow();
   });
 
-  it('errors never hold the token', async () => {
+  it('errors of the client never hold the token', async () => {
     const token = 'token-that-nobody-may-see';
     const failures = [
       await failureOf(connect({ token }).products.list()),

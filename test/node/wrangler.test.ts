@@ -89,7 +89,7 @@ it.each([
   vi.unstubAllEnvs();
 });
 
-it('what wrangler rejects in the text of wrangler.toml is rejected', () => {
+it('a text of wrangler.toml that wrangler rejects is rejected', () => {
   writeFileSync('wrangler.toml', settings.replace('[vars]', '[vars]\nLIST = { one = 1, }'));
   expect(() => experimental_readRawConfig({ config: 'wrangler.toml' })).toThrow();
   expect(readWorkerOptions).toThrow(/^wrangler.toml cannot be read: line \d+: [^\n]*$/);
