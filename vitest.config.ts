@@ -64,7 +64,7 @@ export default defineConfig({
                   'fast-check',
                   'ipaddr.js',
                   '@cfworker/json-schema',
-                  'hono/validator',
+                  '@hono/zod-validator',
                   'hono/cookie',
                   'hono/cors',
                   'hono/route',

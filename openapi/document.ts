@@ -8,7 +8,7 @@ import {
 import { version } from '../package.json';
 import { routes as appRoutes } from '../src/app';
 import { declaredIntents } from '../src/auth/middleware';
-import { declaredInput, type Input } from '../src/http/input';
+import { type Input, isInput } from '../src/http/input';
 import type { ApiIntent } from '../src/lib/enums';
 import {
   CHECKED,
@@ -18,7 +18,7 @@ import {
   OPERATIONS,
   type Operation,
   REQUEST_HEADERS,
-  requestHeaders,
+  requestHeader,
   TAGS,
   WITH_BODY,
 } from './operations';
@@ -67,7 +67,7 @@ export function declaredRoutes(): Route[] {
       method,
       path,
       intents: intents ?? declaredIntents(handler),
-      inputs: [...inputs, declaredInput(handler) ?? []].flat(),
+      inputs: isInput(handler) ? [...inputs, handler] : inputs,
     });
   }
   return [...routes.values()];
@@ -79,17 +79,18 @@ export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/g, '
 const inputOf = ({ inputs }: Route, part: Input['target']): z.ZodType | undefined =>
   inputs.find(({ target }) => target === part)?.schema;
 
-function parametersOf(route: Route, part: 'param' | 'query'): Record<string, z.ZodType> {
+function parametersOf(route: Route, part: 'param' | 'query' | 'header'): Record<string, z.ZodType> {
   const schema = inputOf(route, part);
   return schema instanceof z.ZodObject ? schema.shape : {};
 }
 
-/** The parameters of a path. A parameter without a schema is any text. */
-function pathParametersOf(route: Route): Record<string, z.ZodType> {
-  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
-  const checked = parametersOf(route, 'param');
-  return Object.fromEntries(names.map((name) => [name, checked[name] ?? z.string()]));
-}
+/** Whether an input can be invalid: a path with any text cannot. */
+const isChecked = ({ target, schema }: Input): boolean =>
+  target !== 'param' ||
+  !(schema instanceof z.ZodObject && Object.values(schema.shape).every(isAnyText));
+
+const isAnyText = (schema: z.ZodType): boolean =>
+  schema instanceof z.ZodString && schema.def.checks === undefined;
 
 function bodyOf(route: Route, { body }: Operation): ZodOpenApiOperationObject['requestBody'] {
   const schema = inputOf(route, 'json');
@@ -104,8 +105,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
   const { intents, inputs } = route;
   const operation = OPERATIONS[`${route.method} ${route.path}`];
   if (!operation) throw new Error(`${route.method} ${route.path} has no operation`);
-  const { operationId, tag, summary, description, isConditional, isRepeatable, responses } =
-    operation;
+  const { operationId, tag, summary, description, responses } = operation;
   const requestBody = bodyOf(route, operation);
   return {
     operationId,
@@ -115,17 +115,14 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
     security: intents ? [{ TOKEN: [] }] : [],
     'x-intents': [...(intents ?? [])],
     requestParams: {
-      path: z.object(pathParametersOf(route)),
+      path: z.object(parametersOf(route, 'param')),
       query: z.object(parametersOf(route, 'query')),
     },
-    parameters: [
-      ...(isConditional ? requestHeaders('IfMatch') : []),
-      ...(isRepeatable ? requestHeaders('IdempotencyKey') : []),
-    ],
+    parameters: Object.keys(parametersOf(route, 'header')).map(requestHeader),
     ...(requestBody && { requestBody }),
     responses: {
       ...(intents && GUARDED),
-      ...(inputs.length > 0 && CHECKED),
+      ...(inputs.some(isChecked) && CHECKED),
       ...(inputOf(route, 'json') && WITH_BODY),
       ...responses,
     },

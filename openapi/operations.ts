@@ -16,10 +16,6 @@ export interface Operation {
   responses: Responses;
   /** The body of an operation whose route declares no schema. */
   body?: BodyName;
-  /** Whether it supports `If-Match`. */
-  isConditional?: boolean;
-  /** Whether it supports `Idempotency-Key`. */
-  isRepeatable?: boolean;
 }
 
 type Responses = Readonly<Record<number, ZodOpenApiResponseObject>>;
@@ -117,8 +113,10 @@ export const REQUEST_HEADERS = {
   },
 } satisfies Record<string, ZodOpenApiParameterObject>;
 
-export const requestHeaders = (...names: (keyof typeof REQUEST_HEADERS)[]) =>
-  names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+/** One of the {@link REQUEST_HEADERS}, by the name of the header. */
+export const requestHeader = (name: string) => ({
+  $ref: `#/components/parameters/${name.replace('-', '')}`,
+});
 
 /** A body with an example. */
 export const json = (name: BodyName, example = BODIES[name].example) => ({
@@ -294,7 +292,6 @@ const create = (
   tag,
   summary: `Create ${one}`,
   description: `${description} ${section}`,
-  isRepeatable: true,
   responses: {
     201: {
       description: 'The new object.',
@@ -310,7 +307,6 @@ const update = (operationId: string, { tag, body, one, section }: Resource): Ope
   tag,
   summary: `Change ${one}`,
   description: `Takes what GET returns, or only the fields that change. ${section} [4.8]`,
-  isConditional: true,
   responses: {
     200: { description: 'The changed object.', headers: headers('ETag'), content: json(body) },
     ...errors(404, 409, 412, 500),
@@ -326,7 +322,6 @@ const remove = (
   tag,
   summary: `Delete ${one}`,
   description: `${description} ${section}`,
-  isConditional: true,
   responses: {
     204: { description: 'It is deleted.' },
     ...errors(404, 409, 412, 500),
@@ -514,7 +509,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Create up to 500 licenses at once',
     description:
       'Creates `count` licenses with the same fields, each with a key of its own: all of them or none. An extension.',
-    isRepeatable: true,
     responses: {
       201: { description: 'The new licenses, sorted by id.', content: jsonList('License') },
       ...errors(409, 422, 500),

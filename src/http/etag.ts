@@ -22,15 +22,14 @@ export const createdResponse = (
   });
 
 /**
- * Checks the request's `If-Match`, if it has one. A weak tag matches too: Cloudflare weakens the tags of
+ * Checks an `If-Match`, if the request has one. A weak tag matches too: Cloudflare weakens the tags of
  * responses that it compresses.
  *
  * @throws ApiError 412 if no tag matches the revision
  */
-export function checkIfMatch(c: Context, row: { revision: number }): void {
-  const header = c.req.header('If-Match');
-  if (header === undefined || header.trim() === '*') return;
-  const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+export function checkIfMatch(sent: string | undefined, row: { revision: number }): void {
+  if (sent === undefined || sent.trim() === '*') return;
+  const tags = sent.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   if (!tags.includes(`"${row.revision}"`)) {
     throw new ApiError(412, 'The object has changed since it was read');
   }

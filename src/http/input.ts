@@ -1,5 +1,5 @@
+import { zValidator } from '@hono/zod-validator';
 import type { ValidationTargets } from 'hono';
-import { validator } from 'hono/validator';
 import * as z from 'zod';
 import { describeError, idText, parseFields } from '../lib/fields';
 import { readBody } from './body';
@@ -11,47 +11,48 @@ export interface Input {
   readonly schema: z.ZodType;
 }
 
-/** Parses a part of the request. An invalid value is rejected with 400 and the name of its field [7]. */
-const parser = <Target extends keyof ValidationTargets, Schema extends z.ZodType>(
-  target: Target,
-  schema: Schema,
-) =>
-  validator(target, (value): z.output<Schema> => {
-    const { data, error } = parseFields(schema, value);
-    if (!error) return data;
-    throw new ApiError(400, describeError(error, target === 'query' ? 'query parameter' : 'field'));
+export const isInput = (handler: object): handler is Input =>
+  'target' in handler && 'schema' in handler;
+
+/** Rejects an invalid part of a request with 400 and the names of its fields [7]. */
+function rejectInvalid({ error, target }: { error?: z.core.$ZodError; target: string }): void {
+  if (!error) return;
+  throw new ApiError(400, describeError(error, target === 'query' ? 'query parameter' : 'field'));
+}
+
+/** Declares a part of the requests to a route, which is checked, and which the OpenAPI document shows. */
+const input = <Target extends Input['target'], Output>(target: Target, schema: z.ZodType<Output>) =>
+  Object.assign(zValidator(target, schema, rejectInvalid, { validationFunction: parseFields }), {
+    ...{ target, schema },
   });
 
-/** A validator that declares its input, for the OpenAPI document. */
-const input = <Target extends keyof ValidationTargets, Schema extends z.ZodType>(
-  target: Target,
-  schema: Schema,
-) => Object.assign(parser(target, schema), { target, schema });
+export const query = <Output>(schema: z.ZodType<Output>) => input('query', schema);
 
-const isInput = (handler: object): handler is Input => 'target' in handler && 'schema' in handler;
+export const path = <Shape extends z.ZodRawShape>(shape: Shape) => input('param', z.object(shape));
 
-/** The input that a handler declares; undefined if it declares none. */
-export const declaredInput = (handler: object): Input | undefined =>
-  isInput(handler) ? handler : undefined;
+export const pathId = path({ id: idText });
+
+/** The revision on which a change depends. */
+export const ifMatch = input('header', z.object({ 'If-Match': z.string().optional() }));
+
+const KEY_LENGTH = 'must have 1 to 255 characters';
+
+export const idempotencyKey = input(
+  'header',
+  z.object({ 'Idempotency-Key': z.string().min(1, KEY_LENGTH).max(255, KEY_LENGTH).optional() }),
+);
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Parses the body; 413 over 1 MiB, 408 if it is late. It is read after the token was checked. */
-export function body<Schema extends z.ZodType>(schema: Schema) {
-  const parse = parser('json', schema);
-  const readAndParse: typeof parse = async function readAndParse(c, next) {
+/** Declares the body; 413 over 1 MiB, 408 if it is late. It is read after the token was checked. */
+export function body<Output>(schema: z.ZodType<Output>) {
+  const validate = input('json', schema);
+  const readAndValidate = async (...[c, next]: Parameters<typeof validate>) => {
     const text = await readBody(c.req.raw, MAX_BODY_BYTES);
     // The body is JSON with any content type, but the validator would take it for `{}`.
-    const headers = new Headers(c.req.raw.headers);
-    headers.set('Content-Type', 'application/json');
+    const headers = { ...c.req.header(), 'content-type': 'application/json' };
     c.req.raw = new Request(c.req.raw, { headers, body: text });
-    return parse(c, next);
+    return validate(c, next);
   };
-  return Object.assign(readAndParse, { target: 'json', schema });
+  return Object.assign(readAndValidate, validate);
 }
-
-export const path = <Schema extends z.ZodType>(schema: Schema) => input('param', schema);
-
-export const pathId = path(z.object({ id: idText }));
-
-export const query = <Schema extends z.ZodType>(schema: Schema) => input('query', schema);

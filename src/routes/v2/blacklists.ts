@@ -3,7 +3,7 @@ import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
 import { notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
-import { body, pathId, query } from '../../http/input';
+import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input';
 import { listResponse } from '../../http/pagination';
 import {
   deleteEntry,
@@ -38,7 +38,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     if (!row) throw notFound('Blacklist entry');
     return objectResponse(c, row, toEntry(row));
   })
-  .post('/', canWrite, body(entryCreate), (c) => {
+  .post('/', canWrite, body(entryCreate), idempotencyKey, (c) => {
     const values = entryOf(c.req.valid('json'));
     return createOnce(c, {
       create: (sender) => insertEntry(sender, values),
@@ -46,9 +46,9 @@ export const blacklistRoutes = new Hono<AuthEnv>()
       respond: (row) => createdResponse(c, 'blacklists', row, toEntry(row)),
     });
   })
-  .put('/:id', canWrite, pathId, body(entryUpdate), async (c) => {
+  .put('/:id', canWrite, pathId, ifMatch, body(entryUpdate), async (c) => {
     const changes = c.req.valid('json');
-    const row = await optimisticUpdate(c, c.req.valid('param').id, {
+    const row = await optimisticUpdate(c, {
       ...{ name: 'Blacklist entry', bodyId: changes.id },
       find: findEntry,
       write: (sender, current) => {
@@ -60,8 +60,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     });
     return objectResponse(c, row, toEntry(row));
   })
-  .delete('/:id', canWrite, pathId, async (c) => {
-    const { id } = c.req.valid('param');
-    await optimisticUpdate(c, id, { name: 'Blacklist entry', find: findEntry, write: deleteEntry });
+  .delete('/:id', canWrite, pathId, ifMatch, async (c) => {
+    await optimisticUpdate(c, { name: 'Blacklist entry', find: findEntry, write: deleteEntry });
     return c.body(null, 204);
   });

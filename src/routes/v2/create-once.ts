@@ -4,10 +4,12 @@ import type { Sender } from '../../db/change';
 import { isUniqueViolation } from '../../db/client';
 import { findFirstRequest, type KeyedRequest, rowOf } from '../../db/idempotency';
 import { ApiError } from '../../http/errors';
+
 import { DomainError } from '../../lib/errors';
 import { sha256Hex } from '../../lib/sha256';
 
-const MAX_KEY_LENGTH = 255;
+/** The input of a route with {@link idempotencyKey}. */
+type RepeatableInput = { out: { header: { 'Idempotency-Key'?: string | undefined } } };
 
 interface Creation<Row> {
   create: (sender: Sender) => Promise<Row>;
@@ -20,10 +22,10 @@ interface Creation<Row> {
  * Creates an object. Responds to a repetition, with the same `Idempotency-Key`, as to the first request, and creates
  * nothing (3). A request that fails stores no key.
  *
- * @throws ApiError 400 for a bad key, 422 for the key of another request, 409 if the first response is not kept
+ * @throws ApiError 422 for the key of another request, 409 if the first response is not kept
  */
 export async function createOnce<Row>(
-  c: Context<AuthEnv>,
+  c: Context<AuthEnv, string, RepeatableInput>,
   { create, restore, respond }: Creation<Row>,
 ): Promise<Response> {
   const sender = senderOf(c);
@@ -64,14 +66,11 @@ export const restoreRow = <Row>(json: string): Row => rowOf<Row>(JSON.parse(json
 
 /** Undefined without an `Idempotency-Key`. */
 async function keyedRequestOf(
-  c: Context<AuthEnv>,
+  c: Context<AuthEnv, string, RepeatableInput>,
   { tokenId, now }: Sender,
 ): Promise<KeyedRequest | undefined> {
-  const key = c.req.header('Idempotency-Key');
+  const { 'Idempotency-Key': key } = c.req.valid('header');
   if (key === undefined) return undefined;
-  if (key.length < 1 || key.length > MAX_KEY_LENGTH) {
-    throw new ApiError(400, `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters`);
-  }
   return {
     tokenId: tokenId ?? 0,
     keyHash: await sha256Hex(key),

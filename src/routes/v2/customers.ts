@@ -4,7 +4,7 @@ import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware';
 import { ApiError, notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
-import { body, pathId, query } from '../../http/input';
+import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input';
 import { listResponse, pageQuery, searchText } from '../../http/pagination';
 import { isolateOf } from '../../isolate';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async';
@@ -42,16 +42,16 @@ export const customerRoutes = new Hono<AuthEnv>()
     if (!row) throw notFound('Customer');
     return objectResponse(c, row, toCustomer(row));
   })
-  .post('/', canWrite, body(customerCreate), (c) =>
+  .post('/', canWrite, body(customerCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => insertCustomer(sender, c.req.valid('json')),
       restore: restoreRow<CustomerRow>,
       respond: (row) => createdResponse(c, 'customers', row, toCustomer(row)),
     }),
   )
-  .put('/:id', canWrite, pathId, body(customerUpdate), async (c) => {
+  .put('/:id', canWrite, pathId, ifMatch, body(customerUpdate), async (c) => {
     const { id: bodyId, ...changes } = c.req.valid('json');
-    const row = await optimisticUpdate(c, c.req.valid('param').id, {
+    const row = await optimisticUpdate(c, {
       ...{ name: 'Customer', bodyId },
       find: findCustomer,
       write: (sender, current) => {
@@ -61,9 +61,9 @@ export const customerRoutes = new Hono<AuthEnv>()
     });
     return objectResponse(c, row, toCustomer(row));
   })
-  .delete('/:id', canWrite, pathId, async (c) => {
+  .delete('/:id', canWrite, pathId, ifMatch, async (c) => {
     const { id } = c.req.valid('param');
-    await optimisticUpdate(c, id, { name: 'Customer', find: findCustomer, write: eraseIdentity });
+    await optimisticUpdate(c, { name: 'Customer', find: findCustomer, write: eraseIdentity });
     // Records that this isolate stores later would bring erased data back.
     const settling = isolateOf(c.env).recorder.settle(c.get('timings').waitUntil);
     await withTimeout(settling, DATABASE_TIMEOUT_MS).catch(() => {

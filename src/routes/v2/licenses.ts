@@ -6,7 +6,7 @@ import type { Sender } from '../../db/change';
 import type { Page } from '../../db/predicates';
 import { ApiError, notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
-import { body, path, pathId, query } from '../../http/input';
+import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/input';
 import { linkNextPage, listResponse, type PageQuery, pageQuery } from '../../http/pagination';
 import { idText, licensePlatform, text } from '../../lib/fields';
 import { listInstallations } from '../../requests/installations';
@@ -124,7 +124,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     if (!installations) throw notFound('License');
     return c.json(pageOf(c, installations, c.req.valid('query')));
   })
-  .post('/', canWrite, body(licenseCreate), (c) =>
+  .post('/', canWrite, body(licenseCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => createLicenses(c, sender, c.req.valid('json'), 1),
       restore: licensesOf,
@@ -134,7 +134,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
       },
     }),
   )
-  .post('/batch', canWrite, body(licenseBatch), (c) => {
+  .post('/batch', canWrite, body(licenseBatch), idempotencyKey, (c) => {
     const { count, ...values } = c.req.valid('json');
     // The lists of 500 licenses would not fit into memory.
     if (count > 1 && values.ips.length + values.hwids.length > 0) {
@@ -150,43 +150,47 @@ export const licenseRoutes = new Hono<AuthEnv>()
         ),
     });
   })
-  .get('/by-license-key/:licenseKey', canRead, async (c) => {
-    const row = await findLicenseByKey(databaseOf(c), c.req.param('licenseKey'));
+  .get('/by-license-key/:licenseKey', canRead, path({ licenseKey: z.string() }), async (c) => {
+    const row = await findLicenseByKey(databaseOf(c), c.req.valid('param').licenseKey);
     if (!row) throw notFound('License');
     return oneLicense(c, row);
   })
-  .get('/by-customer-email/:email', canRead, query(licenseQuery), (c) =>
-    licenseList(c, { ...c.req.valid('query'), customerEmail: c.req.param('email') }),
+  .get(
+    '/by-customer-email/:email',
+    canRead,
+    path({ email: z.string() }),
+    query(licenseQuery),
+    (c) => licenseList(c, { ...c.req.valid('query'), customerEmail: c.req.valid('param').email }),
   )
   .get(
     '/by-platform/:platform/:platformId',
     canRead,
-    path(z.object({ platform: licensePlatform, platformId: text(255) })),
+    path({ platform: licensePlatform, platformId: text(255) }),
     query(licenseQuery),
     (c) => licenseList(c, { ...c.req.valid('query'), owner: c.req.valid('param') }),
   )
   .get(
     '/by-customer-id/:customerId',
     canRead,
-    path(z.object({ customerId: idText })),
+    path({ customerId: idText }),
     query(licenseQuery),
     (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
   )
   .get(
     '/by-product-id/:productId',
     canRead,
-    path(z.object({ productId: idText })),
+    path({ productId: idText }),
     query(licenseQuery.omit({ productId: true })),
     (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
   )
-  .get('/by-chat-id/:chatId', canRead, query(licenseQuery), (c) =>
-    licenseList(c, { ...c.req.valid('query'), chatId: c.req.param('chatId') }),
+  .get('/by-chat-id/:chatId', canRead, path({ chatId: z.string() }), query(licenseQuery), (c) =>
+    licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
   )
-  .put('/:id', canWrite, pathId, body(licenseUpdate), async (c) => {
+  .put('/:id', canWrite, pathId, ifMatch, body(licenseUpdate), async (c) => {
     const { id: bodyId, customerId, customerEmail, ...fields } = c.req.valid('json');
     const { licenseKey, expiryDate, licenseStatus, ...changes } = fields;
     const owner = namedCustomerIn(c, customerId, customerEmail);
-    const row = await optimisticUpdate(c, c.req.valid('param').id, {
+    const row = await optimisticUpdate(c, {
       ...{ name: 'License', bodyId },
       find: findLicense,
       write: (sender, current) => {
@@ -209,9 +213,8 @@ export const licenseRoutes = new Hono<AuthEnv>()
     });
     return oneLicense(c, row);
   })
-  .delete('/:id', canWrite, pathId, async (c) => {
-    const { id } = c.req.valid('param');
-    await optimisticUpdate(c, id, {
+  .delete('/:id', canWrite, pathId, ifMatch, async (c) => {
+    await optimisticUpdate(c, {
       name: 'License',
       find: findLicense,
       write: markLicenseDeleted,

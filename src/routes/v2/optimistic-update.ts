@@ -10,6 +10,11 @@ import { DomainError } from '../../lib/errors';
 const MAX_ATTEMPTS = 10;
 const MAX_PAUSE_MS = 100;
 
+/** The input of a route with {@link pathId} and {@link ifMatch}. */
+type ConditionalInput = {
+  out: { param: { id: number }; header: { 'If-Match'?: string | undefined } };
+};
+
 interface Update<Row, Result> {
   /** The name of the object in an error. */
   name: string;
@@ -27,16 +32,16 @@ interface Update<Row, Result> {
  * @throws ApiError 400, 404, 412, or 409 after too many attempts
  */
 export async function optimisticUpdate<Row extends { revision: number }, Result>(
-  c: Context<AuthEnv>,
-  id: number,
-  { name, bodyId = id, find, write }: Update<Row, Result>,
+  c: Context<AuthEnv, string, ConditionalInput>,
+  { name, bodyId, find, write }: Update<Row, Result>,
 ): Promise<Result> {
-  if (bodyId !== id) throw new ApiError(400, `id must be ${id} as in the path`);
+  const { id } = c.req.valid('param');
+  if ((bodyId ?? id) !== id) throw new ApiError(400, `id must be ${id} as in the path`);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const sender = senderOf(c);
     const row = await find(sender.db, id);
     if (row === undefined) throw notFound(name);
-    checkIfMatch(c, row);
+    checkIfMatch(c.req.valid('header')['If-Match'], row);
     try {
       return await write(sender, row);
     } catch (error) {

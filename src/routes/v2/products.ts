@@ -3,7 +3,7 @@ import { INTENTS } from '../../auth/intents';
 import { type AuthEnv, requireIntents } from '../../auth/middleware';
 import { notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
-import { body, pathId, query } from '../../http/input';
+import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input';
 import { listResponse } from '../../http/pagination';
 import { checkWebAddresses } from '../../resources/fields';
 import {
@@ -39,16 +39,16 @@ export const productRoutes = new Hono<AuthEnv>()
     if (!row) throw notFound('Product');
     return objectResponse(c, row, toProduct(row));
   })
-  .post('/', canWrite, body(productCreate), (c) =>
+  .post('/', canWrite, body(productCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => insertProduct(sender, c.req.valid('json')),
       restore: restoreRow<ProductRow>,
       respond: (row) => createdResponse(c, 'products', row, toProduct(row)),
     }),
   )
-  .put('/:id', canWrite, pathId, body(productUpdate), async (c) => {
+  .put('/:id', canWrite, pathId, ifMatch, body(productUpdate), async (c) => {
     const { id: bodyId, ...changes } = c.req.valid('json');
-    const row = await optimisticUpdate(c, c.req.valid('param').id, {
+    const row = await optimisticUpdate(c, {
       ...{ name: 'Product', bodyId },
       find: findProduct,
       write: (sender, current) => {
@@ -58,8 +58,7 @@ export const productRoutes = new Hono<AuthEnv>()
     });
     return objectResponse(c, row, toProduct(row));
   })
-  .delete('/:id', canWrite, pathId, async (c) => {
-    const { id } = c.req.valid('param');
-    await optimisticUpdate(c, id, { name: 'Product', find: findProduct, write: deleteProduct });
+  .delete('/:id', canWrite, pathId, ifMatch, async (c) => {
+    await optimisticUpdate(c, { name: 'Product', find: findProduct, write: deleteProduct });
     return c.body(null, 204);
   });

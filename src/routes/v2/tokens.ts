@@ -5,7 +5,7 @@ import { type AuthEnv, requireIntents } from '../../auth/middleware';
 import { NOT_LIVE, newToken } from '../../auth/tokens';
 import { notFound } from '../../http/errors';
 import { createdResponse, objectResponse } from '../../http/etag';
-import { body, pathId, query } from '../../http/input';
+import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input';
 import { listResponse, pageQuery } from '../../http/pagination';
 import { sha256Hex } from '../../lib/sha256';
 import {
@@ -49,7 +49,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
     if (!row) throw notFound('Token');
     return objectResponse(c, row, toToken(row));
   })
-  .post('/', all, body(tokenCreate), async (c) => {
+  .post('/', all, body(tokenCreate), idempotencyKey, async (c) => {
     const token = newToken();
     const tokenHash = await sha256Hex(token);
     const values = { ...c.req.valid('json'), tokenHash };
@@ -62,17 +62,16 @@ export const tokenRoutes = new Hono<AuthEnv>()
       },
     });
   })
-  .put('/:id', all, pathId, body(tokenUpdate), async (c) => {
+  .put('/:id', all, pathId, ifMatch, body(tokenUpdate), async (c) => {
     const { id: bodyId, ...changes } = c.req.valid('json');
-    const row = await optimisticUpdate(c, c.req.valid('param').id, {
+    const row = await optimisticUpdate(c, {
       ...{ name: 'Token', bodyId },
       find: findToken,
       write: (sender, current) => updateToken(sender, current, changes),
     });
     return objectResponse(c, row, toToken(row));
   })
-  .delete('/:id', all, pathId, async (c) => {
-    const { id } = c.req.valid('param');
-    await optimisticUpdate(c, id, { name: 'Token', find: findToken, write: revokeToken });
+  .delete('/:id', all, pathId, ifMatch, async (c) => {
+    await optimisticUpdate(c, { name: 'Token', find: findToken, write: revokeToken });
     return c.body(null, 204);
   });
