@@ -4,7 +4,6 @@ import type { Sender } from '../../db/change';
 import { isUniqueViolation } from '../../db/client';
 import { findFirstRequest, type KeyedRequest, rowOf } from '../../db/idempotency';
 import { ApiError } from '../../http/errors';
-
 import { DomainError } from '../../lib/errors';
 import { sha256Hex } from '../../lib/sha256';
 
