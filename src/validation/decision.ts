@@ -36,7 +36,7 @@ async function findBoth(
   return { license: found[0], policy: found[1] };
 }
 
-/** What a decision depends on beside the request and the snapshots. */
+/** The facts of a decision beside the request and the snapshots. */
 export type Circumstances = Pick<Facts, 'connectingAddress' | 'requireHwid'>;
 
 /** A validation that memory or KV can tell to be VALID. */

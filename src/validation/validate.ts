@@ -30,7 +30,7 @@ import { signResponse } from './signed-response';
 /** The body of a validation: its text, or why there is none. */
 export type SentBody = { text: string } | { text: null; isTooLarge: boolean; message: string };
 
-/** What a validation comes with beside its body. */
+/** The circumstances of a validation beside its body. */
 export interface ValidationContext extends Circumstances {
   requestType: RequestType;
   trustsBodyIp: boolean;

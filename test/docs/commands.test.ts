@@ -39,7 +39,7 @@ const commands = [...new Set(documents.flatMap((document) => commandsOf(read(doc
 const isOfWrangler = (command: string): boolean => command.startsWith('npx wrangler ');
 const ours = commands.filter((command) => !isOfWrangler(command));
 
-/** What runs the commands: the tests, `npm test` itself and the workflow. */
+/** The files that run the commands: the tests, `npm test` itself and the workflow. */
 const RUNNERS = ['test/**/*.ts', 'scripts/test.ts', '.github/workflows/*.yml'];
 const runners = globSync(RUNNERS).map(read).join('\n');
 
