@@ -1,13 +1,36 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { done, run, runShown } from '../packages/cli/src/terminal.ts';
 
 /** `npm test`: every check of the project, then its tests, and a line that counts them. */
 
 const folder = mkdtempSync(join(tmpdir(), 'licet-test-'));
 let passed = 0;
-let failed = 0;
+/** Each failure with its message. Shown again at the end, where the last lines of a long output are read first. */
+const failures: string[] = [];
+
+interface VitestReport {
+  numPassedTests: number;
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { status: string; fullName: string; failureMessages: string[] | null }[];
+  }[];
+}
+
+/** The tests that failed, and the files that could not be loaded. */
+function failuresOf(report: VitestReport): string[] {
+  return report.testResults.flatMap(({ name, status, message, assertionResults }) => {
+    const file = relative('.', name);
+    const tests = assertionResults.filter((test) => test.status === 'failed');
+    if (tests.length === 0 && status === 'failed') return [`${file}\n${message}`];
+    return tests.map(
+      (test) => `${file}: ${test.fullName}\n${test.failureMessages?.join('\n') ?? ''}`,
+    );
+  });
+}
 
 /** Runs an npm script. */
 async function check(script: string, ...options: string[]): Promise<void> {
@@ -16,7 +39,7 @@ async function check(script: string, ...options: string[]): Promise<void> {
     passed++;
     done(script);
   } else {
-    failed++;
+    failures.push(`npm run ${script}\n${output}`);
     console.error(`✗ npm run ${script}\n${output}`);
   }
 }
@@ -33,14 +56,14 @@ async function countTests(
   const reports = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   const isGood = await runVitest('vitest', ['run', `--project=${project}`, ...reports, ...options]);
   try {
-    const report = JSON.parse(readFileSync(file, 'utf8'));
+    const report: VitestReport = JSON.parse(readFileSync(file, 'utf8'));
+    const found = failuresOf(report);
     passed += report.numPassedTests;
-    failed += report.numFailedTests;
-    // A file that does not load, or an error outside a test, fails the run but no test.
-    if (!isGood && report.numFailedTests === 0) failed++;
+    failures.push(...found);
+    if (!isGood && found.length === 0)
+      failures.push(`vitest run --project=${project}: an error outside a test, see above`);
   } catch {
-    failed++;
-    console.error(`✗ vitest run --project=${project} gave no report`);
+    failures.push(`vitest run --project=${project} gave no report`);
   }
 }
 
@@ -75,5 +98,6 @@ await Promise.all([otherTests, countTests(runShown, 'node')]);
 console.log(otherOutput);
 
 for (const made of [folder, fastFolder]) rmSync(made, { recursive: true, force: true });
-console.log(`\n${passed} passed, ${failed} failed`);
-process.exit(failed > 0 ? 1 : 0);
+for (const failure of failures) console.error(`\n✗ ${failure}`);
+console.log(`\n${passed} passed, ${failures.length} failed`);
+process.exit(failures.length > 0 ? 1 : 0);
