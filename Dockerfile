@@ -2,6 +2,10 @@
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/contract/package.json packages/contract/
+COPY packages/client/package.json packages/client/
+COPY packages/cli/package.json packages/cli/
+COPY console/package.json console/
 RUN npm ci --omit=dev
 COPY . .
 RUN node scripts/assets.ts

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fail, run } from '../packages/cli/src/terminal.ts';
+import { fail, run } from '@licet/cli/terminal';
 import { newFolder } from './folders.ts';
 
 export const COMPATIBILITY_DATE = '2026-09-01';

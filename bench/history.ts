@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../src/lib/durations.ts';
+import { HOUR_MS } from '@licet/contract/durations';
 import { insertSeries } from './population.ts';
 import type { Database } from './workers.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { fail } from '../packages/cli/src/terminal.ts';
+import { fail } from '@licet/cli/terminal';
 import { absoluteFolder } from '../scripts/local/options.ts';
 import { SCENARIOS, type ScenarioName } from './scenarios/index.ts';
 import { FULL, QUICK, type Settings } from './settings.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DAY_MS, MINUTE_MS } from '../src/lib/durations.ts';
+import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
 import { VirtualClock } from '../test/simulation/clock.ts';
 import { FakeD1, PristineDatabase } from '../test/simulation/fake-d1.ts';
 import { Isolate } from '../test/simulation/isolate.ts';

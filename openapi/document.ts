@@ -1,3 +1,4 @@
+import type { ApiIntent } from '@licet/contract/enums';
 import * as z from 'zod';
 import {
   createDocument,
@@ -6,10 +7,9 @@ import {
   type ZodOpenApiOperationObject,
 } from 'zod-openapi';
 import { version } from '../package.json';
-import { routes as appRoutes } from '../src/app';
-import { declaredIntents } from '../src/auth/middleware';
-import { type Input, isInput } from '../src/http/input';
-import type { ApiIntent } from '../src/lib/enums';
+import { routes as appRoutes } from '../src/app.ts';
+import { declaredIntents } from '../src/auth/middleware.ts';
+import { type Input, isInput } from '../src/http/input.ts';
 import {
   CHECKED,
   GUARDED,
@@ -21,8 +21,8 @@ import {
   requestHeader,
   TAGS,
   WITH_BODY,
-} from './operations';
-import { BODIES, BODY_NAMES, PARAMETER_EXAMPLES, PARAMETERS, registerMetadata } from './schemas';
+} from './operations.ts';
+import { BODIES, BODY_NAMES, PARAMETER_EXAMPLES, PARAMETERS, registerMetadata } from './schemas.ts';
 
 /**
  * The OpenAPI document. The paths, intents and schemas come from the routes of the app. The Worker does not

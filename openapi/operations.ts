@@ -1,9 +1,9 @@
+import { INTENTS } from '@licet/contract/intents';
 import * as z from 'zod';
 import type { ZodOpenApiParameterObject, ZodOpenApiResponseObject } from 'zod-openapi';
-import { INTENTS } from '../src/auth/intents';
-import { errorResponse } from '../src/http/responses';
-import { invalidResponse } from '../src/validation/response';
-import { BODIES, type BodyName } from './schemas';
+import { errorResponse } from '../src/http/responses.ts';
+import { invalidResponse } from '../src/validation/response.ts';
+import { BODIES, type BodyName } from './schemas.ts';
 
 /** The operations of the OpenAPI document: the purpose and the responses of each route. */
 

@@ -1,9 +1,10 @@
+import { LABELLED_PLATFORMS } from '@licet/contract/enums';
+import { wireTimestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import { MAX_LIMIT, pageQuery } from '../src/http/pagination';
-import { errorResponse } from '../src/http/responses';
-import { customerItem } from '../src/import/items';
-import { importRequest, importResponse, importResult } from '../src/import/schema';
-import { LABELLED_PLATFORMS } from '../src/lib/enums';
+import { MAX_LIMIT, pageQuery } from '../src/http/pagination.ts';
+import { errorResponse } from '../src/http/responses.ts';
+import { customerItem } from '../src/import/items.ts';
+import { importRequest, importResponse, importResult } from '../src/import/schema.ts';
 import {
   apiIntent,
   booleanText,
@@ -21,13 +22,12 @@ import {
   productType,
   requestType,
   responseType,
-} from '../src/lib/fields';
-import { ecPublicKey, keySet, rsaPublicKey } from '../src/lib/signing-keys';
-import { wireTimestamp } from '../src/lib/time';
-import { firstIdAt } from '../src/lib/time-id';
-import { installation } from '../src/requests/installations';
-import { request } from '../src/requests/schema';
-import { signingKeyUse } from '../src/requests/signing-key-uses';
+} from '../src/lib/fields.ts';
+import { ecPublicKey, keySet, rsaPublicKey } from '../src/lib/signing-keys.ts';
+import { firstIdAt } from '../src/lib/time-id.ts';
+import { installation } from '../src/requests/installations.ts';
+import { request } from '../src/requests/schema.ts';
+import { signingKeyUse } from '../src/requests/signing-key-uses.ts';
 import {
   expiryStatistics,
   gap,
@@ -36,23 +36,23 @@ import {
   statistics,
   statisticsStep,
   versionStatistics,
-} from '../src/requests/statistics-schema';
+} from '../src/requests/statistics-schema.ts';
 import {
   entry,
   entryCreate,
   entryFields,
   entryUpdate,
   toEntry,
-} from '../src/resources/blacklists/schema';
+} from '../src/resources/blacklists/schema.ts';
 import {
   customer,
   customerCreate,
   customerFields,
   customerUpdate,
   toCustomer,
-} from '../src/resources/customers/schema';
-import { event, eventActor, eventChange } from '../src/resources/events/schema';
-import type { Fields } from '../src/resources/fields';
+} from '../src/resources/customers/schema.ts';
+import { event, eventActor, eventChange } from '../src/resources/events/schema.ts';
+import type { Fields } from '../src/resources/fields.ts';
 import {
   license,
   licenseBatch,
@@ -61,14 +61,14 @@ import {
   licenseCreate,
   licenseFields,
   licenseUpdate,
-} from '../src/resources/licenses/schema';
+} from '../src/resources/licenses/schema.ts';
 import {
   product,
   productCreate,
   productFields,
   productUpdate,
   toProduct,
-} from '../src/resources/products/schema';
+} from '../src/resources/products/schema.ts';
 import {
   createdToken,
   createdTokenFields,
@@ -76,8 +76,8 @@ import {
   token,
   tokenCreate,
   tokenUpdate,
-} from '../src/resources/tokens/schema';
-import { invalidResponse, validResponse } from '../src/validation/response';
+} from '../src/resources/tokens/schema.ts';
+import { invalidResponse, validResponse } from '../src/validation/response.ts';
 
 /**
  * The bodies of the OpenAPI document: their names, descriptions and examples. The fields of a resource have

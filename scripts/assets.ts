@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
-import { fail } from '../packages/cli/src/terminal.ts';
+import { fail } from '@licet/cli/terminal';
 import { ensureConsole } from './console/ensure.ts';
 
 /** Copies files into `public`, the folder that is served, and builds the console. wrangler runs it before its build. */

@@ -1,17 +1,10 @@
 import { existsSync, renameSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
-import { readCommandLine } from '../packages/cli/src/command-line.ts';
-import { findOutputFile } from '../packages/cli/src/import/output-file.ts';
-import { SECRETS_FILE } from '../packages/cli/src/root-token.ts';
-import {
-  CliError,
-  done,
-  fail,
-  guardOutput,
-  onStopSignal,
-  usageError,
-} from '../packages/cli/src/terminal.ts';
+import { readCommandLine } from '@licet/cli/command-line';
+import { findOutputFile } from '@licet/cli/import/output-file';
+import { SECRETS_FILE } from '@licet/cli/root-token';
+import { CliError, done, fail, guardOutput, onStopSignal, usageError } from '@licet/cli/terminal';
 import { copyDatabase } from './local/copy.ts';
 import { findDatabase } from './local/database.ts';
 import { DEFAULT_FOLDER, dataFolder } from './local/options.ts';

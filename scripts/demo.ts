@@ -1,17 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from '@commander-js/extra-typings';
-import { readCommandLine, serviceUrl } from '../packages/cli/src/command-line.ts';
-import { checkToken } from '../packages/cli/src/import/service.ts';
-import { type Access, explain } from '../packages/cli/src/licet/session.ts';
-import { isLocal, readRootToken, SECRETS_FILE } from '../packages/cli/src/root-token.ts';
-import {
-  CliError,
-  done,
-  fail,
-  guardOutput,
-  note,
-  usageError,
-} from '../packages/cli/src/terminal.ts';
+import { readCommandLine, serviceUrl } from '@licet/cli/command-line';
+import { checkToken } from '@licet/cli/import/service';
+import { type Access, explain } from '@licet/cli/licet/session';
+import { isLocal, readRootToken, SECRETS_FILE } from '@licet/cli/root-token';
+import { CliError, done, fail, guardOutput, note, usageError } from '@licet/cli/terminal';
 import {
   type BlacklistEntryCreate,
   type License,
@@ -21,8 +14,8 @@ import {
   type Product,
   type ProductCreate,
   type TokenCreate,
-} from '../packages/client/src/index.ts';
-import { DAY_MS } from '../src/lib/durations.ts';
+} from '@licet/client';
+import { DAY_MS } from '@licet/contract/durations';
 import { findDatabase } from './local/database.ts';
 import { DEFAULT_FOLDER, dataFolder } from './local/options.ts';
 import { UNKNOWN_KEY, writePast } from './local/past.ts';

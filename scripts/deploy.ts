@@ -1,14 +1,7 @@
 import { Command } from '@commander-js/extra-typings';
-import { readCommandLine, runCommand } from '../packages/cli/src/command-line.ts';
-import { command as doctor } from '../packages/cli/src/doctor.ts';
-import {
-  CliError,
-  fail,
-  guardOutput,
-  onStopSignal,
-  run,
-  runShown,
-} from '../packages/cli/src/terminal.ts';
+import { readCommandLine, runCommand } from '@licet/cli/command-line';
+import { command as doctor } from '@licet/cli/doctor';
+import { CliError, fail, guardOutput, onStopSignal, run, runShown } from '@licet/cli/terminal';
 import { type Deployed, deploy } from './deployment.ts';
 
 /** `npm run deploy`: deploys the service to a Cloudflare account, or upgrades it. */

@@ -2,15 +2,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { styleText } from 'node:util';
+import { addLine, ensureRootToken, readRootToken, readSecrets } from '@licet/cli/root-token';
+import { ensureSigningKeys, isSigningKey } from '@licet/cli/signing-keys';
+import { CliError, done, type Ended } from '@licet/cli/terminal';
 import * as z from 'zod';
-import {
-  addLine,
-  ensureRootToken,
-  readRootToken,
-  readSecrets,
-} from '../packages/cli/src/root-token.ts';
-import { ensureSigningKeys, isSigningKey } from '../packages/cli/src/signing-keys.ts';
-import { CliError, done, type Ended } from '../packages/cli/src/terminal.ts';
 import { list, NAME, readSettings, SETTINGS_FILE, TEXT, table } from './settings.ts';
 
 /** The steps of `npm run deploy`. Each does only the missing work, and prints it. */

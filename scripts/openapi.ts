@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { done } from '@licet/cli/terminal';
 import { build } from 'esbuild';
-import { done } from '../packages/cli/src/terminal.ts';
 import { clientTypes } from './client-types.ts';
 
 /** `npm run openapi`: writes the OpenAPI document of the routes, and the client's types. */

@@ -2,16 +2,9 @@ import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Command } from '@commander-js/extra-typings';
-import { readCommandLine } from '../packages/cli/src/command-line.ts';
-import { SECRETS_FILE } from '../packages/cli/src/root-token.ts';
-import {
-  CliError,
-  done,
-  fail,
-  guardOutput,
-  onStopSignal,
-  usageError,
-} from '../packages/cli/src/terminal.ts';
+import { readCommandLine } from '@licet/cli/command-line';
+import { SECRETS_FILE } from '@licet/cli/root-token';
+import { CliError, done, fail, guardOutput, onStopSignal, usageError } from '@licet/cli/terminal';
 import { copyDatabase, findMisfit, isBusy } from './local/copy.ts';
 import { databaseFile } from './local/database.ts';
 import { endLeftover } from './local/leftover.ts';

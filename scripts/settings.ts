@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CliError, systemReason } from '@licet/cli/terminal';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod';
-import { CliError, systemReason } from '../packages/cli/src/terminal.ts';
 
 /** Reads wrangler.toml. Each command reads the part that it needs. To load wrangler for that would take a second. */
 

@@ -1,13 +1,9 @@
 import { join } from 'node:path';
-import { consoleLink } from '../packages/cli/src/console-link.ts';
-import { isLocal, rootTokenFault, SECRETS_FILE } from '../packages/cli/src/root-token.ts';
-import {
-  ensureSigningKeys,
-  isSigningKey,
-  readSigningKeys,
-} from '../packages/cli/src/signing-keys.ts';
-import { CliError, note, report } from '../packages/cli/src/terminal.ts';
-import { MINUTE_MS } from '../src/lib/durations.ts';
+import { consoleLink } from '@licet/cli/console-link';
+import { isLocal, rootTokenFault, SECRETS_FILE } from '@licet/cli/root-token';
+import { ensureSigningKeys, isSigningKey, readSigningKeys } from '@licet/cli/signing-keys';
+import { CliError, note, report } from '@licet/cli/terminal';
+import { MINUTE_MS } from '@licet/contract/durations';
 import { ensureConsole } from './console/ensure.ts';
 import { buildWorker } from './local/build.ts';
 import {

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { CliError, systemReason } from '../packages/cli/src/terminal.ts';
+import { CliError, systemReason } from '@licet/cli/terminal';
 import { isBusy } from './local/copy.ts';
 
 /** The locks of this process. A lock of SQLite ends with its process, also if that is killed. */

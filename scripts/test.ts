@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { done, run, runShown } from '../packages/cli/src/terminal.ts';
+import { done, run, runShown } from '@licet/cli/terminal';
 
 /** `npm test`: every check of the project, then its tests, and a line that counts them. */
 

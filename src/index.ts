@@ -1,14 +1,14 @@
-import { app } from './app';
-import { removeExpiredSessions } from './auth/sessions';
-import { removeExpiredKeys } from './db/idempotency';
-import { type Bindings, isolateOf } from './isolate';
-import { logFailure } from './lib/log';
-import { SettingError } from './lib/retention';
-import { keepCounts } from './requests/counts';
-import { foldDays, rollUp } from './requests/fold';
-import { receiveRecords } from './requests/queue';
-import { removeExpiredRecords } from './requests/retention';
-import { removeExpiredEvents } from './resources/events/queries';
+import { app } from './app.ts';
+import { removeExpiredSessions } from './auth/sessions.ts';
+import { removeExpiredKeys } from './db/idempotency.ts';
+import { type Bindings, isolateOf } from './isolate.ts';
+import { logFailure } from './lib/log.ts';
+import { SettingError } from './lib/retention.ts';
+import { keepCounts } from './requests/counts.ts';
+import { foldDays, rollUp } from './requests/fold.ts';
+import { receiveRecords } from './requests/queue.ts';
+import { removeExpiredRecords } from './requests/retention.ts';
+import { removeExpiredEvents } from './resources/events/queries.ts';
 
 /** The cron by which `npm start` announces its end. */
 const STOP = 'stop';

@@ -1,15 +1,15 @@
-import { Caches } from './cache/caches';
-import { type Database, openDatabase } from './db/client';
-import { Admission } from './lib/admission';
-import { BoundedMap } from './lib/bounded-map';
-import { parseNetworks } from './lib/ip';
-import { RepeatedFailure } from './lib/log';
-import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter';
-import { SigningKeys } from './lib/signing-keys';
-import { HeldCounts } from './requests/counts';
-import { Recorder, type RecordQueue } from './requests/recorder';
-import { KnownTotals } from './requests/totals';
-import type { LicenseSnapshot } from './resources/licenses/snapshot';
+import { Caches } from './cache/caches.ts';
+import { type Database, openDatabase } from './db/client.ts';
+import { Admission } from './lib/admission.ts';
+import { BoundedMap } from './lib/bounded-map.ts';
+import { parseNetworks } from './lib/ip.ts';
+import { RepeatedFailure } from './lib/log.ts';
+import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter.ts';
+import { SigningKeys } from './lib/signing-keys.ts';
+import { HeldCounts } from './requests/counts.ts';
+import { Recorder, type RecordQueue } from './requests/recorder.ts';
+import { KnownTotals } from './requests/totals.ts';
+import type { LicenseSnapshot } from './resources/licenses/snapshot.ts';
 
 const MAX_COUNTED = 10_000;
 const VALIDATIONS_A_TURN = 32;

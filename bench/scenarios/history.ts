@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../src/lib/durations.ts';
+import { DAY_MS } from '@licet/contract/durations';
 import { DAILY_CALLER, DAYS, fillHistory, LONG_RUNNING_CALLER, licenseOf } from '../history.ts';
 import { addressOf, hardwareIdOf, licenseKeyOf, TOKEN } from '../population.ts';
 import { atMost, exact, type Finding, progress, round, type TableRow } from '../report.ts';

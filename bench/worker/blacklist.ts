@@ -1,5 +1,5 @@
-import { type BlacklistEntry, blacklistOf } from '../../src/resources/blacklists/blacklist';
-import { decodePolicy, encodePolicy } from '../../src/resources/policy';
+import { type BlacklistEntry, blacklistOf } from '../../src/resources/blacklists/blacklist.ts';
+import { decodePolicy, encodePolicy } from '../../src/resources/policy.ts';
 
 /** Encodes a policy with a blacklist, and decodes it as a cold isolate decodes the value of KV. */
 

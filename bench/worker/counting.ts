@@ -1,6 +1,6 @@
-import service from '../../src/index';
-import type { Bindings } from '../../src/isolate';
-import { interceptDatabase } from '../../test/support/d1-intercept';
+import service from '../../src/index.ts';
+import type { Bindings } from '../../src/isolate.ts';
+import { interceptDatabase } from '../../test/support/d1-intercept.ts';
 
 /** The service, with a count of the rows that D1 has read and written. */
 

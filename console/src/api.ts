@@ -1,7 +1,7 @@
+import { Licet, LicetError, type Operations } from '@licet/client';
+import { Connection } from '@licet/client/connection';
 import { QueryClient, queryOptions } from '@tanstack/react-query';
-import { Connection } from '../../packages/client/src/connection';
-import { Licet, LicetError, type Operations } from '../../packages/client/src/index';
-import { texts } from './texts';
+import { texts } from './texts.ts';
 
 /** Calls of the service. All of them go through `licet`, and `describe` turns errors into text. */
 

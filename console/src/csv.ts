@@ -1,4 +1,4 @@
-import { csvLine } from '../../packages/cli/src/csv.ts';
+import { csvLine } from '@licet/cli/csv';
 
 /** CSV files for spreadsheets. */
 

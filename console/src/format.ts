@@ -1,4 +1,4 @@
-import { texts } from './texts';
+import { texts } from './texts.ts';
 
 /** Numbers and times as the console shows them. */
 

@@ -3,8 +3,8 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { options } from 'preact';
 import { createRoot } from 'react-dom/client';
-import { queries, SESSION_QUERY } from './api';
-import { router } from './router';
+import { queries, SESSION_QUERY } from './api.ts';
+import { router } from './router.ts';
 
 const PRELOAD_MS = 3_000;
 
@@ -23,10 +23,10 @@ createRoot(place).render(
 setTimeout(
   () =>
     void Promise.allSettled([
-      import('./components/toast-host'),
-      import('./components/dialog-popup'),
-      import('./components/confirm-popup'),
-      import('./frame/palette'),
+      import('./components/toast-host.tsx'),
+      import('./components/dialog-popup.tsx'),
+      import('./components/confirm-popup.tsx'),
+      import('./frame/palette.tsx'),
     ]),
   PRELOAD_MS,
 );

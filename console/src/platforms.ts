@@ -1,7 +1,7 @@
+import type { LicensePlatform } from '@licet/client';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import type { LicensePlatform } from '../../packages/client/src/index';
-import { licet, queries } from './api';
-import { screenTexts } from './screen-texts';
+import { licet, queries } from './api.ts';
+import { screenTexts } from './screen-texts.ts';
 
 const platformsQuery = queryOptions({
   queryKey: ['platforms'],

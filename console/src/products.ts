@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { licet } from './api';
-import { useMay } from './session';
+import { licet } from './api.ts';
+import { useMay } from './session.ts';
 
 const NONE: ReadonlyMap<number, string> = new Map();
 

@@ -1,19 +1,19 @@
 import { createRouter, parseSearchWith, stringifySearchWith } from '@tanstack/react-router';
-import { Skeleton } from './components/page';
-import { NotFound, ScreenFailure } from './frame/frame';
-import { rootRoute } from './frame/root';
-import { blacklistRoute } from './screens/blacklist/route';
-import { customersRoute } from './screens/customers/route';
-import { eventsRoute } from './screens/events/route';
-import { historyRoute } from './screens/history/route';
-import { importRoute } from './screens/import/route';
-import { licenseEditRoute, licenseRoute } from './screens/license/route';
-import { licenseNewRoute, licensesRoute } from './screens/licenses/route';
-import { overviewRoute } from './screens/overview/route';
-import { productsRoute } from './screens/products/route';
-import { programRoute } from './screens/program/route';
-import { tokensRoute } from './screens/tokens/route';
-import { parseValue } from './search';
+import { Skeleton } from './components/page.tsx';
+import { NotFound, ScreenFailure } from './frame/frame.tsx';
+import { rootRoute } from './frame/root.tsx';
+import { blacklistRoute } from './screens/blacklist/route.ts';
+import { customersRoute } from './screens/customers/route.ts';
+import { eventsRoute } from './screens/events/route.ts';
+import { historyRoute } from './screens/history/route.ts';
+import { importRoute } from './screens/import/route.ts';
+import { licenseEditRoute, licenseRoute } from './screens/license/route.ts';
+import { licenseNewRoute, licensesRoute } from './screens/licenses/route.ts';
+import { overviewRoute } from './screens/overview/route.ts';
+import { productsRoute } from './screens/products/route.ts';
+import { programRoute } from './screens/program/route.ts';
+import { tokensRoute } from './screens/tokens/route.ts';
+import { parseValue } from './search.ts';
 
 /** Each screen has a folder with `route.ts`, which checks the address, and `screen.tsx`, which is loaded on demand. */
 export const router = createRouter({

@@ -6,8 +6,8 @@ import type {
   LicensePlatform,
   LicenseType,
   ProductType,
-} from '../../packages/client/src/index';
-import { plural } from './texts';
+} from '@licet/client';
+import { plural } from './texts.ts';
 
 const platforms: Record<LicensePlatform, string> = {
   PLATFORM_A: 'Platform A',

@@ -1,7 +1,7 @@
+import { INTENTS } from '@licet/contract/intents';
 import { useQuery } from '@tanstack/react-query';
-import { INTENTS } from '../../src/auth/intents';
-import { SESSION_QUERY, type Session } from './api';
-import { texts } from './texts';
+import { SESSION_QUERY, type Session } from './api.ts';
+import { texts } from './texts.ts';
 
 /** A kind of action for which the service requires an intent. */
 export type Right = keyof typeof INTENTS;

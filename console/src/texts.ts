@@ -1,4 +1,4 @@
-import type { ApiIntent, EventResource, LicenseStatus } from '../../packages/client/src/index';
+import type { ApiIntent, EventResource, LicenseStatus } from '@licet/client';
 
 /** The texts of the frame, of the first screen, and those that many screens share; the others are in `screen-texts.ts`. */
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CliError, run } from '../../packages/cli/src/terminal.ts';
+import { CliError, run } from '@licet/cli/terminal';
 
 /** The console in `public/console`, built from its sources when they have changed. Vite is only loaded then. */
 
@@ -11,7 +11,7 @@ export const PAGE = join(BUILT, 'index.html');
 export const STAMP = join(BUILT, 'sources.sha256');
 
 /** All folders with a file that is part of the page. */
-const SOURCES = ['console', 'examples', 'packages', 'src'];
+const SOURCES = ['console', 'examples', 'packages'];
 
 /** Not the dates of the files: an upgrade can bring files that are older than the last build. */
 export function hashOfSources(): string {

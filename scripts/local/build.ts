@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import { readSecrets, SECRETS_FILE } from '@licet/cli/root-token';
+import { CliError, systemReason } from '@licet/cli/terminal';
 import { build, stop } from 'esbuild';
 import type { V4WorkerOptionsShape } from 'miniflare';
-import { readSecrets, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
-import { CliError, systemReason } from '../../packages/cli/src/terminal.ts';
 import { copyAssets } from '../assets.ts';
 import { databaseId } from './database.ts';
 import { readLocalSettings } from './settings.ts';

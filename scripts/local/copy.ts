@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
-import { CliError, Progress, systemReason } from '../../packages/cli/src/terminal.ts';
+import { CliError, Progress, systemReason } from '@licet/cli/terminal';
 import { MIGRATIONS_FOLDER } from './database.ts';
 
 /** Copies and checks databases. */

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { CliError, fail, systemReason } from '../../packages/cli/src/terminal.ts';
+import { CliError, fail, systemReason } from '@licet/cli/terminal';
 import { readDatabases } from './settings.ts';
 
 /** The file of the local database, and its migrations. */

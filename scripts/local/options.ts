@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { takenByNpm } from '../../packages/cli/src/npm-options.ts';
-import { CliError, usageError } from '../../packages/cli/src/terminal.ts';
+import { takenByNpm } from '@licet/cli/npm-options';
+import { CliError, usageError } from '@licet/cli/terminal';
 import { canonicalNetwork } from '../../src/lib/ip.ts';
 
 /** The options of `npm start` and `npm run dev`. Another program would reject an unknown one with its whole help. */

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { sql } from 'drizzle-orm';
 import { SQLiteSyncDialect } from 'drizzle-orm/sqlite-core';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/durations.ts';
-import { ALL_PRODUCTS, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../../src/lib/enums.ts';
+import { ALL_PRODUCTS, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../../src/db/codes.ts';
 import { EPOCH, SLOTS } from '../../src/lib/time-id.ts';
 import { statusSql } from '../../src/resources/licenses/status.ts';
 

@@ -1,5 +1,5 @@
-import { ensureRootToken, SECRETS_FILE } from '../../packages/cli/src/root-token.ts';
-import { CliError, fail, guardOutput, note } from '../../packages/cli/src/terminal.ts';
+import { ensureRootToken, SECRETS_FILE } from '@licet/cli/root-token';
+import { CliError, fail, guardOutput, note } from '@licet/cli/terminal';
 import { lockState } from '../state-lock.ts';
 import { migrate } from './database.ts';
 import { endLeftover } from './leftover.ts';

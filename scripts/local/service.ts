@@ -4,6 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
+import { MINUTE_MS } from '@licet/contract/durations';
 import {
   CoreHeaders,
   convertV4MiniflareOptions,
@@ -11,7 +12,6 @@ import {
   type V4MiniflareOptions,
   type WorkerdStructuredLog,
 } from 'miniflare';
-import { MINUTE_MS } from '../../src/lib/durations.ts';
 import type { BuiltWorker } from './build.ts';
 import { watchDescriptors } from './descriptors.ts';
 import { forgetRuntime, rememberRuntime } from './leftover.ts';

@@ -1,22 +1,23 @@
+import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
+import { WRONG_HOST } from '@licet/contract/messages';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { matchedRoutes } from 'hono/route';
-import type { Found } from '../cache/snapshot-cache';
-import { type TokenSnapshot, tokenSnapshot } from '../cache/snapshots';
-import type { Sender } from '../db/change';
-import type { Database } from '../db/client';
-import { ApiError } from '../http/errors';
-import { isolateOf } from '../isolate';
-import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async';
-import { API_INTENTS, type ApiIntent } from '../lib/enums';
-import { clientOf, connectingAddressOf } from '../lib/ip';
-import { logFailure } from '../lib/log';
-import { WINDOW_SECONDS } from '../lib/rate-limiter';
-import type { RequestTimings } from '../lib/request-timings';
-import { sha256Hex } from '../lib/sha256';
-import type { AppEnv } from '../middleware/request-log';
-import { isConsoleHost, isFromOwnPage, WRONG_HOST } from './own-page';
-import { findSession, isUseDue, markSessionUsed } from './sessions';
+import type { Found } from '../cache/snapshot-cache.ts';
+import { type TokenSnapshot, tokenSnapshot } from '../cache/snapshots.ts';
+import type { Sender } from '../db/change.ts';
+import type { Database } from '../db/client.ts';
+import { ApiError } from '../http/errors.ts';
+import { isolateOf } from '../isolate.ts';
+import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async.ts';
+import { clientOf, connectingAddressOf } from '../lib/ip.ts';
+import { logFailure } from '../lib/log.ts';
+import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
+import type { RequestTimings } from '../lib/request-timings.ts';
+import { sha256Hex } from '../lib/sha256.ts';
+import type { AppEnv } from '../middleware/request-log.ts';
+import { isConsoleHost, isFromOwnPage } from './own-page.ts';
+import { findSession, isUseDue, markSessionUsed } from './sessions.ts';
 import {
   type Actor,
   activeRootToken,
@@ -28,7 +29,7 @@ import {
   NOT_ALLOWED,
   NOT_LIVE,
   permissionsOf,
-} from './tokens';
+} from './tokens.ts';
 
 export interface AuthEnv extends AppEnv {
   Variables: AppEnv['Variables'] & {

@@ -1,13 +1,9 @@
-import { localConsoleName } from './login-code';
+import { localConsoleName } from '@licet/contract/login-code';
 
 /**
  * The host and the origin of a request, as a browser states them (4). A page cannot set `Sec-Fetch-Site`, `Origin`
  * or `Host` itself.
  */
-
-/** The message for a session or a log-in under a name that is not the console's. */
-export const WRONG_HOST =
-  'The console does not log in at this address. Open the link of npm run licet -- console; behind a proxy, name the address in CONSOLE_HOSTS';
 
 /**
  * Whether sessions work under the host of a URL (4): it is one of `hosts`, or has the name of the console on this

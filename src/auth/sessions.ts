@@ -1,11 +1,11 @@
+import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { and, eq, lte, ne, or } from 'drizzle-orm';
-import { type TokenSnapshot, tokenColumns } from '../cache/snapshots';
-import { change, type Sender } from '../db/change';
-import type { Database } from '../db/client';
-import { sessions, tokens } from '../db/schema';
-import { toBase64url } from '../lib/base64url';
-import { HOUR_MS, MINUTE_MS } from '../lib/durations';
-import { sha256Hex } from '../lib/sha256';
+import { type TokenSnapshot, tokenColumns } from '../cache/snapshots.ts';
+import { change, type Sender } from '../db/change.ts';
+import type { Database } from '../db/client.ts';
+import { sessions, tokens } from '../db/schema.ts';
+import { toBase64url } from '../lib/base64url.ts';
+import { sha256Hex } from '../lib/sha256.ts';
 
 /** Sessions of the console (4). A session acts as its token: it has the same intents and ends with it. */
 

@@ -1,13 +1,13 @@
+import type { ApiIntent } from '@licet/contract/enums';
 import { and, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
-import type { TokenSnapshot } from '../cache/snapshots';
-import type { Condition } from '../db/change';
-import type { Database } from '../db/client';
-import { tokens } from '../db/schema';
-import { toBase64url } from '../lib/base64url';
-import type { ApiIntent } from '../lib/enums';
-import { DomainError } from '../lib/errors';
-import { sha256, sha256Hex } from '../lib/sha256';
-import type { Session } from './sessions';
+import type { TokenSnapshot } from '../cache/snapshots.ts';
+import type { Condition } from '../db/change.ts';
+import type { Database } from '../db/client.ts';
+import { tokens } from '../db/schema.ts';
+import { toBase64url } from '../lib/base64url.ts';
+import { DomainError } from '../lib/errors.ts';
+import { sha256, sha256Hex } from '../lib/sha256.ts';
+import type { Session } from './sessions.ts';
 
 const PREFIX = 'licet_';
 const MIN_ROOT_TOKEN_LENGTH = 32;

@@ -5,7 +5,7 @@ import {
   type WaitUntil,
   wait,
   withTimeout,
-} from '../lib/async';
+} from '../lib/async.ts';
 
 /** How long a batch collects keys. Negligible next to a round trip to D1. */
 const GATHER_MS = 1;

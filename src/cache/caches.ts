@@ -1,9 +1,9 @@
-import type { Database } from '../db/client';
-import { type Change, findChanges, removeChanges } from '../db/outbox';
-import type { RequestTimings } from '../lib/request-timings';
-import type { LicenseSnapshot } from '../resources/licenses/snapshot';
-import type { Policy } from '../resources/policy';
-import { type CacheContext, type Found, SnapshotCache } from './snapshot-cache';
+import type { Database } from '../db/client.ts';
+import { type Change, findChanges, removeChanges } from '../db/outbox.ts';
+import type { RequestTimings } from '../lib/request-timings.ts';
+import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
+import type { Policy } from '../resources/policy.ts';
+import { type CacheContext, type Found, SnapshotCache } from './snapshot-cache.ts';
 import {
   licenseSnapshot,
   POLICY_KEY,
@@ -11,7 +11,7 @@ import {
   type Snapshot,
   type TokenSnapshot,
   tokenSnapshot,
-} from './snapshots';
+} from './snapshots.ts';
 
 /** Changes that one run of the scheduled handler publishes: the queries of a run are limited. */
 const MAX_PUBLISHED = 5;

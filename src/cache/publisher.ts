@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm';
-import { batch, type Database } from '../db/client';
-import { removeChange } from '../db/outbox';
-import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, wait, withTimeout } from '../lib/async';
-import { logFailure } from '../lib/log';
-import type { Snapshot, SnapshotType } from './snapshots';
+import { batch, type Database } from '../db/client.ts';
+import { removeChange } from '../db/outbox.ts';
+import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, wait, withTimeout } from '../lib/async.ts';
+import { logFailure } from '../lib/log.ts';
+import type { Snapshot, SnapshotType } from './snapshots.ts';
 
 /** `cacheTtl` of KV reads. 30 is the minimum that KV allows. */
 const KV_CACHE_SECONDS = 30;

@@ -1,10 +1,10 @@
-import type { Database } from '../db/client';
-import { DATABASE_TIMEOUT_MS, type WaitUntil, withTimeout } from '../lib/async';
-import { BoundedMap } from '../lib/bounded-map';
-import type { RequestTimings, Tier } from '../lib/request-timings';
-import { BatchLoader, SingleFlight } from './batch-loader';
-import { type Kv, Publisher, type PublishOptions } from './publisher';
-import type { Snapshot, SnapshotType } from './snapshots';
+import type { Database } from '../db/client.ts';
+import { DATABASE_TIMEOUT_MS, type WaitUntil, withTimeout } from '../lib/async.ts';
+import { BoundedMap } from '../lib/bounded-map.ts';
+import type { RequestTimings, Tier } from '../lib/request-timings.ts';
+import { BatchLoader, SingleFlight } from './batch-loader.ts';
+import { type Kv, Publisher, type PublishOptions } from './publisher.ts';
+import type { Snapshot, SnapshotType } from './snapshots.ts';
 
 /** A snapshot is fresh for this long after its load; an unknown key stays unknown as long (1.5). */
 const FRESH_MS = 30_000;

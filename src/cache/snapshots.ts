@@ -1,18 +1,18 @@
+import { parseJson } from '@licet/contract/json';
 import { eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { batch, type Database } from '../db/client';
-import { isOneOf } from '../db/predicates';
-import { blacklists, counters, licenses, products, tokens } from '../db/schema';
-import { apiIntent } from '../lib/fields';
-import { parseJson } from '../lib/json';
-import { sha256Hex } from '../lib/sha256';
-import { blacklistOf } from '../resources/blacklists/blacklist';
+import { batch, type Database } from '../db/client.ts';
+import { isOneOf } from '../db/predicates.ts';
+import { blacklists, counters, licenses, products, tokens } from '../db/schema.ts';
+import { apiIntent } from '../lib/fields.ts';
+import { sha256Hex } from '../lib/sha256.ts';
+import { blacklistOf } from '../resources/blacklists/blacklist.ts';
 import {
   type LicenseSnapshot,
   snapshotColumns,
   snapshotSchema,
-} from '../resources/licenses/snapshot';
-import { decodePolicy, encodePolicy, type Policy } from '../resources/policy';
+} from '../resources/licenses/snapshot.ts';
+import { decodePolicy, encodePolicy, type Policy } from '../resources/policy.ts';
 
 /** The part of a row that a validation needs, held outside D1. */
 export interface Snapshot {

@@ -1,7 +1,7 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { WaitUntil } from '../lib/async';
-import { DomainError } from '../lib/errors';
+import type { WaitUntil } from '../lib/async.ts';
+import { DomainError } from '../lib/errors.ts';
 import {
   batch,
   type Database,
@@ -10,11 +10,11 @@ import {
   isUniqueViolation,
   type Results,
   type Statements,
-} from './client';
-import { type EventSender, insertEvent, type NewEvent } from './events';
-import { type Created, type KeyedRequest, storeKey } from './idempotency';
-import { type Change, putIntoOutbox, type Touch } from './outbox';
-import { violations } from './schema';
+} from './client.ts';
+import { type EventSender, insertEvent, type NewEvent } from './events.ts';
+import { type Created, type KeyedRequest, storeKey } from './idempotency.ts';
+import { type Change, putIntoOutbox, type Touch } from './outbox.ts';
+import { violations } from './schema.ts';
 
 /** The sender of a change by an administrator. */
 export interface Sender extends EventSender {

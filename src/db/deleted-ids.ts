@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
-import type { Database } from './client';
-import { type blacklists, deletedIds, type licenses, type products } from './schema';
+import type { Database } from './client.ts';
+import { type blacklists, deletedIds, type licenses, type products } from './schema.ts';
 
 /** Reserves the ids of the rows that match, in the batch that deletes them and before the deletion. */
 export const reserveIds = (

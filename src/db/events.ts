@@ -1,9 +1,9 @@
+import type { EventType } from '@licet/contract/enums';
 import { is, SQL, sql } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { EventType } from '../lib/enums';
-import { firstIdAt, SLOTS } from '../lib/time-id';
-import type { Database } from './client';
-import { events } from './schema';
+import { firstIdAt, SLOTS } from '../lib/time-id.ts';
+import type { Database } from './client.ts';
+import { events } from './schema.ts';
 
 /**
  * Events (5). The batch of a change also stores its event, so that neither is stored without the other. An event

@@ -1,8 +1,8 @@
+import { DAY_MS } from '@licet/contract/durations';
 import { and, eq, getTableColumns, gt, lt, lte, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { DAY_MS } from '../lib/durations';
-import type { Database } from './client';
-import { idempotencyKeys } from './schema';
+import type { Database } from './client.ts';
+import { idempotencyKeys } from './schema.ts';
 
 /**
  * POSTs with an `Idempotency-Key` (3). The transaction that creates an object also stores the key with the object, so

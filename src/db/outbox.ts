@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import type { Database } from './client';
-import { counters, licenses, outbox } from './schema';
+import type { Database } from './client.ts';
+import { counters, licenses, outbox } from './schema.ts';
 
 /** The outbox: changes of rows that are cached outside D1, written in the transaction of the change, until KV has them. */
 

@@ -1,3 +1,14 @@
+import {
+  type ApiIntent,
+  EVENT_RESOURCES,
+  EVENT_TYPES,
+  LICENSE_DATA_TYPES,
+  LICENSE_PLATFORMS,
+  LICENSE_STATES,
+  LICENSE_STATUSES,
+  LICENSE_TYPES,
+  PRODUCT_TYPES,
+} from '@licet/contract/enums';
 import { type SQL, sql } from 'drizzle-orm';
 import {
   type AnySQLiteColumn,
@@ -11,19 +22,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
-import {
-  type ApiIntent,
-  EVENT_RESOURCES,
-  EVENT_TYPES,
-  LICENSE_DATA_TYPES,
-  LICENSE_PLATFORMS,
-  LICENSE_STATES,
-  LICENSE_STATUSES,
-  LICENSE_TYPES,
-  PRODUCT_TYPES,
-  REQUEST_TYPE_CODES,
-  RESPONSE_TYPE_CODES,
-} from '../lib/enums';
+import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from './codes.ts';
 
 /**
  * The tables in D1. The constraints reject the rows of a faulty program: duplicate keys and bindings, unknown

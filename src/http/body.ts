@@ -1,5 +1,5 @@
-import { TimeoutError, withTimeout } from '../lib/async';
-import { ApiError } from './errors';
+import { TimeoutError, withTimeout } from '../lib/async.ts';
+import { ApiError } from './errors.ts';
 
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 

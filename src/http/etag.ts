@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { ApiError } from './errors';
+import { ApiError } from './errors.ts';
 
 /**
  * Responds with an object and its ETag: its revision, which grows with each change by an administrator or a

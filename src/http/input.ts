@@ -1,9 +1,9 @@
 import { zValidator } from '@hono/zod-validator';
 import type { ValidationTargets } from 'hono';
 import * as z from 'zod';
-import { describeError, idText, parseFields } from '../lib/fields';
-import { readBody } from './body';
-import { ApiError } from './errors';
+import { describeError, idText, parseFields } from '../lib/fields.ts';
+import { readBody } from './body.ts';
+import { ApiError } from './errors.ts';
 
 /** A part of a request, and the schema that checks it. */
 export interface Input {

@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
-import type { Page } from '../db/predicates';
-import { idText, integerText } from '../lib/fields';
-import { logFailure } from '../lib/log';
-import { Turns } from '../lib/turns';
-import { expectReading, isOnOneMachine } from './unread';
+import type { Page } from '../db/predicates.ts';
+import { idText, integerText } from '../lib/fields.ts';
+import { logFailure } from '../lib/log.ts';
+import { Turns } from '../lib/turns.ts';
+import { expectReading, isOnOneMachine } from './unread.ts';
 
 export const MAX_LIMIT = 1000;
 

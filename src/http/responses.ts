@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { apiIntent } from '../lib/fields';
+import { apiIntent } from '../lib/fields.ts';
 
 /** The response of v2 to a request that failed or was rejected [7]. */
 export const errorResponse = z.strictObject({

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { BODY_TIMEOUT_MS } from './body';
+import { BODY_TIMEOUT_MS } from './body.ts';
 
 /** Longer than most work after a response, which ends with the connection. Another request takes over the rest. */
 const MAX_UNREAD_MS = 25_000;

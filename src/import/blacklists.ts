@@ -1,13 +1,13 @@
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
-import { batch } from '../db/client';
-import { policy } from '../db/outbox';
-import { isOneOf } from '../db/predicates';
-import { blacklists, products } from '../db/schema';
-import { entryOf } from '../resources/blacklists/rules';
-import { type EntryRow, toEntry } from '../resources/blacklists/schema';
-import { Ids, selectUsedIds } from './ids';
-import { type blacklistItem, refusalOf } from './items';
+import { batch } from '../db/client.ts';
+import { policy } from '../db/outbox.ts';
+import { isOneOf } from '../db/predicates.ts';
+import { blacklists, products } from '../db/schema.ts';
+import { entryOf } from '../resources/blacklists/rules.ts';
+import { type EntryRow, toEntry } from '../resources/blacklists/schema.ts';
+import { Ids, selectUsedIds } from './ids.ts';
+import { type blacklistItem, refusalOf } from './items.ts';
 import {
   created,
   differencesOf,
@@ -16,7 +16,7 @@ import {
   type NewRow,
   type Planner,
   refused,
-} from './plan';
+} from './plan.ts';
 
 type BlacklistItem = z.infer<typeof blacklistItem>;
 type NewEntry = NewRow<EntryRow>;

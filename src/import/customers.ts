@@ -1,10 +1,10 @@
 import { and, eq, or, type SQL, sql } from 'drizzle-orm';
 import type { z } from 'zod';
-import type { Database, Statement } from '../db/client';
-import { isOneOf } from '../db/predicates';
-import { customers } from '../db/schema';
-import { type CustomerRow, normalizeEmail, toCustomer } from '../resources/customers/schema';
-import { customerItem } from './items';
+import type { Database, Statement } from '../db/client.ts';
+import { isOneOf } from '../db/predicates.ts';
+import { customers } from '../db/schema.ts';
+import { type CustomerRow, normalizeEmail, toCustomer } from '../resources/customers/schema.ts';
+import { customerItem } from './items.ts';
 import {
   created,
   differencesOf,
@@ -13,7 +13,7 @@ import {
   type NewRow,
   type Planner,
   refused,
-} from './plan';
+} from './plan.ts';
 
 export type CustomerItem = z.infer<typeof customerItem>;
 

@@ -1,8 +1,8 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/sqlite-core';
-import type { Database } from '../db/client';
-import { isOneOf } from '../db/predicates';
-import { blacklists, deletedIds, licenses, products } from '../db/schema';
+import type { Database } from '../db/client.ts';
+import { isOneOf } from '../db/predicates.ts';
+import { blacklists, deletedIds, licenses, products } from '../db/schema.ts';
 
 const TABLES = { products, licenses, blacklists };
 

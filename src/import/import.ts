@@ -1,11 +1,11 @@
+import type { EventType } from '@licet/contract/enums';
 import * as z from 'zod';
-import { change, type Sender } from '../db/change';
-import { isForeignKeyViolation, isUniqueViolation } from '../db/client';
-import { wait } from '../lib/async';
-import type { EventType } from '../lib/enums';
-import { DomainError } from '../lib/errors';
-import { planBlacklists } from './blacklists';
-import { planCustomers } from './customers';
+import { change, type Sender } from '../db/change.ts';
+import { isForeignKeyViolation, isUniqueViolation } from '../db/client.ts';
+import { wait } from '../lib/async.ts';
+import { DomainError } from '../lib/errors.ts';
+import { planBlacklists } from './blacklists.ts';
+import { planCustomers } from './customers.ts';
 import {
   blacklistItem,
   collectIgnored,
@@ -13,11 +13,11 @@ import {
   licenseItem,
   productItem,
   readItem,
-} from './items';
-import { planLicenses } from './licenses';
-import { type Context, type Plan, type Planner, refused } from './plan';
-import { planProducts } from './products';
-import type { ImportKind, ImportRequest, ImportResponse, ImportResult } from './schema';
+} from './items.ts';
+import { planLicenses } from './licenses.ts';
+import { type Context, type Plan, type Planner, refused } from './plan.ts';
+import { planProducts } from './products.ts';
+import type { ImportKind, ImportRequest, ImportResponse, ImportResult } from './schema.ts';
 
 /** All attempts together stay below 50 queries, the limit of a request on the Free plan. */
 const MAX_ATTEMPTS = 3;

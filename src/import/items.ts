@@ -1,14 +1,14 @@
+import { isObject, type JsonObject } from '@licet/contract/json';
+import { timestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import { DomainError } from '../lib/errors';
-import { booleanText, describeError, id, MAX_LIMIT, parseFields, text } from '../lib/fields';
-import { isObject, type JsonObject } from '../lib/json';
-import { timestamp } from '../lib/time';
-import { entryFields } from '../resources/blacklists/schema';
-import { customerFields } from '../resources/customers/schema';
-import { type Fields, settable } from '../resources/fields';
-import { normalizeLicenseKey } from '../resources/licenses/key';
-import { licenseFields } from '../resources/licenses/schema';
-import { productFields } from '../resources/products/schema';
+import { DomainError } from '../lib/errors.ts';
+import { booleanText, describeError, id, MAX_LIMIT, parseFields, text } from '../lib/fields.ts';
+import { entryFields } from '../resources/blacklists/schema.ts';
+import { customerFields } from '../resources/customers/schema.ts';
+import { type Fields, settable } from '../resources/fields.ts';
+import { normalizeLicenseKey } from '../resources/licenses/key.ts';
+import { licenseFields } from '../resources/licenses/schema.ts';
+import { productFields } from '../resources/products/schema.ts';
 
 /**
  * The items of an import: objects as GET shows them, from any service of this interface, or rows of a table.

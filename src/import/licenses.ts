@@ -1,20 +1,20 @@
+import type { LicenseDataType } from '@licet/contract/enums';
+import type { JsonObject } from '@licet/contract/json';
 import { getTableColumns, sql } from 'drizzle-orm';
 import type { z } from 'zod';
-import { batch, type Database, type Statement } from '../db/client';
-import { isOneOf } from '../db/predicates';
-import { bindings, licenses, products } from '../db/schema';
-import type { LicenseDataType } from '../lib/enums';
-import { DomainError } from '../lib/errors';
-import { hardwareId, MAX_LIMIT } from '../lib/fields';
-import { canonicalAddress } from '../lib/ip';
-import type { JsonObject } from '../lib/json';
-import { subtractRequestsHere } from '../requests/totals';
-import { ownerOf } from '../resources/customers/owner';
-import { normalizeLicenseKey } from '../resources/licenses/key';
-import { expiryOf, stateOf } from '../resources/licenses/rules';
-import { type LicenseRow, toLicense } from '../resources/licenses/schema';
-import { boundValues } from '../resources/licenses/snapshot';
-import type { ProductRow } from '../resources/products/schema';
+import { batch, type Database, type Statement } from '../db/client.ts';
+import { isOneOf } from '../db/predicates.ts';
+import { bindings, licenses, products } from '../db/schema.ts';
+import { DomainError } from '../lib/errors.ts';
+import { hardwareId, MAX_LIMIT } from '../lib/fields.ts';
+import { canonicalAddress } from '../lib/ip.ts';
+import { subtractRequestsHere } from '../requests/totals.ts';
+import { ownerOf } from '../resources/customers/owner.ts';
+import { normalizeLicenseKey } from '../resources/licenses/key.ts';
+import { expiryOf, stateOf } from '../resources/licenses/rules.ts';
+import { type LicenseRow, toLicense } from '../resources/licenses/schema.ts';
+import { boundValues } from '../resources/licenses/snapshot.ts';
+import type { ProductRow } from '../resources/products/schema.ts';
 import {
   Customers,
   type Identity,
@@ -25,9 +25,9 @@ import {
   type NewCustomer,
   NOBODY,
   namedBy,
-} from './customers';
-import { Ids, selectUsedIds } from './ids';
-import { type Item, type licenseItem, limitsTakenAsUnlimited, refusalOf } from './items';
+} from './customers.ts';
+import { Ids, selectUsedIds } from './ids.ts';
+import { type Item, type licenseItem, limitsTakenAsUnlimited, refusalOf } from './items.ts';
 import {
   created,
   differencesOf,
@@ -36,7 +36,7 @@ import {
   type NewRow,
   type Planner,
   refused,
-} from './plan';
+} from './plan.ts';
 
 type LicenseItem = z.infer<typeof licenseItem>;
 

@@ -1,13 +1,13 @@
+import { toTimestamp } from '@licet/contract/time';
 import type { z } from 'zod';
-import { batch } from '../db/client';
-import { policy } from '../db/outbox';
-import { isOneOf } from '../db/predicates';
-import { products } from '../db/schema';
-import { toTimestamp } from '../lib/time';
-import { DEFAULT_LIMIT, type ProductRow, toProduct } from '../resources/products/schema';
-import { Ids, selectUsedIds } from './ids';
-import { type Item, limitsTakenAsUnlimited, type productItem } from './items';
-import { created, differencesOf, found, insertRows, type Planner, refused } from './plan';
+import { batch } from '../db/client.ts';
+import { policy } from '../db/outbox.ts';
+import { isOneOf } from '../db/predicates.ts';
+import { products } from '../db/schema.ts';
+import { DEFAULT_LIMIT, type ProductRow, toProduct } from '../resources/products/schema.ts';
+import { Ids, selectUsedIds } from './ids.ts';
+import { type Item, limitsTakenAsUnlimited, type productItem } from './items.ts';
+import { created, differencesOf, found, insertRows, type Planner, refused } from './plan.ts';
 
 type ProductItem = z.infer<typeof productItem>;
 

@@ -1,4 +1,4 @@
-import { type WaitUntil, wait } from './async';
+import { type WaitUntil, wait } from './async.ts';
 
 /** Requests that wait at the same time. Beyond them a request is rejected at once. */
 const MAX_WAITING = 2_000;

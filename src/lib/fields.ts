@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import {
   API_INTENTS,
   EVENT_RESOURCES,
@@ -10,9 +9,10 @@ import {
   PRODUCT_TYPES,
   REQUEST_TYPES,
   RESPONSE_TYPES,
-} from './enums';
-import { canonicalAddress } from './ip';
-import { fitsHwid, isStorable, MAX_HWID_BYTES } from './text';
+} from '@licet/contract/enums';
+import * as z from 'zod';
+import { canonicalAddress } from './ip.ts';
+import { fitsHwid, isStorable, MAX_HWID_BYTES } from './text.ts';
 
 /** The types of the fields of all resources, and the messages about invalid ones. */
 

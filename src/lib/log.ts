@@ -1,4 +1,4 @@
-import { MINUTE_MS } from './durations';
+import { MINUTE_MS } from '@licet/contract/durations';
 
 /** Logs a failure with the name of the error. Never its text, which can hold SQL, license keys and tokens. */
 export function logFailure(message: string, error: unknown): void {

@@ -1,4 +1,4 @@
-import { LABELLED_PLATFORMS, LICENSE_PLATFORMS } from './enums';
+import { LABELLED_PLATFORMS, LICENSE_PLATFORMS } from '@licet/contract/enums';
 
 export interface PlatformLabel {
   platform: (typeof LABELLED_PLATFORMS)[number];

@@ -1,6 +1,6 @@
-import { withTimeout } from './async';
-import { BoundedMap } from './bounded-map';
-import { MINUTE_MS } from './durations';
+import { MINUTE_MS } from '@licet/contract/durations';
+import { withTimeout } from './async.ts';
+import { BoundedMap } from './bounded-map.ts';
 
 /** The period of the limiters in wrangler.toml. */
 export const WINDOW_SECONDS = MINUTE_MS / 1000;

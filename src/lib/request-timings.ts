@@ -1,4 +1,4 @@
-import type { WaitUntil } from './async';
+import type { WaitUntil } from './async.ts';
 
 /** The places of data, the nearest first. */
 export const TIERS = ['memory', 'kv', 'd1'] as const;

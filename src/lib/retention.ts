@@ -1,4 +1,4 @@
-import { DAY_MS } from './durations';
+import { DAY_MS } from '@licet/contract/durations';
 
 /** A setting with an invalid value. Its message may be logged. */
 export class SettingError extends Error {

@@ -1,7 +1,7 @@
+import { parseJson } from '@licet/contract/json';
 import * as z from 'zod';
-import { toBase64url } from './base64url';
-import { parseJson } from './json';
-import { logFailure } from './log';
+import { toBase64url } from './base64url.ts';
+import { logFailure } from './log.ts';
 
 /** The signing keys (1.8): secrets `SIGNING_KEY_<n>`, each a private JWK with its `kid`. */
 

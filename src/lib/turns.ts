@@ -1,4 +1,4 @@
-import { type WaitUntil, wait, withTimeout } from './async';
+import { type WaitUntil, wait, withTimeout } from './async.ts';
 
 const MAX_PAUSE_MS = 100;
 /** A longer turn belongs to a database that does not respond. */

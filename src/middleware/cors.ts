@@ -1,5 +1,5 @@
+import { DAY_MS } from '@licet/contract/durations';
 import { cors } from 'hono/cors';
-import { DAY_MS } from '../lib/durations';
 
 const PREFLIGHT_SECONDS = DAY_MS / 1000;
 

@@ -1,10 +1,10 @@
+import type { ResponseType } from '@licet/contract/enums';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
-import { drainBody } from '../http/body';
-import { isolateOf } from '../isolate';
-import type { ResponseType } from '../lib/enums';
-import { clientOf, connectingAddressOf } from '../lib/ip';
-import { RequestTimings } from '../lib/request-timings';
+import { drainBody } from '../http/body.ts';
+import { isolateOf } from '../isolate.ts';
+import { clientOf, connectingAddressOf } from '../lib/ip.ts';
+import { RequestTimings } from '../lib/request-timings.ts';
 
 /** The bindings of the Worker, and the state of a request. */
 export interface AppEnv {

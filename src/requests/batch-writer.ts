@@ -1,5 +1,5 @@
-import { DATABASE_TIMEOUT_MS, type WaitUntil, wait, withTimeout } from '../lib/async';
-import type { MonotonicClock } from '../lib/clock';
+import { DATABASE_TIMEOUT_MS, type WaitUntil, wait, withTimeout } from '../lib/async.ts';
+import type { MonotonicClock } from '../lib/clock.ts';
 
 const MAX_WRITERS = 3;
 /** A batch begins this long after its first item, so that the response goes first. */

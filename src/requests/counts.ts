@@ -1,10 +1,10 @@
+import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
+import type { LicenseStatus } from '@licet/contract/enums';
 import { and, eq, lt, sql } from 'drizzle-orm';
-import { batch, type Database } from '../db/client';
-import { callers, dailyCounts, licenses } from '../db/schema';
-import { DAY_MS, MINUTE_MS } from '../lib/durations';
-import type { LicenseStatus } from '../lib/enums';
-import { statusSql } from '../resources/licenses/status';
-import { IS_SHARED } from './record';
+import { batch, type Database } from '../db/client.ts';
+import { callers, dailyCounts, licenses } from '../db/schema.ts';
+import { statusSql } from '../resources/licenses/status.ts';
+import { IS_SHARED } from './record.ts';
 
 /** The counts of licenses and of installations for the statistics (6). */
 

@@ -1,11 +1,11 @@
 import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
-import { change, type Sender } from '../db/change';
-import type { Database } from '../db/client';
-import { isOneOf } from '../db/predicates';
-import { callers, licenses, requests } from '../db/schema';
-import { NO_PRODUCT } from '../lib/enums';
-import { NO_CALLER } from './record';
-import { keepRequestsOf } from './totals';
+import { change, type Sender } from '../db/change.ts';
+import type { Database } from '../db/client.ts';
+import { NO_PRODUCT } from '../db/codes.ts';
+import { isOneOf } from '../db/predicates.ts';
+import { callers, licenses, requests } from '../db/schema.ts';
+import { NO_CALLER } from './record.ts';
+import { keepRequestsOf } from './totals.ts';
 
 /**
  * Erases the data of a person from the history: keys, addresses and hardware IDs. The records stay, with their

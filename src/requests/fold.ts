@@ -1,11 +1,11 @@
+import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
-import type { Database } from '../db/client';
-import { buckets, counters, dailyRollups, rollups } from '../db/schema';
-import { HOUR_MS, MINUTE_MS } from '../lib/durations';
-import { ALL_PRODUCTS, NO_PRODUCT } from '../lib/enums';
-import { bucketAt } from '../lib/time-id';
-import { BUCKETS_A_DAY, firstBucketOfDay, lastBucketOfDay } from './record';
-import { FOLDED_BUCKET, foldCallers, isBucketFolded } from './totals';
+import type { Database } from '../db/client.ts';
+import { ALL_PRODUCTS, NO_PRODUCT } from '../db/codes.ts';
+import { buckets, counters, dailyRollups, rollups } from '../db/schema.ts';
+import { bucketAt } from '../lib/time-id.ts';
+import { BUCKETS_A_DAY, firstBucketOfDay, lastBucketOfDay } from './record.ts';
+import { FOLDED_BUCKET, foldCallers, isBucketFolded } from './totals.ts';
 
 /**
  * The counts that the scheduled handler adds to the history:

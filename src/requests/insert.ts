@@ -1,18 +1,14 @@
+import { MINUTE_MS } from '@licet/contract/durations';
+import type { ResponseType } from '@licet/contract/enums';
 import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
-import type { Database } from '../db/client';
-import { isOneOf } from '../db/predicates';
-import { buckets, callers, counters, licenses, requests } from '../db/schema';
-import { toBase64url } from '../lib/base64url';
-import { BoundedMap } from '../lib/bounded-map';
-import { MINUTE_MS } from '../lib/durations';
-import {
-  NO_PRODUCT,
-  REQUEST_TYPE_CODES,
-  RESPONSE_TYPE_CODES,
-  type ResponseType,
-} from '../lib/enums';
-import { sha256 } from '../lib/sha256';
-import { BUCKET_MS, bucketAt, firstIdAt, timeOfId } from '../lib/time-id';
+import type { Database } from '../db/client.ts';
+import { NO_PRODUCT, REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../db/codes.ts';
+import { isOneOf } from '../db/predicates.ts';
+import { buckets, callers, counters, licenses, requests } from '../db/schema.ts';
+import { toBase64url } from '../lib/base64url.ts';
+import { BoundedMap } from '../lib/bounded-map.ts';
+import { sha256 } from '../lib/sha256.ts';
+import { BUCKET_MS, bucketAt, firstIdAt, timeOfId } from '../lib/time-id.ts';
 import {
   BUCKETS_A_DAY,
   bucketOf,
@@ -26,8 +22,8 @@ import {
   type RecordDetails,
   SHARED_PREFIX,
   timeOfBucket,
-} from './record';
-import { countLate, foldedBucketOfNew } from './totals';
+} from './record.ts';
+import { countLate, foldedBucketOfNew } from './totals.ts';
 
 const MAX_CALLERS = 20_000;
 /** New callers of a license and day (1.7). */

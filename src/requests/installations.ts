@@ -1,10 +1,10 @@
+import { toTimestamp, wireTimestamp } from '@licet/contract/time';
 import { eq, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Database } from '../db/client';
-import { callers, licenses } from '../db/schema';
-import { toTimestamp, wireTimestamp } from '../lib/time';
-import { IS_SHARED } from './record';
-import { exactCallers } from './totals';
+import type { Database } from '../db/client.ts';
+import { callers, licenses } from '../db/schema.ts';
+import { IS_SHARED } from './record.ts';
+import { exactCallers } from './totals.ts';
 
 /** An installation: a caller of a license, which is a server or a machine with its program version. */
 

@@ -1,14 +1,14 @@
+import { timestampText } from '@licet/contract/time';
 import { and, desc, eq, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Database } from '../db/client';
-import { buckets, callers, requests } from '../db/schema';
-import { pageQuery } from '../http/pagination';
-import { ALL_PRODUCTS, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../lib/enums';
-import { address, booleanText, hardwareId, idText } from '../lib/fields';
-import { timestampText } from '../lib/time';
-import { bucketAt, firstIdAt, timeOfId } from '../lib/time-id';
-import { normalizeLicenseKey } from '../resources/licenses/key';
-import { mayHave } from './fold';
+import type { Database } from '../db/client.ts';
+import { ALL_PRODUCTS, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../db/codes.ts';
+import { buckets, callers, requests } from '../db/schema.ts';
+import { pageQuery } from '../http/pagination.ts';
+import { address, booleanText, hardwareId, idText } from '../lib/fields.ts';
+import { bucketAt, firstIdAt, timeOfId } from '../lib/time-id.ts';
+import { normalizeLicenseKey } from '../resources/licenses/key.ts';
+import { mayHave } from './fold.ts';
 import {
   bucketOf,
   bucketSql,
@@ -16,8 +16,8 @@ import {
   NO_CALLER,
   productOf,
   type RecordDetails,
-} from './record';
-import { foldedBucketOf } from './totals';
+} from './record.ts';
+import { foldedBucketOf } from './totals.ts';
 
 /** A record of the history, and its caller if it belongs to a license. */
 export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {

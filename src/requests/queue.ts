@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { withTimeout } from '../lib/async';
-import { logFailure } from '../lib/log';
-import { type HistoryRecord, historyRecord } from './record';
-import type { Recorder } from './recorder';
+import { withTimeout } from '../lib/async.ts';
+import { logFailure } from '../lib/log.ts';
+import { type HistoryRecord, historyRecord } from './record.ts';
+import type { Recorder } from './recorder.ts';
 
 /** Twenty retries take 12 hours, the longest outage that records in the queue must survive. */
 const FIRST_DELAY_SECONDS = 10;

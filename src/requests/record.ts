@@ -1,7 +1,8 @@
+import { REQUEST_TYPES, RESPONSE_TYPES } from '@licet/contract/enums';
 import { type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { NO_PRODUCT, REQUEST_TYPES, RESPONSE_TYPES } from '../lib/enums';
-import { BUCKET_MS, EPOCH, firstIdAt, SLOTS } from '../lib/time-id';
+import { NO_PRODUCT } from '../db/codes.ts';
+import { BUCKET_MS, EPOCH, firstIdAt, SLOTS } from '../lib/time-id.ts';
 
 const text = z.string().nullable();
 

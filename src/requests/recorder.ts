@@ -1,15 +1,15 @@
 import { sql } from 'drizzle-orm';
-import type { Caches } from '../cache/caches';
-import type { Found } from '../cache/snapshot-cache';
-import type { Snapshot } from '../cache/snapshots';
-import { batch, type Database, isMissingValue, isRejectedValue } from '../db/client';
-import { type WaitUntil, wait, withTimeout } from '../lib/async';
-import { MonotonicClock } from '../lib/clock';
-import { RepeatedFailure } from '../lib/log';
-import { BatchWriter } from './batch-writer';
-import { type Gap, storeGap } from './gaps';
-import { HistoryInserter } from './insert';
-import type { HistoryRecord } from './record';
+import type { Caches } from '../cache/caches.ts';
+import type { Found } from '../cache/snapshot-cache.ts';
+import type { Snapshot } from '../cache/snapshots.ts';
+import { batch, type Database, isMissingValue, isRejectedValue } from '../db/client.ts';
+import { type WaitUntil, wait, withTimeout } from '../lib/async.ts';
+import { MonotonicClock } from '../lib/clock.ts';
+import { RepeatedFailure } from '../lib/log.ts';
+import { BatchWriter } from './batch-writer.ts';
+import { type Gap, storeGap } from './gaps.ts';
+import { HistoryInserter } from './insert.ts';
+import type { HistoryRecord } from './record.ts';
 
 const MAX_BATCH = 1_000;
 /** New validations wait while so many records are pending. */

@@ -1,12 +1,12 @@
 import { and, eq, lte, sql } from 'drizzle-orm';
-import type { Database } from '../db/client';
-import { buckets, callers, requests } from '../db/schema';
-import { retentionStart } from '../lib/retention';
-import { bucketAt } from '../lib/time-id';
-import { isCounted } from './fold';
-import { removeGaps } from './gaps';
-import { timeOfBucket } from './record';
-import { isFolded, keepRequests } from './totals';
+import type { Database } from '../db/client.ts';
+import { buckets, callers, requests } from '../db/schema.ts';
+import { retentionStart } from '../lib/retention.ts';
+import { bucketAt } from '../lib/time-id.ts';
+import { isCounted } from './fold.ts';
+import { removeGaps } from './gaps.ts';
+import { timeOfBucket } from './record.ts';
+import { isFolded, keepRequests } from './totals.ts';
 
 /** Records that one run removes at most; the next run goes on. */
 const MAX_RECORDS = 25_000;

@@ -1,8 +1,8 @@
+import { toTimestamp, wireTimestamp } from '@licet/contract/time';
 import { desc, isNotNull, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Database } from '../db/client';
-import { callers } from '../db/schema';
-import { toTimestamp, wireTimestamp } from '../lib/time';
+import type { Database } from '../db/client.ts';
+import { callers } from '../db/schema.ts';
 
 /** The number of callers that ask for a signing key, which can be a retired one. */
 export const signingKeyUse = z.strictObject({

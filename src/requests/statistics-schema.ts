@@ -1,6 +1,6 @@
+import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/enums';
+import { wireTimestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import { RESPONSE_TYPES, type ResponseType } from '../lib/enums';
-import { wireTimestamp } from '../lib/time';
 
 /** The statistics on the wire (6). */
 

@@ -1,17 +1,18 @@
+import { type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '@licet/contract/enums';
+import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type * as z from 'zod';
-import { batch, type Database } from '../db/client';
-import { isOneOf } from '../db/predicates';
-import { dailyRollups, products, requests, rollups } from '../db/schema';
-import { ALL_PRODUCTS, type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '../lib/enums';
-import { toTimestamp } from '../lib/time';
-import { bucketAt } from '../lib/time-id';
-import { activeOnDay, type Counts, dayAt, type HeldCounts } from './counts';
-import { ALL_OUTCOMES, ROLLED_UP_BUCKET } from './fold';
-import { readGaps } from './gaps';
-import { BUCKETS_A_DAY, firstBucketOfDay, timeOfBucket } from './record';
-import type { Step, statistics } from './statistics-schema';
+import { batch, type Database } from '../db/client.ts';
+import { ALL_PRODUCTS } from '../db/codes.ts';
+import { isOneOf } from '../db/predicates.ts';
+import { dailyRollups, products, requests, rollups } from '../db/schema.ts';
+import { bucketAt } from '../lib/time-id.ts';
+import { activeOnDay, type Counts, dayAt, type HeldCounts } from './counts.ts';
+import { ALL_OUTCOMES, ROLLED_UP_BUCKET } from './fold.ts';
+import { readGaps } from './gaps.ts';
+import { BUCKETS_A_DAY, firstBucketOfDay, timeOfBucket } from './record.ts';
+import type { Step, statistics } from './statistics-schema.ts';
 
 /** The products with the most active licenses. */
 const MAX_PRODUCTS = 10;

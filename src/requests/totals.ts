@@ -1,11 +1,11 @@
 import { eq, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core';
-import type { Database } from '../db/client';
-import { isOneOf } from '../db/predicates';
-import { callers, licenses } from '../db/schema';
-import { BoundedMap } from '../lib/bounded-map';
-import { RESPONSE_TYPE_CODES } from '../lib/enums';
-import { bucketAt, firstIdAt } from '../lib/time-id';
+import type { Database } from '../db/client.ts';
+import { RESPONSE_TYPE_CODES } from '../db/codes.ts';
+import { isOneOf } from '../db/predicates.ts';
+import { callers, licenses } from '../db/schema.ts';
+import { BoundedMap } from '../lib/bounded-map.ts';
+import { bucketAt, firstIdAt } from '../lib/time-id.ts';
 import {
   BUCKETS_A_DAY,
   bucketOf,
@@ -13,7 +13,7 @@ import {
   isStored,
   productOf,
   timeOfRecordIdSql,
-} from './record';
+} from './record.ts';
 
 /**
  * The number of requests of a license, `totalRequests` (1.6), has three parts, of which no request is in two:

@@ -1,5 +1,6 @@
+import { wireTimestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import { DomainError } from '../lib/errors';
+import { DomainError } from '../lib/errors.ts';
 import {
   accountId,
   id,
@@ -8,8 +9,7 @@ import {
   mustNotBeSent,
   text,
   WEB_ADDRESS_MESSAGE,
-} from '../lib/fields';
-import { wireTimestamp } from '../lib/time';
+} from '../lib/fields.ts';
 
 /** A field of a resource. Both bodies, the response, the import and the OpenAPI document are made from it. */
 export interface Field {

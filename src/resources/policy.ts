@@ -1,5 +1,5 @@
-import { isObject, parseJson } from '../lib/json';
-import { type Blacklist, toBlacklist } from './blacklists/blacklist';
+import { isObject, parseJson } from '@licet/contract/json';
+import { type Blacklist, toBlacklist } from './blacklists/blacklist.ts';
 
 /** The settings of a product that a validation needs. */
 interface ProductPolicy {

@@ -1,7 +1,8 @@
+import { parseJson } from '@licet/contract/json';
+import { isLoginCode } from '@licet/contract/login-code';
 import { type Context, Hono } from 'hono';
 import { deleteCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
-import { isLoginCode } from '../auth/login-code';
 import {
   type AuthEnv,
   acceptLogin,
@@ -9,16 +10,15 @@ import {
   requireConsoleHost,
   senderOf,
   sessionCookieOf,
-} from '../auth/middleware';
-import { isFromElsewhere } from '../auth/own-page';
-import { endSession, insertSession, newSession } from '../auth/sessions';
-import { activeRootToken } from '../auth/tokens';
-import { isUniqueViolation } from '../db/client';
-import { readBody } from '../http/body';
-import { ApiError } from '../http/errors';
-import { isolateOf } from '../isolate';
-import { parseJson } from '../lib/json';
-import { sha256Hex } from '../lib/sha256';
+} from '../auth/middleware.ts';
+import { isFromElsewhere } from '../auth/own-page.ts';
+import { endSession, insertSession, newSession } from '../auth/sessions.ts';
+import { activeRootToken } from '../auth/tokens.ts';
+import { isUniqueViolation } from '../db/client.ts';
+import { readBody } from '../http/body.ts';
+import { ApiError } from '../http/errors.ts';
+import { isolateOf } from '../isolate.ts';
+import { sha256Hex } from '../lib/sha256.ts';
 
 /** The console (4): its page, and its sessions. */
 

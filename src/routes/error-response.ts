@@ -1,11 +1,11 @@
+import type { ApiIntent } from '@licet/contract/enums';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { acceptedIntents } from '../auth/middleware';
-import { ApiError } from '../http/errors';
-import type { ErrorResponse } from '../http/responses';
-import type { ApiIntent } from '../lib/enums';
-import { DomainError, type ErrorKind } from '../lib/errors';
-import { logFailure } from '../lib/log';
+import { acceptedIntents } from '../auth/middleware.ts';
+import { ApiError } from '../http/errors.ts';
+import type { ErrorResponse } from '../http/responses.ts';
+import { DomainError, type ErrorKind } from '../lib/errors.ts';
+import { logFailure } from '../lib/log.ts';
 
 const STATUSES = {
   invalid: 400,

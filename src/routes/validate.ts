@@ -1,17 +1,17 @@
+import type { ApiIntent, RequestType } from '@licet/contract/enums';
 import type { Context } from 'hono';
-import { authorizeValidation } from '../auth/middleware';
-import { readText, TOO_LATE, tooLarge } from '../http/body';
-import { BUSY } from '../http/errors';
-import type { ErrorResponse } from '../http/responses';
-import { expectBody, expectReading } from '../http/unread';
-import { isolateOf } from '../isolate';
-import type { ApiIntent, RequestType } from '../lib/enums';
-import { connectingAddressOf } from '../lib/ip';
-import { WINDOW_SECONDS } from '../lib/rate-limiter';
-import { type AppEnv, beginRequest, commonHeaders, endRequest } from '../middleware/request-log';
-import type { InvalidResponse, ValidResponse } from '../validation/response';
-import { type SentBody, type ValidationResult, validate } from '../validation/validate';
-import { clientError } from './error-response';
+import { authorizeValidation } from '../auth/middleware.ts';
+import { readText, TOO_LATE, tooLarge } from '../http/body.ts';
+import { BUSY } from '../http/errors.ts';
+import type { ErrorResponse } from '../http/responses.ts';
+import { expectBody, expectReading } from '../http/unread.ts';
+import { isolateOf } from '../isolate.ts';
+import { connectingAddressOf } from '../lib/ip.ts';
+import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
+import { type AppEnv, beginRequest, commonHeaders, endRequest } from '../middleware/request-log.ts';
+import type { InvalidResponse, ValidResponse } from '../validation/response.ts';
+import { type SentBody, type ValidationResult, validate } from '../validation/validate.ts';
+import { clientError } from './error-response.ts';
 
 /** Validation over HTTP, the same under v1 and v2 [4.6, 4.7]. */
 

@@ -1,11 +1,11 @@
 import { and, eq, sql } from 'drizzle-orm';
-import { batch, type Database } from '../db/client';
-import { nextRevisionSql } from '../db/outbox';
-import { bindings, licenses } from '../db/schema';
-import { DATABASE_TIMEOUT_MS, retry, withTimeout } from '../lib/async';
-import { type LicenseSnapshot, snapshotColumns } from '../resources/licenses/snapshot';
-import { isExpiredSql } from '../resources/licenses/status';
-import type { ValidationRequest } from './request';
+import { batch, type Database } from '../db/client.ts';
+import { nextRevisionSql } from '../db/outbox.ts';
+import { bindings, licenses } from '../db/schema.ts';
+import { DATABASE_TIMEOUT_MS, retry, withTimeout } from '../lib/async.ts';
+import { type LicenseSnapshot, snapshotColumns } from '../resources/licenses/snapshot.ts';
+import { isExpiredSql } from '../resources/licenses/status.ts';
+import type { ValidationRequest } from './request.ts';
 
 /** A program waits for the response, so there are few retries. */
 const RETRY_DELAYS_MS = [50, 200];

@@ -1,8 +1,8 @@
-import type { ResponseType } from '../lib/enums';
-import type { Blacklist } from '../resources/blacklists/blacklist';
-import type { LicenseSnapshot } from '../resources/licenses/snapshot';
-import { statusAt } from '../resources/licenses/status';
-import type { ValidationRequest } from './request';
+import type { ResponseType } from '@licet/contract/enums';
+import type { Blacklist } from '../resources/blacklists/blacklist.ts';
+import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
+import { statusAt } from '../resources/licenses/status.ts';
+import type { ValidationRequest } from './request.ts';
 
 export interface Facts {
   /** Null when no license has the key. */

@@ -1,11 +1,11 @@
-import type { FoundPolicy } from '../cache/caches';
-import type { Found } from '../cache/snapshot-cache';
-import type { Isolate } from '../isolate';
-import type { RequestTimings } from '../lib/request-timings';
-import type { LicenseSnapshot } from '../resources/licenses/snapshot';
-import { bind } from './bind';
-import { decide, type Facts, type Outcome } from './decide';
-import type { ValidationRequest } from './request';
+import type { FoundPolicy } from '../cache/caches.ts';
+import type { Found } from '../cache/snapshot-cache.ts';
+import type { Isolate } from '../isolate.ts';
+import type { RequestTimings } from '../lib/request-timings.ts';
+import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
+import { bind } from './bind.ts';
+import { decide, type Facts, type Outcome } from './decide.ts';
+import type { ValidationRequest } from './request.ts';
 
 /** The snapshots on which a validation is decided. */
 export interface Snapshots {

@@ -1,12 +1,12 @@
-import type { Found } from '../cache/snapshot-cache';
-import type { Snapshot } from '../cache/snapshots';
-import type { RequestType, ResponseType } from '../lib/enums';
-import { newRecord, type RecordDetails } from '../requests/record';
-import type { Recording } from '../requests/recorder';
-import { normalizeLicenseKey } from '../resources/licenses/key';
-import type { Outcome } from './decide';
-import type { Snapshots } from './decision';
-import { cutLoggedKey, type PartialRequest } from './request';
+import type { RequestType, ResponseType } from '@licet/contract/enums';
+import type { Found } from '../cache/snapshot-cache.ts';
+import type { Snapshot } from '../cache/snapshots.ts';
+import { newRecord, type RecordDetails } from '../requests/record.ts';
+import type { Recording } from '../requests/recorder.ts';
+import { normalizeLicenseKey } from '../resources/licenses/key.ts';
+import type { Outcome } from './decide.ts';
+import type { Snapshots } from './decision.ts';
+import { cutLoggedKey, type PartialRequest } from './request.ts';
 
 /** A validation with its outcome. */
 interface DecidedValidation {

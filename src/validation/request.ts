@@ -1,9 +1,9 @@
-import { publicAddress } from '../lib/ip';
-import { isObject, type JsonObject, parseJson } from '../lib/json';
-import type { SigningKeys } from '../lib/signing-keys';
-import { copyText, fitsHwid, MAX_HWID_BYTES, toStorable } from '../lib/text';
-import type { CallerFields } from '../requests/record';
-import { normalizeLicenseKey } from '../resources/licenses/key';
+import { isObject, type JsonObject, parseJson } from '@licet/contract/json';
+import { publicAddress } from '../lib/ip.ts';
+import type { SigningKeys } from '../lib/signing-keys.ts';
+import { copyText, fitsHwid, MAX_HWID_BYTES, toStorable } from '../lib/text.ts';
+import type { CallerFields } from '../requests/record.ts';
+import { normalizeLicenseKey } from '../resources/licenses/key.ts';
 
 /** The request of a program: may this license key run here? [4.7] */
 export interface ValidationRequest {

@@ -1,31 +1,31 @@
-import type { Found } from '../cache/snapshot-cache';
-import type { Snapshot } from '../cache/snapshots';
-import type { Isolate } from '../isolate';
-import type { RequestType, ResponseType } from '../lib/enums';
-import { clientOf } from '../lib/ip';
-import type { RequestTimings } from '../lib/request-timings';
-import type { Signer } from '../lib/signing-keys';
-import { toTimestampWithoutOffset } from '../lib/time';
-import type { RecordDetails } from '../requests/record';
-import type { LicenseSnapshot } from '../resources/licenses/snapshot';
-import type { Outcome } from './decide';
+import type { RequestType, ResponseType } from '@licet/contract/enums';
+import { toTimestampWithoutOffset } from '@licet/contract/time';
+import type { Found } from '../cache/snapshot-cache.ts';
+import type { Snapshot } from '../cache/snapshots.ts';
+import type { Isolate } from '../isolate.ts';
+import { clientOf } from '../lib/ip.ts';
+import type { RequestTimings } from '../lib/request-timings.ts';
+import type { Signer } from '../lib/signing-keys.ts';
+import type { RecordDetails } from '../requests/record.ts';
+import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
+import type { Outcome } from './decide.ts';
 import {
   type Circumstances,
   decideCachedOnly,
   decideStrictly,
   findSnapshots,
   type Snapshots,
-} from './decision';
-import { detailsOf, NO_DETAILS, recordingOf } from './record';
+} from './decision.ts';
+import { detailsOf, NO_DETAILS, recordingOf } from './record.ts';
 import {
   briefRequest,
   type PartialRequest,
   parseRequest,
   unreadableRequest,
   type ValidationRequest,
-} from './request';
-import type { InvalidResponse, ValidResponse } from './response';
-import { signResponse } from './signed-response';
+} from './request.ts';
+import type { InvalidResponse, ValidResponse } from './response.ts';
+import { signResponse } from './signed-response.ts';
 
 /** The body of a validation: its text, or why there is none. */
 export type SentBody = { text: string } | { text: null; isTooLarge: boolean; message: string };

@@ -1,9 +1,9 @@
+import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { routes as appRoutes } from '../../src/app';
-import { declaredIntents } from '../../src/auth/middleware';
-import { API_INTENTS, type ApiIntent } from '../../src/lib/enums';
-import { type Answer, call, createLicense, createToken, expectError } from '../support/client';
-import { ENDPOINTS, PUBLIC } from '../support/endpoints';
+import { routes as appRoutes } from '../../src/app.ts';
+import { declaredIntents } from '../../src/auth/middleware.ts';
+import { type Answer, call, createLicense, createToken, expectError } from '../support/client.ts';
+import { ENDPOINTS, PUBLIC } from '../support/endpoints.ts';
 
 /** The routes of v2 as they are mounted, each once, with what its handlers declare. */
 const declared = new Map<string, readonly ApiIntent[] | undefined>();

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Bindings } from '../../src/isolate';
-import { type Isolate, newIsolate, settled, type ValidationAnswer } from '../support/app';
-import { createToken, getLicense, type License } from '../support/client';
-import { captureConsole } from '../support/console';
-import { withFaults } from '../support/faults';
-import { emptyHistory } from '../support/history';
-import { askFor, openShop } from '../support/shop';
+import type { Bindings } from '../../src/isolate.ts';
+import { type Isolate, newIsolate, settled, type ValidationAnswer } from '../support/app.ts';
+import { createToken, getLicense, type License } from '../support/client.ts';
+import { captureConsole } from '../support/console.ts';
+import { withFaults } from '../support/faults.ts';
+import { emptyHistory } from '../support/history.ts';
+import { askFor, openShop } from '../support/shop.ts';
 
 /** No record is lost to load (decisions 1.6): validations wait while too many records are pending. */
 

@@ -1,18 +1,22 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { openDatabase } from '../../src/db/client';
-import { keepCounts } from '../../src/requests/counts';
-import { settled } from '../support/app';
-import { getLicense, type License, updateLicense } from '../support/client';
-import { takeClock } from '../support/clock';
-import { captureConsole } from '../support/console';
-import { sumRows } from '../support/d1-spy';
-import { DAY_MS } from '../support/history';
-import { importOne } from '../support/import';
-import { contentsOfKv, emptyOutbox, isAllPublished, kvKeyOf } from '../support/published';
-import { askFor, askForUnknown, openShop } from '../support/shop';
-import type { Step } from '../support/steps';
-import { newWarmIsolate, newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
+import { openDatabase } from '../../src/db/client.ts';
+import { keepCounts } from '../../src/requests/counts.ts';
+import { settled } from '../support/app.ts';
+import { getLicense, type License, updateLicense } from '../support/client.ts';
+import { takeClock } from '../support/clock.ts';
+import { captureConsole } from '../support/console.ts';
+import { sumRows } from '../support/d1-spy.ts';
+import { DAY_MS } from '../support/history.ts';
+import { importOne } from '../support/import.ts';
+import { contentsOfKv, emptyOutbox, isAllPublished, kvKeyOf } from '../support/published.ts';
+import { askFor, askForUnknown, openShop } from '../support/shop.ts';
+import type { Step } from '../support/steps.ts';
+import {
+  newWarmIsolate,
+  newWatchedIsolate,
+  type WatchedIsolate,
+} from '../support/watched-isolate.ts';
 
 /** Round trips to D1 and KV: how many there are, and which of them a response waits for (1.5). */
 

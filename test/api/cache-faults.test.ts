@@ -1,6 +1,6 @@
 import { env, exports } from 'cloudflare:workers';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { newIsolate, settled, type ValidationOptions } from '../support/app';
+import { newIsolate, settled, type ValidationOptions } from '../support/app.ts';
 import {
   createBlacklist,
   createToken,
@@ -9,13 +9,13 @@ import {
   type License,
   requestTo,
   validate,
-} from '../support/client';
-import { type TestClock, takeClock } from '../support/clock';
-import { captureConsole } from '../support/console';
-import { MINUTE_MS } from '../support/history';
-import { contentsOfKv, isAllPublished, kvKeyOf } from '../support/published';
-import { askFor as askForLicense, askForUnknown, openShop } from '../support/shop';
-import { newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
+} from '../support/client.ts';
+import { type TestClock, takeClock } from '../support/clock.ts';
+import { captureConsole } from '../support/console.ts';
+import { MINUTE_MS } from '../support/history.ts';
+import { contentsOfKv, isAllPublished, kvKeyOf } from '../support/published.ts';
+import { askFor as askForLicense, askForUnknown, openShop } from '../support/shop.ts';
+import { newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate.ts';
 
 /** Responses while D1, KV or both cannot be reached, and while requests are cancelled (1.5, 1.6). */
 

@@ -7,13 +7,17 @@ import {
   type License,
   settled,
   updateLicense,
-} from '../support/client';
-import { type TestClock, takeClock } from '../support/clock';
-import { captureConsole } from '../support/console';
-import { MINUTE_MS } from '../support/history';
-import { contentsOfKv, isAllPublished } from '../support/published';
-import { askFor, openShop } from '../support/shop';
-import { newWarmIsolate, newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
+} from '../support/client.ts';
+import { type TestClock, takeClock } from '../support/clock.ts';
+import { captureConsole } from '../support/console.ts';
+import { MINUTE_MS } from '../support/history.ts';
+import { contentsOfKv, isAllPublished } from '../support/published.ts';
+import { askFor, openShop } from '../support/shop.ts';
+import {
+  newWarmIsolate,
+  newWatchedIsolate,
+  type WatchedIsolate,
+} from '../support/watched-isolate.ts';
 
 /** How soon a change is seen, and how often a stale snapshot is used (1.5). */
 

@@ -1,17 +1,17 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { newIsolate, settled } from '../support/app';
+import { newIsolate, settled } from '../support/app.ts';
 import {
   createLicense,
   createProduct,
   createToken,
   type License,
   type Product,
-} from '../support/client';
-import { type TestClock, takeClock } from '../support/clock';
-import { captureConsole } from '../support/console';
-import { spyOnDatabase } from '../support/d1-spy';
-import { MINUTE_MS } from '../support/history';
+} from '../support/client.ts';
+import { type TestClock, takeClock } from '../support/clock.ts';
+import { captureConsole } from '../support/console.ts';
+import { spyOnDatabase } from '../support/d1-spy.ts';
+import { MINUTE_MS } from '../support/history.ts';
 import {
   contentsOfKv,
   emptyKv,
@@ -19,10 +19,14 @@ import {
   isAllPublished,
   kvKeyOf,
   kvKeyOfToken,
-} from '../support/published';
-import { queueTo } from '../support/queue';
-import { askFor } from '../support/shop';
-import { newWarmIsolate, newWatchedIsolate, type WatchedIsolate } from '../support/watched-isolate';
+} from '../support/published.ts';
+import { queueTo } from '../support/queue.ts';
+import { askFor } from '../support/shop.ts';
+import {
+  newWarmIsolate,
+  newWatchedIsolate,
+  type WatchedIsolate,
+} from '../support/watched-isolate.ts';
 
 /** The values in KV, the time at which they are put there, and their repair after a fault (docs/cache.md). */
 

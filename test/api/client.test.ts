@@ -1,8 +1,8 @@
 import { exports } from 'cloudflare:workers';
+import { Licet, LicetError } from '@licet/client';
 import { expect, it } from 'vitest';
-import { Licet, LicetError } from '../../packages/client/src/index';
-import { readAnswer } from '../support/client';
-import { ROOT_TOKEN } from '../support/root-token';
+import { readAnswer } from '../support/client.ts';
+import { ROOT_TOKEN } from '../support/root-token.ts';
 
 /** The client runs inside a Worker; all that it does is tested in Node, over HTTP. */
 

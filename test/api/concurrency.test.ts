@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { getLicense, validate } from '../support/client';
-import { openShop } from '../support/shop';
+import { getLicense, validate } from '../support/client.ts';
+import { openShop } from '../support/shop.ts';
 
 /**
  * Strict limits under parallel first requests, in the real runtime on the real D1 (decisions 1.4). The simulation

@@ -1,8 +1,8 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, it, vi } from 'vitest';
-import { app } from '../../src/app';
-import { createLicense, getLicense, requestTo } from '../support/client';
+import { app } from '../../src/app.ts';
+import { createLicense, getLicense, requestTo } from '../support/client.ts';
 
 /** The address that counts as the client's where proxies may stand in front of the service (1.2). */
 

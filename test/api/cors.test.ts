@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { routes } from '../../src/app';
-import { newIsolate } from '../support/app';
-import { call, createLicense, validate } from '../support/client';
-import { captureConsole } from '../support/console';
-import { withFaults } from '../support/faults';
-import { ROOT_TOKEN } from '../support/root-token';
+import { routes } from '../../src/app.ts';
+import { newIsolate } from '../support/app.ts';
+import { call, createLicense, validate } from '../support/client.ts';
+import { captureConsole } from '../support/console.ts';
+import { withFaults } from '../support/faults.ts';
+import { ROOT_TOKEN } from '../support/root-token.ts';
 
 /** Pages in a browser may ask v1 and the health check, and nothing else (1.1). */
 

@@ -6,25 +6,25 @@ import {
 import { env } from 'cloudflare:workers';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import document from '../../docs/cost.md?raw';
-import { app } from '../../src/app';
-import { openDatabase } from '../../src/db/client';
-import { removeExpiredKeys } from '../../src/db/idempotency';
-import worker from '../../src/index';
-import type { Bindings } from '../../src/isolate';
-import { callWith, newIsolate as newServiceIsolate } from '../support/app';
+import { app } from '../../src/app.ts';
+import { openDatabase } from '../../src/db/client.ts';
+import { removeExpiredKeys } from '../../src/db/idempotency.ts';
+import worker from '../../src/index.ts';
+import type { Bindings } from '../../src/isolate.ts';
+import { callWith, newIsolate as newServiceIsolate } from '../support/app.ts';
 import {
   createLicense,
   createProduct,
   createToken,
   type Product,
   readAnswer,
-} from '../support/client';
-import { spyOnDatabase, sumRows } from '../support/d1-spy';
-import { emptyHistory, HOUR_MS, runScheduled, setNow } from '../support/history';
-import { spyOnKv } from '../support/kv-spy';
-import { emptyOutbox, isAllPublished } from '../support/published';
-import { customers, licenses } from '../support/resources';
-import { WRITES } from '../support/writes';
+} from '../support/client.ts';
+import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
+import { emptyHistory, HOUR_MS, runScheduled, setNow } from '../support/history.ts';
+import { spyOnKv } from '../support/kv-spy.ts';
+import { emptyOutbox, isAllPublished } from '../support/published.ts';
+import { customers, licenses } from '../support/resources.ts';
+import { WRITES } from '../support/writes.ts';
 
 /** The operations of a validation and of a change, counted, and the table of docs/cost.md. */
 

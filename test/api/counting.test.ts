@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers';
+import type { ResponseType } from '@licet/contract/enums';
 import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { RESPONSE_TYPE_CODES, type ResponseType } from '../../src/lib/enums';
-import type { HistoryRecord } from '../../src/requests/record';
+import { RESPONSE_TYPE_CODES } from '../../src/db/codes.ts';
+import type { HistoryRecord } from '../../src/requests/record.ts';
 import {
   call,
   createProduct,
@@ -10,9 +11,9 @@ import {
   historyOf,
   type License,
   validate,
-} from '../support/client';
-import { captureConsole } from '../support/console';
-import { type Fault, withFaults } from '../support/faults';
+} from '../support/client.ts';
+import { captureConsole } from '../support/console.ts';
+import { type Fault, withFaults } from '../support/faults.ts';
 import {
   DAY_MS,
   emptyHistory,
@@ -24,10 +25,10 @@ import {
   runToTheEnd,
   setNow,
   write,
-} from '../support/history';
-import { importOne } from '../support/import';
-import { type Deliver, newConsumer } from '../support/queue';
-import { openShop } from '../support/shop';
+} from '../support/history.ts';
+import { importOne } from '../support/import.ts';
+import { type Deliver, newConsumer } from '../support/queue.ts';
+import { openShop } from '../support/shop.ts';
 
 /** Totals, roll-ups and the retention: what the scheduled handler makes of the history (1.6). */
 

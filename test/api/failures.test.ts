@@ -1,14 +1,14 @@
 import { createExecutionContext, createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { app } from '../../src/app';
-import worker from '../../src/index';
-import { callWith, newIsolate } from '../support/app';
-import { call, expectError, requestTo } from '../support/client';
-import { captureConsole } from '../support/console';
-import { unreachable, withFaults } from '../support/faults';
-import { blacklists, customers, licenses, products } from '../support/resources';
-import { WRITES } from '../support/writes';
+import { app } from '../../src/app.ts';
+import worker from '../../src/index.ts';
+import { callWith, newIsolate } from '../support/app.ts';
+import { call, expectError, requestTo } from '../support/client.ts';
+import { captureConsole } from '../support/console.ts';
+import { unreachable, withFaults } from '../support/faults.ts';
+import { blacklists, customers, licenses, products } from '../support/resources.ts';
+import { WRITES } from '../support/writes.ts';
 
 /** Failures of the service differ from errors of clients, and reveal nothing of its insides. */
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { entryFields } from '../../src/resources/blacklists/schema';
-import { customerFields } from '../../src/resources/customers/schema';
-import { type Fields, settable } from '../../src/resources/fields';
-import { licenseFields } from '../../src/resources/licenses/schema';
-import { productFields } from '../../src/resources/products/schema';
-import { tokenFields } from '../../src/resources/tokens/schema';
-import { blacklists, customers, licenses, products, tokens } from '../support/resources';
+import { entryFields } from '../../src/resources/blacklists/schema.ts';
+import { customerFields } from '../../src/resources/customers/schema.ts';
+import { type Fields, settable } from '../../src/resources/fields.ts';
+import { licenseFields } from '../../src/resources/licenses/schema.ts';
+import { productFields } from '../../src/resources/products/schema.ts';
+import { tokenFields } from '../../src/resources/tokens/schema.ts';
+import { blacklists, customers, licenses, products, tokens } from '../support/resources.ts';
 
 /** The tests create and change objects by examples: a field that an example lacks would not be tested. */
 

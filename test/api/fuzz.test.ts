@@ -1,14 +1,14 @@
+import { API_INTENTS } from '@licet/contract/enums';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { validationRequest } from '../../openapi/schemas';
-import { routes } from '../../src/app';
-import { importRequest } from '../../src/import/schema';
-import { API_INTENTS } from '../../src/lib/enums';
-import { entryFields } from '../../src/resources/blacklists/schema';
-import { customerFields } from '../../src/resources/customers/schema';
-import { licenseFields } from '../../src/resources/licenses/schema';
-import { productFields } from '../../src/resources/products/schema';
-import { createdTokenFields } from '../../src/resources/tokens/schema';
+import { validationRequest } from '../../openapi/schemas.ts';
+import { routes } from '../../src/app.ts';
+import { importRequest } from '../../src/import/schema.ts';
+import { entryFields } from '../../src/resources/blacklists/schema.ts';
+import { customerFields } from '../../src/resources/customers/schema.ts';
+import { licenseFields } from '../../src/resources/licenses/schema.ts';
+import { productFields } from '../../src/resources/products/schema.ts';
+import { createdTokenFields } from '../../src/resources/tokens/schema.ts';
 import {
   type Blacklist,
   createBlacklist,
@@ -17,8 +17,8 @@ import {
   type License,
   type Product,
   send,
-} from '../support/client';
-import { ROOT_TOKEN } from '../support/root-token';
+} from '../support/client.ts';
+import { ROOT_TOKEN } from '../support/root-token.ts';
 
 /** Whatever a client sends: never a 5xx, never a redirect, always the right structure. */
 

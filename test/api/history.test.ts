@@ -1,14 +1,14 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { HistoryRecord } from '../../src/requests/record';
-import { request } from '../../src/requests/schema';
+import type { HistoryRecord } from '../../src/requests/record.ts';
+import { request } from '../../src/requests/schema.ts';
 import {
   call,
   createProduct,
   getLicense,
   type HistoryRecord as WireRecord,
-} from '../support/client';
+} from '../support/client.ts';
 import {
   DAY_MS,
   emptyHistory,
@@ -21,9 +21,9 @@ import {
   setNow,
   wireOf,
   write,
-} from '../support/history';
-import { importOne } from '../support/import';
-import { type Deliver, newConsumer } from '../support/queue';
+} from '../support/history.ts';
+import { importOne } from '../support/import.ts';
+import { type Deliver, newConsumer } from '../support/queue.ts';
 
 /** The filters of the history find every record, whenever and however it was written (1.6). */
 

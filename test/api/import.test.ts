@@ -2,9 +2,9 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import document from '../../docs/import.md?raw';
-import { blacklistItem, customerItem, licenseItem, productItem } from '../../src/import/items';
-import type { ImportKind } from '../../src/import/schema';
-import { callWith, settled } from '../support/app';
+import { blacklistItem, customerItem, licenseItem, productItem } from '../../src/import/items.ts';
+import type { ImportKind } from '../../src/import/schema.ts';
+import { callWith, settled } from '../support/app.ts';
 import {
   call,
   createBlacklist,
@@ -18,9 +18,9 @@ import {
   type License,
   updateLicense,
   validate,
-} from '../support/client';
-import { spyOnDatabase } from '../support/d1-spy';
-import { beforeFirstWrite, withFaults } from '../support/faults';
+} from '../support/client.ts';
+import { spyOnDatabase } from '../support/d1-spy.ts';
+import { beforeFirstWrite, withFaults } from '../support/faults.ts';
 import {
   emptyService,
   everything,
@@ -29,8 +29,8 @@ import {
   KINDS,
   listOf,
   postImport,
-} from '../support/import';
-import { type Fields, products } from '../support/resources';
+} from '../support/import.ts';
+import { type Fields, products } from '../support/resources.ts';
 
 /** POST /api/v2/import: what another service has is stored as it is, once, and nothing is overwritten. */
 

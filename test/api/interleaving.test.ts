@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { callWith } from '../support/app';
+import { callWith } from '../support/app.ts';
 import {
   type Answer,
   call,
@@ -10,8 +10,8 @@ import {
   getLicense,
   type License,
   updateLicense,
-} from '../support/client';
-import { beforeFirstWrite } from '../support/faults';
+} from '../support/client.ts';
+import { beforeFirstWrite } from '../support/faults.ts';
 import {
   blacklists,
   CREATABLE,
@@ -20,7 +20,7 @@ import {
   products,
   read,
   UPDATABLE,
-} from '../support/resources';
+} from '../support/resources.ts';
 
 /**
  * Races that are made to happen: something else happens between what a request has read and what it writes. Each

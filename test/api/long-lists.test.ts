@@ -1,10 +1,10 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeAll, expect, it } from 'vitest';
-import { app } from '../../src/app';
-import { newIsolate } from '../support/app';
-import { createProduct, requestTo } from '../support/client';
-import { interceptDatabase } from '../support/d1-intercept';
+import { app } from '../../src/app.ts';
+import { newIsolate } from '../support/app.ts';
+import { createProduct, requestTo } from '../support/client.ts';
+import { interceptDatabase } from '../support/d1-intercept.ts';
 
 /** Long lists and wide rows: they keep no other request from being served, and take little memory. */
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { newIsolate } from '../support/app';
-import { call, createProduct, expectError, getLicense } from '../support/client';
+import { newIsolate } from '../support/app.ts';
+import { call, createProduct, expectError, getLicense } from '../support/client.ts';
 
 /** A license with as many and as long bound values as it can have. */
 

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import operations from '../../docs/operations.md?raw';
-import { type Isolate, newIsolate } from '../support/app';
+import { type Isolate, newIsolate } from '../support/app.ts';
 import {
   type CallOptions,
   call,
@@ -8,12 +8,12 @@ import {
   createToken,
   type License,
   validate,
-} from '../support/client';
-import { newEvents, takeEvent } from '../support/events';
-import { databaseError } from '../support/faults';
-import { isAllPublished } from '../support/published';
-import { ROOT_TOKEN } from '../support/root-token';
-import { newWarmIsolate, newWatchedIsolate } from '../support/watched-isolate';
+} from '../support/client.ts';
+import { newEvents, takeEvent } from '../support/events.ts';
+import { databaseError } from '../support/faults.ts';
+import { isAllPublished } from '../support/published.ts';
+import { ROOT_TOKEN } from '../support/root-token.ts';
+import { newWarmIsolate, newWatchedIsolate } from '../support/watched-isolate.ts';
 
 /** The events of requests, for operators (docs/operations.md). All other tests check their form. */
 

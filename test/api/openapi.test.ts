@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import committed from '../../docs/openapi.json?raw';
-import { declaredRoutes, openApiDocument, templateOf } from '../../openapi/document';
-import { OPERATIONS } from '../../openapi/operations';
-import { parseRequest } from '../../src/validation/request';
-import { ENDPOINTS } from '../support/endpoints';
-import { document, misfitsOf, resolved } from '../support/openapi';
+import { declaredRoutes, openApiDocument, templateOf } from '../../openapi/document.ts';
+import { OPERATIONS } from '../../openapi/operations.ts';
+import { parseRequest } from '../../src/validation/request.ts';
+import { ENDPOINTS } from '../support/endpoints.ts';
+import { document, misfitsOf, resolved } from '../support/openapi.ts';
 
 /** The OpenAPI document and the service are one: every answer of the other tests is held against it. */
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { normalizeLicenseKey } from '../../src/resources/licenses/key';
-import { newIsolate, settled } from '../support/app';
+import { normalizeLicenseKey } from '../../src/resources/licenses/key.ts';
+import { newIsolate, settled } from '../support/app.ts';
 import {
   call,
   createBlacklist,
@@ -11,9 +11,9 @@ import {
   type License,
   updateLicense,
   validate,
-} from '../support/client';
-import { blacklists, customers, licenses, products, tokens } from '../support/resources';
-import { expectEveryWritingRoute, WRITES, type Write } from '../support/writes';
+} from '../support/client.ts';
+import { blacklists, customers, licenses, products, tokens } from '../support/resources.ts';
+import { expectEveryWritingRoute, WRITES, type Write } from '../support/writes.ts';
 
 /**
  * The outbox: each write puts every snapshot there that it changes, in its own transaction, and nothing else

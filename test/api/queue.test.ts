@@ -1,16 +1,16 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
-import worker from '../../src/index';
-import type { HistoryRecord } from '../../src/requests/record';
-import { validateWith } from '../support/app';
-import { getLicense, historyOf, type License } from '../support/client';
-import { takeClock } from '../support/clock';
-import { captureConsole } from '../support/console';
-import { spyOnDatabase } from '../support/d1-spy';
-import { type Fault, unreachable, withFaults, withoutTable } from '../support/faults';
-import { recordAt } from '../support/history';
-import { deliver, newConsumer } from '../support/queue';
-import { askFor, openShop } from '../support/shop';
+import worker from '../../src/index.ts';
+import type { HistoryRecord } from '../../src/requests/record.ts';
+import { validateWith } from '../support/app.ts';
+import { getLicense, historyOf, type License } from '../support/client.ts';
+import { takeClock } from '../support/clock.ts';
+import { captureConsole } from '../support/console.ts';
+import { spyOnDatabase } from '../support/d1-spy.ts';
+import { type Fault, unreachable, withFaults, withoutTable } from '../support/faults.ts';
+import { recordAt } from '../support/history.ts';
+import { deliver, newConsumer } from '../support/queue.ts';
+import { askFor, openShop } from '../support/shop.ts';
 
 /** With the optional queue, records take it, and nothing else is different (1.6). */
 

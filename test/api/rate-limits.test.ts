@@ -1,9 +1,9 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { app } from '../../src/app';
-import type { Bindings } from '../../src/isolate';
-import { type Isolate, newIsolate, settled } from '../support/app';
+import { app } from '../../src/app.ts';
+import type { Bindings } from '../../src/isolate.ts';
+import { type Isolate, newIsolate, settled } from '../support/app.ts';
 import {
   type Answer,
   call,
@@ -18,15 +18,15 @@ import {
   readAnswer,
   requestTo,
   validate,
-} from '../support/client';
-import { takeClock } from '../support/clock';
-import { captureConsole } from '../support/console';
-import { spyOnDatabase } from '../support/d1-spy';
-import { withFaults } from '../support/faults';
-import { spyOnKv } from '../support/kv-spy';
-import { isAllPublished } from '../support/published';
-import { ROOT_TOKEN } from '../support/root-token';
-import { askFor } from '../support/shop';
+} from '../support/client.ts';
+import { takeClock } from '../support/clock.ts';
+import { captureConsole } from '../support/console.ts';
+import { spyOnDatabase } from '../support/d1-spy.ts';
+import { withFaults } from '../support/faults.ts';
+import { spyOnKv } from '../support/kv-spy.ts';
+import { isAllPublished } from '../support/published.ts';
+import { ROOT_TOKEN } from '../support/root-token.ts';
+import { askFor } from '../support/shop.ts';
 
 /** The rate limits of decisions 1.7: by the real local limiters, by such as the tests make, and by none. */
 

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Bindings } from '../../src/isolate';
-import { firstIdAt, timeOfId } from '../../src/lib/time-id';
-import { newRecordId } from '../../src/requests/record';
-import { statistics } from '../../src/requests/statistics-schema';
-import { newIsolate, settled, validateWith } from '../support/app';
+import type { Bindings } from '../../src/isolate.ts';
+import { firstIdAt, timeOfId } from '../../src/lib/time-id.ts';
+import { newRecordId } from '../../src/requests/record.ts';
+import { statistics } from '../../src/requests/statistics-schema.ts';
+import { newIsolate, settled, validateWith } from '../support/app.ts';
 import {
   call,
   createToken,
@@ -12,10 +12,10 @@ import {
   type HistoryRecord,
   type License,
   validate,
-} from '../support/client';
-import { type TestClock, takeClock } from '../support/clock';
-import { captureConsole } from '../support/console';
-import { type Fault, unreachable, withFaults } from '../support/faults';
+} from '../support/client.ts';
+import { type TestClock, takeClock } from '../support/clock.ts';
+import { captureConsole } from '../support/console.ts';
+import { type Fault, unreachable, withFaults } from '../support/faults.ts';
 import {
   DAY_MS,
   emptyHistory,
@@ -24,12 +24,12 @@ import {
   recordAt,
   runToTheEnd,
   setNow,
-} from '../support/history';
-import { importOne } from '../support/import';
-import { spyOnKv } from '../support/kv-spy';
-import { deliver, queueTo } from '../support/queue';
-import { ROOT_TOKEN } from '../support/root-token';
-import { askFor, openShop } from '../support/shop';
+} from '../support/history.ts';
+import { importOne } from '../support/import.ts';
+import { spyOnKv } from '../support/kv-spy.ts';
+import { deliver, queueTo } from '../support/queue.ts';
+import { ROOT_TOKEN } from '../support/root-token.ts';
+import { askFor, openShop } from '../support/shop.ts';
 
 /** Records are written after the response, exactly once, through faults of D1 (decisions 1.6). */
 

@@ -1,11 +1,11 @@
+import { API_INTENTS, LICENSE_STATUSES } from '@licet/contract/enums';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { API_INTENTS, LICENSE_STATUSES } from '../../src/lib/enums';
-import { customerFields } from '../../src/resources/customers/schema';
-import { type Fields, settable } from '../../src/resources/fields';
-import { licenseFields } from '../../src/resources/licenses/schema';
-import { productFields } from '../../src/resources/products/schema';
+import { customerFields } from '../../src/resources/customers/schema.ts';
+import { type Fields, settable } from '../../src/resources/fields.ts';
+import { licenseFields } from '../../src/resources/licenses/schema.ts';
+import { productFields } from '../../src/resources/products/schema.ts';
 import {
   call,
   createBlacklist,
@@ -13,8 +13,8 @@ import {
   createProduct,
   createToken,
   updateLicense,
-} from '../support/client';
-import { importOne } from '../support/import';
+} from '../support/client.ts';
+import { importOne } from '../support/import.ts';
 
 /**
  * PUT accepts the body that GET returned: it answers 200 and changes nothing but the update time [4.8].

@@ -1,13 +1,13 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import { Licet } from '@licet/client';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Licet } from '../../packages/client/src/index';
-import { app } from '../../src/app';
-import { callWith, newIsolate } from '../support/app';
-import type { Answer, CallOptions } from '../support/client';
-import type { SentStatement } from '../support/d1-intercept';
-import { metaOf, type RoundTrips, spyOnDatabase, sumRows } from '../support/d1-spy';
-import { runScheduled, runToTheEnd, setNow } from '../support/history';
+import { app } from '../../src/app.ts';
+import { callWith, newIsolate } from '../support/app.ts';
+import type { Answer, CallOptions } from '../support/client.ts';
+import type { SentStatement } from '../support/d1-intercept.ts';
+import { metaOf, type RoundTrips, spyOnDatabase, sumRows } from '../support/d1-spy.ts';
+import { runScheduled, runToTheEnd, setNow } from '../support/history.ts';
 import {
   hwidOf,
   ipOf,
@@ -16,10 +16,10 @@ import {
   licenseOf,
   type Size,
   someRecordId,
-} from '../support/large-database';
-import { emptyOutbox } from '../support/published';
-import { ROOT_TOKEN } from '../support/root-token';
-import { WRITES, type Write } from '../support/writes';
+} from '../support/large-database.ts';
+import { emptyOutbox } from '../support/published.ts';
+import { ROOT_TOKEN } from '../support/root-token.ts';
+import { WRITES, type Write } from '../support/writes.ts';
 
 /**
  * The cost of the endpoints in D1 at the size that the service is built for: no statement reads more

@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { newIsolate, settled } from '../support/app';
-import { type Answer, call, createToken, expectError, type Token } from '../support/client';
-import { interceptDatabase } from '../support/d1-intercept';
-import { ENDPOINTS } from '../support/endpoints';
-import { type Fields, tokens } from '../support/resources';
-import { WRITES } from '../support/writes';
+import { newIsolate, settled } from '../support/app.ts';
+import { type Answer, call, createToken, expectError, type Token } from '../support/client.ts';
+import { interceptDatabase } from '../support/d1-intercept.ts';
+import { ENDPOINTS } from '../support/endpoints.ts';
+import { type Fields, tokens } from '../support/resources.ts';
+import { WRITES } from '../support/writes.ts';
 
 /**
  * A token counts as it is when a change is written (3.2), however long ago the headers were accepted, and

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { csvLine } from '@licet/cli/csv';
+import { fileSource } from '@licet/cli/import/files';
+import { rowItem } from '@licet/cli/import/rows';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { rowsIn } from '../../console/src/screens/import/csv-rows.ts';
-import { csvLine } from '../../packages/cli/src/csv.ts';
-import { fileSource } from '../../packages/cli/src/import/files.ts';
-import { rowItem } from '../../packages/cli/src/import/rows.ts';
 import { ownFolder } from '../node/own.ts';
 
 /** The CSV files of the console and of the command line. */

@@ -13,11 +13,11 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:https';
 import { delimiter, join, resolve } from 'node:path';
+import { readRootToken } from '@licet/cli/root-token';
+import { ensureSigningKeys, readSigningKeys } from '@licet/cli/signing-keys';
+import { CliError } from '@licet/cli/terminal';
 import { parse } from 'smol-toml';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { ensureSigningKeys, readSigningKeys } from '../../packages/cli/src/signing-keys.ts';
-import { CliError } from '../../packages/cli/src/terminal.ts';
 import { deploy } from '../../scripts/deployment.ts';
 import { ownFolder } from '../node/own.ts';
 import { deployVariables, linkProject, TLS } from './deploy-folder.ts';

@@ -6,9 +6,9 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
+import { readRootToken } from '@licet/cli/root-token';
+import { Licet } from '@licet/client';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { Licet } from '../../packages/client/src/index.ts';
 import { ANSWER_TYPE, newSigningKey, type SigningKey, signedBy } from '../node/forged-answers.ts';
 import { freePort } from '../node/service.ts';
 import { sharedService } from '../node/shared-service.ts';

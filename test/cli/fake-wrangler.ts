@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs, parseEnv } from 'node:util';
+import type { Ended } from '@licet/cli/terminal';
 import type { Unstable_RawConfig } from 'wrangler';
-import type { Ended } from '../../packages/cli/src/terminal.ts';
 import type { Tools } from '../../scripts/deployment.ts';
 import { misunderstanding } from '../docs/wrangler-commands.ts';
 

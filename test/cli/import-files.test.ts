@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileSource } from '@licet/cli/import/files';
+import type { Kind } from '@licet/cli/import/kinds';
 import { describe, expect, it } from 'vitest';
-import { fileSource } from '../../packages/cli/src/import/files.ts';
-import type { Kind } from '../../packages/cli/src/import/kinds.ts';
 import { ownFolder } from '../node/own.ts';
 import { lines, productOf } from './items.ts';
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { CliError } from '@licet/cli/terminal';
 import { afterEach, expect, it } from 'vitest';
-import { CliError } from '../../packages/cli/src/terminal.ts';
 import { type LocalCommand, readOptions } from '../../scripts/local/options.ts';
 import { listen, ownFolder } from '../node/own.ts';
 import { argsOfScript, freePort } from '../node/service.ts';

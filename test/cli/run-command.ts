@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { type CliCommand, runCommand } from '@licet/cli/command-line';
+import { command as doctor } from '@licet/cli/doctor';
+import { command as exportCommand } from '@licet/cli/export';
+import { command as importCommand } from '@licet/cli/import';
+import { command as licet } from '@licet/cli/licet';
 import { vi } from 'vitest';
-import { type CliCommand, runCommand } from '../../packages/cli/src/command-line.ts';
-import { command as doctor } from '../../packages/cli/src/doctor.ts';
-import { command as exportCommand } from '../../packages/cli/src/export.ts';
-import { command as importCommand } from '../../packages/cli/src/import.ts';
-import { command as licet } from '../../packages/cli/src/licet.ts';
 import { argsOfScript } from '../node/service.ts';
 
 /** Runs commands of the command line, in this process or in one of their own. */

@@ -1,8 +1,8 @@
+import { DAY_MS } from '@licet/contract/durations';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod';
-import { DAY_MS } from '../../src/lib/durations';
-import { sha256 } from '../../src/lib/sha256';
-import { type Isolate, newIsolate, settled, type TestBindings } from '../support/app';
+import { sha256 } from '../../src/lib/sha256.ts';
+import { type Isolate, newIsolate, settled, type TestBindings } from '../support/app.ts';
 import {
   call,
   createBlacklist,
@@ -15,9 +15,9 @@ import {
   type Product,
   updateLicense,
   validate,
-} from '../support/client';
-import { claimsOf, newNonce, newSigningKey, type TestKey } from '../support/signing';
-import { newWatchedIsolate } from '../support/watched-isolate';
+} from '../support/client.ts';
+import { claimsOf, newNonce, newSigningKey, type TestKey } from '../support/signing.ts';
+import { newWatchedIsolate } from '../support/watched-isolate.ts';
 
 /** Decisions 1.8: signed answers and leases. */
 

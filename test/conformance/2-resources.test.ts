@@ -6,8 +6,8 @@ import {
   expectError,
   historyOf,
   validate,
-} from '../support/client';
-import { API_INTENTS } from '../support/endpoints';
+} from '../support/client.ts';
+import { API_INTENTS } from '../support/endpoints.ts';
 import {
   blacklists,
   type CreatableResource,
@@ -18,7 +18,7 @@ import {
   read,
   tokens,
   withoutChange,
-} from '../support/resources';
+} from '../support/resources.ts';
 
 const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/);
 const INTEGER = expect.toSatisfy(Number.isSafeInteger, 'is an integer');

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { call, expectError } from '../support/client';
-import { importOne } from '../support/import';
-import { customers, products, read, withoutChange } from '../support/resources';
+import { call, expectError } from '../support/client.ts';
+import { importOne } from '../support/import.ts';
+import { customers, products, read, withoutChange } from '../support/resources.ts';
 
 /** Addresses that shops may show as links and pictures (3). */
 

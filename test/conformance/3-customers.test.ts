@@ -7,8 +7,8 @@ import {
   expectError,
   getLicense,
   updateLicense,
-} from '../support/client';
-import { customers, idsOf, licenses, read, withoutChange } from '../support/resources';
+} from '../support/client.ts';
+import { customers, idsOf, licenses, read, withoutChange } from '../support/resources.ts';
 
 /** Customers of a web shop, which knows an e-mail and nothing else (3). */
 

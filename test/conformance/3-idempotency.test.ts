@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { newIsolate, settled } from '../support/app';
+import { newIsolate, settled } from '../support/app.ts';
 import {
   type Answer,
   call,
@@ -8,8 +8,8 @@ import {
   createProduct,
   createToken,
   expectError,
-} from '../support/client';
-import { HOUR_MS } from '../support/history';
+} from '../support/client.ts';
+import { HOUR_MS } from '../support/history.ts';
 import {
   blacklists,
   customers,
@@ -18,7 +18,7 @@ import {
   licenses,
   products,
   tokens,
-} from '../support/resources';
+} from '../support/resources.ts';
 
 /** POSTs with an `Idempotency-Key` (3). */
 

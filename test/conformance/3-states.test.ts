@@ -7,8 +7,8 @@ import {
   getLicense,
   updateLicense,
   validate,
-} from '../support/client';
-import { idsOf, licenses, readList, withoutChange } from '../support/resources';
+} from '../support/client.ts';
+import { idsOf, licenses, readList, withoutChange } from '../support/resources.ts';
 
 const EXPIRY = '2026-06-01T12:00:00.000+00:00';
 const EXPIRY_MS = Date.parse(EXPIRY);

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
+import { localConsoleName, newLoginCode } from '@licet/contract/login-code';
+import { WRONG_HOST } from '@licet/contract/messages';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { localConsoleName, newLoginCode } from '../../src/auth/login-code';
-import { WRONG_HOST } from '../../src/auth/own-page';
-import { callWith, newIsolate, settled } from '../support/app';
+import { callWith, newIsolate, settled } from '../support/app.ts';
 import {
   type Answer,
   type CallOptions,
@@ -11,11 +11,11 @@ import {
   createToken,
   expectError,
   getProduct,
-} from '../support/client';
-import { ENDPOINTS } from '../support/endpoints';
-import { HOUR_MS, MINUTE_MS, setNow } from '../support/history';
-import { sha256Hex } from '../support/published';
-import { ROOT_TOKEN } from '../support/root-token';
+} from '../support/client.ts';
+import { ENDPOINTS } from '../support/endpoints.ts';
+import { HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
+import { sha256Hex } from '../support/published.ts';
+import { ROOT_TOKEN } from '../support/root-token.ts';
 
 /** Sessions of the console, and the page [decision 4]. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { callWith } from '../support/app';
-import { call, createToken } from '../support/client';
+import { callWith } from '../support/app.ts';
+import { call, createToken } from '../support/client.ts';
 
 it.each([null, 'no-such-token'])(
   'GET healthy answers 200 and the string healthy with the token %s',

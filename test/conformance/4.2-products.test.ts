@@ -9,8 +9,8 @@ import {
   historyOf,
   updateLicense,
   validate,
-} from '../support/client';
-import { idsOf, products, read, withoutChange } from '../support/resources';
+} from '../support/client.ts';
+import { idsOf, products, read, withoutChange } from '../support/resources.ts';
 
 const post = (body: object) => call('POST', products.path, { body });
 const pathOf = (id: number) => `${products.path}/${id}`;

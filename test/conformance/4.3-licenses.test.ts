@@ -8,8 +8,8 @@ import {
   type License,
   updateLicense,
   validate,
-} from '../support/client';
-import { idsOf, licenses, withoutChange } from '../support/resources';
+} from '../support/client.ts';
+import { idsOf, licenses, withoutChange } from '../support/resources.ts';
 
 const put = (id: number, body: object) => call('PUT', `${licenses.path}/${id}`, { body });
 const listed = (path: string) => idsOf(`${licenses.path}/${path}`);

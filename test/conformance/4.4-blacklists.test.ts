@@ -7,8 +7,8 @@ import {
   expectError,
   getBlacklist,
   validate,
-} from '../support/client';
-import { blacklists, idsOf, withoutChange } from '../support/resources';
+} from '../support/client.ts';
+import { blacklists, idsOf, withoutChange } from '../support/resources.ts';
 
 const post = (body: object) => call('POST', blacklists.path, { body });
 const pathOf = ({ id }: { id: number }) => `${blacklists.path}/${id}`;

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../../src/lib/enums';
-import { bucketOf } from '../../src/requests/record';
+import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../../src/db/codes.ts';
+import { bucketOf } from '../../src/requests/record.ts';
 import {
   type Customer,
   call,
@@ -14,8 +14,8 @@ import {
   historyOf,
   updateLicense,
   validate,
-} from '../support/client';
-import { customers, idsOf, read, readList, withoutChange } from '../support/resources';
+} from '../support/client.ts';
+import { customers, idsOf, read, readList, withoutChange } from '../support/resources.ts';
 
 const REQUESTS = '/api/v2/requests';
 const put = (id: number, body: object) => call('PUT', `${customers.path}/${id}`, { body });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { validateWith } from '../support/app';
+import { validateWith } from '../support/app.ts';
 import {
   call,
   createBlacklist,
@@ -12,9 +12,9 @@ import {
   type Product,
   updateLicense,
   validate,
-} from '../support/client';
-import { ROOT_TOKEN } from '../support/root-token';
-import { askFor } from '../support/shop';
+} from '../support/client.ts';
+import { ROOT_TOKEN } from '../support/root-token.ts';
+import { askFor } from '../support/shop.ts';
 
 /** The conditions and outcomes of section 4.6, with decisions 1.1, 1.3, 1.4 and 1.6. */
 

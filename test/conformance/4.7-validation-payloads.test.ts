@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { validateWith } from '../support/app';
+import { validateWith } from '../support/app.ts';
 import {
   createLicense,
   createProduct,
@@ -7,7 +7,7 @@ import {
   historyOf,
   type Product,
   validate,
-} from '../support/client';
+} from '../support/client.ts';
 
 /** Section 4.7 and decisions 1.1 and 1.2: the requests of programs, and the responses. */
 

@@ -6,8 +6,8 @@ import {
   expectError,
   getLicense,
   validate,
-} from '../support/client';
-import { type AnyObject, customers, read, UPDATABLE, withoutChange } from '../support/resources';
+} from '../support/client.ts';
+import { type AnyObject, customers, read, UPDATABLE, withoutChange } from '../support/resources.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-03-01T00:00:00Z') });

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { call, createProduct, expectError, readPagesFrom } from '../support/client';
+import { call, createProduct, expectError, readPagesFrom } from '../support/client.ts';
 import {
   CREATABLE,
   type Fields,
@@ -11,7 +11,7 @@ import {
   readList,
   UPDATABLE,
   withoutChange,
-} from '../support/resources';
+} from '../support/resources.ts';
 
 /** Responses of all resources, and all lists [4.9]. */
 

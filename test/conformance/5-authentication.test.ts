@@ -1,13 +1,20 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { app } from '../../src/app';
-import { newIsolate, settled } from '../support/app';
-import { call, createToken, expectError, getToken, readAnswer, requestTo } from '../support/client';
-import { takeClock } from '../support/clock';
-import { MINUTE_MS, setNow } from '../support/history';
-import { isAllPublished, sha256Hex } from '../support/published';
-import { idsOf, tokens } from '../support/resources';
+import { app } from '../../src/app.ts';
+import { newIsolate, settled } from '../support/app.ts';
+import {
+  call,
+  createToken,
+  expectError,
+  getToken,
+  readAnswer,
+  requestTo,
+} from '../support/client.ts';
+import { takeClock } from '../support/clock.ts';
+import { MINUTE_MS, setNow } from '../support/history.ts';
+import { isAllPublished, sha256Hex } from '../support/published.ts';
+import { idsOf, tokens } from '../support/resources.ts';
 
 const ROOT_TOKEN = env.ROOT_TOKEN;
 const UNAUTHORISED = 'Token is missing, unknown, expired or revoked';

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type * as z from 'zod';
-import { event } from '../../src/resources/events/schema';
-import { newIsolate, settled } from '../support/app';
+import { event } from '../../src/resources/events/schema.ts';
+import { newIsolate, settled } from '../support/app.ts';
 import {
   call,
   createBlacklist,
@@ -14,13 +14,13 @@ import {
   readPagesFrom,
   updateLicense,
   validate,
-} from '../support/client';
-import { interceptDatabase } from '../support/d1-intercept';
-import { spyOnDatabase } from '../support/d1-spy';
-import { withoutTable } from '../support/faults';
-import { DAY_MS, runScheduled, setNow } from '../support/history';
-import { customers, licenses, products, read, tokens } from '../support/resources';
-import { expectEveryWritingRoute, WRITES } from '../support/writes';
+} from '../support/client.ts';
+import { interceptDatabase } from '../support/d1-intercept.ts';
+import { spyOnDatabase } from '../support/d1-spy.ts';
+import { withoutTable } from '../support/faults.ts';
+import { DAY_MS, runScheduled, setNow } from '../support/history.ts';
+import { customers, licenses, products, read, tokens } from '../support/resources.ts';
+import { expectEveryWritingRoute, WRITES } from '../support/writes.ts';
 
 /** Each change leaves one event, in the transaction of the change (5). */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { call, createProduct, expectError, validate } from '../support/client';
-import { idsOf, licenses, readList, withoutChange } from '../support/resources';
+import { call, createProduct, expectError, validate } from '../support/client.ts';
+import { idsOf, licenses, readList, withoutChange } from '../support/resources.ts';
 
 describe('POST batch', () => {
   const batch = (body: object) => call('POST', `${licenses.path}/batch`, { body });

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { event } from '../../src/resources/events/schema';
-import { newIsolate } from '../support/app';
+import { event } from '../../src/resources/events/schema.ts';
+import { newIsolate } from '../support/app.ts';
 import {
   call,
   createLicense,
@@ -12,12 +12,12 @@ import {
   type License,
   updateLicense,
   validate,
-} from '../support/client';
-import { takeClock } from '../support/clock';
-import { captureConsole } from '../support/console';
-import { spyOnDatabase } from '../support/d1-spy';
-import { withFaults } from '../support/faults';
-import { customers, read } from '../support/resources';
+} from '../support/client.ts';
+import { takeClock } from '../support/clock.ts';
+import { captureConsole } from '../support/console.ts';
+import { spyOnDatabase } from '../support/d1-spy.ts';
+import { withFaults } from '../support/faults.ts';
+import { customers, read } from '../support/resources.ts';
 
 /** DELETE of a customer forgets a person (6). */
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { license as licenseWire } from '../../src/resources/licenses/schema';
+import { license as licenseWire } from '../../src/resources/licenses/schema.ts';
 import {
   call,
   createLicense,
@@ -8,7 +8,7 @@ import {
   expectError,
   type License,
   readPagesFrom,
-} from '../support/client';
+} from '../support/client.ts';
 import {
   DAY_MS,
   emptyHistory,
@@ -17,9 +17,9 @@ import {
   runToTheEnd,
   setNow,
   write,
-} from '../support/history';
-import { importOne } from '../support/import';
-import { openShop } from '../support/shop';
+} from '../support/history.ts';
+import { importOne } from '../support/import.ts';
+import { openShop } from '../support/shop.ts';
 
 const NOW = Date.UTC(2026, 5, 2, 12, 30);
 const inDays = (days: number): string => new Date(NOW + days * DAY_MS).toISOString();

@@ -1,10 +1,10 @@
+import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/enums';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { RESPONSE_TYPES, type ResponseType } from '../../src/lib/enums';
-import { installation } from '../../src/requests/installations';
-import type { HistoryRecord } from '../../src/requests/record';
-import { statistics as statisticsWire } from '../../src/requests/statistics-schema';
+import { installation } from '../../src/requests/installations.ts';
+import type { HistoryRecord } from '../../src/requests/record.ts';
+import { statistics as statisticsWire } from '../../src/requests/statistics-schema.ts';
 import {
   type Answer,
   call,
@@ -14,7 +14,7 @@ import {
   type License,
   readPagesFrom,
   restart,
-} from '../support/client';
+} from '../support/client.ts';
 import {
   DAY_MS,
   emptyHistory,
@@ -26,8 +26,8 @@ import {
   runToTheEnd,
   setNow,
   write,
-} from '../support/history';
-import { openShop } from '../support/shop';
+} from '../support/history.ts';
+import { openShop } from '../support/shop.ts';
 
 const NOW = Date.UTC(2026, 5, 2, 12, 30);
 

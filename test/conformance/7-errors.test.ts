@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { call, createLicense, createProduct, createToken, expectError } from '../support/client';
-import { captureConsole } from '../support/console';
-import { readSet, writeSet } from '../support/endpoints';
-import { withoutTable } from '../support/faults';
-import { licenses, products, withoutChange } from '../support/resources';
+import { call, createLicense, createProduct, createToken, expectError } from '../support/client.ts';
+import { captureConsole } from '../support/console.ts';
+import { readSet, writeSet } from '../support/endpoints.ts';
+import { withoutTable } from '../support/faults.ts';
+import { licenses, products, withoutChange } from '../support/resources.ts';
 
 it('accepted_intents are those of the endpoint whatever the error', async () => {
   const { id } = await createProduct();

@@ -13,8 +13,8 @@ import {
   readAnswer,
   send,
   validate,
-} from '../support/client';
-import { ROOT_TOKEN } from '../support/root-token';
+} from '../support/client.ts';
+import { ROOT_TOKEN } from '../support/root-token.ts';
 
 /** Section 8: the largest requests that the service accepts. Rate limits are in `../api/rate-limits.test.ts`. */
 

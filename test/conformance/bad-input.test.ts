@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { call, expectError } from '../support/client';
+import { call, expectError } from '../support/client.ts';
 import {
   blacklists,
   CREATABLE,
@@ -11,7 +11,7 @@ import {
   tokens,
   UPDATABLE,
   withoutChange,
-} from '../support/resources';
+} from '../support/resources.ts';
 
 /** The values that POST and PUT reject: 400 with the name of the field, and nothing is stored (3.1). */
 

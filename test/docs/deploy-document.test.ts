@@ -10,10 +10,10 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { consoleUrl } from '@licet/cli/console-link';
+import { readRootToken } from '@licet/cli/root-token';
+import { type License, type LicenseRequest, Licet } from '@licet/client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { consoleUrl } from '../../packages/cli/src/console-link.ts';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { type License, type LicenseRequest, Licet } from '../../packages/client/src/index.ts';
 import { findDatabase } from '../../scripts/local/database.ts';
 import { logInAt } from '../node/log-in.ts';
 import { newFolder, npmRunDev, type RunningService, startService } from '../node/service.ts';

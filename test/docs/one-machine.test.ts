@@ -14,12 +14,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { readRootToken } from '@licet/cli/root-token';
+import { type License, Licet } from '@licet/client';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { type License, Licet } from '../../packages/client/src/index.ts';
 import { findDatabase } from '../../scripts/local/database.ts';
 import { freePort, newFolder, type Watched, watch } from '../node/service.ts';
 
@@ -153,9 +153,18 @@ function copyContext(target: string): void {
  */
 async function installPackages(place: Place): Promise<void> {
   const lock = JSON.parse(readFileSync(join(place.cwd, 'package-lock.json'), 'utf8'));
-  const packages: [string, { dev?: boolean }][] = Object.entries(lock.packages);
-  const paths = packages
-    .filter(([path, { dev }]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && !dev)
+  const packages: [string, { dev?: boolean; link?: boolean; resolved?: string }][] = Object.entries(
+    lock.packages,
+  );
+  const wanted = packages.filter(
+    ([path, { dev }]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && !dev,
+  );
+  for (const [path, { resolved = '' }] of wanted.filter(([, { link }]) => link)) {
+    mkdirSync(join(place.cwd, dirname(path)), { recursive: true });
+    symlinkSync(join('../..', resolved), join(place.cwd, path));
+  }
+  const paths = wanted
+    .filter(([, { link }]) => !link)
     .map(([path]) => path)
     // Packages for other systems are not installed.
     .filter((path) => existsSync(path));
@@ -232,7 +241,11 @@ async function buildImage(): Promise<Image> {
         // No other stage needs it, and moving is quicker than copying.
         if (source !== undefined) renameSync(source + from, root + from);
         else if (text === '. .') copyContext(image.home);
-        else for (const file of text.split(' ').slice(0, -1)) cpSync(file, join(image.home, file));
+        else {
+          const files = text.split(' ');
+          const target = join(image.home, files.pop() ?? '');
+          for (const file of files) cpSync(file, join(target, basename(file)));
+        }
       },
       RUN: (text) => {
         const { uid = process.getuid?.(), gid = process.getgid?.() } = SERVICE_USER;

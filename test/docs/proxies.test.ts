@@ -6,9 +6,9 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { connect, createServer, type Socket } from 'node:net';
 import { delimiter, join, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { readRootToken } from '@licet/cli/root-token';
+import { type License, Licet } from '@licet/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { type License, Licet } from '../../packages/client/src/index.ts';
 import { ownFolder } from '../node/own.ts';
 import {
   freePort,

@@ -13,9 +13,9 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { readRootToken } from '@licet/cli/root-token';
+import { type License, type LicenseRequest, Licet } from '@licet/client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { type License, type LicenseRequest, Licet } from '../../packages/client/src/index.ts';
 import { ownFolder } from './own.ts';
 import { type RunningService, spawnGroup, startService, type Watched, watch } from './service.ts';
 

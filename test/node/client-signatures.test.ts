@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
 import {
   Licet,
   LicetError,
   type SigningKey as PinnedKey,
   type ValidationRequest,
-} from '../../packages/client/src/index.ts';
+} from '@licet/client';
+import { describe, expect, it } from 'vitest';
 import {
   type Algorithm,
   ANSWER_TYPE,

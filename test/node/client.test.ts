@@ -3,8 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { delimiter, join } from 'node:path';
 import { inspect } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
+import { readRootToken } from '@licet/cli/root-token';
 import {
   type LicenseCreate,
   Licet,
@@ -12,7 +11,8 @@ import {
   type LicetOptions,
   type Operations,
   type Product,
-} from '../../packages/client/src/index.ts';
+} from '@licet/client';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { clientTypes, type Document } from '../../scripts/client-types.ts';
 import { listen, ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { readRootToken } from '@licet/cli/root-token';
+import { Licet } from '@licet/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { Licet } from '../../packages/client/src/index.ts';
 import { ownFolder } from './own.ts';
 import {
   argsOfScript,

@@ -12,10 +12,10 @@ import {
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { consoleLink, consoleUrl } from '@licet/cli/console-link';
+import { readRootToken } from '@licet/cli/root-token';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { consoleLink, consoleUrl } from '../../packages/cli/src/console-link.ts';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { listen, ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';

@@ -4,9 +4,9 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { readRootToken } from '@licet/cli/root-token';
+import { type License, Licet } from '@licet/client';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { type License, Licet } from '../../packages/client/src/index.ts';
 import {
   built,
   type Drive,

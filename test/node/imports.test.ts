@@ -1,8 +1,12 @@
 import { globSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-/** The imports of `src` point one way: from what a request meets first to what all share. */
+/**
+ * The imports of `src` point one way: from what a request meets first to what all share. Packages import others by
+ * their names, and only those that they declare.
+ */
 
 const MODULES = [
   'index.ts',
@@ -24,11 +28,8 @@ const MODULES = [
 const files = globSync('src/**/*.ts').sort();
 
 const importsOf = (file: string): string[] =>
-  [...readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)].map(
-    ([, path = '']) => {
-      const target = join(dirname(file), path);
-      return [`${target}.ts`, `${target}/index.ts`].find((name) => files.includes(name)) ?? target;
-    },
+  [...readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)].map(([, path = '']) =>
+    join(dirname(file), path),
   );
 
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
@@ -75,4 +76,38 @@ it('no file imports itself in a circle', () => {
   };
   for (const file of files) visit(file, []);
   expect(circles).toEqual([]);
+});
+
+const { workspaces }: { workspaces: string[] } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+describe.each(workspaces)('the package in %s', (folder) => {
+  const { dependencies = {} }: { dependencies?: Record<string, string> } = JSON.parse(
+    readFileSync(join(folder, 'package.json'), 'utf8'),
+  );
+  const sources = globSync(`${folder}/src/**/*.{ts,tsx}`);
+
+  it('the package imports its own files and its declared dependencies', () => {
+    const strangers = sources.flatMap((file) => [
+      ...importsOf(file).filter((target) => !target.startsWith(`${folder}/`) && !isRaw(target)),
+      ...packagesOf(file).filter((name) => !(name in dependencies)),
+    ]);
+    expect([...new Set(strangers)]).toEqual([]);
+  });
+});
+
+/** Whether a file is shown as it is, and not run. */
+const isRaw = (path: string): boolean => path.endsWith('?raw');
+
+/** The packages that a file imports; React's names stand for Preact's. */
+const packagesOf = (file: string): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'((?:@[\w-]+\/)?\w[\w.-]*)/g)]
+    .map(([, name = '']) => name.replace(/^react(-dom)?$/, 'preact'))
+    .filter((name) => !name.startsWith('node:') && !builtinModules.includes(name));
+
+it('no import climbs more than three folders', () => {
+  const all = globSync('{src,openapi,packages,console,scripts,bench,test}/**/*.{ts,tsx}', {
+    exclude: ['**/node_modules/**'],
+  });
+  const climbing = all.filter((file) => /from '(\.\.\/){4}/.test(readFileSync(file, 'utf8')));
+  expect(climbing).toEqual([]);
 });

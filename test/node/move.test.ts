@@ -11,9 +11,9 @@ import {
 import { request as httpRequest } from 'node:http';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
+import { readRootToken } from '@licet/cli/root-token';
+import { type License, Licet } from '@licet/client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
-import { type License, Licet } from '../../packages/client/src/index.ts';
 import { deployVariables, LINKED, linkProject, TLS } from '../cli/deploy-folder.ts';
 import { type FakeCloudflare, startFakeCloudflare } from '../cli/fake-cloudflare.ts';
 import {

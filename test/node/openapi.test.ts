@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { readRootToken } from '@licet/cli/root-token';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { build } from 'esbuild';
 import type { Browser, Locator, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { sharedService } from './shared-service.ts';
 

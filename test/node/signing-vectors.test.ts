@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { createHash, createPublicKey } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type EcPublicKey, Licet, type RsaPublicKey } from '@licet/client';
 import { compactVerify, importJWK } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type EcPublicKey, Licet, type RsaPublicKey } from '../../packages/client/src/index.ts';
 import { ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';
 

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
+import { readRootToken } from '@licet/cli/root-token';
 import { beforeAll, expect, it } from 'vitest';
-import { readRootToken } from '../../packages/cli/src/root-token.ts';
 import { sharedService } from './shared-service.ts';
 
 /** The header TOKEN as it is on the wire: the clients of other tests take blanks away before they send. */

@@ -1,5 +1,6 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { CliError } from '@licet/cli/terminal';
 import type { V4WorkerOptionsShape } from 'miniflare';
 import { afterAll, beforeEach, expect, it, vi } from 'vitest';
 import {
@@ -8,7 +9,6 @@ import {
   unstable_readConfig,
 } from 'wrangler';
 import * as z from 'zod';
-import { CliError } from '../../packages/cli/src/terminal.ts';
 import { readWorkerOptions } from '../../scripts/local/build.ts';
 import { databaseId } from '../../scripts/local/database.ts';
 import { readSettings } from '../../scripts/settings.ts';

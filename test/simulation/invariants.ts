@@ -1,4 +1,4 @@
-import { RESPONSE_TYPE_CODES } from '../../src/lib/enums.ts';
+import { RESPONSE_TYPE_CODES } from '../../src/db/codes.ts';
 import type { VirtualClock } from './clock.ts';
 import type { FakeD1 } from './fake-d1.ts';
 import type { FakeKv } from './fake-kv.ts';

@@ -1,5 +1,5 @@
+import { MINUTE_MS } from '@licet/contract/durations';
 import * as z from 'zod';
-import { MINUTE_MS } from '../../src/lib/durations.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 import { VirtualClock } from './clock.ts';
 import type { Command, Fault, LicenseChange } from './commands.ts';

@@ -1,11 +1,11 @@
 import { createExecutionContext, createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { app } from '../../src/app';
-import worker from '../../src/index';
-import type { Bindings } from '../../src/isolate';
-import { type Answer, type CallOptions, finish, readAnswer, requestTo } from './client';
+import { app } from '../../src/app.ts';
+import worker from '../../src/index.ts';
+import type { Bindings } from '../../src/isolate.ts';
+import { type Answer, type CallOptions, finish, readAnswer, requestTo } from './client.ts';
 
-export { settled } from './client';
+export { settled } from './client.ts';
 
 export interface ValidationOptions {
   version?: 'v1' | 'v2';

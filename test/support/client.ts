@@ -1,17 +1,17 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import type { ApiIntent } from '@licet/contract/enums';
 import { expect, vi } from 'vitest';
 import type * as z from 'zod';
-import { app } from '../../src/app';
-import type { ApiIntent } from '../../src/lib/enums';
-import { request as historyRecord } from '../../src/requests/schema';
-import { entry } from '../../src/resources/blacklists/schema';
-import { customer } from '../../src/resources/customers/schema';
-import { license } from '../../src/resources/licenses/schema';
-import { product } from '../../src/resources/products/schema';
-import { createdToken, token as tokenWire } from '../../src/resources/tokens/schema';
-import { checkAnswer } from './openapi';
-import { ROOT_TOKEN } from './root-token';
+import { app } from '../../src/app.ts';
+import { request as historyRecord } from '../../src/requests/schema.ts';
+import { entry } from '../../src/resources/blacklists/schema.ts';
+import { customer } from '../../src/resources/customers/schema.ts';
+import { license } from '../../src/resources/licenses/schema.ts';
+import { product } from '../../src/resources/products/schema.ts';
+import { createdToken, token as tokenWire } from '../../src/resources/tokens/schema.ts';
+import { checkAnswer } from './openapi.ts';
+import { ROOT_TOKEN } from './root-token.ts';
 
 /** A client of the service for tests: real requests to the Worker, in the same isolate. */
 

@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import { isSending } from './d1-intercept';
+import { isSending } from './d1-intercept.ts';
 
 /** The service's clocks and pauses in the hands of a test. */
 export interface TestClock {

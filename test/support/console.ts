@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import { takeEvent } from './events';
+import { takeEvent } from './events.ts';
 
 /** Keeps what is logged from here on beside the events of requests off the console, and tells it; `vi.restoreAllMocks()` ends it. */
 export function captureConsole(): string[] {

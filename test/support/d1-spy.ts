@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { expect } from 'vitest';
-import { interceptDatabase, type SentStatement } from './d1-intercept';
+import { interceptDatabase, type SentStatement } from './d1-intercept.ts';
 
 /** The statements of each round trip: one, or those of a batch. */
 export type RoundTrips = (readonly SentStatement[])[];

@@ -2,9 +2,9 @@ import { reset } from 'cloudflare:test';
 import { waitForGlobalWaitUntil } from 'cloudflare:test-internal';
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, expect, vi } from 'vitest';
-import { restart, settled } from './client';
-import { newEvents } from './events';
-import './timers';
+import { restart, settled } from './client.ts';
+import { newEvents } from './events.ts';
+import './timers.ts';
 
 /**
  * The files that a worker runs share its process and its modules, because loading them takes most of a

@@ -1,4 +1,4 @@
-import type { ApiIntent } from '../../src/lib/enums';
+import type { ApiIntent } from '@licet/contract/enums';
 
 /** Endpoints that need no token [4.1]; the second is the preflight of the first (1.1). */
 export const PUBLIC = ['GET /api/v2/healthy', 'OPTIONS /api/v2/healthy'];

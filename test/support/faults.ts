@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { interceptDatabase } from './d1-intercept';
+import { interceptDatabase } from './d1-intercept.ts';
 
 /** The fault of a round trip to the database; null for none. */
 export type Fault =

@@ -2,16 +2,16 @@ import { createExecutionContext, createScheduledController } from 'cloudflare:te
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
 import * as z from 'zod';
-import worker from '../../src/index';
-import type { Bindings } from '../../src/isolate';
-import { type CallerFields, type HistoryRecord, newRecord } from '../../src/requests/record';
-import { request } from '../../src/requests/schema';
-import { call, readPagesFrom, type HistoryRecord as WireRecord } from './client';
-import { deliver } from './queue';
+import worker from '../../src/index.ts';
+import type { Bindings } from '../../src/isolate.ts';
+import { type CallerFields, type HistoryRecord, newRecord } from '../../src/requests/record.ts';
+import { request } from '../../src/requests/schema.ts';
+import { call, readPagesFrom, type HistoryRecord as WireRecord } from './client.ts';
+import { deliver } from './queue.ts';
 
 /** Records of the history by the hundred, written as the queue delivers them, at any time. */
 
-export { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/durations';
+export { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 
 export type RecordFields = Partial<Omit<HistoryRecord, 'caller' | 'id' | 'nonce'>> &
   Partial<CallerFields>;

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { expect } from 'vitest';
 import type * as z from 'zod';
-import { type ImportKind, importResponse, type importResult } from '../../src/import/schema';
-import { type CallOptions, call, restart, settled } from './client';
-import { emptyKv } from './published';
-import type { Fields } from './resources';
+import { type ImportKind, importResponse, type importResult } from '../../src/import/schema.ts';
+import { type CallOptions, call, restart, settled } from './client.ts';
+import { emptyKv } from './published.ts';
+import type { Fields } from './resources.ts';
 
 /** Imports by the interface, and what a service has to show for it. */
 

@@ -1,4 +1,4 @@
-import { counted } from './d1-intercept';
+import { counted } from './d1-intercept.ts';
 
 /** An operation that was sent to KV. */
 export interface KvOperation {

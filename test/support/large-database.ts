@@ -1,5 +1,5 @@
-import { bucketAt } from '../../src/lib/time-id';
-import { lastBucketOfDay, timeOfBucket } from '../../src/requests/record';
+import { bucketAt } from '../../src/lib/time-id.ts';
+import { lastBucketOfDay, timeOfBucket } from '../../src/requests/record.ts';
 
 /** How many rows of each kind the shop has. */
 export interface Size {

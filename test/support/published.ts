@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { expect } from 'vitest';
-import { type License, settled } from './client';
+import { type License, settled } from './client.ts';
 
 /**
  * Resolves when every change is in KV, which happens after the response. The policy of the migration is left

@@ -1,8 +1,8 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
-import worker from '../../src/index';
-import type { Bindings } from '../../src/isolate';
+import worker from '../../src/index.ts';
+import type { Bindings } from '../../src/isolate.ts';
 
 interface Redelivery {
   /** Which of the messages comes again. */

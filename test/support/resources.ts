@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import * as z from 'zod';
-import { type Answer, call, createLicense, createProduct } from './client';
+import { type Answer, call, createLicense, createProduct } from './client.ts';
 
 /**
  * The resources of v2 as data, for the rules that hold for all of them: how a body with every field

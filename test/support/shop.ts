@@ -1,5 +1,5 @@
 import { beforeAll } from 'vitest';
-import { createLicense, createProduct, type License } from './client';
+import { createLicense, createProduct, type License } from './client.ts';
 
 /** A product of a test file, and its licenses. */
 export interface Shop {

@@ -1,4 +1,4 @@
-import type { SentStatement } from './d1-intercept';
+import type { SentStatement } from './d1-intercept.ts';
 
 /** The purposes of round trips to D1, and the statement that tells each of them. */
 const STEPS = {

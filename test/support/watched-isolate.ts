@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers';
-import { type Isolate, newIsolate, type TestBindings } from './app';
-import { interceptDatabase, type SentStatement } from './d1-intercept';
-import type { RoundTrips } from './d1-spy';
-import { databaseError, type Fault } from './faults';
-import { type KvOperation, spyOnKv } from './kv-spy';
-import { askForUnknown } from './shop';
-import { type Step, stepOf } from './steps';
+import { type Isolate, newIsolate, type TestBindings } from './app.ts';
+import { interceptDatabase, type SentStatement } from './d1-intercept.ts';
+import type { RoundTrips } from './d1-spy.ts';
+import { databaseError, type Fault } from './faults.ts';
+import { type KvOperation, spyOnKv } from './kv-spy.ts';
+import { askForUnknown } from './shop.ts';
+import { type Step, stepOf } from './steps.ts';
 
 /** How D1 and KV behave towards an isolate. A test changes it while the isolate runs. */
 export interface Conditions {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { routes } from '../../src/app';
+import { routes } from '../../src/app.ts';
 import {
   blacklists,
   type CreatableResource,
@@ -9,7 +9,7 @@ import {
   products,
   type Resource,
   tokens,
-} from './resources';
+} from './resources.ts';
 
 /** A request that writes, ready to be sent. */
 export interface Write {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { BatchLoader, SingleFlight } from '../../src/cache/batch-loader';
-import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, TimeoutError } from '../../src/lib/async';
+import { BatchLoader, SingleFlight } from '../../src/cache/batch-loader.ts';
+import { DATABASE_TIMEOUT_MS, KV_TIMEOUT_MS, TimeoutError } from '../../src/lib/async.ts';
 
 /** How long a request waits for the load of another one, and a little more. */
 const JOINED_MS = 8_000 + 10;

@@ -4,9 +4,9 @@ import {
   type Blacklist,
   type BlacklistEntry,
   blacklistOf,
-} from '../../src/resources/blacklists/blacklist';
-import { decodePolicy, encodePolicy } from '../../src/resources/policy';
-import { networksHolding } from '../support/networks';
+} from '../../src/resources/blacklists/blacklist.ts';
+import { decodePolicy, encodePolicy } from '../../src/resources/policy.ts';
+import { networksHolding } from '../support/networks.ts';
 
 /** The blacklist against a search that looks at every entry. */
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type BlacklistEntry, blacklistOf } from '../../src/resources/blacklists/blacklist';
-import type { LicenseSnapshot } from '../../src/resources/licenses/snapshot';
-import { decide, type Facts } from '../../src/validation/decide';
-import type { ValidationRequest } from '../../src/validation/request';
-import { networksHolding } from '../support/networks';
+import { type BlacklistEntry, blacklistOf } from '../../src/resources/blacklists/blacklist.ts';
+import type { LicenseSnapshot } from '../../src/resources/licenses/snapshot.ts';
+import { decide, type Facts } from '../../src/validation/decide.ts';
+import type { ValidationRequest } from '../../src/validation/request.ts';
+import { networksHolding } from '../support/networks.ts';
 
 /** Few values of everything, so that they meet often. */
 const ADDRESSES = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.1.1', '2001:db8::1', '2001:db8::2'];

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LocalLimiter, PlatformLimiter } from '../../src/lib/rate-limiter';
+import { LocalLimiter, PlatformLimiter } from '../../src/lib/rate-limiter.ts';
 
 /** More keys than a limiter keeps. */
 const MADE_UP = Array.from({ length: 20_000 }, (_, index) => `2001:db8:${index.toString(16)}::`);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { normalizeLicenseKey } from '../../src/resources/licenses/key';
-import { cutLoggedKey, parseRequest } from '../../src/validation/request';
+import { normalizeLicenseKey } from '../../src/resources/licenses/key.ts';
+import { cutLoggedKey, parseRequest } from '../../src/validation/request.ts';
 
 const parse = (body: unknown, connectingAddress: string | null = '192.0.2.1') =>
   parseRequest(typeof body === 'string' ? body : JSON.stringify(body), connectingAddress, true);

@@ -1,6 +1,6 @@
+import type { LicenseStatus } from '@licet/client';
 import type { ReactNode } from 'react';
-import type { LicenseStatus } from '../../../packages/client/src/index';
-import { texts } from '../texts';
+import { texts } from '../texts.ts';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'neutral' | 'accent';
 

@@ -1,13 +1,13 @@
+import type { LicenseDataType } from '@licet/client';
 import { Ban } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import type { LicenseDataType } from '../../../packages/client/src/index';
-import { screenTexts } from '../screen-texts';
-import { useMay } from '../session';
-import { Button, IconButton, type Look } from './button';
-import { Dialog } from './dialog';
+import { screenTexts } from '../screen-texts.ts';
+import { useMay } from '../session.ts';
+import { Button, IconButton, type Look } from './button.tsx';
+import { Dialog } from './dialog.tsx';
 
 const EntryForm = lazy(async () => ({
-  default: (await import('../screens/blacklist/form')).EntryForm,
+  default: (await import('../screens/blacklist/form.tsx')).EntryForm,
 }));
 
 const words = screenTexts.blacklist;

@@ -1,12 +1,12 @@
+import type { Event } from '@licet/client';
+import { LICENSE_PLATFORMS } from '@licet/contract/enums';
 import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
-import type { Event } from '../../../packages/client/src/index';
-import { LICENSE_PLATFORMS } from '../../../src/lib/enums';
-import { formatDate, formatNumber, formatTime, productName } from '../format';
-import { platformLabel } from '../platforms';
-import { screenTexts } from '../screen-texts';
-import { useMay } from '../session';
-import { texts } from '../texts';
+import { formatDate, formatNumber, formatTime, productName } from '../format.ts';
+import { platformLabel } from '../platforms.ts';
+import { screenTexts } from '../screen-texts.ts';
+import { useMay } from '../session.ts';
+import { texts } from '../texts.ts';
 
 /** Events in words: the object, the sender, and the fields before and after. */
 

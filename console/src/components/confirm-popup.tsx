@@ -1,9 +1,9 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { useRef } from 'react';
-import { texts } from '../texts';
-import { buttonClass } from './button';
-import type { Asked } from './confirm';
-import { BACKDROP_CLASS, CENTRED_CLASS, POPUP_CLASS } from './dialog-popup';
+import { texts } from '../texts.ts';
+import { buttonClass } from './button.tsx';
+import type { Asked } from './confirm.tsx';
+import { BACKDROP_CLASS, CENTRED_CLASS, POPUP_CLASS } from './dialog-popup.tsx';
 
 /** The dialog of `confirm`, loaded for the first question. */
 export default function ConfirmPopup({ question }: { question: Asked }) {

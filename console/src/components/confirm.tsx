@@ -1,6 +1,6 @@
 import { lazy, Suspense, useSyncExternalStore } from 'react';
 
-const ConfirmPopup = lazy(() => import('./confirm-popup'));
+const ConfirmPopup = lazy(() => import('./confirm-popup.tsx'));
 
 interface Question {
   title: string;

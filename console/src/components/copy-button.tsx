@@ -1,8 +1,8 @@
 import { Check, Copy } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { texts } from '../texts';
-import { Button, IconButton } from './button';
-import { toasts } from './toasts';
+import { texts } from '../texts.ts';
+import { Button, IconButton } from './button.tsx';
+import { toasts } from './toasts.tsx';
 
 const SHOWN_MS = 2_000;
 

@@ -1,11 +1,11 @@
 import { Link, type LinkProps, useLocation } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight, Columns3 } from 'lucide-react';
 import { type ReactNode, useRef, useState } from 'react';
-import { useShortcuts } from '../shortcuts';
-import { texts } from '../texts';
-import { buttonClass } from './button';
-import { Menu, MenuCheck, MenuList } from './menu';
-import { LoadFailure, Skeleton } from './page';
+import { useShortcuts } from '../shortcuts.ts';
+import { texts } from '../texts.ts';
+import { buttonClass } from './button.tsx';
+import { Menu, MenuCheck, MenuList } from './menu.tsx';
+import { LoadFailure, Skeleton } from './page.tsx';
 
 /**
  * The table of every list: columns to choose, sorting, selection, pages, and the keys j, k, Enter, x and e. On

@@ -1,6 +1,6 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 
-const DialogPopup = lazy(() => import('./dialog-popup'));
+const DialogPopup = lazy(() => import('./dialog-popup.tsx'));
 
 export interface DialogProps {
   title: string;

@@ -1,12 +1,12 @@
+import type { Tagged } from '@licet/client';
 import { type ReactNode, useState } from 'react';
-import type { Tagged } from '../../../packages/client/src/index';
-import { hasStatus } from '../api';
-import { screenTexts } from '../screen-texts';
-import { texts } from '../texts';
-import { Button } from './button';
-import { Form } from './form';
-import { Notice } from './page';
-import { toasts } from './toasts';
+import { hasStatus } from '../api.ts';
+import { screenTexts } from '../screen-texts.ts';
+import { texts } from '../texts.ts';
+import { Button } from './button.tsx';
+import { Form } from './form.tsx';
+import { Notice } from './page.tsx';
+import { toasts } from './toasts.tsx';
 
 const words = screenTexts.editForm;
 

@@ -10,9 +10,9 @@ import {
   useRef,
   useState,
 } from 'react';
-import { fieldErrors } from '../api';
-import { texts } from '../texts';
-import { Notice } from './page';
+import { fieldErrors } from '../api.ts';
+import { texts } from '../texts.ts';
+import { Notice } from './page.tsx';
 
 /** Forms that show each message of the service's 400 beside the field that it is about. */
 

@@ -1,9 +1,9 @@
+import type { Tagged } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import type { Tagged } from '../../../packages/client/src/index';
-import { texts } from '../texts';
-import { Dialog } from './dialog';
-import { LoadFailure, Skeleton } from './page';
+import { texts } from '../texts.ts';
+import { Dialog } from './dialog.tsx';
+import { LoadFailure, Skeleton } from './page.tsx';
 
 /**
  * The dialog of a list for the item that is open in the address, or for a new one. The item is read when the

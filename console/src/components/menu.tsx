@@ -8,7 +8,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { Button } from './button';
+import { Button } from './button.tsx';
 
 const ITEM =
   'flex min-h-9 w-full items-center gap-2 rounded-md px-3 text-left text-sm hover:bg-hover focus-visible:bg-hover aria-disabled:opacity-50 pointer-coarse:min-h-11';

@@ -1,8 +1,8 @@
 import type { LinkProps } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
-import { describe } from '../api';
-import { texts } from '../texts';
-import { Button, ButtonLink } from './button';
+import { describe } from '../api.ts';
+import { texts } from '../texts.ts';
+import { Button, ButtonLink } from './button.tsx';
 
 /** A screen: its title, which is the document's too, its actions, and its content. */
 export function Page({

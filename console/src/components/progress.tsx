@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
-import { texts } from '../texts';
-import { Button } from './button';
+import { texts } from '../texts.ts';
+import { Button } from './button.tsx';
 
 /** The progress of each task that is not done at once, with a button that stops it. */
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { LoadFailure, Skeleton } from './page';
+import { LoadFailure, Skeleton } from './page.tsx';
 
 /** Stands in a section that has no rows. */
 export const Nothing = ({ children }: { children: ReactNode }) => (

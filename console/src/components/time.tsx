@@ -1,4 +1,4 @@
-import { formatAgo, formatClock, formatDate, formatTime, formatUtc } from '../format';
+import { formatAgo, formatClock, formatDate, formatTime, formatUtc } from '../format.ts';
 
 interface TimeProps {
   value: string;

@@ -1,8 +1,8 @@
 import { lazy, Suspense, useSyncExternalStore } from 'react';
-import { describe } from '../api';
-import { texts } from '../texts';
+import { describe } from '../api.ts';
+import { texts } from '../texts.ts';
 
-const load = () => import('./toast-host');
+const load = () => import('./toast-host.tsx');
 const LazyHost = lazy(load);
 
 const UNDO_MS = 10_000;

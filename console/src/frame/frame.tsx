@@ -1,22 +1,22 @@
 import { Link, Outlet, useRouter } from '@tanstack/react-router';
 import { CircleUser, Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { logOut } from '../api';
-import { ButtonLink } from '../components/button';
-import { ConfirmHost } from '../components/confirm';
-import { Dialog } from '../components/dialog';
-import { Menu, MenuItem, MenuList, MenuNote } from '../components/menu';
-import { Empty, Page } from '../components/page';
-import { ProgressHost } from '../components/progress';
-import { Sign } from '../components/sign';
-import { Time } from '../components/time';
-import { toasts } from '../components/toasts';
-import { useSession } from '../session';
-import { useShortcuts } from '../shortcuts';
-import { texts } from '../texts';
-import { BottomNavigation, SideNavigation } from './navigation';
+import { logOut } from '../api.ts';
+import { ButtonLink } from '../components/button.tsx';
+import { ConfirmHost } from '../components/confirm.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { Menu, MenuItem, MenuList, MenuNote } from '../components/menu.tsx';
+import { Empty, Page } from '../components/page.tsx';
+import { ProgressHost } from '../components/progress.tsx';
+import { Sign } from '../components/sign.tsx';
+import { Time } from '../components/time.tsx';
+import { toasts } from '../components/toasts.tsx';
+import { useSession } from '../session.ts';
+import { useShortcuts } from '../shortcuts.ts';
+import { texts } from '../texts.ts';
+import { BottomNavigation, SideNavigation } from './navigation.tsx';
 
-const Palette = lazy(() => import('./palette'));
+const Palette = lazy(() => import('./palette.tsx'));
 
 const Brand = () => (
   <Link

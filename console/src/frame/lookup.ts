@@ -1,12 +1,12 @@
+import type { ApiIntent, License } from '@licet/client';
+import { INTENTS } from '@licet/contract/intents';
 import type { LinkProps } from '@tanstack/react-router';
-import type { ApiIntent, License } from '../../../packages/client/src/index';
-import { INTENTS } from '../../../src/auth/intents';
-import { hasStatus, licet } from '../api';
-import { formatSlots } from '../format';
-import { ownerOf } from '../screens/licenses/columns';
-import type { Right } from '../session';
-import { texts } from '../texts';
-import { type Kind, recognise } from './recognise';
+import { hasStatus, licet } from '../api.ts';
+import { formatSlots } from '../format.ts';
+import { ownerOf } from '../screens/licenses/columns.tsx';
+import type { Right } from '../session.ts';
+import { texts } from '../texts.ts';
+import { type Kind, recognise } from './recognise.ts';
 
 /** The search of the palette: exact look-ups first, then a text search. */
 

@@ -1,3 +1,5 @@
+import type { ApiIntent } from '@licet/client';
+import { INTENTS } from '@licet/contract/intents';
 import { Link, type LinkProps } from '@tanstack/react-router';
 import {
   ArrowDownUp,
@@ -14,11 +16,9 @@ import {
   Users,
 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import type { ApiIntent } from '../../../packages/client/src/index';
-import { INTENTS } from '../../../src/auth/intents';
-import { Dialog } from '../components/dialog';
-import { useSession } from '../session';
-import { texts } from '../texts';
+import { Dialog } from '../components/dialog.tsx';
+import { useSession } from '../session.ts';
+import { texts } from '../texts.ts';
 
 const { navigation: words } = texts;
 

@@ -1,4 +1,4 @@
-import type { texts } from '../texts';
+import type { texts } from '../texts.ts';
 
 /** The kind of a pasted text, recognised by its form. */
 export type Kind = keyof typeof texts.palette.kinds;

@@ -1,11 +1,11 @@
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { useQuery } from '@tanstack/react-query';
 import { createRootRoute, useLocation } from '@tanstack/react-router';
-import { SESSION_QUERY } from '../api';
-import { LoadFailure, Skeleton } from '../components/page';
-import { ToastHost } from '../components/toasts';
-import { LogIn } from '../screens/log-in/screen';
-import { Frame, NotFound, ScreenFailure } from './frame';
+import { SESSION_QUERY } from '../api.ts';
+import { LoadFailure, Skeleton } from '../components/page.tsx';
+import { ToastHost } from '../components/toasts.tsx';
+import { LogIn } from '../screens/log-in/screen.tsx';
+import { Frame, NotFound, ScreenFailure } from './frame.tsx';
 
 /** The frame with a session, else the log-in. The address stays: after the log-in its screen appears. */
 function Root() {

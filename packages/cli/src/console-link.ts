@@ -1,4 +1,4 @@
-import { localConsoleName, newLoginCode } from '../../../src/auth/login-code.ts';
+import { localConsoleName, newLoginCode } from '@licet/contract/login-code';
 
 /** The hosts that a name under `.localhost` leads to. */
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;

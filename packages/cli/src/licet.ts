@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, type CommandUnknownOpts, Help } from '@commander-js/extra-typings';
-import { LicetError } from '../../client/src/index.ts';
+import { LicetError } from '@licet/client';
 import { type CliCommand, INSECURE_OPTION, parseArguments, serviceOption } from './command-line.ts';
 import { addBlacklist } from './licet/blacklist.ts';
 import { addCompletion } from './licet/completion.ts';

@@ -1,5 +1,5 @@
-import type { PinnedKey } from './signatures.js';
-import type { ApiIntent } from './types.js';
+import type { PinnedKey } from './signatures.ts';
+import type { ApiIntent } from './types.ts';
 
 /** The HTTP requests of the client, and their errors. */
 

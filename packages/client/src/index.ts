@@ -1,6 +1,6 @@
-import type { Call, CallOptions, Check, CreateOptions, LicetOptions } from './connection.js';
+import type { Call, CallOptions, Check, CreateOptions, LicetOptions } from './connection.ts';
 import { Connection, hasId, isObject, LicetError } from './connection.ts';
-import type { SigningKey } from './signatures.js';
+import type { SigningKey } from './signatures.ts';
 import { newNonce, pinKey, verifyResponse } from './signatures.ts';
 import type {
   InvalidResponse,
@@ -8,12 +8,12 @@ import type {
   Operations,
   ValidationRequest,
   ValidResponse,
-} from './types.js';
+} from './types.ts';
 
-export type { CallOptions, CreateOptions, LicetOptions } from './connection.js';
+export type { CallOptions, CreateOptions, LicetOptions } from './connection.ts';
 export { LicetError } from './connection.ts';
-export type { SigningKey } from './signatures.js';
-export type * from './types.js';
+export type { SigningKey } from './signatures.ts';
+export type * from './types.ts';
 
 /** 250 licenses take the 10 ms of CPU time that the Free plan gives a request. */
 const PAGE_SIZE = 250;

@@ -4,7 +4,7 @@ import type {
   RsaPublicKey,
   ValidationRequest,
   ValidResponse,
-} from './types.js';
+} from './types.ts';
 
 /** Verification of signed responses (docs/signing.md), with WebCrypto alone. */
 

@@ -1,6 +1,6 @@
-import type { LicenseDataType } from '../../lib/enums';
-import { addressBits, networkBits } from '../../lib/ip';
-import { isObject } from '../../lib/json';
+import type { LicenseDataType } from '@licet/contract/enums';
+import { isObject } from '@licet/contract/json';
+import { addressBits, networkBits } from '../../lib/ip.ts';
 
 export interface BlacklistEntry {
   licenseDataType: LicenseDataType;

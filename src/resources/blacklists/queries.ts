@@ -1,16 +1,16 @@
 import { and, asc, eq, gt, type SQL } from 'drizzle-orm';
-import { change, isUnchanged, only, type Sender } from '../../db/change';
-import type { Database } from '../../db/client';
-import { reserveIds } from '../../db/deleted-ids';
-import { differ, newestId } from '../../db/events';
-import { newestRow } from '../../db/idempotency';
-import { policy } from '../../db/outbox';
-import { containsText, equalsUnindexed, type Page } from '../../db/predicates';
-import { blacklists } from '../../db/schema';
-import { DomainError } from '../../lib/errors';
-import { settable } from '../fields';
-import { UNKNOWN_PRODUCT } from '../products/rules';
-import { type EntryQuery, type EntryRow, type EntryValues, entryFields } from './schema';
+import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
+import type { Database } from '../../db/client.ts';
+import { reserveIds } from '../../db/deleted-ids.ts';
+import { differ, newestId } from '../../db/events.ts';
+import { newestRow } from '../../db/idempotency.ts';
+import { policy } from '../../db/outbox.ts';
+import { containsText, equalsUnindexed, type Page } from '../../db/predicates.ts';
+import { blacklists } from '../../db/schema.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { settable } from '../fields.ts';
+import { UNKNOWN_PRODUCT } from '../products/rules.ts';
+import { type EntryQuery, type EntryRow, type EntryValues, entryFields } from './schema.ts';
 
 /** `isForAllProducts` follows from `productId`. */
 const diff = differ(

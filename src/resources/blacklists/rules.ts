@@ -1,6 +1,6 @@
-import { DomainError } from '../../lib/errors';
-import { canonicalNetwork } from '../../lib/ip';
-import type { EntryValues } from './schema';
+import { DomainError } from '../../lib/errors.ts';
+import { canonicalNetwork } from '../../lib/ip.ts';
+import type { EntryValues } from './schema.ts';
 
 /**
  * The entry to store, by the rules for more than one field [2.3]. An address or a range becomes canonical.

@@ -1,8 +1,8 @@
+import { toTimestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import type { blacklists } from '../../db/schema';
-import { pageQuery, searchText } from '../../http/pagination';
-import { id, idText, licenseDataType, text } from '../../lib/fields';
-import { toTimestamp } from '../../lib/time';
+import type { blacklists } from '../../db/schema.ts';
+import { pageQuery, searchText } from '../../http/pagination.ts';
+import { id, idText, licenseDataType, text } from '../../lib/fields.ts';
 import {
   createBody,
   objectId,
@@ -13,7 +13,7 @@ import {
   updateBody,
   wireBody,
   wireMapper,
-} from '../fields';
+} from '../fields.ts';
 
 export type EntryRow = typeof blacklists.$inferSelect;
 /** The columns that a client sets. */

@@ -1,12 +1,12 @@
+import { LICENSE_PLATFORMS, type LicensePlatform } from '@licet/contract/enums';
 import { and, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
-import { change, isUnchanged, type Sender } from '../../db/change';
-import type { Database } from '../../db/client';
-import { licensesWhere, nextRevisionSql } from '../../db/outbox';
-import { customers, events, idempotencyKeys, licenses } from '../../db/schema';
-import { LICENSE_PLATFORMS, type LicensePlatform } from '../../lib/enums';
-import { PERSONAL_FIELDS } from '../licenses/events';
-import { ACCOUNT_FIELDS, platformIdOf } from './owner';
-import { type CustomerRow, KEPT_COLUMNS } from './schema';
+import { change, isUnchanged, type Sender } from '../../db/change.ts';
+import type { Database } from '../../db/client.ts';
+import { licensesWhere, nextRevisionSql } from '../../db/outbox.ts';
+import { customers, events, idempotencyKeys, licenses } from '../../db/schema.ts';
+import { PERSONAL_FIELDS } from '../licenses/events.ts';
+import { ACCOUNT_FIELDS, platformIdOf } from './owner.ts';
+import { type CustomerRow, KEPT_COLUMNS } from './schema.ts';
 
 const NOTHING = Object.fromEntries(
   Object.keys(getTableColumns(customers)).flatMap((name) =>

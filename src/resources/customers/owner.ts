@@ -1,11 +1,11 @@
+import type { LicensePlatform } from '@licet/contract/enums';
 import { and, eq, isNull, notExists, type SQL, sql } from 'drizzle-orm';
-import type { Condition } from '../../db/change';
-import type { Database, Statement } from '../../db/client';
-import { rowValues } from '../../db/predicates';
-import { customers, licenses } from '../../db/schema';
-import type { LicensePlatform } from '../../lib/enums';
-import { DomainError } from '../../lib/errors';
-import { type CustomerRow, normalizeEmail } from './schema';
+import type { Condition } from '../../db/change.ts';
+import type { Database, Statement } from '../../db/client.ts';
+import { rowValues } from '../../db/predicates.ts';
+import { customers, licenses } from '../../db/schema.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { type CustomerRow, normalizeEmail } from './schema.ts';
 
 /** The fields of a license that name its owner. */
 export interface OwnerFields {

@@ -1,13 +1,13 @@
 import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
-import { change, isUnchanged, only, type Sender } from '../../db/change';
-import type { Database } from '../../db/client';
-import { differ, newestId } from '../../db/events';
-import { newestRow } from '../../db/idempotency';
-import { containsText, type Page } from '../../db/predicates';
-import { customers } from '../../db/schema';
-import { DomainError } from '../../lib/errors';
-import { settable } from '../fields';
-import { type CustomerRow, type CustomerValues, customerFields, normalizeEmail } from './schema';
+import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
+import type { Database } from '../../db/client.ts';
+import { differ, newestId } from '../../db/events.ts';
+import { newestRow } from '../../db/idempotency.ts';
+import { containsText, type Page } from '../../db/predicates.ts';
+import { customers } from '../../db/schema.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { settable } from '../fields.ts';
+import { type CustomerRow, type CustomerValues, customerFields, normalizeEmail } from './schema.ts';
 
 const diff = differ(Object.keys(settable(customerFields)));
 

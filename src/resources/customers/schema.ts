@@ -1,7 +1,7 @@
+import { toTimestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import type { customers } from '../../db/schema';
-import { accountId } from '../../lib/fields';
-import { toTimestamp } from '../../lib/time';
+import type { customers } from '../../db/schema.ts';
+import { accountId } from '../../lib/fields.ts';
 import {
   alwaysNull,
   createBody,
@@ -13,7 +13,7 @@ import {
   webAddressOrNull,
   wireBody,
   wireMapper,
-} from '../fields';
+} from '../fields.ts';
 
 export type CustomerRow = typeof customers.$inferSelect;
 /** The columns that a client sets. */

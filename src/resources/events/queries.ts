@@ -1,10 +1,10 @@
 import { and, desc, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
-import type { Database } from '../../db/client';
-import { equalsUnindexed } from '../../db/predicates';
-import { events, tokens } from '../../db/schema';
-import { retentionStart } from '../../lib/retention';
-import { firstIdAt } from '../../lib/time-id';
-import type { EventQuery, EventRow } from './schema';
+import type { Database } from '../../db/client.ts';
+import { equalsUnindexed } from '../../db/predicates.ts';
+import { events, tokens } from '../../db/schema.ts';
+import { retentionStart } from '../../lib/retention.ts';
+import { firstIdAt } from '../../lib/time-id.ts';
+import type { EventQuery, EventRow } from './schema.ts';
 
 interface EventPage {
   rows: EventRow[];

@@ -1,10 +1,10 @@
+import { timestampText, toTimestamp, wireTimestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import type { EventChanges } from '../../db/events';
-import type { events } from '../../db/schema';
-import { pageQuery } from '../../http/pagination';
-import { eventResource, eventType, idText } from '../../lib/fields';
-import { timestampText, toTimestamp, wireTimestamp } from '../../lib/time';
-import { timeOfId } from '../../lib/time-id';
+import type { EventChanges } from '../../db/events.ts';
+import type { events } from '../../db/schema.ts';
+import { pageQuery } from '../../http/pagination.ts';
+import { eventResource, eventType, idText } from '../../lib/fields.ts';
+import { timeOfId } from '../../lib/time-id.ts';
 
 /** An event, with the name of its token: null for ROOT_TOKEN, and for a token that is gone. */
 export type EventRow = Omit<typeof events.$inferSelect, 'changes'> & {

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { differ, type EventChanges } from '../../db/events';
-import { isForgotten } from '../customers/schema';
-import { settable } from '../fields';
-import { type LicenseRow, type LicenseValues, licenseFields, wireValues } from './schema';
+import { differ, type EventChanges } from '../../db/events.ts';
+import { isForgotten } from '../customers/schema.ts';
+import { settable } from '../fields.ts';
+import { type LicenseRow, type LicenseValues, licenseFields, wireValues } from './schema.ts';
 
 /** The changes of a license that its events show (5). */
 

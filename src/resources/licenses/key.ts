@@ -1,4 +1,4 @@
-import { toStorable } from '../../lib/text';
+import { toStorable } from '../../lib/text.ts';
 
 /** Crockford's alphabet: no I, L, O, U, which are misread or make words. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

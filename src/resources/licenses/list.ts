@@ -1,16 +1,22 @@
+import type { LicensePlatform, LicenseStatus } from '@licet/contract/enums';
 import { and, desc, eq, gte, isNotNull, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
-import type { Database } from '../../db/client';
-import { containsText, equalsAll, equalsUnindexed, isOneOf, type Page } from '../../db/predicates';
-import { customers, licenses } from '../../db/schema';
-import { ApiError } from '../../http/errors';
-import type { LicensePlatform, LicenseStatus } from '../../lib/enums';
-import { isUsed, wasSeenSince } from '../../requests/totals';
-import { matchingCustomers } from '../customers/queries';
-import { normalizeEmail } from '../customers/schema';
-import { licenseColumns, selectLicenses } from './queries';
-import type { LicenseQuery, LicenseRow } from './schema';
-import { listedValues } from './snapshot';
-import { isExpiredSql } from './status';
+import type { Database } from '../../db/client.ts';
+import {
+  containsText,
+  equalsAll,
+  equalsUnindexed,
+  isOneOf,
+  type Page,
+} from '../../db/predicates.ts';
+import { customers, licenses } from '../../db/schema.ts';
+import { ApiError } from '../../http/errors.ts';
+import { isUsed, wasSeenSince } from '../../requests/totals.ts';
+import { matchingCustomers } from '../customers/queries.ts';
+import { normalizeEmail } from '../customers/schema.ts';
+import { licenseColumns, selectLicenses } from './queries.ts';
+import type { LicenseQuery, LicenseRow } from './schema.ts';
+import { listedValues } from './snapshot.ts';
+import { isExpiredSql } from './status.ts';
 
 /** The lists of licenses: their filters and their orders. */
 

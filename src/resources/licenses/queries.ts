@@ -1,25 +1,25 @@
+import type { LicenseDataType } from '@licet/contract/enums';
 import { and, asc, eq, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
-import { change, isUnchanged, only, type Sender } from '../../db/change';
-import type { Database } from '../../db/client';
-import { newestId } from '../../db/events';
-import { rowJson, rowOf } from '../../db/idempotency';
-import { license, nextRevision } from '../../db/outbox';
-import { isOneOf, rowValues } from '../../db/predicates';
-import { bindings, customers, licenses } from '../../db/schema';
-import type { LicenseDataType } from '../../lib/enums';
-import { totalRequests } from '../../requests/totals';
+import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
+import type { Database } from '../../db/client.ts';
+import { newestId } from '../../db/events.ts';
+import { rowJson, rowOf } from '../../db/idempotency.ts';
+import { license, nextRevision } from '../../db/outbox.ts';
+import { isOneOf, rowValues } from '../../db/predicates.ts';
+import { bindings, customers, licenses } from '../../db/schema.ts';
+import { totalRequests } from '../../requests/totals.ts';
 import {
   hasSameOwner,
   linkCustomer,
   linkNamedCustomer,
   type NamedCustomer,
-} from '../customers/owner';
-import type { CustomerRow } from '../customers/schema';
-import { UNKNOWN_PRODUCT } from '../products/rules';
-import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events';
-import { newLicenseKey, normalizeLicenseKey } from './key';
-import { type LicenseRow, type LicenseValues, valuesOf } from './schema';
-import { boundValues } from './snapshot';
+} from '../customers/owner.ts';
+import type { CustomerRow } from '../customers/schema.ts';
+import { UNKNOWN_PRODUCT } from '../products/rules.ts';
+import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events.ts';
+import { newLicenseKey, normalizeLicenseKey } from './key.ts';
+import { type LicenseRow, type LicenseValues, valuesOf } from './schema.ts';
+import { boundValues } from './snapshot.ts';
 
 /** The columns that responses show of a license, without its customer. */
 export const licenseColumns = { ...getTableColumns(licenses), ...boundValues, totalRequests };

@@ -1,6 +1,13 @@
+import {
+  timestamp,
+  timestampText,
+  toOptionalTimestamp,
+  toTimestamp,
+  wireTimestamp,
+} from '@licet/contract/time';
 import * as z from 'zod';
-import type { licenses } from '../../db/schema';
-import { pageQuery, searchText } from '../../http/pagination';
+import type { licenses } from '../../db/schema.ts';
+import { pageQuery, searchText } from '../../http/pagination.ts';
 import {
   address,
   booleanText,
@@ -16,15 +23,8 @@ import {
   MAX_LIMIT,
   mustNotBeSent,
   text,
-} from '../../lib/fields';
-import {
-  timestamp,
-  timestampText,
-  toOptionalTimestamp,
-  toTimestamp,
-  wireTimestamp,
-} from '../../lib/time';
-import { type CustomerRow, customer, emailAddress, toCustomer } from '../customers/schema';
+} from '../../lib/fields.ts';
+import { type CustomerRow, customer, emailAddress, toCustomer } from '../customers/schema.ts';
 import {
   accountOrEmpty,
   createBody,
@@ -37,8 +37,8 @@ import {
   updateBody,
   wireBody,
   wireMapper,
-} from '../fields';
-import { statusAt } from './status';
+} from '../fields.ts';
+import { statusAt } from './status.ts';
 
 /** A license with its rows of other tables. */
 export type LicenseRow = typeof licenses.$inferSelect & {

@@ -1,5 +1,5 @@
+import type { LicenseState, LicenseStatus } from '@licet/contract/enums';
 import { type SQL, sql } from 'drizzle-orm';
-import type { LicenseState, LicenseStatus } from '../../lib/enums';
 
 /**
  * The status of a license at a time, in milliseconds since 1970. EXPIRED is never stored: it begins in the

@@ -1,15 +1,15 @@
 import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
-import { change, isUnchanged, only, type Sender } from '../../db/change';
-import type { Database } from '../../db/client';
-import { reserveIds } from '../../db/deleted-ids';
-import { differ, newestId } from '../../db/events';
-import { newestRow } from '../../db/idempotency';
-import { licensesWhere, policy, policyIf } from '../../db/outbox';
-import { containsText, type Page } from '../../db/predicates';
-import { bindings, blacklists, licenses, products } from '../../db/schema';
-import { DomainError } from '../../lib/errors';
-import { settable } from '../fields';
-import { type ProductQuery, type ProductRow, type ProductValues, productFields } from './schema';
+import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
+import type { Database } from '../../db/client.ts';
+import { reserveIds } from '../../db/deleted-ids.ts';
+import { differ, newestId } from '../../db/events.ts';
+import { newestRow } from '../../db/idempotency.ts';
+import { licensesWhere, policy, policyIf } from '../../db/outbox.ts';
+import { containsText, type Page } from '../../db/predicates.ts';
+import { bindings, blacklists, licenses, products } from '../../db/schema.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { settable } from '../fields.ts';
+import { type ProductQuery, type ProductRow, type ProductValues, productFields } from './schema.ts';
 
 const diff = differ(Object.keys(settable(productFields)));
 

@@ -1,8 +1,8 @@
+import { toTimestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import type { products } from '../../db/schema';
-import { pageQuery, searchText } from '../../http/pagination';
-import { limit, productType, text } from '../../lib/fields';
-import { toTimestamp } from '../../lib/time';
+import type { products } from '../../db/schema.ts';
+import { pageQuery, searchText } from '../../http/pagination.ts';
+import { limit, productType, text } from '../../lib/fields.ts';
 import {
   accountOrNull,
   createBody,
@@ -15,7 +15,7 @@ import {
   webAddressOrNull,
   wireBody,
   wireMapper,
-} from '../fields';
+} from '../fields.ts';
 
 export type ProductRow = typeof products.$inferSelect;
 /** The columns that a client sets. */

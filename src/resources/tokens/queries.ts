@@ -1,13 +1,13 @@
+import { toOptionalTimestamp } from '@licet/contract/time';
 import { and, asc, eq, gt, isNull } from 'drizzle-orm';
-import { change, isUnchanged, only, type Sender } from '../../db/change';
-import type { Database } from '../../db/client';
-import { differ, newestId } from '../../db/events';
-import { nextRevision, token } from '../../db/outbox';
-import type { Page } from '../../db/predicates';
-import { tokens } from '../../db/schema';
-import { toOptionalTimestamp } from '../../lib/time';
-import { settable } from '../fields';
-import { type TokenRow, type TokenValues, tokenFields } from './schema';
+import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
+import type { Database } from '../../db/client.ts';
+import { differ, newestId } from '../../db/events.ts';
+import { nextRevision, token } from '../../db/outbox.ts';
+import type { Page } from '../../db/predicates.ts';
+import { tokens } from '../../db/schema.ts';
+import { settable } from '../fields.ts';
+import { type TokenRow, type TokenValues, tokenFields } from './schema.ts';
 
 /** The fields that events show. They do not include the secret. */
 const diff = differ(Object.keys(settable(tokenFields)));

@@ -1,8 +1,8 @@
+import { API_INTENTS } from '@licet/contract/enums';
+import { timestamp, toOptionalTimestamp, toTimestamp, wireTimestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import type { tokens } from '../../db/schema';
-import { API_INTENTS } from '../../lib/enums';
-import { apiIntent, mustNotBeSent, text } from '../../lib/fields';
-import { timestamp, toOptionalTimestamp, toTimestamp, wireTimestamp } from '../../lib/time';
+import type { tokens } from '../../db/schema.ts';
+import { apiIntent, mustNotBeSent, text } from '../../lib/fields.ts';
 import {
   createBody,
   objectId,
@@ -13,7 +13,7 @@ import {
   updateBody,
   wireBody,
   wireMapper,
-} from '../fields';
+} from '../fields.ts';
 
 export type TokenRow = typeof tokens.$inferSelect;
 /** The columns that a client sets. */

@@ -1,28 +1,28 @@
+import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
-import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { notFound } from '../../http/errors';
-import { createdResponse, objectResponse } from '../../http/etag';
-import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input';
-import { listResponse } from '../../http/pagination';
+import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { notFound } from '../../http/errors.ts';
+import { createdResponse, objectResponse } from '../../http/etag.ts';
+import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
+import { listResponse } from '../../http/pagination.ts';
 import {
   deleteEntry,
   findEntry,
   insertEntry,
   listEntries,
   updateEntry,
-} from '../../resources/blacklists/queries';
-import { entryOf } from '../../resources/blacklists/rules';
+} from '../../resources/blacklists/queries.ts';
+import { entryOf } from '../../resources/blacklists/rules.ts';
 import {
   type EntryRow,
   entryCreate,
   entryQuery,
   entryUpdate,
   toEntry,
-} from '../../resources/blacklists/schema';
-import { createOnce, restoreRow } from './create-once';
-import { databaseOf } from './database';
-import { optimisticUpdate } from './optimistic-update';
+} from '../../resources/blacklists/schema.ts';
+import { createOnce, restoreRow } from './create-once.ts';
+import { databaseOf } from './database.ts';
+import { optimisticUpdate } from './optimistic-update.ts';
 
 const canRead = requireIntents(INTENTS.readBlacklists);
 const canWrite = requireIntents(INTENTS.writeBlacklists);

@@ -1,11 +1,11 @@
 import type { Context } from 'hono';
-import { type AuthEnv, senderOf } from '../../auth/middleware';
-import type { Sender } from '../../db/change';
-import { isUniqueViolation } from '../../db/client';
-import { findFirstRequest, type KeyedRequest, rowOf } from '../../db/idempotency';
-import { ApiError } from '../../http/errors';
-import { DomainError } from '../../lib/errors';
-import { sha256Hex } from '../../lib/sha256';
+import { type AuthEnv, senderOf } from '../../auth/middleware.ts';
+import type { Sender } from '../../db/change.ts';
+import { isUniqueViolation } from '../../db/client.ts';
+import { findFirstRequest, type KeyedRequest, rowOf } from '../../db/idempotency.ts';
+import { ApiError } from '../../http/errors.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { sha256Hex } from '../../lib/sha256.ts';
 
 /** The input of a route with {@link idempotencyKey}. */
 type RepeatableInput = { out: { header: { 'Idempotency-Key'?: string | undefined } } };

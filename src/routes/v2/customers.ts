@@ -1,32 +1,32 @@
+import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware';
-import { ApiError, notFound } from '../../http/errors';
-import { createdResponse, objectResponse } from '../../http/etag';
-import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input';
-import { listResponse, pageQuery, searchText } from '../../http/pagination';
-import { isolateOf } from '../../isolate';
-import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async';
-import { eraseHistory } from '../../requests/erase';
-import { eraseIdentity } from '../../resources/customers/forget';
+import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware.ts';
+import { ApiError, notFound } from '../../http/errors.ts';
+import { createdResponse, objectResponse } from '../../http/etag.ts';
+import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
+import { listResponse, pageQuery, searchText } from '../../http/pagination.ts';
+import { isolateOf } from '../../isolate.ts';
+import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async.ts';
+import { eraseHistory } from '../../requests/erase.ts';
+import { eraseIdentity } from '../../resources/customers/forget.ts';
 import {
   findCustomer,
   insertCustomer,
   listCustomers,
   updateCustomer,
-} from '../../resources/customers/queries';
+} from '../../resources/customers/queries.ts';
 import {
   CUSTOMER_ADDRESSES,
   type CustomerRow,
   customerCreate,
   customerUpdate,
   toCustomer,
-} from '../../resources/customers/schema';
-import { checkWebAddresses } from '../../resources/fields';
-import { createOnce, restoreRow } from './create-once';
-import { databaseOf } from './database';
-import { optimisticUpdate } from './optimistic-update';
+} from '../../resources/customers/schema.ts';
+import { checkWebAddresses } from '../../resources/fields.ts';
+import { createOnce, restoreRow } from './create-once.ts';
+import { databaseOf } from './database.ts';
+import { optimisticUpdate } from './optimistic-update.ts';
 
 const canRead = requireIntents(INTENTS.readCustomers);
 const canWrite = requireIntents(INTENTS.everything);

@@ -1,11 +1,11 @@
+import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
-import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { query } from '../../http/input';
-import { linkNextPage, MAX_LIMIT } from '../../http/pagination';
-import { listEvents } from '../../resources/events/queries';
-import { eventQuery, toEvent } from '../../resources/events/schema';
-import { databaseOf } from './database';
+import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { query } from '../../http/input.ts';
+import { linkNextPage, MAX_LIMIT } from '../../http/pagination.ts';
+import { listEvents } from '../../resources/events/queries.ts';
+import { eventQuery, toEvent } from '../../resources/events/schema.ts';
+import { databaseOf } from './database.ts';
 
 /** The events of changes, an extension (5). */
 export const eventRoutes = new Hono<AuthEnv>().get(

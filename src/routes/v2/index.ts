@@ -1,19 +1,19 @@
+import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
-import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents, requireToken } from '../../auth/middleware';
-import { parsePlatformLabels } from '../../lib/platform-labels';
-import { allowPages } from '../../middleware/cors';
-import { signingKeyUses } from '../../requests/signing-key-uses';
-import { blacklistRoutes } from './blacklists';
-import { customerRoutes } from './customers';
-import { databaseOf } from './database';
-import { eventRoutes } from './events';
-import { importRoute } from './import';
-import { licenseRoutes } from './licenses';
-import { productRoutes } from './products';
-import { requestRoutes } from './requests';
-import { statisticsRoutes } from './statistics';
-import { tokenRoutes } from './tokens';
+import { type AuthEnv, requireIntents, requireToken } from '../../auth/middleware.ts';
+import { parsePlatformLabels } from '../../lib/platform-labels.ts';
+import { allowPages } from '../../middleware/cors.ts';
+import { signingKeyUses } from '../../requests/signing-key-uses.ts';
+import { blacklistRoutes } from './blacklists.ts';
+import { customerRoutes } from './customers.ts';
+import { databaseOf } from './database.ts';
+import { eventRoutes } from './events.ts';
+import { importRoute } from './import.ts';
+import { licenseRoutes } from './licenses.ts';
+import { productRoutes } from './products.ts';
+import { requestRoutes } from './requests.ts';
+import { statisticsRoutes } from './statistics.ts';
+import { tokenRoutes } from './tokens.ts';
 
 /** The interface for administrators [4.1 to 4.5]. All paths but `healthy` require a token. */
 export const v2 = new Hono<AuthEnv>()

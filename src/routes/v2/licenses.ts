@@ -1,24 +1,24 @@
+import { INTENTS } from '@licet/contract/intents';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
-import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, hasIntent, requireIntents } from '../../auth/middleware';
-import type { Sender } from '../../db/change';
-import type { Page } from '../../db/predicates';
-import { ApiError, notFound } from '../../http/errors';
-import { createdResponse, objectResponse } from '../../http/etag';
-import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/input';
-import { linkNextPage, listResponse, type PageQuery, pageQuery } from '../../http/pagination';
-import { idText, licensePlatform, text } from '../../lib/fields';
-import { listInstallations } from '../../requests/installations';
-import type { NamedCustomer } from '../../resources/customers/owner';
-import { normalizeLicenseKey } from '../../resources/licenses/key';
+import { type AuthEnv, hasIntent, requireIntents } from '../../auth/middleware.ts';
+import type { Sender } from '../../db/change.ts';
+import type { Page } from '../../db/predicates.ts';
+import { ApiError, notFound } from '../../http/errors.ts';
+import { createdResponse, objectResponse } from '../../http/etag.ts';
+import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/input.ts';
+import { linkNextPage, listResponse, type PageQuery, pageQuery } from '../../http/pagination.ts';
+import { idText, licensePlatform, text } from '../../lib/fields.ts';
+import { listInstallations } from '../../requests/installations.ts';
+import type { NamedCustomer } from '../../resources/customers/owner.ts';
+import { normalizeLicenseKey } from '../../resources/licenses/key.ts';
 import {
   countLicenses,
   type LicenseFilter,
   type ListedLicense,
   listLicenses,
   readLongLicenses,
-} from '../../resources/licenses/list';
+} from '../../resources/licenses/list.ts';
 import {
   findLicense,
   findLicenseByKey,
@@ -26,8 +26,8 @@ import {
   licensesOf,
   markLicenseDeleted,
   updateLicense,
-} from '../../resources/licenses/queries';
-import { checkLimits, expiryOf, stateOf, updatedExpiryOf } from '../../resources/licenses/rules';
+} from '../../resources/licenses/queries.ts';
+import { checkLimits, expiryOf, stateOf, updatedExpiryOf } from '../../resources/licenses/rules.ts';
 import {
   type LicenseQuery,
   type LicenseRow,
@@ -37,12 +37,12 @@ import {
   licenseUpdate,
   toLicense,
   valuesOf,
-} from '../../resources/licenses/schema';
-import { findProduct } from '../../resources/products/queries';
-import { UNKNOWN_PRODUCT } from '../../resources/products/rules';
-import { createOnce } from './create-once';
-import { databaseOf } from './database';
-import { optimisticUpdate } from './optimistic-update';
+} from '../../resources/licenses/schema.ts';
+import { findProduct } from '../../resources/products/queries.ts';
+import { UNKNOWN_PRODUCT } from '../../resources/products/rules.ts';
+import { createOnce } from './create-once.ts';
+import { databaseOf } from './database.ts';
+import { optimisticUpdate } from './optimistic-update.ts';
 
 const oneLicense = (c: Context, row: LicenseRow): Response =>
   objectResponse(c, row, toLicense(row, Date.now()));

@@ -1,11 +1,11 @@
 import type { Context } from 'hono';
-import { type AuthEnv, senderOf } from '../../auth/middleware';
-import type { Sender } from '../../db/change';
-import type { Database } from '../../db/client';
-import { ApiError, notFound } from '../../http/errors';
-import { checkIfMatch } from '../../http/etag';
-import { wait } from '../../lib/async';
-import { DomainError } from '../../lib/errors';
+import { type AuthEnv, senderOf } from '../../auth/middleware.ts';
+import type { Sender } from '../../db/change.ts';
+import type { Database } from '../../db/client.ts';
+import { ApiError, notFound } from '../../http/errors.ts';
+import { checkIfMatch } from '../../http/etag.ts';
+import { wait } from '../../lib/async.ts';
+import { DomainError } from '../../lib/errors.ts';
 
 const MAX_ATTEMPTS = 10;
 const MAX_PAUSE_MS = 100;

@@ -1,18 +1,18 @@
+import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
-import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { notFound } from '../../http/errors';
-import { createdResponse, objectResponse } from '../../http/etag';
-import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input';
-import { listResponse } from '../../http/pagination';
-import { checkWebAddresses } from '../../resources/fields';
+import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { notFound } from '../../http/errors.ts';
+import { createdResponse, objectResponse } from '../../http/etag.ts';
+import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
+import { listResponse } from '../../http/pagination.ts';
+import { checkWebAddresses } from '../../resources/fields.ts';
 import {
   deleteProduct,
   findProduct,
   insertProduct,
   listProducts,
   updateProduct,
-} from '../../resources/products/queries';
+} from '../../resources/products/queries.ts';
 import {
   PRODUCT_ADDRESSES,
   type ProductRow,
@@ -20,10 +20,10 @@ import {
   productQuery,
   productUpdate,
   toProduct,
-} from '../../resources/products/schema';
-import { createOnce, restoreRow } from './create-once';
-import { databaseOf } from './database';
-import { optimisticUpdate } from './optimistic-update';
+} from '../../resources/products/schema.ts';
+import { createOnce, restoreRow } from './create-once.ts';
+import { databaseOf } from './database.ts';
+import { optimisticUpdate } from './optimistic-update.ts';
 
 const canRead = requireIntents(INTENTS.readProducts);
 const canWrite = requireIntents(INTENTS.writeProducts);

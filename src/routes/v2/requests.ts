@@ -1,13 +1,13 @@
+import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
-import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { notFound } from '../../http/errors';
-import { objectResponse } from '../../http/etag';
-import { pathId, query } from '../../http/input';
-import { linkNextPage, MAX_LIMIT } from '../../http/pagination';
-import { findRecord, listRecords, requestQuery } from '../../requests/queries';
-import { toRequest } from '../../requests/schema';
-import { databaseOf } from './database';
+import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { notFound } from '../../http/errors.ts';
+import { objectResponse } from '../../http/etag.ts';
+import { pathId, query } from '../../http/input.ts';
+import { linkNextPage, MAX_LIMIT } from '../../http/pagination.ts';
+import { findRecord, listRecords, requestQuery } from '../../requests/queries.ts';
+import { toRequest } from '../../requests/schema.ts';
+import { databaseOf } from './database.ts';
 
 /** [4.5] Without `X-Total-Count`, because counting would read the whole history (1.6). */
 export const requestRoutes = new Hono<AuthEnv>()

@@ -1,16 +1,16 @@
+import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
+import { INTENTS } from '@licet/contract/intents';
+import { timestampText } from '@licet/contract/time';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { ApiError } from '../../http/errors';
-import { query } from '../../http/input';
-import { isolateOf } from '../../isolate';
-import { DAY_MS, HOUR_MS } from '../../lib/durations';
-import { idText } from '../../lib/fields';
-import { timestampText } from '../../lib/time';
-import { readStatistics } from '../../requests/statistics';
-import { STEPS } from '../../requests/statistics-schema';
-import { databaseOf } from './database';
+import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { ApiError } from '../../http/errors.ts';
+import { query } from '../../http/input.ts';
+import { isolateOf } from '../../isolate.ts';
+import { idText } from '../../lib/fields.ts';
+import { readStatistics } from '../../requests/statistics.ts';
+import { STEPS } from '../../requests/statistics-schema.ts';
+import { databaseOf } from './database.ts';
 
 /** The default and the longest period, by the step. */
 const PERIODS = {

@@ -1,20 +1,20 @@
+import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { INTENTS } from '../../auth/intents';
-import { type AuthEnv, requireIntents } from '../../auth/middleware';
-import { NOT_LIVE, newToken } from '../../auth/tokens';
-import { notFound } from '../../http/errors';
-import { createdResponse, objectResponse } from '../../http/etag';
-import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input';
-import { listResponse, pageQuery } from '../../http/pagination';
-import { sha256Hex } from '../../lib/sha256';
+import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
+import { NOT_LIVE, newToken } from '../../auth/tokens.ts';
+import { notFound } from '../../http/errors.ts';
+import { createdResponse, objectResponse } from '../../http/etag.ts';
+import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
+import { listResponse, pageQuery } from '../../http/pagination.ts';
+import { sha256Hex } from '../../lib/sha256.ts';
 import {
   findToken,
   insertToken,
   listTokens,
   revokeToken,
   updateToken,
-} from '../../resources/tokens/queries';
+} from '../../resources/tokens/queries.ts';
 import {
   type createdToken,
   type ownToken,
@@ -22,10 +22,10 @@ import {
   tokenUpdate,
   toOwnToken,
   toToken,
-} from '../../resources/tokens/schema';
-import { createOnce } from './create-once';
-import { databaseOf } from './database';
-import { optimisticUpdate } from './optimistic-update';
+} from '../../resources/tokens/schema.ts';
+import { createOnce } from './create-once.ts';
+import { databaseOf } from './database.ts';
+import { optimisticUpdate } from './optimistic-update.ts';
 
 const ROOT = { id: null, name: 'root', expiresAt: null };
 

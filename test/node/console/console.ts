@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterEach, beforeAll, describe, expect } from 'vitest';
-import { consoleUrl } from '../../../packages/cli/src/console-link.ts';
-import { readRootToken } from '../../../packages/cli/src/root-token.ts';
+import { consoleUrl } from '@licet/cli/console-link';
+import { readRootToken } from '@licet/cli/root-token';
 import {
   type ApiIntent,
   type License,
   type LicenseCreate,
   Licet,
   type Product,
-} from '../../../packages/client/src/index.ts';
+} from '@licet/client';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterEach, beforeAll, describe, expect } from 'vitest';
 import { hasBrowser, launchBrowser } from '../browser.ts';
 import { logInAt } from '../log-in.ts';
 import { sharedService } from '../shared-service.ts';

@@ -1,5 +1,5 @@
+import { Licet } from '@licet/client';
 import { expect, it } from 'vitest';
-import { Licet } from '../../../packages/client/src/index.ts';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { DAY_MS } from '@licet/contract/durations';
 import { expect, it, vi } from 'vitest';
-import { DAY_MS } from '../../../src/lib/durations.ts';
 import { sharedService } from '../shared-service.ts';
 import {
   describeInBrowser,

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
+import { consoleLink } from '@licet/cli/console-link';
+import type { LicenseCreate } from '@licet/client';
 import { expect, it, vi } from 'vitest';
-import { consoleLink } from '../../../packages/cli/src/console-link.ts';
-import type { LicenseCreate } from '../../../packages/client/src/index.ts';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { LicetError } from '@licet/client';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { LicetError } from '../../../packages/client/src/index.ts';
 import {
   accessibilityFindings,
   describeInBrowser,

@@ -1,6 +1,6 @@
+import { readRootToken } from '@licet/cli/root-token';
 import { beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
-import { readRootToken } from '../../../packages/cli/src/root-token.ts';
 import { sharedService } from '../shared-service.ts';
 import {
   accessibilityFindings,

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { Licet } from '@licet/client';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Licet } from '../../../packages/client/src/index.ts';
 import { hasBrowser } from '../browser.ts';
 import { ownFolder } from '../own.ts';
 import { type RunningService, startService } from '../service.ts';

@@ -1,18 +1,14 @@
-import type {
-  BlacklistEntry,
-  LicenseDataType,
-  Tagged,
-} from '../../../../packages/client/src/index';
-import { LicetError } from '../../../../packages/client/src/index';
-import { LICENSE_DATA_TYPES } from '../../../../src/lib/enums';
-import { hasStatus, licet, queries } from '../../api';
-import { type EditedField, EditForm } from '../../components/edit-form';
-import { FieldGroup, SelectField, TextField } from '../../components/form';
-import { toasts } from '../../components/toasts';
-import { productName } from '../../format';
-import { useProductNames } from '../../products';
-import { screenTexts } from '../../screen-texts';
-import { useRefusal } from '../../session';
+import type { BlacklistEntry, LicenseDataType, Tagged } from '@licet/client';
+import { LicetError } from '@licet/client';
+import { LICENSE_DATA_TYPES } from '@licet/contract/enums';
+import { hasStatus, licet, queries } from '../../api.ts';
+import { type EditedField, EditForm } from '../../components/edit-form.tsx';
+import { FieldGroup, SelectField, TextField } from '../../components/form.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { productName } from '../../format.ts';
+import { useProductNames } from '../../products.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useRefusal } from '../../session.ts';
 
 const words = screenTexts.blacklist;
 

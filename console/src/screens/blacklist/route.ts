@@ -1,8 +1,8 @@
+import { LICENSE_DATA_TYPES } from '@licet/contract/enums';
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
-import { LICENSE_DATA_TYPES } from '../../../../src/lib/enums';
-import { rootRoute } from '../../frame/root';
-import { id, oneOf, open, text } from '../../search';
+import { rootRoute } from '../../frame/root.tsx';
+import { id, oneOf, open, text } from '../../search.ts';
 
 const search = z.object({
   q: text,
@@ -17,5 +17,5 @@ export const blacklistRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'blacklist',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./screen'), 'Screen'),
+  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });

@@ -1,5 +1,5 @@
-import type { Customer } from '../../../../packages/client/src/index';
-import { screenTexts } from '../../screen-texts';
+import type { Customer } from '@licet/client';
+import { screenTexts } from '../../screen-texts.ts';
 
 /** The platforms on which a customer can have an account, with the fields of the account. */
 export const ACCOUNTS = [

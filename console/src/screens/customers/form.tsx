@@ -1,15 +1,15 @@
+import type { Customer, Tagged } from '@licet/client';
 import { useState } from 'react';
-import type { Customer, Tagged } from '../../../../packages/client/src/index';
-import { hasStatus, licet, queries } from '../../api';
-import { Button } from '../../components/button';
-import { confirm } from '../../components/confirm';
-import { type EditedField, EditForm } from '../../components/edit-form';
-import { FieldGroup, TextField } from '../../components/form';
-import { toasts } from '../../components/toasts';
-import { usePlatformLabel } from '../../platforms';
-import { screenTexts } from '../../screen-texts';
-import { useRefusal } from '../../session';
-import { ACCOUNTS, nameOf } from './accounts';
+import { hasStatus, licet, queries } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { confirm } from '../../components/confirm.tsx';
+import { type EditedField, EditForm } from '../../components/edit-form.tsx';
+import { FieldGroup, TextField } from '../../components/form.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { usePlatformLabel } from '../../platforms.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useRefusal } from '../../session.ts';
+import { ACCOUNTS, nameOf } from './accounts.ts';
 
 const words = screenTexts.customers;
 

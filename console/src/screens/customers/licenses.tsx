@@ -1,13 +1,13 @@
+import type { Customer } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
-import type { Customer } from '../../../../packages/client/src/index';
-import { licet } from '../../api';
-import { StatusBadge } from '../../components/badge';
-import { ButtonLink, TextLink } from '../../components/button';
-import { LoadFailure, Section, Skeleton } from '../../components/page';
-import { formatNumber, productName } from '../../format';
-import { useProductNames } from '../../products';
-import { screenTexts } from '../../screen-texts';
-import { useMay } from '../../session';
+import { licet } from '../../api.ts';
+import { StatusBadge } from '../../components/badge.tsx';
+import { ButtonLink, TextLink } from '../../components/button.tsx';
+import { LoadFailure, Section, Skeleton } from '../../components/page.tsx';
+import { formatNumber, productName } from '../../format.ts';
+import { useProductNames } from '../../products.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useMay } from '../../session.ts';
 
 const words = screenTexts.customers;
 

@@ -1,8 +1,8 @@
+import { EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
-import { EVENT_RESOURCES, EVENT_TYPES } from '../../../../src/lib/enums';
-import { rootRoute } from '../../frame/root';
-import { day, id, oneOf } from '../../search';
+import { rootRoute } from '../../frame/root.tsx';
+import { day, id, oneOf } from '../../search.ts';
 
 /** The parameters of the address. */
 const search = z.object({
@@ -22,5 +22,5 @@ export const eventsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'events',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./screen'), 'Screen'),
+  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });

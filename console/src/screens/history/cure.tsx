@@ -1,13 +1,13 @@
+import type { LicenseRequest } from '@licet/client';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { LicenseRequest } from '../../../../packages/client/src/index';
-import { Block } from '../../components/block';
-import { Button, ButtonLink, type Look } from '../../components/button';
-import { toasts } from '../../components/toasts';
-import { screenTexts } from '../../screen-texts';
-import { useMay, useRefusal } from '../../session';
-import { activate, extendExpired, findEntry, raiseLimit } from './cures';
-import { GUESSED_KEYS } from './queries';
+import { Block } from '../../components/block.tsx';
+import { Button, ButtonLink, type Look } from '../../components/button.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import { useMay, useRefusal } from '../../session.ts';
+import { activate, extendExpired, findEntry, raiseLimit } from './cures.ts';
+import { GUESSED_KEYS } from './queries.ts';
 
 const words = screenTexts.history;
 const EXTEND_DAYS = 30;

@@ -1,9 +1,9 @@
-import type { LicenseRequest } from '../../../../packages/client/src/index';
-import { licet } from '../../api';
-import { toasts } from '../../components/toasts';
-import { screenTexts } from '../../screen-texts';
-import { change, refresh } from '../license/queries';
-import { extend, setStatus, type Work } from '../licenses/bulk';
+import type { LicenseRequest } from '@licet/client';
+import { licet } from '../../api.ts';
+import { toasts } from '../../components/toasts.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import { change, refresh } from '../license/queries.ts';
+import { extend, setStatus, type Work } from '../licenses/bulk.ts';
 
 /** The changes that fix the cause of a refusal with one click. Each can be undone. */
 

@@ -1,8 +1,8 @@
+import type { LicenseRequest } from '@licet/client';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { queryOptions } from '@tanstack/react-query';
-import type { LicenseRequest } from '../../../../packages/client/src/index';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/lib/durations';
-import { licet } from '../../api';
-import type { HistorySearch, PERIODS } from './route';
+import { licet } from '../../api.ts';
+import type { HistorySearch, PERIODS } from './route.ts';
 
 /** The history with the filters of the address, newest first. */
 

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
-import { rootRoute } from '../../frame/root';
-import { id, oneOf, text } from '../../search';
+import { rootRoute } from '../../frame/root.tsx';
+import { id, oneOf, text } from '../../search.ts';
 
 export const PERIODS = ['hour', 'day', 'week', 'month'] as const;
 
@@ -27,5 +27,5 @@ export const historyRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'history',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./screen'), 'Screen'),
+  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });

@@ -1,5 +1,5 @@
-import { CliError } from '../../../../packages/cli/src/cli-error.ts';
-import { STRAY_QUOTE, UNCLOSED_QUOTE } from '../../../../packages/cli/src/import/rows.ts';
+import { CliError } from '@licet/cli/cli-error';
+import { STRAY_QUOTE, UNCLOSED_QUOTE } from '@licet/cli/import/rows';
 
 /** A row of a CSV file, and the line of its end. */
 interface Row {

@@ -1,7 +1,7 @@
-import { FIELDS } from '../../../../packages/cli/src/import/fields.ts';
-import { fieldsOf, type Kind } from '../../../../packages/cli/src/import/kinds.ts';
-import { licet } from '../../api';
-import { BYTE_ORDER_MARK, datedName, saveFile, toCsv } from '../../csv';
+import { FIELDS } from '@licet/cli/import/fields';
+import { fieldsOf, type Kind } from '@licet/cli/import/kinds';
+import { licet } from '../../api.ts';
+import { BYTE_ORDER_MARK, datedName, saveFile, toCsv } from '../../csv.ts';
 
 /** Exports of all items of a kind, page by page. */
 

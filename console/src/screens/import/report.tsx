@@ -1,13 +1,13 @@
+import { KINDS, type Kind } from '@licet/cli/import/kinds';
 import { Download } from 'lucide-react';
-import { KINDS, type Kind } from '../../../../packages/cli/src/import/kinds.ts';
-import { Badge } from '../../components/badge';
-import { Button } from '../../components/button';
-import { Notice } from '../../components/page';
-import { SimpleTable } from '../../components/simple-table';
-import { BYTE_ORDER_MARK, datedName, saveFile } from '../../csv';
-import { formatNumber } from '../../format';
-import { screenTexts } from '../../screen-texts';
-import type { Report } from './run';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { Notice } from '../../components/page.tsx';
+import { SimpleTable } from '../../components/simple-table.tsx';
+import { BYTE_ORDER_MARK, datedName, saveFile } from '../../csv.ts';
+import { formatNumber } from '../../format.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import type { Report } from './run.ts';
 
 const words = screenTexts.transfer;
 const OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;

@@ -1,8 +1,8 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { rootRoute } from '../../frame/root';
+import { rootRoute } from '../../frame/root.tsx';
 
 export const importRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'import',
-  component: lazyRouteComponent(() => import('./screen'), 'Screen'),
+  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });

@@ -1,20 +1,15 @@
-import { CliError } from '../../../../packages/cli/src/cli-error.ts';
-import { CutOffError } from '../../../../packages/cli/src/import/cut-off-error.ts';
-import { Import, type Results } from '../../../../packages/cli/src/import/importer.ts';
-import type { Kind, Source } from '../../../../packages/cli/src/import/kinds.ts';
-import {
-  type Named,
-  type OUTCOMES,
-  type Result,
-  reasonOf,
-} from '../../../../packages/cli/src/import/results.ts';
-import { LicetError, type Operations } from '../../../../packages/client/src/index';
-import { licet } from '../../api';
-import { toCsv } from '../../csv';
+import { CliError } from '@licet/cli/cli-error';
+import { CutOffError } from '@licet/cli/import/cut-off-error';
+import { Import, type Results } from '@licet/cli/import/importer';
+import type { Kind, Source } from '@licet/cli/import/kinds';
+import { type Named, type OUTCOMES, type Result, reasonOf } from '@licet/cli/import/results';
+import { LicetError, type Operations } from '@licet/client';
+import { licet } from '../../api.ts';
+import { toCsv } from '../../csv.ts';
 
 /** An import from the page, with the importer of the command line. This module is loaded on demand. */
 
-export { fileSource } from './source';
+export { fileSource } from './source.ts';
 
 /** The reason why a file cannot be read; undefined for another error. */
 export const problemOf = (error: unknown): string | undefined =>

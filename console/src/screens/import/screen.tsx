@@ -1,16 +1,16 @@
+import { KINDS, type Kind } from '@licet/cli/import/kinds';
 import { Download, FileUp } from 'lucide-react';
 import { type DragEvent, useState } from 'react';
-import { KINDS, type Kind } from '../../../../packages/cli/src/import/kinds.ts';
-import { describe, queries } from '../../api';
-import { Button } from '../../components/button';
-import { FilterSelect } from '../../components/form';
-import { Notice, Page, Section } from '../../components/page';
-import { runWithProgress } from '../../components/progress';
-import { toasts } from '../../components/toasts';
-import { screenTexts } from '../../screen-texts';
-import { useRefusal } from '../../session';
-import { ReportView } from './report';
-import type { Report } from './run';
+import { describe, queries } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { FilterSelect } from '../../components/form.tsx';
+import { Notice, Page, Section } from '../../components/page.tsx';
+import { runWithProgress } from '../../components/progress.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import { useRefusal } from '../../session.ts';
+import { ReportView } from './report.tsx';
+import type { Report } from './run.ts';
 
 const words = screenTexts.transfer;
 
@@ -44,7 +44,7 @@ function ImportSection() {
   const run = async (chosen: File, isDryRun: boolean): Promise<void> => {
     setBusy(true);
     setProblem(undefined);
-    const { fileSource, problemOf, runImport } = await import('./run');
+    const { fileSource, problemOf, runImport } = await import('./run.ts');
     try {
       const source = await runWithProgress(words.reading(chosen.name), () =>
         fileSource(chosen, kind),
@@ -196,7 +196,7 @@ function ExportRow({ kind }: { kind: Kind }) {
   const name = words.kinds[kind];
   const save = async (format: 'csv' | 'json'): Promise<void> => {
     try {
-      const { countOf, exportAll } = await import('./export');
+      const { countOf, exportAll } = await import('./export.ts');
       const total = await countOf(kind);
       const count = await runWithProgress(
         words.exporting(name),

@@ -1,18 +1,8 @@
-import { CliError } from '../../../../packages/cli/src/cli-error.ts';
-import {
-  type Piece,
-  problemAtEnd,
-  readJsonLines,
-  readText,
-} from '../../../../packages/cli/src/import/json-lines.ts';
-import {
-  type Counts,
-  isKind,
-  type Kind,
-  type Source,
-} from '../../../../packages/cli/src/import/kinds.ts';
-import { headingsOf, rowItem, separatorIn } from '../../../../packages/cli/src/import/rows.ts';
-import { rowsIn } from './csv-rows';
+import { CliError } from '@licet/cli/cli-error';
+import { type Piece, problemAtEnd, readJsonLines, readText } from '@licet/cli/import/json-lines';
+import { type Counts, isKind, type Kind, type Source } from '@licet/cli/import/kinds';
+import { headingsOf, rowItem, separatorIn } from '@licet/cli/import/rows';
+import { rowsIn } from './csv-rows.ts';
 
 /** Files as sources of an import: the formats of `npm run import`, except those that are cut off. */
 

@@ -1,22 +1,17 @@
+import type { Event, Installation, License, LicenseRequest } from '@licet/client';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import type {
-  Event,
-  Installation,
-  License,
-  LicenseRequest,
-} from '../../../../packages/client/src/index';
-import { hasStatus, licet } from '../../api';
-import { OutcomeBadge } from '../../components/badge';
-import { TextLink } from '../../components/button';
-import { Actor, ChangeSummary } from '../../components/changes';
-import { Section } from '../../components/page';
-import { SectionRows } from '../../components/section-rows';
-import { SimpleTable } from '../../components/simple-table';
-import { Time } from '../../components/time';
-import { formatNumber } from '../../format';
-import { useProductNames } from '../../products';
-import { screenTexts } from '../../screen-texts';
-import { useMay } from '../../session';
+import { hasStatus, licet } from '../../api.ts';
+import { OutcomeBadge } from '../../components/badge.tsx';
+import { TextLink } from '../../components/button.tsx';
+import { Actor, ChangeSummary } from '../../components/changes.tsx';
+import { Section } from '../../components/page.tsx';
+import { SectionRows } from '../../components/section-rows.tsx';
+import { SimpleTable } from '../../components/simple-table.tsx';
+import { Time } from '../../components/time.tsx';
+import { formatNumber } from '../../format.ts';
+import { useProductNames } from '../../products.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useMay } from '../../session.ts';
 
 /** Installations, history and events of a license. */
 

@@ -1,21 +1,21 @@
+import type { License, Tagged } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { License, Tagged } from '../../../../packages/client/src/index';
-import { hasStatus, licet } from '../../api';
-import { ButtonLink } from '../../components/button';
-import { type EditedField, EditForm } from '../../components/edit-form';
-import { LoadFailure, Page, Skeleton } from '../../components/page';
-import { toLocal } from '../../dates';
-import { formatTime, productName } from '../../format';
-import { NotFound } from '../../frame/frame';
-import { platformLabel } from '../../platforms';
-import { useProductNames } from '../../products';
-import { screenTexts } from '../../screen-texts';
-import { useRefusal } from '../../session';
-import { texts } from '../../texts';
-import { bodyOf, type LicenseBody, LicenseFields } from './form-fields';
-import { licenseQuery, refresh } from './queries';
-import { licenseEditRoute } from './route';
+import { hasStatus, licet } from '../../api.ts';
+import { ButtonLink } from '../../components/button.tsx';
+import { type EditedField, EditForm } from '../../components/edit-form.tsx';
+import { LoadFailure, Page, Skeleton } from '../../components/page.tsx';
+import { toLocal } from '../../dates.ts';
+import { formatTime, productName } from '../../format.ts';
+import { NotFound } from '../../frame/frame.tsx';
+import { platformLabel } from '../../platforms.ts';
+import { useProductNames } from '../../products.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useRefusal } from '../../session.ts';
+import { texts } from '../../texts.ts';
+import { bodyOf, type LicenseBody, LicenseFields } from './form-fields.tsx';
+import { licenseQuery, refresh } from './queries.ts';
+import { licenseEditRoute } from './route.ts';
 
 const words = screenTexts.licenseForm;
 

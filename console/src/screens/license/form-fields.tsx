@@ -1,11 +1,11 @@
+import type { License } from '@licet/client';
+import { LICENSE_PLATFORMS, LICENSE_TYPES } from '@licet/contract/enums';
 import { type ReactNode, useState } from 'react';
-import type { License } from '../../../../packages/client/src/index';
-import { LICENSE_PLATFORMS, LICENSE_TYPES } from '../../../../src/lib/enums';
-import { SelectField, TextArea, TextField } from '../../components/form';
-import { toLocal } from '../../dates';
-import { usePlatformLabel } from '../../platforms';
-import { useProducts } from '../../products';
-import { screenTexts } from '../../screen-texts';
+import { SelectField, TextArea, TextField } from '../../components/form.tsx';
+import { toLocal } from '../../dates.ts';
+import { usePlatformLabel } from '../../platforms.ts';
+import { useProducts } from '../../products.ts';
+import { screenTexts } from '../../screen-texts.ts';
 
 /** The fields of a license, for a new one and for one that is edited. */
 

@@ -1,6 +1,6 @@
+import type { License } from '@licet/client';
 import { queryOptions } from '@tanstack/react-query';
-import type { License } from '../../../../packages/client/src/index';
-import { licet, queries } from '../../api';
+import { licet, queries } from '../../api.ts';
 
 /** One license with its tag. */
 export const licenseQuery = (id: number) =>

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { rootRoute } from '../../frame/root';
+import { rootRoute } from '../../frame/root.tsx';
 
 const params = {
   parse: ({ licenseId }: { licenseId: string }) => ({ licenseId: Number(licenseId) }),
@@ -10,12 +10,12 @@ export const licenseRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'licenses/$licenseId',
   params,
-  component: lazyRouteComponent(() => import('./screen'), 'Screen'),
+  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });
 
 export const licenseEditRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'licenses/$licenseId/edit',
   params,
-  component: lazyRouteComponent(() => import('./edit'), 'Screen'),
+  component: lazyRouteComponent(() => import('./edit.tsx'), 'Screen'),
 });

@@ -1,13 +1,13 @@
+import type { Installation, License } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
-import type { Installation, License } from '../../../../packages/client/src/index';
-import { Block } from '../../components/block';
-import { Button } from '../../components/button';
-import { Section } from '../../components/page';
-import { Time } from '../../components/time';
-import { toasts } from '../../components/toasts';
-import { screenTexts } from '../../screen-texts';
-import { installationsQuery } from './activity';
-import { change } from './queries';
+import { Block } from '../../components/block.tsx';
+import { Button } from '../../components/button.tsx';
+import { Section } from '../../components/page.tsx';
+import { Time } from '../../components/time.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import { installationsQuery } from './activity.tsx';
+import { change } from './queries.ts';
 
 const words = screenTexts.license;
 type Kind = 'ips' | 'hwids';

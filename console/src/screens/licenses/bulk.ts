@@ -1,6 +1,6 @@
-import type { License } from '../../../../packages/client/src/index';
-import { DAY_MS } from '../../../../src/lib/durations';
-import { hasStatus, licet } from '../../api';
+import type { License } from '@licet/client';
+import { DAY_MS } from '@licet/contract/durations';
+import { hasStatus, licet } from '../../api.ts';
 
 /** Changes of many licenses. */
 

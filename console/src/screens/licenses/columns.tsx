@@ -1,9 +1,9 @@
-import type { License } from '../../../../packages/client/src/index';
-import { StatusBadge } from '../../components/badge';
-import type { Column } from '../../components/data-table';
-import { Time } from '../../components/time';
-import { formatNumber, formatSlots, productName } from '../../format';
-import { screenTexts } from '../../screen-texts';
+import type { License } from '@licet/client';
+import { StatusBadge } from '../../components/badge.tsx';
+import type { Column } from '../../components/data-table.tsx';
+import { Time } from '../../components/time.tsx';
+import { formatNumber, formatSlots, productName } from '../../format.ts';
+import { screenTexts } from '../../screen-texts.ts';
 
 const { columns: words } = screenTexts.licenses;
 

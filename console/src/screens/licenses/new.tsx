@@ -1,20 +1,20 @@
+import type { License } from '@licet/client';
 import { Download } from 'lucide-react';
 import { useState } from 'react';
-import type { License } from '../../../../packages/client/src/index';
-import { licet } from '../../api';
-import { Button, ButtonLink, TextLink } from '../../components/button';
-import { CopyButton } from '../../components/copy-button';
-import { Form, TextField } from '../../components/form';
-import { Page, Section } from '../../components/page';
-import { toasts } from '../../components/toasts';
-import { downloadCsv } from '../../csv';
-import { useProductNames } from '../../products';
-import { screenTexts } from '../../screen-texts';
-import { texts } from '../../texts';
-import { bodyOf, LicenseFields } from '../license/form-fields';
-import { refresh } from '../license/queries';
-import { toCsvRows } from './columns';
-import { licenseNewRoute } from './route';
+import { licet } from '../../api.ts';
+import { Button, ButtonLink, TextLink } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Form, TextField } from '../../components/form.tsx';
+import { Page, Section } from '../../components/page.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { downloadCsv } from '../../csv.ts';
+import { useProductNames } from '../../products.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { texts } from '../../texts.ts';
+import { bodyOf, LicenseFields } from '../license/form-fields.tsx';
+import { refresh } from '../license/queries.ts';
+import { toCsvRows } from './columns.tsx';
+import { licenseNewRoute } from './route.ts';
 
 const words = screenTexts.licenseForm;
 

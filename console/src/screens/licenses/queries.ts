@@ -1,7 +1,7 @@
-import type { License } from '../../../../packages/client/src/index';
-import { DAY_MS } from '../../../../src/lib/durations';
-import { licet } from '../../api';
-import type { LicensesSearch } from './route';
+import type { License } from '@licet/client';
+import { DAY_MS } from '@licet/contract/durations';
+import { licet } from '../../api.ts';
+import type { LicensesSearch } from './route.ts';
 
 /** The list of licenses with the filters of the address. */
 

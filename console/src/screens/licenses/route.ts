@@ -1,8 +1,8 @@
+import { LICENSE_STATUSES, LICENSE_TYPES } from '@licet/contract/enums';
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
-import { LICENSE_STATUSES, LICENSE_TYPES } from '../../../../src/lib/enums';
-import { rootRoute } from '../../frame/root';
-import { day, id, oneOf, text } from '../../search';
+import { rootRoute } from '../../frame/root.tsx';
+import { day, id, oneOf, text } from '../../search.ts';
 
 export const QUESTIONS = ['expiring', 'expired', 'unused', 'dormant', 'full'] as const;
 export const SORTS = ['id', '-id', 'expiryDate', '-expiryDate'] as const;
@@ -31,12 +31,12 @@ export const licensesRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'licenses',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./screen'), 'Screen'),
+  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });
 
 export const licenseNewRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'licenses/new',
   validateSearch: z.object({ productId: id, email: text }),
-  component: lazyRouteComponent(() => import('./new'), 'Screen'),
+  component: lazyRouteComponent(() => import('./new.tsx'), 'Screen'),
 });

@@ -1,13 +1,13 @@
+import { WRONG_HOST } from '@licet/contract/messages';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { WRONG_HOST } from '../../../../src/auth/own-page';
-import { describe, hasStatus, logIn, logInWithCode, queries, SESSION_QUERY } from '../../api';
-import { Button } from '../../components/button';
-import { Form, TextField } from '../../components/form';
-import { Notice, Skeleton } from '../../components/page';
-import { Sign } from '../../components/sign';
-import { texts } from '../../texts';
+import { describe, hasStatus, logIn, logInWithCode, queries, SESSION_QUERY } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { Form, TextField } from '../../components/form.tsx';
+import { Notice, Skeleton } from '../../components/page.tsx';
+import { Sign } from '../../components/sign.tsx';
+import { texts } from '../../texts.ts';
 
 const { session: words } = texts;
 

@@ -1,7 +1,7 @@
+import { HOUR_MS } from '@licet/contract/durations';
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
-import { HOUR_MS } from '../../../../src/lib/durations';
-import { texts } from '../../texts';
-import type { Group } from './outcomes';
+import { texts } from '../../texts.ts';
+import type { Group } from './outcomes.ts';
 
 const HEIGHT = 208;
 const TICKS = 4;

@@ -1,10 +1,10 @@
+import { DAY_MS } from '@licet/contract/durations';
 import { Link } from '@tanstack/react-router';
-import { DAY_MS } from '../../../../src/lib/durations';
-import { Section } from '../../components/page';
-import { formatDay, formatNumber } from '../../format';
-import { useMay } from '../../session';
-import { plural, texts } from '../../texts';
-import type { Statistics } from './queries';
+import { Section } from '../../components/page.tsx';
+import { formatDay, formatNumber } from '../../format.ts';
+import { useMay } from '../../session.ts';
+import { plural, texts } from '../../texts.ts';
+import type { Statistics } from './queries.ts';
 
 const words = texts.overview;
 const WEEKS = 26;

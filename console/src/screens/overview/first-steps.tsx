@@ -1,9 +1,9 @@
 import { Circle, CircleCheck, X } from 'lucide-react';
 import { useEffect } from 'react';
-import { queries } from '../../api';
-import { ButtonLink, IconButton, TextLink } from '../../components/button';
-import { screenTexts } from '../../screen-texts';
-import { STEPS, type StepName } from './queries';
+import { queries } from '../../api.ts';
+import { ButtonLink, IconButton, TextLink } from '../../components/button.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import { STEPS, type StepName } from './queries.ts';
 
 const words = screenTexts.firstSteps;
 

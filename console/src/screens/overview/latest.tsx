@@ -1,17 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import { OutcomeBadge } from '../../components/badge';
-import { TextLink } from '../../components/button';
-import { Actor, EventObject } from '../../components/changes';
-import { Section } from '../../components/page';
-import { SectionRows } from '../../components/section-rows';
-import { Time } from '../../components/time';
-import { useProductNames } from '../../products';
-import { screenTexts } from '../../screen-texts';
-import { useMay } from '../../session';
-import { texts } from '../../texts';
-import { Cure } from '../history/cure';
-import { countUnknownKeys } from '../history/queries';
-import { eventsQuery, refusalsQuery } from './queries';
+import { OutcomeBadge } from '../../components/badge.tsx';
+import { TextLink } from '../../components/button.tsx';
+import { Actor, EventObject } from '../../components/changes.tsx';
+import { Section } from '../../components/page.tsx';
+import { SectionRows } from '../../components/section-rows.tsx';
+import { Time } from '../../components/time.tsx';
+import { useProductNames } from '../../products.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useMay } from '../../session.ts';
+import { texts } from '../../texts.ts';
+import { Cure } from '../history/cure.tsx';
+import { countUnknownKeys } from '../history/queries.ts';
+import { eventsQuery, refusalsQuery } from './queries.ts';
 
 const words = texts.overview;
 

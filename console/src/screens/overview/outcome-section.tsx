@@ -1,14 +1,14 @@
+import { HOUR_MS } from '@licet/contract/durations';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { HOUR_MS } from '../../../../src/lib/durations';
-import { ButtonLink } from '../../components/button';
-import { Section } from '../../components/page';
-import { formatClock, formatDay, formatNumber } from '../../format';
-import { texts } from '../../texts';
-import { Chart } from './chart';
-import { groupsOf } from './outcomes';
-import type { Statistics } from './queries';
-import { RANGES, type Range } from './route';
+import { ButtonLink } from '../../components/button.tsx';
+import { Section } from '../../components/page.tsx';
+import { formatClock, formatDay, formatNumber } from '../../format.ts';
+import { texts } from '../../texts.ts';
+import { Chart } from './chart.tsx';
+import { groupsOf } from './outcomes.ts';
+import type { Statistics } from './queries.ts';
+import { RANGES, type Range } from './route.ts';
 
 const words = texts.overview;
 

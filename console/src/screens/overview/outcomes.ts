@@ -1,5 +1,5 @@
-import { texts } from '../../texts';
-import type { Step } from './queries';
+import { texts } from '../../texts.ts';
+import type { Step } from './queries.ts';
 
 /** Outcomes in a few groups, each with a colour of the theme. */
 

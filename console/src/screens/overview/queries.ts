@@ -1,7 +1,7 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/lib/durations';
-import { licet } from '../../api';
-import type { Range } from './route';
+import { licet } from '../../api.ts';
+import type { Range } from './route.ts';
 
 /** The queries of the overview. Each part has its own, so that one failure leaves the other parts. */
 

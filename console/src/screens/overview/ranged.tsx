@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { TextLink } from '../../components/button';
-import { LoadFailure, Notice, Section, Skeleton } from '../../components/page';
-import { Nothing } from '../../components/section-rows';
-import { Time } from '../../components/time';
-import { formatNumber, productName } from '../../format';
-import { useMay } from '../../session';
-import { texts } from '../../texts';
-import { ExpirySection } from './expiries';
-import { OutcomeSection } from './outcome-section';
-import { type Statistics, statisticsQuery } from './queries';
-import type { Range } from './route';
+import { TextLink } from '../../components/button.tsx';
+import { LoadFailure, Notice, Section, Skeleton } from '../../components/page.tsx';
+import { Nothing } from '../../components/section-rows.tsx';
+import { Time } from '../../components/time.tsx';
+import { formatNumber, productName } from '../../format.ts';
+import { useMay } from '../../session.ts';
+import { texts } from '../../texts.ts';
+import { ExpirySection } from './expiries.tsx';
+import { OutcomeSection } from './outcome-section.tsx';
+import { type Statistics, statisticsQuery } from './queries.ts';
+import type { Range } from './route.ts';
 
 const words = texts.overview;
 

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
-import { rootRoute } from '../../frame/root';
-import { oneOf } from '../../search';
+import { rootRoute } from '../../frame/root.tsx';
+import { oneOf } from '../../search.ts';
 
 export const RANGES = ['day', 'week', 'month'] as const;
 export type Range = (typeof RANGES)[number];
@@ -13,5 +13,5 @@ export const overviewRoute = createRoute({
     /** The period of the chart and of the lists below it. */
     range: oneOf(RANGES),
   }),
-  component: lazyRouteComponent(() => import('./screen'), 'Screen'),
+  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });

@@ -1,19 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { ArrowDownRight, ArrowRight, ArrowUpRight } from 'lucide-react';
 import { lazy, type ReactNode, Suspense } from 'react';
-import { TextLink } from '../../components/button';
-import { Empty, LoadFailure, Page, Section, Skeleton } from '../../components/page';
-import { formatNumber } from '../../format';
-import { useMay } from '../../session';
-import { texts } from '../../texts';
-import { todayQuery } from './queries';
-import { overviewRoute } from './route';
-import { useFirstSteps } from './use-first-steps';
+import { TextLink } from '../../components/button.tsx';
+import { Empty, LoadFailure, Page, Section, Skeleton } from '../../components/page.tsx';
+import { formatNumber } from '../../format.ts';
+import { useMay } from '../../session.ts';
+import { texts } from '../../texts.ts';
+import { todayQuery } from './queries.ts';
+import { overviewRoute } from './route.ts';
+import { useFirstSteps } from './use-first-steps.ts';
 
 // These load after the figures, which come first.
-const FirstSteps = lazy(() => import('./first-steps'));
-const Ranged = lazy(() => import('./ranged'));
-const Latest = lazy(() => import('./latest'));
+const FirstSteps = lazy(() => import('./first-steps.tsx'));
+const Ranged = lazy(() => import('./ranged.tsx'));
+const Latest = lazy(() => import('./latest.tsx'));
 
 const words = texts.overview;
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useMay } from '../../session';
-import { STEPS, stepsQuery } from './queries';
+import { useMay } from '../../session.ts';
+import { STEPS, stepsQuery } from './queries.ts';
 
 const DISMISSED = 'licet.first-steps.dismissed';
 

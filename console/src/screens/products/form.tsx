@@ -1,16 +1,16 @@
+import type { Product, Tagged } from '@licet/client';
+import { PRODUCT_TYPES } from '@licet/contract/enums';
 import { useState } from 'react';
-import type { Product, Tagged } from '../../../../packages/client/src/index';
-import { PRODUCT_TYPES } from '../../../../src/lib/enums';
-import { hasStatus, licet, queries } from '../../api';
-import { Button, TextLink } from '../../components/button';
-import { confirm } from '../../components/confirm';
-import { type EditedField, EditForm } from '../../components/edit-form';
-import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form';
-import { Notice } from '../../components/page';
-import { toasts } from '../../components/toasts';
-import { screenTexts } from '../../screen-texts';
-import { useRefusal } from '../../session';
-import { texts } from '../../texts';
+import { hasStatus, licet, queries } from '../../api.ts';
+import { Button, TextLink } from '../../components/button.tsx';
+import { confirm } from '../../components/confirm.tsx';
+import { type EditedField, EditForm } from '../../components/edit-form.tsx';
+import { FieldGroup, SelectField, TextArea, TextField } from '../../components/form.tsx';
+import { Notice } from '../../components/page.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import { useRefusal } from '../../session.ts';
+import { texts } from '../../texts.ts';
 
 const words = screenTexts.products;
 

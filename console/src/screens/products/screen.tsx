@@ -1,19 +1,19 @@
+import type { Product } from '@licet/client';
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
-import type { Product } from '../../../../packages/client/src/index';
-import { licet } from '../../api';
-import { ButtonLink, TextLink } from '../../components/button';
-import { CopyButton } from '../../components/copy-button';
-import { type Column, DataTable } from '../../components/data-table';
-import { ItemDialog } from '../../components/item-dialog';
-import { Empty, Page } from '../../components/page';
-import { Time } from '../../components/time';
-import { formatNumber } from '../../format';
-import { useProducts } from '../../products';
-import { screenTexts } from '../../screen-texts';
-import { useMay, useRefusal } from '../../session';
-import { ProductForm } from './form';
-import { productsRoute } from './route';
+import { licet } from '../../api.ts';
+import { ButtonLink, TextLink } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { ItemDialog } from '../../components/item-dialog.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { Time } from '../../components/time.tsx';
+import { formatNumber } from '../../format.ts';
+import { useProducts } from '../../products.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useMay, useRefusal } from '../../session.ts';
+import { ProductForm } from './form.tsx';
+import { productsRoute } from './route.ts';
 
 const words = screenTexts.products;
 

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Download, Plus } from 'lucide-react';
-import { licet, serviceAddress } from '../../api';
-import { Button, ButtonLink } from '../../components/button';
-import { CopyButton } from '../../components/copy-button';
-import { LoadFailure, Section, Skeleton } from '../../components/page';
-import { saveFile } from '../../csv';
-import { screenTexts } from '../../screen-texts';
-import { useMay } from '../../session';
-import { EXAMPLES } from './examples';
-import { type ExampleFile, FILES } from './files';
-import { fillIn } from './fill';
+import { licet, serviceAddress } from '../../api.ts';
+import { Button, ButtonLink } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { LoadFailure, Section, Skeleton } from '../../components/page.tsx';
+import { saveFile } from '../../csv.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useMay } from '../../session.ts';
+import { EXAMPLES } from './examples.ts';
+import { type ExampleFile, FILES } from './files.ts';
+import { fillIn } from './fill.ts';
 
 const words = screenTexts.program;
 

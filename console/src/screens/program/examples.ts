@@ -1,4 +1,4 @@
-import type { ExampleFile } from './files';
+import type { ExampleFile } from './files.ts';
 
 /** An example as the screen needs it. */
 interface Example {

@@ -1,8 +1,8 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
-import { rootRoute } from '../../frame/root';
-import { id, oneOf } from '../../search';
-import { FILES } from './files';
+import { rootRoute } from '../../frame/root.tsx';
+import { id, oneOf } from '../../search.ts';
+import { FILES } from './files.ts';
 
 /** The parameters of the address. */
 const search = z.object({
@@ -14,5 +14,5 @@ export const programRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'program',
   validateSearch: search,
-  component: lazyRouteComponent(() => import('./screen'), 'Screen'),
+  component: lazyRouteComponent(() => import('./screen.tsx'), 'Screen'),
 });

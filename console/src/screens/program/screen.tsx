@@ -1,23 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
 import { Check, CircleAlert, Radio } from 'lucide-react';
 import { lazy, type ReactNode, Suspense } from 'react';
-import { licet } from '../../api';
-import { OutcomeBadge } from '../../components/badge';
-import { ButtonLink, TextLink } from '../../components/button';
-import { FilterSelect } from '../../components/form';
-import { Empty, LoadFailure, Page, Skeleton } from '../../components/page';
-import { Time } from '../../components/time';
-import { useProducts } from '../../products';
-import { screenTexts } from '../../screen-texts';
-import { useMay, useRefusal } from '../../session';
-import { type ExampleFile, FILES } from './files';
-import { programRoute } from './route';
+import { licet } from '../../api.ts';
+import { OutcomeBadge } from '../../components/badge.tsx';
+import { ButtonLink, TextLink } from '../../components/button.tsx';
+import { FilterSelect } from '../../components/form.tsx';
+import { Empty, LoadFailure, Page, Skeleton } from '../../components/page.tsx';
+import { Time } from '../../components/time.tsx';
+import { useProducts } from '../../products.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useMay, useRefusal } from '../../session.ts';
+import { type ExampleFile, FILES } from './files.ts';
+import { programRoute } from './route.ts';
 
 const words = screenTexts.program;
 const WAITING_MS = 2_000;
 const ARRIVED_MS = 15_000;
 
-const Example = lazy(() => import('./example'));
+const Example = lazy(() => import('./example.tsx'));
 
 export function Screen() {
   const search = programRoute.useSearch();

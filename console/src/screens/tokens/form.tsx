@@ -1,22 +1,17 @@
-import {
-  type ApiIntent,
-  LicetError,
-  type Tagged,
-  type Token,
-} from '../../../../packages/client/src/index';
-import { API_INTENTS } from '../../../../src/lib/enums';
-import { licet, queries } from '../../api';
-import { Button } from '../../components/button';
-import { confirm } from '../../components/confirm';
-import { CopyButton } from '../../components/copy-button';
-import { type EditedField, EditForm } from '../../components/edit-form';
-import { CheckGroup, TextField } from '../../components/form';
-import { Notice } from '../../components/page';
-import { toasts } from '../../components/toasts';
-import { endOfDay, toDay } from '../../dates';
-import { formatDate } from '../../format';
-import { screenTexts } from '../../screen-texts';
-import { useRefusal, useSession } from '../../session';
+import { type ApiIntent, LicetError, type Tagged, type Token } from '@licet/client';
+import { API_INTENTS } from '@licet/contract/enums';
+import { licet, queries } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { confirm } from '../../components/confirm.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { type EditedField, EditForm } from '../../components/edit-form.tsx';
+import { CheckGroup, TextField } from '../../components/form.tsx';
+import { Notice } from '../../components/page.tsx';
+import { toasts } from '../../components/toasts.tsx';
+import { endOfDay, toDay } from '../../dates.ts';
+import { formatDate } from '../../format.ts';
+import { screenTexts } from '../../screen-texts.ts';
+import { useRefusal, useSession } from '../../session.ts';
 
 const words = screenTexts.tokens;
 

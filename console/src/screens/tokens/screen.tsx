@@ -1,18 +1,18 @@
+import type { Token } from '@licet/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useMemo, useState } from 'react';
-import type { Token } from '../../../../packages/client/src/index';
-import { licet } from '../../api';
-import { Badge } from '../../components/badge';
-import { ButtonLink } from '../../components/button';
-import { type Column, DataTable } from '../../components/data-table';
-import { ItemDialog } from '../../components/item-dialog';
-import { Empty, Page } from '../../components/page';
-import { Time } from '../../components/time';
-import { screenTexts } from '../../screen-texts';
-import { useRefusal, useSession } from '../../session';
-import { intentNames, Secret, TokenForm } from './form';
-import { tokensRoute } from './route';
+import { licet } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { ItemDialog } from '../../components/item-dialog.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { Time } from '../../components/time.tsx';
+import { screenTexts } from '../../screen-texts.ts';
+import { useRefusal, useSession } from '../../session.ts';
+import { intentNames, Secret, TokenForm } from './form.tsx';
+import { tokensRoute } from './route.ts';
 
 const words = screenTexts.tokens;
 

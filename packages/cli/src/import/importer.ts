@@ -1,4 +1,4 @@
-import type { Operations } from '../../../client/src/types.ts';
+import type { Operations } from '@licet/client/types';
 import { CliError } from '../cli-error.ts';
 import { Duplicates } from './duplicates.ts';
 import { fieldsOf, KINDS, type Kind, type Source } from './kinds.ts';

@@ -1,4 +1,4 @@
-import { parseJson } from '../../../../src/lib/json.ts';
+import { parseJson } from '@licet/contract/json';
 import { CliError } from '../cli-error.ts';
 import { CutOffError } from './cut-off-error.ts';
 import { type Counts, fieldsOf, KINDS, type Kind, NAMES, type SourceItem } from './kinds.ts';

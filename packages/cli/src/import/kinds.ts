@@ -1,4 +1,4 @@
-import { isObject } from '../../../../src/lib/json.ts';
+import { isObject } from '@licet/contract/json';
 
 /** The kinds of items, in the order of import: later ones refer to earlier ones. */
 export const KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;

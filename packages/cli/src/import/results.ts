@@ -1,4 +1,4 @@
-import type { Operations } from '../../../client/src/types.ts';
+import type { Operations } from '@licet/client/types';
 
 /** The results of the items of an import. */
 

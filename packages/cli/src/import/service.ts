@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseJson } from '../../../../src/lib/json.ts';
-import { Connection } from '../../../client/src/connection.ts';
-import { LicetError } from '../../../client/src/index.ts';
+import { LicetError } from '@licet/client';
+import { Connection } from '@licet/client/connection';
+import { parseJson } from '@licet/contract/json';
 import { isLocal, readRootToken } from '../root-token.ts';
 import { CliError, note, usageError } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';

@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { BlacklistEntry, Licet } from '../../../client/src/index.ts';
+import type { BlacklistEntry, Licet } from '@licet/client';
 import { CliError } from '../terminal.ts';
 import { type Column, examples, shortHwid, timeText } from './output.ts';
 import { findOne, type OpenSession, optionalProductId, productNames } from './session.ts';

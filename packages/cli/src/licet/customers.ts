@@ -1,10 +1,5 @@
 import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
-import {
-  type Customer,
-  type LicensePlatform,
-  type Licet,
-  LicetError,
-} from '../../../client/src/index.ts';
+import { type Customer, type LicensePlatform, type Licet, LicetError } from '@licet/client';
 import { argumentError } from '../command-line.ts';
 import { CliError } from '../terminal.ts';
 import { licenseColumns } from './licenses.ts';

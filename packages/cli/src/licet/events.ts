@@ -1,6 +1,6 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { EVENT_RESOURCES, EVENT_TYPES } from '../../../../src/lib/enums.ts';
-import type { Event } from '../../../client/src/index.ts';
+import type { Event } from '@licet/client';
+import { EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
 import { argumentError } from '../command-line.ts';
 import { type Column, examples, firstOf, timeText } from './output.ts';
 import { idArgument, integerFrom, type OpenSession, sinceArgument } from './session.ts';

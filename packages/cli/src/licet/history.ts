@@ -1,12 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { MINUTE_MS } from '../../../../src/lib/durations.ts';
-import {
-  type LicenseRequest,
-  type Licet,
-  LicetError,
-  type ListRequestsQuery,
-} from '../../../client/src/index.ts';
+import { type LicenseRequest, type Licet, LicetError, type ListRequestsQuery } from '@licet/client';
+import { MINUTE_MS } from '@licet/contract/durations';
 import { onReaderEnd } from '../terminal.ts';
 import { type Column, examples, firstOf, shortHwid, statusStyle, timeText } from './output.ts';
 import {

@@ -5,10 +5,10 @@ import {
   Option,
   type OptionValues,
 } from '@commander-js/extra-typings';
-import { DAY_MS } from '../../../../src/lib/durations.ts';
-import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '../../../../src/lib/enums.ts';
-import { toTimestamp } from '../../../../src/lib/time.ts';
-import type { License, LicensePlatform, Licet } from '../../../client/src/index.ts';
+import type { License, LicensePlatform, Licet } from '@licet/client';
+import { DAY_MS } from '@licet/contract/durations';
+import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '@licet/contract/enums';
+import { toTimestamp } from '@licet/contract/time';
 import { argumentError } from '../command-line.ts';
 import { csvLine } from '../csv.ts';
 import { CliError } from '../terminal.ts';

@@ -4,8 +4,8 @@ import {
   Option,
   type OptionValues,
 } from '@commander-js/extra-typings';
-import { PRODUCT_TYPES } from '../../../../src/lib/enums.ts';
-import type { Product } from '../../../client/src/index.ts';
+import type { Product } from '@licet/client';
+import { PRODUCT_TYPES } from '@licet/contract/enums';
 import { argumentError } from '../command-line.ts';
 import { type Column, examples, limitText, timeText } from './output.ts';
 import { integerFrom, type OpenSession, productIdOf } from './session.ts';

@@ -1,15 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/lib/durations.ts';
-import { LICENSE_PLATFORMS } from '../../../../src/lib/enums.ts';
-import { timestamp, toTimestamp } from '../../../../src/lib/time.ts';
-import {
-  type LicensePlatform,
-  Licet,
-  LicetError,
-  type Product,
-} from '../../../client/src/index.ts';
+import { type LicensePlatform, Licet, LicetError, type Product } from '@licet/client';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
+import { LICENSE_PLATFORMS } from '@licet/contract/enums';
+import { timestamp, toTimestamp } from '@licet/contract/time';
 import { serviceUrl } from '../command-line.ts';
 import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
 import { CliError, usageError } from '../terminal.ts';

@@ -1,5 +1,5 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import type { Statistics } from '../../../client/src/index.ts';
+import type { Statistics } from '@licet/client';
 import { type Column, dayText, examples, timeText } from './output.ts';
 import { type OpenSession, optionalProductId, sinceArgument } from './session.ts';
 

@@ -1,7 +1,7 @@
 import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import { MINUTE_MS } from '../../../../src/lib/durations.ts';
-import { API_INTENTS, type ApiIntent } from '../../../../src/lib/enums.ts';
-import { type Licet, LicetError, type Token } from '../../../client/src/index.ts';
+import { type Licet, LicetError, type Token } from '@licet/client';
+import { MINUTE_MS } from '@licet/contract/durations';
+import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { argumentError } from '../command-line.ts';
 import { CliError } from '../terminal.ts';
 import { type Column, counted, examples, timeText } from './output.ts';

@@ -1,4 +1,4 @@
-import { API_INTENTS, type ApiIntent } from '../lib/enums';
+import { API_INTENTS, type ApiIntent } from './enums.ts';
 
 /** The read and write sets of section 4, each in the order in which errors list them. */
 export const INTENTS = {
