@@ -24,4 +24,5 @@ VOLUME /data
 EXPOSE 8787
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8787/api/v2/healthy').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--max-semi-space-size=1", "--optimize-for-size", "scripts/start.ts", "--ip", "0.0.0.0", "--persist-to", "/data"]
+# Node can hang when it exits while V8 compiles in another thread: --single-threaded.
+ENTRYPOINT ["node", "--max-semi-space-size=1", "--optimize-for-size", "--single-threaded", "scripts/start.ts", "--ip", "0.0.0.0", "--persist-to", "/data"]

@@ -17,7 +17,14 @@ import { readRootToken } from '@licet/cli/root-token';
 import { type License, type LicenseRequest, Licet } from '@licet/client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ownFolder } from './own.ts';
-import { type RunningService, spawnGroup, startService, type Watched, watch } from './service.ts';
+import {
+  argsOfScript,
+  type RunningService,
+  spawnGroup,
+  startService,
+  type Watched,
+  watch,
+} from './service.ts';
 
 /** npm run backup and npm run restore: of a service under load, and where they cannot work. */
 
@@ -37,7 +44,7 @@ const npmRun = (script: string, ...args: string[]): Watched['ended'] =>
 
 /** Without npm, which takes a while and does not pass signals on. */
 const launch = (script: string, ...args: string[]): ChildProcess =>
-  spawn(process.execPath, [`scripts/${script}.ts`, ...args], { stdio: 'pipe' });
+  spawn(process.execPath, [...argsOfScript(script), ...args], { stdio: 'pipe' });
 const backUp = (file: string, folder: string): Watched['ended'] =>
   watch(launch('backup', file, '--persist-to', folder)).ended;
 const restore = (file: string, folder: string): Watched['ended'] =>

@@ -10,7 +10,7 @@ import { type License, Licet } from '@licet/client';
 import { afterAll, describe, expect, it } from 'vitest';
 import { databaseFile } from '../../scripts/local/database.ts';
 import { ownFolder } from './own.ts';
-import { freePort, spawnGroup, type Watched, watch } from './service.ts';
+import { argsOfScript, freePort, spawnGroup, type Watched, watch } from './service.ts';
 import { sharedService } from './shared-service.ts';
 
 /** A service that nobody looks after: processes that end, a disk that is full, clients that lie. */
@@ -33,7 +33,14 @@ async function start(folder: string, ...options: string[]): Promise<Watched> {
   await stop();
   const port = address === '' ? await freePort() : Number(new URL(address).port);
   address = `http://127.0.0.1:${port}`;
-  const args = ['scripts/start.ts', '--port', String(port), '--persist-to', folder, ...options];
+  const args = [
+    ...argsOfScript('start'),
+    '--port',
+    String(port),
+    '--persist-to',
+    folder,
+    ...options,
+  ];
   child = spawnGroup(process.execPath, args);
   watched = watch(child);
   void watched.ended.then(() => (running = undefined));

@@ -85,9 +85,11 @@ const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
 
 /** The arguments with which node runs an npm script, such as `import`, without npm. */
 export function argsOfScript(name: string): string[] {
-  const [, file, args = ''] = /(\S+\.ts)(.*)/.exec(scripts[name]) ?? [];
-  if (file === undefined) throw new Error(`The npm script ${name} runs no file`);
-  return [resolve(file), ...args.split(' ').filter(Boolean)];
+  const [, flag, file, args] = /(--single-threaded) (\S+\.ts)(.*)/.exec(scripts[name]) ?? [];
+  if (flag === undefined || file === undefined || args === undefined) {
+    throw new Error(`The npm script ${name} runs no file, or can hang at its end`);
+  }
+  return [flag, resolve(file), ...args.split(' ').filter(Boolean)];
 }
 
 /** The output and the end of a process. */

@@ -51,7 +51,7 @@ const npmRunDemo = (...args: string[]): Ended =>
 
 /** Without npm, which takes as long as the script itself. */
 const script = (name: string, ...args: string[]): Ended =>
-  watch(spawn(process.execPath, [`scripts/${name}.ts`, ...args], { stdio: 'pipe' })).ended;
+  watch(spawn(process.execPath, [...argsOfScript(name), ...args], { stdio: 'pipe' })).ended;
 const start = (...args: string[]): Ended => script('start', ...args);
 const demo = (...args: string[]): Ended => script('demo', ...args);
 
@@ -408,7 +408,7 @@ describe('npm run demo', () => {
       '✗ No answer from http://localhost:1. Start the service: npm start',
     );
     const env = { ...process.env, LICET_TOKEN: 'wrong' };
-    const args = ['scripts/demo.ts', '--url', service.address];
+    const args = [...argsOfScript('demo'), '--url', service.address];
     const refused = await watch(spawn(process.execPath, args, { stdio: 'pipe', env })).ended;
     expect(refused.code).toBe(1);
     expect(refused.output).toContain('✗ The token of LICET_TOKEN is unknown, expired or revoked.');
@@ -451,7 +451,7 @@ describe('npm run demo', () => {
   it('npm run demo says that the file with the root token cannot be read', async () => {
     const elsewhere = join(folder, 'elsewhere');
     mkdirSync(join(elsewhere, SECRETS_FILE), { recursive: true });
-    const child = spawn(process.execPath, [resolve('scripts/demo.ts')], { cwd: elsewhere });
+    const child = spawn(process.execPath, argsOfScript('demo'), { cwd: elsewhere });
     const { code, output } = await watch(child).ended;
     expect(output).toMatch(/^✗ \.dev\.vars cannot be read: .+\.\n$/);
     expect(code).toBe(1);
@@ -482,7 +482,7 @@ describe('one service after the other, on the same data', () => {
     const port = String(await freePort());
     const options = ['--persist-to', folder, '--port', port, '--ip', '127.0.0.2'];
     const variable = ['--var', 'REQUIRE_HWID:true'];
-    next = spawn(process.execPath, ['scripts/start.ts', ...options, ...variable], {
+    next = spawn(process.execPath, [...argsOfScript('start'), ...options, ...variable], {
       stdio: 'pipe',
     });
     watched = watch(next);
