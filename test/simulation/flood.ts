@@ -85,9 +85,9 @@ export class Flood {
       clearInterval: clear,
     });
     const modules = {
-      ...load('src/requests/batch-writer'),
-      ...load('src/lib/admission'),
-      ...load('src/lib/clock'),
+      ...load('src/requests/batch-writer.ts'),
+      ...load('src/lib/admission.ts'),
+      ...load('src/lib/clock.ts'),
     };
     if (!hasModules(modules)) throw new Error('The modules have other exports');
     const writer = new modules.BatchWriter({

@@ -39,10 +39,10 @@ export const GLOBALS = [
 ] as const;
 
 /**
- * Modules that all instances of the service share, because loading them takes milliseconds: the zod schemas
- * and their imports. They have no state and call no service.
+ * Modules that all instances of the service share, as they share libraries, because loading them takes milliseconds:
+ * the zod schemas and their imports. They have no state and call no service.
  */
-const SHARED = /^src\/(.*\/schema|lib\/(enums|fields|json|text|time))$/;
+const SHARED = /^src\/(.*\/schema|lib\/(fields|text))\.ts$/;
 const HAS_STATE =
   /^(export )?(let |const \w+ = new (Weak)?(Map|Set)\b)|\b(Date\.now|Math\.random|crypto\.)/m;
 
@@ -59,7 +59,7 @@ type Load = (name: string) => Exports;
 export async function loadService(replacements: Replacements = {}): Promise<StartService> {
   const loadFor = await loadModules(replacements);
   return (globals) => {
-    const { default: service } = loadFor(globals)('src');
+    const { default: service } = loadFor(globals)('src/index.ts');
     if (!isService(service)) throw new Error('src/index.ts has no default export with fetch');
     return service;
   };
@@ -69,7 +69,7 @@ export async function loadService(replacements: Replacements = {}): Promise<Star
  * Compiles the modules of the service, with the replacements applied.
  *
  * @param folder the project with the sources
- * @returns a function that starts an instance, whose modules are loaded by their paths without extension
+ * @returns a function that starts an instance, whose modules are loaded by their paths
  * @throws if a replaced text does not occur exactly once
  */
 export async function loadModules(
@@ -79,8 +79,7 @@ export async function loadModules(
   const { modules, loadShared } = await projectIn(folder);
   const own = new Map(modules);
   for (const [file, changes] of Object.entries(replacements)) {
-    const name = nameOf(file);
-    if (!own.has(name) || SHARED.test(name)) {
+    if (!own.has(file) || SHARED.test(file)) {
       throw new Error(`${file} is not part of the service, or shared`);
     }
     let source = readFileSync(join(folder, file), 'utf8');
@@ -89,7 +88,7 @@ export async function loadModules(
       if (count !== 1) throw new Error(`${file} has ${count} times, not once: ${from}`);
       source = source.replace(from, () => to);
     }
-    own.set(name, await compile(file, source));
+    own.set(file, await compile(file, source));
   }
   return (globals) => loaderOf(own, globals, loadShared);
 }
@@ -97,7 +96,7 @@ export async function loadModules(
 const isService = (value: unknown): value is Service =>
   typeof value === 'object' && value !== null && 'fetch' in value && 'scheduled' in value;
 
-/** The modules by the paths in imports: without an extension, and the folder for its index. */
+/** The modules by their paths. */
 type Modules = ReadonlyMap<string, Run>;
 
 interface Project {
@@ -118,19 +117,16 @@ async function compileProject(folder: string): Promise<Project> {
   const compiled = await Promise.all(
     files.map(async (file): Promise<[string, Run]> => {
       const source = readFileSync(join(folder, file), 'utf8');
-      if (SHARED.test(nameOf(file)) && HAS_STATE.test(source)) {
+      if (SHARED.test(file) && HAS_STATE.test(source)) {
         throw new Error(`${file} has state: take it off the shared modules of the simulation`);
       }
-      return [nameOf(file), await compile(file, source)];
+      return [file, await compile(file, source)];
     }),
   );
   const modules = new Map(compiled);
   const globals = Object.fromEntries(GLOBALS.map((name) => [name, Reflect.get(globalThis, name)]));
   return { modules, loadShared: loaderOf(modules, globals) };
 }
-
-/** The path of a module as other modules import it. */
-const nameOf = (file: string): string => file.replace(/(\/index)?\.ts$/, '');
 
 /** Compiles a TypeScript module as a function of its imports and globals. */
 async function compile(file: string, source: string): Promise<Run> {
