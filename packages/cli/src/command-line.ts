@@ -15,6 +15,9 @@ export const INSECURE_OPTION = [
   'send the token over http to another machine, where everybody on the way can read it',
 ] as const;
 
+/** `URL.parse()`, which Node 20 lacks. */
+const parseUrl = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
+
 /**
  * Parses the address of a service that gets a token. The scheme can be left out for this machine.
  *
@@ -22,8 +25,8 @@ export const INSECURE_OPTION = [
  * @throws CliError if it is no address, or would show the token on the way
  */
 export function serviceUrl(text: string, option: string, isInsecure = false): URL {
-  const asLocal = text.includes('://') ? null : URL.parse(`http://${text}`);
-  const url = asLocal && isLocal(asLocal) ? asLocal : URL.parse(text);
+  const asLocal = text.includes('://') ? null : parseUrl(`http://${text}`);
+  const url = asLocal && isLocal(asLocal) ? asLocal : parseUrl(text);
   const isPlain = url && !(url.username || url.password || url.search || url.hash);
   if (!isPlain || !/^https?:$/.test(url.protocol)) {
     throw usageError(

@@ -6,12 +6,13 @@ import { Licet, LicetError, type SigningKey } from '@licet/client';
 import { parseJson } from '@licet/contract/json';
 import { argumentError, type CliCommand, parseArguments } from './command-line.ts';
 import { type Fields, fieldsOf } from './import/kinds.ts';
+import { callOf, QUIET_CALL } from './invocation.ts';
 import { CliError, done } from './terminal.ts';
 
 /** `npm run doctor`: sends the requests of shipped programs, and reports those that fail. */
 
 const newProgram = () =>
-  new Command('npm run doctor --')
+  new Command(callOf('doctor'))
     .usage('URL [options]')
     .description(
       'Sends the requests of shipped programs to a service, and reports those that fail.',
@@ -388,13 +389,13 @@ const UNSIGNED = [
 ] as const;
 const UNUSABLE_KEY = [
   'programs with this key built in: they refuse it, or others can sign with it',
-  'Make another: npm run licet -- keys create ES256 FILE, then retire this one: docs/signing.md.',
+  `Make another: ${callOf('licet')} keys create ES256 FILE, then retire this one: docs/signing.md.`,
 ] as const;
 const SIGNING_IS_OFF =
   'Signing is off. Make keys by npm run deploy or npm start, then: docs/signing.md.';
 const REPAIR_KEYS = 'Repair the signing keys first, as shown above.';
 const buildIn = (kid: string): string =>
-  `Build ${kid} into new versions: npm run -s licet -- keys show ${kid}, then: docs/signing.md.`;
+  `Build ${kid} into new versions: ${QUIET_CALL} keys show ${kid}, then: docs/signing.md.`;
 
 /** Verifies a signature of each key, and shows which programs believe a fake server. */
 async function checkSignatures(address: URL, keySet: string, timeoutMs: number): Promise<Check[]> {

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import {
   type CliCommand,
@@ -11,24 +10,22 @@ import { exportToFile, exportToOutput } from './import/export-file.ts';
 import { KINDS } from './import/kinds.ts';
 import { findOutputFile } from './import/output-file.ts';
 import { ownToken, Service, serviceSource } from './import/service.ts';
-import { SECRETS_FILE } from './root-token.ts';
+import { callOf, fileAt, nameOf } from './invocation.ts';
+import { ROOT_TOKEN_HELP } from './root-token.ts';
 import { usageError } from './terminal.ts';
 
 /** `npm run export`: writes the data of a service into a file for `npm run import`. */
 
 const newProgram = () =>
-  new Command('npm run export --')
+  new Command(callOf('export'))
     .usage('FILE [options]')
     .description(
       'Writes all products, customers, licenses (DELETED ones too) and blacklist entries of a service ' +
-        'into a file for npm run import.',
+        `into a file for ${nameOf('import')}.`,
     )
     .argument('[file...]', 'such as shop.jsonl; - for the standard output')
     .addOption(
-      serviceOption(
-        'the service. Its token, with ALL_READ, is LICET_TOKEN. Default for a service on this machine: ' +
-          `ROOT_TOKEN in ${SECRETS_FILE}`,
-      ),
+      serviceOption(`the service. Its token, with ALL_READ, is LICET_TOKEN.${ROOT_TOKEN_HELP}`),
     )
     .option(...INSECURE_OPTION)
     .addHelpText('after', '\nExit status: 0 success, 1 failed, 2 wrong arguments.');
@@ -42,7 +39,7 @@ async function run(args: readonly string[]): Promise<number> {
     throw usageError('Give one FILE, such as shop.jsonl.');
   const url = serviceUrl(text, '--url, or LICET_URL,', insecure);
   const service = new Service(url, ownToken(url));
-  const name = file === '-' ? undefined : resolve(process.env.INIT_CWD ?? '.', file);
+  const name = file === '-' ? undefined : fileAt(file);
   const output = name === undefined ? undefined : findOutputFile(name);
   const fromTo = `from ${service.address} to ${name ?? 'the standard output'}`;
   // To stderr: stdout may be the export.

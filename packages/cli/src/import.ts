@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { Command, Option } from '@commander-js/extra-typings';
 import {
   type CliCommand,
@@ -13,21 +12,22 @@ import { KINDS, type Source } from './import/kinds.ts';
 import { isSameFile } from './import/output-file.ts';
 import { Report } from './import/report.ts';
 import { checkToken, Interruption, ownToken, Service, serviceSource } from './import/service.ts';
-import { SECRETS_FILE } from './root-token.ts';
+import { callOf, fileAt, nameOf } from './invocation.ts';
+import { ROOT_TOKEN_HELP } from './root-token.ts';
 import { CliError, done, Progress, usageError } from './terminal.ts';
 
 /** `npm run import`: imports the data of another service or of a file. */
 
 const newProgram = () =>
-  new Command('npm run import --')
-    .usage('FILE [options]\n       npm run import -- --from URL [options]')
+  new Command(callOf('import'))
+    .usage(`FILE [options]\n       ${callOf('import')} --from URL [options]`)
     .description(
       'Imports products, customers, licenses and blacklist entries into a service, with their ids, ' +
         'keys, bindings, dates and states. Existing items stay as they are, so the import can be repeated.',
     )
     .argument(
       '[file...]',
-      '.jsonl from npm run export, .json or .csv; see docs/import.md for the formats',
+      `.jsonl from ${nameOf('export')}, .json or .csv; see docs/import.md for the formats`,
     )
     .option(
       '--from <url>',
@@ -35,8 +35,7 @@ const newProgram = () =>
     )
     .addOption(
       serviceOption(
-        'the service to import into. Its token, with ALL_READ_WRITE, is LICET_TOKEN. Default for a ' +
-          `service on this machine: ROOT_TOKEN in ${SECRETS_FILE}`,
+        `the service to import into. Its token, with ALL_READ_WRITE, is LICET_TOKEN.${ROOT_TOKEN_HELP}`,
       ),
     )
     .option(...INSECURE_OPTION)
@@ -60,9 +59,6 @@ const newProgram = () =>
 
 const STAYS = 'The items imported before the failure stay.';
 const AGAIN = `${STAYS} Run the same command again to import the rest.`;
-
-/** The path of a file, relative to the folder where npm was called. */
-const fileAt = (name: string): string => resolve(process.env.INIT_CWD ?? '.', name);
 
 /** The origin of an import. */
 interface Origin {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, type CommandUnknownOpts, Help } from '@commander-js/extra-typings';
 import { LicetError } from '@licet/client';
 import { type CliCommand, INSECURE_OPTION, parseArguments, serviceOption } from './command-line.ts';
+import { callOf, isInstalled, QUIET_CALL } from './invocation.ts';
 import { addBlacklist } from './licet/blacklist.ts';
 import { addCompletion } from './licet/completion.ts';
 import { addConsole } from './licet/console.ts';
@@ -19,26 +20,55 @@ import { CliError, usageError } from './terminal.ts';
 
 /** `npm run licet`: the daily tasks of administrators. */
 
+const TOKEN_HELP = isInstalled
+  ? 'The token comes from LICET_TOKEN or --token-file.'
+  : 'The token comes from LICET_TOKEN or --token-file, or for a service on this machine from .dev.vars.';
+
+const QUIET_HELP = isInstalled ? '' : " -s suppresses npm's own lines.";
+
 const HELP = `
-The token comes from LICET_TOKEN or --token-file, or for a service on this machine from .dev.vars.
+${TOKEN_HELP}
 There is no option for the token itself: arguments are visible to others and stay in the shell's history.
 
 A number may be an id or a key. id:50 is always the id. A product is given by its id or its name.
 
-Results go to stdout, everything else to stderr: KEY=$(npm run -s licet -- licenses create --product 1)
-is the key only. -s suppresses npm's own lines. A narrow terminal shows fewer columns.
+Results go to stdout, everything else to stderr: KEY=$(${QUIET_CALL} licenses create --product 1)
+is the key only.${QUIET_HELP} A narrow terminal shows fewer columns.
 
 Exit status: 0 success, 1 rejected or failed, 2 wrong arguments.
 
 Examples:
-  npm run licet -- licenses find ada@shop.example
-  npm run licet -- licenses free 7K2M-9QX4-B3TD-WJ8R-5HVN --ips
-  npm run licet -- history --refused --follow
-  npm run licet -- console
-  npm run -s licet -- --url https://licet.example --json tokens list`;
+  ${callOf('licet')} licenses find ada@shop.example
+  ${callOf('licet')} licenses free 7K2M-9QX4-B3TD-WJ8R-5HVN --ips
+  ${callOf('licet')} history --refused --follow
+  ${callOf('licet')} console
+  ${QUIET_CALL} --url https://licet.example --json tokens list`;
 
+/** All packages have the version of the service. */
 const versionOfLicet = (): string =>
-  JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version;
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
+
+/** The other commands of the installed program, for its help: each is loaded alone. */
+const OTHERS = {
+  import: 'import the data of another service or of a file',
+  export: 'write the data of a service into a file',
+  doctor: 'send the requests of shipped programs to a service, and report those that fail',
+};
+
+/** Lists the other commands. `main.ts` runs them, unless options come before their names. */
+function addOthers(program: CommandUnknownOpts): void {
+  for (const [name, description] of Object.entries(OTHERS)) {
+    program
+      .command(name)
+      .description(description)
+      .argument('[arguments...]')
+      .allowUnknownOption()
+      .helpOption(false)
+      .action(() => {
+        throw usageError(`Give options after the name of the command: ${callOf(name)} …`);
+      });
+  }
+}
 
 /** Finds a command by its names. @throws CliError for unknown ones */
 function findCommand(program: CommandUnknownOpts, names: readonly string[]): CommandUnknownOpts {
@@ -47,7 +77,7 @@ function findCommand(program: CommandUnknownOpts, names: readonly string[]): Com
     const next = command.commands.find((each) => each.name() === name);
     if (!next) {
       throw usageError(
-        `Unknown command "${names.join(' ')}". Run npm run licet -- help to see all commands.`,
+        `Unknown command "${names.join(' ')}". Run ${callOf('licet')} help to see all commands.`,
       );
     }
     command = next;
@@ -61,7 +91,7 @@ function findCommand(program: CommandUnknownOpts, names: readonly string[]): Com
  * @param open opens the session of a command that needs the service
  */
 export function newProgram(open: (options: GlobalOptions) => Session) {
-  const program = new Command('npm run licet --')
+  const program = new Command(callOf('licet'))
     .description(
       'Manages a Licet service: products, licenses, customers, tokens, the blacklist, the history and the events.',
     )
@@ -92,7 +122,8 @@ export function newProgram(open: (options: GlobalOptions) => Session) {
   ]) {
     add(program, () => open(program.opts()));
   }
-  addCompletion(program);
+  if (isInstalled) addOthers(program);
+  addCompletion(program, Object.keys(OTHERS));
   program
     .command('help')
     .description('show the help of a command')

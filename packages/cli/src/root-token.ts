@@ -1,14 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { isInstalled } from './invocation.ts';
 import { CliError, systemReason } from './terminal.ts';
 
 /** The file of local secrets, which `wrangler dev` reads too. */
 export const SECRETS_FILE = '.dev.vars';
 
+/** The sentence about the secrets file in the help of an option. */
+export const ROOT_TOKEN_HELP = isInstalled
+  ? ''
+  : ` Default for a service on this machine: ROOT_TOKEN in ${SECRETS_FILE}`;
+
 const MIN_LENGTH = 32;
 
-/** Whether a service runs on this machine. The local root token is sent to no other. */
+/** Whether a service runs on this machine. */
 export const isLocal = ({ hostname }: URL): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 
@@ -33,6 +39,13 @@ export function readSecrets(file: string): string {
  */
 export const readRootToken = (file = SECRETS_FILE): string | undefined =>
   parseEnv(readSecrets(file)).ROOT_TOKEN || undefined;
+
+/**
+ * The root token of a service on this machine; it is sent to no other. An installed package knows none: the secrets
+ * file of the user's folder belongs to another project.
+ */
+export const localRootToken = (url: URL): string | undefined =>
+  isLocal(url) && !isInstalled ? readRootToken() : undefined;
 
 /** Appends a line to a secrets file. Only its owner may read the file. */
 export function addLine(file: string, line: string): void {

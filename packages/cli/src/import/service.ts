@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { LicetError } from '@licet/client';
 import { Connection } from '@licet/client/connection';
 import { parseJson } from '@licet/contract/json';
-import { isLocal, readRootToken } from '../root-token.ts';
+import { localRootToken } from '../root-token.ts';
 import { CliError, note, usageError } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
 import type { ImportRequest, ImportResponse } from './importer.ts';
@@ -30,10 +30,8 @@ export function checkToken(token: string | undefined, how: string): string {
 }
 
 /** The token of the user's own service: from the environment, or on this machine the root token. */
-export function ownToken(url: URL): string {
-  const root = isLocal(url) ? readRootToken() : undefined;
-  return checkToken(process.env.LICET_TOKEN || root, 'LICET_TOKEN');
-}
+export const ownToken = (url: URL): string =>
+  checkToken(process.env.LICET_TOKEN || localRootToken(url), 'LICET_TOKEN');
 
 const idOf = (item: unknown): number | undefined => {
   const { id } = fieldsOf(item);

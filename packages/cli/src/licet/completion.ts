@@ -1,9 +1,15 @@
 import { resolve } from 'node:path';
 import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
-
-const PROJECT = resolve(import.meta.dirname, '../../../..');
+import { isInstalled } from '../invocation.ts';
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** The call of `licet` in every folder. */
+const CALL = isInstalled
+  ? 'licet'
+  : `npm --prefix ${quoted(resolve(import.meta.dirname, '../../../..'))} run -s licet --`;
+
+const FUNCTION = isInstalled ? '' : `licet() { ${CALL} "$@"; }\n`;
 
 interface Node {
   /** The names up to this command: ` licenses list`, empty for the program. */
@@ -20,13 +26,14 @@ const nodesOf = (command: CommandUnknownOpts, names = ''): Node[] => [
 const branch = (pattern: string, words: readonly string[]): string =>
   `    ${quoted(pattern)}) choices=${quoted(words.join(' '))} ;;`;
 
-/** A script for bash. zsh runs it too, after `bashcompinit`. */
-function scriptOf(program: CommandUnknownOpts): string {
+/** A script for bash. zsh runs it too, after `bashcompinit`. After one of `others`, the shell completes files. */
+function scriptOf(program: CommandUnknownOpts, others: readonly string[]): string {
   // After `help` comes the name of another command.
   const nodes = nodesOf(program).filter(({ names }) => names !== ' help');
   const namesOf = (command: CommandUnknownOpts) =>
     command.options.flatMap(({ long }) => (long ? [long] : []));
-  const words = nodes.map(({ names, command }) =>
+  const ours = nodes.filter(({ command }) => !others.includes(command.name()));
+  const words = ours.map(({ names, command }) =>
     branch(names, [
       ...command.commands.map((each) => each.name()),
       ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
@@ -39,8 +46,7 @@ function scriptOf(program: CommandUnknownOpts): string {
     ),
   );
   const known = nodes.slice(1).map(({ names }) => quoted(names));
-  return `licet() { npm --prefix ${quoted(PROJECT)} run -s licet -- "$@"; }
-_licet() {
+  return `${FUNCTION}_licet() {
   local word command='' choices=''
   for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "$command $word" in
@@ -58,26 +64,32 @@ ${values.join('\n')}
 complete -o default -F _licet licet`;
 }
 
-/** `licet completion`: prints a script for a shell. */
-export function addCompletion(program: CommandUnknownOpts): void {
+/**
+ * `licet completion`: prints a script for a shell.
+ *
+ * @param others the commands whose options are not known
+ */
+export function addCompletion(program: CommandUnknownOpts, others: readonly string[]): void {
   program
     .command('completion')
     .description(
-      'print a script that defines the command licet in a shell, and completes its arguments',
+      isInstalled
+        ? 'print a script that completes the arguments of licet in a shell'
+        : 'print a script that defines the command licet in a shell, and completes its arguments',
     )
     .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh']))
     .addHelpText(
       'after',
       `
 Put one of these into ~/.bashrc or ~/.zshrc:
-  eval "$(npm --prefix ${quoted(PROJECT)} run -s licet -- completion bash)"
-  eval "$(npm --prefix ${quoted(PROJECT)} run -s licet -- completion zsh)"`,
+  eval "$(${CALL} completion bash)"
+  eval "$(${CALL} completion zsh)"`,
     )
     .action((shell) => {
       if (shell === 'zsh') {
         console.log('(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }');
         console.log('autoload -Uz bashcompinit && bashcompinit');
       }
-      console.log(scriptOf(program));
+      console.log(scriptOf(program, others));
     });
 }

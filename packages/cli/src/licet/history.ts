@@ -91,7 +91,9 @@ export class Follower {
     const from = Number.isFinite(later) ? new Date(later).toISOString() : this.#filter.from;
     const query = { ...this.#filter, from, limit: PAGE_RECORDS };
     const records = this.#licet.requests.iterate(query, { signal });
-    return this.markSeen(await Array.fromAsync(records));
+    const read: LicenseRequest[] = [];
+    for await (const record of records) read.push(record);
+    return this.markSeen(read);
   }
 }
 

@@ -1,10 +1,10 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { Argument, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { EcPublicKey, RsaPublicKey, SigningKeyUse } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { argumentError } from '../command-line.ts';
+import { fileAt } from '../invocation.ts';
 import { addLine } from '../root-token.ts';
 import { newSigningKey } from '../signing-keys.ts';
 import { CliError } from '../terminal.ts';
@@ -125,7 +125,7 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
     .addHelpText('after', examples('keys create ES256 new-key.json'))
     .action((algorithm, name) => {
       const { output } = open();
-      const file = resolve(process.env.INIT_CWD ?? '.', name);
+      const file = fileAt(name);
       if (existsSync(file)) throw argumentError(`${name} exists. Give the name of a new file.`);
       const { kid, jwk } = newSigningKey(algorithm);
       addLine(file, jwk);

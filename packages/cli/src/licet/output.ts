@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { callOf } from '../invocation.ts';
 import { Progress } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
 
@@ -235,4 +236,4 @@ export const counted = (count: number, one: string, many: string): string =>
 
 /** The end of a command's help. */
 export const examples = (...commands: readonly string[]): string =>
-  `\nExamples:\n${commands.map((command) => `  npm run licet -- ${command}`).join('\n')}`;
+  `\nExamples:\n${commands.map((command) => `  ${callOf('licet')} ${command}`).join('\n')}`;

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { type LicensePlatform, Licet, LicetError, type Product } from '@licet/client';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS } from '@licet/contract/enums';
 import { timestamp, toTimestamp } from '@licet/contract/time';
 import { serviceUrl } from '../command-line.ts';
-import { isLocal, readRootToken, SECRETS_FILE } from '../root-token.ts';
+import { fileAt, isInstalled } from '../invocation.ts';
+import { isLocal, localRootToken, SECRETS_FILE } from '../root-token.ts';
 import { CliError, usageError } from '../terminal.ts';
 import { Output } from './output.ts';
 
@@ -36,7 +36,7 @@ export interface GlobalOptions {
 
 function findToken(url: URL, tokenFile: string | undefined): { token: string; source: string } {
   if (tokenFile !== undefined) {
-    const file = resolve(process.env.INIT_CWD ?? '.', tokenFile);
+    const file = fileAt(tokenFile);
     try {
       return { token: readFileSync(file, 'utf8').trim(), source: file };
     } catch (error) {
@@ -47,11 +47,10 @@ function findToken(url: URL, tokenFile: string | undefined): { token: string; so
   }
   const { LICET_TOKEN } = process.env;
   if (LICET_TOKEN) return { token: LICET_TOKEN.trim(), source: 'LICET_TOKEN' };
-  // The local root token must go to no other machine.
-  const token = isLocal(url) ? readRootToken() : undefined;
+  const token = localRootToken(url);
   if (token !== undefined) return { token, source: `ROOT_TOKEN in ${SECRETS_FILE}` };
   throw usageError(
-    isLocal(url)
+    isLocal(url) && !isInstalled
       ? 'No token in .dev.vars. Run npm start to create one, or set LICET_TOKEN.'
       : 'No token. Set LICET_TOKEN, or name a file with --token-file.',
   );
@@ -78,7 +77,7 @@ export function openSession({ url: text, insecure, tokenFile, json }: GlobalOpti
 export function explain(error: LicetError, { url, tokenSource }: Access): string {
   const { status, message, acceptedIntents, retryAfterSeconds } = error;
   if (status === 0) {
-    return `${message}. ${isLocal(url) ? 'Start the service: npm start' : 'Check the address.'}`;
+    return `${message}. ${isLocal(url) && !isInstalled ? 'Start the service: npm start' : 'Check the address.'}`;
   }
   // A proxy's error names no intents.
   const isOfLicet = acceptedIntents.length > 0;
