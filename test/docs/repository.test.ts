@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 const read = (file: string): string => readFileSync(file, 'utf8');
 const NOT_OURS = ['node_modules', '.wrangler', 'dist'];
 const documents = globSync('**/*.md', { exclude: (name) => NOT_OURS.includes(name) });
-const { engines, scripts, version } = JSON.parse(read('package.json'));
+const { engines, scripts, version, workspaces } = JSON.parse(read('package.json'));
 
 interface Step {
   uses?: string;
@@ -91,6 +91,25 @@ it('the workflow of a release tests, and takes the actions of the other workflow
   const pinned = read('.github/workflows/ci.yml');
   for (const { uses } of steps) if (uses) expect(pinned).toContain(`uses: ${uses} #`);
 });
+
+it('the workflow of a release packs the packages by the command of their README', () => {
+  const { jobs } = readYaml<Workflow>('.github/workflows/release.yml');
+  const commands = Object.values(jobs).flatMap((job) => job.steps.map(({ run = '' }) => run));
+  const [packing = ''] = /^npm pack .*$/m.exec(read('packages/cli/README.md')) ?? [];
+  expect(packing.match(/@licet\/\w+/g)).toEqual(['@licet/contract', '@licet/client', '@licet/cli']);
+  expect(commands).toContain(`${packing} --pack-destination release`);
+});
+
+it.each<string>(workspaces)(
+  'the package in a folder has the version of the project: %s',
+  (folder) => {
+    const manifest = JSON.parse(read(join(folder, 'package.json')));
+    expect(manifest.version).toBe(version);
+    const { dependencies = {} }: { dependencies?: Record<string, string> } = manifest;
+    const ours = Object.entries(dependencies).filter(([name]) => name.startsWith('@licet/'));
+    for (const [name, needed] of ours) expect(needed, name).toBe(version);
+  },
+);
 
 it('the changelog has a section for the version of package.json', () => {
   expect(read('CHANGELOG.md')).toContain(`\n## [${version}] - `);

@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { readRootToken } from '@licet/cli/root-token';
 import {
@@ -14,7 +13,7 @@ import {
 } from '@licet/client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { clientTypes, type Document } from '../../scripts/client-types.ts';
-import { listen, ownFolder } from './own.ts';
+import { listen } from './own.ts';
 import { sharedService } from './shared-service.ts';
 
 /** The client against the service as `npm start` runs it, over HTTP. */
@@ -522,74 +521,5 @@ describe('errors', () => {
       expect(() => connect({ url })).toThrow(/^url must be/);
     }
     expect(inspect(connect({ token }), { depth: 9 })).not.toContain(token);
-  });
-});
-
-describe('the package', () => {
-  const consumer = ownFolder();
-  const installed = join(consumer, 'node_modules/@licet/client');
-  beforeAll(() => {
-    execFileSync('npm', ['pack', '--pack-destination', consumer], { cwd: PACKAGE });
-    const { version } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
-    const packed = join(consumer, `licet-client-${version}.tgz`);
-    const options = ['--offline', '--no-audit', '--no-fund', '--prefix', consumer];
-    execFileSync('npm', ['install', ...options, packed]);
-  });
-
-  /** The project's Node, and the machine's own where it is another: often an older one. */
-  const nodes = new Set([
-    process.execPath,
-    execFileSync('sh', ['-c', 'command -v node || true'], {
-      encoding: 'utf8',
-      env: {
-        PATH: (process.env.PATH ?? '')
-          .split(delimiter)
-          .filter((part) => !part.includes('node_modules'))
-          .join(delimiter),
-      },
-    }).trim() || process.execPath,
-  ]);
-
-  it('the package of the client needs nothing, and runs what its README shows', () => {
-    const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
-    expect(manifest).not.toHaveProperty('dependencies');
-    const readme = readFileSync(join(PACKAGE, 'README.md'), 'utf8');
-    const [, script = ''] = /```js\n(.*?)```/s.exec(readme) ?? [];
-    writeFileSync(join(consumer, 'script.mjs'), script);
-    for (const node of nodes) {
-      const output = execFileSync(node, ['script.mjs'], {
-        cwd: consumer,
-        encoding: 'utf8',
-        env: { LICET_URL: url, LICET_TOKEN: readRootToken() },
-      });
-      expect(output).toMatch(/^([\w-]{24})\n\1 \n409 Product has licenses, cannot delete\n$/);
-    }
-  });
-
-  it('the package of the client is typed for its users, without the types of Node', () => {
-    writeFileSync(
-      join(consumer, 'script.mts'),
-      `import { Licet, type License } from '@licet/client';
-const licet = new Licet({ url: 'https://licet.example' });
-const license: License = await licet.licenses.get(7);
-await licet.licenses.update(7, license);
-for await (const { name } of licet.products.iterate({ productType: 'OTHER' })) name.trim();
-const { keys: signingKeys } = await licet.signingKeys();
-const answer = await licet.validate({ licenseKey: 'A', productId: 7 }, { signingKeys });
-export const left = answer.valid ? answer.maxIPs : answer.message;
-// @ts-expect-error
-await licet.products.list({ productType: 'OTHRE' });
-// @ts-expect-error
-await licet.licenses.change(7, (current) => ({ maxIps: current.maxIPs }));
-// @ts-expect-error
-await licet.requests.create({});
-// @ts-expect-error
-await licet.requests.delete(7);
-`,
-    );
-    const options = ['--strict', '--exactOptionalPropertyTypes', '--module', 'nodenext'];
-    const lib = ['--target', 'es2022', '--lib', 'es2022,dom', '--types', ''];
-    const tsc = [...options, ...lib, '--noEmit', 'script.mts'];
-    execFileSync('tsc', tsc, { cwd: consumer, stdio: 'pipe' });
   });
 });
