@@ -32,7 +32,7 @@ function isRunning(pid: number): boolean {
 function watchNpm(npm: string): void {
   // The shell of Windows gives none.
   if (!/^\d+$/.test(npm)) return;
-  const args = [import.meta.filename, 'watch', npm];
+  const args = [...process.execArgv, import.meta.filename, 'watch', npm];
   spawn(process.execPath, args, { detached: true, stdio: 'ignore' }).unref();
 }
 

@@ -96,9 +96,12 @@ const nodes = [
   ]),
 ];
 
+/** Node can hang when it exits without (CONTRIBUTING.md). */
+const FLAG = '--single-threaded';
+
 /** Runs a script of the project that installed the packages. */
 const runScript = (node: string, script: string): string =>
-  execFileSync(node, [script], {
+  execFileSync(node, [FLAG, script], {
     cwd: consumer,
     encoding: 'utf8',
     env: { LICET_URL: url, LICET_TOKEN: readRootToken() },
@@ -209,7 +212,7 @@ describe('the installed licet', () => {
 
   /** Runs the program in the folder of the project that installed it. */
   const licet = (args: readonly string[], env: NodeJS.ProcessEnv = {}, node = process.execPath) =>
-    spawnSync(node, [bin, ...args], {
+    spawnSync(node, [FLAG, bin, ...args], {
       cwd: consumer,
       encoding: 'utf8',
       env: { LICET_URL: url, LICET_TOKEN: readRootToken(), NO_COLOR: '1', ...env },
