@@ -153,8 +153,8 @@ describe('the build', () => {
       "export default { base: '/console/', build: { assetsInlineLimit: 0 } };",
     );
     write('console/index.html', '<script type="module" src="/main.ts"></script>');
-    write('console/main.ts', "import { word } from '../src/word';\ndocument.title = word;");
-    write('src/word.ts', "export const word = 'first';");
+    write('console/main.ts', "import { word } from '../packages/word';\ndocument.title = word;");
+    write('packages/word.ts', "export const word = 'first';");
   });
 
   it('the console is built once, and again after a change of a source, also of one outside of its folder', async () => {
@@ -164,7 +164,7 @@ describe('the build', () => {
     expect(await build()).toBe('');
     expect(statSync(inFolder('public/console/index.html')).mtimeMs).toBe(mtimeMs);
 
-    write('src/word.ts', "export const word = 'second';");
+    write('packages/word.ts', "export const word = 'second';");
     expect(await build()).toContain('The console is being built');
     const second = page();
     expect(second).not.toBe(first);
