@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { migrate } from './local/database.ts';
 import { absoluteFolder, OPTIONS_HELP, readOptions } from './local/options.ts';
 import { prepare, runLocally } from './local/prepare.ts';
 
@@ -37,6 +38,7 @@ async function dev(): Promise<void> {
   const options = readOptions('npm run dev', HELP);
   const { folder, port } = options;
   await prepare(options, false);
+  migrate(folder);
   const args = process.argv.slice(2);
   const has = (name: string) => args.some((arg) => arg === name || arg.startsWith(`${name}=`));
   const defaults = {

@@ -6,6 +6,7 @@ import { CliError, note, report } from '@licet/cli/terminal';
 import { MINUTE_MS } from '@licet/contract/durations';
 import { ensureConsole } from './console/ensure.ts';
 import { buildWorker } from './local/build.ts';
+import { migrate } from './local/database.ts';
 import {
   checkProxies,
   DEFAULT_PORT,
@@ -105,6 +106,8 @@ async function start(): Promise<void> {
   const page = ensureConsole(note).catch(report);
   // miniflare takes a while to load, and esbuild builds meanwhile.
   const [built, local] = await Promise.all([buildWorker(), import('./local/service.ts'), page]);
+  // Only now: after an upgrade that cannot be built, the previous version still runs on its schema.
+  migrate(folder);
   const variables: Record<string, string> = {
     ...signingKeys(folder),
     ...options.variables,

@@ -1,13 +1,12 @@
 import { ensureRootToken, SECRETS_FILE } from '@licet/cli/root-token';
 import { CliError, fail, guardOutput, note } from '@licet/cli/terminal';
 import { lockState } from '../state-lock.ts';
-import { migrate } from './database.ts';
 import { endLeftover } from './leftover.ts';
 import { checkPorts, type LocalOptions } from './options.ts';
 
 /**
- * Prepares a start: locks the data folder for this process, makes a root token unless one is given, and applies the
- * migrations.
+ * Prepares a start: locks the data folder for this process, ends the runtime that a killed service left behind, checks
+ * the ports, and makes a root token unless one is given.
  *
  * @throws CliError if the folder or a port is in use
  */
@@ -22,7 +21,6 @@ export async function prepare(options: LocalOptions, isTokenGiven: boolean): Pro
   await endLeftover(folder);
   await checkPorts(options);
   if (!isTokenGiven && ensureRootToken()) note(`✓ A root token was made, in ${SECRETS_FILE}`);
-  migrate(folder);
 }
 
 /** Runs a command, and ends it with the message of an error. */

@@ -40,16 +40,19 @@ export interface Condition {
   error: Error;
 }
 
+/** The names of the statements that every change has. */
+type OwnNames = 'conditions' | 'moved' | 'touched' | 'event' | 'key';
+
 interface NewChange<Named> {
   /** Null for a part of a change that another part stores. */
   event: NewEvent | null;
   /** The snapshots that become stale. */
   touches?: readonly Touch[];
-  /** New rows, of which other isolates have no snapshot. */
+  /** Snapshots that are evicted here and published nowhere: no other isolate is thought to have one. */
   adds?: readonly Change[];
   /** All statements apply, or none if a condition does not hold. */
   when?: readonly Condition[];
-  statements: Named;
+  statements: Named & { [Name in OwnNames]?: never };
   /** For a new object: its row for repetitions of the request. */
   creates?: Created;
   /** The errors for a unique value that another row has, and for a reference to a missing row. */

@@ -278,6 +278,28 @@ it('a customer is forgotten while validations go on', async () => {
   expect(await readDatabase()).not.toContain('HW-OF-BUSY');
 });
 
+it('a customer who came back by an isolate with a slow clock is forgotten again, with an event', async () => {
+  const { customer } = await createLicense({ ownerChatId: 'twice' });
+  const id = customer?.id;
+  await forget(id);
+  const clock = takeClock();
+  try {
+    clock.stepBack(60_000);
+    const put = await call('PUT', pathOf(id), { body: { email: 'twice@example.com' } });
+    expect(put.status).toBe(200);
+  } finally {
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  }
+  await forget(id);
+  const { json } = await call('GET', `/api/v2/events?resourceType=customer&resourceId=${id}`);
+  const types = event
+    .array()
+    .parse(json)
+    .map(({ type }) => type);
+  expect(types.filter((type) => type === 'customer.deleted')).toHaveLength(2);
+});
+
 it('forgetting answers 503 after five seconds without the database for records, and 204 once it is back', async () => {
   const { customer, licenseKey, productId } = await createLicense({ ownerChatId: 'outage' });
   let isDown = true;

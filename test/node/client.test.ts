@@ -411,6 +411,15 @@ describe('errors', () => {
     expect(await failureOf(connect({ url: address }).validate(ask))).toMatchObject({ status: 429 });
   });
 
+  it('errors of the client say how long a proxy asks to wait', async () => {
+    listener = (_request, answer) =>
+      answer.writeHead(503, { 'Retry-After': '30' }).end('<html>Back soon</html>');
+    expect(await failureOf(connect({ url: address }).products.list())).toMatchObject({
+      status: 503,
+      retryAfterSeconds: 30,
+    });
+  });
+
   it('errors of the client come before anything is sent where a value would lead to another path', async () => {
     const { licet, requests } = recordingClient();
     for (const value of ['', '.', '..']) {

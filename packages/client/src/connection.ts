@@ -94,6 +94,12 @@ function isError(body: unknown): boolean {
   return Array.isArray(intents) && intents.every((intent) => typeof intent === 'string');
 }
 
+/** Proxies send it too. Undefined for a date, which the service does not send. */
+function retryAfterSeconds(headers: Headers): number | undefined {
+  const text = headers.get('Retry-After') ?? '';
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
 /** Not `crypto.randomUUID`, which pages without https lack. */
 const randomKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
@@ -165,7 +171,12 @@ export class Connection {
     }
   }
 
-  /** Requests a response that is read while it arrives, without a time limit. @throws LicetError unless it succeeds */
+  /**
+   * Requests a response that is read while it arrives. The only time limit is that of fetch for silence, which is five
+   * minutes in Node.
+   *
+   * @throws LicetError unless it succeeds
+   */
   async stream(path: string): Promise<Response> {
     const response = await this.#fetch(this.#requestOf('GET', path, {})).catch((cause) => {
       throw new LicetError(0, `No answer from ${this.#url}`, { cause });
@@ -176,8 +187,9 @@ export class Connection {
   }
 
   /** The error for a response that is not from Licet. */
-  notLicet({ status }: Answer): LicetError {
-    return new LicetError(status, `${this.#url} answered ${status}, and not as Licet does`);
+  notLicet({ status, headers }: Answer): LicetError {
+    const message = `${this.#url} answered ${status}, and not as Licet does`;
+    return new LicetError(status, message, { retryAfterSeconds: retryAfterSeconds(headers) });
   }
 
   /** The error for a response that is not signed as it must be. */
@@ -201,10 +213,9 @@ export class Connection {
   fail(answer: Answer): never {
     const { status, headers } = answer;
     const { message, accepted_intents } = this.parse<ErrorBody>(answer, isError);
-    const retryAfter = headers.get('Retry-After') ?? '';
     throw new LicetError(status, message, {
       acceptedIntents: accepted_intents,
-      retryAfterSeconds: /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined,
+      retryAfterSeconds: retryAfterSeconds(headers),
     });
   }
 

@@ -68,11 +68,14 @@ const NOT_SHOWN = new DomainError(
 );
 const UNKNOWN_CUSTOMER = new DomainError('invalid', 'customerId is not a customer');
 
-/** A customer that a license names by the id or the e-mail, which then must be that of the customer; nobody for none. */
-export interface NamedCustomer {
-  id: number | null;
+/** The customer that a license names by `customerId` or `customerEmail`; null for nobody. */
+export type NamedOwner = NamedById | { id: null; email: string } | null;
+
+interface NamedById {
+  id: number;
+  /** If it is sent, it must be that of the customer. */
   email: string | null;
-  /** Whether an id must be that of a customer with a license, whom the lists of licenses show (3). */
+  /** Whether the customer must have a license, and so be shown in lists of licenses (3). */
   mustBeShown: boolean;
 }
 
@@ -88,7 +91,7 @@ const NOBODY: Link = { when: [], statements: [], customerId: sql`null` };
 const YES = sql`true`;
 
 /** The conditions on which a license may name a customer by the id. */
-function conditionsOf({ id, email, mustBeShown }: NamedCustomer): Condition[] {
+function conditionsOf({ id, email, mustBeShown }: NamedById): Condition[] {
   const isShown = sql`exists (select 1 from ${licenses} where ${licenses.customerId} = ${id})`;
   const isCustomer = sql`select 1 from ${customers} where ${customers.id} = ${id}`;
   const hasEmail = sql`${customers.emailNormalized} = ${email && normalizeEmail(email)}`;
@@ -105,10 +108,12 @@ function conditionsOf({ id, email, mustBeShown }: NamedCustomer): Condition[] {
 }
 
 /** {@link linkCustomer} for a customer that is named. One with a new e-mail is created. */
-export function linkNamedCustomer(db: Database, named: NamedCustomer, now: number): Link {
-  const { id, email } = named;
-  if (id !== null) return { when: conditionsOf(named), statements: [], customerId: sql`${id}` };
-  if (email === null) return NOBODY;
+export function linkNamedOwner(db: Database, named: NamedOwner, now: number): Link {
+  if (named === null) return NOBODY;
+  if (named.id !== null) {
+    return { when: conditionsOf(named), statements: [], customerId: sql`${named.id}` };
+  }
+  const { email } = named;
   const emailNormalized = normalizeEmail(email);
   const isNamed = eq(customers.emailNormalized, emailNormalized);
   const find = db.select({ id: customers.id }).from(customers).where(isNamed);

@@ -8,12 +8,7 @@ import { license, nextRevision } from '../../db/outbox.ts';
 import { isOneOf, rowValues } from '../../db/predicates.ts';
 import { bindings, customers, licenses } from '../../db/schema.ts';
 import { totalRequests } from '../../requests/totals.ts';
-import {
-  hasSameOwner,
-  linkCustomer,
-  linkNamedCustomer,
-  type NamedCustomer,
-} from '../customers/owner.ts';
+import { hasSameOwner, linkCustomer, linkNamedOwner, type NamedOwner } from '../customers/owner.ts';
 import type { CustomerRow } from '../customers/schema.ts';
 import { UNKNOWN_PRODUCT } from '../products/rules.ts';
 import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events.ts';
@@ -74,14 +69,14 @@ export const findLicenseByKey = (
 export async function insertLicenses(
   sender: Sender,
   { ips, hwids, ...values }: LicenseValues,
-  owner: NamedCustomer | undefined,
+  owner: NamedOwner | undefined,
   count: number,
 ): Promise<LicenseRow[]> {
   const { db, now } = sender;
   const licenseKeys = Array.from({ length: count }, newLicenseKey);
   const [licenseKey = ''] = licenseKeys;
   const { when, statements, customerId } =
-    owner === undefined ? linkCustomer(db, values, now) : linkNamedCustomer(db, owner, now);
+    owner === undefined ? linkCustomer(db, values, now) : linkNamedOwner(db, owner, now);
   const row = rowValues(licenses, {
     ...values,
     // A new key is already in the form in which keys are compared.
@@ -136,13 +131,13 @@ export async function updateLicense(
   sender: Sender,
   row: LicenseRow,
   { ips, hwids, ...values }: LicenseValues,
-  owner: NamedCustomer | undefined,
+  owner: NamedOwner | undefined,
 ): Promise<LicenseRow> {
   const { db, now } = sender;
   const { id } = row;
   const revision = nextRevision(row.revision, now);
   const link = () => {
-    if (owner !== undefined) return linkNamedCustomer(db, owner, now);
+    if (owner !== undefined) return linkNamedOwner(db, owner, now);
     if (!hasSameOwner(row, values)) return linkCustomer(db, values, now);
     return { when: [], statements: [], customerId: sql`${row.customerId}` };
   };

@@ -10,7 +10,7 @@ import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/i
 import { linkNextPage, listResponse, type PageQuery, pageQuery } from '../../http/pagination.ts';
 import { idText, licensePlatform, text } from '../../lib/fields.ts';
 import { listInstallations } from '../../requests/installations.ts';
-import type { NamedCustomer } from '../../resources/customers/owner.ts';
+import type { NamedOwner } from '../../resources/customers/owner.ts';
 import { normalizeLicenseKey } from '../../resources/licenses/key.ts';
 import {
   countLicenses,
@@ -62,14 +62,17 @@ function licenseList(
 }
 
 /** The customer that a body names (3); undefined if it has neither field, so that the owner fields decide. */
-const namedCustomerIn = (
+function namedOwnerIn(
   c: Context<AuthEnv>,
   id: number | null | undefined,
   email: string | null | undefined,
-): NamedCustomer | undefined =>
-  id === undefined && email === undefined
-    ? undefined
-    : { id: id ?? null, email: email ?? null, mustBeShown: !hasIntent(c, INTENTS.readCustomers) };
+): NamedOwner | undefined {
+  if (id === undefined && email === undefined) return undefined;
+  if (typeof id === 'number') {
+    return { id, email: email ?? null, mustBeShown: !hasIntent(c, INTENTS.readCustomers) };
+  }
+  return typeof email === 'string' ? { id: null, email } : null;
+}
 
 /** Creates licenses with the same values, all or none. */
 async function createLicenses(
@@ -82,7 +85,7 @@ async function createLicenses(
   const { expiryDate, licenseStatus, maxIPs, maxHWIDs, ...rest } = named;
   const product = await findProduct(sender.db, rest.productId);
   if (!product) throw UNKNOWN_PRODUCT;
-  const owner = namedCustomerIn(c, customerId ?? undefined, customerEmail ?? undefined);
+  const owner = namedOwnerIn(c, customerId ?? undefined, customerEmail ?? undefined);
   const values = {
     ...rest,
     expiresAt: expiryOf(rest.licenseType, expiryDate),
@@ -189,7 +192,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
   .put('/:id', canWrite, pathId, ifMatch, body(licenseUpdate), async (c) => {
     const { id: bodyId, customerId, customerEmail, ...fields } = c.req.valid('json');
     const { licenseKey, expiryDate, licenseStatus, ...changes } = fields;
-    const owner = namedCustomerIn(c, customerId, customerEmail);
+    const owner = namedOwnerIn(c, customerId, customerEmail);
     const row = await optimisticUpdate(c, {
       ...{ name: 'License', bodyId },
       find: findLicense,

@@ -6,6 +6,7 @@ import { ApiError, notFound } from '../../http/errors.ts';
 import { checkIfMatch } from '../../http/etag.ts';
 import { wait } from '../../lib/async.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { databaseOf } from './database.ts';
 
 const MAX_ATTEMPTS = 10;
 const MAX_PAUSE_MS = 100;
@@ -38,12 +39,12 @@ export async function optimisticUpdate<Row extends { revision: number }, Result>
   const { id } = c.req.valid('param');
   if ((bodyId ?? id) !== id) throw new ApiError(400, `id must be ${id} as in the path`);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const sender = senderOf(c);
-    const row = await find(sender.db, id);
+    const row = await find(databaseOf(c), id);
     if (row === undefined) throw notFound(name);
     checkIfMatch(c.req.valid('header')['If-Match'], row);
     try {
-      return await write(sender, row);
+      // The sender has the time of the change, which is after the read row's.
+      return await write(senderOf(c), row);
     } catch (error) {
       if (!(error instanceof DomainError) || error.kind !== 'overtaken') throw error;
     }
