@@ -65,7 +65,7 @@ export function faultsOf(
     },
     {
       ...{ kind: 'total', count: Number(orphans > 0), where: scenario },
-      details: `${orphans} records are not those of their callers`,
+      details: `${orphans} records are not those of their installations`,
     },
   ]);
   return [...ofLoads, ...ofTallies].filter(({ count }) => count > 0);

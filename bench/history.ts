@@ -5,7 +5,7 @@ import type { Database } from './workers.ts';
 /**
  * A history of 90 days, by SQL: a million validations would take too long. Servers ask once an hour. A few of
  * them run all the time, the others for some days. The records are inserted in the order of their times, rolled
- * up, and folded up to the day before.
+ * up, and aggregated up to the day before.
  */
 
 export const DAYS = 90;
@@ -27,18 +27,18 @@ interface HistorySize {
 
 export interface HistoryFigures {
   records: number;
-  callers: number;
+  installations: number;
   bytesPerRecord: number;
 }
 
 /** A server that runs all the time. */
-export const LONG_RUNNING_CALLER = 1;
+export const LONG_RUNNING_INSTALLATION = 1;
 /** A server that asks once a day, for all 90 days. */
-export const DAILY_CALLER = 2;
+export const DAILY_INSTALLATION = 2;
 
-/** The license of a caller, from 1 on. */
-export const licenseOf = (caller: number, licenses: number): number =>
-  1 + ((caller * 7) % licenses);
+/** The license of an installation, from 1 on. */
+export const licenseOf = (installation: number, licenses: number): number =>
+  1 + ((installation * 7) % licenses);
 
 async function sizeBytes(db: Database): Promise<number> {
   return (await db.prepare('select 1').run()).meta.size_after;
@@ -52,10 +52,10 @@ export async function fillHistory(
 ): Promise<HistoryFigures> {
   const lastBucket = Math.floor((now - EPOCH_MS) / HOUR_MS) - 1;
   const firstBucket = lastBucket - HOURS + 1;
-  const foldedBucket = Math.floor(lastBucket / 24) * 24 - 1;
+  const aggregatedBucket = Math.floor(lastBucket / 24) * 24 - 1;
   const longRuns = Math.ceil(records / RECORDS_PER_LONG_RUN);
   const shortRuns = Math.ceil((records - longRuns * HOURS) / HOURS_OF_SHORT_RUN);
-  const callers = longRuns + shortRuns;
+  const installations = longRuns + shortRuns;
   const first = `(case when i <= ${longRuns} then ${firstBucket}
     else ${firstBucket} + i * 7919 % ${HOURS - HOURS_OF_SHORT_RUN + 1} end)`;
   const hours = `(case when i <= ${longRuns} then ${HOURS} else ${HOURS_OF_SHORT_RUN} end)`;
@@ -70,16 +70,16 @@ export async function fillHistory(
   const sizeBefore = await sizeBytes(db);
   await insertSeries(
     db,
-    callers,
-    `insert into callers (id, license_key_normalized, fingerprint, license_id, license_key, product_id,
+    installations,
+    `insert into installations (id, license_key_normalized, fingerprint, license_id, license_key, product_id,
        product_version, ip, hwid, operating_system, operating_system_version, operating_system_architecture,
-       java_version, first_seen_at, last_seen_at, requests, folded_bucket)
+       java_version, first_seen_at, last_seen_at, requests, aggregated_bucket)
      select i, printf('BENCH-KEY-%09d', license), printf('%016d', i), license,
        printf('BENCH-KEY-%09d', license), 1 + license % ${PRODUCTS}, '1.4.2',
        printf('11.%d.%d.%d', 2 + (license >> 16), (license >> 8) & 255, license & 255),
        printf('%08x-5d1c-4b7e-9f3a-%012d', license, 1), 'Linux', '6.1.0-18-amd64', 'amd64', '17.0.9',
-       ${timeOf('first')}, ${timeOf(`min(first + hours - 1, ${foldedBucket})`)},
-       max(0, min(first + hours - 1, ${foldedBucket}) - first + 1), max(first - 1, ${foldedBucket})
+       ${timeOf('first')}, ${timeOf(`min(first + hours - 1, ${aggregatedBucket})`)},
+       max(0, min(first + hours - 1, ${aggregatedBucket}) - first + 1), max(first - 1, ${aggregatedBucket})
      from (select i, 1 + i * 7 % ${licenses} as license, ${first} as first, ${hours} as hours from n)`,
   );
   await db.batch([
@@ -87,7 +87,7 @@ export async function fillHistory(
       `insert into buckets with recursive n(i) as (select ${firstBucket} union all
          select i + 1 from n where i < ${lastBucket}) select i from n`,
     ),
-    db.prepare(`update counters set value = ${foldedBucket} where name = 'folded_bucket'`),
+    db.prepare(`update counters set value = ${aggregatedBucket} where name = 'aggregated_bucket'`),
     db.prepare(`update counters set value = ${lastBucket} where name = 'rolled_up_bucket'`),
   ]);
   for (let bucket = firstBucket; bucket <= lastBucket; bucket += 24) {
@@ -98,7 +98,7 @@ export async function fillHistory(
          with runs as (
            select id, product_id, (first_seen_at - ${EPOCH_MS}) / ${HOUR_MS} as first,
              case when id <= ${longRuns} then ${HOURS} else ${HOURS_OF_SHORT_RUN} end as hours
-           from callers)
+           from installations)
          select b.bucket, runs.product_id, runs.id,
            (b.bucket * ${HOUR_MS} + runs.id * 7919 % ${HOUR_MS}) * ${SLOTS} + runs.id % ${SLOTS} as record_id,
            (runs.id * 7919 + b.bucket) % 32768, 0, iif((runs.id + b.bucket) % 10 = 0, ${REFUSED}, 0), null
@@ -110,8 +110,10 @@ export async function fillHistory(
   }
   const bytes = (await sizeBytes(db)) - sizeBefore;
   await db
-    .prepare('delete from requests where caller_id = ?1 and product_id = ?2 and bucket % 24 <> 0')
-    .bind(DAILY_CALLER, 1 + (licenseOf(DAILY_CALLER, licenses) % PRODUCTS))
+    .prepare(
+      'delete from requests where installation_id = ?1 and product_id = ?2 and bucket % 24 <> 0',
+    )
+    .bind(DAILY_INSTALLATION, 1 + (licenseOf(DAILY_INSTALLATION, licenses) % PRODUCTS))
     .run();
   await db
     .prepare(
@@ -121,5 +123,5 @@ export async function fillHistory(
     .run();
   const counted = await db.prepare('select count(*) as n from requests').first<{ n: number }>();
   const stored = counted?.n ?? 0;
-  return { records: stored, callers, bytesPerRecord: bytes / stored };
+  return { records: stored, installations, bytesPerRecord: bytes / stored };
 }

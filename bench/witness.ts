@@ -27,8 +27,8 @@ const UNKNOWN = '';
 const COUNT_ALL = "select '' as key, count(*) as n from requests";
 const COUNT_BY_LICENSE = `
   select ifnull(c.license_key, '${UNKNOWN}') as key, sum(r.n) as n
-  from (select caller_id, count(*) as n from requests group by bucket, product_id, caller_id) r
-    left join callers c on c.id = r.caller_id
+  from (select installation_id, count(*) as n from requests group by bucket, product_id, installation_id) r
+    left join installations c on c.id = r.installation_id
   group by 1`;
 
 /** The number of records that a license must have, and of those that it may have beyond. */

@@ -115,7 +115,7 @@ export interface Tally {
   ofKnown: number;
   /** The sum of the licenses' totals. */
   counted: number;
-  /** Records whose caller is missing, or is another one. */
+  /** Records whose installation is missing, or is another one. */
   orphans: number;
 }
 
@@ -240,15 +240,17 @@ export class LicetService implements RunningWorker, AsyncDisposable {
     return {
       responses: this.witness.due,
       stored: await this.#numberFrom('select count(*) as n from requests'),
-      ofKnown: await this.#numberFrom('select count(*) as n from requests where caller_id <> 0'),
+      ofKnown: await this.#numberFrom(
+        'select count(*) as n from requests where installation_id <> 0',
+      ),
       counted: await this.#numberFrom(
-        `select (select sum(past_requests) from licenses) + (select ifnull(sum(requests), 0) from callers)
+        `select (select sum(past_requests) from licenses) + (select ifnull(sum(requests), 0) from installations)
            + count(*) as n
-         from callers c join requests r on r.caller_id = c.id and r.bucket > c.folded_bucket`,
+         from installations c join requests r on r.installation_id = c.id and r.bucket > c.aggregated_bucket`,
       ),
       orphans: await this.#numberFrom(
-        `select count(*) as n from requests r left join callers c on c.id = r.caller_id
-         where r.caller_id <> 0 and ifnull(c.product_id, 0) <> r.product_id`,
+        `select count(*) as n from requests r left join installations c on c.id = r.installation_id
+         where r.installation_id <> 0 and ifnull(c.product_id, 0) <> r.product_id`,
       ),
     };
   }

@@ -156,7 +156,7 @@ CREATE TABLE `tokens` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `tokens_hash` ON `tokens` (`token_hash`);
 --> statement-breakpoint
-CREATE TABLE `callers` (
+CREATE TABLE `installations` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`license_key_normalized` text NOT NULL,
 	`fingerprint` text NOT NULL,
@@ -174,17 +174,17 @@ CREATE TABLE `callers` (
 	`first_seen_at` integer NOT NULL,
 	`last_seen_at` integer NOT NULL,
 	`requests` integer DEFAULT 0 NOT NULL,
-	`folded_bucket` integer NOT NULL,
+	`aggregated_bucket` integer NOT NULL,
 	`kid` text
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `callers_identity` ON `callers` (`license_key_normalized`,`fingerprint`);
+CREATE UNIQUE INDEX `installations_identity` ON `installations` (`license_key_normalized`,`fingerprint`);
 --> statement-breakpoint
-CREATE INDEX `callers_ip` ON `callers` (`ip`) WHERE "callers"."ip" is not null;
+CREATE INDEX `installations_ip` ON `installations` (`ip`) WHERE "installations"."ip" is not null;
 --> statement-breakpoint
-CREATE INDEX `callers_hwid` ON `callers` (`hwid`) WHERE "callers"."hwid" is not null;
+CREATE INDEX `installations_hwid` ON `installations` (`hwid`) WHERE "installations"."hwid" is not null;
 --> statement-breakpoint
-CREATE INDEX `callers_first_seen` ON `callers` (`license_id`,`first_seen_at`);
+CREATE INDEX `installations_first_seen` ON `installations` (`license_id`,`first_seen_at`);
 --> statement-breakpoint
 CREATE TABLE `buckets` (
 	`bucket` integer PRIMARY KEY NOT NULL
@@ -193,13 +193,13 @@ CREATE TABLE `buckets` (
 CREATE TABLE `requests` (
 	`bucket` integer NOT NULL,
 	`product_id` integer NOT NULL,
-	`caller_id` integer NOT NULL,
+	`installation_id` integer NOT NULL,
 	`id` integer NOT NULL,
 	`nonce` integer NOT NULL,
 	`type` integer NOT NULL,
 	`outcome` integer NOT NULL,
 	`details` text,
-	PRIMARY KEY(`bucket`, `product_id`, `caller_id`, `id`, `nonce`)
+	PRIMARY KEY(`bucket`, `product_id`, `installation_id`, `id`, `nonce`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `rollups` (
@@ -295,4 +295,4 @@ CREATE TABLE `violations` (
 --> statement-breakpoint
 INSERT INTO `outbox` (`subject`, `revision`) VALUES ('policy', 1);
 --> statement-breakpoint
-INSERT INTO `counters` (`name`, `value`) VALUES ('policy_revision', 1), ('rolled_up_bucket', 0), ('folded_bucket', 0);
+INSERT INTO `counters` (`name`, `value`) VALUES ('policy_revision', 1), ('rolled_up_bucket', 0), ('aggregated_bucket', 0);

@@ -4,8 +4,8 @@ import { removeExpiredKeys } from './db/idempotency.ts';
 import { type Bindings, isolateOf } from './isolate.ts';
 import { logFailure } from './lib/log.ts';
 import { SettingError } from './lib/retention.ts';
+import { aggregateDays, rollUp } from './requests/aggregate.ts';
 import { keepCounts } from './requests/counts.ts';
-import { foldDays, rollUp } from './requests/fold.ts';
 import { receiveRecords } from './requests/queue.ts';
 import { removeExpiredRecords } from './requests/retention.ts';
 import { removeExpiredEvents } from './resources/events/queries.ts';
@@ -33,7 +33,7 @@ export default {
     recorder.keepWriting((work) => context.waitUntil(work));
     await attempt(caches.publishDue(), 'Changes were not published');
     await attempt(rollUp(db, scheduledTime), 'Records were not rolled up');
-    await attempt(foldDays(db, scheduledTime), 'Records were not folded');
+    await attempt(aggregateDays(db, scheduledTime), 'Records were not aggregated');
     await attempt(
       removeExpiredRecords(db, env.REQUEST_RETENTION_DAYS, scheduledTime),
       'Old records were not removed',

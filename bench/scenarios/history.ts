@@ -1,5 +1,11 @@
 import { DAY_MS } from '@licet/contract/durations';
-import { DAILY_CALLER, DAYS, fillHistory, LONG_RUNNING_CALLER, licenseOf } from '../history.ts';
+import {
+  DAILY_INSTALLATION,
+  DAYS,
+  fillHistory,
+  LONG_RUNNING_INSTALLATION,
+  licenseOf,
+} from '../history.ts';
 import { addressOf, hardwareIdOf, licenseKeyOf, TOKEN } from '../population.ts';
 import { atMost, exact, type Finding, progress, round, type TableRow } from '../report.ts';
 import { takeCounts } from '../rows.ts';
@@ -36,8 +42,8 @@ export async function history({ settings, scripts }: Bench): Promise<Finding> {
     { licenses: manyLicenses, records },
     now,
   );
-  const license = licenseOf(LONG_RUNNING_CALLER, manyLicenses);
-  const dailyLicense = licenseOf(DAILY_CALLER, manyLicenses);
+  const license = licenseOf(LONG_RUNNING_INSTALLATION, manyLicenses);
+  const dailyLicense = licenseOf(DAILY_INSTALLATION, manyLicenses);
   const from = new Date(now - DAYS * DAY_MS).toISOString();
   const filtered = (name: string, filter: Record<string, string>): LookUp => ({
     name,
@@ -56,11 +62,15 @@ export async function history({ settings, scripts }: Bench): Promise<Finding> {
   ];
   const finding: Finding = {
     scenario: 'history',
-    title: `History: ${figures.records} records of ${figures.callers} servers in ${DAYS} days, ${manyLicenses} licenses`,
+    title: `History: ${figures.records} records of ${figures.installations} servers in ${DAYS} days, ${manyLicenses} licenses`,
     results: [],
     thresholds: [
       exact(
-        atMost('bytes per record, with its caller', figures.bytesPerRecord, MAX_BYTES_PER_RECORD),
+        atMost(
+          'bytes per record, with its installation',
+          figures.bytesPerRecord,
+          MAX_BYTES_PER_RECORD,
+        ),
       ),
     ],
     faults: [],

@@ -9,7 +9,7 @@ import { statusSql } from '../../src/resources/licenses/status.ts';
 /**
  * Gives a demo shop a past, in its local database. The interface cannot, because it stores the time of each request.
  * The records of real validations are repeated at earlier hours, and counted as by the scheduled handler
- * (`src/requests/fold.ts`, `src/requests/counts.ts`).
+ * (`src/requests/aggregate.ts`, `src/requests/counts.ts`).
  */
 
 const DAYS = 30;
@@ -53,17 +53,17 @@ const statements = (now: number): string[] => {
     // The other changes of a license, some days ago.
     `update or ignore events set id = events.id - ${changedHours('resource_id')} * ${HOUR_MS * SLOTS}
      from shop where resource_type = 'license' and shop.id = resource_id and type <> 'license.created'`,
-    // A license whose caller has no records any more keeps their count.
+    // A license whose installation has no records any more keeps their count.
     `update licenses set past_requests = 1 + id % 40 where id in (select id from shop where dormant)`,
-    `delete from requests where caller_id in (
-       select id from callers where license_id in (select id from shop where dormant))`,
-    'delete from callers where license_id in (select id from shop where dormant)',
+    `delete from requests where installation_id in (
+       select id from installations where license_id in (select id from shop where dormant))`,
+    'delete from installations where license_id in (select id from shop where dormant)',
     // More validations by day than by night and lately than before, and fewer refusals.
     `insert or ignore into requests
      with recursive hours(ago) as (select 1 union all select ago + 1 from hours where ago < ${DAYS * 24}),
        slots as (select ago, ${bucket} - ago as bucket,
          (12 - abs((${bucket} - ago) % 24 - 15)) + 12 - ago / 80 as weight from hours)
-     select h.bucket, r.product_id, r.caller_id,
+     select h.bucket, r.product_id, r.installation_id,
        (h.bucket * ${HOUR_MS} + (r.id * 7 + r.nonce * 131 + h.ago * 7919) % ${HOUR_MS}) * ${SLOTS} + r.id % ${SLOTS},
        r.nonce, r.type,
        iif(r.outcome = ${LICENSE_EXPIRED} and h.bucket < (l.expires_at - ${EPOCH}) / ${HOUR_MS}
@@ -73,11 +73,11 @@ const statements = (now: number): string[] => {
        r.details
      from (select * from requests where bucket >= (select min(started_at) from shop)) r
        cross join slots h
-       left join callers c on c.id = r.caller_id left join shop s on s.id = c.license_id
+       left join installations c on c.id = r.installation_id left join shop s on s.id = c.license_id
        left join licenses l on l.id = s.id
-     where iif(s.id is null, r.caller_id = 0 and r.details like '%${UNKNOWN_KEY}%',
+     where iif(s.id is null, r.installation_id = 0 and r.details like '%${UNKNOWN_KEY}%',
          h.bucket > (s.sold_at - ${EPOCH}) / ${HOUR_MS})
-       and (r.nonce + r.caller_id * 7919 + h.ago * 10477) % 100 < iif(r.outcome = ${VALID}, h.weight, 2)`,
+       and (r.nonce + r.installation_id * 7919 + h.ago * 10477) % 100 < iif(r.outcome = ${VALID}, h.weight, 2)`,
     'insert or ignore into buckets select distinct bucket from requests',
     `insert into rollups select * from (${rollUps}) where true
      on conflict do update set requests = max(requests, excluded.requests)`,
@@ -86,11 +86,11 @@ const statements = (now: number): string[] => {
      union all select bucket / 24 * 24, product_id, -1, sum(requests) ${daily} group by 1, 2
      on conflict do update set requests = excluded.requests`,
     `update counters set value = max(value, ${lastRolledUp}) where name = 'rolled_up_bucket'`,
-    // The totals have all records at once. The scheduled handler folds them day by day.
-    `update callers set folded_bucket = 0, requests = 0, first_seen_at = seen.first_id / ${SLOTS} + ${EPOCH}
-     from (select caller_id, min(id) as first_id from requests group by 1) seen
-     where seen.caller_id = callers.id and license_id in (select id from shop)`,
-    "update counters set value = 0 where name = 'folded_bucket'",
+    // The totals have all records at once. The scheduled handler aggregates them day by day.
+    `update installations set aggregated_bucket = 0, requests = 0, first_seen_at = seen.first_id / ${SLOTS} + ${EPOCH}
+     from (select installation_id, min(id) as first_id from requests group by 1) seen
+     where seen.installation_id = installations.id and license_id in (select id from shop)`,
+    "update counters set value = 0 where name = 'aggregated_bucket'",
     // The counts of each day: a license that has expired since then was active.
     `insert or ignore into daily_counts
      with recursive days(day) as (select ${day - DAYS} union all select day + 1 from days where day < ${day - 1})

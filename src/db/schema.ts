@@ -151,7 +151,7 @@ export const licenses = sqliteTable(
     expiresAt: integer('expires_at'),
     maxIPs: integer('max_ips').notNull(),
     maxHWIDs: integer('max_hwids').notNull(),
-    /** Requests counted by another service, or by callers that were removed (see `callers`). */
+    /** Requests counted by another service, or by installations that were removed (see `installations`). */
     pastRequests: integer('past_requests').notNull().default(0),
     state: text('state', { enum: LICENSE_STATES }).notNull().default('ACTIVE'),
     notes: textOrEmpty('notes'),
@@ -234,15 +234,15 @@ const requestType = coded(REQUEST_TYPE_CODES);
 const responseType = coded(RESPONSE_TYPE_CODES);
 
 /**
- * A caller: one row for each license and set of values that a program sends. Records of the history refer to
- * it, because nearly all of a record repeats the one before. Beyond a number of new callers a day, the others of
+ * An installation: one row for each license and set of values that a program sends. Records of the history refer to
+ * it, because nearly all of a record repeats the one before. Beyond a number of new installations a day, the others of
  * a license share a row (see `requests/insert.ts`).
  *
- * `lastSeenAt` and `requests` cover the buckets up to `foldedBucket`; later records are in the
+ * `lastSeenAt` and `requests` cover the buckets up to `aggregatedBucket`; later records are in the
  * history (see `requests/totals.ts`). Rate-limited requests do not count.
  */
-export const callers = sqliteTable(
-  'callers',
+export const installations = sqliteTable(
+  'installations',
   {
     id: integer('id').primaryKey(),
     licenseKeyNormalized: text('license_key_normalized').notNull(),
@@ -262,17 +262,17 @@ export const callers = sqliteTable(
     firstSeenAt: integer('first_seen_at').notNull(),
     lastSeenAt: integer('last_seen_at').notNull(),
     requests: integer('requests').notNull().default(0),
-    foldedBucket: integer('folded_bucket').notNull(),
+    aggregatedBucket: integer('aggregated_bucket').notNull(),
     /** The signing key of the responses (1.8); null for a program that asks for no signature. */
     kid: text('kid'),
   },
   (t) => [
-    // Also finds the callers of a license key.
-    uniqueIndex('callers_identity').on(t.licenseKeyNormalized, t.fingerprint),
-    index('callers_ip').on(t.ip).where(sql`${t.ip} is not null`),
-    index('callers_hwid').on(t.hwid).where(sql`${t.hwid} is not null`),
-    // Counts the new callers of a license and day.
-    index('callers_first_seen').on(t.licenseId, t.firstSeenAt),
+    // Also finds the installations of a license key.
+    uniqueIndex('installations_identity').on(t.licenseKeyNormalized, t.fingerprint),
+    index('installations_ip').on(t.ip).where(sql`${t.ip} is not null`),
+    index('installations_hwid').on(t.hwid).where(sql`${t.hwid} is not null`),
+    // Counts the new installations of a license and day.
+    index('installations_first_seen').on(t.licenseId, t.firstSeenAt),
   ],
 );
 
@@ -280,29 +280,29 @@ export const callers = sqliteTable(
 export const buckets = sqliteTable('buckets', { bucket: integer('bucket').primaryKey() });
 
 /**
- * [2.4] The history: one written row for each record, clustered by hour and caller. The primary key is
+ * [2.4] The history: one written row for each record, clustered by hour and installation. The primary key is
  * the identity of a record, so a repeated write conflicts with itself. Without a rowid.
  *
- * A record of no license has NO_PRODUCT and NO_CALLER, and all fields of the program in `details`:
- * made-up keys must not fill `callers`.
+ * A record of no license has NO_PRODUCT and NO_INSTALLATION, and all fields of the program in `details`:
+ * made-up keys must not fill `installations`.
  */
 export const requests = sqliteTable(
   'requests',
   {
     bucket: integer('bucket').notNull(),
     productId: integer('product_id').notNull(),
-    callerId: integer('caller_id').notNull(),
+    installationId: integer('installation_id').notNull(),
     /** Holds the time of the request (see `requests/record.ts`). */
     id: integer('id').notNull(),
-    /** A random number, by which two records of a caller with the same id differ. */
+    /** A random number, by which two records of an installation with the same id differ. */
     nonce: integer('nonce').notNull(),
     type: requestType('type').notNull(),
     /** Also gives `valid`, `successful`, `blocked` and `rateLimited`. */
     outcome: responseType('outcome').notNull(),
-    /** JSON of the fields that the caller does not have; null for none. */
+    /** JSON of the fields that the installation does not have; null for none. */
     details: text('details'),
   },
-  (t) => [primaryKey({ columns: [t.bucket, t.productId, t.callerId, t.id, t.nonce] })],
+  (t) => [primaryKey({ columns: [t.bucket, t.productId, t.installationId, t.id, t.nonce] })],
 );
 
 /**
@@ -435,7 +435,7 @@ export const idempotencyKeys = sqliteTable(
 /** Single numbers: the revision of the policy, and the progress of the scheduled tasks. */
 export const counters = sqliteTable('counters', {
   name: text('name', {
-    enum: ['policy_revision', 'rolled_up_bucket', 'folded_bucket'],
+    enum: ['policy_revision', 'rolled_up_bucket', 'aggregated_bucket'],
   }).primaryKey(),
   value: integer('value').notNull(),
 });

@@ -2,7 +2,7 @@ import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
 import type { LicenseStatus } from '@licet/contract/enums';
 import { and, eq, lt, sql } from 'drizzle-orm';
 import { batch, type Database } from '../db/client.ts';
-import { callers, dailyCounts, licenses } from '../db/schema.ts';
+import { dailyCounts, installations, licenses } from '../db/schema.ts';
 import { statusSql } from '../resources/licenses/status.ts';
 import { IS_SHARED } from './record.ts';
 
@@ -56,14 +56,14 @@ function countLicenses(db: Database, now: number) {
     .groupBy(sql`1, 2, 3`);
 }
 
-/** Callers are installations, unless their license key was erased or they stand for many callers. */
+/** Without the installations whose license key was erased, and the rows that stand for many. */
 function countVersions(db: Database) {
   // Programs can send any text as their version, and any number as their product.
   const versions = sql`(
     select product_id, product_version, count(*) as counted,
       row_number() over (
         partition by product_id order by count(*) desc, product_version desc) as place
-    from ${callers}
+    from ${installations}
     where license_key_normalized <> '' and not ${IS_SHARED}
     group by 1, 2 having product_id in (select id from products))`;
   return db

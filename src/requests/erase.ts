@@ -3,8 +3,8 @@ import { change, type Sender } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
 import { NO_PRODUCT } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { callers, licenses, requests } from '../db/schema.ts';
-import { NO_CALLER } from './record.ts';
+import { installations, licenses, requests } from '../db/schema.ts';
+import { NO_INSTALLATION } from './record.ts';
 import { keepRequestsOf } from './totals.ts';
 
 /**
@@ -14,25 +14,25 @@ import { keepRequestsOf } from './totals.ts';
 
 /** All rounds together stay below 50 queries, the limit of a request on the Free plan. */
 const MAX_ROUNDS = 4;
-const MAX_CALLERS = 1_000;
+const MAX_INSTALLATIONS = 1_000;
 
 /** This many statements read the records without a license, because D1 limits the time of each. */
 const PARTS = 8;
 
-/** The callers of licenses, at most `limit` of them. An erased caller is no longer found. */
-async function findCallers(
+/** The installations of licenses, at most `limit` of them. An erased installation is no longer found. */
+async function findInstallations(
   db: Database,
   isLicense: SQL,
   limit: number,
 ): Promise<readonly number[]> {
   const rows = await db
-    .select({ id: callers.id })
+    .select({ id: installations.id })
     .from(licenses)
     .innerJoin(
-      callers,
+      installations,
       and(
-        eq(callers.licenseKeyNormalized, licenses.licenseKeyNormalized),
-        eq(callers.licenseId, licenses.id),
+        eq(installations.licenseKeyNormalized, licenses.licenseKeyNormalized),
+        eq(installations.licenseId, licenses.id),
       ),
     )
     .where(isLicense)
@@ -40,24 +40,24 @@ async function findCallers(
   return rows.map(({ id }) => id);
 }
 
-/** The statements that erase callers. A program that still asks becomes another caller. */
-function eraseCallers(db: Database, ids: readonly number[]) {
+/** The statements that erase installations. A program that still asks becomes another installation. */
+function eraseInstallations(db: Database, ids: readonly number[]) {
   return {
-    // Without its key, the total of a license no longer finds a caller.
+    // Without its key, the total of a license no longer finds an installation.
     ...keepRequestsOf(db, ids),
     erased: db
-      .update(callers)
+      .update(installations)
       .set({
         licenseKeyNormalized: '',
         licenseKey: '',
         // Addresses could be guessed from the fingerprint.
-        fingerprint: sql`${callers.id}`,
+        fingerprint: sql`${installations.id}`,
         ip: null,
         hwid: null,
         macAddress: null,
         requests: 0,
       })
-      .where(isOneOf(callers.id, ids)),
+      .where(isOneOf(installations.id, ids)),
   };
 }
 
@@ -91,7 +91,7 @@ async function eraseRecordsOfKeys(db: Database, isLicense: SQL) {
             select bucket from buckets
             where bucket >= ${first + part * size} and bucket < ${first + (part + 1) * size})`,
           eq(requests.productId, NO_PRODUCT),
-          eq(requests.callerId, NO_CALLER),
+          eq(requests.installationId, NO_INSTALLATION),
           isNotNull(requests.details),
           sql`ifnull(${sent('licenseKeyNormalized')}, ${sent('licenseKey')}) in ${keys}`,
         ),
@@ -114,9 +114,10 @@ export async function eraseHistory(sender: Sender, customerId: number): Promise<
     await change(sender, { event: null, statements: { records } });
   }
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const ids = await findCallers(db, isOfCustomer, MAX_CALLERS);
-    if (ids.length > 0) await change(sender, { event: null, statements: eraseCallers(db, ids) });
-    if (ids.length < MAX_CALLERS) return true;
+    const ids = await findInstallations(db, isOfCustomer, MAX_INSTALLATIONS);
+    if (ids.length > 0)
+      await change(sender, { event: null, statements: eraseInstallations(db, ids) });
+    if (ids.length < MAX_INSTALLATIONS) return true;
   }
   return false;
 }

@@ -4,7 +4,7 @@ import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { NO_PRODUCT, REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { buckets, callers, counters, licenses, requests } from '../db/schema.ts';
+import { buckets, counters, installations, licenses, requests } from '../db/schema.ts';
 import { toBase64url } from '../lib/base64url.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import { sha256 } from '../lib/sha256.ts';
@@ -13,44 +13,44 @@ import {
   BUCKETS_A_DAY,
   bucketOf,
   bucketOfIdSql,
-  callerFields,
   dayOf,
   type HistoryRecord,
+  installationFields,
   isStored,
-  NO_CALLER,
+  NO_INSTALLATION,
   productOf,
   type RecordDetails,
   SHARED_PREFIX,
   timeOfBucket,
 } from './record.ts';
-import { countLate, foldedBucketOfNew } from './totals.ts';
+import { aggregatedBucketOfNew, countLate } from './totals.ts';
 
-const MAX_CALLERS = 20_000;
-/** New callers of a license and day (1.7). */
-const MAX_NEW_CALLERS = 1_000;
-/** The bucket of a later record may be rolled up or folded already (see `fold.ts`). */
+const MAX_INSTALLATIONS = 20_000;
+/** New installations of a license and day (1.7). */
+const MAX_NEW_INSTALLATIONS = 1_000;
+/** The bucket of a later record may be rolled up or aggregated already (see `aggregate.ts`). */
 const LATE_MS = 5 * MINUTE_MS;
-/** Enough for no two callers to share a fingerprint. */
+/** Enough for no two installations to share a fingerprint. */
 const FINGERPRINT_BYTES = 12;
 
-/** In the order of the columns of `callers`. */
-const CALLER_FIELDS = callerFields.keyof().options;
+/** In the order of the columns of `installations`. */
+const INSTALLATION_FIELDS = installationFields.keyof().options;
 
 /** A row of JSON, in the order of the columns that a statement expects. */
 type Row = readonly (string | number | null)[];
 
-/** The row that new callers of a license and day share beyond {@link MAX_NEW_CALLERS}. */
-interface SharedCaller {
+/** The row that new installations of a license and day share beyond {@link MAX_NEW_INSTALLATIONS}. */
+interface SharedInstallation {
   fingerprint: string;
   /** Null if the program can have made it up. */
   productId: number | null;
 }
 
-/** A caller that this isolate does not know, and its records of a day. */
-interface NewCaller {
+/** An installation that this isolate does not know, and its records of a day. */
+interface NewInstallation {
   identity: string;
   licenseId: number;
-  shared: SharedCaller;
+  shared: SharedInstallation;
   records: HistoryRecord[];
 }
 
@@ -65,16 +65,19 @@ const HAS_ANY_PRODUCT: ReadonlySet<ResponseType> = new Set([
 ]);
 
 /** Its fingerprint depends on the record alone: a repeated write finds the same row. */
-function sharedCallerOf(licenseId: number, { id, outcome, caller }: HistoryRecord): SharedCaller {
-  const productId = HAS_ANY_PRODUCT.has(outcome) ? null : caller.productId;
+function sharedInstallationOf(
+  licenseId: number,
+  { id, outcome, installation }: HistoryRecord,
+): SharedInstallation {
+  const productId = HAS_ANY_PRODUCT.has(outcome) ? null : installation.productId;
   return { fingerprint: `${SHARED_PREFIX}${dayOf(id)}:${licenseId}:${productId}`, productId };
 }
 
-/** The identity of a caller. Without a `kid` it is as before signatures existed: known callers stay known. */
-function identityOf(licenseId: number, { caller, kid }: HistoryRecord): string {
+/** The identity of an installation. Without a `kid` it is as before signatures existed: known installations stay known. */
+function identityOf(licenseId: number, { installation, kid }: HistoryRecord): string {
   let identity = String(licenseId);
-  for (const field of CALLER_FIELDS) {
-    const value = caller[field];
+  for (const field of INSTALLATION_FIELDS) {
+    const value = installation[field];
     // Unambiguous: no value contains NUL.
     identity += value === null ? '\0' : `\0=${value}`;
   }
@@ -94,19 +97,23 @@ const toJson = (fields: object): string | null => {
 const detailsOf = ({ blockReason, remarks, spam }: RecordDetails): string | null =>
   blockReason || remarks || spam ? toJson({ blockReason, remarks, spam: spam || null }) : null;
 
-/** The details of a record of no license: it has no caller, so all fields are there. */
-function allDetailsOf({ caller, licenseKeyNormalized, details }: HistoryRecord): string | null {
-  const isAsSent = licenseKeyNormalized === caller.licenseKey;
+/** The details of a record of no license: it has no installation, so all fields are there. */
+function allDetailsOf({
+  installation,
+  licenseKeyNormalized,
+  details,
+}: HistoryRecord): string | null {
+  const isAsSent = licenseKeyNormalized === installation.licenseKey;
   const { spam, ...others } = details;
   return toJson({
-    ...caller,
+    ...installation,
     licenseKeyNormalized: isAsSent ? null : licenseKeyNormalized,
     ...others,
     spam: spam || null,
   });
 }
 
-/** The part of a row after the caller. */
+/** The part of a row after the installation. */
 const rowOf = ({ id, nonce, type, outcome }: HistoryRecord, details: string | null): Row => [
   id,
   nonce,
@@ -120,32 +127,35 @@ const field = (index: number): SQL => sql.raw(`r.value ->> ${index}`);
 const fields = (count: number): SQL =>
   sql.raw(Array.from({ length: count }, (_, index) => `r.value ->> ${index}`).join(', '));
 
-/** The id of the caller with the key and the fingerprint in two columns of a row. */
-const callerWith = (key: number, fingerprint: number): SQL => sql`select c.id from callers c
-  where c.license_key_normalized = ${field(key)} and c.fingerprint = ${field(fingerprint)}`;
+/** The id of the installation with the key and the fingerprint in two columns of a row. */
+const installationWith = (
+  key: number,
+  fingerprint: number,
+): SQL => sql`select i.id from installations i
+  where i.license_key_normalized = ${field(key)} and i.fingerprint = ${field(fingerprint)}`;
 
-/** The id of the caller of a record: see {@link HistoryInserter}. */
-const CALLER_ID = sql`coalesce(
-  (${callerWith(0, 2)} and ${isStored(field(3), field(4))}),
-  (${callerWith(0, 1)}),
-  (${callerWith(0, 2)}))`;
+/** The id of the installation of a record: see {@link HistoryInserter}. */
+const INSTALLATION_ID = sql`coalesce(
+  (${installationWith(0, 2)} and ${isStored(field(3), field(4))}),
+  (${installationWith(0, 1)}),
+  (${installationWith(0, 2)}))`;
 
 /**
  * Prepares the statements that write records into the history, each record exactly once: a record that is
- * there already changes nothing. A caller that was met before is not inserted again.
+ * there already changes nothing. An installation that was met before is not inserted again.
  *
- * A key holder can make up any number of callers. Beyond {@link MAX_NEW_CALLERS} the new ones of a license and day
- * share a row without what they sent, and from then on none of that day gets a row of its own. The caller is part of
- * the identity of a record. A repeated write could find another one, because the caller got its own row on a later
+ * A key holder can make up any number of installations. Beyond {@link MAX_NEW_INSTALLATIONS} the new ones of a license and day
+ * share a row without what they sent, and from then on none of that day gets a row of its own. The installation is part of
+ * the identity of a record. A repeated write could find another one, because the installation got its own row on a later
  * day. Therefore a record that is stored under the shared row stays there. The others are stored under the row of
  * their own, if there is one, and else under the shared row.
  */
 export class HistoryInserter {
   readonly #db: Database;
-  /** Buckets up to this one were rolled up or folded when it was last read. */
+  /** Buckets up to this one were rolled up or aggregated when it was last read. */
   #countedBucket = Number.POSITIVE_INFINITY;
-  /** The fingerprints of the callers that are stored, by identity. */
-  readonly #fingerprints = new BoundedMap<string, string>(MAX_CALLERS);
+  /** The fingerprints of the installations that are stored, by identity. */
+  readonly #fingerprints = new BoundedMap<string, string>(MAX_INSTALLATIONS);
 
   constructor(db: Database) {
     this.#db = db;
@@ -154,14 +164,14 @@ export class HistoryInserter {
   /**
    * @param now milliseconds since 1970
    * @returns the statements for one batch, a function that takes the result `counted`, and whether the batch relies on
-   * callers that were met before
+   * installations that were met before
    */
   async prepare(records: readonly HistoryRecord[], now: number) {
     const licenseIds = await this.#findLicenses(records);
-    const owned: { identity: string; shared: SharedCaller; record: HistoryRecord }[] = [];
+    const owned: { identity: string; shared: SharedInstallation; record: HistoryRecord }[] = [];
     const others: Row[] = [];
     const fingerprints = new Map<string, string>();
-    const newCallers = new Map<string, NewCaller>();
+    const newInstallations = new Map<string, NewInstallation>();
     let reliesOnKnown = false;
     for (const record of records) {
       const { licenseId = licenseIds.get(record.licenseKeyNormalized) ?? null } = record;
@@ -170,7 +180,7 @@ export class HistoryInserter {
         continue;
       }
       const identity = identityOf(licenseId, record);
-      const shared = sharedCallerOf(licenseId, record);
+      const shared = sharedInstallationOf(licenseId, record);
       owned.push({ identity, shared, record });
       const fingerprint = this.#fingerprints.get(identity);
       if (fingerprint !== undefined) {
@@ -178,10 +188,10 @@ export class HistoryInserter {
         fingerprints.set(identity, fingerprint);
         continue;
       }
-      const newCaller = newCallers.get(`${identity} ${shared.fingerprint}`);
-      if (newCaller) newCaller.records.push(record);
+      const newInstallation = newInstallations.get(`${identity} ${shared.fingerprint}`);
+      if (newInstallation) newInstallation.records.push(record);
       else {
-        newCallers.set(`${identity} ${shared.fingerprint}`, {
+        newInstallations.set(`${identity} ${shared.fingerprint}`, {
           identity,
           licenseId,
           shared,
@@ -190,7 +200,7 @@ export class HistoryInserter {
       }
     }
     await Promise.all(
-      Array.from(newCallers.values(), async ({ identity }) => {
+      Array.from(newInstallations.values(), async ({ identity }) => {
         fingerprints.set(identity, await fingerprintOf(identity));
       }),
     );
@@ -205,7 +215,7 @@ export class HistoryInserter {
 
     const statements = {
       counted: this.#selectCountedBucket(),
-      callers: this.#insertCallers([...newCallers.values()], fingerprints),
+      installations: this.#insertInstallations([...newInstallations.values()], fingerprints),
       late: this.#countLate(rows, firstOnTime),
       rollups: this.#rollUpAgain(records, firstOnTime),
       owned: this.#insertOwned(rows),
@@ -214,7 +224,7 @@ export class HistoryInserter {
     };
     const learn = ([counted]: readonly { bucket: number }[]): void => {
       if (counted) this.#countedBucket = counted.bucket;
-      for (const { identity } of newCallers.values()) {
+      for (const { identity } of newInstallations.values()) {
         const fingerprint = fingerprints.get(identity);
         if (fingerprint !== undefined) this.#fingerprints.set(identity, fingerprint);
       }
@@ -222,8 +232,8 @@ export class HistoryInserter {
     return { statements, learn, reliesOnKnown };
   }
 
-  /** Forgets the callers, because a removed one rejects its batch. */
-  forgetCallers(): void {
+  /** Forgets the installations, because a removed one rejects its batch. */
+  forgetInstallations(): void {
     this.#fingerprints.clear();
   }
 
@@ -244,12 +254,15 @@ export class HistoryInserter {
     return this.#db
       .select({ bucket: sql<number>`max(${counters.value})`.as('bucket') })
       .from(counters)
-      .where(inArray(counters.name, ['rolled_up_bucket', 'folded_bucket']));
+      .where(inArray(counters.name, ['rolled_up_bucket', 'aggregated_bucket']));
   }
 
-  #insertCallers(newCallers: readonly NewCaller[], fingerprints: ReadonlyMap<string, string>) {
-    if (newCallers.length === 0) return [];
-    const rows = newCallers.map(({ identity, licenseId, shared, records }) => {
+  #insertInstallations(
+    newInstallations: readonly NewInstallation[],
+    fingerprints: ReadonlyMap<string, string>,
+  ) {
+    if (newInstallations.length === 0) return [];
+    const rows = newInstallations.map(({ identity, licenseId, shared, records }) => {
       const ids = records.map(({ id }) => id);
       const firstId = Math.min(...ids);
       const [record] = records;
@@ -258,11 +271,11 @@ export class HistoryInserter {
         record?.licenseKeyNormalized,
         fingerprints.get(identity),
         licenseId,
-        ...CALLER_FIELDS.map((name) => record?.caller[name]),
+        ...INSTALLATION_FIELDS.map((name) => record?.installation[name]),
         timeOfId(firstId),
         timeOfId(Math.max(...ids)),
         0,
-        foldedBucketOfNew(firstId),
+        aggregatedBucketOfNew(firstId),
         record?.kid ?? null,
         shared.fingerprint,
         shared.productId,
@@ -270,54 +283,54 @@ export class HistoryInserter {
       ];
     });
     const json = JSON.stringify(rows);
-    const [key, fingerprint, licenseId, firstSeenAt] = [1, 2, 3, CALLER_FIELDS.length + 4];
-    const [foldedBucket, columns] = [firstSeenAt + 3, firstSeenAt + 5];
+    const [key, fingerprint, licenseId, firstSeenAt] = [1, 2, 3, INSTALLATION_FIELDS.length + 4];
+    const [aggregatedBucket, columns] = [firstSeenAt + 3, firstSeenAt + 5];
     const [sharedFingerprint, sharedProductId, day] = [columns, columns + 1, columns + 2];
     return [
       this.#db
-        .insert(callers)
+        .insert(installations)
         .select(
           sql`with
               fresh as materialized (
                 select r.value, ${field(licenseId)} as license_id, ${field(day)} as day,
                   row_number() over (partition by ${field(licenseId)}, ${field(day)}) as position
                 from json_each(${json}) r
-                where not exists (${callerWith(key, fingerprint)})
-                  and not exists (${callerWith(key, sharedFingerprint)})),
+                where not exists (${installationWith(key, fingerprint)})
+                  and not exists (${installationWith(key, sharedFingerprint)})),
               stored as materialized (
                 select license_id, day, (
-                  select count(*) from callers c
-                  where c.license_id = d.license_id and c.first_seen_at >= d.day
-                    and c.first_seen_at < d.day + ${sql.raw(String(BUCKETS_A_DAY * BUCKET_MS))}
-                ) as callers
+                  select count(*) from installations i
+                  where i.license_id = d.license_id and i.first_seen_at >= d.day
+                    and i.first_seen_at < d.day + ${sql.raw(String(BUCKETS_A_DAY * BUCKET_MS))}
+                ) as installations
                 from (select distinct license_id, day from fresh) d)
             select ${fields(columns)} from fresh r join stored using (license_id, day)
-            where position + callers <= ${MAX_NEW_CALLERS}`,
+            where position + installations <= ${MAX_NEW_INSTALLATIONS}`,
         )
         .onConflictDoNothing(),
       this.#db
-        .insert(callers)
+        .insert(installations)
         .select(
           sql`select null, ${field(key)}, ${field(sharedFingerprint)}, ${field(licenseId)},
               ${field(key)}, ${field(sharedProductId)}, null, null, null, null, null, null, null, null,
-              ${field(firstSeenAt)}, ${field(firstSeenAt + 1)}, 0, ${field(foldedBucket)}, null
+              ${field(firstSeenAt)}, ${field(firstSeenAt + 1)}, 0, ${field(aggregatedBucket)}, null
             from json_each(${json}) r
-            where not exists (${callerWith(key, fingerprint)})`,
+            where not exists (${installationWith(key, fingerprint)})`,
         )
         .onConflictDoNothing(),
     ];
   }
 
-  /** Inserts records of licenses. A missing caller leaves a null, which rejects the batch. */
+  /** Inserts records of licenses. A missing installation leaves a null, which rejects the batch. */
   #insertOwned(rows: readonly Row[]) {
     if (rows.length === 0) return [];
     return [
       this.#db
         .insert(requests)
         .select(
-          sql`select ${bucketOfIdSql(field(3))}, ${productOf('c')}, c.id, ${field(3)},
+          sql`select ${bucketOfIdSql(field(3))}, ${productOf('i')}, i.id, ${field(3)},
               ${field(4)}, ${field(5)}, ${field(6)}, ${field(7)}
-            from json_each(${JSON.stringify(rows)}) r left join callers c on c.id = ${CALLER_ID}
+            from json_each(${JSON.stringify(rows)}) r left join installations i on i.id = ${INSTALLATION_ID}
             where true`,
         )
         .onConflictDoNothing(),
@@ -331,7 +344,7 @@ export class HistoryInserter {
       this.#db
         .insert(requests)
         .select(
-          sql`select ${bucketOfIdSql(field(0))}, ${NO_PRODUCT}, ${NO_CALLER}, ${fields(5)}
+          sql`select ${bucketOfIdSql(field(0))}, ${NO_PRODUCT}, ${NO_INSTALLATION}, ${fields(5)}
             from json_each(${JSON.stringify(rows)}) r where true`,
         )
         .onConflictDoNothing(),
@@ -357,7 +370,7 @@ export class HistoryInserter {
     return [
       countLate(
         this.#db,
-        sql`select ${CALLER_ID} as caller_id, ${field(3)} as id, ${field(4)} as nonce,
+        sql`select ${INSTALLATION_ID} as installation_id, ${field(3)} as id, ${field(4)} as nonce,
             ${field(6)} as outcome
           from (select distinct value from json_each(${JSON.stringify(late)})) r`,
       ),

@@ -2,14 +2,14 @@ import { toTimestamp, wireTimestamp } from '@licet/contract/time';
 import { eq, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../db/client.ts';
-import { callers, licenses } from '../db/schema.ts';
+import { installations, licenses } from '../db/schema.ts';
 import { IS_SHARED } from './record.ts';
-import { exactCallers } from './totals.ts';
+import { exactInstallations } from './totals.ts';
 
-/** An installation: a caller of a license, which is a server or a machine with its program version. */
+/** The installations of a license: servers or machines, each with its program version. */
 
-/** Programs can send any text: made-up callers of a license must not make its list slow. */
-const MAX_READ_CALLERS = 10_000;
+/** Programs can send any text: made-up installations of a license must not make its list slow. */
+const MAX_READ = 10_000;
 const MAX_INSTALLATIONS = 1_000;
 
 const text = z.string().nullable();
@@ -31,7 +31,7 @@ export const installation = z.strictObject({
 
 /**
  * The installations of a license, the most recently seen first: at most {@link MAX_INSTALLATIONS}. The
- * times and counts include the records since the last fold (see `totals.ts`). A row that stands for many callers is
+ * times and counts include the records since the last aggregation (see `totals.ts`). A row that stands for many installations is
  * none of them.
  *
  * @returns undefined if there is no such license
@@ -47,31 +47,31 @@ export async function listInstallations(
   if (!license) return undefined;
   const rows = await db
     .select({
-      id: callers.id,
-      ip: callers.ip,
-      hwid: callers.hwid,
-      productVersion: callers.productVersion,
-      operatingSystem: callers.operatingSystem,
-      operatingSystemVersion: callers.operatingSystemVersion,
-      operatingSystemArchitecture: callers.operatingSystemArchitecture,
-      javaVersion: callers.javaVersion,
-      macAddress: callers.macAddress,
-      firstSeenAt: callers.firstSeenAt,
+      id: installations.id,
+      ip: installations.ip,
+      hwid: installations.hwid,
+      productVersion: installations.productVersion,
+      operatingSystem: installations.operatingSystem,
+      operatingSystemVersion: installations.operatingSystemVersion,
+      operatingSystemArchitecture: installations.operatingSystemArchitecture,
+      javaVersion: installations.javaVersion,
+      macAddress: installations.macAddress,
+      firstSeenAt: installations.firstSeenAt,
       lastSeenAt: sql<number>`exact.last_seen_at`.as('exact_last_seen_at'),
       requests: sql<number>`exact.requests`.as('exact_requests'),
     })
     .from(
       sql`(
         with known as materialized (
-          select id, product_id, folded_bucket, last_seen_at, requests from (
-            select * from callers
+          select id, product_id, aggregated_bucket, last_seen_at, requests from (
+            select * from installations
             where license_key_normalized = ${license.key} and license_id = ${licenseId}
               and not ${IS_SHARED}
-            limit ${MAX_READ_CALLERS})
+            limit ${MAX_READ})
           order by last_seen_at desc, id desc limit ${MAX_INSTALLATIONS})
-        ${exactCallers('known')}) exact`,
+        ${exactInstallations('known')}) exact`,
     )
-    .innerJoin(callers, eq(callers.id, sql`exact.id`))
+    .innerJoin(installations, eq(installations.id, sql`exact.id`))
     .orderBy(sql`exact.last_seen_at desc, exact.id desc`);
   return rows.map(({ firstSeenAt, lastSeenAt, requests, ...values }) => ({
     ...values,

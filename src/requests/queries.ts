@@ -3,26 +3,26 @@ import { and, desc, eq, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm'
 import * as z from 'zod';
 import type { Database } from '../db/client.ts';
 import { ALL_PRODUCTS, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../db/codes.ts';
-import { buckets, callers, requests } from '../db/schema.ts';
+import { buckets, installations, requests } from '../db/schema.ts';
 import { pageQuery } from '../http/pagination.ts';
 import { address, booleanText, hardwareId, idText } from '../lib/fields.ts';
 import { bucketAt, firstIdAt, timeOfId } from '../lib/time-id.ts';
 import { normalizeLicenseKey } from '../resources/licenses/key.ts';
-import { mayHave } from './fold.ts';
+import { mayHave } from './aggregate.ts';
 import {
   bucketOf,
   bucketSql,
-  type CallerFields,
-  NO_CALLER,
+  type InstallationFields,
+  NO_INSTALLATION,
   productOf,
   type RecordDetails,
 } from './record.ts';
-import { foldedBucketOf } from './totals.ts';
+import { aggregatedBucketOf } from './totals.ts';
 
-/** A record of the history, and its caller if it belongs to a license. */
+/** A record of the history, and its installation if it belongs to a license. */
 export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {
-  caller: typeof callers.$inferSelect | null;
-  details: RecordDetails & Partial<CallerFields>;
+  installation: typeof installations.$inferSelect | null;
+  details: RecordDetails & Partial<InstallationFields>;
 }
 
 /** The query of a list of records: `from` and `to` are both inclusive. */
@@ -45,15 +45,15 @@ const equals = (field: SQL, value: string | number | undefined): SQL | undefined
 const normalizedKeyOf = ({ licenseKey }: RecordFilter): string | undefined =>
   licenseKey && normalizeLicenseKey(licenseKey);
 
-const matchesCaller = (filter: RecordFilter): SQL | undefined =>
+const matchesInstallation = (filter: RecordFilter): SQL | undefined =>
   and(
-    equals(sql`${callers.licenseKeyNormalized}`, normalizedKeyOf(filter)),
-    equals(sql`${callers.hwid}`, filter.hwid),
-    equals(sql`${callers.ip}`, filter.ip),
-    equals(sql`${callers.productId}`, filter.productId),
+    equals(sql`${installations.licenseKeyNormalized}`, normalizedKeyOf(filter)),
+    equals(sql`${installations.hwid}`, filter.hwid),
+    equals(sql`${installations.ip}`, filter.ip),
+    equals(sql`${installations.productId}`, filter.productId),
   );
 
-/** {@link matchesCaller} for a record of no license, whose details have the fields of its caller. */
+/** {@link matchesInstallation} for a record of no license, whose details have the fields of its installation. */
 function matchesDetails(filter: RecordFilter): SQL | undefined {
   const sent = (name: string): SQL => sql`${requests.details} ->> ${sql.raw(`'${name}'`)}`;
   const key = sql`ifnull(${sent('licenseKeyNormalized')}, ${sent('licenseKey')})`;
@@ -65,47 +65,47 @@ function matchesDetails(filter: RecordFilter): SQL | undefined {
   );
 }
 
-/** The part of each bucket that a filter reads: all records, those of a product, or those of callers. */
+/** The part of each bucket that a filter reads: all records, those of a product, or those of installations. */
 interface Part {
   /** A table `part`. It includes the records of no license. */
   table: SQL;
   isPart: SQL | undefined;
 }
 
-const isByCaller = ({ licenseKey, ip, hwid }: RecordFilter): boolean =>
+const isByInstallation = ({ licenseKey, ip, hwid }: RecordFilter): boolean =>
   licenseKey !== undefined || ip !== undefined || hwid !== undefined;
 
 function partOf(filter: RecordFilter): Part {
   const { productId } = filter;
-  if (isByCaller(filter)) {
+  if (isByInstallation(filter)) {
     return {
       // A record of the bucket before the first one may have been inserted later.
       table: sql`(
-        select id as caller_id, ${productOf('callers')} as product_id,
-          ${foldedBucketOf('callers')} as folded_bucket,
+        select id as installation_id, ${productOf('installations')} as product_id,
+          ${aggregatedBucketOf('installations')} as aggregated_bucket,
           ${bucketSql('first_seen_at')} - 1 as first_bucket,
           ${bucketSql('last_seen_at')} as last_bucket
-        from ${callers} where ${matchesCaller(filter)}
-        union all select ${NO_CALLER}, ${NO_PRODUCT}, 0, 0, 0) part`,
-      isPart: sql`${requests.productId} = part.product_id and ${requests.callerId} = part.caller_id
+        from ${installations} where ${matchesInstallation(filter)}
+        union all select ${NO_INSTALLATION}, ${NO_PRODUCT}, 0, 0, 0) part`,
+      isPart: sql`${requests.productId} = part.product_id and ${requests.installationId} = part.installation_id
         and ${buckets.bucket} >= part.first_bucket
-        and (${buckets.bucket} <= part.last_bucket or ${buckets.bucket} > part.folded_bucket)`,
+        and (${buckets.bucket} <= part.last_bucket or ${buckets.bucket} > part.aggregated_bucket)`,
     };
   }
   if (productId === undefined) return { table: sql`(select 0) part`, isPart: undefined };
   return {
-    // NO_PRODUCT has the callers without a product, too.
+    // NO_PRODUCT has the installations without a product, too.
     table: sql`(
-      select ${productId} as product_id, ${Number.MAX_SAFE_INTEGER} as last_caller_id
-      union all select ${NO_PRODUCT}, ${NO_CALLER}) part`,
+      select ${productId} as product_id, ${Number.MAX_SAFE_INTEGER} as last_installation_id
+      union all select ${NO_PRODUCT}, ${NO_INSTALLATION}) part`,
     isPart: sql`${requests.productId} = part.product_id
-      and ${requests.callerId} <= part.last_caller_id`,
+      and ${requests.installationId} <= part.last_installation_id`,
   };
 }
 
-/** Skips the buckets without the outcome, which can be rare. A seek for a caller reads fewer rows than this. */
+/** Skips the buckets without the outcome, which can be rare. A seek for an installation reads fewer rows than this. */
 function mayMatch({ valid, productId, ...filter }: RecordFilter): SQL | undefined {
-  if (valid === undefined || isByCaller(filter)) return undefined;
+  if (valid === undefined || isByInstallation(filter)) return undefined;
   const isOutcome = sql.raw(`u.outcome ${valid ? '=' : '<>'} ${RESPONSE_TYPE_CODES.VALID}`);
   // Records of no license can be of any product.
   const products = productId === undefined ? [ALL_PRODUCTS] : [productId, NO_PRODUCT];
@@ -121,7 +121,7 @@ function selectNewest(db: Database, filter: RecordFilter, limit: number) {
   // SQLite reads tables in the order of cross joins.
   return db
     .select({
-      callerId: requests.callerId,
+      installationId: requests.installationId,
       id: requests.id,
       type: requests.type,
       outcome: requests.outcome,
@@ -141,7 +141,7 @@ function selectNewest(db: Database, filter: RecordFilter, limit: number) {
         from === undefined ? undefined : gte(requests.id, firstIdAt(from)),
         valid === true ? eq(requests.outcome, 'VALID') : undefined,
         valid === false ? ne(requests.outcome, 'VALID') : undefined,
-        details && or(ne(requests.callerId, NO_CALLER), details),
+        details && or(ne(requests.installationId, NO_INSTALLATION), details),
       ),
     )
     .orderBy(desc(buckets.bucket), desc(requests.id))
@@ -161,10 +161,10 @@ async function findRecords(
       type: record.type,
       outcome: record.outcome,
       details: record.details,
-      caller: callers,
+      installation: installations,
     })
     .from(record)
-    .leftJoin(callers, eq(callers.id, record.callerId))
+    .leftJoin(installations, eq(installations.id, record.installationId))
     .orderBy(desc(record.id));
   return rows.map(({ details, ...row }) => ({
     ...row,

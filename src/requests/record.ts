@@ -6,8 +6,8 @@ import { BUCKET_MS, EPOCH, firstIdAt, SLOTS } from '../lib/time-id.ts';
 
 const text = z.string().nullable();
 
-/** The fields that a program sends. Together with its license they are a caller. */
-export const callerFields = z.object({
+/** The fields that a program sends. Together with its license they are an installation. */
+export const installationFields = z.object({
   /** As sent. */
   licenseKey: text,
   productId: z.int().nullable(),
@@ -20,14 +20,14 @@ export const callerFields = z.object({
   operatingSystemArchitecture: text,
   javaVersion: text,
 });
-export type CallerFields = z.infer<typeof callerFields>;
+export type InstallationFields = z.infer<typeof installationFields>;
 
 const recordDetails = z.object({
   blockReason: z.exactOptional(text),
   remarks: z.exactOptional(text),
   spam: z.exactOptional(z.boolean()),
 });
-/** The part of a record that neither its caller nor its outcome has. */
+/** The part of a record that neither its installation nor its outcome has. */
 export type RecordDetails = z.infer<typeof recordDetails>;
 
 /** A record of the history. Its identity makes a repeated write change nothing [2.4]. */
@@ -39,8 +39,8 @@ export const historyRecord = z.object({
   /** Null for an unknown key; undefined if no license was looked up. The key decides then. */
   licenseId: z.int().nullish(),
   licenseKeyNormalized: text,
-  caller: callerFields,
-  /** The signing key of the response. It belongs to the caller, and is not on the wire. */
+  installation: installationFields,
+  /** The signing key of the response. It belongs to the installation, and is not on the wire. */
   kid: z.exactOptional(z.string()),
   details: recordDetails,
 });
@@ -52,13 +52,13 @@ export const newRecord = (
   requestedAt: number,
 ): HistoryRecord => ({ id: newRecordId(requestedAt), nonce: newNonce(), ...record });
 
-/** The caller of a record of no license. */
-export const NO_CALLER = 0;
+/** The installation of a record of no license. */
+export const NO_INSTALLATION = 0;
 
-/** Begins the fingerprint of a row of `callers` that stands for many callers (1.7), and no other. */
+/** Begins the fingerprint of a row of `installations` that stands for many installations (1.7), and no other. */
 export const SHARED_PREFIX = 'day:';
 
-/** Whether a row of `callers` stands for many callers. */
+/** Whether a row of `installations` stands for many installations. */
 export const isShared = ({ fingerprint }: { fingerprint: string }): boolean =>
   fingerprint.startsWith(SHARED_PREFIX);
 
@@ -66,13 +66,13 @@ export const IS_SHARED = sql.raw(`fingerprint glob '${SHARED_PREFIX}*'`);
 
 /**
  * The id of a history record holds its time (see `lib/time-id.ts`). It needs no coordination, and is known before
- * the write. Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or caller.
+ * the write. Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or installation.
  */
 const NONCES = 2 ** 15;
 
-/** The product under which the records of a caller are stored. */
-export const productOf = (caller: string): SQL =>
-  sql.raw(`ifnull(${caller}.product_id, ${NO_PRODUCT})`);
+/** The product under which the records of an installation are stored. */
+export const productOf = (installation: string): SQL =>
+  sql.raw(`ifnull(${installation}.product_id, ${NO_PRODUCT})`);
 
 export const BUCKETS_A_DAY = 24;
 
@@ -86,7 +86,7 @@ export function newRecordId(now: number): number {
   return firstIdAt(now) + last.slot;
 }
 
-/** A random number, by which records of a caller with the same id differ. */
+/** A random number, by which records of an installation with the same id differ. */
 export const newNonce = (): number => Math.floor(Math.random() * NONCES);
 
 export const timeOfRecordIdSql = (id: SQL): SQL =>
@@ -114,9 +114,9 @@ export const firstBucketOfDay = (bucket: number): number =>
 export const lastBucketOfDay = (bucket: number): number =>
   firstBucketOfDay(bucket) + BUCKETS_A_DAY - 1;
 
-/** Whether a caller `c` has this record already. */
+/** Whether an installation `i` has this record already. */
 export const isStored = (id: SQL, nonce: SQL): SQL =>
   sql`exists (
     select 1 from requests q
-    where q.bucket = ${bucketOfIdSql(id)} and q.product_id = ${productOf('c')}
-      and q.caller_id = c.id and q.id = ${id} and q.nonce = ${nonce})`;
+    where q.bucket = ${bucketOfIdSql(id)} and q.product_id = ${productOf('i')}
+      and q.installation_id = i.id and q.id = ${id} and q.nonce = ${nonce})`;

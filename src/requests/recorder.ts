@@ -145,7 +145,7 @@ export class Recorder {
       if (!isRejectedValue(error)) throw error;
       // Another batch may have forgotten them meanwhile.
       if (isMissingValue(error) && reliesOnKnown) {
-        this.#inserter.forgetCallers();
+        this.#inserter.forgetInstallations();
         return this.#insert(recordings, waitUntil);
       }
       if (recordings.length === 1) return this.#giveUp(recordings, error);

@@ -1,19 +1,19 @@
 import { and, eq, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
-import { buckets, callers, requests } from '../db/schema.ts';
+import { buckets, installations, requests } from '../db/schema.ts';
 import { retentionStart } from '../lib/retention.ts';
 import { bucketAt } from '../lib/time-id.ts';
-import { isCounted } from './fold.ts';
+import { isCounted } from './aggregate.ts';
 import { removeGaps } from './gaps.ts';
 import { timeOfBucket } from './record.ts';
-import { isFolded, keepRequests } from './totals.ts';
+import { isAggregated, keepRequests } from './totals.ts';
 
 /** Records that one run removes at most; the next run goes on. */
 const MAX_RECORDS = 25_000;
 
 /**
- * Removes records that are older than the retention and counted (see `fold.ts`), the oldest bucket first, and
- * a bounded number of them. Their callers keep the count. Removes callers without records, too, and their
+ * Removes records that are older than the retention and counted (see `aggregate.ts`), the oldest bucket first, and
+ * a bounded number of them. Their installations keep the count. Removes installations without records, too, and their
  * licenses keep the count. Safe to run twice at once.
  *
  * @param retentionDays the variable REQUEST_RETENTION_DAYS; 0 keeps all
@@ -39,26 +39,26 @@ export async function removeExpiredRecords(
 
 /** Removes the first records of a bucket, and the bucket when it is empty. */
 async function removeRecords(db: Database, bucket: number): Promise<void> {
-  const key = [requests.productId, requests.callerId, requests.id, requests.nonce] as const;
+  const key = [requests.productId, requests.installationId, requests.id, requests.nonce] as const;
   const [firstKept] = await db
-    .select({ productId: key[0], callerId: key[1], id: key[2], nonce: key[3] })
+    .select({ productId: key[0], installationId: key[1], id: key[2], nonce: key[3] })
     .from(requests)
     .where(eq(requests.bucket, bucket))
     .orderBy(...key)
     .limit(1)
     .offset(MAX_RECORDS);
   const isRemoved = firstKept
-    ? sql`bucket = ${bucket} and (product_id, caller_id, id, nonce) <
-        (${firstKept.productId}, ${firstKept.callerId}, ${firstKept.id}, ${firstKept.nonce})`
+    ? sql`bucket = ${bucket} and (product_id, installation_id, id, nonce) <
+        (${firstKept.productId}, ${firstKept.installationId}, ${firstKept.id}, ${firstKept.nonce})`
     : sql`bucket = ${bucket}`;
-  // Folded callers whose last records are removed here.
-  const isExpired = sql`${callers.id} in (select caller_id from requests where ${isRemoved})
-    and ${callers.id} is not ${firstKept?.callerId ?? null}
-    and ${callers.lastSeenAt} < ${timeOfBucket(bucket + 1)}
-    and ${isFolded('callers')}`;
+  // Folded installations whose last records are removed here.
+  const isExpired = sql`${installations.id} in (select installation_id from requests where ${isRemoved})
+    and ${installations.id} is not ${firstKept?.installationId ?? null}
+    and ${installations.lastSeenAt} < ${timeOfBucket(bucket + 1)}
+    and ${isAggregated('installations')}`;
   await db.batch([
     keepRequests(db, isExpired),
-    db.delete(callers).where(isExpired),
+    db.delete(installations).where(isExpired),
     db.delete(requests).where(isRemoved),
     db
       .delete(buckets)

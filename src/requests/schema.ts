@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { requestType, responseType } from '../lib/fields.ts';
 import { timeOfId } from '../lib/time-id.ts';
 import type { RecordRow } from './queries.ts';
-import { callerFields, isShared } from './record.ts';
+import { installationFields, isShared } from './record.ts';
 
 /** The remark of a request whose installation is not stored (1.7). */
 const SHARED = 'Fields not stored: more than 1,000 new installations of this license on this day';
@@ -12,7 +12,7 @@ const SHARED = 'Fields not stored: more than 1,000 new installations of this lic
 export const request = z.strictObject({
   id: z.int(),
   licenseId: z.int().nullable(),
-  ...callerFields.shape,
+  ...installationFields.shape,
   requestDate: wireTimestamp,
   requestType,
   responseType,
@@ -30,14 +30,14 @@ export function toRequest({
   id,
   type,
   outcome,
-  caller,
+  installation,
   details,
 }: RecordRow): z.infer<typeof request> {
-  const sent = caller ?? details;
+  const sent = installation ?? details;
   return {
     id,
-    licenseId: caller?.licenseId ?? null,
-    // Empty for a caller that was erased.
+    licenseId: installation?.licenseId ?? null,
+    // Empty for an installation that was erased.
     licenseKey: sent.licenseKey || null,
     productId: sent.productId ?? null,
     productVersion: sent.productVersion ?? null,
@@ -53,7 +53,7 @@ export function toRequest({
     responseType: outcome,
     blockReason: details.blockReason ?? null,
     notes: null,
-    remarks: details.remarks ?? (caller && isShared(caller) ? SHARED : null),
+    remarks: details.remarks ?? (installation && isShared(installation) ? SHARED : null),
     valid: outcome === 'VALID',
     successful: outcome !== 'ERROR',
     rateLimited: outcome === 'RATE_LIMITED',

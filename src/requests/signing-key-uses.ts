@@ -2,9 +2,9 @@ import { toTimestamp, wireTimestamp } from '@licet/contract/time';
 import { desc, isNotNull, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../db/client.ts';
-import { callers } from '../db/schema.ts';
+import { installations } from '../db/schema.ts';
 
-/** The number of callers that ask for a signing key, which can be a retired one. */
+/** The number of installations that ask for a signing key, which can be a retired one. */
 export const signingKeyUse = z.strictObject({
   kid: z.string(),
   callers: z.int(),
@@ -13,19 +13,19 @@ export const signingKeyUse = z.strictObject({
 type SigningKeyUse = z.infer<typeof signingKeyUse>;
 
 /**
- * The uses of all signing keys, as of the last fold, which is up to a day ago. Reads each caller once: an index
- * would cost every new caller a written row, and an administrator asks before a key is retired, not every day.
+ * The uses of all signing keys, as of the last aggregation, which is up to a day ago. Reads each installation once: an index
+ * would cost every new installation a written row, and an administrator asks before a key is retired, not every day.
  */
 export async function signingKeyUses(db: Database): Promise<SigningKeyUse[]> {
   const rows = await db
     .select({
-      kid: sql<string>`${callers.kid}`.as('kid'),
+      kid: sql<string>`${installations.kid}`.as('kid'),
       callers: sql<number>`count(*)`.as('callers'),
-      lastSeenAt: sql<number>`max(${callers.lastSeenAt})`.as('lastSeenAt'),
+      lastSeenAt: sql<number>`max(${installations.lastSeenAt})`.as('lastSeenAt'),
     })
-    .from(callers)
-    .where(isNotNull(callers.kid))
-    .groupBy(callers.kid)
+    .from(installations)
+    .where(isNotNull(installations.kid))
+    .groupBy(installations.kid)
     .orderBy(desc(sql`lastSeenAt`));
   return rows.map(({ lastSeenAt, ...use }) => ({ ...use, lastSeen: toTimestamp(lastSeenAt) }));
 }

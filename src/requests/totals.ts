@@ -3,7 +3,7 @@ import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core';
 import type { Database } from '../db/client.ts';
 import { RESPONSE_TYPE_CODES } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
-import { callers, licenses } from '../db/schema.ts';
+import { installations, licenses } from '../db/schema.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import { bucketAt, firstIdAt } from '../lib/time-id.ts';
 import {
@@ -18,168 +18,173 @@ import {
 /**
  * The number of requests of a license, `totalRequests` (1.6), has three parts, of which no request is in two:
  *
- * - `past_requests` of the license: those that another service counted, and those of callers that were removed;
- * - `requests` of its callers: their records up to the bucket up to which each is folded;
+ * - `past_requests` of the license: those that another service counted, and those of installations that were removed;
+ * - `requests` of its installations: their records up to the bucket up to which each is aggregated;
  * - the records since.
  *
- * A fold moves records from the third part to the second. A counter has the bucket up to which all callers are folded.
+ * An aggregation moves records from the third part to the second. A counter has the bucket up to which all installations are aggregated.
  */
 
-/** The bucket up to which all callers are folded. */
-export const FOLDED_BUCKET = sql`(select value from counters where name = 'folded_bucket')`;
+/** The bucket up to which all installations are aggregated. */
+export const AGGREGATED_BUCKET = sql`(select value from counters where name = 'aggregated_bucket')`;
 
 /**
- * The bucket up to which a caller is folded. The counter covers callers without records since their last
- * fold.
+ * The bucket up to which an installation is aggregated. The counter covers installations without records since their last
+ * aggregation.
  *
- * @param caller the name of the table in the statement
+ * @param installation the name of the table in the statement
  */
-export const foldedBucketOf = (caller: string): SQL =>
-  sql`max(${sql.raw(caller)}.folded_bucket, ${FOLDED_BUCKET})`;
+export const aggregatedBucketOf = (installation: string): SQL =>
+  sql`max(${sql.raw(installation)}.aggregated_bucket, ${AGGREGATED_BUCKET})`;
 
-/** Up to which bucket a new caller is folded. Other isolates can still store records of the bucket before. */
-export const foldedBucketOfNew = (firstId: number): number => bucketOf(firstId) - 2;
+/** Up to which bucket a new installation is aggregated. Other isolates can still store records of the bucket before. */
+export const aggregatedBucketOfNew = (firstId: number): number => bucketOf(firstId) - 2;
 
 /** Whether a record `r` counts. */
 const COUNTS = sql`r.outcome <> ${sql.raw(String(RESPONSE_TYPE_CODES.RATE_LIMITED))}`;
 
-/** The buckets `b` and the records `r` of a caller since its last fold, in a join. */
-const recordsSinceFold = (caller: string, lastBucket?: number): SQL =>
-  sql`buckets b cross join requests r on b.bucket > ${foldedBucketOf(caller)}
+/** The buckets `b` and the records `r` of an installation since its last aggregation, in a join. */
+const recentRecords = (installation: string, lastBucket?: number): SQL =>
+  sql`buckets b cross join requests r on b.bucket > ${aggregatedBucketOf(installation)}
     ${lastBucket === undefined ? sql`` : sql`and b.bucket <= ${lastBucket}`}
-    and r.bucket = b.bucket and r.product_id = ${productOf(caller)}
-    and r.caller_id = ${sql.raw(caller)}.id`;
+    and r.bucket = b.bucket and r.product_id = ${productOf(installation)}
+    and r.installation_id = ${sql.raw(installation)}.id`;
 
-/** Whether a caller has such a record since its last fold. */
-const hasRecent = (caller: string, isRecord: SQL): SQL =>
-  sql`exists (select 1 from ${recordsSinceFold(caller)} and ${isRecord})`;
+/** Whether an installation has such a record since its last aggregation. */
+const hasRecent = (installation: string, isRecord: SQL): SQL =>
+  sql`exists (select 1 from ${recentRecords(installation)} and ${isRecord})`;
 
-/** Whether all records of a caller are folded. */
-export const isFolded = (caller: string): SQL => sql`not ${hasRecent(caller, sql`true`)}`;
+/** Whether all records of an installation are aggregated. */
+export const isAggregated = (installation: string): SQL =>
+  sql`not ${hasRecent(installation, sql`true`)}`;
 
-/** The callers of the license of the row, in a join. */
-const callersOfLicense = sql.raw(`callers c where c.license_key_normalized =
-  licenses.license_key_normalized and c.license_id = licenses.id`);
+/** The installations of the license of the row, in a join. */
+const installationsOfLicense = sql.raw(`installations i where i.license_key_normalized =
+  licenses.license_key_normalized and i.license_id = licenses.id`);
 
-const requestsOfCallers = sql`(
-  select ifnull(sum(c.requests + (
-    select count(*) from ${recordsSinceFold('c')} and ${COUNTS})), 0)
-  from ${callersOfLicense})`;
+const requestsOfInstallations = sql`(
+  select ifnull(sum(i.requests + (
+    select count(*) from ${recentRecords('i')} and ${COUNTS})), 0)
+  from ${installationsOfLicense})`;
 
 /** The exact column `totalRequests` of a select from the licenses [2.2]. */
-export const totalRequests = sql`licenses.past_requests + ${requestsOfCallers}`
+export const totalRequests = sql`licenses.past_requests + ${requestsOfInstallations}`
   .mapWith(Number)
   .as('totalRequests');
 
-/** Callers whose requests a snapshot adds up: made-up callers must not make a look-up slow. */
+/** Installations whose requests a snapshot adds up: made-up installations must not make a look-up slow. */
 const MAX_ADDED = 1_000;
 
-/** A lower bound of {@link totalRequests} that takes few rows: it has no records since the folds. */
+/** A lower bound of {@link totalRequests} that takes few rows: it has no records since the aggregations. */
 export const totalRequestsAtLeast = sql`licenses.past_requests + (
     select ifnull(sum(requests), 0) from (
-      select c.requests from ${callersOfLicense} limit ${sql.raw(String(MAX_ADDED))}))`
+      select i.requests from ${installationsOfLicense} limit ${sql.raw(String(MAX_ADDED))}))`
   .mapWith(Number)
   .as('totalRequests');
 
-/** Whether the license of the row has such a caller. */
-const hasCaller = (isCaller: SQL): SQL =>
-  sql`exists (select 1 from ${callersOfLicense} and (${isCaller}))`;
+/** Whether the license of the row has such an installation. */
+const hasInstallation = (isInstallation: SQL): SQL =>
+  sql`exists (select 1 from ${installationsOfLicense} and (${isInstallation}))`;
 
 /** Whether {@link totalRequests} is not 0. */
-export const isUsed = sql`(licenses.past_requests > 0 or ${hasCaller(
-  sql`c.requests > 0 or ${hasRecent('c', COUNTS)}`,
+export const isUsed = sql`(licenses.past_requests > 0 or ${hasInstallation(
+  sql`i.requests > 0 or ${hasRecent('i', COUNTS)}`,
 )})`;
 
 /** Whether the license of the row has a request since a time, in milliseconds since 1970. */
 export const wasSeenSince = (time: number): SQL =>
-  hasCaller(
-    sql`c.last_seen_at >= ${time} or ${hasRecent(
-      'c',
+  hasInstallation(
+    sql`i.last_seen_at >= ${time} or ${hasRecent(
+      'i',
       sql`b.bucket >= ${bucketAt(time)} and r.id >= ${firstIdAt(time)}`,
     )}`,
   );
 
-/** The `requests` and the `last_id` of callers `c` since their last fold, by `id`. */
-const sumSinceFold = (from: SQL, lastBucket?: number): SQL =>
-  sql`select c.id, count(*) filter (where ${COUNTS}) as requests, max(r.id) as last_id
-    from ${from} cross join ${recordsSinceFold('c', lastBucket)} group by c.id`;
+/** The `requests` and the `last_id` of installations `i` since their last aggregation, by `id`. */
+const sumOfRecent = (from: SQL, lastBucket?: number): SQL =>
+  sql`select i.id, count(*) filter (where ${COUNTS}) as requests, max(r.id) as last_id
+    from ${from} cross join ${recentRecords('i', lastBucket)} group by i.id`;
 
 /**
- * A select of the `id`, `last_seen_at` and `requests` of callers, with the records since their last fold.
+ * A select of the `id`, `last_seen_at` and `requests` of installations, with the records since their last aggregation.
  *
- * @param known the name of a table with the columns of callers
+ * @param known the name of a table with the columns of installations
  */
-export const exactCallers = (known: string): SQL =>
+export const exactInstallations = (known: string): SQL =>
   sql`select k.id, max(k.last_seen_at, ifnull(${timeOfRecordIdSql(sql`recent.last_id`)}, 0)) as last_seen_at,
       k.requests + ifnull(recent.requests, 0) as requests
     from ${sql.raw(known)} k
-      left join (${sumSinceFold(sql.raw(`${known} c`))}) recent on recent.id = k.id`;
+      left join (${sumOfRecent(sql.raw(`${known} i`))}) recent on recent.id = k.id`;
 
-/** Adds to callers the `requests` and the `last_id` that a select has by `id`. */
-const addToCallers = (db: Database, due: SQL, set: SQLiteUpdateSetSource<typeof callers>) =>
+/** Adds to installations the `requests` and the `last_id` that a select has by `id`. */
+const addToInstallations = (
+  db: Database,
+  due: SQL,
+  set: SQLiteUpdateSetSource<typeof installations>,
+) =>
   db
-    .update(callers)
+    .update(installations)
     .set({
-      requests: sql`${callers.requests} + due.requests`,
-      lastSeenAt: sql`max(${callers.lastSeenAt}, ${timeOfRecordIdSql(sql`due.last_id`)})`,
+      requests: sql`${installations.requests} + due.requests`,
+      lastSeenAt: sql`max(${installations.lastSeenAt}, ${timeOfRecordIdSql(sql`due.last_id`)})`,
       ...set,
     })
     .from(sql`(${due}) due`)
-    .where(eq(callers.id, sql`due.id`));
+    .where(eq(installations.id, sql`due.id`));
 
 /**
- * Folds callers that have records in a bucket, at most `limit` of them.
+ * Aggregates installations that have records in a bucket, at most `limit` of them.
  *
- * @param lastBucket the last bucket that is folded
+ * @param lastBucket the last bucket that is aggregated
  */
-export const foldCallers = (db: Database, bucket: number, lastBucket: number, limit: number) =>
-  addToCallers(
+export const aggregate = (db: Database, bucket: number, lastBucket: number, limit: number) =>
+  addToInstallations(
     db,
-    sumSinceFold(
+    sumOfRecent(
       sql`(
-        select distinct s.product_id, s.caller_id as id
-        from requests s join callers on callers.id = s.caller_id
-        where s.bucket = ${bucket} and callers.folded_bucket < ${lastBucket}
+        select distinct s.product_id, s.installation_id as id
+        from requests s join installations on installations.id = s.installation_id
+        where s.bucket = ${bucket} and installations.aggregated_bucket < ${lastBucket}
         limit ${limit}
-      ) due join callers c on c.id = due.id`,
+      ) due join installations i on i.id = due.id`,
       lastBucket,
     ),
-    { foldedBucket: lastBucket },
+    { aggregatedBucket: lastBucket },
   );
 
-/** Whether all callers with records in a bucket are folded. */
-export const isBucketFolded = (bucket: number): SQL => sql`not exists (
-  select 1 from requests r join callers c on c.id = r.caller_id
-  where r.bucket = ${bucket} and c.folded_bucket < ${bucket})`;
+/** Whether all installations with records in a bucket are aggregated. */
+export const isBucketAggregated = (bucket: number): SQL => sql`not exists (
+  select 1 from requests r join installations i on i.id = r.installation_id
+  where r.bucket = ${bucket} and i.aggregated_bucket < ${bucket})`;
 
 /**
- * Counts records whose callers may be folded already. Goes before the insert of the records: one that is there already
+ * Counts records whose installations may be aggregated already. Goes before the insert of the records: one that is there already
  * is counted already.
  *
- * @param records a select of their `caller_id`, `id`, `nonce` and `outcome`
+ * @param records a select of their `installation_id`, `id`, `nonce` and `outcome`
  */
 export const countLate = (db: Database, records: SQL) =>
-  addToCallers(
+  addToInstallations(
     db,
     sql`
-      select c.id, min(r.id) as first_id, max(r.id) as last_id,
+      select i.id, min(r.id) as first_id, max(r.id) as last_id,
         count(*) filter (where ${COUNTS}) as requests
-      from (${records}) r join callers c on c.id = r.caller_id
-      where ${foldedBucketOf('c')} >= ${bucketOfIdSql(sql`r.id`)}
+      from (${records}) r join installations i on i.id = r.installation_id
+      where ${aggregatedBucketOf('i')} >= ${bucketOfIdSql(sql`r.id`)}
         and not ${isStored(sql`r.id`, sql`r.nonce`)}
-      group by c.id`,
+      group by i.id`,
     {
-      firstSeenAt: sql`min(${callers.firstSeenAt}, ${timeOfRecordIdSql(sql`due.first_id`)})`,
+      firstSeenAt: sql`min(${installations.firstSeenAt}, ${timeOfRecordIdSql(sql`due.first_id`)})`,
     },
   );
 
-/** Adds the requests of folded callers to their licenses, which lose these callers. */
+/** Adds the requests of aggregated installations to their licenses, which lose these installations. */
 export const keepRequests = (db: Database, isLost: SQL) =>
   db
     .update(licenses)
     .set({ pastRequests: sql`${licenses.pastRequests} + lost.requests` })
     .from(
-      sql`(select license_id, sum(requests) as requests from ${callers} where ${isLost}
+      sql`(select license_id, sum(requests) as requests from ${installations} where ${isLost}
         group by license_id) lost`,
     )
     .where(eq(licenses.id, sql`lost.license_id`));
@@ -187,25 +192,25 @@ export const keepRequests = (db: Database, isLost: SQL) =>
 const DAY = sql.raw(String(BUCKETS_A_DAY));
 
 /**
- * The statements before callers lose their license. No later record joins such a caller. It is folded to the end of
- * its last day, or it would take a place in each later fold of that day.
+ * The statements before installations lose their license. No later record joins such an installation. It is aggregated to the end of
+ * its last day, or it would take a place in each later aggregation of that day.
  */
-export const keepRequestsOf = (db: Database, callerIds: readonly number[]) => ({
-  folded: addToCallers(
+export const keepRequestsOf = (db: Database, installationIds: readonly number[]) => ({
+  aggregated: addToInstallations(
     db,
-    sumSinceFold(
-      sql`json_each(${JSON.stringify(callerIds)}) lost join callers c on c.id = lost.value`,
+    sumOfRecent(
+      sql`json_each(${JSON.stringify(installationIds)}) lost join installations i on i.id = lost.value`,
     ),
-    { foldedBucket: sql`${bucketOfIdSql(sql`due.last_id`)} / ${DAY} * ${DAY} + ${DAY} - 1` },
+    { aggregatedBucket: sql`${bucketOfIdSql(sql`due.last_id`)} / ${DAY} * ${DAY} + ${DAY} - 1` },
   ),
-  kept: keepRequests(db, isOneOf(callers.id, callerIds)),
+  kept: keepRequests(db, isOneOf(installations.id, installationIds)),
 });
 
 /** Takes the requests here off the totals of returning licenses, which include them already. */
 export const subtractRequestsHere = (db: Database, licenseIds: readonly number[]) =>
   db
     .update(licenses)
-    .set({ pastRequests: sql`max(0, ${licenses.pastRequests} - ${requestsOfCallers})` })
+    .set({ pastRequests: sql`max(0, ${licenses.pastRequests} - ${requestsOfInstallations})` })
     .where(isOneOf(licenses.id, licenseIds));
 
 const MAX_KNOWN = 10_000;

@@ -35,7 +35,7 @@ export function recordingOf(decided: DecidedValidation): Recording {
       licenseId: license === null ? null : license?.id,
       // Not cut itself, because a license key can be longer when it is normalized.
       licenseKeyNormalized: cutKey === licenseKey ? key : cutKey && normalizeLicenseKey(cutKey),
-      caller: { licenseKey: cutKey, productId, ip, hwid, ...logged },
+      installation: { licenseKey: cutKey, productId, ip, hwid, ...logged },
       details: decided.details,
       ...(kid !== undefined && { kid }),
     },

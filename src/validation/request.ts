@@ -2,7 +2,7 @@ import { isObject, type JsonObject, parseJson } from '@licet/contract/json';
 import { publicAddress } from '../lib/ip.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
 import { copyText, fitsHwid, MAX_HWID_BYTES, toStorable } from '../lib/text.ts';
-import type { CallerFields } from '../requests/record.ts';
+import type { InstallationFields } from '../requests/record.ts';
 import { normalizeLicenseKey } from '../resources/licenses/key.ts';
 
 /** The request of a program: may this license key run here? [4.7] */
@@ -28,7 +28,7 @@ export interface SignatureRequest {
 }
 
 /** The fields that only the history has. */
-type LoggedFields = Omit<CallerFields, 'licenseKey' | 'productId' | 'ip' | 'hwid'>;
+type LoggedFields = Omit<InstallationFields, 'licenseKey' | 'productId' | 'ip' | 'hwid'>;
 
 export type ParsedRequest =
   | { ok: true; request: ValidationRequest }

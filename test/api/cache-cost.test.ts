@@ -288,10 +288,10 @@ describe('an outbox of 2,000 changes while KV rejects puts', () => {
     ]);
   }
 
-  it('a run of the scheduled handler stays small, makes one put, and still folds and removes', async () => {
+  it('a run of the scheduled handler stays small, makes one put, and still aggregates and removes', async () => {
     const clock = takeClock();
     captureConsole();
-    for (const table of ['requests', 'callers', 'buckets']) {
+    for (const table of ['requests', 'installations', 'buckets']) {
       await env.DB.prepare(`delete from ${table}`).run();
     }
     const license = await newLicense();
@@ -312,12 +312,12 @@ describe('an outbox of 2,000 changes while KV rejects puts', () => {
       expect((await rowsOf(isolate)).read).toBeLessThanOrEqual(500);
     }
     expect(await env.DB.prepare('select count(*) n from outbox').first('n')).toBe(2_000);
-    // The roll-ups of both records, both in the fold, and only the younger one left.
+    // The roll-ups of both records, both in the aggregate, and only the younger one left.
     expect(
       await env.DB.prepare('select sum(requests) n from rollups where product_id >= 0').first('n'),
     ).toBe(2);
-    const folded = env.DB.prepare('select requests from callers where license_id = ?');
-    expect(await folded.bind(license.id).first('requests')).toBe(2);
+    const aggregated = env.DB.prepare('select requests from installations where license_id = ?');
+    expect(await aggregated.bind(license.id).first('requests')).toBe(2);
     expect(await env.DB.prepare('select count(*) n from requests').first('n')).toBe(1);
   });
 });

@@ -33,19 +33,19 @@ const BLACKLIST: Row = {
   updated_at: 0,
 };
 const CUSTOMER: Row = { email_normalized: 'ada@shop.test', chat_id: '1', created_at: 0 };
-const CALLER: Row = {
+const INSTALLATION: Row = {
   license_key_normalized: 'AAAA',
   fingerprint: 'a',
   license_id: 1,
   license_key: 'aaaa',
   first_seen_at: 0,
   last_seen_at: 0,
-  folded_bucket: 0,
+  aggregated_bucket: 0,
 };
 const REQUEST: Row = {
   bucket: 1,
   product_id: 1,
-  caller_id: 1,
+  installation_id: 1,
   id: 1,
   nonce: 1,
   type: 1,
@@ -82,7 +82,7 @@ beforeAll(async () => {
   await insert('blacklists', BLACKLIST);
   await insert('blacklists', { ...BLACKLIST, product_id: 1 });
   await insert('tokens', TOKEN);
-  await insert('callers', CALLER);
+  await insert('installations', INSTALLATION);
   await insert('buckets', { bucket: 1 });
   await insert('requests', REQUEST);
   await insert('rollups', ROLLUP);
@@ -132,15 +132,15 @@ const REFUSED: Record<string, [name: string, row: Row, error: string][]> = {
     ['an unknown type', { license_data_type: 'MAC' }, CHECK],
     ['an unknown product', { data: '192.0.2.9', product_id: 9 }, FOREIGN],
   ],
-  callers: [
-    ['a caller twice', {}, UNIQUE],
+  installations: [
+    ['an installation twice', {}, UNIQUE],
     ['no license', { fingerprint: 'b', license_id: null }, NOT_NULL],
   ],
   buckets: [['a bucket twice', {}, UNIQUE]],
   requests: [
     ['a record twice', { outcome: 2 }, UNIQUE],
-    // A record of a caller that is gone must fail its batch.
-    ['no caller', { caller_id: null }, NOT_NULL],
+    // A record of an installation that is gone must fail its batch.
+    ['no installation', { installation_id: null }, NOT_NULL],
   ],
   rollups: [['an hour twice', { requests: 2 }, UNIQUE]],
   outbox: [
@@ -165,7 +165,7 @@ const STORABLE: Record<string, Row> = {
   blacklists: BLACKLIST,
   customers: CUSTOMER,
   tokens: TOKEN,
-  callers: CALLER,
+  installations: INSTALLATION,
   buckets: { bucket: 1 },
   requests: REQUEST,
   rollups: ROLLUP,

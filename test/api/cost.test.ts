@@ -143,7 +143,7 @@ async function newKnownServer(): Promise<{ licenseKey: string }> {
   return server;
 }
 
-/** An isolate that knows the policy, and the callers of none of these licenses. */
+/** An isolate that knows the policy, and the installations of none of these licenses. */
 async function newWarmIsolate(withQueue: boolean): Promise<ReturnType<typeof newIsolate>> {
   const ask = newIsolate(withQueue);
   await ask({ licenseKey: crypto.randomUUID() });

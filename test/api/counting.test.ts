@@ -58,7 +58,7 @@ async function readRollups(): Promise<Map<string, number>> {
 function countRollups(records: readonly HistoryRecord[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const record of records) {
-    const { productId } = record.caller;
+    const { productId } = record.installation;
     // The product of a record that belongs to no license could be any number.
     const product = typeof record.licenseId === 'number' ? productId : 0;
     const name = `${bucketOf(timeOf(record))} ${product} ${RESPONSE_TYPE_CODES[record.outcome]}`;
@@ -85,7 +85,7 @@ describe('at any time', () => {
   });
 
   const asked = fc.record({
-    caller: fc.nat(4),
+    installation: fc.nat(4),
     outcome: fc.constantFrom<ResponseType>('VALID', 'VALID', 'MAX_IPS_REACHED', 'RATE_LIMITED'),
     ageMinutes: fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom(0, 1, 3, 5) },
@@ -118,14 +118,14 @@ describe('at any time', () => {
 
   type Asked = typeof asked extends fc.Arbitrary<infer Value> ? Value : never;
 
-  /** Five callers of two licenses and of an unknown key. */
-  function newRecord({ caller, outcome, ageMinutes }: Asked, now: number): HistoryRecord {
-    const license = licenses[caller >> 1];
+  /** Five installations of two licenses and of an unknown key. */
+  function newRecord({ installation, outcome, ageMinutes }: Asked, now: number): HistoryRecord {
+    const license = licenses[installation >> 1];
     return recordAt(now - ageMinutes * MINUTE_MS, {
       licenseId: license?.id ?? null,
       licenseKey: license?.licenseKey ?? 'unknown',
       productId: shop.productId,
-      hwid: `HW-${caller}`,
+      hwid: `HW-${installation}`,
       outcome,
     });
   }
@@ -192,10 +192,10 @@ describe('at any time', () => {
           const kept = all.filter((record) => bucketOf(timeOf(record)) > lastExpired());
           const ids = (await readPages({}, 1_000)).map(({ id }) => id);
           expect(ids.toSorted()).toEqual(kept.map(({ id }) => id).toSorted());
-          const callers = await rowsOf('select hwid from callers');
-          const isCaller = ({ licenseId }: HistoryRecord) => licenseId !== null;
-          expect(callers.length).toBe(
-            new Set(kept.filter(isCaller).map(({ caller }) => caller.hwid)).size,
+          const installations = await rowsOf('select hwid from installations');
+          const isInstallation = ({ licenseId }: HistoryRecord) => licenseId !== null;
+          expect(installations.length).toBe(
+            new Set(kept.filter(isInstallation).map(({ installation }) => installation.hwid)).size,
           );
         },
       ),
@@ -212,7 +212,7 @@ it('a license that is created again under an old key has a count of its own', as
     const { id: productId } = await createProduct();
     const item = { licenseKey, productId, licenseType: 'PERMANENT', maxIPs: -1, maxHWIDs: -1 };
     const { id } = await importOne('licenses', item);
-    // The product is the same in each record: the callers differ in nothing but the license.
+    // The product is the same in each record: the installations differ in nothing but the license.
     for (let nth = 0; nth < requests; nth++) await validate({ licenseKey, productId: 1 });
     records += requests;
     const history = await historyOf({ licenseKey }, records);
@@ -238,16 +238,16 @@ const recordOf = (license: License, requestedAt: number, hwid = 'HW'): HistoryRe
 const many = <Item>(count: number, newItem: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, index) => newItem(index));
 
-const foldedCallers = async (): Promise<number> =>
-  (await rowsOf(`select 1 from callers where requests > 0`)).length;
+const foldedInstallations = async (): Promise<number> =>
+  (await rowsOf(`select 1 from installations where requests > 0`)).length;
 
-it('a record that comes while its day is folded is counted', async () => {
+it('a record that comes while its day is aggregated is counted', async () => {
   setNow(NEXT_DAY);
   const license = await shop.newLicense();
   await write(recordOf(license, NOW));
   let isFirst = true;
   const DB = withFaults(env.DB, async (sql) => {
-    if (isFirst && sql.includes('update "counters"') && (await foldedCallers()) > 0) {
+    if (isFirst && sql.includes('update "counters"') && (await foldedInstallations()) > 0) {
       isFirst = false;
       await write(recordOf(license, NOW, 'another'));
     }
@@ -256,7 +256,7 @@ it('a record that comes while its day is folded is counted', async () => {
   await runToTheEnd(NEXT_DAY, { DB });
   expect(isFirst).toBe(false);
   expect((await getLicense(license.id)).totalRequests).toBe(2);
-  expect(await foldedCallers()).toBe(2);
+  expect(await foldedInstallations()).toBe(2);
 });
 
 describe('roll-ups', () => {
@@ -332,7 +332,7 @@ describe('the retention', () => {
     env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1 - 1)
        insert into requests
-       select bucket, product_id, caller_id, id + i * 4096, nonce, type, outcome, details
+       select bucket, product_id, installation_id, id + i * 4096, nonce, type, outcome, details
        from requests, n`,
     )
       .bind(times)
@@ -387,12 +387,12 @@ describe('the retention', () => {
     for (let run = 0; run < 4; run++) {
       await runScheduled(NOW);
       left.push((await rowsOf('select 1 from requests')).length);
-      // Those that are left still have their callers.
+      // Those that are left still have their installations.
       const licenseIds = (await readPages({}, 1_000)).map(({ licenseId }) => licenseId);
       expect(licenseIds).not.toContain(null);
     }
     expect(left).toEqual([621, 21, 11, 1]);
-    expect(await rowsOf('select 1 from callers')).toHaveLength(1);
+    expect(await rowsOf('select 1 from installations')).toHaveLength(1);
     const totals = await Promise.all(licenses.map(({ id }) => getLicense(id)));
     expect(totals.map(({ totalRequests }) => totalRequests)).toEqual([25_600, 20, 1]);
   });
@@ -401,7 +401,7 @@ describe('the retention', () => {
 it.each([
   ['rolled up', 'insert into "rollups"', 'Records were not rolled up'],
   ['removed', 'delete from "requests"', 'Old records were not removed'],
-])('records are folded, rolled up and removed while others cannot be %s', async (...names) => {
+])('records are aggregated, rolled up and removed while others cannot be %s', async (...names) => {
   const [failing, statement, message] = names;
   const lines = captureConsole();
   setNow(NOW);
@@ -412,11 +412,12 @@ it.each([
   const DB = withFaults(env.DB, (sql) => (sql.includes(statement) ? 'fails' : null));
   await runToTheEnd(NOW, { DB });
   const done = {
-    folded:
-      (await rowsOf(`select 1 from callers where hwid = 'young' and requests > 0`)).length > 0,
+    aggregated:
+      (await rowsOf(`select 1 from installations where hwid = 'young' and requests > 0`)).length >
+      0,
     'rolled up': (await readRollups()).size === 2,
     removed: (await readPages({ hwid: 'old' }, 10)).length === 0,
   };
-  expect(done).toEqual({ folded: true, 'rolled up': true, removed: true, [failing]: false });
+  expect(done).toEqual({ aggregated: true, 'rolled up': true, removed: true, [failing]: false });
   expect(new Set(lines)).toEqual(new Set([JSON.stringify({ message, error: 'Error' })]));
 });

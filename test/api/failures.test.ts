@@ -71,7 +71,7 @@ it('the scheduled handler without the database throws nothing, tries all its tas
   expectBareLines(
     'Changes were not published',
     'Records were not rolled up',
-    'Records were not folded',
+    'Records were not aggregated',
     'Old records were not removed',
     'Old sessions were not removed',
     'Old events were not removed',

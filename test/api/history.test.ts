@@ -68,7 +68,7 @@ describe('filters', () => {
   const HWIDS = ['HW', 'hw', '"', '\\', `'$."A"[0]\\"`, '\u{1F5A5}\u0001\u00C9'];
   const option = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { freq: 3 });
 
-  const caller = fc.record({
+  const installation = fc.record({
     licenseKey: option(fc.constantFrom(...KEYS, ...UNKNOWN_KEYS)),
     spelling: fc.constantFrom('as it is', 'in upper case', 'in lower case'),
     // Also no product, one that never existed, and an id that none can have.
@@ -78,7 +78,7 @@ describe('filters', () => {
     javaVersion: option(fc.constantFrom('21')),
   });
   const asked = fc.record({
-    caller: fc.nat(),
+    installation: fc.nat(),
     lookUp: fc.constantFrom('found', 'found', 'not found', 'not done'),
     outcome: fc.constantFrom('VALID', 'VALID', 'MAX_IPS_REACHED', 'RATE_LIMITED', 'ERROR'),
     details: fc.constantFrom({}, { remarks: 'Remarks' }, { blockReason: 'Fraud', spam: true }),
@@ -106,11 +106,11 @@ describe('filters', () => {
     fc.shuffledSubarray(['licenseKey', 'productId', 'ip', 'hwid', 'valid', 'from', 'to'] as const, {
       maxLength: 4,
     }),
-    // The caller and the records whose values are asked for, by their place among all.
-    fc.record({ caller: fc.nat(), valid: fc.boolean(), from: fc.nat(), to: fc.nat() }),
+    // The installation and the records whose values are asked for, by their place among all.
+    fc.record({ installation: fc.nat(), valid: fc.boolean(), from: fc.nat(), to: fc.nat() }),
   );
 
-  type Caller = typeof caller extends fc.Arbitrary<infer Value> ? Value : never;
+  type Installation = typeof installation extends fc.Arbitrary<infer Value> ? Value : never;
   type Asked = typeof asked extends fc.Arbitrary<infer Value> ? Value : never;
 
   const productOf = (name: string): number =>
@@ -131,10 +131,10 @@ describe('filters', () => {
   it('filters find every record that matches once, newest first, page by page', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(caller, { minLength: 1, maxLength: 3 }),
+        fc.array(installation, { minLength: 1, maxLength: 3 }),
         fc.array(fc.tuple(step, filter), { minLength: 4, maxLength: 10 }),
         fc.integer({ min: 1, max: 6 }),
-        async (callers, steps, limit) => {
+        async (installations, steps, limit) => {
           await emptyHistory();
           const isolates: Deliver[] = [newConsumer(), newConsumer()];
           let message: HistoryRecord[] = [];
@@ -147,12 +147,13 @@ describe('filters', () => {
               await runScheduled(now);
             } else {
               setNow(now);
-              if ('asked' in doing) message = newMessage(callers, doing.asked, now, all);
+              if ('asked' in doing) message = newMessage(installations, doing.asked, now, all);
               expect(await isolates[doing.isolate]?.([message])).toEqual([]);
             }
 
             const dateAt = (place: number) => all[place % all.length]?.requestDate ?? '2026-06-02';
-            const { licenseKey, product, ip, hwid } = callers[values.caller % callers.length] ?? {};
+            const { licenseKey, product, ip, hwid } =
+              installations[values.installation % installations.length] ?? {};
             const filters = {
               licenseKey: ` ${licenseKey ?? 'none'}`,
               productId: String(Math.max(1, productOf(product ?? 'first'))),
@@ -182,13 +183,15 @@ describe('filters', () => {
 
   /** Makes a message of new records, and adds what the interface has to show of them. */
   function newMessage(
-    callers: readonly Caller[],
+    installations: readonly Installation[],
     message: readonly Asked[],
     now: number,
     all: WireRecord[],
   ): HistoryRecord[] {
-    return message.map(({ caller, lookUp, outcome, details, ageMinutes, hasIdOfLast }) => {
-      const { licenseKey, spelling, product, ...others } = callers[caller % callers.length] ?? {
+    return message.map(({ installation, lookUp, outcome, details, ageMinutes, hasIdOfLast }) => {
+      const { licenseKey, spelling, product, ...others } = installations[
+        installation % installations.length
+      ] ?? {
         licenseKey: null,
         spelling: 'as it is',
         product: null,
@@ -218,11 +221,11 @@ describe('filters', () => {
   }
 });
 
-describe('the records of a caller', () => {
+describe('the records of an installation', () => {
   const productId = 1;
 
-  /** The license, and what writes a record of its only caller at a time. */
-  async function newCaller() {
+  /** The license, and what writes a record of its only installation at a time. */
+  async function newInstallation() {
     const licenseKey = crypto.randomUUID();
     const product = (await createProduct()).id;
     const item = { licenseKey, productId: product, licenseType: 'PERMANENT' };
@@ -239,13 +242,13 @@ describe('the records of a caller', () => {
   }
 
   it('records of an isolate whose clock is two days slow are found and counted', async () => {
-    const { recordedAt, expectFound } = await newCaller();
+    const { recordedAt, expectFound } = await newInstallation();
     const isolate = newConsumer();
     const fast = NOW + 2 * DAY_MS;
     setNow(NOW);
     await write(recordedAt(NOW));
     await runToTheEnd(fast);
-    // The isolate knows neither its caller nor the buckets at first.
+    // The isolate knows neither its installation nor the buckets at first.
     for (const minutes of [1, 2]) {
       const requestedAt = NOW + minutes * MINUTE_MS;
       setNow(requestedAt);

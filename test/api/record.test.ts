@@ -111,7 +111,7 @@ describe.each(WAYS)('$way', ({ through }) => {
   it('a record that D1 rejects is given up alone, logged once, and shown in the statistics', async () => {
     const license = await shop.newLicense();
     await env.DB.prepare(
-      `create trigger bad before insert on callers when new.hwid = 'BAD'
+      `create trigger bad before insert on installations when new.hwid = 'BAD'
        begin select raise(abort, 'CHECK constraint failed'); end`,
     ).run();
     try {
@@ -138,7 +138,7 @@ describe.each(WAYS)('$way', ({ through }) => {
     expect(gaps).toEqual([{ time: hour.replace('Z', '+00:00'), requests: 1 }]);
   });
 
-  it('a caller that the retention has removed is stored again', async () => {
+  it('an installation that the retention has removed is stored again', async () => {
     const license = await shop.newLicense();
     const isolate = newIsolate(through());
     await (await isolate.validate(askFor(license))).recorded;
@@ -158,7 +158,7 @@ describe.each(WAYS)('$way', ({ through }) => {
     await emptyHistory();
   });
 
-  it('records in two batches at once are stored again after their callers were removed', async () => {
+  it('records in two batches at once are stored again after their installations were removed', async () => {
     const [first, second] = [await shop.newLicense(), await shop.newLicense()];
     let isHeld = false;
     let waiting = 0;
@@ -172,7 +172,7 @@ describe.each(WAYS)('$way', ({ through }) => {
     const isolate = newIsolate(through(DB));
     for (const license of [first, second]) await (await isolate.validate(askFor(license))).recorded;
     await env.DB.batch(
-      ['requests', 'callers'].map((table) => env.DB.prepare(`delete from ${table}`)),
+      ['requests', 'installations'].map((table) => env.DB.prepare(`delete from ${table}`)),
     );
     isHeld = true;
     const one = await isolate.validate(askFor(first));
@@ -184,7 +184,10 @@ describe.each(WAYS)('$way', ({ through }) => {
   });
 
   it.each([
-    { state: 'before its caller was known', tables: ['requests', 'buckets', 'callers'] },
+    {
+      state: 'before its installation was known',
+      tables: ['requests', 'buckets', 'installations'],
+    },
     { state: 'of the hour before', tables: ['requests', 'buckets'] },
   ])('a record is found after the database was set back to a state $state', async ({ tables }) => {
     const license = await shop.newLicense();
@@ -251,7 +254,7 @@ describe('through faults of D1', () => {
     async ({ faults }) => {
       const licenses = [await shop.newLicense(), await shop.newLicense()];
       const now = Date.now();
-      // Two callers that drew the same number, with two records each.
+      // Two installations that drew the same number, with two records each.
       const records = [...licenses, ...licenses].map((license, index) => ({
         ...recordAt(now, { ...askFor(license), licenseId: license.id }),
         id: firstIdAt(now),

@@ -32,10 +32,10 @@ const SIZE: Size = {
   customers: 50_000,
   licenses: 100_000,
   blacklists: 10_000,
-  callers: 463 * 43,
+  installations: 463 * 43,
   hours: 90 * 24,
 };
-/** Just before a day is folded: the history since then is as long as it gets. */
+/** Just before a day is aggregated: the history since then is as long as it gets. */
 const NOW = Date.UTC(2026, 5, 2, 0, 59);
 let records: number;
 let bytesOfRecords: number;
@@ -54,7 +54,7 @@ beforeAll(async () => {
   await emptyOutbox();
 }, 60_000);
 
-it('a million records with their callers take at most 45 bytes each', () => {
+it('a million records with their installations take at most 45 bytes each', () => {
   expect(records).toBeGreaterThan(1_000_000);
   expect(bytesOfRecords / records).toBeLessThan(45);
 });
@@ -85,7 +85,7 @@ async function planOf(statement: SentStatement): Promise<string[]> {
 
 /** A whole table or index read, and rows sorted because no index has them in order. */
 const isScan = (detail: string): boolean =>
-  /^SCAN (products|customers|licenses|bindings|blacklists|requests|callers|buckets|tokens)\b/.test(
+  /^SCAN (products|customers|licenses|bindings|blacklists|requests|installations|buckets|tokens)\b/.test(
     detail,
   );
 const isSort = (detail: string): boolean => detail === 'USE TEMP B-TREE FOR ORDER BY';
@@ -112,7 +112,7 @@ const { products, customers, licenses, blacklists } = SIZE;
 const PAGE = 11;
 /** A license is read with its customer, its total, and what is bound to it. */
 const PER_LICENSE = 9;
-/** One license in seven has two callers, whose records of 25 hours are not folded yet. */
+/** One license in seven has two installations, whose records of 25 hours are not aggregated yet. */
 const TOTALS_OF_10 = 2 * 2 * (2 + 25);
 /** How far to walk for a page of what is one in a hundred. */
 const PAGE_OF_1_IN_100 = PAGE * 100 + PAGE * PER_LICENSE;
@@ -120,7 +120,7 @@ const PAGE_OF_1_IN_100 = PAGE * 100 + PAGE * PER_LICENSE;
 const PAGE_OF_100_OF_1_IN_100 = 101 * 100 + 101 * PER_LICENSE + 10 * TOTALS_OF_10;
 /** A row too many is read to see that there is no other. */
 const ofProduct = licenses / products + 1;
-/** A license with two callers, each of which asks every 43 hours. */
+/** A license with two installations, each of which asks every 43 hours. */
 const active = licenseOf(801);
 const dayAgo = encodeURIComponent(new Date(NOW - 24 * 60 * 60 * 1000).toISOString());
 
@@ -220,7 +220,7 @@ const LISTS: Case[] = [
   { path: `/requests?limit=10&productId=9&from=${dayAgo}`, reads: 120 },
   { path: '/requests?limit=10&productId=9&valid=false', reads: 500 },
   { path: '/requests?productId=9', reads: 7_000 },
-  // All of 90 days: three rows for each bucket, and two more for each caller that matches.
+  // All of 90 days: three rows for each bucket, and two more for each installation that matches.
   ...[
     { filter: 'hwid=nothing', reads: 6_500 },
     { filter: `ip=${ipOf(active)}`, reads: 11_100 },
@@ -274,10 +274,12 @@ describe('reading', () => {
     const plans = await Promise.all(roundTrips.flat().map(planOf));
     expect(plans.flat().filter(isScan)).toEqual([
       'SCAN licenses USING COVERING INDEX licenses_product',
-      'SCAN callers',
+      'SCAN installations',
     ]);
     // SQLite sorts them into groups, and counts the sorted rows too.
-    expect(await totalRead(roundTrips)).toBeLessThanOrEqual(2 * (licenses + SIZE.callers) + 3_000);
+    expect(await totalRead(roundTrips)).toBeLessThanOrEqual(
+      2 * (licenses + SIZE.installations) + 3_000,
+    );
     // The last hour is read from the history for 15 minutes after its end.
     await env.DB.prepare(
       "update counters set value = value - 1 where name = 'rolled_up_bucket'",
@@ -471,7 +473,7 @@ describe('the scheduled handler', () => {
         .map(({ sql, meta }) => (sql.startsWith(start) ? (meta?.rows_written ?? 0) : 0)),
     );
 
-  it('a day is folded in twelve runs of 40 statements and 50,000 rows beside the daily count, one written row for each caller', async () => {
+  it('a day is aggregated in twelve runs of 40 statements and 50,000 rows beside the daily count, one written row for each installation', async () => {
     const all: RoundTrips = [];
     for (let run = 0; run < RUNS; run++) {
       const { spy, roundTrips } = spyOnDatabase(env.DB);
@@ -486,8 +488,8 @@ describe('the scheduled handler', () => {
       expect(counted).toBeLessThanOrEqual(run === 0 ? 2 * licenses + 10 : 10);
       all.push(...roundTrips);
     }
-    // Each caller asked once on that day. In each run an expired hour is removed.
-    expect(rowsWritten(all, 'update "callers"')).toBe(24 * 463);
+    // Each installation asked once on that day. In each run an expired hour is removed.
+    expect(rowsWritten(all, 'update "installations"')).toBe(24 * 463);
     expect(rowsWritten(all, 'delete from "requests"')).toBe(RUNS * 463);
   });
 });

@@ -89,7 +89,7 @@ describe('licet products', () => {
 });
 
 describe('licet keys', () => {
-  it('licet keys lists the keys that npm start made, with the callers of each', async () => {
+  it('licet keys lists the keys that npm start made, with the installations of each', async () => {
     const keys = await objects('keys', 'list');
     expect(keys).toMatchObject([
       { kid: expect.stringMatching(/^es-/), alg: 'ES256', isDefault: true },

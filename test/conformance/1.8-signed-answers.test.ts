@@ -425,26 +425,26 @@ describe('/.well-known/jwks.json', () => {
   });
 });
 
-describe('the callers', () => {
+describe('the installations', () => {
   const uses = z.array(z.object({ kid: z.string(), callers: z.int(), lastSeen: z.string() }));
   const usesOf = async (kid: string) =>
     uses.parse((await call('GET', '/api/v2/signing-keys')).json).find((use) => use.kid === kid);
 
-  it('the service lists the keys that callers still ask for, with the time', async () => {
-    const key = await newSigningKey('ES256', 'es-callers');
+  it('the service lists the keys that installations still ask for, with the time', async () => {
+    const key = await newSigningKey('ES256', 'es-installations');
     const own = newIsolate({ SIGNING_KEY_1: key.secret });
     const license = await newLicense();
     const { nonce, ...unsigned } = signedBody(license, { hwid: 'HW-1' });
     await (await ask(unsigned, own)).recorded;
-    expect(await usesOf('es-callers')).toBeUndefined();
+    expect(await usesOf('es-installations')).toBeUndefined();
     const before = Date.now();
     for (const hwid of ['HW-1', 'HW-1', 'HW-2']) {
       await (await ask({ ...unsigned, nonce, hwid }, own)).recorded;
     }
-    const use = await usesOf('es-callers');
+    const use = await usesOf('es-installations');
     expect(use).toMatchObject({ callers: 2 });
     expect(Date.parse(use?.lastSeen ?? '')).toBeGreaterThanOrEqual(before);
-    // A caller without a kid keeps its identity.
+    // An installation without a kid keeps its identity.
     await (await ask(unsigned, own)).recorded;
     const installations = await call('GET', `/api/v2/licenses/${license.id}/installations`);
     expect(installations.json).toHaveLength(3);

@@ -124,7 +124,7 @@ describe('License requests', () => {
       env.DB.prepare('insert into buckets (bucket) values (?)').bind(bucket),
       env.DB.prepare(
         `with recursive n(i) as (select 0 union all select i + 1 from n where i < 1499)
-         insert into requests (bucket, product_id, caller_id, id, nonce, type, outcome, details)
+         insert into requests (bucket, product_id, installation_id, id, nonce, type, outcome, details)
          select ?1, 0, 0, ?2 + i, 0, ?3, ?4, '{"hwid":"many"}' from n`,
       ).bind(
         bucket,

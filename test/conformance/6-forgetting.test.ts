@@ -29,7 +29,7 @@ const forget = async (id: number | undefined) => {
 
 /** All tables that describe the person, as text. */
 async function readDatabase(): Promise<string> {
-  const tables = ['customers', 'licenses', 'callers', 'requests', 'events'];
+  const tables = ['customers', 'licenses', 'installations', 'requests', 'events'];
   const selects = tables.map((table) => env.DB.prepare(`select * from ${table}`));
   return JSON.stringify((await env.DB.batch(selects)).map(({ results }) => results));
 }
@@ -177,7 +177,7 @@ describe('a customer that is forgotten', () => {
     await historyOf({ licenseKey: license.licenseKey }, 2);
     await forget(license.customer?.id);
     await historyOf({ licenseKey: license.licenseKey }, 0);
-    // An isolate that knows the erased caller.
+    // An isolate that knows the erased installation.
     const answer = await isolate.validate(ask());
     await answer.recorded;
     await historyOf({ licenseKey: license.licenseKey }, 1);
@@ -340,12 +340,12 @@ it('forgetting answers 503 after five seconds without the database for records, 
   expect(await readDatabase()).not.toContain('HW-OF-OUTAGE');
 });
 
-it('a history of 5,000 callers is erased by two requests, and its count stays', async () => {
+it('a history of 5,000 installations is erased by two requests, and its count stays', async () => {
   const { id, licenseKey, customer, productId } = await createLicense({ ownerChatId: 'many' });
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
-     insert into callers (license_key_normalized, fingerprint, license_id, license_key, product_id, ip,
-       first_seen_at, last_seen_at, requests, folded_bucket)
+     insert into installations (license_key_normalized, fingerprint, license_id, license_key, product_id, ip,
+       first_seen_at, last_seen_at, requests, aggregated_bucket)
      select ?1, 'f' || i, ?2, ?1, ?3, '198.51.100.1', 0, 0, 2, 0 from n`,
   )
     .bind(licenseKey, id, productId)
@@ -359,7 +359,7 @@ it('a history of 5,000 callers is erased by two requests, and its count stays', 
   await forget(customer?.id);
   expect((await getLicense(id)).totalRequests).toBe(10_000);
   const left = env.DB.prepare(
-    'select count(*) n from callers where license_id = ? and ip is not null',
+    'select count(*) n from installations where license_id = ? and ip is not null',
   );
   expect(await left.bind(id).first('n')).toBe(0);
 });

@@ -77,7 +77,7 @@ describe('GET licenses', () => {
       ask('soon', NOW - 40 * DAY_MS),
     );
     await runToTheEnd(NOW);
-    // These records are not folded yet.
+    // These records are not aggregated yet.
     await write(ask('soon', NOW - HOUR_MS), ask('later', NOW - HOUR_MS));
     await importOne('licenses', {
       licenseKey: 'used elsewhere',

@@ -92,7 +92,7 @@ describe('GET licenses/{id}/installations', () => {
     ]);
   });
 
-  it('installations are exact before and after the fold, and the last seen comes first', async () => {
+  it('installations are exact before and after the aggregation, and the last seen comes first', async () => {
     const license = await shop.newLicense();
     const other = await shop.newLicense();
     const first = NOW - 3 * DAY_MS;
@@ -141,7 +141,7 @@ describe('GET licenses/{id}/installations', () => {
     expect(seen).toEqual([names.slice(0, 2), names.slice(2, 4), names.slice(4)]);
   });
 
-  it('installations beyond 1,000 a day are in neither the list nor the statistics, before and after the fold', async () => {
+  it('installations beyond 1,000 a day are in neither the list nor the statistics, before and after the aggregation', async () => {
     const license = await shop.newLicense({ productId: (await createProduct()).id });
     const records = Array.from({ length: 1_010 }, (_, index) =>
       recordOf(license, NOW, { hwid: `HW-${index}`, productVersion: '1.0' }),
@@ -265,7 +265,7 @@ describe('GET statistics', () => {
             expect(countsOf(series)).toEqual(expected);
             const ofShop = products.find(({ productId }) => productId === shop.productId);
             expect(ofShop?.validations).toBe(
-              all.filter(({ caller }) => caller.productId === shop.productId).length,
+              all.filter(({ installation }) => installation.productId === shop.productId).length,
             );
           };
           for (const batch of batches) {

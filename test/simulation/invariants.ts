@@ -148,7 +148,7 @@ export class Invariants {
     const { database, truth, hasQueue } = this.#observed;
     if (hasQueue) return () => undefined;
     const stored = new Set(
-      database.read('select product_version as marker from callers').map((row) => row.marker),
+      database.read('select product_version as marker from installations').map((row) => row.marker),
     );
     const compared = [...(this.#uncompared.get(isolate) ?? [])].filter(
       ({ task, response }) => response !== null && stored.has(task.marker),
@@ -313,7 +313,7 @@ export class Invariants {
     const { database } = this.#observed;
     const rows = database
       .read(`select ifnull(c.product_version, r.details ->> 'productVersion') as marker, r.outcome
-        from requests r left join callers c on c.id = r.caller_id`)
+        from requests r left join installations c on c.id = r.installation_id`)
       .map(({ marker, outcome }) => [String(marker), outcomeName(Number(outcome))] as const);
     const records = new Map(rows);
     const doubled = rows.find(
@@ -322,11 +322,11 @@ export class Invariants {
     if (doubled) throw new Violation(`A validation was recorded twice: ${doubled[0]}`);
     for (const validation of validations) this.#checkRecord(validation, records);
 
-    // A run is too short for a fold.
+    // A run is too short for an aggregation.
     const [miscounted] = database.read(`
-      select l.id, c.requests from licenses l join callers c on c.license_id = l.id
+      select l.id, c.requests from licenses l join installations c on c.license_id = l.id
       where c.requests <> 0 or c.license_key_normalized <> l.license_key_normalized`);
-    if (miscounted) throw new Violation(`A caller of license ${miscounted.id} is wrong`);
+    if (miscounted) throw new Violation(`An installation of license ${miscounted.id} is wrong`);
   }
 
   #checkRecord(validation: Validation, records: ReadonlyMap<string, string>): void {

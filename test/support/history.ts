@@ -4,7 +4,11 @@ import { expect, vi } from 'vitest';
 import * as z from 'zod';
 import worker from '../../src/index.ts';
 import type { Bindings } from '../../src/isolate.ts';
-import { type CallerFields, type HistoryRecord, newRecord } from '../../src/requests/record.ts';
+import {
+  type HistoryRecord,
+  type InstallationFields,
+  newRecord,
+} from '../../src/requests/record.ts';
 import { request } from '../../src/requests/schema.ts';
 import { call, readPagesFrom, type HistoryRecord as WireRecord } from './client.ts';
 import { deliver } from './queue.ts';
@@ -13,20 +17,20 @@ import { deliver } from './queue.ts';
 
 export { DAY_MS, HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 
-export type RecordFields = Partial<Omit<HistoryRecord, 'caller' | 'id' | 'nonce'>> &
-  Partial<CallerFields>;
+export type RecordFields = Partial<Omit<HistoryRecord, 'installation' | 'id' | 'nonce'>> &
+  Partial<InstallationFields>;
 
 /** A valid request, but for the fields that are given. */
 export function recordAt(requestedAt: number, fields: RecordFields = {}): HistoryRecord {
-  const { type, outcome, licenseId, licenseKeyNormalized, details, ...caller } = fields;
-  const { licenseKey = null } = caller;
+  const { type, outcome, licenseId, licenseKeyNormalized, details, ...installation } = fields;
+  const { licenseKey = null } = installation;
   return newRecord(
     {
       type: type ?? 'V1_VALIDATE',
       outcome: outcome ?? 'VALID',
       licenseId: 'licenseId' in fields ? licenseId : null,
       licenseKeyNormalized: licenseKeyNormalized ?? licenseKey?.toUpperCase() ?? null,
-      caller: {
+      installation: {
         productId: null,
         productVersion: null,
         ip: null,
@@ -36,7 +40,7 @@ export function recordAt(requestedAt: number, fields: RecordFields = {}): Histor
         operatingSystemVersion: null,
         operatingSystemArchitecture: null,
         javaVersion: null,
-        ...caller,
+        ...installation,
         licenseKey,
       },
       details: details ?? {},
@@ -47,12 +51,12 @@ export function recordAt(requestedAt: number, fields: RecordFields = {}): Histor
 
 /** A record as the interface shows it [2.4]. */
 export const wireOf = (
-  { id, type, outcome, caller, details }: HistoryRecord,
+  { id, type, outcome, installation, details }: HistoryRecord,
   licenseId: number | null,
 ): WireRecord => ({
   id,
   licenseId,
-  ...caller,
+  ...installation,
   requestDate: new Date(Math.floor(id / 4096) + Date.UTC(2025, 0, 1))
     .toISOString()
     .replace('Z', '+00:00'),
@@ -98,7 +102,7 @@ export async function runToTheEnd(now: number, bindings: Partial<Bindings> = {})
 async function progress(): Promise<string> {
   const { results } = await env.DB.prepare(
     `select (select json_group_array(value) from counters) counters,
-       (select count(*) from buckets) buckets, (select sum(folded_bucket) from callers) folded`,
+       (select count(*) from buckets) buckets, (select sum(aggregated_bucket) from installations) aggregated`,
   ).all();
   return JSON.stringify(results);
 }
@@ -109,7 +113,7 @@ export async function emptyHistory(): Promise<void> {
     'gaps',
     'requests',
     'buckets',
-    'callers',
+    'installations',
     'rollups',
     'daily_rollups',
     'daily_counts',

@@ -65,7 +65,7 @@ export async function everything(): Promise<Record<ImportKind, Fields[]>> {
 /** Everything that an import stores, and the history of it. */
 const TABLES = [
   ...['bindings', 'licenses', 'blacklists', 'customers', 'products'],
-  ...['requests', 'buckets', 'callers', 'rollups', 'deleted_ids'],
+  ...['requests', 'buckets', 'installations', 'rollups', 'deleted_ids'],
 ];
 
 /** Leaves a service as it is before its first use, but for its tokens. The Worker is a cold isolate. */

@@ -8,7 +8,7 @@ export interface Size {
   licenses: number;
   blacklists: number;
   /** Servers that ask. Two of them share a license. */
-  callers: number;
+  installations: number;
   /** The history's length. */
   hours: number;
 }
@@ -21,11 +21,12 @@ export const hwidOf = (license: number): string => `HW-${String(license).padStar
 
 /** A server asks in one of so many hours. */
 const HOURS_BETWEEN = 43;
-/** From one license with callers to the next: so they are of all products. */
+/** From one license with installations to the next: so they are of all products. */
 const LICENSE_STEP = 7;
 
-/** The license of a caller, from 1 on. */
-export const licenseOf = (caller: number): number => 1 + ((caller - 1) >> 1) * LICENSE_STEP;
+/** The license of an installation, from 1 on. */
+export const licenseOf = (installation: number): number =>
+  1 + ((installation - 1) >> 1) * LICENSE_STEP;
 
 /** The newest bucket of the history: the last one that is over. */
 const lastBucket = (now: number): number => bucketAt(now) - 1;
@@ -33,19 +34,19 @@ const lastBucket = (now: number): number => bucketAt(now) - 1;
 /** The id of a record. */
 export const someRecordId = (now: number): number => {
   const bucket = lastBucket(now);
-  const caller = HOURS_BETWEEN - (bucket % HOURS_BETWEEN);
-  return idOf(bucket, caller);
+  const installation = HOURS_BETWEEN - (bucket % HOURS_BETWEEN);
+  return idOf(bucket, installation);
 };
 
-const idOf = (bucket: number, caller: number): number =>
-  (timeOfBucket(bucket) - timeOfBucket(0)) * 4096 + caller * (100 * 4096 + 1);
+const idOf = (bucket: number, installation: number): number =>
+  (timeOfBucket(bucket) - timeOfBucket(0)) * 4096 + installation * (100 * 4096 + 1);
 
 /**
  * The statements that fill an empty database, in three steps: only SQL is quick enough.
  *
  * 1 in 100 licenses is DEACTIVATED, 1 in 100 DELETED, 1 in 100 EXPIRED, the others ACTIVE; each has an IP
  * and a hardware ID bound. All licenses of product 4 are DELETED. 1 in 10 records is refused. They are
- * inserted in the order of time, rolled up, and folded up to the day before.
+ * inserted in the order of time, rolled up, and aggregated up to the day before.
  */
 export function largeDatabase(
   size: Size,
@@ -110,32 +111,32 @@ export function largeDatabase(
 
   const last = lastBucket(now);
   const first = last - size.hours + 1;
-  // An hour after its end a day is folded.
-  const folded = lastBucketOfDay(lastBucket(now)) - 24;
+  // An hour after its end a day is aggregated.
+  const aggregated = lastBucketOfDay(lastBucket(now)) - 24;
   const license = `(1 + (n - 1) / 2 * ${LICENSE_STEP})`;
   const hoursUpTo = (bucket: number) => `(${bucket} + n) / ${HOURS_BETWEEN}`;
   const history = [
     insert('buckets', 'bucket', size.hours, `${first - 1} + n`),
-    `update counters set value = ${folded} where name = 'folded_bucket'`,
+    `update counters set value = ${aggregated} where name = 'aggregated_bucket'`,
     `update counters set value = ${last} where name = 'rolled_up_bucket'`,
     insert(
-      'callers',
+      'installations',
       `id, license_key_normalized, fingerprint, license_id, license_key, product_id, product_version, ip,
        hwid, operating_system, operating_system_version, operating_system_architecture, java_version,
-       first_seen_at, last_seen_at, requests, folded_bucket`,
-      size.callers,
+       first_seen_at, last_seen_at, requests, aggregated_bucket`,
+      size.installations,
       `n, ${key(license)}, printf('%016d', n), ${license}, ${key(license)}, ${productOf(license)}, '1.0.0',
        ${ip(`(${license} + n % 2 * 1000000)`)}, ${hwid(license)}, 'Linux', '6.8.0-45-generic', 'amd64',
-       '21.0.4', ${timeOfBucket(first)}, ${timeOfBucket(folded)},
-       ${hoursUpTo(folded)} - ${hoursUpTo(first - 1)}, ${folded}`,
+       '21.0.4', ${timeOfBucket(first)}, ${timeOfBucket(aggregated)},
+       ${hoursUpTo(aggregated)} - ${hoursUpTo(first - 1)}, ${aggregated}`,
     ),
     `insert into requests
        select bucket, ${productOf(license)}, n, (bucket * 3600000 + n * 100) * 4096 + n,
          (n * 7919 + bucket) % 32768, 0, iif((n + bucket) % 10 = 0, 11, 0), null
        from (select bucket, ${HOURS_BETWEEN} - bucket % ${HOURS_BETWEEN} + ${HOURS_BETWEEN} * k as n
-         from buckets cross join (${numbers(Math.ceil(size.callers / HOURS_BETWEEN))}
+         from buckets cross join (${numbers(Math.ceil(size.installations / HOURS_BETWEEN))}
            select n - 1 as k from numbers))
-       where n <= ${size.callers}`,
+       where n <= ${size.installations}`,
   ];
   const rollups = [
     `insert into rollups

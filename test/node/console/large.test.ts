@@ -13,7 +13,7 @@ const SIZE = {
   customers: 50_000,
   licenses: 100_000,
   blacklists: 10_000,
-  callers: 463 * 43,
+  installations: 463 * 43,
   hours: 48,
 };
 

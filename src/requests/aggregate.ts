@@ -5,14 +5,14 @@ import { ALL_PRODUCTS, NO_PRODUCT } from '../db/codes.ts';
 import { buckets, counters, dailyRollups, rollups } from '../db/schema.ts';
 import { bucketAt } from '../lib/time-id.ts';
 import { BUCKETS_A_DAY, firstBucketOfDay, lastBucketOfDay } from './record.ts';
-import { FOLDED_BUCKET, foldCallers, isBucketFolded } from './totals.ts';
+import { AGGREGATED_BUCKET, aggregate, isBucketAggregated } from './totals.ts';
 
 /**
  * The counts that the scheduled handler adds to the history:
  *
  * - **Roll-ups**, hourly: records per product and outcome, and per outcome. The first roll-up of a later day also sums
  *   those of the day before. A late record has the roll-ups made again from the records, so it counts once.
- * - **Fold**, daily: adds the records of a day to their callers (see `totals.ts`).
+ * - **Aggregates**, daily: adds the records of a day to their installations (see `totals.ts`).
  */
 
 /** The code of the sum of all outcomes of a day. */
@@ -20,12 +20,12 @@ export const ALL_OUTCOMES = sql.raw('-1');
 
 /** A bucket is closed this long after its end: longer than any clock error (LATE_MS in insert.ts). */
 const CLOSING_MS = 15 * MINUTE_MS;
-/** A day is folded this long after its end. */
-const FOLDING_MS = HOUR_MS;
+/** A day is aggregated this long after its end. */
+const AGGREGATION_DELAY_MS = HOUR_MS;
 /** A run handles this much, because its queries are limited. The next run goes on. */
 const MAX_ROLLUPS = 2;
-const MAX_FOLDED_BUCKETS = 2;
-const MAX_FOLDED_CALLERS = 1_000;
+const MAX_AGGREGATED_BUCKETS = 2;
+const MAX_AGGREGATED_INSTALLATIONS = 1_000;
 
 type Counter = typeof counters.$inferSelect.name;
 
@@ -51,10 +51,10 @@ const moveCounter = (db: Database, name: Counter, from: number, to: number, cond
 /** The bucket up to which the roll-ups have all records. */
 export const ROLLED_UP_BUCKET = sql`(select value from counters where name = 'rolled_up_bucket')`;
 
-/** Whether a bucket is rolled up and folded, in a select from `buckets`. */
+/** Whether a bucket is rolled up and aggregated, in a select from `buckets`. */
 export const isCounted = and(
   lte(buckets.bucket, ROLLED_UP_BUCKET),
-  lte(buckets.bucket, FOLDED_BUCKET),
+  lte(buckets.bucket, AGGREGATED_BUCKET),
 );
 
 /** Whether a bucket may hold records of an outcome, in a select from `buckets`. */
@@ -139,19 +139,24 @@ export async function rollUp(db: Database, now: number): Promise<void> {
 }
 
 /**
- * Folds the records of whole days into their callers. Safe to run twice at once.
+ * Aggregates the records of whole days into their installations. Safe to run twice at once.
  *
  * @param now milliseconds since 1970
  */
-export async function foldDays(db: Database, now: number): Promise<void> {
-  const lastDay = lastBucketOfDay(bucketAt(now - FOLDING_MS)) - BUCKETS_A_DAY;
-  for (let run = 0; run < MAX_FOLDED_BUCKETS; run++) {
-    const done = await counterOf(db, 'folded_bucket');
+export async function aggregateDays(db: Database, now: number): Promise<void> {
+  const lastDay = lastBucketOfDay(bucketAt(now - AGGREGATION_DELAY_MS)) - BUCKETS_A_DAY;
+  for (let run = 0; run < MAX_AGGREGATED_BUCKETS; run++) {
+    const done = await counterOf(db, 'aggregated_bucket');
     const bucket = await nextBucket(db, done, lastDay);
     if (bucket === undefined) return;
-    const { meta } = await foldCallers(db, bucket, lastBucketOfDay(bucket), MAX_FOLDED_CALLERS);
-    if (meta.changes === MAX_FOLDED_CALLERS) return;
+    const { meta } = await aggregate(
+      db,
+      bucket,
+      lastBucketOfDay(bucket),
+      MAX_AGGREGATED_INSTALLATIONS,
+    );
+    if (meta.changes === MAX_AGGREGATED_INSTALLATIONS) return;
     // Unless a record has come meanwhile.
-    await moveCounter(db, 'folded_bucket', done, bucket, isBucketFolded(bucket));
+    await moveCounter(db, 'aggregated_bucket', done, bucket, isBucketAggregated(bucket));
   }
 }
