@@ -10,7 +10,7 @@ import type { Database } from './workers.ts';
 
 export const DAYS = 90;
 const HOURS = DAYS * 24;
-/** The start of bucket 0, and the factor of a record's id: see src/requests/record.ts. */
+/** The start of bucket 0, and the factor of a record's id: see src/lib/time-id.ts. */
 const EPOCH_MS = Date.UTC(2025, 0, 1);
 const SLOTS = 4096;
 const HOURS_OF_SHORT_RUN = 50;

@@ -7,9 +7,9 @@ import {
   type ZodOpenApiOperationObject,
 } from 'zod-openapi';
 import { version } from '../package.json';
-import { routes as appRoutes } from '../src/app.ts';
 import { declaredIntents } from '../src/auth/middleware.ts';
 import { type Input, isInput } from '../src/http/input.ts';
+import { routes as appRoutes } from '../src/routes/app.ts';
 import {
   CHECKED,
   GUARDED,

@@ -1,4 +1,3 @@
-import { app } from './app.ts';
 import { removeExpiredSessions } from './auth/sessions.ts';
 import { removeExpiredKeys } from './db/idempotency.ts';
 import { type Bindings, isolateOf } from './isolate.ts';
@@ -9,6 +8,7 @@ import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
 import { removeExpiredRecords } from './requests/retention.ts';
 import { removeExpiredEvents } from './resources/events/queries.ts';
+import { app } from './routes/app.ts';
 
 /** The cron by which `npm start` announces its end. */
 const STOP = 'stop';

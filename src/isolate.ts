@@ -1,3 +1,4 @@
+import type { ResponseType } from '@licet/contract/enums';
 import { Caches } from './cache/caches.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { Admission } from './lib/admission.ts';
@@ -5,11 +6,11 @@ import { BoundedMap } from './lib/bounded-map.ts';
 import { parseNetworks } from './lib/ip.ts';
 import { RepeatedFailure } from './lib/log.ts';
 import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter.ts';
+import type { RequestTimings } from './lib/request-timings.ts';
 import { SigningKeys } from './lib/signing-keys.ts';
 import { HeldCounts } from './requests/counts.ts';
+import { KnownTotals } from './requests/known-totals.ts';
 import { Recorder, type RecordQueue } from './requests/recorder.ts';
-import { KnownTotals } from './requests/totals.ts';
-import type { LicenseSnapshot } from './resources/licenses/snapshot.ts';
 
 const MAX_COUNTED = 10_000;
 const VALIDATIONS_A_TURN = 32;
@@ -44,6 +45,27 @@ export type Bindings = Omit<Env, 'SNAPSHOTS' | Limiters> &
     TRUSTED_PROXIES?: string;
     CONSOLE_HOSTS?: string;
   };
+
+/** The bindings and the state of a request, as its handlers see them. */
+export interface AppEnv {
+  Bindings: Env;
+  Variables: {
+    requestId: string;
+    timings: RequestTimings;
+    /** Whether the request came with a live token. */
+    isTrusted?: boolean;
+    /** The id of the request's token; null for ROOT_TOKEN. */
+    tokenId?: number | null;
+    /** The outcome of a validation. */
+    outcome?: ResponseType;
+  };
+}
+
+/** A license at a revision. */
+interface LicenseRevision {
+  id: number;
+  revision: number;
+}
 
 /** State of an isolate between requests. */
 export class Isolate {
@@ -119,12 +141,12 @@ export class Isolate {
   }
 
   /** Notes that D1 has found a license full. @param now milliseconds since 1970 */
-  noteFull({ id, revision }: LicenseSnapshot, now: number): void {
+  noteFull({ id, revision }: LicenseRevision, now: number): void {
     this.#full.set(id, { revision, until: now + FULL_MS });
   }
 
   /** Whether D1 found this revision of a license full a moment ago. */
-  wasFull({ id, revision }: LicenseSnapshot, now: number): boolean {
+  wasFull({ id, revision }: LicenseRevision, now: number): boolean {
     const full = this.#full.get(id);
     return full !== undefined && full.revision === revision && now < full.until;
   }

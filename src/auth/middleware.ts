@@ -8,14 +8,13 @@ import { type TokenSnapshot, tokenSnapshot } from '../cache/snapshots.ts';
 import type { Sender } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
 import { ApiError } from '../http/errors.ts';
-import { isolateOf } from '../isolate.ts';
+import { type AppEnv, isolateOf } from '../isolate.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async.ts';
 import { clientOf, connectingAddressOf } from '../lib/ip.ts';
 import { logFailure } from '../lib/log.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import { sha256Hex } from '../lib/sha256.ts';
-import type { AppEnv } from '../middleware/request-log.ts';
 import { isConsoleHost, isFromOwnPage } from './own-page.ts';
 import { findSession, isUseDue, markSessionUsed } from './sessions.ts';
 import {

@@ -6,6 +6,9 @@ import type { RequestType, ResponseType } from '@licet/contract/enums';
 export const ALL_PRODUCTS = -1;
 export const NO_PRODUCT = 0;
 
+/** The installation of a record of no license. */
+export const NO_INSTALLATION = 0;
+
 /** Request types as they are stored. A code never changes. */
 export const REQUEST_TYPE_CODES = {
   V1_VALIDATE: 0,

@@ -239,7 +239,7 @@ const responseType = coded(RESPONSE_TYPE_CODES);
  * a license share a row (see `requests/insert.ts`).
  *
  * `lastSeenAt` and `requests` cover the buckets up to `aggregatedBucket`; later records are in the
- * history (see `requests/totals.ts`). Rate-limited requests do not count.
+ * history (see `totals.ts`). Rate-limited requests do not count.
  */
 export const installations = sqliteTable(
   'installations',
@@ -276,7 +276,7 @@ export const installations = sqliteTable(
   ],
 );
 
-/** The hours that have records, as hours since 2025 (see `requests/record.ts`). Look-ups walk over them. */
+/** The hours that have records, as hours since 2025 (see `lib/time-id.ts`). Look-ups walk over them. */
 export const buckets = sqliteTable('buckets', { bucket: integer('bucket').primaryKey() });
 
 /**
@@ -292,7 +292,7 @@ export const requests = sqliteTable(
     bucket: integer('bucket').notNull(),
     productId: integer('product_id').notNull(),
     installationId: integer('installation_id').notNull(),
-    /** Holds the time of the request (see `requests/record.ts`). */
+    /** Holds the time of the request (see `lib/time-id.ts`). */
     id: integer('id').notNull(),
     /** A random number, by which two records of an installation with the same id differ. */
     nonce: integer('nonce').notNull(),

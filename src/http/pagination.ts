@@ -1,6 +1,5 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
-import type { Page } from '../db/predicates.ts';
 import { idText, integerText } from '../lib/fields.ts';
 import { logFailure } from '../lib/log.ts';
 import { Turns } from '../lib/turns.ts';
@@ -48,7 +47,7 @@ interface ListRow {
 
 interface List<Row extends ListRow> {
   /** Reads at most `limit` rows after `after`, in the order of the list. */
-  read: (page: Page) => Promise<Row[]>;
+  read: (page: PageQuery & { limit: number }) => Promise<Row[]>;
   /** Reads rows with `unreadBytes` again, with all their values. */
   readLong?: (rows: readonly Row[]) => Promise<Row[]>;
   /** Undefined if the client does not want the total. */

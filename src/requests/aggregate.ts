@@ -3,9 +3,8 @@ import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { ALL_PRODUCTS, NO_PRODUCT } from '../db/codes.ts';
 import { buckets, counters, dailyRollups, rollups } from '../db/schema.ts';
-import { bucketAt } from '../lib/time-id.ts';
-import { BUCKETS_A_DAY, firstBucketOfDay, lastBucketOfDay } from './record.ts';
-import { AGGREGATED_BUCKET, aggregate, isBucketAggregated } from './totals.ts';
+import { AGGREGATED_BUCKET, aggregate, isBucketAggregated } from '../db/totals.ts';
+import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, lastBucketOfDay } from '../lib/time-id.ts';
 
 /**
  * The counts that the scheduled handler adds to the history:

@@ -1,11 +1,10 @@
 import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import { change, type Sender } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
-import { NO_PRODUCT } from '../db/codes.ts';
+import { NO_INSTALLATION, NO_PRODUCT } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { installations, licenses, requests } from '../db/schema.ts';
-import { NO_INSTALLATION } from './record.ts';
-import { keepRequestsOf } from './totals.ts';
+import { keepRequestsOf } from '../db/totals.ts';
 
 /**
  * Erases the data of a person from the history: keys, addresses and hardware IDs. The records stay, with their

@@ -2,28 +2,35 @@ import { MINUTE_MS } from '@licet/contract/durations';
 import type { ResponseType } from '@licet/contract/enums';
 import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
-import { NO_PRODUCT, REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../db/codes.ts';
+import {
+  NO_INSTALLATION,
+  NO_PRODUCT,
+  REQUEST_TYPE_CODES,
+  RESPONSE_TYPE_CODES,
+} from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
+import { bucketOfIdSql, isStored, productOf } from '../db/records.ts';
 import { buckets, counters, installations, licenses, requests } from '../db/schema.ts';
+import { aggregatedBucketOfNew, countLate } from '../db/totals.ts';
 import { toBase64url } from '../lib/base64url.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import { sha256 } from '../lib/sha256.ts';
-import { BUCKET_MS, bucketAt, firstIdAt, timeOfId } from '../lib/time-id.ts';
 import {
+  BUCKET_MS,
   BUCKETS_A_DAY,
+  bucketAt,
   bucketOf,
-  bucketOfIdSql,
   dayOf,
+  firstIdAt,
+  timeOfBucket,
+  timeOfId,
+} from '../lib/time-id.ts';
+import {
   type HistoryRecord,
   installationFields,
-  isStored,
-  NO_INSTALLATION,
-  productOf,
   type RecordDetails,
   SHARED_PREFIX,
-  timeOfBucket,
 } from './record.ts';
-import { aggregatedBucketOfNew, countLate } from './totals.ts';
 
 const MAX_INSTALLATIONS = 20_000;
 /** New installations of a license and day (1.7). */

@@ -3,8 +3,8 @@ import { eq, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../db/client.ts';
 import { installations, licenses } from '../db/schema.ts';
+import { exactInstallations } from '../db/totals.ts';
 import { IS_SHARED } from './record.ts';
-import { exactInstallations } from './totals.ts';
 
 /** The installations of a license: servers or machines, each with its program version. */
 

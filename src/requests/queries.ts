@@ -2,22 +2,16 @@ import { timestampText } from '@licet/contract/time';
 import { and, desc, eq, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { Database } from '../db/client.ts';
-import { ALL_PRODUCTS, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../db/codes.ts';
+import { ALL_PRODUCTS, NO_INSTALLATION, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../db/codes.ts';
+import { productOf } from '../db/records.ts';
 import { buckets, installations, requests } from '../db/schema.ts';
+import { aggregatedBucketOf } from '../db/totals.ts';
 import { pageQuery } from '../http/pagination.ts';
 import { address, booleanText, hardwareId, idText } from '../lib/fields.ts';
-import { bucketAt, firstIdAt, timeOfId } from '../lib/time-id.ts';
+import { BUCKET_MS, bucketAt, bucketOf, EPOCH, firstIdAt, timeOfId } from '../lib/time-id.ts';
 import { normalizeLicenseKey } from '../resources/licenses/key.ts';
 import { mayHave } from './aggregate.ts';
-import {
-  bucketOf,
-  bucketSql,
-  type InstallationFields,
-  NO_INSTALLATION,
-  productOf,
-  type RecordDetails,
-} from './record.ts';
-import { aggregatedBucketOf } from './totals.ts';
+import type { InstallationFields, RecordDetails } from './record.ts';
 
 /** A record of the history, and its installation if it belongs to a license. */
 export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {
@@ -65,6 +59,8 @@ function matchesDetails(filter: RecordFilter): SQL | undefined {
   );
 }
 
+const bucketAtSql = (time: string): SQL => sql.raw(`((${time} - ${EPOCH}) / ${BUCKET_MS})`);
+
 /** The part of each bucket that a filter reads: all records, those of a product, or those of installations. */
 interface Part {
   /** A table `part`. It includes the records of no license. */
@@ -83,8 +79,8 @@ function partOf(filter: RecordFilter): Part {
       table: sql`(
         select id as installation_id, ${productOf('installations')} as product_id,
           ${aggregatedBucketOf('installations')} as aggregated_bucket,
-          ${bucketSql('first_seen_at')} - 1 as first_bucket,
-          ${bucketSql('last_seen_at')} as last_bucket
+          ${bucketAtSql('first_seen_at')} - 1 as first_bucket,
+          ${bucketAtSql('last_seen_at')} as last_bucket
         from ${installations} where ${matchesInstallation(filter)}
         union all select ${NO_INSTALLATION}, ${NO_PRODUCT}, 0, 0, 0) part`,
       isPart: sql`${requests.productId} = part.product_id and ${requests.installationId} = part.installation_id

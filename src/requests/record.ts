@@ -1,8 +1,7 @@
 import { REQUEST_TYPES, RESPONSE_TYPES } from '@licet/contract/enums';
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { NO_PRODUCT } from '../db/codes.ts';
-import { BUCKET_MS, EPOCH, firstIdAt, SLOTS } from '../lib/time-id.ts';
+import { firstIdAt, SLOTS } from '../lib/time-id.ts';
 
 const text = z.string().nullable();
 
@@ -52,9 +51,6 @@ export const newRecord = (
   requestedAt: number,
 ): HistoryRecord => ({ id: newRecordId(requestedAt), nonce: newNonce(), ...record });
 
-/** The installation of a record of no license. */
-export const NO_INSTALLATION = 0;
-
 /** Begins the fingerprint of a row of `installations` that stands for many installations (1.7), and no other. */
 export const SHARED_PREFIX = 'day:';
 
@@ -70,12 +66,6 @@ export const IS_SHARED = sql.raw(`fingerprint glob '${SHARED_PREFIX}*'`);
  */
 const NONCES = 2 ** 15;
 
-/** The product under which the records of an installation are stored. */
-export const productOf = (installation: string): SQL =>
-  sql.raw(`ifnull(${installation}.product_id, ${NO_PRODUCT})`);
-
-export const BUCKETS_A_DAY = 24;
-
 let last = { now: 0, slot: 0 };
 
 /** A new id. Later calls in an isolate return greater ids, unless the clock steps back. */
@@ -88,35 +78,3 @@ export function newRecordId(now: number): number {
 
 /** A random number, by which records of an installation with the same id differ. */
 export const newNonce = (): number => Math.floor(Math.random() * NONCES);
-
-export const timeOfRecordIdSql = (id: SQL): SQL =>
-  sql`(${id} / ${sql.raw(String(SLOTS))} + ${sql.raw(String(EPOCH))})`;
-
-export const bucketSql = (milliseconds: string): SQL =>
-  sql.raw(`((${milliseconds} - ${EPOCH}) / ${BUCKET_MS})`);
-
-/** When a bucket begins, in milliseconds since 1970. */
-export const timeOfBucket = (bucket: number): number => bucket * BUCKET_MS + EPOCH;
-
-/** The bucket of a record. */
-export const bucketOf = (id: number): number => Math.floor(id / (SLOTS * BUCKET_MS));
-
-export const bucketOfIdSql = (id: SQL): SQL => sql`(${id} / ${sql.raw(String(SLOTS * BUCKET_MS))})`;
-
-/** When the day (UTC) of a record begins, in milliseconds since 1970. */
-export const dayOf = (id: number): number => timeOfBucket(firstBucketOfDay(bucketOf(id)));
-
-/** The first bucket of the day (UTC) of a bucket. */
-export const firstBucketOfDay = (bucket: number): number =>
-  Math.floor(bucket / BUCKETS_A_DAY) * BUCKETS_A_DAY;
-
-/** The last bucket of the day (UTC) of a bucket. */
-export const lastBucketOfDay = (bucket: number): number =>
-  firstBucketOfDay(bucket) + BUCKETS_A_DAY - 1;
-
-/** Whether an installation `i` has this record already. */
-export const isStored = (id: SQL, nonce: SQL): SQL =>
-  sql`exists (
-    select 1 from requests q
-    where q.bucket = ${bucketOfIdSql(id)} and q.product_id = ${productOf('i')}
-      and q.installation_id = i.id and q.id = ${id} and q.nonce = ${nonce})`;

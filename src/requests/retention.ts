@@ -1,12 +1,11 @@
 import { and, eq, lte, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { buckets, installations, requests } from '../db/schema.ts';
+import { isAggregated, keepRequests } from '../db/totals.ts';
 import { retentionStart } from '../lib/retention.ts';
-import { bucketAt } from '../lib/time-id.ts';
+import { bucketAt, timeOfBucket } from '../lib/time-id.ts';
 import { isCounted } from './aggregate.ts';
 import { removeGaps } from './gaps.ts';
-import { timeOfBucket } from './record.ts';
-import { isAggregated, keepRequests } from './totals.ts';
 
 /** Records that one run removes at most; the next run goes on. */
 const MAX_RECORDS = 25_000;

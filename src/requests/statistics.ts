@@ -7,11 +7,10 @@ import { batch, type Database } from '../db/client.ts';
 import { ALL_PRODUCTS } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { dailyRollups, products, requests, rollups } from '../db/schema.ts';
-import { bucketAt } from '../lib/time-id.ts';
+import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, timeOfBucket } from '../lib/time-id.ts';
 import { ALL_OUTCOMES, ROLLED_UP_BUCKET } from './aggregate.ts';
 import { activeOnDay, type Counts, dayAt, type HeldCounts } from './counts.ts';
 import { readGaps } from './gaps.ts';
-import { BUCKETS_A_DAY, firstBucketOfDay, timeOfBucket } from './record.ts';
 import type { Step, statistics } from './statistics-schema.ts';
 
 /** The products with the most active licenses. */

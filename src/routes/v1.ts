@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
-import { allowPages } from '../middleware/cors.ts';
-import type { AppEnv } from '../middleware/request-log.ts';
+import type { AppEnv } from '../isolate.ts';
 import type { InvalidResponse } from '../validation/response.ts';
+import { allowPages } from './cors.ts';
 
 const reject = (c: Context, status: 404 | 405, message: string): Response =>
   c.json({ valid: false, message } satisfies InvalidResponse, status);

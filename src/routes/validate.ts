@@ -5,13 +5,13 @@ import { readText, TOO_LATE, tooLarge } from '../http/body.ts';
 import { BUSY } from '../http/errors.ts';
 import type { ErrorResponse } from '../http/responses.ts';
 import { expectBody, expectReading } from '../http/unread.ts';
-import { isolateOf } from '../isolate.ts';
+import { type AppEnv, isolateOf } from '../isolate.ts';
 import { connectingAddressOf } from '../lib/ip.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
-import { type AppEnv, beginRequest, commonHeaders, endRequest } from '../middleware/request-log.ts';
 import type { InvalidResponse, ValidResponse } from '../validation/response.ts';
 import { type SentBody, type ValidationResult, validate } from '../validation/validate.ts';
 import { clientError } from './error-response.ts';
+import { beginRequest, commonHeaders, endRequest } from './request-log.ts';
 
 /** Validation over HTTP, the same under v1 and v2 [4.6, 4.7]. */
 

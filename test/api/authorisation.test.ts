@@ -1,7 +1,7 @@
 import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { routes as appRoutes } from '../../src/app.ts';
 import { declaredIntents } from '../../src/auth/middleware.ts';
+import { routes as appRoutes } from '../../src/routes/app.ts';
 import { type Answer, call, createLicense, createToken, expectError } from '../support/client.ts';
 import { ENDPOINTS, PUBLIC } from '../support/endpoints.ts';
 

@@ -1,7 +1,7 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, it, vi } from 'vitest';
-import { app } from '../../src/app.ts';
+import { app } from '../../src/routes/app.ts';
 import { createLicense, getLicense, requestTo } from '../support/client.ts';
 
 /** The address that counts as the client's where proxies may stand in front of the service (1.2). */

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { routes } from '../../src/app.ts';
+import { routes } from '../../src/routes/app.ts';
 import { newIsolate } from '../support/app.ts';
 import { call, createLicense, validate } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';

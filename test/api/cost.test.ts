@@ -6,11 +6,11 @@ import {
 import { env } from 'cloudflare:workers';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import document from '../../docs/cost.md?raw';
-import { app } from '../../src/app.ts';
 import { openDatabase } from '../../src/db/client.ts';
 import { removeExpiredKeys } from '../../src/db/idempotency.ts';
 import worker from '../../src/index.ts';
 import type { Bindings } from '../../src/isolate.ts';
+import { app } from '../../src/routes/app.ts';
 import { callWith, newIsolate as newServiceIsolate } from '../support/app.ts';
 import {
   createLicense,

@@ -1,8 +1,8 @@
 import { createExecutionContext, createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { app } from '../../src/app.ts';
 import worker from '../../src/index.ts';
+import { app } from '../../src/routes/app.ts';
 import { callWith, newIsolate } from '../support/app.ts';
 import { call, expectError, requestTo } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';

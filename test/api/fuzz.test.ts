@@ -2,13 +2,13 @@ import { API_INTENTS } from '@licet/contract/enums';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { validationRequest } from '../../openapi/schemas.ts';
-import { routes } from '../../src/app.ts';
 import { importRequest } from '../../src/import/schema.ts';
 import { entryFields } from '../../src/resources/blacklists/schema.ts';
 import { customerFields } from '../../src/resources/customers/schema.ts';
 import { licenseFields } from '../../src/resources/licenses/schema.ts';
 import { productFields } from '../../src/resources/products/schema.ts';
 import { createdTokenFields } from '../../src/resources/tokens/schema.ts';
+import { routes } from '../../src/routes/app.ts';
 import {
   type Blacklist,
   createBlacklist,

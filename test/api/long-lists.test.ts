@@ -1,7 +1,7 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeAll, expect, it } from 'vitest';
-import { app } from '../../src/app.ts';
+import { app } from '../../src/routes/app.ts';
 import { newIsolate } from '../support/app.ts';
 import { createProduct, requestTo } from '../support/client.ts';
 import { interceptDatabase } from '../support/d1-intercept.ts';

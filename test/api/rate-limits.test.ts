@@ -1,8 +1,8 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { app } from '../../src/app.ts';
 import type { Bindings } from '../../src/isolate.ts';
+import { app } from '../../src/routes/app.ts';
 import { type Isolate, newIsolate, settled } from '../support/app.ts';
 import {
   type Answer,

@@ -2,7 +2,7 @@ import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { Licet } from '@licet/client';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { app } from '../../src/app.ts';
+import { app } from '../../src/routes/app.ts';
 import { callWith, newIsolate } from '../support/app.ts';
 import type { Answer, CallOptions } from '../support/client.ts';
 import type { SentStatement } from '../support/d1-intercept.ts';

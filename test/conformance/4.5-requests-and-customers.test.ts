@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { REQUEST_TYPE_CODES, RESPONSE_TYPE_CODES } from '../../src/db/codes.ts';
-import { bucketOf } from '../../src/requests/record.ts';
+import { bucketOf } from '../../src/lib/time-id.ts';
 import {
   type Customer,
   call,

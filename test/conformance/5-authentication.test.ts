@@ -1,7 +1,7 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { app } from '../../src/app.ts';
+import { app } from '../../src/routes/app.ts';
 import { newIsolate, settled } from '../support/app.ts';
 import {
   call,

@@ -9,10 +9,8 @@ import { describe, expect, it } from 'vitest';
 
 const MODULES = [
   'index.ts',
-  'app.ts',
   'routes',
   'auth',
-  'middleware',
   'validation',
   'isolate.ts',
   'requests',
@@ -35,15 +33,11 @@ const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
 const moduleOf = (file: string): string => relative('src', file).split('/')[0] ?? '';
 
-/** The total of a license is one of its columns, so that `resources` reads it. */
-const TOTALS = ['src/requests/totals.ts', 'src/requests/record.ts'];
+const placeOf = (file: string): number => MODULES.indexOf(moduleOf(file));
 
-const placeOf = (file: string): number =>
-  MODULES.indexOf(TOTALS.includes(file) ? 'resources' : moduleOf(file));
-
-it('every file belongs to a module, and there are at most 14', () => {
+it('every file belongs to a module, and there are at most 12', () => {
   expect([...new Set(files.map(moduleOf))].sort()).toEqual([...MODULES].sort());
-  expect(MODULES).toHaveLength(14);
+  expect(MODULES).toHaveLength(12);
 });
 
 it('no import points up', () => {
@@ -53,12 +47,6 @@ it('no import points up', () => {
       .map((target) => `${file} → ${target}`),
   );
   expect(up).toEqual([]);
-});
-
-it('the totals of licenses need the database alone', () => {
-  const needed = TOTALS.flatMap((file) => imports.get(file) ?? []);
-  const others = needed.filter((target) => !TOTALS.includes(target));
-  expect([...new Set(others.map(moduleOf))].sort()).toEqual(['db', 'lib']);
 });
 
 it('no file imports itself in a circle', () => {

@@ -1,8 +1,8 @@
 import { createExecutionContext, createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { app } from '../../src/app.ts';
 import worker from '../../src/index.ts';
 import type { Bindings } from '../../src/isolate.ts';
+import { app } from '../../src/routes/app.ts';
 import { type Answer, type CallOptions, finish, readAnswer, requestTo } from './client.ts';
 
 export { settled } from './client.ts';

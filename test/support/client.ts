@@ -3,13 +3,13 @@ import { env } from 'cloudflare:workers';
 import type { ApiIntent } from '@licet/contract/enums';
 import { expect, vi } from 'vitest';
 import type * as z from 'zod';
-import { app } from '../../src/app.ts';
 import { request as historyRecord } from '../../src/requests/schema.ts';
 import { entry } from '../../src/resources/blacklists/schema.ts';
 import { customer } from '../../src/resources/customers/schema.ts';
 import { license } from '../../src/resources/licenses/schema.ts';
 import { product } from '../../src/resources/products/schema.ts';
 import { createdToken, token as tokenWire } from '../../src/resources/tokens/schema.ts';
+import { app } from '../../src/routes/app.ts';
 import { checkAnswer } from './openapi.ts';
 import { ROOT_TOKEN } from './root-token.ts';
 

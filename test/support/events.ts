@@ -1,7 +1,7 @@
 import { RESPONSE_TYPES } from '@licet/contract/enums';
 import * as z from 'zod';
-import { routes } from '../../src/app.ts';
 import { TIERS } from '../../src/lib/request-timings.ts';
+import { routes } from '../../src/routes/app.ts';
 
 /**
  * Checks the event of each request in every test. Its form has no place for a key, a token or SQL; an

@@ -1,5 +1,4 @@
-import { bucketAt } from '../../src/lib/time-id.ts';
-import { lastBucketOfDay, timeOfBucket } from '../../src/requests/record.ts';
+import { bucketAt, lastBucketOfDay, timeOfBucket } from '../../src/lib/time-id.ts';
 
 /** How many rows of each kind the shop has. */
 export interface Size {

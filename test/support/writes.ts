@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { routes } from '../../src/app.ts';
+import { routes } from '../../src/routes/app.ts';
 import {
   blacklists,
   type CreatableResource,

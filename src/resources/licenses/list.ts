@@ -9,8 +9,8 @@ import {
   type Page,
 } from '../../db/predicates.ts';
 import { customers, licenses } from '../../db/schema.ts';
-import { ApiError } from '../../http/errors.ts';
-import { isUsed, wasSeenSince } from '../../requests/totals.ts';
+import { isUsed, wasSeenSince } from '../../db/totals.ts';
+import { DomainError } from '../../lib/errors.ts';
 import { matchingCustomers } from '../customers/queries.ts';
 import { normalizeEmail } from '../customers/schema.ts';
 import { licenseColumns, selectLicenses } from './queries.ts';
@@ -162,7 +162,7 @@ function columnsOf(filter: LicenseFilter) {
  * Checks that a license is still in a list by expiry. If its expiry has moved out of the range, no license follows it,
  * and the list would look complete.
  *
- * @throws ApiError 400 if it is not in the list
+ * @throws DomainError if it is not in the list
  */
 async function checkPlace(db: Database, filter: LicenseFilter, after: number): Promise<void> {
   const [place] = await db
@@ -172,8 +172,8 @@ async function checkPlace(db: Database, filter: LicenseFilter, after: number): P
   const expiresAt = place?.expiresAt ?? null;
   const { expiresTo = Infinity } = isDescending(filter) ? {} : filter;
   if (expiresAt !== null && expiresAt <= expiresTo) return;
-  throw new ApiError(
-    400,
+  throw new DomainError(
+    'invalid',
     `after must be a license of the list, and ${after} no longer is. Read the list from its start again`,
   );
 }
@@ -185,7 +185,7 @@ export type ListedLicense = LicenseRow & { unreadBytes?: number };
  * A page of the licenses that match, in the order of the filter.
  *
  * @param now milliseconds since 1970; the status depends on it
- * @throws ApiError 400 if the license before the page is no longer in the list
+ * @throws DomainError if the license before the page is no longer in the list
  */
 export async function listLicenses(
   db: Database,

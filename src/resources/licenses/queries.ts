@@ -7,7 +7,7 @@ import { rowJson, rowOf } from '../../db/idempotency.ts';
 import { license, nextRevision } from '../../db/outbox.ts';
 import { isOneOf, rowValues } from '../../db/predicates.ts';
 import { bindings, customers, licenses } from '../../db/schema.ts';
-import { totalRequests } from '../../requests/totals.ts';
+import { totalRequests } from '../../db/totals.ts';
 import { hasSameOwner, linkCustomer, linkNamedOwner, type NamedOwner } from '../customers/owner.ts';
 import type { CustomerRow } from '../customers/schema.ts';
 import { UNKNOWN_PRODUCT } from '../products/rules.ts';

@@ -1,25 +1,9 @@
-import type { ResponseType } from '@licet/contract/enums';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { drainBody } from '../http/body.ts';
-import { isolateOf } from '../isolate.ts';
+import { type AppEnv, isolateOf } from '../isolate.ts';
 import { clientOf, connectingAddressOf } from '../lib/ip.ts';
 import { RequestTimings } from '../lib/request-timings.ts';
-
-/** The bindings of the Worker, and the state of a request. */
-export interface AppEnv {
-  Bindings: Env;
-  Variables: {
-    requestId: string;
-    timings: RequestTimings;
-    /** Whether the request came with a live token. */
-    isTrusted?: boolean;
-    /** The id of the request's token; null for ROOT_TOKEN. */
-    tokenId?: number | null;
-    /** The outcome of a validation. */
-    outcome?: ResponseType;
-  };
-}
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];
 

@@ -1,19 +1,11 @@
 import { eq, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core';
-import type { Database } from '../db/client.ts';
-import { RESPONSE_TYPE_CODES } from '../db/codes.ts';
-import { isOneOf } from '../db/predicates.ts';
-import { installations, licenses } from '../db/schema.ts';
-import { BoundedMap } from '../lib/bounded-map.ts';
-import { bucketAt, firstIdAt } from '../lib/time-id.ts';
-import {
-  BUCKETS_A_DAY,
-  bucketOf,
-  bucketOfIdSql,
-  isStored,
-  productOf,
-  timeOfRecordIdSql,
-} from './record.ts';
+import { BUCKETS_A_DAY, bucketAt, bucketOf, firstIdAt } from '../lib/time-id.ts';
+import type { Database } from './client.ts';
+import { RESPONSE_TYPE_CODES } from './codes.ts';
+import { isOneOf } from './predicates.ts';
+import { bucketOfIdSql, isStored, productOf, timeOfIdSql } from './records.ts';
+import { installations, licenses } from './schema.ts';
 
 /**
  * The number of requests of a license, `totalRequests` (1.6), has three parts, of which no request is in two:
@@ -111,7 +103,7 @@ const sumOfRecent = (from: SQL, lastBucket?: number): SQL =>
  * @param known the name of a table with the columns of installations
  */
 export const exactInstallations = (known: string): SQL =>
-  sql`select k.id, max(k.last_seen_at, ifnull(${timeOfRecordIdSql(sql`recent.last_id`)}, 0)) as last_seen_at,
+  sql`select k.id, max(k.last_seen_at, ifnull(${timeOfIdSql(sql`recent.last_id`)}, 0)) as last_seen_at,
       k.requests + ifnull(recent.requests, 0) as requests
     from ${sql.raw(known)} k
       left join (${sumOfRecent(sql.raw(`${known} i`))}) recent on recent.id = k.id`;
@@ -126,7 +118,7 @@ const addToInstallations = (
     .update(installations)
     .set({
       requests: sql`${installations.requests} + due.requests`,
-      lastSeenAt: sql`max(${installations.lastSeenAt}, ${timeOfRecordIdSql(sql`due.last_id`)})`,
+      lastSeenAt: sql`max(${installations.lastSeenAt}, ${timeOfIdSql(sql`due.last_id`)})`,
       ...set,
     })
     .from(sql`(${due}) due`)
@@ -174,7 +166,7 @@ export const countLate = (db: Database, records: SQL) =>
         and not ${isStored(sql`r.id`, sql`r.nonce`)}
       group by i.id`,
     {
-      firstSeenAt: sql`min(${installations.firstSeenAt}, ${timeOfRecordIdSql(sql`due.first_id`)})`,
+      firstSeenAt: sql`min(${installations.firstSeenAt}, ${timeOfIdSql(sql`due.first_id`)})`,
     },
   );
 
@@ -212,22 +204,3 @@ export const subtractRequestsHere = (db: Database, licenseIds: readonly number[]
     .update(licenses)
     .set({ pastRequests: sql`max(0, ${licenses.pastRequests} - ${requestsOfInstallations})` })
     .where(isOneOf(licenses.id, licenseIds));
-
-const MAX_KNOWN = 10_000;
-
-/** The totals of licenses as an isolate knows them (1.1): it counts the requests that it sees itself. */
-export class KnownTotals {
-  /** By the id of the license. */
-  readonly #totals = new BoundedMap<number, number>(MAX_KNOWN);
-
-  /**
-   * Counts a request. `totalRequests` is a lower bound.
-   *
-   * @returns the total with this request
-   */
-  count({ id, totalRequests }: { id: number; totalRequests: number }): number {
-    const total = Math.max(this.#totals.get(id) ?? 0, totalRequests) + 1;
-    this.#totals.set(id, total);
-    return total;
-  }
-}

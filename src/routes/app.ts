@@ -2,17 +2,17 @@ import { API_INTENTS } from '@licet/contract/enums';
 import { INTENTS } from '@licet/contract/intents';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
-import { declaredIntents } from './auth/middleware.ts';
-import { ApiError, BUSY } from './http/errors.ts';
-import { expectReading, ownResponse } from './http/unread.ts';
-import { isolateOf } from './isolate.ts';
-import { allowPages } from './middleware/cors.ts';
-import { type AppEnv, observe } from './middleware/request-log.ts';
-import { consolePage, consoleRoutes, isConsolePage } from './routes/console.ts';
-import { errorResponse, respondToError } from './routes/error-response.ts';
-import { v1 } from './routes/v1.ts';
-import { v2 } from './routes/v2/index.ts';
-import { validation } from './routes/validate.ts';
+import { declaredIntents } from '../auth/middleware.ts';
+import { ApiError, BUSY } from '../http/errors.ts';
+import { expectReading, ownResponse } from '../http/unread.ts';
+import { type AppEnv, isolateOf } from '../isolate.ts';
+import { consolePage, consoleRoutes, isConsolePage } from './console.ts';
+import { allowPages } from './cors.ts';
+import { errorResponse, respondToError } from './error-response.ts';
+import { observe } from './request-log.ts';
+import { v1 } from './v1.ts';
+import { v2 } from './v2/index.ts';
+import { validation } from './validate.ts';
 
 /** Tools fetch the keys; programs have them pinned (1.8). */
 const KEYS_MAX_AGE_SECONDS = 300;
