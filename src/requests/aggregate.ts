@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS } from '@licet/contract/durations';
 import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm';
-import type { Database } from '../db/client.ts';
+import { batch, type Database } from '../db/client.ts';
 import { ALL_PRODUCTS, NO_PRODUCT } from '../db/codes.ts';
 import { buckets, counters, dailyRollups, rollups } from '../db/schema.ts';
 import { AGGREGATED_BUCKET, aggregate, isBucketAggregated } from '../db/totals.ts';
@@ -107,8 +107,8 @@ export async function rollUp(db: Database, now: number): Promise<void> {
     const done = await counterOf(db, 'rolled_up_bucket');
     const bucket = await nextBucket(db, done, lastClosed);
     if (bucket === undefined) return;
-    await db.batch([
-      db
+    await batch(db, {
+      hour: db
         .insert(rollups)
         .select(
           // Programs can send any number as a product: made-up ones must not fill the table.
@@ -130,10 +130,10 @@ export async function rollUp(db: Database, now: number): Promise<void> {
           target: [rollups.bucket, rollups.productId, rollups.outcome],
           set: { requests: sql`max(${rollups.requests}, excluded.requests)` },
         }),
-      ...(bucket > lastBucketOfDay(done) ? [rollUpDay(db, done)] : []),
+      dayBefore: bucket > lastBucketOfDay(done) ? rollUpDay(db, done) : [],
       // Unless a late record has set it back meanwhile.
-      moveCounter(db, 'rolled_up_bucket', done, bucket),
-    ]);
+      counter: moveCounter(db, 'rolled_up_bucket', done, bucket),
+    });
   }
 }
 

@@ -1,6 +1,5 @@
 import { MINUTE_MS } from '@licet/contract/durations';
-import type { ResponseType } from '@licet/contract/enums';
-import { and, eq, gte, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gte, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import {
   NO_INSTALLATION,
@@ -8,13 +7,11 @@ import {
   REQUEST_TYPE_CODES,
   RESPONSE_TYPE_CODES,
 } from '../db/codes.ts';
-import { isOneOf } from '../db/predicates.ts';
+import { isOneOf, rowValues } from '../db/predicates.ts';
 import { bucketOfIdSql, isStored, productOf } from '../db/records.ts';
 import { buckets, counters, installations, licenses, requests } from '../db/schema.ts';
 import { aggregatedBucketOfNew, countLate } from '../db/totals.ts';
-import { toBase64url } from '../lib/base64url.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
-import { sha256 } from '../lib/sha256.ts';
 import {
   BUCKET_MS,
   BUCKETS_A_DAY,
@@ -25,75 +22,30 @@ import {
   timeOfBucket,
   timeOfId,
 } from '../lib/time-id.ts';
-import {
-  type HistoryRecord,
-  installationFields,
-  type RecordDetails,
-  SHARED_PREFIX,
-} from './record.ts';
+import { fingerprintOf, identityOf, type SharedRow, sharedRowOf } from './identity.ts';
+import type { HistoryRecord, RecordDetails } from './record.ts';
 
-const MAX_INSTALLATIONS = 20_000;
+/** Installations that an isolate remembers. */
+const MAX_KNOWN = 20_000;
 /** New installations of a license and day (1.7). */
-const MAX_NEW_INSTALLATIONS = 1_000;
+const MAX_NEW = 1_000;
 /** The bucket of a later record may be rolled up or aggregated already (see `aggregate.ts`). */
 const LATE_MS = 5 * MINUTE_MS;
-/** Enough for no two installations to share a fingerprint. */
-const FINGERPRINT_BYTES = 12;
-
-/** In the order of the columns of `installations`. */
-const INSTALLATION_FIELDS = installationFields.keyof().options;
+const DAY_MS = BUCKETS_A_DAY * BUCKET_MS;
 
 /** A row of JSON, in the order of the columns that a statement expects. */
 type Row = readonly (string | number | null)[];
 
-/** The row that new installations of a license and day share beyond {@link MAX_NEW_INSTALLATIONS}. */
-interface SharedInstallation {
-  fingerprint: string;
-  /** Null if the program can have made it up. */
-  productId: number | null;
-}
-
-/** An installation that this isolate does not know, and its records of a day. */
-interface NewInstallation {
-  identity: string;
+/** A record of a license. */
+interface OwnedRecord {
+  record: HistoryRecord;
   licenseId: number;
-  shared: SharedInstallation;
-  records: HistoryRecord[];
+  /** The identity of its installation. */
+  identity: string;
+  /** Undefined if this isolate does not know the installation. */
+  fingerprint: string | undefined;
+  shared: SharedRow;
 }
-
-/** Outcomes of requests whose product need not be that of the license (1.3). */
-const HAS_ANY_PRODUCT: ReadonlySet<ResponseType> = new Set([
-  'INVALID_REQUEST',
-  'RATE_LIMITED',
-  'IP_BLACKLISTED',
-  'HWID_BLACKLISTED',
-  'PRODUCT_MISMATCH',
-  'ERROR',
-]);
-
-/** Its fingerprint depends on the record alone: a repeated write finds the same row. */
-function sharedInstallationOf(
-  licenseId: number,
-  { id, outcome, installation }: HistoryRecord,
-): SharedInstallation {
-  const productId = HAS_ANY_PRODUCT.has(outcome) ? null : installation.productId;
-  return { fingerprint: `${SHARED_PREFIX}${dayOf(id)}:${licenseId}:${productId}`, productId };
-}
-
-/** The identity of an installation. Without a `kid` it is as before signatures existed: known installations stay known. */
-function identityOf(licenseId: number, { installation, kid }: HistoryRecord): string {
-  let identity = String(licenseId);
-  for (const field of INSTALLATION_FIELDS) {
-    const value = installation[field];
-    // Unambiguous: no value contains NUL.
-    identity += value === null ? '\0' : `\0=${value}`;
-  }
-  if (kid !== undefined) identity += `\0=${kid}`;
-  return identity;
-}
-
-const fingerprintOf = async (identity: string): Promise<string> =>
-  toBase64url((await sha256(identity)).subarray(0, FINGERPRINT_BYTES));
 
 const toJson = (fields: object): string | null => {
   const text = JSON.stringify(fields, (_, value: unknown) => value ?? undefined);
@@ -129,40 +81,60 @@ const rowOf = ({ id, nonce, type, outcome }: HistoryRecord, details: string | nu
   details,
 ];
 
-/** A column of a row of JSON. */
-const field = (index: number): SQL => sql.raw(`r.value ->> ${index}`);
-const fields = (count: number): SQL =>
-  sql.raw(Array.from({ length: count }, (_, index) => `r.value ->> ${index}`).join(', '));
+/** A value in a row of JSON, by its position or its name. */
+const value = (key: number | string): SQL =>
+  sql.raw(`r.value ->> ${typeof key === 'number' ? key : `'${key}'`}`);
 
-/** The id of the installation with the key and the fingerprint in two columns of a row. */
-const installationWith = (
-  key: number,
-  fingerprint: number,
-): SQL => sql`select i.id from installations i
-  where i.license_key_normalized = ${field(key)} and i.fingerprint = ${field(fingerprint)}`;
+/** The values of a record of no license: {@link rowOf}. */
+const OTHER = sql.join([0, 1, 2, 3, 4].map(value), sql`, `);
 
+/** The values of a record of a license: three of its installation, then {@link rowOf}. */
+const OWNED = {
+  key: value(0),
+  fingerprint: value(1),
+  sharedFingerprint: value(2),
+  id: value(3),
+  nonce: value(4),
+  type: value(5),
+  outcome: value(6),
+  details: value(7),
+};
+
+const installationWith = (key: SQL, fingerprint: SQL): SQL => sql`select i.id from installations i
+  where i.license_key_normalized = ${key} and i.fingerprint = ${fingerprint}`;
+
+const OWN = installationWith(OWNED.key, OWNED.fingerprint);
+const SHARED = installationWith(OWNED.key, OWNED.sharedFingerprint);
 /** The id of the installation of a record: see {@link HistoryInserter}. */
 const INSTALLATION_ID = sql`coalesce(
-  (${installationWith(0, 2)} and ${isStored(field(3), field(4))}),
-  (${installationWith(0, 1)}),
-  (${installationWith(0, 2)}))`;
+  (${SHARED} and ${isStored(OWNED.id, OWNED.nonce)}), (${OWN}), (${SHARED}))`;
+
+const NEW_KEY = value('licenseKeyNormalized');
+/** Whether a new installation has no row yet. */
+const IS_NEW = sql`not exists (${installationWith(NEW_KEY, value('fingerprint'))})`;
+
+/** A statement with rows as JSON, unless there are none. */
+const withRows = <Statement>(
+  rows: readonly unknown[],
+  statement: (json: string) => Statement,
+): Statement[] => (rows.length === 0 ? [] : [statement(JSON.stringify(rows))]);
 
 /**
  * Prepares the statements that write records into the history, each record exactly once: a record that is
  * there already changes nothing. An installation that was met before is not inserted again.
  *
- * A key holder can make up any number of installations. Beyond {@link MAX_NEW_INSTALLATIONS} the new ones of a license and day
- * share a row without what they sent, and from then on none of that day gets a row of its own. The installation is part of
- * the identity of a record. A repeated write could find another one, because the installation got its own row on a later
- * day. Therefore a record that is stored under the shared row stays there. The others are stored under the row of
- * their own, if there is one, and else under the shared row.
+ * A key holder can make up any number of installations. Beyond {@link MAX_NEW} the new ones of a license and day share
+ * a row without what they sent, and from then on none of that day gets a row of its own. The installation is part of
+ * the identity of a record. A repeated write could find another one, because the installation got its own row on a
+ * later day. Therefore a record that is stored under the shared row stays there. The others are stored under the row
+ * of their own, if there is one, and else under the shared row.
  */
 export class HistoryInserter {
   readonly #db: Database;
   /** Buckets up to this one were rolled up or aggregated when it was last read. */
   #countedBucket = Number.POSITIVE_INFINITY;
   /** The fingerprints of the installations that are stored, by identity. */
-  readonly #fingerprints = new BoundedMap<string, string>(MAX_INSTALLATIONS);
+  readonly #fingerprints = new BoundedMap<string, string>(MAX_KNOWN);
 
   constructor(db: Database) {
     this.#db = db;
@@ -175,11 +147,8 @@ export class HistoryInserter {
    */
   async prepare(records: readonly HistoryRecord[], now: number) {
     const licenseIds = await this.#findLicenses(records);
-    const owned: { identity: string; shared: SharedInstallation; record: HistoryRecord }[] = [];
+    const owned: OwnedRecord[] = [];
     const others: Row[] = [];
-    const fingerprints = new Map<string, string>();
-    const newInstallations = new Map<string, NewInstallation>();
-    let reliesOnKnown = false;
     for (const record of records) {
       const { licenseId = licenseIds.get(record.licenseKeyNormalized) ?? null } = record;
       if (licenseId === null) {
@@ -187,33 +156,24 @@ export class HistoryInserter {
         continue;
       }
       const identity = identityOf(licenseId, record);
-      const shared = sharedInstallationOf(licenseId, record);
-      owned.push({ identity, shared, record });
       const fingerprint = this.#fingerprints.get(identity);
-      if (fingerprint !== undefined) {
-        reliesOnKnown = true;
-        fingerprints.set(identity, fingerprint);
-        continue;
-      }
-      const newInstallation = newInstallations.get(`${identity} ${shared.fingerprint}`);
-      if (newInstallation) newInstallation.records.push(record);
-      else {
-        newInstallations.set(`${identity} ${shared.fingerprint}`, {
-          identity,
-          licenseId,
-          shared,
-          records: [record],
-        });
-      }
+      owned.push({
+        record,
+        licenseId,
+        identity,
+        fingerprint,
+        shared: sharedRowOf(licenseId, record),
+      });
     }
-    await Promise.all(
-      Array.from(newInstallations.values(), async ({ identity }) => {
-        fingerprints.set(identity, await fingerprintOf(identity));
-      }),
+    const unknown = owned.filter(({ fingerprint }) => fingerprint === undefined);
+    const identities = [...new Set(unknown.map(({ identity }) => identity))];
+    const hashing = identities.map(
+      async (identity) => [identity, await fingerprintOf(identity)] as const,
     );
-    const rows = owned.map(({ identity, shared, record }) => [
+    const fingerprints = new Map(await Promise.all(hashing));
+    const rows = owned.map(({ record, identity, fingerprint, shared }) => [
       record.licenseKeyNormalized,
-      fingerprints.get(identity) ?? null,
+      fingerprint ?? fingerprints.get(identity) ?? null,
       shared.fingerprint,
       ...rowOf(record, detailsOf(record.details)),
     ]);
@@ -222,7 +182,7 @@ export class HistoryInserter {
 
     const statements = {
       counted: this.#selectCountedBucket(),
-      installations: this.#insertInstallations([...newInstallations.values()], fingerprints),
+      installations: this.#insertInstallations(unknown, fingerprints),
       late: this.#countLate(rows, firstOnTime),
       rollups: this.#rollUpAgain(records, firstOnTime),
       owned: this.#insertOwned(rows),
@@ -231,12 +191,11 @@ export class HistoryInserter {
     };
     const learn = ([counted]: readonly { bucket: number }[]): void => {
       if (counted) this.#countedBucket = counted.bucket;
-      for (const { identity } of newInstallations.values()) {
-        const fingerprint = fingerprints.get(identity);
-        if (fingerprint !== undefined) this.#fingerprints.set(identity, fingerprint);
+      for (const [identity, fingerprint] of fingerprints) {
+        this.#fingerprints.set(identity, fingerprint);
       }
     };
-    return { statements, learn, reliesOnKnown };
+    return { statements, learn, reliesOnKnown: unknown.length < owned.length };
   }
 
   /** Forgets the installations, because a removed one rejects its batch. */
@@ -264,124 +223,128 @@ export class HistoryInserter {
       .where(inArray(counters.name, ['rolled_up_bucket', 'aggregated_bucket']));
   }
 
-  #insertInstallations(
-    newInstallations: readonly NewInstallation[],
-    fingerprints: ReadonlyMap<string, string>,
-  ) {
-    if (newInstallations.length === 0) return [];
-    const rows = newInstallations.map(({ identity, licenseId, shared, records }) => {
-      const ids = records.map(({ id }) => id);
-      const firstId = Math.min(...ids);
-      const [record] = records;
-      return [
-        null,
-        record?.licenseKeyNormalized,
-        fingerprints.get(identity),
+  /** Inserts the installations of records up to the limit of the day, and for the others their shared rows. */
+  #insertInstallations(unknown: readonly OwnedRecord[], fingerprints: ReadonlyMap<string, string>) {
+    const found = new Map<string, OwnedRecord & { firstId: number; lastId: number }>();
+    for (const one of unknown) {
+      const key = `${one.identity} ${one.shared.fingerprint}`;
+      const { id } = one.record;
+      const { firstId = id, lastId = id } = found.get(key) ?? {};
+      found.set(key, { ...one, firstId: Math.min(firstId, id), lastId: Math.max(lastId, id) });
+    }
+    const rows = Array.from(
+      found.values(),
+      ({ record, licenseId, identity, shared, firstId, lastId }) => ({
+        ...record.installation,
+        licenseKeyNormalized: record.licenseKeyNormalized,
+        fingerprint: fingerprints.get(identity),
         licenseId,
-        ...INSTALLATION_FIELDS.map((name) => record?.installation[name]),
-        timeOfId(firstId),
-        timeOfId(Math.max(...ids)),
-        0,
-        aggregatedBucketOfNew(firstId),
-        record?.kid ?? null,
-        shared.fingerprint,
-        shared.productId,
-        dayOf(firstId),
-      ];
+        firstSeenAt: timeOfId(firstId),
+        lastSeenAt: timeOfId(lastId),
+        requests: 0,
+        aggregatedBucket: aggregatedBucketOfNew(firstId),
+        kid: record.kid,
+        sharedFingerprint: shared.fingerprint,
+        sharedProductId: shared.productId,
+        day: dayOf(firstId),
+      }),
+    );
+    return withRows(rows, (json) => [this.#insertOwn(json), this.#insertShared(json)]).flat();
+  }
+
+  /** The new ones of a license and day up to {@link MAX_NEW}, unless records of the day share a row already. */
+  #insertOwn(json: string) {
+    const columns = Object.keys(getTableColumns(installations)).map(value);
+    return this.#db
+      .insert(installations)
+      .select(
+        sql`with
+            fresh as materialized (
+              select r.value, ${value('licenseId')} as license_id, ${value('day')} as day,
+                row_number() over (partition by ${value('licenseId')}, ${value('day')}) as position
+              from json_each(${json}) r
+              where ${IS_NEW}
+                and not exists (${installationWith(NEW_KEY, value('sharedFingerprint'))})),
+            stored as materialized (
+              select license_id, day, (
+                select count(*) from installations i
+                where i.license_id = d.license_id and i.first_seen_at >= d.day
+                  and i.first_seen_at < d.day + ${sql.raw(String(DAY_MS))}
+              ) as total
+              from (select distinct license_id, day from fresh) d)
+          select ${sql.join(columns, sql`, `)} from fresh r join stored using (license_id, day)
+          where position + total <= ${MAX_NEW}`,
+      )
+      .onConflictDoNothing();
+  }
+
+  #insertShared(json: string) {
+    const row = rowValues(installations, {
+      licenseKeyNormalized: NEW_KEY,
+      fingerprint: value('sharedFingerprint'),
+      licenseId: value('licenseId'),
+      licenseKey: NEW_KEY,
+      productId: value('sharedProductId'),
+      firstSeenAt: value('firstSeenAt'),
+      lastSeenAt: value('lastSeenAt'),
+      requests: 0,
+      aggregatedBucket: value('aggregatedBucket'),
     });
-    const json = JSON.stringify(rows);
-    const [key, fingerprint, licenseId, firstSeenAt] = [1, 2, 3, INSTALLATION_FIELDS.length + 4];
-    const [aggregatedBucket, columns] = [firstSeenAt + 3, firstSeenAt + 5];
-    const [sharedFingerprint, sharedProductId, day] = [columns, columns + 1, columns + 2];
-    return [
-      this.#db
-        .insert(installations)
-        .select(
-          sql`with
-              fresh as materialized (
-                select r.value, ${field(licenseId)} as license_id, ${field(day)} as day,
-                  row_number() over (partition by ${field(licenseId)}, ${field(day)}) as position
-                from json_each(${json}) r
-                where not exists (${installationWith(key, fingerprint)})
-                  and not exists (${installationWith(key, sharedFingerprint)})),
-              stored as materialized (
-                select license_id, day, (
-                  select count(*) from installations i
-                  where i.license_id = d.license_id and i.first_seen_at >= d.day
-                    and i.first_seen_at < d.day + ${sql.raw(String(BUCKETS_A_DAY * BUCKET_MS))}
-                ) as installations
-                from (select distinct license_id, day from fresh) d)
-            select ${fields(columns)} from fresh r join stored using (license_id, day)
-            where position + installations <= ${MAX_NEW_INSTALLATIONS}`,
-        )
-        .onConflictDoNothing(),
-      this.#db
-        .insert(installations)
-        .select(
-          sql`select null, ${field(key)}, ${field(sharedFingerprint)}, ${field(licenseId)},
-              ${field(key)}, ${field(sharedProductId)}, null, null, null, null, null, null, null, null,
-              ${field(firstSeenAt)}, ${field(firstSeenAt + 1)}, 0, ${field(aggregatedBucket)}, null
-            from json_each(${json}) r
-            where not exists (${installationWith(key, fingerprint)})`,
-        )
-        .onConflictDoNothing(),
-    ];
+    return this.#db
+      .insert(installations)
+      .select(sql`select ${row} from json_each(${json}) r where ${IS_NEW}`)
+      .onConflictDoNothing();
   }
 
   /** Inserts records of licenses. A missing installation leaves a null, which rejects the batch. */
   #insertOwned(rows: readonly Row[]) {
-    if (rows.length === 0) return [];
-    return [
-      this.#db
-        .insert(requests)
-        .select(
-          sql`select ${bucketOfIdSql(field(3))}, ${productOf('i')}, i.id, ${field(3)},
-              ${field(4)}, ${field(5)}, ${field(6)}, ${field(7)}
-            from json_each(${JSON.stringify(rows)}) r left join installations i on i.id = ${INSTALLATION_ID}
-            where true`,
-        )
-        .onConflictDoNothing(),
-    ];
+    const { id, nonce, type, outcome, details } = OWNED;
+    return withRows(rows, (json) =>
+      this.#insertRecords(
+        sql`select ${bucketOfIdSql(id)}, ${productOf('i')}, i.id, ${id}, ${nonce}, ${type},
+            ${outcome}, ${details}
+          from json_each(${json}) r left join installations i on i.id = ${INSTALLATION_ID}
+          where true`,
+      ),
+    );
   }
 
   /** Inserts records of no license. */
   #insertOthers(rows: readonly Row[]) {
-    if (rows.length === 0) return [];
-    return [
-      this.#db
-        .insert(requests)
-        .select(
-          sql`select ${bucketOfIdSql(field(0))}, ${NO_PRODUCT}, ${NO_INSTALLATION}, ${fields(5)}
-            from json_each(${JSON.stringify(rows)}) r where true`,
-        )
-        .onConflictDoNothing(),
-    ];
+    return withRows(rows, (json) =>
+      this.#insertRecords(
+        sql`select ${bucketOfIdSql(value(0))}, ${NO_PRODUCT}, ${NO_INSTALLATION}, ${OTHER}
+          from json_each(${json}) r where true`,
+      ),
+    );
+  }
+
+  #insertRecords(select: SQL) {
+    return this.#db.insert(requests).select(select).onConflictDoNothing();
   }
 
   /** With every batch, because a database that was set back may lack a bucket. */
   #insertBuckets(records: readonly HistoryRecord[]) {
-    if (records.length === 0) return [];
-    const all = [...new Set(records.map(({ id }) => bucketOf(id)))];
-    return [
+    return withRows([...new Set(records.map(({ id }) => bucketOf(id)))], (json) =>
       this.#db
         .insert(buckets)
-        .select(sql`select value from json_each(${JSON.stringify(all)}) where true`)
+        .select(sql`select value from json_each(${json}) where true`)
         .onConflictDoNothing(),
-    ];
+    );
   }
 
   /** Goes before the insert. The queue may deliver a record twice in a batch. */
   #countLate(rows: readonly Row[], firstOnTime: number) {
     const late = rows.filter(([, , , id]) => Number(id) < firstOnTime);
-    if (late.length === 0) return [];
-    return [
+    const { id, nonce, outcome } = OWNED;
+    return withRows(late, (json) =>
       countLate(
         this.#db,
-        sql`select ${INSTALLATION_ID} as installation_id, ${field(3)} as id, ${field(4)} as nonce,
-            ${field(6)} as outcome
-          from (select distinct value from json_each(${JSON.stringify(late)})) r`,
+        sql`select ${INSTALLATION_ID} as installation_id, ${id} as id, ${nonce} as nonce,
+            ${outcome} as outcome
+          from (select distinct value from json_each(${json})) r`,
       ),
-    ];
+    );
   }
 
   /** Sets the roll-ups back to the bucket of the oldest late record. */

@@ -1,5 +1,4 @@
 import { REQUEST_TYPES, RESPONSE_TYPES } from '@licet/contract/enums';
-import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { firstIdAt, SLOTS } from '../lib/time-id.ts';
 
@@ -50,15 +49,6 @@ export const newRecord = (
   record: Omit<HistoryRecord, 'id' | 'nonce'>,
   requestedAt: number,
 ): HistoryRecord => ({ id: newRecordId(requestedAt), nonce: newNonce(), ...record });
-
-/** Begins the fingerprint of a row of `installations` that stands for many installations (1.7), and no other. */
-export const SHARED_PREFIX = 'day:';
-
-/** Whether a row of `installations` stands for many installations. */
-export const isShared = ({ fingerprint }: { fingerprint: string }): boolean =>
-  fingerprint.startsWith(SHARED_PREFIX);
-
-export const IS_SHARED = sql.raw(`fingerprint glob '${SHARED_PREFIX}*'`);
 
 /**
  * The id of a history record holds its time (see `lib/time-id.ts`). It needs no coordination, and is known before

@@ -1,5 +1,5 @@
 import { and, eq, lte, sql } from 'drizzle-orm';
-import type { Database } from '../db/client.ts';
+import { batch, type Database } from '../db/client.ts';
 import { buckets, installations, requests } from '../db/schema.ts';
 import { isAggregated, keepRequests } from '../db/totals.ts';
 import { retentionStart } from '../lib/retention.ts';
@@ -55,11 +55,11 @@ async function removeRecords(db: Database, bucket: number): Promise<void> {
     and ${installations.id} is not ${firstKept?.installationId ?? null}
     and ${installations.lastSeenAt} < ${timeOfBucket(bucket + 1)}
     and ${isAggregated('installations')}`;
-  await db.batch([
-    keepRequests(db, isExpired),
-    db.delete(installations).where(isExpired),
-    db.delete(requests).where(isRemoved),
-    db
+  await batch(db, {
+    kept: keepRequests(db, isExpired),
+    installations: db.delete(installations).where(isExpired),
+    records: db.delete(requests).where(isRemoved),
+    bucket: db
       .delete(buckets)
       .where(
         and(
@@ -67,5 +67,5 @@ async function removeRecords(db: Database, bucket: number): Promise<void> {
           sql`not exists (select 1 from requests where bucket = ${bucket})`,
         ),
       ),
-  ]);
+  });
 }
