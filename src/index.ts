@@ -2,12 +2,12 @@ import { removeExpiredSessions } from './auth/sessions.ts';
 import { removeExpiredKeys } from './db/idempotency.ts';
 import { type Bindings, isolateOf } from './isolate.ts';
 import { logFailure } from './lib/log.ts';
-import { SettingError } from './lib/retention.ts';
+import { retentionStart, SettingError } from './lib/retention.ts';
 import { aggregateDays, rollUp } from './requests/aggregate.ts';
 import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
-import { removeExpiredRecords } from './requests/retention.ts';
-import { removeExpiredEvents } from './resources/events/queries.ts';
+import { removeRecordsBefore } from './requests/retention.ts';
+import { removeEventsBefore } from './resources/events/queries.ts';
 import { app } from './routes/app.ts';
 
 /** The cron by which `npm start` announces its end. */
@@ -29,18 +29,26 @@ export default {
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
       return recorder.drain((work) => context.waitUntil(work));
     }
+    /** Removes rows that are older than a setting. */
+    const removeExpired = async (
+      name: 'REQUEST_RETENTION_DAYS' | 'EVENT_RETENTION_DAYS',
+      removeBefore: (start: number) => Promise<void>,
+    ) => {
+      const start = retentionStart(name, env[name], scheduledTime);
+      if (start !== null) await removeBefore(start);
+    };
     // Requests of an outage wait in memory, and perhaps no new one comes.
     recorder.keepWriting((work) => context.waitUntil(work));
     await attempt(caches.publishDue(), 'Changes were not published');
     await attempt(rollUp(db, scheduledTime), 'Records were not rolled up');
     await attempt(aggregateDays(db, scheduledTime), 'Records were not aggregated');
     await attempt(
-      removeExpiredRecords(db, env.REQUEST_RETENTION_DAYS, scheduledTime),
+      removeExpired('REQUEST_RETENTION_DAYS', (start) => removeRecordsBefore(db, start)),
       'Old records were not removed',
     );
     await attempt(removeExpiredSessions(db, scheduledTime), 'Old sessions were not removed');
     await attempt(
-      removeExpiredEvents(db, env.EVENT_RETENTION_DAYS, scheduledTime),
+      removeExpired('EVENT_RETENTION_DAYS', (start) => removeEventsBefore(db, start)),
       'Old events were not removed',
     );
     await attempt(keepCounts(db, scheduledTime), 'The licenses were not counted');

@@ -2,7 +2,6 @@ import { and, eq, lte, sql } from 'drizzle-orm';
 import { batch, type Database } from '../db/client.ts';
 import { buckets, installations, requests } from '../db/schema.ts';
 import { isAggregated, keepRequests } from '../db/totals.ts';
-import { retentionStart } from '../lib/retention.ts';
 import { bucketAt, timeOfBucket } from '../lib/time-id.ts';
 import { isCounted } from './aggregate.ts';
 import { removeGaps } from './gaps.ts';
@@ -11,21 +10,12 @@ import { removeGaps } from './gaps.ts';
 const MAX_RECORDS = 25_000;
 
 /**
- * Removes records that are older than the retention and counted (see `aggregate.ts`), the oldest bucket first, and
- * a bounded number of them. Their installations keep the count. Removes installations without records, too, and their
- * licenses keep the count. Safe to run twice at once.
+ * Removes a bounded number of counted records (see `aggregate.ts`), the oldest bucket first. Their installations keep
+ * the count. Removes installations without records, too, and their licenses keep the count. Safe to run twice at once.
  *
- * @param retentionDays the variable REQUEST_RETENTION_DAYS; 0 keeps all
- * @param now milliseconds since 1970
- * @throws SettingError if the variable is not a number of days
+ * @param start the time of the oldest records that are kept, in milliseconds since 1970
  */
-export async function removeExpiredRecords(
-  db: Database,
-  retentionDays: string,
-  now: number,
-): Promise<void> {
-  const start = retentionStart('REQUEST_RETENTION_DAYS', retentionDays, now);
-  if (start === null) return;
+export async function removeRecordsBefore(db: Database, start: number): Promise<void> {
   const [oldest] = await db
     .select()
     .from(buckets)

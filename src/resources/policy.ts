@@ -20,7 +20,7 @@ export interface Policy {
 }
 
 /** Grows when the form of a policy in KV changes. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** The policy as KV holds it. */
 export const encodePolicy = ({ revision, blacklist, products }: Policy): string =>

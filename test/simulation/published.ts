@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { ALL_PRODUCTS } from '../../src/db/codes.ts';
 import type { BlacklistEntry, History, LicenseState, TokenState, Truth } from './truth.ts';
 
 /** The snapshots in KV, compared with the database; docs/cache.md describes their keys and values. */
@@ -55,14 +56,14 @@ function networkBits(range: string): string {
     .slice(0, Number(prefix))}`;
 }
 
-const entryText = (table: string, key: string, productId: number): string =>
+const entryText = (table: string, key: string, productId: number | undefined): string =>
   JSON.stringify([table, key, productId]);
 
 function blockedText({ type, data, productId }: BlacklistEntry): string {
-  if (type === 'HWID') return entryText('hwids', data, productId ?? 0);
+  if (type === 'HWID') return entryText('hwids', data, productId ?? ALL_PRODUCTS);
   return data.includes('/')
-    ? entryText('networks', networkBits(data), productId ?? 0)
-    : entryText('addresses', data, productId ?? 0);
+    ? entryText('networks', networkBits(data), productId ?? ALL_PRODUCTS)
+    : entryText('addresses', data, productId ?? ALL_PRODUCTS);
 }
 
 /** The key of a subject in KV, and texts by which a snapshot and a state are compared. */
@@ -92,7 +93,7 @@ export const publishedBlacklist: PublishedType<BlacklistEntry[]> = {
   snapshotText: (snapshot) =>
     Object.entries(policy.parse(JSON.parse(snapshot)).blacklist)
       .flatMap(([name, { keys, productIds }]) =>
-        keys.map((key, row) => entryText(name, key, productIds[row] ?? 0)),
+        keys.map((key, row) => entryText(name, key, productIds[row])),
       )
       .sort()
       .join(),

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ALL_PRODUCTS } from '../../src/db/codes.ts';
 import {
   type Blacklist,
   type BlacklistEntry,
@@ -118,11 +119,11 @@ describe('the blacklist', () => {
 describe('the policy', () => {
   const blacklist = {
     reasons: ['Charged back'],
-    hwids: { keys: ['hw-1'], productIds: [0], reasons: [0] },
+    hwids: { keys: ['hw-1'], productIds: [ALL_PRODUCTS], reasons: [0] },
     addresses: { keys: [], productIds: [], reasons: [] },
     networks: { keys: [], productIds: [], reasons: [] },
   };
-  const good = { format: 1, revision: 1, blacklist, products: { 602: { offlineDays: 7 } } };
+  const good = { format: 2, revision: 1, blacklist, products: { 602: { offlineDays: 7 } } };
 
   it('a policy in KV is read as it was written', () => {
     const policy = decodePolicy(JSON.stringify(good));
@@ -131,7 +132,7 @@ describe('the policy', () => {
   });
 
   it.each([
-    ['of another format', { ...good, format: 2 }],
+    ['of another format', { ...good, format: 1 }],
     ['without a revision', { ...good, revision: undefined }],
     ['without a blacklist', { ...good, blacklist: undefined }],
     ['without products', { ...good, products: undefined }],
@@ -149,7 +150,13 @@ describe('the policy', () => {
     ['with a short column', { hwids: { ...blacklist.hwids, productIds: [] } }],
     [
       'with keys that are not sorted',
-      { hwids: { keys: ['hw-2', 'hw-1'], productIds: [0, 0], reasons: [0, 0] } },
+      {
+        hwids: {
+          keys: ['hw-2', 'hw-1'],
+          productIds: [ALL_PRODUCTS, ALL_PRODUCTS],
+          reasons: [0, 0],
+        },
+      },
     ],
     ['with text for a number', { hwids: { ...blacklist.hwids, reasons: ['0'] } }],
     ['with a number for text', { hwids: { ...blacklist.hwids, keys: [1] } }],

@@ -1,5 +1,6 @@
 import type { LicenseDataType } from '@licet/contract/enums';
 import { isObject } from '@licet/contract/json';
+import { ALL_PRODUCTS } from '../../db/codes.ts';
 import { addressBits, networkBits } from '../../lib/ip.ts';
 
 export interface BlacklistEntry {
@@ -17,7 +18,7 @@ export interface BlacklistEntry {
  */
 interface Table {
   keys: readonly string[];
-  /** 0 for all products. */
+  /** Or {@link ALL_PRODUCTS}. */
   productIds: readonly number[];
   /** Positions in the list of reasons. */
   reasons: readonly number[];
@@ -85,7 +86,8 @@ function firstRowOf({ keys }: Table, key: string): number {
 function findReason(table: Table, key: string, productId: number): number | undefined {
   const { keys, productIds, reasons } = table;
   for (let row = firstRowOf(table, key); keys[row] === key; row++) {
-    if (productIds[row] === 0 || productIds[row] === productId) return reasons[row];
+    const id = productIds[row];
+    if (id === ALL_PRODUCTS || id === productId) return reasons[row];
   }
   return undefined;
 }
@@ -99,7 +101,7 @@ export function blacklistOf(entries: readonly BlacklistEntry[]): Blacklist {
       .flatMap((entry) => {
         const key = keyOf(entry);
         const reason = positions.get(entry.reason) ?? 0;
-        return key === null ? [] : [{ key, productId: entry.productId ?? 0, reason }];
+        return key === null ? [] : [{ key, productId: entry.productId ?? ALL_PRODUCTS, reason }];
       })
       .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0));
     return {

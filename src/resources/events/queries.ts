@@ -2,7 +2,6 @@ import { and, desc, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import { equalsUnindexed } from '../../db/predicates.ts';
 import { events, tokens } from '../../db/schema.ts';
-import { retentionStart } from '../../lib/retention.ts';
 import { firstIdAt } from '../../lib/time-id.ts';
 import type { EventQuery, EventRow } from './schema.ts';
 
@@ -49,20 +48,8 @@ export async function listEvents(
 /** Events that one run removes at most; the next run goes on. */
 const MAX_REMOVED = 1_000;
 
-/**
- * Removes events that are older than the retention, the oldest first, a bounded number of them.
- *
- * @param retentionDays the variable EVENT_RETENTION_DAYS; 0 keeps all
- * @param now milliseconds since 1970
- * @throws SettingError if the variable is not a number of days
- */
-export async function removeExpiredEvents(
-  db: Database,
-  retentionDays: string,
-  now: number,
-): Promise<void> {
-  const start = retentionStart('EVENT_RETENTION_DAYS', retentionDays, now);
-  if (start === null) return;
+/** Removes a bounded number of events, the oldest first. @param start in milliseconds since 1970 */
+export async function removeEventsBefore(db: Database, start: number): Promise<void> {
   await db.delete(events).where(
     sql`${events.id} in (select id from events where id < ${firstIdAt(start)}
       order by id limit ${MAX_REMOVED})`,
