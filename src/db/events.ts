@@ -10,7 +10,6 @@ import { events } from './schema.ts';
  * costs two written rows: itself and its entry in the index.
  */
 
-/** The sender of a change. */
 export interface EventSender {
   /** Null for ROOT_TOKEN. */
   tokenId: number | null;
@@ -22,7 +21,6 @@ export interface EventSender {
 /** The values before and after a change, by field. */
 export type EventChanges = Record<string, { before: unknown; after: unknown }>;
 
-/** An event to store. */
 export interface NewEvent {
   type: EventType;
   /** The id of the object. Null for many objects at once, and for a session. */

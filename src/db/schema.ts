@@ -234,12 +234,12 @@ const requestType = coded(REQUEST_TYPE_CODES);
 const responseType = coded(RESPONSE_TYPE_CODES);
 
 /**
- * An installation: one row for each license and set of values that a program sends. Records of the history refer to
- * it, because nearly all of a record repeats the one before. Beyond a number of new installations a day, the others of
- * a license share a row (see `requests/insert.ts`).
+ * One row for each license and set of values that a program sends. Records of the history refer to it, because nearly
+ * all of a record repeats the one before. Beyond a number of new installations a day, the others of a license share a
+ * row (see `requests/insert.ts`).
  *
- * `lastSeenAt` and `requests` cover the buckets up to `aggregatedBucket`; later records are in the
- * history (see `totals.ts`). Rate-limited requests do not count.
+ * `lastSeenAt` and `requests` cover the buckets up to `aggregatedBucket`; later records are in the history
+ * (see `totals.ts`). Rate-limited requests do not count.
  */
 export const installations = sqliteTable(
   'installations',
@@ -369,9 +369,9 @@ export const tokens = sqliteTable(
 );
 
 /**
- * The outbox: the changes of licenses, tokens and the blacklist that are still to be published, written in the
+ * The outbox: the changes of licenses, tokens and the policy that are still to be published, written in the
  * transaction of the change. Bindings and most new licenses of a batch or an import are not in it. `subject` is
- * `license:` and the normalized key, `token:` and the hash, or `blacklist`. Without a rowid.
+ * `license:` and the normalized key, `token:` and the hash, or `policy`. Without a rowid.
  */
 export const outbox = sqliteTable(
   'outbox',

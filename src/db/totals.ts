@@ -14,14 +14,14 @@ import { installations, licenses } from './schema.ts';
  * - `requests` of its installations: their records up to the bucket up to which each is aggregated;
  * - the records since.
  *
- * An aggregation moves records from the third part to the second. A counter has the bucket up to which all installations are aggregated.
+ * An aggregation moves records from the third part to the second. A counter has the bucket up to which all
+ * installations are aggregated.
  */
 
-/** The bucket up to which all installations are aggregated. */
 export const AGGREGATED_BUCKET = sql`(select value from counters where name = 'aggregated_bucket')`;
 
 /**
- * The bucket up to which an installation is aggregated. The counter covers installations without records since their last
+ * The bucket up to which an installation is aggregated. The counter covers those without records since their last
  * aggregation.
  *
  * @param installation the name of the table in the statement
@@ -150,8 +150,8 @@ export const isBucketAggregated = (bucket: number): SQL => sql`not exists (
   where r.bucket = ${bucket} and i.aggregated_bucket < ${bucket})`;
 
 /**
- * Counts records whose installations may be aggregated already. Goes before the insert of the records: one that is there already
- * is counted already.
+ * Counts records whose installations may be aggregated already. Goes before the insert of the records: one that is
+ * there is counted.
  *
  * @param records a select of their `installation_id`, `id`, `nonce` and `outcome`
  */
@@ -184,8 +184,8 @@ export const keepRequests = (db: Database, isLost: SQL) =>
 const DAY = sql.raw(String(BUCKETS_A_DAY));
 
 /**
- * The statements before installations lose their license. No later record joins such an installation. It is aggregated to the end of
- * its last day, or it would take a place in each later aggregation of that day.
+ * The statements before installations lose their license. No later record joins such an installation. It is
+ * aggregated to the end of its last day, or it would take a place in each later aggregation of that day.
  */
 export const keepRequestsOf = (db: Database, installationIds: readonly number[]) => ({
   aggregated: addToInstallations(

@@ -7,7 +7,7 @@ import { AGGREGATED_BUCKET, aggregate, isBucketAggregated } from '../db/totals.t
 import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, lastBucketOfDay } from '../lib/time-id.ts';
 
 /**
- * The counts that the scheduled handler adds to the history:
+ * The counts that the scheduled handler makes of the history:
  *
  * - **Roll-ups**, hourly: records per product and outcome, and per outcome. The first roll-up of a later day also sums
  *   those of the day before. A late record has the roll-ups made again from the records, so it counts once.

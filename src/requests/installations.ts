@@ -31,8 +31,7 @@ export const installation = z.strictObject({
 
 /**
  * The installations of a license, the most recently seen first: at most {@link MAX_INSTALLATIONS}. The
- * times and counts include the records since the last aggregation (see `totals.ts`). A row that stands for many installations is
- * none of them.
+ * times and counts include the records since the last aggregation (see `totals.ts`). A shared row is none of them.
  *
  * @returns undefined if there is no such license
  */

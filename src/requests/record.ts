@@ -51,8 +51,8 @@ export const newRecord = (
 ): HistoryRecord => ({ id: newRecordId(requestedAt), nonce: newNonce(), ...record });
 
 /**
- * The id of a history record holds its time (see `lib/time-id.ts`). It needs no coordination, and is known before
- * the write. Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or installation.
+ * The id of a record holds its time (see `lib/time-id.ts`). It needs no coordination, and is known before the write.
+ * Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or installation.
  */
 const NONCES = 2 ** 15;
 

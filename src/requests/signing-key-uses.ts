@@ -13,8 +13,8 @@ export const signingKeyUse = z.strictObject({
 type SigningKeyUse = z.infer<typeof signingKeyUse>;
 
 /**
- * The uses of all signing keys, as of the last aggregation, which is up to a day ago. Reads each installation once: an index
- * would cost every new installation a written row, and an administrator asks before a key is retired, not every day.
+ * The uses of all signing keys, as of the last aggregation, which is up to a day ago. Reads each installation once: an
+ * index would cost every new one a written row, and an administrator asks before a key is retired, not every day.
  */
 export async function signingKeyUses(db: Database): Promise<SigningKeyUse[]> {
   const rows = await db

@@ -34,7 +34,6 @@ export function clientError(error: Error): ApiError | undefined {
   return isBadBody ? new ApiError(400, error.message) : undefined;
 }
 
-/** Converts every error of v2 into a response. */
 export function respondToError(error: Error, c: Context): Response {
   const known = clientError(error);
   if (!known) logFailure('A request failed', error);

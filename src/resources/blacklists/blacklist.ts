@@ -92,7 +92,6 @@ function findReason(table: Table, key: string, productId: number): number | unde
   return undefined;
 }
 
-/** The blacklist with these entries. */
 export function blacklistOf(entries: readonly BlacklistEntry[]): Blacklist {
   const reasons = [...new Set(entries.map(({ reason }) => reason))];
   const positions = new Map(reasons.map((reason, position) => [reason, position]));

@@ -25,7 +25,6 @@ const matching = (filter: EntryQuery): SQL | undefined =>
     containsText(filter.q, [blacklists.data, blacklists.reason]),
   );
 
-/** The blacklist entries that match, sorted by id. */
 export const listEntries = (db: Database, filter: EntryQuery) => ({
   read: ({ limit, after = 0 }: Page): Promise<EntryRow[]> =>
     db
@@ -37,7 +36,6 @@ export const listEntries = (db: Database, filter: EntryQuery) => ({
   count: () => db.$count(blacklists, matching(filter)),
 });
 
-/** The blacklist entry with an id. */
 export const findEntry = (db: Database, id: number): Promise<EntryRow | undefined> =>
   db.select().from(blacklists).where(eq(blacklists.id, id)).get();
 

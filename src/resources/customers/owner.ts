@@ -7,7 +7,6 @@ import { customers, licenses } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { type CustomerRow, normalizeEmail } from './schema.ts';
 
-/** The fields of a license that name its owner. */
 export interface OwnerFields {
   licensePlatform: LicensePlatform | null;
   licensePlatformOther: string;
@@ -54,7 +53,6 @@ export function platformIdOf(otherAccountId: string): string {
   return ownerPlatformId;
 }
 
-/** Whether two versions of a license name the same owner. */
 export const hasSameOwner = (one: OwnerFields, other: OwnerFields): boolean =>
   one.licensePlatform === other.licensePlatform &&
   one.licensePlatformOther === other.licensePlatformOther &&

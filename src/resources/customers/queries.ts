@@ -39,7 +39,6 @@ export const matchingCustomers = (filter: CustomerFilter): SQL | undefined =>
     customers.marketBUsername,
   ]);
 
-/** The customers that match, sorted by id. */
 export const listCustomers = (db: Database, filter: CustomerFilter) => ({
   read: ({ limit, after = 0 }: Page): Promise<CustomerRow[]> =>
     db
@@ -51,7 +50,6 @@ export const listCustomers = (db: Database, filter: CustomerFilter) => ({
   count: () => db.$count(customers, matchingCustomers(filter)),
 });
 
-/** The customer with an id. */
 export const findCustomer = (db: Database, id: number): Promise<CustomerRow | undefined> =>
   db.select().from(customers).where(eq(customers.id, id)).get();
 

@@ -227,6 +227,5 @@ export async function readLongLicenses(
   return rows.flatMap((row) => (row.unreadBytes ? (read.get(row.id) ?? []) : row));
 }
 
-/** The number of licenses that match. */
 export const countLicenses = (db: Database, filter: LicenseFilter, now: number): Promise<number> =>
   db.$count(licenses, matching(filter, now));

@@ -45,7 +45,6 @@ const withOwner = (
   [customer]: readonly CustomerRow[],
 ): LicenseRow[] => rows.map((row) => ({ ...row, customer: customer ?? null }));
 
-/** The license with an id. */
 export const findLicense = (db: Database, id: number): Promise<LicenseRow | undefined> =>
   selectLicenses(db).where(eq(licenses.id, id)).get();
 

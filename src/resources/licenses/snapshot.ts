@@ -52,7 +52,6 @@ const listed = (type: LicenseDataType) =>
 /** {@link boundValues} in a select of many licenses: if the values are long, the number of their bytes instead. */
 export const listedValues = { ips: listed('IP').as('ips'), hwids: listed('HWID').as('hwids') };
 
-/** The columns of a license's snapshot. */
 export const snapshotColumns = {
   id: licenses.id,
   revision: licenses.revision,

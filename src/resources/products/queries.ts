@@ -19,7 +19,6 @@ const matching = (filter: ProductQuery): SQL | undefined =>
     containsText(filter.q, [products.name, products.description, products.productTypeOther]),
   );
 
-/** The products that match, sorted by id. */
 export const listProducts = (db: Database, filter: ProductQuery) => ({
   read: ({ limit, after = 0 }: Page): Promise<ProductRow[]> =>
     db
@@ -31,11 +30,9 @@ export const listProducts = (db: Database, filter: ProductQuery) => ({
   count: () => db.$count(products, matching(filter)),
 });
 
-/** The product with an id. */
 export const findProduct = (db: Database, id: number): Promise<ProductRow | undefined> =>
   db.select().from(products).where(eq(products.id, id)).get();
 
-/** Stores a new product. */
 export async function insertProduct(sender: Sender, values: ProductValues): Promise<ProductRow> {
   const { db, now } = sender;
   const { product } = await change(sender, {

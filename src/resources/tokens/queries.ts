@@ -42,7 +42,6 @@ export const findToken = (db: Database, id: number): Promise<TokenRow | undefine
     .where(and(isShown, eq(tokens.id, id)))
     .get();
 
-/** Stores a new token. */
 export async function insertToken(
   sender: Sender,
   values: TokenValues & Pick<TokenRow, 'tokenHash'>,

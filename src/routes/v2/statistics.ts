@@ -25,7 +25,6 @@ const statisticsQuery = z.strictObject({
   productId: idText.optional(),
 });
 
-/** The statistics (6). */
 export const statisticsRoutes = new Hono<AuthEnv>().get(
   '/',
   requireIntents(INTENTS.readRequests),
