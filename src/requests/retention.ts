@@ -40,7 +40,7 @@ async function removeRecords(db: Database, bucket: number): Promise<void> {
     ? sql`bucket = ${bucket} and (product_id, installation_id, id, nonce) <
         (${firstKept.productId}, ${firstKept.installationId}, ${firstKept.id}, ${firstKept.nonce})`
     : sql`bucket = ${bucket}`;
-  // Folded installations whose last records are removed here.
+  // Aggregated installations whose last records are removed here.
   const isExpired = sql`${installations.id} in (select installation_id from requests where ${isRemoved})
     and ${installations.id} is not ${firstKept?.installationId ?? null}
     and ${installations.lastSeenAt} < ${timeOfBucket(bucket + 1)}

@@ -12,7 +12,7 @@ import {
   publishedToken,
   statesOfSnapshots,
 } from './published.ts';
-import type { AdminTask, Floors, Task, Validation, ValidationTask } from './tasks.ts';
+import type { AdminTask, OldestStates, Task, Validation, ValidationTask } from './tasks.ts';
 import {
   blacklistOutcome,
   type Change,
@@ -117,12 +117,12 @@ export class Invariants {
    * The oldest states on which a validation that begins now may be based: the changes that the isolate has
    * made and confirmed, and its comparisons.
    */
-  floorsOf(isolate: Isolate, licenseId: number | null, tokenId: number | null): Floors {
-    const floorOf = (subject: string): number => this.#known.get(isolate)?.get(subject) ?? 0;
+  oldestStates(isolate: Isolate, licenseId: number | null, tokenId: number | null): OldestStates {
+    const indexOf = (subject: string): number => this.#known.get(isolate)?.get(subject) ?? 0;
     return {
-      license: floorOf(`license ${licenseId}`),
-      token: floorOf(`token ${tokenId}`),
-      blacklist: floorOf('blacklist'),
+      license: indexOf(`license ${licenseId}`),
+      token: indexOf(`token ${tokenId}`),
+      blacklist: indexOf('blacklist'),
     };
   }
 
@@ -249,7 +249,7 @@ export class Invariants {
    * @param location also counts the states that KV may have shown there since then
    */
   #outcomes(
-    { request, floors, licenseId, tokenId }: ValidationTask,
+    { request, oldest, licenseId, tokenId }: ValidationTask,
     startedAt: number,
     since: number,
     location: string | null,
@@ -258,32 +258,32 @@ export class Invariants {
     const statesOf = <State>(
       type: PublishedType<State>,
       history: History<State> | undefined,
-      floor: number,
+      oldest: number,
     ): (State | null)[] => {
       if (!history) return [];
-      const states = history.since(since, floor);
+      const states = history.since(since, oldest);
       const [known] = history.entries();
       if (location === null || !known) return states;
       const snapshots = kv.visibleSince(location, type.key(known.state), since);
       const older = statesOfSnapshots(type, history, snapshots).filter(
-        ({ index }) => index >= floor,
+        ({ index }) => index >= oldest,
       );
       return [...states, ...older.map(({ state }) => state)];
     };
     const outcomes = new Set<string>();
     if (tokenId !== null) {
-      const tokens = statesOf(publishedToken, truth.tokens.get(tokenId), floors.token);
+      const tokens = statesOf(publishedToken, truth.tokens.get(tokenId), oldest.token);
       const statuses = tokens.map((token) => tokenOutcome(token, startedAt));
       for (const status of statuses) if (status !== null) outcomes.add(`status ${status}`);
       if (!statuses.includes(null)) return outcomes;
     }
-    const blocks = statesOf(publishedBlacklist, truth.blacklist, floors.blacklist).map((entries) =>
+    const blocks = statesOf(publishedBlacklist, truth.blacklist, oldest.blacklist).map((entries) =>
       blacklistOutcome(entries ?? [], request),
     );
     for (const block of blocks) if (block !== null) outcomes.add(block);
     if (!blocks.includes(null)) return outcomes;
     const history = licenseId === null ? undefined : truth.licenses.get(licenseId);
-    const licenses = history ? statesOf(publishedLicense, history, floors.license) : [null];
+    const licenses = history ? statesOf(publishedLicense, history, oldest.license) : [null];
     for (const license of licenses) {
       const outcome = licenseOutcome(license, request, startedAt);
       if (outcome !== null) outcomes.add(outcome);

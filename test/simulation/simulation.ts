@@ -394,7 +394,7 @@ export class Simulation {
       request,
       licenseId,
       tokenId,
-      floors: this.#invariants.floorsOf(isolate, licenseId, tokenId),
+      oldest: this.#invariants.oldestStates(isolate, licenseId, tokenId),
       isAfterQuiet,
     };
     const { licenseKey, productId, hwid } = request;

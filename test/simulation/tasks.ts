@@ -5,7 +5,7 @@ import type { BlacklistEntry, LicenseState, TokenState, ValidationRequest } from
 /** The tasks of isolates, by which the invariants judge their effects. */
 
 /** The oldest states on which a response may be based. */
-export interface Floors {
+export interface OldestStates {
   license: number;
   token: number;
   blacklist: number;
@@ -20,7 +20,7 @@ export interface ValidationTask {
   licenseId: number | null;
   /** Null for a request without a token. */
   tokenId: number | null;
-  floors: Floors;
+  oldest: OldestStates;
   /** Only the current state is right, because everything has been quiet for long. */
   isAfterQuiet: boolean;
 }

@@ -395,7 +395,7 @@ export class Licet {
     return this.#connection.read('GET', '/.well-known/jwks.json', call, hasList('keys'));
   }
 
-  /** The number of callers that ask for each signing key. */
+  /** The number of installations that ask for each signing key. */
   signingKeyUses({
     signal,
   }: CallOptions = {}): Promise<Part<'GET /api/v2/signing-keys', 'response'>> {

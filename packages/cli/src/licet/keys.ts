@@ -14,7 +14,7 @@ import { integerFrom, type OpenSession } from './session.ts';
 type PublicKey = EcPublicKey | RsaPublicKey;
 const ALGORITHMS = ['ES256', 'RS256'] as const;
 
-/** Callers are counted once a day, so a key must be unused for longer. */
+/** Installations are counted once a day, so a key must be unused for longer. */
 const MIN_QUIET_DAYS = 2;
 
 interface Row extends SigningKeyUse {
