@@ -224,7 +224,7 @@ export async function authorizeValidation(
   const find = async (hash: string) => {
     const client = clientIn(c);
     token = isOverLimit(c, client)
-      ? await caches.tokens.findNear(
+      ? await caches.tokens.findCachedOnly(
           hash,
           timings,
           async () => !(await ceilings.publishedReads.count(client)),

@@ -66,15 +66,15 @@ export class SingleFlight<Result> {
   }
 
   async #fly(key: string, flight: Waiter<Result>[], load: () => Promise<Result>): Promise<void> {
-    const land = () => {
+    const end = () => {
       if (this.#flights.get(key) === flight) this.#flights.delete(key);
     };
     try {
       const result = await load();
-      land();
+      end();
       for (const waiter of flight) waiter.resolve(result);
     } catch (error) {
-      land();
+      end();
       for (const waiter of flight) waiter.reject(error);
     }
   }

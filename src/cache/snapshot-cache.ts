@@ -85,12 +85,12 @@ export class SnapshotCache<Value extends Snapshot> {
    *
    * @param mayReadPublished called if memory has none: whether KV may be asked
    */
-  async findNear(
+  async findCachedOnly(
     key: string,
     timings: RequestTimings,
     mayReadPublished: () => Promise<boolean>,
   ): Promise<Found<Value> | undefined> {
-    const held = this.#findFresh(key, timings) ?? this.#findOnlyProcess(key, timings);
+    const held = this.#findFresh(key, timings) ?? this.#findOnlyIsolate(key, timings);
     if (held) return held;
     if (key.length > MAX_KEY_LENGTH || !(await mayReadPublished())) return undefined;
     const startedAt = performance.now();
@@ -170,8 +170,8 @@ export class SnapshotCache<Value extends Snapshot> {
     return entry.found;
   }
 
-  /** Without KV one process makes all changes and evicts what they change, so any snapshot in its memory is current. */
-  #findOnlyProcess(key: string, timings: RequestTimings): Found<Value> | undefined {
+  /** Without KV one isolate makes all changes and evicts their snapshots: any in its memory is current. */
+  #findOnlyIsolate(key: string, timings: RequestTimings): Found<Value> | undefined {
     const held = this.#publisher ? undefined : this.#entries.get(key)?.found;
     if (held) timings.record('memory', 0);
     return held;
@@ -199,8 +199,8 @@ export class SnapshotCache<Value extends Snapshot> {
       this.#entries.delete(key);
       const found = this.#put(key, value, startedAt, false);
       const isMissing = value !== null && published === null;
-      const isOutdated = published && isSpread(value?.revision ?? this.#lowestOf(key), Date.now());
-      if ((isMissing || isOutdated) && this.canPublish()) {
+      const isStale = published && isSpread(value?.revision ?? this.#lowestOf(key), Date.now());
+      if ((isMissing || isStale) && this.canPublish()) {
         waitUntil(this.publish(key, value ? { row: value } : {}));
       }
       return { found, tier: 'd1' };

@@ -54,7 +54,7 @@ export const planBlacklists: Planner<BlacklistItem> = async (
   );
   const ids = items.flatMap(({ values }) => values.id ?? []);
   const productIds = items.flatMap(({ values }) => values.productId ?? []);
-  const { stored, used, existing } = await batch(db, {
+  const { stored, used, referenced } = await batch(db, {
     stored: db
       .select()
       .from(blacklists)
@@ -63,17 +63,21 @@ export const planBlacklists: Planner<BlacklistItem> = async (
           (select value ->> 0, value ->> 1 from json_each(${JSON.stringify(blocked)}))`,
       ),
     used: selectUsedIds(db, 'blacklists', ids),
-    existing: db.select({ id: products.id }).from(products).where(isOneOf(products.id, productIds)),
+    referenced: db
+      .select({ id: products.id })
+      .from(products)
+      .where(isOneOf(products.id, productIds)),
   });
   const known = new Map<string, NewEntry>(stored.map((row) => [identityOf(row), row]));
   const freeIds = new Ids(used);
-  const knownProducts = new Set([...existing.map(({ id }) => id), ...assumedProductIds]);
+  const knownProducts = new Set([...referenced.map(({ id }) => id), ...assumedProductIds]);
   const news: NewEntry[] = [];
   const results = items.map(({ values, sent }, index) => {
     const row = rows[index] ?? '';
     if (typeof row === 'string') return refused(row);
-    const twin = known.get(identityOf(row));
-    if (twin) return found(twin.id, differencesOf(sent, toWire(row), toWire(twin), ['id']));
+    const existing = known.get(identityOf(row));
+    if (existing)
+      return found(existing.id, differencesOf(sent, toWire(row), toWire(existing), ['id']));
     if (row.productId !== null && !knownProducts.has(row.productId)) {
       return refused('productId is not a product');
     }

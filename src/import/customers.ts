@@ -115,8 +115,8 @@ export class Customers {
    * customer with another chat id is another person (3).
    */
   find(named: NamedCustomer): NewCustomer | undefined {
-    const namesake = named.id === undefined ? undefined : this.#byId.get(named.id);
-    if (namesake && namesake.createdAt === named.createdAt) return namesake;
+    const existing = named.id === undefined ? undefined : this.#byId.get(named.id);
+    if (existing && existing.createdAt === named.createdAt) return existing;
     for (const identity of IDENTITIES) {
       const owner = this.#ownerOf(named, identity);
       const isSomebodyElse =

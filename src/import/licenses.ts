@@ -187,14 +187,14 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   const ids = items.flatMap(({ values }) => values.id ?? []);
   const productIds = items.map(({ values }) => values.productId);
   const owners = items.flatMap(({ values }) => ownersOf(values).map(({ named }) => named));
-  const [{ stored, used, existing }, customers] = await Promise.all([
+  const [{ stored, used, referenced }, customers] = await Promise.all([
     batch(db, {
       stored: db
         .select({ ...getTableColumns(licenses), ...boundValues })
         .from(licenses)
         .where(isOneOf(licenses.licenseKeyNormalized, keys)),
       used: selectUsedIds(db, 'licenses', ids),
-      existing: db.select().from(products).where(isOneOf(products.id, productIds)),
+      referenced: db.select().from(products).where(isOneOf(products.id, productIds)),
     }),
     Customers.read(db, owners, now),
   ]);
@@ -202,7 +202,7 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
   const freeIds = new Ids(used);
   const deletedIds = new Set(used.flatMap(({ id, deleted }) => (deleted === null ? [] : id)));
   const limits = new Map<number, Limits>(assumedProductIds.map((id) => [id, UNLIMITED]));
-  for (const product of existing) limits.set(product.id, product);
+  for (const product of referenced) limits.set(product.id, product);
   const news: NewLicense[] = [];
   const firstOfKey = new Map<string, NewLicense>();
 
@@ -210,9 +210,9 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     const defaults = limits.get(values.productId);
     if (!defaults) return refused('productId is not a product');
     const row = toRow(values, defaults, now);
-    const twin = known.get(row.licenseKeyNormalized);
-    if (twin && twin.productId !== row.productId) {
-      return refused(`licenseKey is that of a license of product ${twin.productId}`);
+    const existing = known.get(row.licenseKeyNormalized);
+    if (existing && existing.productId !== row.productId) {
+      return refused(`licenseKey is that of a license of product ${existing.productId}`);
     }
     const differencesFrom = (other: NewLicense): string[] =>
       differencesOf(sent, toWire(row, now), toWire(other, now), NOT_COMPARED);
@@ -221,14 +221,15 @@ export const planLicenses: Planner<LicenseItem> = async ({ db, now, assumedProdu
     if (differencesFrom(first).length > 0) {
       return refused(`licenseKey is that of another license of this import, ${NORMALIZED}`);
     }
-    if (twin) {
-      const differences = differencesFrom(twin);
+    if (existing) {
+      const differences = differencesFrom(existing);
       // A repeated import sends the key in the same spelling.
-      const isAnother = twin.licenseKey !== row.licenseKey && twin.id !== (values.id ?? null);
+      const isAnother =
+        existing.licenseKey !== row.licenseKey && existing.id !== (values.id ?? null);
       if (isAnother && differences.some((name) => name !== 'licenseKey')) {
-        return refused(`licenseKey is that of license ${twin.id}, ${NORMALIZED}`);
+        return refused(`licenseKey is that of license ${existing.id}, ${NORMALIZED}`);
       }
-      return found(twin.id, differences);
+      return found(existing.id, differences);
     }
     row.id = freeIds.take(values.id, row.createdAt);
     const customer = link(customers, values);

@@ -142,8 +142,8 @@ export class HistoryInserter {
 
   /**
    * @param now milliseconds since 1970
-   * @returns the statements for one batch, a function that takes the result `counted`, and whether the batch relies on
-   * installations that were met before
+   * @returns the statements for one batch, a function that takes their result `counted`, and whether the batch relies
+   * on installations that were met before
    */
   async prepare(records: readonly HistoryRecord[], now: number) {
     const licenseIds = await this.#findLicenses(records);
@@ -189,13 +189,13 @@ export class HistoryInserter {
       others: this.#insertOthers(others),
       buckets: this.#insertBuckets(records),
     };
-    const learn = ([counted]: readonly { bucket: number }[]): void => {
+    const remember = ([counted]: readonly { bucket: number }[]): void => {
       if (counted) this.#countedBucket = counted.bucket;
       for (const [identity, fingerprint] of fingerprints) {
         this.#fingerprints.set(identity, fingerprint);
       }
     };
-    return { statements, learn, reliesOnKnown: unknown.length < owned.length };
+    return { statements, remember, reliesOnKnown: unknown.length < owned.length };
   }
 
   /** Forgets the installations, because a removed one rejects its batch. */

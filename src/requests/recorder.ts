@@ -59,7 +59,7 @@ export class Recorder {
       write: (recordings, waitUntil) => this.#write(recordings, waitUntil),
       onFailure: (error) => this.#unwritten.count(error),
       onGivenUp: (recordings) =>
-        this.#giveUp(recordings, new Error('The database does not answer')),
+        this.#giveUp(recordings, new Error('The database does not respond')),
     });
   }
 
@@ -134,12 +134,15 @@ export class Recorder {
   /** Inserts records. A batch that D1 rejects is inserted in halves, until the bad record is alone. */
   async #insert(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
     const records = recordings.flatMap(({ record }) => record ?? []);
-    const { statements, learn, reliesOnKnown } = await this.#inserter.prepare(records, Date.now());
+    const { statements, remember, reliesOnKnown } = await this.#inserter.prepare(
+      records,
+      Date.now(),
+    );
     try {
       const uses = usesOf(recordings);
       const stored = { stale: selectStale(this.#db, uses), ...statements };
       const { stale, counted } = await batch(this.#db, stored);
-      learn(counted);
+      remember(counted);
       this.#repair(uses, stale, waitUntil);
     } catch (error) {
       if (!isRejectedValue(error)) throw error;

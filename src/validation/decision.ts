@@ -59,7 +59,7 @@ export async function decideCachedOnly(
   timings: RequestTimings,
   mayReadPublished: () => Promise<boolean>,
 ): Promise<{ license?: LicenseSnapshot; valid?: CachedValid }> {
-  const found = await caches.licenses.findNear(request.key, timings, mayReadPublished);
+  const found = await caches.licenses.findCachedOnly(request.key, timings, mayReadPublished);
   if (!found?.value) return {};
   const policy = await caches.findPolicy(timings);
   const { value: license } = found;

@@ -307,7 +307,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     commands: CHANGED_WHILE_READ,
     replacements: {
       'src/cache/snapshot-cache.ts': [
-        ['if ((isMissing || isOutdated) && this.canPublish()) {', 'if (value) {'],
+        ['if ((isMissing || isStale) && this.canPublish()) {', 'if (value) {'],
         [
           'waitUntil(this.publish(key, value ? { row: value } : {}));',
           'waitUntil(this.#publisher?.fill(key, value) ?? Promise.resolve());',
@@ -341,7 +341,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
       'src/cache/snapshot-cache.ts': [
         ['if (isSpread(next, usedAt) && this.canPublish()) await this.publish(key);', ''],
         [
-          'if ((isMissing || isOutdated) && this.canPublish()) {',
+          'if ((isMissing || isStale) && this.canPublish()) {',
           'if (isMissing && this.canPublish()) {',
         ],
       ],

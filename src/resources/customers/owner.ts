@@ -147,7 +147,7 @@ export function linkCustomer(db: Database, license: OwnerFields, now: number): L
   };
   const revision = sql`${customers.revision} + 1`;
 
-  const learn =
+  const merge =
     hasChatId && hasAccount && platform
       ? [
           db
@@ -172,7 +172,7 @@ export function linkCustomer(db: Database, license: OwnerFields, now: number): L
     { ...chat, ...freeAccount, createdAt: now, revision: 1 },
     notExists(find(isOwner)),
   );
-  return { when: [], statements: [...learn, create], customerId: sql`${find(isOwner)}` };
+  return { when: [], statements: [...merge, create], customerId: sql`${find(isOwner)}` };
 }
 
 /** Inserts a customer if a condition holds. Drizzle's insert has no `where`, but its select has. */
