@@ -1,5 +1,7 @@
+import { sql } from 'drizzle-orm';
 import type { Database } from '../db/client.ts';
 import { type Change, findChanges, removeChanges } from '../db/outbox.ts';
+import type { WaitUntil } from '../lib/async.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import type { Policy } from '../resources/policy.ts';
@@ -101,5 +103,58 @@ export class Caches {
   #cacheOf(subject: string): [AnyCache | undefined, string] {
     const [name = ''] = subject.split(':', 1);
     return [this.#byName.get(name), subject.slice(name.length + 1)];
+  }
+}
+
+/** The snapshots on which a response was based. */
+export interface Use {
+  used: readonly Found<Snapshot>[];
+  /** Milliseconds since 1970. */
+  usedAt: number;
+}
+
+/** A snapshot that is stale, by its position, and the revision in D1; null for no row. */
+interface Stale {
+  index: number;
+  revision: number | null;
+}
+
+/** The comparison of snapshots that came from KV with D1, once each, after they were used (1.5). */
+export class Comparison {
+  readonly #caches: Caches;
+  readonly #uses: readonly { found: Found<Snapshot>; usedAt: number }[];
+
+  constructor(caches: Caches, uses: readonly Use[]) {
+    this.#caches = caches;
+    const lastUses = new Map<Found<Snapshot>, number>();
+    for (const { used, usedAt } of uses) {
+      for (const found of used) if (found.needsComparison) lastUses.set(found, usedAt);
+    }
+    this.#uses = Array.from(lastUses, ([found, usedAt]) => ({ found, usedAt }));
+  }
+
+  isEmpty(): boolean {
+    return this.#uses.length === 0;
+  }
+
+  selectStale(db: Database) {
+    const rows = this.#uses.map(({ found: { type, value } }) => [type, value?.id, value?.revision]);
+    const revision = sql<number | null>`case r.value ->> 0
+      when 'license' then (select revision from licenses where id = r.value ->> 1)
+      when 'token' then (select revision from tokens where id = r.value ->> 1)
+      else (select value from counters where name = 'policy_revision') end`;
+    return db
+      .select({ index: sql<number>`r.key`.as('index'), revision: revision.as('revision') })
+      .from(sql`json_each(${JSON.stringify(rows)}) r`)
+      .where(sql`${revision} is not r.value ->> 2`);
+  }
+
+  /** Takes the result of {@link selectStale}. */
+  repair(stale: readonly Stale[], waitUntil: WaitUntil): void {
+    for (const { found } of this.#uses) found.needsComparison = false;
+    for (const { index, revision } of stale) {
+      const use = this.#uses[index];
+      if (use) waitUntil(this.#caches.repair(use.found, revision ?? undefined, use.usedAt));
+    }
   }
 }

@@ -4,7 +4,7 @@ import { and, eq, lt, sql } from 'drizzle-orm';
 import { batch, type Database } from '../db/client.ts';
 import { dailyCounts, installations, licenses } from '../db/schema.ts';
 import { statusSql } from '../resources/licenses/status.ts';
-import { IS_SHARED } from './identity.ts';
+import { IS_SHARED } from './record.ts';
 
 /** The counts of licenses and of installations for the statistics (6). */
 

@@ -22,8 +22,14 @@ import {
   timeOfBucket,
   timeOfId,
 } from '../lib/time-id.ts';
-import { fingerprintOf, identityOf, type SharedRow, sharedRowOf } from './identity.ts';
-import type { HistoryRecord, RecordDetails } from './record.ts';
+import {
+  fingerprintOf,
+  type HistoryRecord,
+  identityOf,
+  type RecordDetails,
+  type SharedRow,
+  sharedRowOf,
+} from './record.ts';
 
 /** Installations that an isolate remembers. */
 const MAX_KNOWN = 20_000;

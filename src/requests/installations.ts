@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Database } from '../db/client.ts';
 import { installations, licenses } from '../db/schema.ts';
 import { exactInstallations } from '../db/totals.ts';
-import { IS_SHARED } from './identity.ts';
+import { IS_SHARED } from './record.ts';
 
 /** The installations of a license: servers or machines, each with its program version. */
 

@@ -1,7 +1,4 @@
-import { sql } from 'drizzle-orm';
-import type { Caches } from '../cache/caches.ts';
-import type { Found } from '../cache/snapshot-cache.ts';
-import type { Snapshot } from '../cache/snapshots.ts';
+import { type Caches, Comparison, type Use } from '../cache/caches.ts';
 import { batch, type Database, isMissingValue, isRejectedValue } from '../db/client.ts';
 import { type WaitUntil, wait, withTimeout } from '../lib/async.ts';
 import { MonotonicClock } from '../lib/clock.ts';
@@ -26,13 +23,9 @@ const QUIET_MS = 250;
 export type RecordQueue = Queue<readonly HistoryRecord[]>;
 
 /** The work after a response. */
-export interface Recording {
+export interface Recording extends Use {
   /** Null for a response that is not recorded. */
   record: HistoryRecord | null;
-  /** The snapshots that the response was based on and that need a comparison with D1 (1.5). */
-  used: readonly Found<Snapshot>[];
-  /** Milliseconds since 1970. */
-  usedAt: number;
 }
 
 /** Writes the history after the responses. The same round trip compares the snapshots that came from KV with D1. */
@@ -139,11 +132,11 @@ export class Recorder {
       Date.now(),
     );
     try {
-      const uses = usesOf(recordings);
-      const stored = { stale: selectStale(this.#db, uses), ...statements };
+      const comparison = new Comparison(this.#caches, recordings);
+      const stored = { stale: comparison.selectStale(this.#db), ...statements };
       const { stale, counted } = await batch(this.#db, stored);
       remember(counted);
-      this.#repair(uses, stale, waitUntil);
+      comparison.repair(stale, waitUntil);
     } catch (error) {
       if (!isRejectedValue(error)) throw error;
       // Another batch may have forgotten them meanwhile.
@@ -173,56 +166,15 @@ export class Recorder {
 
   /** Compares without a write, which another isolate does, as the consumer of the queue. */
   async #compare(recordings: readonly Recording[], waitUntil: WaitUntil): Promise<void> {
-    const uses = usesOf(recordings);
-    if (uses.length === 0) return;
+    const comparison = new Comparison(this.#caches, recordings);
+    if (comparison.isEmpty()) return;
     try {
-      const stale = await withTimeout(selectStale(this.#db, uses), COMPARE_TIMEOUT_MS);
-      this.#repair(uses, stale, waitUntil);
+      const stale = await withTimeout(comparison.selectStale(this.#db), COMPARE_TIMEOUT_MS);
+      comparison.repair(stale, waitUntil);
     } catch {
       // The records are safe. A stale snapshot is used for 30 seconds at most.
     }
   }
-
-  /** Takes the result of a comparison. */
-  #repair(uses: readonly Use[], stale: readonly Stale[], waitUntil: WaitUntil): void {
-    for (const { found } of uses) found.needsComparison = false;
-    for (const { index, revision } of stale) {
-      const use = uses[index];
-      if (use) waitUntil(this.#caches.repair(use.found, revision ?? undefined, use.usedAt));
-    }
-  }
-}
-
-interface Use {
-  found: Found<Snapshot>;
-  usedAt: number;
-}
-
-/** A use of a stale snapshot, by its position, and the revision in D1; null for no row. */
-interface Stale {
-  index: number;
-  revision: number | null;
-}
-
-/** One use of each snapshot that still needs its comparison. */
-function usesOf(recordings: readonly Recording[]): Use[] {
-  const uses = new Map<Found<Snapshot>, Use>();
-  for (const { used, usedAt } of recordings) {
-    for (const found of used) if (found.needsComparison) uses.set(found, { found, usedAt });
-  }
-  return [...uses.values()];
-}
-
-function selectStale(db: Database, uses: readonly Use[]) {
-  const rows = uses.map(({ found: { type, value } }) => [type, value?.id, value?.revision]);
-  const revision = sql<number | null>`case r.value ->> 0
-    when 'license' then (select revision from licenses where id = r.value ->> 1)
-    when 'token' then (select revision from tokens where id = r.value ->> 1)
-    else (select value from counters where name = 'policy_revision') end`;
-  return db
-    .select({ index: sql<number>`r.key`.as('index'), revision: revision.as('revision') })
-    .from(sql`json_each(${JSON.stringify(rows)}) r`)
-    .where(sql`${revision} is not r.value ->> 2`);
 }
 
 /** Splits records into messages of the size that the queue takes. */

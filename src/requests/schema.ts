@@ -2,9 +2,8 @@ import { toTimestamp, wireTimestamp } from '@licet/contract/time';
 import * as z from 'zod';
 import { requestType, responseType } from '../lib/fields.ts';
 import { timeOfId } from '../lib/time-id.ts';
-import { isShared } from './identity.ts';
 import type { RecordRow } from './queries.ts';
-import { installationFields } from './record.ts';
+import { installationFields, isShared } from './record.ts';
 
 /** The remark of a request whose installation is not stored (1.7). */
 const SHARED = 'Fields not stored: more than 1,000 new installations of this license on this day';

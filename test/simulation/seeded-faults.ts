@@ -261,7 +261,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     seed: 2,
     commands: KV_IS_LATE,
     replacements: {
-      'src/requests/recorder.ts': [
+      'src/cache/caches.ts': [
         ['if (use) waitUntil(', 'if (!use) waitUntil('],
         [
           'this.#caches.repair(use.found, revision ?? undefined, use.usedAt)',
