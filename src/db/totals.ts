@@ -191,7 +191,9 @@ export const keepRequestsOf = (db: Database, installationIds: readonly number[])
   aggregated: addToInstallations(
     db,
     sumOfRecent(
-      sql`json_each(${JSON.stringify(installationIds)}) lost join installations i on i.id = lost.value`,
+      // A cross join reads the installations by their ids, and not all of them.
+      sql`json_each(${JSON.stringify(installationIds)}) lost
+        cross join installations i on i.id = lost.value`,
     ),
     { aggregatedBucket: sql`${bucketOfIdSql(sql`due.last_id`)} / ${DAY} * ${DAY} + ${DAY} - 1` },
   ),

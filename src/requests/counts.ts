@@ -1,14 +1,18 @@
 import { DAY_MS, MINUTE_MS } from '@licet/contract/durations';
 import type { LicenseStatus } from '@licet/contract/enums';
 import { and, eq, lt, sql } from 'drizzle-orm';
+import { SingleFlight } from '../cache/batch-loader.ts';
 import { batch, type Database } from '../db/client.ts';
 import { dailyCounts, installations, licenses } from '../db/schema.ts';
+import type { WaitUntil } from '../lib/async.ts';
 import { statusSql } from '../resources/licenses/status.ts';
 import { IS_SHARED } from './record.ts';
 
 /** The counts of licenses and of installations for the statistics (6). */
 
 const HELD_MS = MINUTE_MS;
+/** Each installation that is counted holds the counts of versions for longer: an isolate reads 1.5 million a day at most. */
+const HELD_MS_PER_INSTALLATION = 60;
 /** The versions of a product that are counted. */
 const MAX_VERSIONS = 20;
 /** The expiries ahead that are counted. */
@@ -28,6 +32,8 @@ interface VersionCount {
   version: string | null;
   /** The number of installations. */
   count: number;
+  /** That of all products and versions. */
+  total: number;
 }
 
 export interface Counts {
@@ -60,7 +66,7 @@ function countLicenses(db: Database, now: number) {
 function countVersions(db: Database) {
   // Programs can send any text as their version, and any number as their product.
   const versions = sql`(
-    select product_id, product_version, count(*) as counted,
+    select product_id, product_version, count(*) as counted, sum(count(*)) over () as total,
       row_number() over (
         partition by product_id order by count(*) desc, product_version desc) as place
     from ${installations}
@@ -71,27 +77,48 @@ function countVersions(db: Database) {
       productId: sql<number>`product_id`.as('product'),
       version: sql<string | null>`product_version`.as('version'),
       count: sql<number>`counted`.as('installations'),
+      total: sql<number>`total`.as('all_installations'),
     })
     .from(versions)
     .where(sql`place <= ${MAX_VERSIONS}`);
 }
 
-/** The counts of the present, which an isolate holds for 60 seconds. */
+/** The counts of the present, which an isolate holds. */
 export class HeldCounts {
   readonly #db: Database;
+  readonly #flights = new SingleFlight<Counts>();
   #held: Counts | undefined;
+  /** The time of the next count of versions, in milliseconds since 1970. */
+  #versionsDueAt = 0;
 
   constructor(db: Database) {
     this.#db = db;
   }
 
-  /** @param now milliseconds since 1970 */
-  async read(now: number): Promise<Counts> {
-    if (this.#held && Math.abs(now - this.#held.countedAt) < HELD_MS) return this.#held;
+  /**
+   * @param now milliseconds since 1970
+   * @param waitUntil keeps the count alive, for other requests that wait for it
+   */
+  async read(now: number, waitUntil: WaitUntil): Promise<Counts> {
+    const held = this.#held;
+    if (held && Math.abs(now - held.countedAt) < HELD_MS) return held;
+    return this.#flights.run('', () => this.#count(now), waitUntil);
+  }
+
+  async #count(now: number): Promise<Counts> {
     const db = this.#db;
-    const counts = { licenses: countLicenses(db, now), versions: countVersions(db) };
-    this.#held = { countedAt: now, ...(await batch(db, counts)) };
-    return this.#held;
+    const held = this.#held;
+    const licenses = countLicenses(db, now);
+    let counts: Counts;
+    if (held && now < this.#versionsDueAt) {
+      counts = { countedAt: now, ...(await batch(db, { licenses })), versions: held.versions };
+    } else {
+      counts = { countedAt: now, ...(await batch(db, { licenses, versions: countVersions(db) })) };
+      const heldMs = (counts.versions[0]?.total ?? 0) * HELD_MS_PER_INSTALLATION;
+      this.#versionsDueAt = now + Math.max(HELD_MS, heldMs);
+    }
+    this.#held = counts;
+    return counts;
   }
 }
 

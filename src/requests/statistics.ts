@@ -7,6 +7,7 @@ import { batch, type Database } from '../db/client.ts';
 import { ALL_PRODUCTS } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { dailyRollups, products, requests, rollups } from '../db/schema.ts';
+import type { WaitUntil } from '../lib/async.ts';
 import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, timeOfBucket } from '../lib/time-id.ts';
 import { ALL_OUTCOMES, ROLLED_UP_BUCKET } from './aggregate.ts';
 import { activeOnDay, type Counts, dayAt, type HeldCounts } from './counts.ts';
@@ -208,10 +209,11 @@ export async function readStatistics(
   held: HeldCounts,
   period: Period,
   now: number,
+  waitUntil: WaitUntil,
 ): Promise<z.infer<typeof statistics>> {
   const { step, productId } = period;
   const [counts, activeBefore, unrolled] = await Promise.all([
-    held.read(now),
+    held.read(now, waitUntil),
     activeOnDay(db, dayAt(period.from), productId),
     firstUnrolledBucket(db),
   ]);

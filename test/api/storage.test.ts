@@ -2,6 +2,7 @@ import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { Licet } from '@licet/client';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { license } from '../../src/resources/licenses/schema.ts';
 import { app } from '../../src/routes/app.ts';
 import { callWith, newIsolate } from '../support/app.ts';
 import type { Answer, CallOptions } from '../support/client.ts';
@@ -501,4 +502,14 @@ it('each index is used by a statement', async () => {
   const names = results.map(({ name }) => name);
   expect(names).not.toEqual([]);
   expect(names.filter((name) => !usedIndexes.has(name))).toEqual([]);
+});
+
+it('a customer is forgotten without a look at the installations of others', async () => {
+  const { json } = await ask('GET', `/api/v2/licenses/${active}`);
+  const { customer } = license.parse(json);
+  const { status, roundTrips } = await ask('DELETE', `/api/v2/customers/${customer?.id}`);
+  expect(status).toBe(204);
+  const plans = await Promise.all(roundTrips.flat().map(planOf));
+  expect(plans.flat()).toContainEqual(expect.stringMatching(/^SEARCH i USING INTEGER PRIMARY KEY/));
+  expect(plans.flat().filter((detail) => /^SCAN (i|installations)\b/.test(detail))).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers';
 import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/enums';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -5,6 +6,7 @@ import * as z from 'zod';
 import { installation } from '../../src/requests/installations.ts';
 import type { HistoryRecord } from '../../src/requests/record.ts';
 import { statistics as statisticsWire } from '../../src/requests/statistics-schema.ts';
+import { newIsolate } from '../support/app.ts';
 import {
   type Answer,
   call,
@@ -15,6 +17,7 @@ import {
   readPagesFrom,
   restart,
 } from '../support/client.ts';
+import { spyOnDatabase } from '../support/d1-spy.ts';
 import {
   DAY_MS,
   emptyHistory,
@@ -343,6 +346,38 @@ describe('GET statistics', () => {
       countedAt: timestampOf(NOW + MINUTE_MS),
       active: licenses.active + 1,
     });
+  });
+
+  it('two requests for statistics at the same moment are one count', async () => {
+    const { spy, roundTrips } = spyOnDatabase(env.DB);
+    const isolate = newIsolate({ DB: spy });
+    const ask = () => isolate.call('GET', '/api/v2/statistics');
+    const answers = await Promise.all([ask(), ask()]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const counts = roundTrips.flat().filter(({ sql }) => sql.includes('row_number() over'));
+    expect(counts).toHaveLength(1);
+  });
+
+  it('the versions of 2,000 installations are counted again after two minutes, 60 ms for each', async () => {
+    const license = await shop.newLicense();
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000)
+       insert into installations (license_key_normalized, fingerprint, license_id, license_key, product_id,
+         product_version, first_seen_at, last_seen_at, requests, aggregated_bucket)
+       select ?1, 'f' || i, ?2, ?1, ?3, '1.0', 0, 0, 1, 0 from n`,
+    )
+      .bind(license.licenseKey, license.id, license.productId)
+      .run();
+    const versionsAt = async (time: number) => {
+      setNow(time);
+      const { versions } = await statisticsOf(`?productId=${license.productId}`);
+      return versions.map(({ productVersion, installations }) => [productVersion, installations]);
+    };
+    const before = await versionsAt(NOW);
+    expect(before).toEqual([['1.0', 2_000]]);
+    await write(recordOf(license, NOW, { productVersion: '2.0' }));
+    expect(await versionsAt(NOW + 119_000)).toEqual(before);
+    expect(await versionsAt(NOW + 180_000)).toContainEqual(['2.0', 1]);
   });
 
   it('licenses are counted once a day, and compared with those of the first day of the period', async () => {

@@ -40,6 +40,8 @@ export const statisticsRoutes = new Hono<AuthEnv>().get(
     }
     const db = databaseOf(c);
     const { counts } = isolateOf(c.env);
-    return c.json(await readStatistics(db, counts, { from, to, step, productId }, now));
+    const { waitUntil } = c.get('timings');
+    const period = { from, to, step, productId };
+    return c.json(await readStatistics(db, counts, period, now, waitUntil));
   },
 );
