@@ -1,6 +1,7 @@
 import type { ApiIntent } from '@licet/contract/enums';
 import * as z from 'zod';
 import {
+  type CreateDocumentOptions,
   createDocument,
   type oas32,
   type ZodOpenApiObject,
@@ -22,7 +23,6 @@ import {
   TAGS,
   WITH_BODY,
 } from './operations.ts';
-import { BODIES, BODY_NAMES, PARAMETER_EXAMPLES, PARAMETERS, registerMetadata } from './schemas.ts';
 
 /**
  * The OpenAPI document. The paths, intents and schemas come from the routes of the app. The Worker does not
@@ -93,12 +93,8 @@ const isAnyText = (schema: z.ZodType): boolean =>
   schema instanceof z.ZodString && schema.def.checks === undefined;
 
 function bodyOf(route: Route, { body }: Operation): ZodOpenApiOperationObject['requestBody'] {
-  const schema = inputOf(route, 'json');
-  const name = body ?? BODY_NAMES.find((known) => BODIES[known].schema === schema);
-  if (name !== undefined) return { required: true, content: json(name) };
-  if (schema !== undefined)
-    throw new Error(`${route.method} ${route.path} has a body without a name`);
-  return undefined;
+  const schema = body ?? inputOf(route, 'json');
+  return schema && { required: true, content: json(schema) };
 }
 
 function describeRoute(route: Route): ZodOpenApiOperationObject {
@@ -129,11 +125,7 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
   };
 }
 
-function meaningOf(name: string, meanings: Readonly<Record<string, string>>): string {
-  const meaning = meanings[name];
-  if (meaning === undefined) throw new Error(`${name} has no description`);
-  return meaning;
-}
+type Override = NonNullable<CreateDocumentOptions['override']>;
 
 /** Removes the range of safe integers, by which zod describes any integer. */
 function dropRangeOfIntegers(schema: { minimum?: number; maximum?: number }): void {
@@ -141,17 +133,59 @@ function dropRangeOfIntegers(schema: { minimum?: number; maximum?: number }): vo
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }
 
+/** Completes the schema of a type of zod, which leaves out the description of a field if its type has the same. */
+const complete: Override = ({ jsonSchema, zodSchema }) => {
+  dropRangeOfIntegers(jsonSchema);
+  if (!(zodSchema instanceof z.ZodObject)) return;
+  for (const [name, property] of Object.entries(jsonSchema.properties ?? {})) {
+    const { id, description } = z.globalRegistry.get(zodSchema.shape[name]) ?? {};
+    // The description of a named body is not that of a field.
+    if (id !== undefined || description === undefined || typeof property !== 'object') continue;
+    property.description = description;
+  }
+};
+
 /**
- * Adds the example of a parameter. The page `/docs` fills its forms with examples of parameters, but not with
- * those of schemas. Optional parameters therefore have theirs in the schema, except `limit`: a complete list may
- * be longer than a person wants.
+ * Checks the fields of the bodies, and removes the examples, which stand beside the schemas.
+ *
+ * @throws for a field without a description
  */
-function addExample(parameter: oas32.ParameterObject): void {
+function finishBodies({ components }: OpenApiDocument): void {
+  for (const [body, schema] of Object.entries(components?.schemas ?? {})) {
+    if (typeof schema !== 'object' || !('properties' in schema)) continue;
+    delete schema.example;
+    for (const [name, property] of Object.entries(schema.properties ?? {})) {
+      if (typeof property !== 'object' || property.description === undefined) {
+        throw new Error(`${name} of ${body} has no description`);
+      }
+      const { description } = property;
+      if ('example' in property) delete property.example;
+      // Last, as everywhere.
+      delete property.description;
+      property.description = description;
+    }
+  }
+}
+
+/**
+ * Moves the description of a parameter out of its schema, and the example of some. The page `/docs` fills its forms
+ * with examples of parameters, but not with those of schemas. Optional parameters therefore have theirs in the schema,
+ * except `limit`: a complete list may be longer than a person wants.
+ *
+ * @throws for a parameter without a description
+ */
+function finishParameter(parameter: oas32.ParameterObject): void {
   const { name, in: place, schema } = parameter;
-  const example = PARAMETER_EXAMPLES[name];
-  if (example === undefined) return;
+  if (typeof schema !== 'object' || schema.description === undefined) {
+    throw new Error(`${name} has no description`);
+  }
+  parameter.description = schema.description;
+  delete schema.description;
+  if (!('example' in schema)) return;
+  const { example } = schema;
+  delete schema.example;
   if (place === 'path' || name === 'limit') parameter.example = example;
-  else if (typeof schema === 'object' && !('$ref' in schema)) schema.examples = [example];
+  else if (!('$ref' in schema)) schema.examples = [example];
 }
 
 const operationsOf = (item: oas32.PathItemObject): oas32.OperationObject[] =>
@@ -159,30 +193,8 @@ const operationsOf = (item: oas32.PathItemObject): oas32.OperationObject[] =>
     (operation) => operation !== undefined,
   );
 
-/** Adds the descriptions of fields and parameters. */
-function describeParts({ components, paths = {} }: OpenApiDocument): void {
-  for (const name of BODY_NAMES) {
-    const schema = components?.schemas?.[name];
-    if (typeof schema !== 'object' || !('properties' in schema)) throw new Error(`No body ${name}`);
-    for (const [field, property] of Object.entries(schema.properties ?? {})) {
-      if (typeof property === 'object')
-        property.description ??= meaningOf(field, BODIES[name].fields);
-    }
-  }
-  for (const item of Object.values(paths)) {
-    for (const operation of operationsOf(item)) {
-      for (const parameter of operation.parameters ?? []) {
-        if (!('name' in parameter)) continue;
-        parameter.description = meaningOf(parameter.name, PARAMETERS);
-        addExample(parameter);
-      }
-    }
-  }
-}
-
 /** @throws if a route has no operation */
 export function openApiDocument(): OpenApiDocument {
-  registerMetadata();
   const routes = declaredRoutes();
   const paths = Map.groupBy(routes, ({ path }) => templateOf(path));
   const description: ZodOpenApiObject = {
@@ -218,9 +230,12 @@ export function openApiDocument(): OpenApiDocument {
       headers: HEADERS,
     },
   };
-  const document = createDocument(description, {
-    override: ({ jsonSchema }) => dropRangeOfIntegers(jsonSchema),
-  });
-  describeParts(document);
+  const document = createDocument(description, { override: complete });
+  finishBodies(document);
+  for (const item of Object.values(document.paths ?? {})) {
+    for (const { parameters = [] } of operationsOf(item)) {
+      for (const parameter of parameters) if ('name' in parameter) finishParameter(parameter);
+    }
+  }
   return document;
 }

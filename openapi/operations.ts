@@ -1,10 +1,19 @@
+import { entry } from '@licet/contract/blacklists';
+import { customer } from '@licet/contract/customers';
+import { errorResponse } from '@licet/contract/errors';
+import { event } from '@licet/contract/events';
+import { importResponse } from '@licet/contract/import';
 import { INTENTS } from '@licet/contract/intents';
+import { license } from '@licet/contract/licenses';
+import { platformLabel } from '@licet/contract/platforms';
+import { product } from '@licet/contract/products';
+import { installation, request, signingKeyUse } from '@licet/contract/requests';
+import { keySet } from '@licet/contract/signing';
+import { statistics } from '@licet/contract/statistics';
+import { createdToken, ownToken, token } from '@licet/contract/tokens';
+import { invalidResponse, validationRequest, validResponse } from '@licet/contract/validation';
 import * as z from 'zod';
 import type { ZodOpenApiParameterObject, ZodOpenApiResponseObject } from 'zod-openapi';
-import { errorResponse } from '../src/http/responses.ts';
-import { invalidResponse } from '../src/validation/response.ts';
-import { BODIES, type BodyName } from './schemas.ts';
-
 /** The operations of the OpenAPI document: the purpose and the responses of each route. */
 
 export interface Operation {
@@ -15,7 +24,7 @@ export interface Operation {
   /** The responses of this operation, without those of every guarded or checked route. */
   responses: Responses;
   /** The body of an operation whose route declares no schema. */
-  body?: BodyName;
+  body?: z.ZodType;
 }
 
 type Responses = Readonly<Record<number, ZodOpenApiResponseObject>>;
@@ -118,13 +127,15 @@ export const requestHeader = (name: string) => ({
   $ref: `#/components/parameters/${name.replace('-', '')}`,
 });
 
+const exampleOf = (schema: z.ZodType): unknown => z.globalRegistry.get(schema)?.example;
+
 /** A body with an example. */
-export const json = (name: BodyName, example = BODIES[name].example) => ({
-  'application/json': { schema: BODIES[name].schema, example },
+export const json = (schema: z.ZodType, example = exampleOf(schema)) => ({
+  'application/json': { schema, example },
 });
 
-const jsonList = (name: BodyName) => ({
-  'application/json': { schema: BODIES[name].schema.array(), example: [BODIES[name].example] },
+const jsonList = (schema: z.ZodType) => ({
+  'application/json': { schema: schema.array(), example: [exampleOf(schema)] },
 });
 
 const plainText = (text: string) => ({
@@ -134,7 +145,7 @@ const plainText = (text: string) => ({
 const error = (id: string, description: string, message: string): ZodOpenApiResponseObject => ({
   id,
   description,
-  content: json('Error', { message, accepted_intents: INTENTS.writeProducts }),
+  content: json(errorResponse, { message, accepted_intents: INTENTS.writeProducts }),
 });
 
 /** The errors of v2, the same for all operations [7]. */
@@ -193,7 +204,7 @@ export const WITH_BODY = errors(408, 413);
 
 interface Resource {
   tag: Tag;
-  body: BodyName;
+  body: z.ZodType;
   one: string;
   many: string;
   section: string;
@@ -201,42 +212,42 @@ interface Resource {
 
 const PRODUCTS: Resource = {
   tag: 'Products',
-  body: 'Product',
+  body: product,
   one: 'a product',
   many: 'products',
   section: '[4.2]',
 };
 const LICENSES: Resource = {
   tag: 'Licenses',
-  body: 'License',
+  body: license,
   one: 'a license',
   many: 'licenses',
   section: '[4.3]',
 };
 const BLACKLISTS: Resource = {
   tag: 'Blacklists',
-  body: 'BlacklistEntry',
+  body: entry,
   one: 'a blacklist entry',
   many: 'blacklist entries',
   section: '[4.4]',
 };
 const REQUESTS: Resource = {
   tag: 'Requests',
-  body: 'LicenseRequest',
+  body: request,
   one: 'a license request',
   many: 'license requests',
   section: '[4.5]',
 };
 const CUSTOMERS: Resource = {
   tag: 'Customers',
-  body: 'Customer',
+  body: customer,
   one: 'a customer',
   many: 'customers',
   section: '[4.5]',
 };
 const TOKENS: Resource = {
   tag: 'Tokens',
-  body: 'Token',
+  body: token,
   one: 'a token',
   many: 'tokens',
   section: '[5]',
@@ -244,7 +255,7 @@ const TOKENS: Resource = {
 
 const EVENTS: Resource = {
   tag: 'Events',
-  body: 'Event',
+  body: event,
   one: 'an event',
   many: 'events',
   section: '[6]',
@@ -286,7 +297,7 @@ const create = (
   operationId: string,
   { tag, body, one, section }: Resource,
   description: string,
-  created: BodyName = body,
+  created: z.ZodType = body,
 ): Operation => ({
   operationId,
   tag,
@@ -336,12 +347,12 @@ const FORGET = remove(
 
 const refused = (description: string, message: string): ZodOpenApiResponseObject => ({
   description,
-  content: json('InvalidResponse', { valid: false, message }),
+  content: json(invalidResponse, { valid: false, message }),
 });
 
 /** The responses of a validation under v1 and v2 [4.7]. */
 const VALIDATION: Responses = {
-  200: { description: 'The license is valid.', content: json('ValidResponse') },
+  200: { description: 'The license is valid.', content: json(validResponse) },
   400: refused('The license is not valid, or the request is not.', 'License has expired'),
   413: refused('The body is over 16 KiB.', 'Body must be at most 16384 bytes'),
   429: {
@@ -386,7 +397,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Validate a license',
     description:
       'Exactly 200 means valid. `//api/v1/validate` and `/api/v1/validate/` respond in the same way, without a redirect, to any content type. [4.6]',
-    body: 'ValidationRequest',
+    body: validationRequest,
     responses: forPages(VALIDATION),
   },
   'OPTIONS /api/v1/validate': preflight('allowValidation', 'POST'),
@@ -395,7 +406,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Validation',
     summary: 'Validate a license, with a token',
     description: 'The same as under v1, with a token. [4.6]',
-    body: 'ValidationRequest',
+    body: validationRequest,
     responses: {
       ...VALIDATION,
       429: {
@@ -427,7 +438,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description:
       'Needs no token. For tools: a program has its keys built in, because whoever pretends to be this service would list their own. An extension.',
     responses: forPages({
-      200: { description: 'The keys.', content: json('KeySet') },
+      200: { description: 'The keys.', content: json(keySet) },
     }),
   },
   'OPTIONS /.well-known/jwks.json': {
@@ -441,7 +452,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description:
       'Before a key is retired: who still asks for it. Also keys that are retired already. An extension.',
     responses: {
-      200: { description: 'The keys, the last used first.', content: jsonList('SigningKeyUse') },
+      200: { description: 'The keys, the last used first.', content: jsonList(signingKeyUse) },
       ...errors(500),
     },
   },
@@ -465,7 +476,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     responses: {
       200: {
         description: 'The platforms, each with its label.',
-        content: jsonList('PlatformLabel'),
+        content: jsonList(platformLabel),
       },
       ...errors(500),
     },
@@ -493,7 +504,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       200: {
         description: 'The installations.',
         headers: headers('Link'),
-        content: jsonList('Installation'),
+        content: jsonList(installation),
       },
       ...errors(404, 500),
     },
@@ -510,7 +521,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description:
       'Creates `count` licenses with the same fields, each with a key of its own: all of them or none. An extension.',
     responses: {
-      201: { description: 'The new licenses, sorted by id.', content: jsonList('License') },
+      201: { description: 'The new licenses, sorted by id.', content: jsonList(license) },
       ...errors(409, 422, 500),
     },
   },
@@ -577,7 +588,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description:
       'Validations by outcome in steps of an hour or a day, in UTC, for all products or one; without `from` and `to` the last 24 hours or 30 days. Also the licenses, the installations by version, and the licenses that expire in the next 26 weeks. The counts of licenses and installations are up to 60 seconds old. At most 90 days by hour, or 1,100 by day.',
     responses: {
-      200: { description: 'The statistics.', content: json('Statistics') },
+      200: { description: 'The statistics.', content: json(statistics) },
       ...errors(500),
     },
   },
@@ -603,7 +614,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Get the token of the request',
     description: 'Any intent is enough. An extension. [5]',
     responses: {
-      200: { description: 'The token.', content: json('OwnToken') },
+      200: { description: 'The token.', content: json(ownToken) },
       ...errors(500),
     },
   },
@@ -612,7 +623,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     'createToken',
     TOKENS,
     'Only this response shows the secret.',
-    'CreatedToken',
+    createdToken,
   ),
   'PUT /api/v2/tokens/:id': update('updateToken', TOKENS),
   'DELETE /api/v2/tokens/:id': remove('deleteToken', TOKENS, 'It is revoked at once.'),
@@ -632,7 +643,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description:
       'Products, customers, licenses or blacklist entries, as GET shows them in any service of this interface, with their ids, keys, bindings, dates and states. Existing objects are not overwritten, so that an import can be repeated. Ids are kept if they are free; only the same object can return under the id of a deleted one. `docs/import.md` has the steps of a move.',
     responses: {
-      200: { description: 'The result of each item.', content: json('ImportResponse') },
+      200: { description: 'The result of each item.', content: json(importResponse) },
       ...errors(409, 500),
     },
   },

@@ -1,9 +1,9 @@
+import { parseNetworks } from '@licet/contract/addresses';
 import type { ResponseType } from '@licet/contract/enums';
 import { Caches } from './cache/caches.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { Admission } from './lib/admission.ts';
 import { BoundedMap } from './lib/bounded-map.ts';
-import { parseNetworks } from './lib/ip.ts';
 import { RepeatedFailure } from './lib/log.ts';
 import { LocalLimiter, PlatformLimiter, type RateLimiter } from './lib/rate-limiter.ts';
 import type { RequestTimings } from './lib/request-timings.ts';

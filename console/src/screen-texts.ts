@@ -7,6 +7,7 @@ import type {
   LicenseType,
   ProductType,
 } from '@licet/client';
+import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
 import { plural } from './texts.ts';
 
 const platforms: Record<LicensePlatform, string> = {
@@ -314,7 +315,7 @@ export const screenTexts = {
     product: 'Product',
     chooseProduct: 'Choose a product',
     count: 'Number of licenses',
-    countHint: '1 to 500',
+    countHint: `1 to ${MAX_BATCH_LICENSES}`,
     type: 'Expiry',
     expiryDate: 'Expires on',
     expiryHint: 'In your time zone',

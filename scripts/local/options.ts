@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { takenByNpm } from '@licet/cli/npm-options';
 import { CliError, usageError } from '@licet/cli/terminal';
-import { canonicalNetwork } from '../../src/lib/ip.ts';
+import { canonicalNetwork } from '@licet/contract/addresses';
 
 /** The options of `npm start` and `npm run dev`. Another program would reject an unknown one with its whole help. */
 

@@ -1,3 +1,4 @@
+import { clientOf } from '@licet/contract/addresses';
 import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { WRONG_HOST } from '@licet/contract/messages';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -10,7 +11,7 @@ import type { Database } from '../db/client.ts';
 import { ApiError } from '../http/errors.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async.ts';
-import { clientOf, connectingAddressOf } from '../lib/ip.ts';
+import { connectingAddressOf } from '../lib/connecting-address.ts';
 import { logFailure } from '../lib/log.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';

@@ -1,10 +1,10 @@
+import { apiIntent } from '@licet/contract/fields';
 import { parseJson } from '@licet/contract/json';
 import { eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { batch, type Database } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { blacklists, counters, licenses, products, tokens } from '../db/schema.ts';
-import { apiIntent } from '../lib/fields.ts';
 import { sha256Hex } from '../lib/sha256.ts';
 import { blacklistOf } from '../resources/blacklists/blacklist.ts';
 import {

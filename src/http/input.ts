@@ -1,7 +1,8 @@
 import { zValidator } from '@hono/zod-validator';
+import { describeError, parseFields } from '@licet/contract/issues';
+import { objectPath } from '@licet/contract/pages';
 import type { ValidationTargets } from 'hono';
 import * as z from 'zod';
-import { describeError, idText, parseFields } from '../lib/fields.ts';
 import { readBody } from './body.ts';
 import { ApiError } from './errors.ts';
 
@@ -30,7 +31,7 @@ export const query = <Output>(schema: z.ZodType<Output>) => input('query', schem
 
 export const path = <Shape extends z.ZodRawShape>(shape: Shape) => input('param', z.object(shape));
 
-export const pathId = path({ id: idText });
+export const pathId = path(objectPath);
 
 /** The revision on which a change depends. */
 export const ifMatch = input('header', z.object({ 'If-Match': z.string().optional() }));

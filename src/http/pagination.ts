@@ -1,11 +1,8 @@
+import type { PageQuery } from '@licet/contract/pages';
 import type { Context } from 'hono';
-import * as z from 'zod';
-import { idText, integerText } from '../lib/fields.ts';
 import { logFailure } from '../lib/log.ts';
 import { Turns } from '../lib/turns.ts';
 import { expectReading, isOnOneMachine } from './unread.ts';
-
-export const MAX_LIMIT = 1000;
 
 /** The part of a list that is in memory at once. `longBytes` are of its long values, apart from those of the last row. */
 interface Chunk {
@@ -23,21 +20,6 @@ const SMALL_CHUNK: Chunk = { rows: 250, longBytes: 256 * 1024 };
 
 /** All lists of the isolate share them: together they take no more of its time than one. */
 const turns = new Turns();
-
-/** The query parameters of every list. */
-export const pageQuery = {
-  limit: integerText(MAX_LIMIT).optional(),
-  after: z
-    .union([z.literal('0').transform(Number), idText], {
-      error: 'must be the id of the last object of the page before',
-    })
-    .optional(),
-};
-
-/** Text to search for, without regard to case. */
-export const searchText = z.string().trim().min(1).max(100).optional();
-
-export type PageQuery = z.infer<z.ZodObject<typeof pageQuery>>;
 
 interface ListRow {
   id: number;

@@ -4,8 +4,8 @@ import { batch } from '../db/client.ts';
 import { policy } from '../db/outbox.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { blacklists, products } from '../db/schema.ts';
-import { entryOf } from '../resources/blacklists/rules.ts';
-import { type EntryRow, toEntry } from '../resources/blacklists/schema.ts';
+import { toEntry } from '../resources/blacklists/queries.ts';
+import { type EntryRow, entryOf } from '../resources/blacklists/rules.ts';
 import { Ids, selectUsedIds } from './ids.ts';
 import { type blacklistItem, refusalOf } from './items.ts';
 import {

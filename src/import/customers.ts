@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Database, Statement } from '../db/client.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { customers } from '../db/schema.ts';
-import { type CustomerRow, normalizeEmail, toCustomer } from '../resources/customers/schema.ts';
+import { type CustomerRow, normalizeEmail, toCustomer } from '../resources/customers/row.ts';
 import { customerItem } from './items.ts';
 import {
   created,

@@ -1,4 +1,10 @@
 import type { EventType } from '@licet/contract/enums';
+import type {
+  ImportKind,
+  ImportRequest,
+  ImportResponse,
+  ImportResult,
+} from '@licet/contract/import';
 import * as z from 'zod';
 import { change, type Sender } from '../db/change.ts';
 import { isForeignKeyViolation, isUniqueViolation } from '../db/client.ts';
@@ -17,7 +23,6 @@ import {
 import { planLicenses } from './licenses.ts';
 import { type Context, type Plan, type Planner, refused } from './plan.ts';
 import { planProducts } from './products.ts';
-import type { ImportKind, ImportRequest, ImportResponse, ImportResult } from './schema.ts';
 
 /** All attempts together stay below 50 queries, the limit of a request on the Free plan. */
 const MAX_ATTEMPTS = 3;

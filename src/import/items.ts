@@ -1,14 +1,16 @@
+import { entryFields } from '@licet/contract/blacklists';
+import { customerFields } from '@licet/contract/customers';
+import { booleanText, id, text } from '@licet/contract/fields';
+import { describeError, parseFields } from '@licet/contract/issues';
 import { isObject, type JsonObject } from '@licet/contract/json';
+import { licenseFields } from '@licet/contract/licenses';
+import { MAX_LIMIT } from '@licet/contract/limits';
+import { productFields } from '@licet/contract/products';
+import { type Fields, settable } from '@licet/contract/resource';
 import { timestamp } from '@licet/contract/time';
 import * as z from 'zod';
 import { DomainError } from '../lib/errors.ts';
-import { booleanText, describeError, id, MAX_LIMIT, parseFields, text } from '../lib/fields.ts';
-import { entryFields } from '../resources/blacklists/schema.ts';
-import { customerFields } from '../resources/customers/schema.ts';
-import { type Fields, settable } from '../resources/fields.ts';
 import { normalizeLicenseKey } from '../resources/licenses/key.ts';
-import { licenseFields } from '../resources/licenses/schema.ts';
-import { productFields } from '../resources/products/schema.ts';
 
 /**
  * The items of an import: objects as GET shows them, from any service of this interface, or rows of a table.

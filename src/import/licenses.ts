@@ -1,5 +1,8 @@
+import { canonicalAddress } from '@licet/contract/addresses';
 import type { LicenseDataType } from '@licet/contract/enums';
+import { hardwareId } from '@licet/contract/fields';
 import type { JsonObject } from '@licet/contract/json';
+import { MAX_LIMIT } from '@licet/contract/limits';
 import { getTableColumns, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { batch, type Database, type Statement } from '../db/client.ts';
@@ -7,14 +10,12 @@ import { isOneOf } from '../db/predicates.ts';
 import { bindings, licenses, products } from '../db/schema.ts';
 import { subtractRequestsHere } from '../db/totals.ts';
 import { DomainError } from '../lib/errors.ts';
-import { hardwareId, MAX_LIMIT } from '../lib/fields.ts';
-import { canonicalAddress } from '../lib/ip.ts';
 import { ownerOf } from '../resources/customers/owner.ts';
 import { normalizeLicenseKey } from '../resources/licenses/key.ts';
+import { type LicenseRow, toLicense } from '../resources/licenses/row.ts';
 import { expiryOf, stateOf } from '../resources/licenses/rules.ts';
-import { type LicenseRow, toLicense } from '../resources/licenses/schema.ts';
 import { boundValues } from '../resources/licenses/snapshot.ts';
-import type { ProductRow } from '../resources/products/schema.ts';
+import type { ProductRow } from '../resources/products/queries.ts';
 import {
   Customers,
   type Identity,

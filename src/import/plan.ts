@@ -1,10 +1,10 @@
+import type { ImportResult } from '@licet/contract/import';
 import type { JsonObject } from '@licet/contract/json';
 import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { Database, Statement } from '../db/client.ts';
 import type { Touch } from '../db/outbox.ts';
 import { type Item, isBlank } from './items.ts';
-import type { ImportResult } from './schema.ts';
 
 /** The result of each item of an import, and the statements that store the items. */
 export interface Plan {

@@ -1,10 +1,11 @@
+import { DEFAULT_LIMIT } from '@licet/contract/limits';
 import { toTimestamp } from '@licet/contract/time';
 import type { z } from 'zod';
 import { batch } from '../db/client.ts';
 import { policy } from '../db/outbox.ts';
 import { isOneOf } from '../db/predicates.ts';
 import { products } from '../db/schema.ts';
-import { DEFAULT_LIMIT, type ProductRow, toProduct } from '../resources/products/schema.ts';
+import { type ProductRow, toProduct } from '../resources/products/queries.ts';
 import { Ids, selectUsedIds } from './ids.ts';
 import { type Item, limitsTakenAsUnlimited, type productItem } from './items.ts';
 import { created, differencesOf, found, insertRows, type Planner, refused } from './plan.ts';

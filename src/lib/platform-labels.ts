@@ -1,9 +1,5 @@
 import { LABELLED_PLATFORMS, LICENSE_PLATFORMS } from '@licet/contract/enums';
-
-export interface PlatformLabel {
-  platform: (typeof LABELLED_PLATFORMS)[number];
-  label: string;
-}
+import type { PlatformLabel } from '@licet/contract/platforms';
 
 const MAX_LABEL_LENGTH = 40;
 

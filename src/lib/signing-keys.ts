@@ -1,4 +1,5 @@
 import { parseJson } from '@licet/contract/json';
+import { ecPublicKey, type PublicKey, rsaPublicKey } from '@licet/contract/signing';
 import * as z from 'zod';
 import { toBase64url } from './base64url.ts';
 import { logFailure } from './log.ts';
@@ -8,31 +9,12 @@ import { logFailure } from './log.ts';
 const SECRET = /^SIGNING_KEY_\d+$/;
 const DEFAULT_ISSUER = 'licet';
 
-const kid = z.string().regex(/^[\w.-]{1,64}$/);
-const base64url = z.string().regex(/^[\w-]+$/);
-/** 2,048 bits: verifiers without a library support no other size. */
-const modulus = base64url.refine((text) => /^[g-z0-9_-]/.test(text) && text.length === 342);
-
-const ecKey = z.object({
-  kty: z.literal('EC'),
-  crv: z.literal('P-256'),
-  kid,
-  x: base64url,
-  y: base64url,
-  d: base64url,
-});
-const rsaKey = z.object({
-  kty: z.literal('RSA'),
-  kid,
-  n: modulus,
-  e: z.literal('AQAB'),
-  d: base64url,
-  p: base64url,
-  q: base64url,
-  dp: base64url,
-  dq: base64url,
-  qi: base64url,
-});
+const text = z.string().regex(/^[\w-]+$/);
+const ecKey = ecPublicKey.omit({ alg: true, use: true }).extend({ d: text }).strip();
+const rsaKey = rsaPublicKey
+  .omit({ alg: true, use: true })
+  .extend({ d: text, p: text, q: text, dp: text, dq: text, qi: text })
+  .strip();
 const privateKey = z.discriminatedUnion('kty', [ecKey, rsaKey]);
 type PrivateKey = z.infer<typeof privateKey>;
 
@@ -40,21 +22,6 @@ const ALGORITHMS = {
   EC: { alg: 'ES256', name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
   RSA: { alg: 'RS256', name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
 } as const;
-
-/** The public halves, as `/.well-known/jwks.json` shows them. */
-export const ecPublicKey = z.strictObject({
-  ...ecKey.omit({ d: true }).shape,
-  alg: z.literal('ES256'),
-  use: z.literal('sig'),
-});
-export const rsaPublicKey = z.strictObject({
-  ...rsaKey.pick({ kty: true, kid: true, n: true, e: true }).shape,
-  alg: z.literal('RS256'),
-  use: z.literal('sig'),
-});
-const publicKey = z.union([ecPublicKey, rsaPublicKey]);
-export const keySet = z.strictObject({ keys: z.array(publicKey) });
-type PublicKey = z.infer<typeof publicKey>;
 
 function toPublic(key: PrivateKey): PublicKey {
   if (key.kty === 'EC') {

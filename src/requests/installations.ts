@@ -1,6 +1,6 @@
-import { toTimestamp, wireTimestamp } from '@licet/contract/time';
+import type { Installation } from '@licet/contract/requests';
+import { toTimestamp } from '@licet/contract/time';
 import { eq, sql } from 'drizzle-orm';
-import * as z from 'zod';
 import type { Database } from '../db/client.ts';
 import { installations, licenses } from '../db/schema.ts';
 import { exactInstallations } from '../db/totals.ts';
@@ -12,23 +12,6 @@ import { IS_SHARED } from './record.ts';
 const MAX_READ = 10_000;
 const MAX_INSTALLATIONS = 1_000;
 
-const text = z.string().nullable();
-
-export const installation = z.strictObject({
-  id: z.int(),
-  ip: text,
-  hwid: text,
-  productVersion: text,
-  operatingSystem: text,
-  operatingSystemVersion: text,
-  operatingSystemArchitecture: text,
-  javaVersion: text,
-  macAddress: text,
-  firstSeen: wireTimestamp,
-  lastSeen: wireTimestamp,
-  requests: z.int(),
-});
-
 /**
  * The installations of a license, the most recently seen first: at most {@link MAX_INSTALLATIONS}. The
  * times and counts include the records since the last aggregation (see `totals.ts`). A shared row is none of them.
@@ -38,7 +21,7 @@ export const installation = z.strictObject({
 export async function listInstallations(
   db: Database,
   licenseId: number,
-): Promise<z.infer<typeof installation>[] | undefined> {
+): Promise<Installation[] | undefined> {
   const [license] = await db
     .select({ key: licenses.licenseKeyNormalized })
     .from(licenses)

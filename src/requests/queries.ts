@@ -1,17 +1,16 @@
-import { timestampText } from '@licet/contract/time';
+import type { InstallationFields, LicenseRequest, requestQuery } from '@licet/contract/requests';
+import { toTimestamp } from '@licet/contract/time';
 import { and, desc, eq, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { Database } from '../db/client.ts';
 import { ALL_PRODUCTS, NO_INSTALLATION, NO_PRODUCT, RESPONSE_TYPE_CODES } from '../db/codes.ts';
 import { productOf } from '../db/records.ts';
 import { buckets, installations, requests } from '../db/schema.ts';
 import { aggregatedBucketOf } from '../db/totals.ts';
-import { pageQuery } from '../http/pagination.ts';
-import { address, booleanText, hardwareId, idText } from '../lib/fields.ts';
 import { BUCKET_MS, bucketAt, bucketOf, EPOCH, firstIdAt, timeOfId } from '../lib/time-id.ts';
 import { normalizeLicenseKey } from '../resources/licenses/key.ts';
 import { mayHave } from './aggregate.ts';
-import type { InstallationFields, RecordDetails } from './record.ts';
+import { isShared, type RecordDetails } from './record.ts';
 
 /** A record of the history, and its installation if it belongs to a license. */
 export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {
@@ -19,17 +18,39 @@ export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'ty
   details: RecordDetails & Partial<InstallationFields>;
 }
 
-/** The query of a list of records: `from` and `to` are both inclusive. */
-export const requestQuery = z.strictObject({
-  ...pageQuery,
-  licenseKey: z.string().trim().min(1).max(255).optional(),
-  productId: idText.optional(),
-  ip: address.optional(),
-  hwid: hardwareId.optional(),
-  valid: booleanText.optional(),
-  from: timestampText.optional(),
-  to: timestampText.optional(),
-});
+/** The remark of a request whose installation is not stored (1.7). */
+const SHARED = 'Fields not stored: more than 1,000 new installations of this license on this day';
+
+/** A record as responses show it. */
+export function toRequest({ id, type, outcome, installation, details }: RecordRow): LicenseRequest {
+  const sent = installation ?? details;
+  return {
+    id,
+    licenseId: installation?.licenseId ?? null,
+    // Empty for an installation that was erased.
+    licenseKey: sent.licenseKey || null,
+    productId: sent.productId ?? null,
+    productVersion: sent.productVersion ?? null,
+    ip: sent.ip ?? null,
+    hwid: sent.hwid ?? null,
+    macAddress: sent.macAddress ?? null,
+    operatingSystem: sent.operatingSystem ?? null,
+    operatingSystemVersion: sent.operatingSystemVersion ?? null,
+    operatingSystemArchitecture: sent.operatingSystemArchitecture ?? null,
+    javaVersion: sent.javaVersion ?? null,
+    requestDate: toTimestamp(timeOfId(id)),
+    requestType: type,
+    responseType: outcome,
+    blockReason: details.blockReason ?? null,
+    notes: null,
+    remarks: details.remarks ?? (installation && isShared(installation) ? SHARED : null),
+    valid: outcome === 'VALID',
+    successful: outcome !== 'ERROR',
+    rateLimited: outcome === 'RATE_LIMITED',
+    blocked: outcome === 'IP_BLACKLISTED' || outcome === 'HWID_BLACKLISTED',
+    spam: details.spam ?? false,
+  };
+}
 
 type RecordFilter = Omit<z.infer<typeof requestQuery>, 'limit'>;
 

@@ -1,4 +1,5 @@
 import { REQUEST_TYPES, RESPONSE_TYPES, type ResponseType } from '@licet/contract/enums';
+import { installationFields } from '@licet/contract/requests';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { toBase64url } from '../lib/base64url.ts';
@@ -6,22 +7,6 @@ import { sha256 } from '../lib/sha256.ts';
 import { dayOf, firstIdAt, SLOTS } from '../lib/time-id.ts';
 
 const text = z.string().nullable();
-
-/** The fields that a program sends. Together with its license they are an installation. */
-export const installationFields = z.object({
-  /** As sent. */
-  licenseKey: text,
-  productId: z.int().nullable(),
-  productVersion: text,
-  ip: text,
-  hwid: text,
-  macAddress: text,
-  operatingSystem: text,
-  operatingSystemVersion: text,
-  operatingSystemArchitecture: text,
-  javaVersion: text,
-});
-export type InstallationFields = z.infer<typeof installationFields>;
 
 const recordDetails = z.object({
   blockReason: z.exactOptional(text),

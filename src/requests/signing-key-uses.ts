@@ -1,16 +1,8 @@
-import { toTimestamp, wireTimestamp } from '@licet/contract/time';
+import type { SigningKeyUse } from '@licet/contract/requests';
+import { toTimestamp } from '@licet/contract/time';
 import { desc, isNotNull, sql } from 'drizzle-orm';
-import * as z from 'zod';
 import type { Database } from '../db/client.ts';
 import { installations } from '../db/schema.ts';
-
-/** The number of installations that ask for a signing key, which can be a retired one. */
-export const signingKeyUse = z.strictObject({
-  kid: z.string(),
-  callers: z.int(),
-  lastSeen: wireTimestamp.nullable(),
-});
-type SigningKeyUse = z.infer<typeof signingKeyUse>;
 
 /**
  * The uses of all signing keys, as of the last aggregation, which is up to a day ago. Reads each installation once: an

@@ -1,8 +1,8 @@
 import { type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '@licet/contract/enums';
+import type { Statistics, Step } from '@licet/contract/statistics';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import type * as z from 'zod';
 import { batch, type Database } from '../db/client.ts';
 import { ALL_PRODUCTS } from '../db/codes.ts';
 import { isOneOf } from '../db/predicates.ts';
@@ -12,7 +12,6 @@ import { BUCKETS_A_DAY, bucketAt, firstBucketOfDay, timeOfBucket } from '../lib/
 import { ALL_OUTCOMES, ROLLED_UP_BUCKET } from './aggregate.ts';
 import { activeOnDay, type Counts, dayAt, type HeldCounts } from './counts.ts';
 import { readGaps } from './gaps.ts';
-import type { Step, statistics } from './statistics-schema.ts';
 
 /** The products with the most active licenses. */
 const MAX_PRODUCTS = 10;
@@ -210,7 +209,7 @@ export async function readStatistics(
   period: Period,
   now: number,
   waitUntil: WaitUntil,
-): Promise<z.infer<typeof statistics>> {
+): Promise<Statistics> {
   const { step, productId } = period;
   const [counts, activeBefore, unrolled] = await Promise.all([
     held.read(now, waitUntil),

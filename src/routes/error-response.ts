@@ -1,9 +1,9 @@
 import type { ApiIntent } from '@licet/contract/enums';
+import type { ErrorResponse } from '@licet/contract/errors';
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { acceptedIntents } from '../auth/middleware.ts';
 import { ApiError } from '../http/errors.ts';
-import type { ErrorResponse } from '../http/responses.ts';
 import { DomainError, type ErrorKind } from '../lib/errors.ts';
 import { logFailure } from '../lib/log.ts';
 

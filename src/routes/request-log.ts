@@ -1,8 +1,9 @@
+import { clientOf } from '@licet/contract/addresses';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { drainBody } from '../http/body.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
-import { clientOf, connectingAddressOf } from '../lib/ip.ts';
+import { connectingAddressOf } from '../lib/connecting-address.ts';
 import { RequestTimings } from '../lib/request-timings.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];

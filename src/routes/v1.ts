@@ -1,6 +1,6 @@
+import type { InvalidResponse } from '@licet/contract/validation';
 import { type Context, Hono } from 'hono';
 import type { AppEnv } from '../isolate.ts';
-import type { InvalidResponse } from '../validation/response.ts';
 import { allowPages } from './cors.ts';
 
 const reject = (c: Context, status: 404 | 405, message: string): Response =>

@@ -1,14 +1,14 @@
 import type { ApiIntent, RequestType } from '@licet/contract/enums';
+import type { ErrorResponse } from '@licet/contract/errors';
+import type { InvalidResponse, ValidResponse } from '@licet/contract/validation';
 import type { Context } from 'hono';
 import { authorizeValidation } from '../auth/middleware.ts';
 import { readText, TOO_LATE, tooLarge } from '../http/body.ts';
 import { BUSY } from '../http/errors.ts';
-import type { ErrorResponse } from '../http/responses.ts';
 import { expectBody, expectReading } from '../http/unread.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
-import { connectingAddressOf } from '../lib/ip.ts';
+import { connectingAddressOf } from '../lib/connecting-address.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
-import type { InvalidResponse, ValidResponse } from '../validation/response.ts';
 import { type SentBody, type ValidationResult, validate } from '../validation/validate.ts';
 import { clientError } from './error-response.ts';
 import { beginRequest, commonHeaders, endRequest } from './request-log.ts';

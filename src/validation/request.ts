@@ -1,8 +1,10 @@
+import { publicAddress } from '@licet/contract/addresses';
+import { fitsHwid } from '@licet/contract/fields';
 import { isObject, type JsonObject, parseJson } from '@licet/contract/json';
-import { publicAddress } from '../lib/ip.ts';
+import { MAX_HWID_BYTES } from '@licet/contract/limits';
+import type { InstallationFields } from '@licet/contract/requests';
 import type { SigningKeys } from '../lib/signing-keys.ts';
-import { copyText, fitsHwid, MAX_HWID_BYTES, toStorable } from '../lib/text.ts';
-import type { InstallationFields } from '../requests/record.ts';
+import { copyText, toStorable } from '../lib/text.ts';
 import { normalizeLicenseKey } from '../resources/licenses/key.ts';
 
 /** The request of a program: may this license key run here? [4.7] */

@@ -1,10 +1,10 @@
 import { DAY_MS } from '@licet/contract/durations';
+import type { InvalidResponse, ValidResponse } from '@licet/contract/validation';
 import { toBase64url } from '../lib/base64url.ts';
 import { sha256 } from '../lib/sha256.ts';
 import type { Signer } from '../lib/signing-keys.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import type { SignatureRequest, ValidationRequest } from './request.ts';
-import type { InvalidResponse, ValidResponse } from './response.ts';
 
 /** Signed responses and leases (1.8). */
 

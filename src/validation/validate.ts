@@ -1,9 +1,10 @@
+import { clientOf } from '@licet/contract/addresses';
 import type { RequestType, ResponseType } from '@licet/contract/enums';
 import { toTimestampWithoutOffset } from '@licet/contract/time';
+import type { InvalidResponse, ValidResponse } from '@licet/contract/validation';
 import type { Found } from '../cache/snapshot-cache.ts';
 import type { Snapshot } from '../cache/snapshots.ts';
 import type { Isolate } from '../isolate.ts';
-import { clientOf } from '../lib/ip.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
 import type { Signer } from '../lib/signing-keys.ts';
 import type { RecordDetails } from '../requests/record.ts';
@@ -24,7 +25,6 @@ import {
   unreadableRequest,
   type ValidationRequest,
 } from './request.ts';
-import type { InvalidResponse, ValidResponse } from './response.ts';
 import { signResponse } from './signed-response.ts';
 
 /** The body of a validation: its text, or why there is none. */

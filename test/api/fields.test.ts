@@ -1,10 +1,10 @@
+import { entryFields } from '@licet/contract/blacklists';
+import { customerFields } from '@licet/contract/customers';
+import { licenseFields } from '@licet/contract/licenses';
+import { productFields } from '@licet/contract/products';
+import { type Fields, settable } from '@licet/contract/resource';
+import { tokenFields } from '@licet/contract/tokens';
 import { expect, it } from 'vitest';
-import { entryFields } from '../../src/resources/blacklists/schema.ts';
-import { customerFields } from '../../src/resources/customers/schema.ts';
-import { type Fields, settable } from '../../src/resources/fields.ts';
-import { licenseFields } from '../../src/resources/licenses/schema.ts';
-import { productFields } from '../../src/resources/products/schema.ts';
-import { tokenFields } from '../../src/resources/tokens/schema.ts';
 import { blacklists, customers, licenses, products, tokens } from '../support/resources.ts';
 
 /** The tests create and change objects by examples: a field that an example lacks would not be tested. */

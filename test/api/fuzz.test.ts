@@ -1,13 +1,13 @@
+import { entryFields } from '@licet/contract/blacklists';
+import { customerFields } from '@licet/contract/customers';
 import { API_INTENTS } from '@licet/contract/enums';
+import { importRequest } from '@licet/contract/import';
+import { licenseFields } from '@licet/contract/licenses';
+import { productFields } from '@licet/contract/products';
+import { createdTokenFields } from '@licet/contract/tokens';
+import { validationRequest } from '@licet/contract/validation';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { validationRequest } from '../../openapi/schemas.ts';
-import { importRequest } from '../../src/import/schema.ts';
-import { entryFields } from '../../src/resources/blacklists/schema.ts';
-import { customerFields } from '../../src/resources/customers/schema.ts';
-import { licenseFields } from '../../src/resources/licenses/schema.ts';
-import { productFields } from '../../src/resources/products/schema.ts';
-import { createdTokenFields } from '../../src/resources/tokens/schema.ts';
 import { routes } from '../../src/routes/app.ts';
 import {
   type Blacklist,

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers';
+import { request } from '@licet/contract/requests';
 import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { HistoryRecord } from '../../src/requests/record.ts';
-import { request } from '../../src/requests/schema.ts';
 import {
   call,
   createProduct,

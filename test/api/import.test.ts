@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
+import type { ImportKind } from '@licet/contract/import';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import document from '../../docs/import.md?raw';
 import { blacklistItem, customerItem, licenseItem, productItem } from '../../src/import/items.ts';
-import type { ImportKind } from '../../src/import/schema.ts';
 import { callWith, settled } from '../support/app.ts';
 import {
   call,

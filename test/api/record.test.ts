@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers';
+import { statistics } from '@licet/contract/statistics';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/isolate.ts';
 import { firstIdAt, timeOfId } from '../../src/lib/time-id.ts';
 import { newRecordId } from '../../src/requests/record.ts';
-import { statistics } from '../../src/requests/statistics-schema.ts';
 import { newIsolate, settled, validateWith } from '../support/app.ts';
 import {
   call,

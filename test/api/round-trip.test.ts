@@ -1,11 +1,11 @@
+import { customerFields } from '@licet/contract/customers';
 import { API_INTENTS, LICENSE_STATUSES } from '@licet/contract/enums';
+import { licenseFields } from '@licet/contract/licenses';
+import { productFields } from '@licet/contract/products';
+import { type Fields, settable } from '@licet/contract/resource';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { customerFields } from '../../src/resources/customers/schema.ts';
-import { type Fields, settable } from '../../src/resources/fields.ts';
-import { licenseFields } from '../../src/resources/licenses/schema.ts';
-import { productFields } from '../../src/resources/products/schema.ts';
 import {
   call,
   createBlacklist,

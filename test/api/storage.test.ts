@@ -1,8 +1,8 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { Licet } from '@licet/client';
+import { license } from '@licet/contract/licenses';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { license } from '../../src/resources/licenses/schema.ts';
 import { app } from '../../src/routes/app.ts';
 import { callWith, newIsolate } from '../support/app.ts';
 import type { Answer, CallOptions } from '../support/client.ts';

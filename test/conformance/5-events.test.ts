@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
+import { event } from '@licet/contract/events';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type * as z from 'zod';
-import { event } from '../../src/resources/events/schema.ts';
 import { newIsolate, settled } from '../support/app.ts';
 import {
   call,

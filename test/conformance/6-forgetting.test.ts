@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
+import { event } from '@licet/contract/events';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { event } from '../../src/resources/events/schema.ts';
 import { newIsolate } from '../support/app.ts';
 import {
   call,

@@ -1,6 +1,6 @@
+import { license as licenseWire } from '@licet/contract/licenses';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { license as licenseWire } from '../../src/resources/licenses/schema.ts';
 import {
   call,
   createLicense,

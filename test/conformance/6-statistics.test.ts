@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers';
 import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/enums';
+import { installation } from '@licet/contract/requests';
+import { statistics as statisticsWire } from '@licet/contract/statistics';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { installation } from '../../src/requests/installations.ts';
 import type { HistoryRecord } from '../../src/requests/record.ts';
-import { statistics as statisticsWire } from '../../src/requests/statistics-schema.ts';
 import { newIsolate } from '../support/app.ts';
 import {
   type Answer,

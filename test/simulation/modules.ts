@@ -40,9 +40,9 @@ export const GLOBALS = [
 
 /**
  * Modules that all instances of the service share, as they share libraries, because loading them takes milliseconds:
- * the zod schemas and their imports. They have no state and call no service.
+ * the tables, and what has no state. They call no service.
  */
-const SHARED = /^src\/(.*\/schema|lib\/(fields|text))\.ts$/;
+const SHARED = /^src\/(db\/schema|lib\/text)\.ts$/;
 const HAS_STATE =
   /^(export )?(let |const \w+ = new (Weak)?(Map|Set)\b)|\b(Date\.now|Math\.random|crypto\.)/m;
 

@@ -1,15 +1,11 @@
 import { createExecutionContext, createScheduledController } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import { type InstallationFields, request } from '@licet/contract/requests';
 import { expect, vi } from 'vitest';
 import * as z from 'zod';
 import worker from '../../src/index.ts';
 import type { Bindings } from '../../src/isolate.ts';
-import {
-  type HistoryRecord,
-  type InstallationFields,
-  newRecord,
-} from '../../src/requests/record.ts';
-import { request } from '../../src/requests/schema.ts';
+import { type HistoryRecord, newRecord } from '../../src/requests/record.ts';
 import { call, readPagesFrom, type HistoryRecord as WireRecord } from './client.ts';
 import { deliver } from './queue.ts';
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
+import { type ImportKind, importResponse, type importResult } from '@licet/contract/import';
 import { expect } from 'vitest';
 import type * as z from 'zod';
-import { type ImportKind, importResponse, type importResult } from '../../src/import/schema.ts';
 import { type CallOptions, call, restart, settled } from './client.ts';
 import { emptyKv } from './published.ts';
 import type { Fields } from './resources.ts';

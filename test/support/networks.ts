@@ -1,4 +1,4 @@
-import { canonicalNetwork } from '../../src/lib/ip.ts';
+import { canonicalNetwork } from '@licet/contract/addresses';
 
 /**
  * Every network that holds an address, as a blacklist entry names it, the narrowest first: one for

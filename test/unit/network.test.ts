@@ -1,6 +1,11 @@
+import {
+  addressBits,
+  canonicalAddress,
+  canonicalNetwork,
+  networkBits,
+} from '@licet/contract/addresses';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressBits, canonicalAddress, canonicalNetwork, networkBits } from '../../src/lib/ip.ts';
 
 /** Arithmetic of our own, on whole numbers: what the module does with bytes and a library. */
 interface Ip {

@@ -1,3 +1,4 @@
+import { MAX_HWID_BYTES, MAX_SEARCH_LENGTH } from '@licet/contract/limits';
 import { ChevronDown } from 'lucide-react';
 import {
   type ComponentProps,
@@ -374,7 +375,7 @@ export function FilterText({
       type="search"
       aria-label={label}
       placeholder={label}
-      maxLength={100}
+      maxLength={MAX_SEARCH_LENGTH}
       value={typed}
       onChange={({ target }) => {
         setTyped(target.value);
@@ -418,7 +419,7 @@ export function FilterExact({
       type="search"
       aria-label={label}
       placeholder={label}
-      maxLength={512}
+      maxLength={MAX_HWID_BYTES}
       defaultValue={value}
       spellCheck="false"
       autoCapitalize="none"

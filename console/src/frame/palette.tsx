@@ -1,4 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog';
+import { MAX_HWID_BYTES } from '@licet/contract/limits';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
@@ -105,7 +106,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               aria-activedescendant={current && `${listId}-${current.id}`}
               placeholder={words.placeholder}
               value={text}
-              maxLength={512}
+              maxLength={MAX_HWID_BYTES}
               autoComplete="off"
               spellCheck="false"
               onChange={({ target }) => {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 /** A timestamp on the wire [2]. */
-export const wireTimestamp = z.string();
+export const wireTimestamp = z.string().meta({ format: 'date-time' });
 
 /** A timestamp as the interface writes it: `2025-01-27T19:01:25.710+00:00` [2]. */
 export const toTimestamp = (milliseconds: number): string =>

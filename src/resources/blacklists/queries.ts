@@ -1,3 +1,6 @@
+import { type EntryQuery, entryFields, pickEntry } from '@licet/contract/blacklists';
+import { settable } from '@licet/contract/resource';
+import { toTimestamp } from '@licet/contract/time';
 import { and, asc, eq, gt, type SQL } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
@@ -8,9 +11,17 @@ import { policy } from '../../db/outbox.ts';
 import { containsText, equalsUnindexed, type Page } from '../../db/predicates.ts';
 import { blacklists } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { settable } from '../fields.ts';
 import { UNKNOWN_PRODUCT } from '../products/rules.ts';
-import { type EntryQuery, type EntryRow, type EntryValues, entryFields } from './schema.ts';
+import type { EntryRow, EntryValues } from './rules.ts';
+
+/** A blacklist entry as responses show it. */
+export const toEntry = (row: EntryRow) =>
+  pickEntry({
+    ...row,
+    isForAllProducts: row.productId === null,
+    createdAt: toTimestamp(row.createdAt),
+    updatedAt: toTimestamp(row.updatedAt),
+  });
 
 /** `isForAllProducts` follows from `productId`. */
 const diff = differ(

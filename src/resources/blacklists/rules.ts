@@ -1,6 +1,10 @@
+import { canonicalNetwork } from '@licet/contract/addresses';
+import type { blacklists } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { canonicalNetwork } from '../../lib/ip.ts';
-import type { EntryValues } from './schema.ts';
+
+export type EntryRow = typeof blacklists.$inferSelect;
+/** The columns that a client sets. */
+export type EntryValues = Omit<EntryRow, 'id' | 'createdAt' | 'updatedAt' | 'revision'>;
 
 /**
  * The entry to store, by the rules for more than one field [2.3]. An address or a range becomes canonical.

@@ -6,7 +6,7 @@ import { licensesWhere, nextRevisionSql } from '../../db/outbox.ts';
 import { customers, events, idempotencyKeys, licenses } from '../../db/schema.ts';
 import { PERSONAL_FIELDS } from '../licenses/events.ts';
 import { ACCOUNT_FIELDS, platformIdOf } from './owner.ts';
-import { type CustomerRow, KEPT_COLUMNS } from './schema.ts';
+import { type CustomerRow, KEPT_COLUMNS } from './row.ts';
 
 const NOTHING = Object.fromEntries(
   Object.keys(getTableColumns(customers)).flatMap((name) =>

@@ -5,7 +5,7 @@ import type { Database, Statement } from '../../db/client.ts';
 import { rowValues } from '../../db/predicates.ts';
 import { customers, licenses } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { type CustomerRow, normalizeEmail } from './schema.ts';
+import { type CustomerRow, normalizeEmail } from './row.ts';
 
 export interface OwnerFields {
   licensePlatform: LicensePlatform | null;

@@ -1,3 +1,5 @@
+import { customerFields } from '@licet/contract/customers';
+import { settable } from '@licet/contract/resource';
 import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
@@ -6,8 +8,7 @@ import { newestRow } from '../../db/idempotency.ts';
 import { containsText, type Page } from '../../db/predicates.ts';
 import { customers } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { settable } from '../fields.ts';
-import { type CustomerRow, type CustomerValues, customerFields, normalizeEmail } from './schema.ts';
+import { type CustomerRow, type CustomerValues, normalizeEmail } from './row.ts';
 
 const diff = differ(Object.keys(settable(customerFields)));
 

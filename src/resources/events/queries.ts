@@ -1,9 +1,32 @@
+import type { Event, EventQuery } from '@licet/contract/events';
+import { toTimestamp } from '@licet/contract/time';
 import { and, desc, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
+import type { EventChanges } from '../../db/events.ts';
 import { equalsUnindexed } from '../../db/predicates.ts';
 import { events, tokens } from '../../db/schema.ts';
-import { firstIdAt } from '../../lib/time-id.ts';
-import type { EventQuery, EventRow } from './schema.ts';
+import { firstIdAt, timeOfId } from '../../lib/time-id.ts';
+
+/** An event, with the name of its token: null for ROOT_TOKEN, and for a token that is gone. */
+export type EventRow = Omit<typeof events.$inferSelect, 'changes'> & {
+  changes: EventChanges | null;
+  tokenName: string | null;
+};
+
+const ROOT_NAME = 'root';
+
+/** An event as responses show it. */
+export const toEvent = ({ tokenId, tokenName, isConsole, ...row }: EventRow) =>
+  ({
+    id: row.id,
+    time: toTimestamp(timeOfId(row.id)),
+    type: row.type,
+    actor: { tokenId, tokenName: tokenId === null ? ROOT_NAME : (tokenName ?? ''), isConsole },
+    ip: row.ip,
+    resourceType: row.resourceType,
+    resourceId: row.resourceId,
+    changes: row.changes,
+  }) satisfies Event;
 
 interface EventPage {
   rows: EventRow[];

@@ -1,8 +1,9 @@
+import { licenseFields } from '@licet/contract/licenses';
+import { settable } from '@licet/contract/resource';
 import { type SQL, sql } from 'drizzle-orm';
 import { differ, type EventChanges } from '../../db/events.ts';
-import { isForgotten } from '../customers/schema.ts';
-import { settable } from '../fields.ts';
-import { type LicenseRow, type LicenseValues, licenseFields, wireValues } from './schema.ts';
+import { isForgotten } from '../customers/row.ts';
+import { type LicenseRow, type LicenseValues, wireValues } from './row.ts';
 
 /** The changes of a license that its events show (5). */
 

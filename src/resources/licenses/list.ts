@@ -1,4 +1,5 @@
 import type { LicensePlatform, LicenseStatus } from '@licet/contract/enums';
+import type { LicenseQuery } from '@licet/contract/licenses';
 import { and, desc, eq, gte, isNotNull, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../../db/client.ts';
 import {
@@ -12,9 +13,9 @@ import { customers, licenses } from '../../db/schema.ts';
 import { isUsed, wasSeenSince } from '../../db/totals.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { matchingCustomers } from '../customers/queries.ts';
-import { normalizeEmail } from '../customers/schema.ts';
+import { normalizeEmail } from '../customers/row.ts';
 import { licenseColumns, selectLicenses } from './queries.ts';
-import type { LicenseQuery, LicenseRow } from './schema.ts';
+import type { LicenseRow } from './row.ts';
 import { listedValues } from './snapshot.ts';
 import { isExpiredSql } from './status.ts';
 

@@ -9,11 +9,11 @@ import { isOneOf, rowValues } from '../../db/predicates.ts';
 import { bindings, customers, licenses } from '../../db/schema.ts';
 import { totalRequests } from '../../db/totals.ts';
 import { hasSameOwner, linkCustomer, linkNamedOwner, type NamedOwner } from '../customers/owner.ts';
-import type { CustomerRow } from '../customers/schema.ts';
+import type { CustomerRow } from '../customers/row.ts';
 import { UNKNOWN_PRODUCT } from '../products/rules.ts';
 import { changesOfLicense, changesOfNew, freesSlots, withCustomer } from './events.ts';
 import { newLicenseKey, normalizeLicenseKey } from './key.ts';
-import { type LicenseRow, type LicenseValues, valuesOf } from './schema.ts';
+import { type LicenseRow, type LicenseValues, valuesOf } from './row.ts';
 import { boundValues } from './snapshot.ts';
 
 /** The columns that responses show of a license, without its customer. */

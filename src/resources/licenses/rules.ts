@@ -1,6 +1,6 @@
 import type { LicenseState, LicenseStatus } from '@licet/contract/enums';
 import { DomainError } from '../../lib/errors.ts';
-import type { LicenseValues } from './schema.ts';
+import type { LicenseValues } from './row.ts';
 
 /** The rules of a license for more than one field. They throw a DomainError with the name of the field. */
 

@@ -1,3 +1,6 @@
+import { type ProductQuery, pickProduct, productFields } from '@licet/contract/products';
+import { settable } from '@licet/contract/resource';
+import { toTimestamp } from '@licet/contract/time';
 import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
@@ -8,8 +11,18 @@ import { licensesWhere, policy, policyIf } from '../../db/outbox.ts';
 import { containsText, type Page } from '../../db/predicates.ts';
 import { bindings, blacklists, licenses, products } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { settable } from '../fields.ts';
-import { type ProductQuery, type ProductRow, type ProductValues, productFields } from './schema.ts';
+
+export type ProductRow = typeof products.$inferSelect;
+/** The columns that a client sets. */
+export type ProductValues = Omit<ProductRow, 'id' | 'createdAt' | 'updatedAt' | 'revision'>;
+
+/** A product as responses show it. */
+export const toProduct = (row: ProductRow) =>
+  pickProduct({
+    ...row,
+    createdDate: toTimestamp(row.createdAt),
+    updatedDate: toTimestamp(row.updatedAt),
+  });
 
 const diff = differ(Object.keys(settable(productFields)));
 

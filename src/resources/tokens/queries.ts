@@ -1,4 +1,6 @@
-import { toOptionalTimestamp } from '@licet/contract/time';
+import { settable } from '@licet/contract/resource';
+import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
+import { type OwnToken, pickToken, tokenFields } from '@licet/contract/tokens';
 import { and, asc, eq, gt, isNull } from 'drizzle-orm';
 import { change, isUnchanged, only, type Sender } from '../../db/change.ts';
 import type { Database } from '../../db/client.ts';
@@ -6,8 +8,21 @@ import { differ, newestId } from '../../db/events.ts';
 import { nextRevision, token } from '../../db/outbox.ts';
 import type { Page } from '../../db/predicates.ts';
 import { tokens } from '../../db/schema.ts';
-import { settable } from '../fields.ts';
-import { type TokenRow, type TokenValues, tokenFields } from './schema.ts';
+
+export type TokenRow = typeof tokens.$inferSelect;
+/** The columns that a client sets. */
+export type TokenValues = Pick<TokenRow, 'name' | 'intents' | 'expiresAt'>;
+
+/** A token as responses show it, without its secret. */
+export const toToken = (row: TokenRow) =>
+  pickToken({
+    ...row,
+    intents: [...row.intents],
+    expiresAt: toOptionalTimestamp(row.expiresAt),
+    lastUsedAt: toOptionalTimestamp(row.lastUsedAt),
+    createdAt: toTimestamp(row.createdAt),
+    updatedAt: toTimestamp(row.updatedAt),
+  });
 
 /** The fields that events show. They do not include the secret. */
 const diff = differ(Object.keys(settable(tokenFields)));
@@ -15,8 +30,14 @@ const diff = differ(Object.keys(settable(tokenFields)));
 /** The fields of a token that a client sets, as GET shows them. */
 const shown = ({ name, intents, expiresAt }: TokenValues) => ({
   name,
-  intents,
+  intents: [...intents],
   expiresAt: toOptionalTimestamp(expiresAt),
+});
+
+/** The token of a request; `id` is null for ROOT_TOKEN. */
+export const toOwnToken = ({ id, ...values }: TokenValues & { id: number | null }): OwnToken => ({
+  id,
+  ...shown(values),
 });
 
 /** The row of a revoked token stays, so that its id and name stay known. Nothing else shows it. */

@@ -1,3 +1,4 @@
+import { entryCreate, entryQuery, entryUpdate } from '@licet/contract/blacklists';
 import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
 import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
@@ -10,16 +11,10 @@ import {
   findEntry,
   insertEntry,
   listEntries,
+  toEntry,
   updateEntry,
 } from '../../resources/blacklists/queries.ts';
-import { entryOf } from '../../resources/blacklists/rules.ts';
-import {
-  type EntryRow,
-  entryCreate,
-  entryQuery,
-  entryUpdate,
-  toEntry,
-} from '../../resources/blacklists/schema.ts';
+import { type EntryRow, entryOf } from '../../resources/blacklists/rules.ts';
 import { createOnce, restoreRow } from './create-once.ts';
 import { databaseOf } from './database.ts';
 import { optimisticUpdate } from './optimistic-update.ts';

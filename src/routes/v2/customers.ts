@@ -1,11 +1,16 @@
+import {
+  CUSTOMER_ADDRESSES,
+  customerCreate,
+  customerQuery,
+  customerUpdate,
+} from '@licet/contract/customers';
 import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
-import * as z from 'zod';
 import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
-import { listResponse, pageQuery, searchText } from '../../http/pagination.ts';
+import { listResponse } from '../../http/pagination.ts';
 import { isolateOf } from '../../isolate.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async.ts';
 import { eraseHistory } from '../../requests/erase.ts';
@@ -16,14 +21,8 @@ import {
   listCustomers,
   updateCustomer,
 } from '../../resources/customers/queries.ts';
-import {
-  CUSTOMER_ADDRESSES,
-  type CustomerRow,
-  customerCreate,
-  customerUpdate,
-  toCustomer,
-} from '../../resources/customers/schema.ts';
-import { checkWebAddresses } from '../../resources/fields.ts';
+import { type CustomerRow, toCustomer } from '../../resources/customers/row.ts';
+import { checkWebAddresses } from '../../resources/web-addresses.ts';
 import { createOnce, restoreRow } from './create-once.ts';
 import { databaseOf } from './database.ts';
 import { optimisticUpdate } from './optimistic-update.ts';
@@ -33,7 +32,7 @@ const canWrite = requireIntents(INTENTS.everything);
 
 /** [4.5], and POST, PUT and DELETE as an extension. */
 export const customerRoutes = new Hono<AuthEnv>()
-  .get('/', canRead, query(z.strictObject({ ...pageQuery, q: searchText })), (c) => {
+  .get('/', canRead, query(customerQuery), (c) => {
     const filter = c.req.valid('query');
     return listResponse(c, filter, listCustomers(databaseOf(c), filter), toCustomer);
   })

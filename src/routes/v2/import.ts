@@ -1,9 +1,9 @@
+import { importRequest } from '@licet/contract/import';
 import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
 import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware.ts';
 import { body } from '../../http/input.ts';
 import { importItems } from '../../import/import.ts';
-import { importRequest } from '../../import/schema.ts';
 
 /** Imports the objects of another service, an extension. docs/import.md explains its use. */
 export const importRoute = new Hono<AuthEnv>().post(

@@ -1,14 +1,23 @@
 import { INTENTS } from '@licet/contract/intents';
+import {
+  installationQuery,
+  type LicenseQuery,
+  licenseBatch,
+  licenseCreate,
+  licensePaths,
+  licenseQuery,
+  licenseUpdate,
+} from '@licet/contract/licenses';
+import type { PageQuery } from '@licet/contract/pages';
 import { type Context, Hono } from 'hono';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { type AuthEnv, hasIntent, requireIntents } from '../../auth/middleware.ts';
 import type { Sender } from '../../db/change.ts';
 import type { Page } from '../../db/predicates.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/input.ts';
-import { linkNextPage, listResponse, type PageQuery, pageQuery } from '../../http/pagination.ts';
-import { idText, licensePlatform, text } from '../../lib/fields.ts';
+import { linkNextPage, listResponse } from '../../http/pagination.ts';
 import { listInstallations } from '../../requests/installations.ts';
 import type { NamedOwner } from '../../resources/customers/owner.ts';
 import { normalizeLicenseKey } from '../../resources/licenses/key.ts';
@@ -27,17 +36,8 @@ import {
   markLicenseDeleted,
   updateLicense,
 } from '../../resources/licenses/queries.ts';
+import { type LicenseRow, toLicense, valuesOf } from '../../resources/licenses/row.ts';
 import { checkLimits, expiryOf, stateOf, updatedExpiryOf } from '../../resources/licenses/rules.ts';
-import {
-  type LicenseQuery,
-  type LicenseRow,
-  licenseBatch,
-  licenseCreate,
-  licenseQuery,
-  licenseUpdate,
-  toLicense,
-  valuesOf,
-} from '../../resources/licenses/schema.ts';
 import { findProduct } from '../../resources/products/queries.ts';
 import { UNKNOWN_PRODUCT } from '../../resources/products/rules.ts';
 import { createOnce } from './create-once.ts';
@@ -122,7 +122,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     if (!row) throw notFound('License');
     return oneLicense(c, row);
   })
-  .get('/:id/installations', canRead, pathId, query(z.strictObject(pageQuery)), async (c) => {
+  .get('/:id/installations', canRead, pathId, query(installationQuery), async (c) => {
     const installations = await listInstallations(databaseOf(c), c.req.valid('param').id);
     if (!installations) throw notFound('License');
     return c.json(pageOf(c, installations, c.req.valid('query')));
@@ -153,40 +153,36 @@ export const licenseRoutes = new Hono<AuthEnv>()
         ),
     });
   })
-  .get('/by-license-key/:licenseKey', canRead, path({ licenseKey: z.string() }), async (c) => {
+  .get('/by-license-key/:licenseKey', canRead, path(licensePaths.key), async (c) => {
     const row = await findLicenseByKey(databaseOf(c), c.req.valid('param').licenseKey);
     if (!row) throw notFound('License');
     return oneLicense(c, row);
   })
-  .get(
-    '/by-customer-email/:email',
-    canRead,
-    path({ email: z.string() }),
-    query(licenseQuery),
-    (c) => licenseList(c, { ...c.req.valid('query'), customerEmail: c.req.valid('param').email }),
+  .get('/by-customer-email/:email', canRead, path(licensePaths.email), query(licenseQuery), (c) =>
+    licenseList(c, { ...c.req.valid('query'), customerEmail: c.req.valid('param').email }),
   )
   .get(
     '/by-platform/:platform/:platformId',
     canRead,
-    path({ platform: licensePlatform, platformId: text(255) }),
+    path(licensePaths.owner),
     query(licenseQuery),
     (c) => licenseList(c, { ...c.req.valid('query'), owner: c.req.valid('param') }),
   )
   .get(
     '/by-customer-id/:customerId',
     canRead,
-    path({ customerId: idText }),
+    path(licensePaths.customer),
     query(licenseQuery),
     (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
   )
   .get(
     '/by-product-id/:productId',
     canRead,
-    path({ productId: idText }),
+    path(licensePaths.product),
     query(licenseQuery.omit({ productId: true })),
     (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
   )
-  .get('/by-chat-id/:chatId', canRead, path({ chatId: z.string() }), query(licenseQuery), (c) =>
+  .get('/by-chat-id/:chatId', canRead, path(licensePaths.chat), query(licenseQuery), (c) =>
     licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
   )
   .put('/:id', canWrite, pathId, ifMatch, body(licenseUpdate), async (c) => {

@@ -1,26 +1,26 @@
 import { INTENTS } from '@licet/contract/intents';
+import {
+  PRODUCT_ADDRESSES,
+  productCreate,
+  productQuery,
+  productUpdate,
+} from '@licet/contract/products';
 import { Hono } from 'hono';
 import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
 import { notFound } from '../../http/errors.ts';
 import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
 import { listResponse } from '../../http/pagination.ts';
-import { checkWebAddresses } from '../../resources/fields.ts';
 import {
   deleteProduct,
   findProduct,
   insertProduct,
   listProducts,
+  type ProductRow,
+  toProduct,
   updateProduct,
 } from '../../resources/products/queries.ts';
-import {
-  PRODUCT_ADDRESSES,
-  type ProductRow,
-  productCreate,
-  productQuery,
-  productUpdate,
-  toProduct,
-} from '../../resources/products/schema.ts';
+import { checkWebAddresses } from '../../resources/web-addresses.ts';
 import { createOnce, restoreRow } from './create-once.ts';
 import { databaseOf } from './database.ts';
 import { optimisticUpdate } from './optimistic-update.ts';

@@ -1,19 +1,20 @@
 import { INTENTS } from '@licet/contract/intents';
+import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
+import { requestQuery } from '@licet/contract/requests';
 import { Hono } from 'hono';
 import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
 import { notFound } from '../../http/errors.ts';
 import { objectResponse } from '../../http/etag.ts';
 import { pathId, query } from '../../http/input.ts';
-import { linkNextPage, MAX_LIMIT } from '../../http/pagination.ts';
-import { findRecord, listRecords, requestQuery } from '../../requests/queries.ts';
-import { toRequest } from '../../requests/schema.ts';
+import { linkNextPage } from '../../http/pagination.ts';
+import { findRecord, listRecords, toRequest } from '../../requests/queries.ts';
 import { databaseOf } from './database.ts';
 
 /** [4.5] Without `X-Total-Count`, because counting would read the whole history (1.6). */
 export const requestRoutes = new Hono<AuthEnv>()
   .get('/', requireIntents(INTENTS.readRequests), query(requestQuery), async (c) => {
     const { limit, ...filter } = c.req.valid('query');
-    const { rows, hasMore } = await listRecords(databaseOf(c), filter, limit ?? MAX_LIMIT);
+    const { rows, hasMore } = await listRecords(databaseOf(c), filter, limit ?? MAX_PAGE_OBJECTS);
     if (hasMore && limit !== undefined) linkNextPage(c, rows.at(-1)?.id);
     return c.json(rows.map(toRequest));
   })

@@ -1,15 +1,12 @@
 import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
 import { INTENTS } from '@licet/contract/intents';
-import { timestampText } from '@licet/contract/time';
+import { statisticsQuery } from '@licet/contract/statistics';
 import { Hono } from 'hono';
-import * as z from 'zod';
 import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { query } from '../../http/input.ts';
 import { isolateOf } from '../../isolate.ts';
-import { idText } from '../../lib/fields.ts';
 import { readStatistics } from '../../requests/statistics.ts';
-import { STEPS } from '../../requests/statistics-schema.ts';
 import { databaseOf } from './database.ts';
 
 /** The default and the longest period, by the step. */
@@ -18,13 +15,7 @@ const PERIODS = {
   day: { defaultMs: 29 * DAY_MS, maxDays: 1_100 },
 } as const;
 
-const statisticsQuery = z.strictObject({
-  from: timestampText.optional(),
-  to: timestampText.optional(),
-  step: z.enum(STEPS).default('hour'),
-  productId: idText.optional(),
-});
-
+/** The statistics (6). */
 export const statisticsRoutes = new Hono<AuthEnv>().get(
   '/',
   requireIntents(INTENTS.readRequests),

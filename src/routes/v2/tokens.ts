@@ -1,28 +1,23 @@
 import { INTENTS } from '@licet/contract/intents';
+import { type createdToken, tokenCreate, tokenQuery, tokenUpdate } from '@licet/contract/tokens';
 import { Hono } from 'hono';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
 import { NOT_LIVE, newToken } from '../../auth/tokens.ts';
 import { notFound } from '../../http/errors.ts';
 import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
-import { listResponse, pageQuery } from '../../http/pagination.ts';
+import { listResponse } from '../../http/pagination.ts';
 import { sha256Hex } from '../../lib/sha256.ts';
 import {
   findToken,
   insertToken,
   listTokens,
   revokeToken,
-  updateToken,
-} from '../../resources/tokens/queries.ts';
-import {
-  type createdToken,
-  type ownToken,
-  tokenCreate,
-  tokenUpdate,
   toOwnToken,
   toToken,
-} from '../../resources/tokens/schema.ts';
+  updateToken,
+} from '../../resources/tokens/queries.ts';
 import { createOnce } from './create-once.ts';
 import { databaseOf } from './database.ts';
 import { optimisticUpdate } from './optimistic-update.ts';
@@ -33,7 +28,7 @@ const all = requireIntents(INTENTS.everything);
 
 /** API tokens, an extension: the interface does not say how they are issued [5]. */
 export const tokenRoutes = new Hono<AuthEnv>()
-  .get('/', all, query(z.strictObject(pageQuery)), (c) =>
+  .get('/', all, query(tokenQuery), (c) =>
     listResponse(c, c.req.valid('query'), listTokens(databaseOf(c)), toToken),
   )
   .get('/self', requireIntents(INTENTS.any), async (c) => {
@@ -41,8 +36,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const row = tokenId === null ? ROOT : await findToken(databaseOf(c), tokenId);
     // Revoked just now.
     if (!row) throw NOT_LIVE;
-    const self: z.infer<typeof ownToken> = toOwnToken({ ...row, intents });
-    return c.json(self);
+    return c.json(toOwnToken({ ...row, intents }));
   })
   .get('/:id', all, pathId, async (c) => {
     const row = await findToken(databaseOf(c), c.req.valid('param').id);

@@ -1,6 +1,7 @@
 import type { BlacklistEntry, LicenseDataType, Tagged } from '@licet/client';
 import { LicetError } from '@licet/client';
 import { LICENSE_DATA_TYPES } from '@licet/contract/enums';
+import { MAX_BLOCKED_LENGTH, MAX_REASON_LENGTH } from '@licet/contract/limits';
 import { hasStatus, licet, queries } from '../../api.ts';
 import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { FieldGroup, SelectField, TextField } from '../../components/form.tsx';
@@ -113,7 +114,7 @@ export function EntryForm({
         hint={words.dataHint}
         name="data"
         defaultValue={entry.data}
-        maxLength={512}
+        maxLength={MAX_BLOCKED_LENGTH}
         spellCheck="false"
         autoCapitalize="none"
         required
@@ -142,7 +143,7 @@ export function EntryForm({
         hint={words.reasonHint}
         name="reason"
         defaultValue={entry.reason}
-        maxLength={1000}
+        maxLength={MAX_REASON_LENGTH}
       />
     </EditForm>
   );

@@ -1,4 +1,5 @@
 import type { Customer, Tagged } from '@licet/client';
+import { MAX_EMAIL_LENGTH, MAX_TEXT_LENGTH } from '@licet/contract/limits';
 import { useState } from 'react';
 import { hasStatus, licet, queries } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
@@ -111,8 +112,8 @@ export function CustomerForm({
       label={label}
       name={name}
       defaultValue={customer?.[name] ?? ''}
-      maxLength={255}
-      {...(name === 'email' && { type: 'email', maxLength: 254 })}
+      maxLength={MAX_TEXT_LENGTH}
+      {...(name === 'email' && { type: 'email', maxLength: MAX_EMAIL_LENGTH })}
       {...(name === 'phoneNumber' && { inputMode: 'tel' })}
     />
   );

@@ -1,17 +1,16 @@
 import { FIELDS } from '@licet/cli/import/fields';
 import { fieldsOf, type Kind } from '@licet/cli/import/kinds';
+import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
 import { licet } from '../../api.ts';
 import { BYTE_ORDER_MARK, datedName, saveFile, toCsv } from '../../csv.ts';
 
 /** Exports of all items of a kind, page by page. */
 
-const PAGE_ROWS = 1000;
-
 type Format = 'csv' | 'json';
 
 /** All items. For licenses also the deleted ones, which are in a list of their own. */
 async function* itemsOf(kind: Kind, signal: AbortSignal): AsyncGenerator<object> {
-  const query = { limit: PAGE_ROWS };
+  const query = { limit: MAX_PAGE_OBJECTS };
   yield* licet[kind].iterate(query, { signal });
   if (kind !== 'licenses') return;
   yield* licet.licenses.iterate({ ...query, licenseStatus: 'DELETED' }, { signal });
@@ -54,7 +53,7 @@ export async function exportAll(
         : `${done === 0 ? '' : ','}\n${JSON.stringify(item)}`,
     );
     done++;
-    if (done % PAGE_ROWS === 0) {
+    if (done % MAX_PAGE_OBJECTS === 0) {
       parts.push(page.join(''));
       page = [];
       onProgress(done);

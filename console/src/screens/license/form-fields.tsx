@@ -1,5 +1,6 @@
 import type { License } from '@licet/client';
 import { LICENSE_PLATFORMS, LICENSE_TYPES } from '@licet/contract/enums';
+import { MAX_LIMIT } from '@licet/contract/limits';
 import { type ReactNode, useState } from 'react';
 import { SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { toLocal } from '../../dates.ts';
@@ -113,7 +114,7 @@ export function LicenseFields({
             name={name}
             type="number"
             min={-1}
-            max={1000}
+            max={MAX_LIMIT}
             required={license !== undefined}
             defaultValue={license?.[name]}
           />

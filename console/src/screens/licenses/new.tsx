@@ -1,4 +1,5 @@
 import type { License } from '@licet/client';
+import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
 import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { licet } from '../../api.ts';
@@ -61,7 +62,7 @@ export function Screen() {
             name="count"
             type="number"
             min={1}
-            max={500}
+            max={MAX_BATCH_LICENSES}
             step={1}
             required
             defaultValue={1}

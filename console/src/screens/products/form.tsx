@@ -1,5 +1,13 @@
 import type { Product, Tagged } from '@licet/client';
 import { PRODUCT_TYPES } from '@licet/contract/enums';
+import {
+  DEFAULT_LIMIT,
+  MAX_LIMIT,
+  MAX_LONG_TEXT_LENGTH,
+  MAX_OFFLINE_DAYS,
+  MAX_TEXT_LENGTH,
+  MAX_WEB_ADDRESS_LENGTH,
+} from '@licet/contract/limits';
 import { useState } from 'react';
 import { hasStatus, licet, queries } from '../../api.ts';
 import { Button, TextLink } from '../../components/button.tsx';
@@ -34,9 +42,6 @@ const FIELDS: readonly EditedField<Values>[] = [
   { name: 'roleId', label: words.roleId },
   { name: 'purchaseRoleId', label: words.purchaseRoleId },
 ];
-
-const DEFAULT_LIMIT = 5;
-const MAX_OFFLINE_DAYS = 90;
 
 /** The values of the form. The name of the type is kept if the type is not OTHER. */
 function valuesOf(data: FormData, stored: Product | undefined): Values {
@@ -122,7 +127,7 @@ export function ProductForm({
         label={words.name}
         name="name"
         defaultValue={product?.name}
-        maxLength={255}
+        maxLength={MAX_TEXT_LENGTH}
         required
       />
       <FieldGroup>
@@ -138,7 +143,7 @@ export function ProductForm({
             label={words.typeOther}
             name="productTypeOther"
             defaultValue={product?.productTypeOther}
-            maxLength={255}
+            maxLength={MAX_TEXT_LENGTH}
           />
         )}
       </FieldGroup>
@@ -146,7 +151,7 @@ export function ProductForm({
         label={words.description}
         name="description"
         defaultValue={product?.description}
-        maxLength={10_000}
+        maxLength={MAX_LONG_TEXT_LENGTH}
       />
       <FieldGroup title={words.limits}>
         {(['defaultMaxIPs', 'defaultMaxHWIDs'] as const).map((name) => (
@@ -157,7 +162,7 @@ export function ProductForm({
             name={name}
             type="number"
             min={-1}
-            max={1000}
+            max={MAX_LIMIT}
             required
             defaultValue={product?.[name] ?? DEFAULT_LIMIT}
           />
@@ -180,14 +185,14 @@ export function ProductForm({
           label={words.url}
           name="url"
           defaultValue={product?.url ?? ''}
-          maxLength={2048}
+          maxLength={MAX_WEB_ADDRESS_LENGTH}
           inputMode="url"
         />
         <TextField
           label={words.imageUrl}
           name="imageUrl"
           defaultValue={product?.imageUrl ?? ''}
-          maxLength={2048}
+          maxLength={MAX_WEB_ADDRESS_LENGTH}
           inputMode="url"
         />
         <TextField label={words.roleId} name="roleId" defaultValue={product?.roleId ?? ''} />

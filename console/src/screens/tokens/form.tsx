@@ -1,5 +1,6 @@
 import { type ApiIntent, LicetError, type Tagged, type Token } from '@licet/client';
 import { API_INTENTS } from '@licet/contract/enums';
+import { MAX_TEXT_LENGTH } from '@licet/contract/limits';
 import { licet, queries } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { confirm } from '../../components/confirm.tsx';
@@ -118,7 +119,7 @@ export function TokenForm({
         hint={words.nameHint}
         name="name"
         defaultValue={token?.name}
-        maxLength={255}
+        maxLength={MAX_TEXT_LENGTH}
         required
       />
       <CheckGroup

@@ -1,13 +1,13 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { Event } from '@licet/client';
 import { EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
+import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
 import { argumentError } from '../command-line.ts';
 import { type Column, examples, firstOf, timeText } from './output.ts';
 import { idArgument, integerFrom, type OpenSession, sinceArgument } from './session.ts';
 
 const DEFAULT_SHOWN = 20;
 const DEFAULT_SHOWN_SINCE = 1_000;
-const MAX_PAGE_EVENTS = 1_000;
 
 /** A value of a change in a table: text as it is, null as nothing. */
 const valueText = (value: unknown): string =>
@@ -73,7 +73,7 @@ export function addEvents(parent: CommandUnknownOpts, open: OpenSession): void {
         resourceId: id,
         tokenId: token,
         from: since,
-        limit: Math.min(shown + 1, MAX_PAGE_EVENTS),
+        limit: Math.min(shown + 1, MAX_PAGE_OBJECTS),
       });
       const { first, hasMore } = await firstOf(pages, shown);
       if (since && hasMore) {

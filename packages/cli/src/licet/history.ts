@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type LicenseRequest, type Licet, LicetError, type ListRequestsQuery } from '@licet/client';
 import { MINUTE_MS } from '@licet/contract/durations';
+import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
 import { onReaderEnd } from '../terminal.ts';
 import { type Column, examples, firstOf, shortHwid, statusStyle, timeText } from './output.ts';
 import {
@@ -18,8 +19,6 @@ const DEFAULT_SHOWN = 20;
 const DEFAULT_SHOWN_SINCE = 1_000;
 
 const POLL_MS = 1_000;
-/** The most records of a page. */
-const PAGE_RECORDS = 1_000;
 /**
  * A record has the time of its request, but is stored up to two seconds later, or half a minute if the
  * database fails. Each poll therefore starts before the newest record; every tenth starts early enough to
@@ -89,7 +88,7 @@ export class Follower {
     const start = this.#newest - (isLong ? LONG_OVERLAP_MS : OVERLAP_MS);
     const later = Math.max(start, momentOf(this.#filter.from ?? '') ?? start);
     const from = Number.isFinite(later) ? new Date(later).toISOString() : this.#filter.from;
-    const query = { ...this.#filter, from, limit: PAGE_RECORDS };
+    const query = { ...this.#filter, from, limit: MAX_PAGE_OBJECTS };
     const records = this.#licet.requests.iterate(query, { signal });
     const read: LicenseRequest[] = [];
     for await (const record of records) read.push(record);
@@ -168,7 +167,10 @@ export function addHistory(parent: CommandUnknownOpts, open: OpenSession): void 
         from: options.since,
       };
       const shown = options.limit ?? (options.since ? DEFAULT_SHOWN_SINCE : DEFAULT_SHOWN);
-      const pages = licet.requests.iterate({ ...filter, limit: Math.min(shown + 1, PAGE_RECORDS) });
+      const pages = licet.requests.iterate({
+        ...filter,
+        limit: Math.min(shown + 1, MAX_PAGE_OBJECTS),
+      });
       const { first, hasMore } = await firstOf(pages, shown);
       const newest = first.reverse();
       if (options.since && hasMore) {

@@ -8,6 +8,7 @@ import {
 import type { License, LicensePlatform, Licet } from '@licet/client';
 import { DAY_MS } from '@licet/contract/durations';
 import { LICENSE_PLATFORMS, LICENSE_STATUSES } from '@licet/contract/enums';
+import { MAX_BATCH_LICENSES, MAX_DORMANT_DAYS } from '@licet/contract/limits';
 import { toTimestamp } from '@licet/contract/time';
 import { argumentError } from '../command-line.ts';
 import { csvLine } from '../csv.ts';
@@ -39,10 +40,6 @@ import {
 } from './session.ts';
 
 const DEFAULT_FOUND = 50;
-/** The most licenses that the service creates at once. */
-const MAX_COUNT = 500;
-/** The most days that the service accepts. */
-const MAX_DORMANT_DAYS = 3_650;
 
 const expiryOf = ({ expiryDate }: License): string =>
   expiryDate ? `${timeText(expiryDate)} (UTC)` : 'never';
@@ -233,8 +230,8 @@ export function addLicenses(parent: CommandUnknownOpts, open: OpenSession): void
     .requiredOption('--product <product>', 'its product, by its id or name')
     .option(
       '--count <n>',
-      `the number of licenses, at most ${MAX_COUNT}`,
-      integerFrom(1, MAX_COUNT),
+      `the number of licenses, at most ${MAX_BATCH_LICENSES}`,
+      integerFrom(1, MAX_BATCH_LICENSES),
       1,
     )
     .option('--csv', 'print a table for spreadsheets and shops')

@@ -1,15 +1,19 @@
-import { wireTimestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import { DomainError } from '../lib/errors.ts';
-import {
-  accountId,
-  id,
-  ignored,
-  isWebAddress,
-  mustNotBeSent,
-  text,
-  WEB_ADDRESS_MESSAGE,
-} from '../lib/fields.ts';
+import { accountId, id, isWebAddress, text, WEB_ADDRESS_MESSAGE } from './fields.ts';
+import { MAX_WEB_ADDRESS_LENGTH } from './limits.ts';
+import { wireTimestamp } from './time.ts';
+
+/** The fields of resources, and the bodies that are made of them. */
+
+/** A field that only the service sets. Null counts as absent. */
+export const mustNotBeSent = z
+  .exactOptional(z.null({ error: 'must not be sent' }))
+  .describe('Set by the service: must not be sent.');
+
+/** A field that is accepted and not changed, because PUT accepts the body of a GET. */
+export const ignored = z
+  .exactOptional(z.unknown())
+  .describe('Set by the service: accepted and ignored.');
 
 /** A field of a resource. Both bodies, the response, the import and the OpenAPI document are made from it. */
 export interface Field {
@@ -61,39 +65,18 @@ export const textOrEmpty = (maxLength: number, description: string) =>
 export const textOrNull = (maxLength: number, description: string) =>
   orNull(text(maxLength), description);
 
-/**
- * An http or https address that is null by default. PUT also takes a stored value unchanged (3), which
- * {@link checkWebAddresses} checks.
- */
+/** An http or https address that is null by default. PUT also takes a stored value unchanged (3). */
 export function webAddressOrNull(description: string) {
-  const stored = text(2048).nullable();
-  const address = text(2048).refine(isWebAddress, WEB_ADDRESS_MESSAGE).nullable().default(null);
+  const stored = text(MAX_WEB_ADDRESS_LENGTH).nullable();
+  const address = text(MAX_WEB_ADDRESS_LENGTH)
+    .refine(isWebAddress, WEB_ADDRESS_MESSAGE)
+    .nullable()
+    .default(null);
   return optional(
     address,
     stored,
     z.string().nullable(),
     `${description} An http or https address.`,
-  );
-}
-
-/**
- * Checks the changed addresses of a PUT.
- *
- * @throws DomainError for one that is neither stored nor an http or https address
- */
-export function checkWebAddresses<Name extends string>(
-  names: readonly Name[],
-  changes: { readonly [N in Name]?: string | null | undefined },
-  stored: { readonly [N in Name]: string | null },
-): void {
-  const wrong = names.filter((name) => {
-    const value = changes[name] ?? '';
-    return value !== stored[name] && !isWebAddress(value);
-  });
-  if (wrong.length === 0) return;
-  throw new DomainError(
-    'invalid',
-    wrong.map((name) => `${name} ${WEB_ADDRESS_MESSAGE}`).join('; '),
   );
 }
 
@@ -143,7 +126,12 @@ function formOf<F extends Fields, Form extends Body | 'wire'>(
   form: Form,
 ): FormOf<F, Form>;
 function formOf(fields: Fields, form: Body | 'wire'): Record<string, z.ZodType> {
-  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field[form]]));
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [
+      name,
+      form === 'wire' || isIn(field, form) ? field[form].describe(field.description) : field[form],
+    ]),
+  );
 }
 
 type Ignored = typeof mustNotBeSent | typeof ignored;

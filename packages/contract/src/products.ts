@@ -1,8 +1,13 @@
-import { toTimestamp } from '@licet/contract/time';
 import * as z from 'zod';
-import type { products } from '../../db/schema.ts';
-import { pageQuery, searchText } from '../../http/pagination.ts';
-import { limit, productType, text } from '../../lib/fields.ts';
+import { CREATED, named, UPDATED } from './bodies.ts';
+import { limit, nameText, productType } from './fields.ts';
+import {
+  DEFAULT_LIMIT,
+  MAX_LONG_TEXT_LENGTH,
+  MAX_OFFLINE_DAYS,
+  MAX_TEXT_LENGTH,
+} from './limits.ts';
+import { pageQuery, searchText } from './pages.ts';
 import {
   accountOrNull,
   createBody,
@@ -15,16 +20,7 @@ import {
   webAddressOrNull,
   wireBody,
   wireMapper,
-} from '../fields.ts';
-
-export type ProductRow = typeof products.$inferSelect;
-/** The columns that a client sets. */
-export type ProductValues = Omit<ProductRow, 'id' | 'createdAt' | 'updatedAt' | 'revision'>;
-
-const MAX_OFFLINE_DAYS = 90;
-
-/** A product's limits for licenses, if its creator sets none. */
-export const DEFAULT_LIMIT = 5;
+} from './resource.ts';
 
 const defaultLimit = (description: string) =>
   optional(
@@ -39,10 +35,10 @@ const offlineDays = z.int().min(0).max(MAX_OFFLINE_DAYS);
 /** [2.1] */
 export const productFields = {
   id: objectId('Set by the service, and never used again. Programs are compiled with it.'),
-  name: required(text(255).trim().min(1), z.string(), 'Need not be unique.'),
-  description: textOrEmpty(10_000, 'Free text.'),
+  name: required(nameText, z.string(), 'Need not be unique.'),
+  description: textOrEmpty(MAX_LONG_TEXT_LENGTH, 'Free text.'),
   productType: required(productType, productType, 'The kind of program.'),
-  productTypeOther: textOrEmpty(255, 'Free text, for the product type `OTHER`.'),
+  productTypeOther: textOrEmpty(MAX_TEXT_LENGTH, 'Free text, for the product type `OTHER`.'),
   createdDate: systemTime,
   updatedDate: systemTime,
   defaultMaxIPs: defaultLimit('`maxIPs` of licenses without their own; 5 unless set.'),
@@ -61,25 +57,45 @@ export const productFields = {
 
 export const PRODUCT_ADDRESSES = ['url', 'imageUrl'] as const;
 
-export const productCreate = createBody(productFields);
-export const productUpdate = updateBody(productFields);
-export const product = wireBody(productFields);
+const example = {
+  name: 'Chunk Guard',
+  description: 'Protects regions of a world',
+  productType: 'GAME_JAVA_PLUGIN',
+  productTypeOther: '',
+  defaultMaxIPs: 2,
+  defaultMaxHWIDs: -1,
+  roleId: '1187492034471100416',
+  purchaseRoleId: null,
+  url: 'https://shop.example/chunk-guard',
+  imageUrl: null,
+} as const;
+
+/** Picks the fields of a response. */
+export const pickProduct = wireMapper(productFields);
+
+export const product = named(
+  'Product',
+  'A product [2.1].',
+  wireBody(productFields),
+  pickProduct({ ...example, id: 1, offlineDays: 0, createdDate: CREATED, updatedDate: UPDATED }),
+);
+export const productCreate = named(
+  'ProductCreate',
+  'A new product [4.2].',
+  createBody(productFields),
+  example,
+);
+export const productUpdate = named(
+  'ProductUpdate',
+  'Changes of a product: an omitted field keeps its value [4.8].',
+  updateBody(productFields),
+  { name: 'Chunk Guard 2', defaultMaxIPs: 3 },
+);
 
 /** The query of a list of products. */
 export const productQuery = z.strictObject({
   ...pageQuery,
-  productType: productType.optional(),
+  productType: productType.optional().describe('Only products of this type.'),
   q: searchText,
 });
-
 export type ProductQuery = z.infer<typeof productQuery>;
-
-const toWire = wireMapper(productFields);
-
-/** A product as responses show it. */
-export const toProduct = (row: ProductRow) =>
-  toWire({
-    ...row,
-    createdDate: toTimestamp(row.createdAt),
-    updatedDate: toTimestamp(row.updatedAt),
-  });

@@ -1,0 +1,127 @@
+import * as z from 'zod';
+import { CREATED, named } from './bodies.ts';
+import { accountId } from './fields.ts';
+import { MAX_EMAIL_LENGTH, MAX_TEXT_LENGTH } from './limits.ts';
+import { pageQuery, searchText } from './pages.ts';
+import {
+  alwaysNull,
+  createBody,
+  objectId,
+  optional,
+  systemTime,
+  textOrNull,
+  updateBody,
+  webAddressOrNull,
+  wireBody,
+  wireMapper,
+} from './resource.ts';
+
+/** An e-mail. */
+export const emailAddress = z
+  .string()
+  .trim()
+  .max(MAX_EMAIL_LENGTH)
+  .regex(/^[^\s@\0]+@[^\s@\0]+$/, 'must be an e-mail address')
+  .refine((value) => value.isWellFormed(), 'must be an e-mail address');
+
+const email = emailAddress.nullable();
+
+const account = accountId.nullable().transform((value) => value || null);
+
+/** An account belongs to one customer at most: empty text is no account. */
+const accountOf = (description: string) =>
+  optional(account.default(null), account, z.string().nullable(), description);
+
+const platformId = accountOf('Account on the platform or market: its id.');
+const platformUsername = textOrNull(
+  MAX_TEXT_LENGTH,
+  'Account on the platform or market: its name.',
+);
+
+/** [2.5] A customer is created with a license too. */
+export const customerFields = {
+  id: objectId(),
+  firstName: textOrNull(MAX_TEXT_LENGTH, 'First name.'),
+  lastName: textOrNull(MAX_TEXT_LENGTH, 'Last name.'),
+  username: textOrNull(MAX_TEXT_LENGTH, 'Name of the account.'),
+  email: optional(
+    email.default(null),
+    email,
+    z.string().nullable(),
+    'Unique without regard to case.',
+  ),
+  phoneNumber: textOrNull(MAX_TEXT_LENGTH, 'Free text.'),
+  profilePictureUrl: webAddressOrNull('Address of a picture.'),
+  passwordHash: alwaysNull,
+  role: textOrNull(MAX_TEXT_LENGTH, 'Free text.'),
+  status: textOrNull(MAX_TEXT_LENGTH, 'Free text.'),
+  createdAt: systemTime,
+  lastLoginAt: alwaysNull,
+  chatId: accountOf('Account on the chat service: its id.'),
+  chatUsername: textOrNull(MAX_TEXT_LENGTH, 'Account on the chat service: its name.'),
+  chatAvatarUrl: webAddressOrNull('Account on the chat service: its picture.'),
+  chatAccessToken: alwaysNull,
+  chatRefreshToken: alwaysNull,
+  chatTokenExpiry: alwaysNull,
+  platformAId: platformId,
+  platformAUsername: platformUsername,
+  platformBId: platformId,
+  platformBUsername: platformUsername,
+  platformCId: platformId,
+  platformCUsername: platformUsername,
+  marketAId: platformId,
+  marketAUsername: platformUsername,
+  marketBId: platformId,
+  marketBUsername: platformUsername,
+};
+
+export const CUSTOMER_ADDRESSES = ['profilePictureUrl', 'chatAvatarUrl'] as const;
+
+/** Logins and their secrets are not stored. */
+const UNSTORED = {
+  passwordHash: null,
+  lastLoginAt: null,
+  chatAccessToken: null,
+  chatRefreshToken: null,
+  chatTokenExpiry: null,
+};
+
+const pick = wireMapper(customerFields);
+
+/** Picks the fields of a response. */
+export const pickCustomer = (values: Omit<Parameters<typeof pick>[0], keyof typeof UNSTORED>) =>
+  pick({ ...values, ...UNSTORED });
+
+const create = createBody(customerFields);
+
+export const customerExample = pickCustomer({
+  ...create.parse({
+    firstName: 'Ada',
+    email: 'ada@shop.example',
+    chatId: '280497242714931202',
+    chatUsername: 'ada',
+    marketAId: '48213',
+  }),
+  ...{ id: 17, createdAt: CREATED },
+});
+
+export const customer = named(
+  'Customer',
+  'An owner of licenses [2.5].',
+  wireBody(customerFields),
+  customerExample,
+);
+export const customerCreate = named('CustomerCreate', 'A new customer.', create, {
+  firstName: 'Ada',
+  lastName: 'Lovelace',
+  email: 'ada@shop.example',
+});
+export const customerUpdate = named(
+  'CustomerUpdate',
+  'Changes of a customer: an omitted field keeps its value [4.8].',
+  updateBody(customerFields),
+  { firstName: 'Ada', email: 'ada@shop.example' },
+);
+
+/** The query of a list of customers. */
+export const customerQuery = z.strictObject({ ...pageQuery, q: searchText });

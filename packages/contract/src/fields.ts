@@ -1,0 +1,125 @@
+import * as z from 'zod';
+import { canonicalAddress } from './addresses.ts';
+import {
+  API_INTENTS,
+  EVENT_RESOURCES,
+  EVENT_TYPES,
+  LICENSE_DATA_TYPES,
+  LICENSE_PLATFORMS,
+  LICENSE_STATUSES,
+  LICENSE_TYPES,
+  PRODUCT_TYPES,
+  REQUEST_TYPES,
+  RESPONSE_TYPES,
+} from './enums.ts';
+import { MAX_DORMANT_DAYS, MAX_HWID_BYTES, MAX_LIMIT, MAX_TEXT_LENGTH } from './limits.ts';
+
+/** The types of the fields of all bodies and queries. Those in a query have metadata: their checks are of text. */
+
+/** Whether a text comes back unchanged: SQLite ends it at NUL, and UTF-8 has no lone surrogates. */
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+
+/** Text that SQLite and UTF-8 store unchanged. */
+export const text = (maxLength: number) =>
+  z.string().max(maxLength).refine(isStorable, {
+    error: 'must not contain NUL or unpaired surrogates',
+  });
+
+/** The name of an object: one line of text. */
+export const nameText = text(MAX_TEXT_LENGTH).trim().min(1);
+
+export const WEB_ADDRESS_MESSAGE = 'must be an address that begins with http:// or https://';
+
+/** Whether text is empty or an address that a page may link to: no `javascript:` and no `data:`. */
+export const isWebAddress = (value: string): boolean =>
+  value === '' || (/^https?:\/\//i.test(value) && URL.canParse(value));
+
+const ACCOUNT_ID_MESSAGE = 'must be a string, or a number that is an integer below 2^53';
+
+/** The id of an account elsewhere. Text, because it can exceed the numbers that JSON holds exactly. */
+export const accountId = z
+  .union(
+    [
+      text(MAX_TEXT_LENGTH).trim(),
+      z.number().refine(Number.isSafeInteger, { error: ACCOUNT_ID_MESSAGE }),
+    ],
+    { error: ACCOUNT_ID_MESSAGE },
+  )
+  .transform(String);
+
+const LIMIT_MESSAGE = `must be 0 to ${MAX_LIMIT}; use -1 for unlimited`;
+
+/** A limit of distinct values. -1 is unlimited. */
+export const limit = z.int().min(-1, LIMIT_MESSAGE).max(MAX_LIMIT, LIMIT_MESSAGE);
+
+export const id = z.int().min(1);
+
+/** An integer from 1 to a maximum in a path or a query. */
+export const integerText = (maximum: number, message = `must be an integer from 1 to ${maximum}`) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,15}$/, message)
+    .transform(Number)
+    .refine((value) => value <= maximum, message)
+    .meta({ pattern: undefined, type: 'integer', minimum: 1, maximum });
+
+/** An {@link id} in a path or a query. */
+export const idText = integerText(Number.MAX_SAFE_INTEGER, 'must be a positive integer');
+
+export const daysText = integerText(MAX_DORMANT_DAYS);
+
+export const booleanText = z
+  .enum(['true', 'false'])
+  .transform((value) => value === 'true')
+  .meta({ enum: undefined, type: 'boolean' });
+
+export const address = z.string().transform((value, context) => {
+  const canonical = canonicalAddress(value);
+  if (canonical !== null) return canonical;
+  context.addIssue({ code: 'custom', message: 'must be an IP address' });
+  return z.NEVER;
+});
+
+/** Whether a hardware ID is short enough, in UTF-8 as JSON writes it: six bytes for a control character. */
+export const fitsHwid = (hwid: string): boolean =>
+  hwid.length * 6 <= MAX_HWID_BYTES ||
+  new TextEncoder().encode(JSON.stringify(hwid).slice(1, -1)).length <= MAX_HWID_BYTES;
+
+export const hardwareId = text(MAX_HWID_BYTES)
+  .trim()
+  .min(1)
+  .refine(fitsHwid, `must be at most ${MAX_HWID_BYTES} bytes`);
+
+/** The enumerations, by the names of the interface [2.6]. */
+export const productType = z
+  .enum(PRODUCT_TYPES)
+  .meta({ id: 'ProductType', description: 'The kind of program.' });
+export const licenseType = z
+  .enum(LICENSE_TYPES)
+  .meta({ id: 'LicenseType', description: 'Whether a license expires.' });
+export const licenseStatus = z
+  .enum(LICENSE_STATUSES)
+  .meta({ id: 'LicenseStatus', description: 'The status of a license.' });
+export const licensePlatform = z.enum(LICENSE_PLATFORMS).meta({
+  id: 'LicensePlatform',
+  description:
+    'The platform or market where a license was bought. `GET /api/v2/platforms` shows their labels.',
+});
+export const licenseDataType = z
+  .enum(LICENSE_DATA_TYPES)
+  .meta({ id: 'LicenseDataType', description: 'The kind of value that a blacklist entry blocks.' });
+export const apiIntent = z
+  .enum(API_INTENTS)
+  .meta({ id: 'ApiIntent', description: 'A permission that a token can hold [5].' });
+export const requestType = z
+  .enum(REQUEST_TYPES)
+  .meta({ id: 'RequestType', description: 'The interface of a validation.' });
+export const responseType = z
+  .enum(RESPONSE_TYPES)
+  .meta({ id: 'ResponseType', description: 'The outcome of a validation.' });
+export const eventType = z
+  .enum(EVENT_TYPES)
+  .meta({ id: 'EventType', description: 'A kind of resource, and its change.' });
+export const eventResource = z
+  .enum(EVENT_RESOURCES)
+  .meta({ id: 'EventResource', description: 'The kind of an object that an event is about.' });

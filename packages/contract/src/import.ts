@@ -1,0 +1,88 @@
+import * as z from 'zod';
+import { entryExample } from './blacklists.ts';
+import { CREATED, named, UPDATED } from './bodies.ts';
+import { MAX_IMPORT_ITEMS } from './limits.ts';
+
+/** The kinds of items. Later kinds refer to earlier ones. */
+export const IMPORT_KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;
+export type ImportKind = (typeof IMPORT_KINDS)[number];
+
+export const IMPORT_OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
+
+/** The body of POST /api/v2/import. Items are checked one by one, so that an invalid one affects no other. */
+export const importRequest = named(
+  'ImportRequest',
+  'Objects of another service, of one kind.',
+  z.strictObject({
+    kind: z
+      .enum(IMPORT_KINDS)
+      .describe(
+        'The kind of the items. Products come before customers, licenses and blacklist entries.',
+      ),
+    items: z
+      .array(z.unknown())
+      .min(1)
+      .max(MAX_IMPORT_ITEMS)
+      .describe(
+        'At most 200, as GET shows them. A field that is omitted, null or empty has its default.',
+      ),
+    dryRun: z.boolean().default(false).describe('Checks everything and writes nothing.'),
+    assumedProductIds: z
+      .array(z.int().min(1))
+      .max(MAX_IMPORT_ITEMS)
+      .default([])
+      .describe('Products that a dry run assumes to exist.'),
+  }),
+  {
+    kind: 'blacklists',
+    items: [{ id: 5, ...entryExample, createdAt: CREATED, updatedAt: UPDATED }],
+    dryRun: true,
+    assumedProductIds: [],
+  },
+);
+export type ImportRequest = z.infer<typeof importRequest>;
+
+const resultExample = {
+  outcome: 'created' as const,
+  id: 5,
+  differences: [],
+  reason: null,
+};
+
+export const importResult = named(
+  'ImportResult',
+  'The result of one item.',
+  z.strictObject({
+    outcome: z
+      .enum(IMPORT_OUTCOMES)
+      .describe(
+        '`created`; `unchanged` if it existed; `kept` if it existed with other values, which stay; or `refused`.',
+      ),
+    id: z.int().nullable().describe('Its id; null if it was refused, or would get a new one.'),
+    differences: z
+      .array(z.string())
+      .describe(
+        'The fields in which the stored object differs from the item; `id` if that was in use.',
+      ),
+    reason: z.string().nullable().describe('The reason, if it was refused.'),
+  }),
+  resultExample,
+);
+export type ImportResult = z.infer<typeof importResult>;
+
+/** The response to POST /api/v2/import. */
+export const importResponse = named(
+  'ImportResponse',
+  'The results of an import.',
+  z.strictObject({
+    results: z.array(importResult).describe('In the order of the items.'),
+    ignoredFields: z.array(z.string()).describe('The ignored fields that have a value, each once.'),
+    createdOwners: z
+      .int()
+      .describe(
+        'The customers that were created as owners of licenses. A dry run counts them again in each request.',
+      ),
+  }),
+  { results: [resultExample], ignoredFields: [], createdOwners: 0 },
+);
+export type ImportResponse = z.infer<typeof importResponse>;

@@ -1,0 +1,57 @@
+import type * as z from 'zod';
+
+/** The messages about invalid values. */
+
+/** Parses a value. The message of an issue continues the name of its field: `id is required`. */
+export const parseFields = <Schema extends z.ZodType>(schema: Schema, value: unknown) =>
+  schema.safeParse(value, { error: messageOf });
+
+function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is required';
+      return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      if (issue.input === undefined) return 'is required';
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      if (issue.origin === 'string') return 'must not be empty';
+      return `must be at least ${issue.minimum}${issue.origin === 'array' ? ' in number' : ''}`;
+    case 'too_big':
+      if (issue.origin === 'string') return `must be at most ${issue.maximum} characters`;
+      return `must be at most ${issue.maximum}${issue.origin === 'array' ? ' in number' : ''}`;
+    default:
+      return undefined;
+  }
+}
+
+const MAX_MESSAGES = 50;
+
+function fieldName(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`,
+    )
+    .join('');
+}
+
+/** The messages of all issues of an input, each after the name of its field [7]. */
+export function describeError(error: z.core.$ZodError, unknownKind = 'field'): string {
+  const messages = error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => `${key.slice(0, 100)} is not a known ${unknownKind}`);
+    }
+    return `${fieldName(issue.path) || 'Body'} ${issue.message}`;
+  });
+  return messages.slice(0, MAX_MESSAGES).join('; ');
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  string: 'a string',
+  number: 'an integer',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  null: 'null',
+};

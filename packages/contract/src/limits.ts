@@ -1,0 +1,30 @@
+/** The limits of the interface. Lengths are in characters. This module imports nothing: pages need it without zod. */
+
+/** A page of a list has at most as many objects. */
+export const MAX_PAGE_OBJECTS = 1_000;
+export const MAX_BATCH_LICENSES = 500;
+export const MAX_IMPORT_ITEMS = 200;
+
+/**
+ * The largest limit of distinct values. A license has no more bound values: D1 returns them as one text of at
+ * most 2 MB (1.4).
+ */
+export const MAX_LIMIT = 1_000;
+/** A product's limits for licenses, if its creator sets none. */
+export const DEFAULT_LIMIT = 5;
+/** A license has up to 1,000 hardware IDs, and D1 returns them as one text of at most 2 MB (1.4). */
+export const MAX_HWID_BYTES = 512;
+
+export const MAX_OFFLINE_DAYS = 90;
+export const MAX_DORMANT_DAYS = 3_650;
+
+export const MAX_TEXT_LENGTH = 255;
+export const MAX_LONG_TEXT_LENGTH = 10_000;
+/** The reason of a blacklist entry. */
+export const MAX_REASON_LENGTH = 1_000;
+/** The blocked value of a blacklist entry. */
+export const MAX_BLOCKED_LENGTH = 512;
+export const MAX_EMAIL_LENGTH = 254;
+export const MAX_WEB_ADDRESS_LENGTH = 2_048;
+/** Text to search for in a list. */
+export const MAX_SEARCH_LENGTH = 100;

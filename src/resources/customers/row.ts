@@ -1,0 +1,24 @@
+import { pickCustomer } from '@licet/contract/customers';
+import { toTimestamp } from '@licet/contract/time';
+import type { customers } from '../../db/schema.ts';
+
+export type CustomerRow = typeof customers.$inferSelect;
+/** The columns that a client sets. */
+export type CustomerValues = Omit<
+  CustomerRow,
+  'id' | 'emailNormalized' | 'otherAccountId' | 'createdAt' | 'revision'
+>;
+
+/** The columns that are not about the person. */
+export const KEPT_COLUMNS: readonly string[] = ['id', 'createdAt', 'revision'];
+
+/** Whether nothing identifies a customer, as after the person was forgotten (6). */
+export const isForgotten = (row: CustomerRow): boolean =>
+  Object.entries(row).every(([name, value]) => KEPT_COLUMNS.includes(name) || value === null);
+
+/** An e-mail in the form in which e-mails are compared: without regard to case. */
+export const normalizeEmail = (email: string): string => email.trim().toLowerCase();
+
+/** A customer as responses show it. */
+export const toCustomer = (row: CustomerRow) =>
+  pickCustomer({ ...row, createdAt: toTimestamp(row.createdAt) });

@@ -1,0 +1,52 @@
+import { pickLicense } from '@licet/contract/licenses';
+import { toOptionalTimestamp, toTimestamp } from '@licet/contract/time';
+import type { licenses } from '../../db/schema.ts';
+import { type CustomerRow, toCustomer } from '../customers/row.ts';
+import { statusAt } from './status.ts';
+
+/** A license with its rows of other tables. */
+export type LicenseRow = typeof licenses.$inferSelect & {
+  ips: readonly string[];
+  hwids: readonly string[];
+  totalRequests: number;
+  customer: CustomerRow | null;
+};
+
+/** The values that a client sets, of a stored license. */
+export const valuesOf = ({
+  id,
+  licenseKey,
+  licenseKeyNormalized,
+  pastRequests,
+  totalRequests,
+  customerId,
+  customer,
+  createdAt,
+  updatedAt,
+  revision,
+  ...values
+}: LicenseRow) => values;
+export type LicenseValues = ReturnType<typeof valuesOf>;
+
+/** The values that responses show in another form than they are stored. */
+export const wireValues = (values: LicenseValues, now: number) => ({
+  expiryDate: toOptionalTimestamp(values.expiresAt),
+  licenseStatus: statusAt(values, now),
+  hwids: [...values.hwids],
+  ips: [...values.ips],
+});
+
+/**
+ * A license as responses show it.
+ *
+ * @param now milliseconds since 1970; the status depends on it
+ */
+export const toLicense = (row: LicenseRow, now: number) =>
+  pickLicense({
+    ...row,
+    ...wireValues(row, now),
+    productIdString: String(row.productId),
+    createdDate: toTimestamp(row.createdAt),
+    updatedDate: toTimestamp(row.updatedAt),
+    customer: row.customer && toCustomer(row.customer),
+  });
