@@ -1,4 +1,5 @@
 import type { ApiIntent } from '@licet/contract/enums';
+import { validationRequest } from '@licet/contract/validation';
 import * as z from 'zod';
 import {
   type CreateDocumentOptions,
@@ -7,22 +8,12 @@ import {
   type ZodOpenApiObject,
   type ZodOpenApiOperationObject,
 } from 'zod-openapi';
-import { version } from '../package.json';
+import licet from '../package.json' with { type: 'json' };
 import { declaredIntents } from '../src/auth/middleware.ts';
 import { type Input, isInput } from '../src/http/input.ts';
+import { declaredOperation, type Operation, type Tag } from '../src/http/operation.ts';
 import { routes as appRoutes } from '../src/routes/app.ts';
-import {
-  CHECKED,
-  GUARDED,
-  HEADERS,
-  json,
-  OPERATIONS,
-  type Operation,
-  REQUEST_HEADERS,
-  requestHeader,
-  TAGS,
-  WITH_BODY,
-} from './operations.ts';
+import { type ErrorStatus, HEADERS, json, responsesOf } from './responses.ts';
 
 /**
  * The OpenAPI document. The paths, intents and schemas come from the routes of the app. The Worker does not
@@ -45,6 +36,20 @@ spent its time, in milliseconds.
 
 Numbers in brackets are sections of the interface (\`docs/interface.md\`).`;
 
+const TAGS: Readonly<Record<Tag, string>> = {
+  Validation: 'The requests of programs [4.6, 4.7].',
+  Service: 'Checks of the service and of a token [4.1].',
+  Products: 'The programs that are sold [4.2].',
+  Licenses: 'Permissions to run a product [4.3].',
+  Blacklists: 'Blocked addresses and hardware IDs [4.4].',
+  Requests: 'The history of validations [4.5].',
+  Statistics: 'Counts of validations, licenses and installations; an extension.',
+  Customers: 'The owners of licenses [4.5].',
+  Tokens: 'API tokens and their intents; an extension [5].',
+  Events: 'The log of changes; an extension.',
+  Import: 'Moving here from another service; an extension.',
+};
+
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
 export interface Route {
@@ -53,21 +58,23 @@ export interface Route {
   /** Undefined if no token is needed. */
   intents: readonly ApiIntent[] | undefined;
   inputs: readonly Input[];
+  operation: Operation | undefined;
 }
 
-/** The routes of the service, with the intents and the inputs declared beside their paths. */
+/** The routes of the service, with the intents, the inputs and the operation declared beside their paths. */
 export function declaredRoutes(): Route[] {
   const routes = new Map<string, Route>();
   for (const { method, path, handler } of appRoutes) {
     // The routes of the console are for its page alone.
     if (method === 'ALL' || path.startsWith('/console')) continue;
     const key = `${method} ${path}`;
-    const { intents, inputs } = routes.get(key) ?? { intents: undefined, inputs: [] };
+    const { intents, inputs = [], operation } = routes.get(key) ?? {};
     routes.set(key, {
       method,
       path,
       intents: intents ?? declaredIntents(handler),
       inputs: isInput(handler) ? [...inputs, handler] : inputs,
+      operation: operation ?? declaredOperation(handler),
     });
   }
   return [...routes.values()];
@@ -92,17 +99,26 @@ const isChecked = ({ target, schema }: Input): boolean =>
 const isAnyText = (schema: z.ZodType): boolean =>
   schema instanceof z.ZodString && schema.def.checks === undefined;
 
-function bodyOf(route: Route, { body }: Operation): ZodOpenApiOperationObject['requestBody'] {
-  const schema = body ?? inputOf(route, 'json');
-  return schema && { required: true, content: json(schema) };
+/** The errors that follow from what a route declares. */
+function errorsOf(route: Route, hasBody: boolean): ErrorStatus[] {
+  const { intents, inputs, operation } = route;
+  const headers = parametersOf(route, 'header');
+  return [
+    ...(operation?.errors ?? []),
+    ...(intents ? ([401, 403, 429, 500] as const) : []),
+    ...(inputs.some(isChecked) ? ([400] as const) : []),
+    ...(hasBody ? ([408, 413] as const) : []),
+    ...('If-Match' in headers ? ([404, 409, 412] as const) : []),
+    ...('Idempotency-Key' in headers ? ([409, 422] as const) : []),
+  ];
 }
 
+/** @throws for a route without an operation */
 function describeRoute(route: Route): ZodOpenApiOperationObject {
-  const { intents, inputs } = route;
-  const operation = OPERATIONS[`${route.method} ${route.path}`];
-  if (!operation) throw new Error(`${route.method} ${route.path} has no operation`);
-  const { operationId, tag, summary, description, responses } = operation;
-  const requestBody = bodyOf(route, operation);
+  const { method, path, intents, operation } = route;
+  if (!operation) throw new Error(`${method} ${path} has no operation`);
+  const { operationId, tag, summary, description, success } = operation;
+  const body = success === 'validation' ? validationRequest : inputOf(route, 'json');
   return {
     operationId,
     tags: [tag],
@@ -113,15 +129,10 @@ function describeRoute(route: Route): ZodOpenApiOperationObject {
     requestParams: {
       path: z.object(parametersOf(route, 'param')),
       query: z.object(parametersOf(route, 'query')),
+      header: z.object(parametersOf(route, 'header')),
     },
-    parameters: Object.keys(parametersOf(route, 'header')).map(requestHeader),
-    ...(requestBody && { requestBody }),
-    responses: {
-      ...(intents && GUARDED),
-      ...(inputs.some(isChecked) && CHECKED),
-      ...(inputOf(route, 'json') && WITH_BODY),
-      ...responses,
-    },
+    ...(body && { requestBody: { required: true, content: json(body) } }),
+    responses: responsesOf(operation, intents !== undefined, errorsOf(route, body !== undefined)),
   };
 }
 
@@ -201,7 +212,7 @@ export function openApiDocument(): OpenApiDocument {
     openapi: '3.1.1',
     info: {
       title: 'Licet',
-      version,
+      version: licet.version,
       summary: 'A license service for sellers of plugins, mods, bots and software',
       description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
@@ -226,16 +237,17 @@ export function openApiDocument(): OpenApiDocument {
             'An API token. The `x-intents` of an operation are the intents that open it [5].',
         },
       },
-      parameters: REQUEST_HEADERS,
       headers: HEADERS,
     },
   };
   const document = createDocument(description, { override: complete });
   finishBodies(document);
-  for (const item of Object.values(document.paths ?? {})) {
-    for (const { parameters = [] } of operationsOf(item)) {
-      for (const parameter of parameters) if ('name' in parameter) finishParameter(parameter);
-    }
+  const operations = Object.values(document.paths ?? {}).flatMap(operationsOf);
+  for (const parameter of [
+    ...operations.flatMap(({ parameters = [] }) => parameters),
+    ...Object.values(document.components?.parameters ?? {}),
+  ]) {
+    if ('name' in parameter) finishParameter(parameter);
   }
   return document;
 }

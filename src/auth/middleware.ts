@@ -9,6 +9,7 @@ import { type TokenSnapshot, tokenSnapshot } from '../cache/snapshots.ts';
 import type { Sender } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
 import { ApiError } from '../http/errors.ts';
+import type { Operation } from '../http/operation.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async.ts';
 import { connectingAddressOf } from '../lib/connecting-address.ts';
@@ -198,15 +199,17 @@ export const hasIntent = (c: Context<AuthEnv>, intents: readonly ApiIntent[]): b
 
 type IntentGuard = MiddlewareHandler<AuthEnv> & { readonly intents: readonly ApiIntent[] };
 
-/** Declares the intents that a route accepts, beside its path. One of them is enough [5]. */
-export function requireIntents(intents: readonly ApiIntent[]): IntentGuard {
-  const check: MiddlewareHandler<AuthEnv> = async function requireIntents(c, next) {
-    if (!isAllowed(c.get('actor'), intents)) throw NOT_ALLOWED;
-    c.set('intents', intents);
-    await next();
+/** Declares the intents that a route accepts, and its operation, beside its path. One intent is enough [5]. */
+export const requireIntents =
+  (intents: readonly ApiIntent[]) =>
+  (operation: Operation): IntentGuard => {
+    const check: MiddlewareHandler<AuthEnv> = async function requireIntents(c, next) {
+      if (!isAllowed(c.get('actor'), intents)) throw NOT_ALLOWED;
+      c.set('intents', intents);
+      await next();
+    };
+    return Object.assign(check, { intents, operation });
   };
-  return Object.assign(check, { intents });
-}
 
 /**
  * Checks the token and the intents of a validation. The token comes from the cache.

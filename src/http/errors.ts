@@ -2,12 +2,17 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
 /** An error response. The message is for the client and contains no secrets [7]. */
 export class ApiError extends Error {
+  readonly status: ContentfulStatusCode;
+  readonly headers: Readonly<Record<string, string>>;
+
   constructor(
-    readonly status: ContentfulStatusCode,
+    status: ContentfulStatusCode,
     message: string,
-    readonly headers: Readonly<Record<string, string>> = {},
+    headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);
+    this.status = status;
+    this.headers = headers;
   }
 }
 

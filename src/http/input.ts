@@ -1,6 +1,6 @@
 import { zValidator } from '@hono/zod-validator';
 import { describeError, parseFields } from '@licet/contract/issues';
-import { objectPath } from '@licet/contract/pages';
+import { conditionHeader, objectPath, repetitionHeader } from '@licet/contract/parameters';
 import type { ValidationTargets } from 'hono';
 import * as z from 'zod';
 import { readBody } from './body.ts';
@@ -33,15 +33,9 @@ export const path = <Shape extends z.ZodRawShape>(shape: Shape) => input('param'
 
 export const pathId = path(objectPath);
 
-/** The revision on which a change depends. */
-export const ifMatch = input('header', z.object({ 'If-Match': z.string().optional() }));
+export const ifMatch = input('header', z.object(conditionHeader));
 
-const KEY_LENGTH = 'must have 1 to 255 characters';
-
-export const idempotencyKey = input(
-  'header',
-  z.object({ 'Idempotency-Key': z.string().min(1, KEY_LENGTH).max(255, KEY_LENGTH).optional() }),
-);
+export const idempotencyKey = input('header', z.object(repetitionHeader));
 
 const MAX_BODY_BYTES = 1024 * 1024;
 

@@ -1,4 +1,4 @@
-import type { PageQuery } from '@licet/contract/pages';
+import type { PageQuery } from '@licet/contract/parameters';
 import type { Context } from 'hono';
 import { logFailure } from '../lib/log.ts';
 import { Turns } from '../lib/turns.ts';

@@ -6,10 +6,10 @@ export type ErrorKind = 'invalid' | 'not live' | 'not allowed' | 'conflict' | 'o
 
 /** An error of the domain. The message is for the client and contains no secrets [7]. */
 export class DomainError extends Error {
-  constructor(
-    readonly kind: ErrorKind,
-    message: string,
-  ) {
+  readonly kind: ErrorKind;
+
+  constructor(kind: ErrorKind, message: string) {
     super(message);
+    this.kind = kind;
   }
 }

@@ -1,13 +1,15 @@
 import { API_INTENTS } from '@licet/contract/enums';
 import { INTENTS } from '@licet/contract/intents';
+import { keySet } from '@licet/contract/signing';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { declaredIntents } from '../auth/middleware.ts';
 import { ApiError, BUSY } from '../http/errors.ts';
+import type { Operation } from '../http/operation.ts';
 import { expectReading, ownResponse } from '../http/unread.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { consolePage, consoleRoutes, isConsolePage } from './console.ts';
-import { allowPages } from './cors.ts';
+import { allowPages, preflight } from './cors.ts';
 import { errorResponse, respondToError } from './error-response.ts';
 import { observe } from './request-log.ts';
 import { v1 } from './v1.ts';
@@ -16,6 +18,15 @@ import { validation } from './validate.ts';
 
 /** Tools fetch the keys; programs have them pinned (1.8). */
 const KEYS_MAX_AGE_SECONDS = 300;
+
+const GET_KEYS: Operation = {
+  operationId: 'getSigningKeys',
+  tag: 'Validation',
+  summary: 'List the public keys of signed responses',
+  description:
+    'Needs no token. For tools: a program has its keys built in, because whoever pretends to be this service would list their own. An extension.',
+  success: { description: 'The keys.', body: keySet },
+};
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];
 
@@ -28,8 +39,27 @@ function plainPath(request: Request): string {
 
 /** Validations, with a router of fixed paths and no middleware: routing took a tenth of their time. */
 const validations = new Hono<AppEnv>({ getPath: plainPath })
-  .post('/api/v1/validate', validation('V1_VALIDATE'))
-  .post('/api/v2/validate', validation('V2_VALIDATE', INTENTS.validate));
+  .post(
+    '/api/v1/validate',
+    validation('V1_VALIDATE', {
+      operationId: 'validateLicense',
+      summary: 'Validate a license',
+      description:
+        'Exactly 200 means valid. `//api/v1/validate` and `/api/v1/validate/` respond in the same way, without a redirect, to any content type. [4.6]',
+    }),
+  )
+  .post(
+    '/api/v2/validate',
+    validation(
+      'V2_VALIDATE',
+      {
+        operationId: 'validateLicenseWithToken',
+        summary: 'Validate a license, with a token',
+        description: 'The same as under v1, with a token. [4.6]',
+      },
+      INTENTS.validate,
+    ),
+  );
 
 /** Lets requests wait while too many others begin. */
 const admit = (): MiddlewareHandler<AppEnv> =>
@@ -41,11 +71,11 @@ const admit = (): MiddlewareHandler<AppEnv> =>
 
 const management = new Hono<AppEnv>({ getPath: plainPath })
   .use(observe(), admit())
-  .get('/.well-known/jwks.json', allowPages('GET'), (c) => {
+  .get('/.well-known/jwks.json', allowPages('GET', GET_KEYS), (c) => {
     c.header('Cache-Control', `public, max-age=${KEYS_MAX_AGE_SECONDS}`);
     return c.json({ keys: isolateOf(c.env).signingKeys?.publicKeys() ?? [] });
   })
-  .options('/.well-known/jwks.json', allowPages('GET'))
+  .options('/.well-known/jwks.json', preflight('GET', 'allowSigningKeys', 'Validation'))
   .route('/api/v1', v1)
   .route('/api/v2', v2)
   .route('/console', consoleRoutes)

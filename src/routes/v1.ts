@@ -1,14 +1,14 @@
 import type { InvalidResponse } from '@licet/contract/validation';
 import { type Context, Hono } from 'hono';
 import type { AppEnv } from '../isolate.ts';
-import { allowPages } from './cors.ts';
+import { allowPages, preflight } from './cors.ts';
 
 const reject = (c: Context, status: 404 | 405, message: string): Response =>
   c.json({ valid: false, message } satisfies InvalidResponse, status);
 
 /** Responses of v1 beyond its one endpoint, which `app.ts` routes. Browsers may call it from any page [4.6]. */
 export const v1 = new Hono<AppEnv>()
-  .options('/validate', allowPages('POST'))
+  .options('/validate', preflight('POST', 'allowValidation', 'Validation'))
   .all('/validate', allowPages('POST'), (c) => {
     c.header('Allow', 'POST');
     return reject(c, 405, 'Method not allowed');

@@ -5,6 +5,7 @@ import type { Context } from 'hono';
 import { authorizeValidation } from '../auth/middleware.ts';
 import { readText, TOO_LATE, tooLarge } from '../http/body.ts';
 import { BUSY } from '../http/errors.ts';
+import type { Operation } from '../http/operation.ts';
 import { expectBody, expectReading } from '../http/unread.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { connectingAddressOf } from '../lib/connecting-address.ts';
@@ -40,11 +41,16 @@ const LIMITED = reject(429, 'Too many requests', { 'Retry-After': String(WINDOW_
 const V1_HEADERS = { 'Access-Control-Allow-Origin': '*' };
 
 /**
- * The handler of a validation, which needs no middleware, with the intents that it accepts.
+ * The handler of a validation, which needs no middleware, with its operation and the intents that it accepts.
  *
  * @param intents undefined if no token is needed
  */
-export function validation(requestType: RequestType, intents?: readonly ApiIntent[]) {
+export function validation(
+  requestType: RequestType,
+  purpose: Pick<Operation, 'operationId' | 'summary' | 'description'>,
+  intents?: readonly ApiIntent[],
+) {
+  const operation: Operation = { ...purpose, tag: 'Validation', success: 'validation' };
   async function validation(c: ValidationContext): Promise<Response> {
     beginRequest(c);
     const replying = reply(c, requestType, intents);
@@ -62,7 +68,7 @@ export function validation(requestType: RequestType, intents?: readonly ApiInten
     endRequest(c, response);
     return response;
   }
-  return intents ? Object.assign(validation, { intents }) : validation;
+  return Object.assign(validation, { operation, ...(intents && { intents }) });
 }
 
 async function reply(

@@ -100,3 +100,26 @@ it('no import climbs more than three folders', () => {
   const climbing = all.filter((file) => /from '(\.\.\/){4}/.test(readFileSync(file, 'utf8')));
   expect(climbing).toEqual([]);
 });
+
+it('the limits and enums of the contract need no library, so that pages load them without zod', () => {
+  const needed = (file: string): string[] => [file, ...importsOf(file).flatMap(needed)];
+  const light = ['limits', 'enums', 'intents', 'durations', 'messages', 'json']
+    .flatMap((name) => needed(`packages/contract/src/${name}.ts`))
+    .flatMap(packagesOf);
+  expect(light).toEqual([]);
+});
+
+it('the bodies of the interface are in the contract alone', () => {
+  const bodies = globSync('{src,openapi,packages/*/src,console/src}/**/*.{ts,tsx}').filter((file) =>
+    /z\.strictObject\(/.test(readFileSync(file, 'utf8')),
+  );
+  expect(bodies.filter((file) => !file.startsWith('packages/contract/'))).toEqual([]);
+  expect(bodies.length).toBeGreaterThan(5);
+});
+
+it('the console takes the limits of lengths from the contract', () => {
+  const typed = globSync('console/src/**/*.tsx').filter((file) =>
+    /maxLength(=\{|: )\d/.test(readFileSync(file, 'utf8')),
+  );
+  expect(typed).toEqual([]);
+});

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { CREATED, named, UPDATED } from './bodies.ts';
 import { id, licenseDataType, text } from './fields.ts';
 import { MAX_BLOCKED_LENGTH, MAX_REASON_LENGTH } from './limits.ts';
-import { pageQuery, productId, searchText } from './pages.ts';
+import { pageQuery, productId, searchText } from './parameters.ts';
 import {
   createBody,
   objectId,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { CREATED, named } from './bodies.ts';
 import { accountId } from './fields.ts';
 import { MAX_EMAIL_LENGTH, MAX_TEXT_LENGTH } from './limits.ts';
-import { pageQuery, searchText } from './pages.ts';
+import { pageQuery, searchText } from './parameters.ts';
 import {
   alwaysNull,
   createBody,

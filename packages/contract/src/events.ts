@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { CREATED, named, UPDATED } from './bodies.ts';
 import { eventResource, eventType, idText } from './fields.ts';
-import { pageQuery, period } from './pages.ts';
+import { pageQuery, period } from './parameters.ts';
 import { wireTimestamp } from './time.ts';
 
 const actorExample = { tokenId: 3, tokenName: 'Support', isConsole: true };

@@ -15,7 +15,7 @@ import {
   text,
 } from './fields.ts';
 import { MAX_BATCH_LICENSES, MAX_LIMIT, MAX_LONG_TEXT_LENGTH, MAX_TEXT_LENGTH } from './limits.ts';
-import { pageQuery, productId, searchText } from './pages.ts';
+import { pageQuery, productId, searchText } from './parameters.ts';
 import {
   accountOrEmpty,
   createBody,

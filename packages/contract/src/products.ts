@@ -7,7 +7,7 @@ import {
   MAX_OFFLINE_DAYS,
   MAX_TEXT_LENGTH,
 } from './limits.ts';
-import { pageQuery, searchText } from './pages.ts';
+import { pageQuery, searchText } from './parameters.ts';
 import {
   accountOrNull,
   createBody,

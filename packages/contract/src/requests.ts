@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { CREATED, KEY, named, UPDATED } from './bodies.ts';
 import { address, booleanText, hardwareId, requestType, responseType } from './fields.ts';
 import { MAX_TEXT_LENGTH } from './limits.ts';
-import { pageQuery, period, productId } from './pages.ts';
+import { pageQuery, period, productId } from './parameters.ts';
 import { wireTimestamp } from './time.ts';
 
 /** The history: requests, the installations that send them, and the signing keys that these ask for. */

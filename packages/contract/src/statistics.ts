@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { named, UPDATED } from './bodies.ts';
 import { RESPONSE_TYPES, type ResponseType } from './enums.ts';
-import { period, productId } from './pages.ts';
+import { period, productId } from './parameters.ts';
 import { wireTimestamp } from './time.ts';
 
 /** The statistics on the wire (6). */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { CREATED, named, UPDATED } from './bodies.ts';
 import { API_INTENTS } from './enums.ts';
 import { apiIntent, nameText } from './fields.ts';
-import { pageQuery } from './pages.ts';
+import { pageQuery } from './parameters.ts';
 import {
   createBody,
   mustNotBeSent,

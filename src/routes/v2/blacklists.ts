@@ -1,10 +1,11 @@
-import { entryCreate, entryQuery, entryUpdate } from '@licet/contract/blacklists';
+import { entry, entryCreate, entryQuery, entryUpdate } from '@licet/contract/blacklists';
 import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
 import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
 import { notFound } from '../../http/errors.ts';
 import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
+import { operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
 import {
   deleteEntry,
@@ -22,18 +23,29 @@ import { optimisticUpdate } from './optimistic-update.ts';
 const canRead = requireIntents(INTENTS.readBlacklists);
 const canWrite = requireIntents(INTENTS.writeBlacklists);
 
+const { list, get, create, update, remove } = operationsOn({
+  tag: 'Blacklists',
+  names: ['BlacklistEntry', 'BlacklistEntries'],
+  one: 'a blacklist entry',
+  many: 'blacklist entries',
+  section: '[4.4]',
+  body: entry,
+  creating: 'An entry that exists already returns 409.',
+  deleting: 'It no longer blocks.',
+});
+
 /** [4.4] */
 export const blacklistRoutes = new Hono<AuthEnv>()
-  .get('/', canRead, query(entryQuery), (c) => {
+  .get('/', canRead(list), query(entryQuery), (c) => {
     const filter = c.req.valid('query');
     return listResponse(c, filter, listEntries(databaseOf(c), filter), toEntry);
   })
-  .get('/:id', canRead, pathId, async (c) => {
+  .get('/:id', canRead(get), pathId, async (c) => {
     const row = await findEntry(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Blacklist entry');
     return objectResponse(c, row, toEntry(row));
   })
-  .post('/', canWrite, body(entryCreate), idempotencyKey, (c) => {
+  .post('/', canWrite(create), body(entryCreate), idempotencyKey, (c) => {
     const values = entryOf(c.req.valid('json'));
     return createOnce(c, {
       create: (sender) => insertEntry(sender, values),
@@ -41,7 +53,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
       respond: (row) => createdResponse(c, 'blacklists', row, toEntry(row)),
     });
   })
-  .put('/:id', canWrite, pathId, ifMatch, body(entryUpdate), async (c) => {
+  .put('/:id', canWrite(update), pathId, ifMatch, body(entryUpdate), async (c) => {
     const changes = c.req.valid('json');
     const row = await optimisticUpdate(c, {
       ...{ name: 'Blacklist entry', bodyId: changes.id },
@@ -55,7 +67,7 @@ export const blacklistRoutes = new Hono<AuthEnv>()
     });
     return objectResponse(c, row, toEntry(row));
   })
-  .delete('/:id', canWrite, pathId, ifMatch, async (c) => {
+  .delete('/:id', canWrite(remove), pathId, ifMatch, async (c) => {
     await optimisticUpdate(c, { name: 'Blacklist entry', find: findEntry, write: deleteEntry });
     return c.body(null, 204);
   });

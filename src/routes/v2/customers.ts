@@ -1,5 +1,6 @@
 import {
   CUSTOMER_ADDRESSES,
+  customer,
   customerCreate,
   customerQuery,
   customerUpdate,
@@ -10,6 +11,7 @@ import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware.ts
 import { ApiError, notFound } from '../../http/errors.ts';
 import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
+import { type Operation, operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
 import { isolateOf } from '../../isolate.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../../lib/async.ts';
@@ -30,25 +32,45 @@ import { optimisticUpdate } from './optimistic-update.ts';
 const canRead = requireIntents(INTENTS.readCustomers);
 const canWrite = requireIntents(INTENTS.everything);
 
+const { list, get, create, update, remove } = operationsOn({
+  tag: 'Customers',
+  names: ['Customer', 'Customers'],
+  one: 'a customer',
+  many: 'customers',
+  section: '[4.5]',
+  body: customer,
+  creating:
+    'A license creates its customer too. An e-mail or account of another customer returns 409.',
+  deleting:
+    'Erases the fields of the customer, the owner fields of the licenses that repeat them, and keys, addresses and hardware IDs in the history of these licenses. The licenses stay as they are, with their bindings and counts. 409 if a part of a long history remains: send it again.',
+});
+
+const FORGET: Operation = {
+  ...remove,
+  operationId: 'forgetCustomer',
+  summary: 'Forget a customer',
+  errors: [503],
+};
+
 /** [4.5], and POST, PUT and DELETE as an extension. */
 export const customerRoutes = new Hono<AuthEnv>()
-  .get('/', canRead, query(customerQuery), (c) => {
+  .get('/', canRead(list), query(customerQuery), (c) => {
     const filter = c.req.valid('query');
     return listResponse(c, filter, listCustomers(databaseOf(c), filter), toCustomer);
   })
-  .get('/:id', canRead, pathId, async (c) => {
+  .get('/:id', canRead(get), pathId, async (c) => {
     const row = await findCustomer(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Customer');
     return objectResponse(c, row, toCustomer(row));
   })
-  .post('/', canWrite, body(customerCreate), idempotencyKey, (c) =>
+  .post('/', canWrite(create), body(customerCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => insertCustomer(sender, c.req.valid('json')),
       restore: restoreRow<CustomerRow>,
       respond: (row) => createdResponse(c, 'customers', row, toCustomer(row)),
     }),
   )
-  .put('/:id', canWrite, pathId, ifMatch, body(customerUpdate), async (c) => {
+  .put('/:id', canWrite(update), pathId, ifMatch, body(customerUpdate), async (c) => {
     const { id: bodyId, ...changes } = c.req.valid('json');
     const row = await optimisticUpdate(c, {
       ...{ name: 'Customer', bodyId },
@@ -60,7 +82,7 @@ export const customerRoutes = new Hono<AuthEnv>()
     });
     return objectResponse(c, row, toCustomer(row));
   })
-  .delete('/:id', canWrite, pathId, ifMatch, async (c) => {
+  .delete('/:id', canWrite(FORGET), pathId, ifMatch, async (c) => {
     const { id } = c.req.valid('param');
     await optimisticUpdate(c, { name: 'Customer', find: findCustomer, write: eraseIdentity });
     // Records that this isolate stores later would bring erased data back.

@@ -1,4 +1,4 @@
-import { importRequest } from '@licet/contract/import';
+import { importRequest, importResponse } from '@licet/contract/import';
 import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
 import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware.ts';
@@ -8,7 +8,15 @@ import { importItems } from '../../import/import.ts';
 /** Imports the objects of another service, an extension. docs/import.md explains its use. */
 export const importRoute = new Hono<AuthEnv>().post(
   '/',
-  requireIntents(INTENTS.everything),
+  requireIntents(INTENTS.everything)({
+    operationId: 'importItems',
+    tag: 'Import',
+    summary: 'Import objects of another service',
+    description:
+      'Products, customers, licenses or blacklist entries, as GET shows them in any service of this interface, with their ids, keys, bindings, dates and states. Existing objects are not overwritten, so that an import can be repeated. Ids are kept if they are free; only the same object can return under the id of a deleted one. `docs/import.md` has the steps of a move.',
+    success: { description: 'The result of each item.', body: importResponse },
+    errors: [409],
+  }),
   body(importRequest),
   async (c) => c.json(await importItems(senderOf(c), c.req.valid('json'))),
 );

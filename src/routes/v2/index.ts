@@ -1,9 +1,12 @@
 import { INTENTS } from '@licet/contract/intents';
+import { platformLabel } from '@licet/contract/platforms';
+import { signingKeyUse } from '@licet/contract/requests';
 import { Hono } from 'hono';
 import { type AuthEnv, requireIntents, requireToken } from '../../auth/middleware.ts';
+import type { Operation } from '../../http/operation.ts';
 import { parsePlatformLabels } from '../../lib/platform-labels.ts';
 import { signingKeyUses } from '../../requests/signing-key-uses.ts';
-import { allowPages } from '../cors.ts';
+import { allowPages, preflight } from '../cors.ts';
 import { blacklistRoutes } from './blacklists.ts';
 import { customerRoutes } from './customers.ts';
 import { databaseOf } from './database.ts';
@@ -15,16 +18,49 @@ import { requestRoutes } from './requests.ts';
 import { statisticsRoutes } from './statistics.ts';
 import { tokenRoutes } from './tokens.ts';
 
+const forAny = requireIntents(INTENTS.any);
+
+const GET_HEALTH: Operation = {
+  operationId: 'getHealth',
+  tag: 'Service',
+  summary: 'Check that the service runs',
+  description: 'Needs no token. [4.1]',
+  success: { description: 'The service runs.', text: 'healthy' },
+};
+const PING: Operation = {
+  operationId: 'ping',
+  tag: 'Service',
+  summary: 'Check that a token is live',
+  description: 'Any intent is enough. [4.1]',
+  success: { description: 'The token is live.', text: 'pong' },
+};
+const LIST_PLATFORMS: Operation = {
+  operationId: 'listPlatforms',
+  tag: 'Service',
+  summary: 'List the labels of platforms',
+  description:
+    'The variable `PLATFORM_LABELS` sets them, for people. All other endpoints take and return the names. Any intent is enough; an extension.',
+  success: { description: 'The platforms, each with its label.', body: platformLabel.array() },
+};
+const LIST_SIGNING_KEY_USES: Operation = {
+  operationId: 'listSigningKeyUses',
+  tag: 'Requests',
+  summary: 'Count the callers of each signing key',
+  description:
+    'Before a key is retired: who still asks for it. Also keys that are retired already. An extension.',
+  success: { description: 'The keys, the last used first.', body: signingKeyUse.array() },
+};
+
 /** The interface for administrators [4.1 to 4.5]. All paths but `healthy` require a token. */
 export const v2 = new Hono<AuthEnv>()
-  .get('/healthy', allowPages('GET'), (c) => c.text('healthy'))
-  .options('/healthy', allowPages('GET'))
+  .get('/healthy', allowPages('GET', GET_HEALTH), (c) => c.text('healthy'))
+  .options('/healthy', preflight('GET', 'allowHealth', 'Service'))
   .use(requireToken())
-  .get('/ping', requireIntents(INTENTS.any), (c) => c.text('pong'))
-  .get('/platforms', requireIntents(INTENTS.any), (c) =>
+  .get('/ping', forAny(PING), (c) => c.text('pong'))
+  .get('/platforms', forAny(LIST_PLATFORMS), (c) =>
     c.json(parsePlatformLabels(c.env.PLATFORM_LABELS)),
   )
-  .get('/signing-keys', requireIntents(INTENTS.readRequests), async (c) =>
+  .get('/signing-keys', requireIntents(INTENTS.readRequests)(LIST_SIGNING_KEY_USES), async (c) =>
     c.json(await signingKeyUses(databaseOf(c))),
   )
   .route('/products', productRoutes)

@@ -2,13 +2,15 @@ import { INTENTS } from '@licet/contract/intents';
 import {
   installationQuery,
   type LicenseQuery,
+  license,
   licenseBatch,
   licenseCreate,
   licensePaths,
   licenseQuery,
   licenseUpdate,
 } from '@licet/contract/licenses';
-import type { PageQuery } from '@licet/contract/pages';
+import type { PageQuery } from '@licet/contract/parameters';
+import { installation } from '@licet/contract/requests';
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
 import { type AuthEnv, hasIntent, requireIntents } from '../../auth/middleware.ts';
@@ -17,6 +19,7 @@ import type { Page } from '../../db/predicates.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/input.ts';
+import { type Operation, operationsOn } from '../../http/operation.ts';
 import { linkNextPage, listResponse } from '../../http/pagination.ts';
 import { listInstallations } from '../../requests/installations.ts';
 import type { NamedOwner } from '../../resources/customers/owner.ts';
@@ -114,20 +117,76 @@ function pageOf<Item extends { id: number }>(
 const canRead = requireIntents(INTENTS.readLicenses);
 const canWrite = requireIntents(INTENTS.writeLicenses);
 
+const { list, get, create, update, remove } = operationsOn({
+  tag: 'Licenses',
+  names: ['License', 'Licenses'],
+  one: 'a license',
+  many: 'licenses',
+  section: '[4.3]',
+  body: license,
+  creating: 'The service makes the key. Omitted limits are those of the product.',
+  deleting: 'It is marked `DELETED`, and stays readable; a PUT with another status restores it.',
+});
+
+const GET_BY_KEY: Operation = {
+  ...get,
+  operationId: 'getLicenseByKey',
+  summary: 'Get a license by its key',
+};
+
+const listBy = (name: string, whose: string): Operation => ({
+  ...list,
+  operationId: `findLicensesBy${name}`,
+  summary: `List licenses ${whose}`,
+});
+
+const INSTALLATIONS: Operation = {
+  operationId: 'listInstallations',
+  tag: 'Licenses',
+  summary: 'List the installations of a license',
+  description:
+    'The machines that have asked with its key, the most recently seen first: at most 1,000, with `limit` a page. Machines without a record in the history are left out. An extension.',
+  success: {
+    description: 'The installations.',
+    headers: ['Link'],
+    body: installation.array(),
+  },
+  errors: [404],
+};
+
+const BATCH: Operation = {
+  operationId: 'createLicenses',
+  tag: 'Licenses',
+  summary: 'Create up to 500 licenses at once',
+  description:
+    'Creates `count` licenses with the same fields, each with a key of its own: all of them or none. An extension.',
+  success: {
+    status: 201,
+    description: 'The new licenses, sorted by id.',
+    body: license.array(),
+  },
+};
+
 /** [4.3] */
 export const licenseRoutes = new Hono<AuthEnv>()
-  .get('/', canRead, query(licenseQuery), (c) => licenseList(c, c.req.valid('query')))
-  .get('/:id', canRead, pathId, async (c) => {
+  .get('/', canRead(list), query(licenseQuery), (c) => licenseList(c, c.req.valid('query')))
+  .get('/:id', canRead(get), pathId, async (c) => {
     const row = await findLicense(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('License');
     return oneLicense(c, row);
   })
-  .get('/:id/installations', canRead, pathId, query(installationQuery), async (c) => {
-    const installations = await listInstallations(databaseOf(c), c.req.valid('param').id);
-    if (!installations) throw notFound('License');
-    return c.json(pageOf(c, installations, c.req.valid('query')));
-  })
-  .post('/', canWrite, body(licenseCreate), idempotencyKey, (c) =>
+  .get(
+    '/:id/installations',
+    canRead(INSTALLATIONS),
+    pathId,
+    query(installationQuery),
+    async (c) => {
+      const installations = await listInstallations(databaseOf(c), c.req.valid('param').id);
+      if (!installations) throw notFound('License');
+      return c.json(pageOf(c, installations, c.req.valid('query')));
+    },
+  )
+  .post('/', canWrite(create), body(licenseCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => createLicenses(c, sender, c.req.valid('json'), 1),
       restore: licensesOf,
@@ -137,7 +196,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
       },
     }),
   )
-  .post('/batch', canWrite, body(licenseBatch), idempotencyKey, (c) => {
+  .post('/batch', canWrite(BATCH), body(licenseBatch), idempotencyKey, (c) => {
     const { count, ...values } = c.req.valid('json');
     // The lists of 500 licenses would not fit into memory.
     if (count > 1 && values.ips.length + values.hwids.length > 0) {
@@ -153,39 +212,47 @@ export const licenseRoutes = new Hono<AuthEnv>()
         ),
     });
   })
-  .get('/by-license-key/:licenseKey', canRead, path(licensePaths.key), async (c) => {
+  .get('/by-license-key/:licenseKey', canRead(GET_BY_KEY), path(licensePaths.key), async (c) => {
     const row = await findLicenseByKey(databaseOf(c), c.req.valid('param').licenseKey);
     if (!row) throw notFound('License');
     return oneLicense(c, row);
   })
-  .get('/by-customer-email/:email', canRead, path(licensePaths.email), query(licenseQuery), (c) =>
-    licenseList(c, { ...c.req.valid('query'), customerEmail: c.req.valid('param').email }),
+  .get(
+    '/by-customer-email/:email',
+    canRead(listBy('CustomerEmail', 'of the customer with an e-mail')),
+    path(licensePaths.email),
+    query(licenseQuery),
+    (c) => licenseList(c, { ...c.req.valid('query'), customerEmail: c.req.valid('param').email }),
   )
   .get(
     '/by-platform/:platform/:platformId',
-    canRead,
+    canRead(listBy('Platform', 'of an owner on a platform')),
     path(licensePaths.owner),
     query(licenseQuery),
     (c) => licenseList(c, { ...c.req.valid('query'), owner: c.req.valid('param') }),
   )
   .get(
     '/by-customer-id/:customerId',
-    canRead,
+    canRead(listBy('CustomerId', 'of a customer')),
     path(licensePaths.customer),
     query(licenseQuery),
     (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
   )
   .get(
     '/by-product-id/:productId',
-    canRead,
+    canRead(listBy('ProductId', 'for a product')),
     path(licensePaths.product),
     query(licenseQuery.omit({ productId: true })),
     (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
   )
-  .get('/by-chat-id/:chatId', canRead, path(licensePaths.chat), query(licenseQuery), (c) =>
-    licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
+  .get(
+    '/by-chat-id/:chatId',
+    canRead(listBy('ChatId', 'of an owner on the chat service')),
+    path(licensePaths.chat),
+    query(licenseQuery),
+    (c) => licenseList(c, { ...c.req.valid('query'), ...c.req.valid('param') }),
   )
-  .put('/:id', canWrite, pathId, ifMatch, body(licenseUpdate), async (c) => {
+  .put('/:id', canWrite(update), pathId, ifMatch, body(licenseUpdate), async (c) => {
     const { id: bodyId, customerId, customerEmail, ...fields } = c.req.valid('json');
     const { licenseKey, expiryDate, licenseStatus, ...changes } = fields;
     const owner = namedOwnerIn(c, customerId, customerEmail);
@@ -212,7 +279,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     });
     return oneLicense(c, row);
   })
-  .delete('/:id', canWrite, pathId, ifMatch, async (c) => {
+  .delete('/:id', canWrite(remove), pathId, ifMatch, async (c) => {
     await optimisticUpdate(c, {
       name: 'License',
       find: findLicense,

@@ -1,6 +1,7 @@
 import { INTENTS } from '@licet/contract/intents';
 import {
   PRODUCT_ADDRESSES,
+  product,
   productCreate,
   productQuery,
   productUpdate,
@@ -10,6 +11,7 @@ import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
 import { notFound } from '../../http/errors.ts';
 import { createdResponse, objectResponse } from '../../http/etag.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
+import { operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
 import {
   deleteProduct,
@@ -28,25 +30,36 @@ import { optimisticUpdate } from './optimistic-update.ts';
 const canRead = requireIntents(INTENTS.readProducts);
 const canWrite = requireIntents(INTENTS.writeProducts);
 
+const { list, get, create, update, remove } = operationsOn({
+  tag: 'Products',
+  names: ['Product', 'Products'],
+  one: 'a product',
+  many: 'products',
+  section: '[4.2]',
+  body: product,
+  creating: 'Omitted fields have a default.',
+  deleting: 'All of its licenses must be `DELETED`. They are deleted with it.',
+});
+
 /** [4.2] */
 export const productRoutes = new Hono<AuthEnv>()
-  .get('/', canRead, query(productQuery), (c) => {
+  .get('/', canRead(list), query(productQuery), (c) => {
     const filter = c.req.valid('query');
     return listResponse(c, filter, listProducts(databaseOf(c), filter), toProduct);
   })
-  .get('/:id', canRead, pathId, async (c) => {
+  .get('/:id', canRead(get), pathId, async (c) => {
     const row = await findProduct(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('Product');
     return objectResponse(c, row, toProduct(row));
   })
-  .post('/', canWrite, body(productCreate), idempotencyKey, (c) =>
+  .post('/', canWrite(create), body(productCreate), idempotencyKey, (c) =>
     createOnce(c, {
       create: (sender) => insertProduct(sender, c.req.valid('json')),
       restore: restoreRow<ProductRow>,
       respond: (row) => createdResponse(c, 'products', row, toProduct(row)),
     }),
   )
-  .put('/:id', canWrite, pathId, ifMatch, body(productUpdate), async (c) => {
+  .put('/:id', canWrite(update), pathId, ifMatch, body(productUpdate), async (c) => {
     const { id: bodyId, ...changes } = c.req.valid('json');
     const row = await optimisticUpdate(c, {
       ...{ name: 'Product', bodyId },
@@ -58,7 +71,7 @@ export const productRoutes = new Hono<AuthEnv>()
     });
     return objectResponse(c, row, toProduct(row));
   })
-  .delete('/:id', canWrite, pathId, ifMatch, async (c) => {
+  .delete('/:id', canWrite(remove), pathId, ifMatch, async (c) => {
     await optimisticUpdate(c, { name: 'Product', find: findProduct, write: deleteProduct });
     return c.body(null, 204);
   });

@@ -1,24 +1,37 @@
 import { INTENTS } from '@licet/contract/intents';
 import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
-import { requestQuery } from '@licet/contract/requests';
+import { request, requestQuery } from '@licet/contract/requests';
 import { Hono } from 'hono';
 import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
 import { notFound } from '../../http/errors.ts';
 import { objectResponse } from '../../http/etag.ts';
 import { pathId, query } from '../../http/input.ts';
+import { operationsOn } from '../../http/operation.ts';
 import { linkNextPage } from '../../http/pagination.ts';
 import { findRecord, listRecords, toRequest } from '../../requests/queries.ts';
 import { databaseOf } from './database.ts';
 
+const { list, get } = operationsOn({
+  tag: 'Requests',
+  names: ['Request', 'Requests'],
+  one: 'a license request',
+  many: 'license requests',
+  section: '[4.5]',
+  body: request,
+  listing: 'Newest first, at most 1,000 without `limit`. The total is not counted.',
+  isCounted: false,
+});
+
+const canRead = requireIntents(INTENTS.readRequests);
 /** [4.5] Without `X-Total-Count`, because counting would read the whole history (1.6). */
 export const requestRoutes = new Hono<AuthEnv>()
-  .get('/', requireIntents(INTENTS.readRequests), query(requestQuery), async (c) => {
+  .get('/', canRead(list), query(requestQuery), async (c) => {
     const { limit, ...filter } = c.req.valid('query');
     const { rows, hasMore } = await listRecords(databaseOf(c), filter, limit ?? MAX_PAGE_OBJECTS);
     if (hasMore && limit !== undefined) linkNextPage(c, rows.at(-1)?.id);
     return c.json(rows.map(toRequest));
   })
-  .get('/:id', requireIntents(INTENTS.readRequests), pathId, async (c) => {
+  .get('/:id', canRead(get), pathId, async (c) => {
     const row = await findRecord(databaseOf(c), c.req.valid('param').id);
     if (!row) throw notFound('License request');
     // A record never changes.

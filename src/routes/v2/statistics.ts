@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '@licet/contract/durations';
 import { INTENTS } from '@licet/contract/intents';
-import { statisticsQuery } from '@licet/contract/statistics';
+import { statistics, statisticsQuery } from '@licet/contract/statistics';
 import { Hono } from 'hono';
 import { type AuthEnv, requireIntents } from '../../auth/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
@@ -18,7 +18,14 @@ const PERIODS = {
 /** The statistics (6). */
 export const statisticsRoutes = new Hono<AuthEnv>().get(
   '/',
-  requireIntents(INTENTS.readRequests),
+  requireIntents(INTENTS.readRequests)({
+    operationId: 'getStatistics',
+    tag: 'Statistics',
+    summary: 'Get the statistics of a period',
+    description:
+      'Validations by outcome in steps of an hour or a day, in UTC, for all products or one; without `from` and `to` the last 24 hours or 30 days. Also the licenses, the installations by version, and the licenses that expire in the next 26 weeks. The counts of licenses and installations are up to 60 seconds old. At most 90 days by hour, or 1,100 by day.',
+    success: { description: 'The statistics.', body: statistics },
+  }),
   query(statisticsQuery),
   async (c) => {
     const now = Date.now();

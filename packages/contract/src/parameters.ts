@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { idText, integerText } from './fields.ts';
-import { MAX_PAGE_OBJECTS, MAX_SEARCH_LENGTH } from './limits.ts';
+import { MAX_PAGE_OBJECTS, MAX_SEARCH_LENGTH, MAX_TEXT_LENGTH } from './limits.ts';
 import { timestampText } from './time.ts';
 
-/** The parameters that several paths and queries have. */
+/** The parameters that several routes have: of paths, queries and headers. */
 
 /** The id in a path. */
 export const objectPath = {
@@ -53,4 +53,33 @@ export const period = {
       'Only up to this time, inclusive: ISO 8601, or a date alone, which is its first millisecond.',
     example: '2026-11-21',
   }),
+};
+
+/** The revision on which a change depends. */
+export const conditionHeader = {
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'The `ETag` of the object as it was read, such as `"3"`: 412 if it has changed since.',
+      example: '"3"',
+      param: { id: 'IfMatch' },
+    }),
+};
+
+const KEY_LENGTH = 'must have 1 to 255 characters';
+
+export const repetitionHeader = {
+  'Idempotency-Key': z
+    .string()
+    .min(1, KEY_LENGTH)
+    .max(MAX_TEXT_LENGTH, KEY_LENGTH)
+    .optional()
+    .meta({
+      description:
+        'Up to 255 characters, such as `order-4711`. The same request with the same key gets the same response for 24 hours, and creates nothing again: 422 for another request. A repetition gets 409 if the response is not kept: the secret of a token is shown once.',
+      example: 'order-4711',
+      param: { id: 'IdempotencyKey' },
+    }),
 };

@@ -1,0 +1,132 @@
+import type * as z from 'zod';
+
+/** The purpose of a route. It is declared beside the path, and read by the OpenAPI document alone. */
+
+export type Tag =
+  | 'Validation'
+  | 'Service'
+  | 'Products'
+  | 'Licenses'
+  | 'Blacklists'
+  | 'Requests'
+  | 'Statistics'
+  | 'Customers'
+  | 'Tokens'
+  | 'Events'
+  | 'Import';
+
+export type ResponseHeader =
+  | 'ETag'
+  | 'Location'
+  | 'Link'
+  | 'X-Total-Count'
+  | 'Access-Control-Allow-Origin'
+  | 'Access-Control-Allow-Methods'
+  | 'Access-Control-Allow-Headers'
+  | 'Access-Control-Max-Age';
+
+/** The response to a request that succeeds. */
+interface Success {
+  status?: 200 | 201 | 204;
+  description: string;
+  headers?: readonly ResponseHeader[];
+  /** A body, or a list of bodies; a constant text. None if both are absent. */
+  body?: z.ZodType;
+  text?: string;
+}
+
+export interface Operation {
+  operationId: string;
+  tag: Tag;
+  summary: string;
+  description: string;
+  /** Those of a validation have several forms. */
+  success: Success | 'validation';
+  /** The errors that do not follow from the intents and the inputs of the route. */
+  errors?: readonly (404 | 409 | 503)[];
+}
+
+const isDescribed = (handler: object): handler is { operation: Operation } =>
+  'operation' in handler && handler.operation !== undefined;
+
+/** The operation that a handler declares; undefined if it declares none. */
+export const declaredOperation = (handler: object): Operation | undefined =>
+  isDescribed(handler) ? handler.operation : undefined;
+
+interface Resource {
+  tag: Tag;
+  /** As in the ids of operations. */
+  names: readonly [one: string, many: string];
+  one: string;
+  many: string;
+  section: string;
+  body: z.ZodType;
+  listing?: string;
+  /** False for a list without `X-Total-Count`. */
+  isCounted?: boolean;
+  creating?: string;
+  /** The response to a creation, if it has other fields. */
+  created?: z.ZodType;
+  deleting?: string;
+}
+
+/** The usual operations on a resource. */
+export function operationsOn({
+  tag,
+  names: [name, names],
+  one,
+  many,
+  section,
+  body,
+  listing = 'All of them, sorted by id; with `limit` a page.',
+  isCounted = true,
+  creating = '',
+  created = body,
+  deleting = '',
+}: Resource) {
+  const operation = (
+    operationId: string,
+    summary: string,
+    description: string,
+    success: Success,
+    sections = section,
+  ): Operation => ({
+    operationId,
+    tag,
+    summary,
+    description: `${description} ${sections}`,
+    success,
+  });
+  return {
+    list: operation(`list${names}`, `List ${many}`, listing, {
+      description: `The ${many}.`,
+      headers: isCounted ? ['Link', 'X-Total-Count'] : ['Link'],
+      body: body.array(),
+    }),
+    get: {
+      ...operation(`get${name}`, `Get ${one} by its id`, 'Its `ETag` is for `If-Match`.', {
+        description: 'The object.',
+        headers: ['ETag'],
+        body,
+      }),
+      errors: [404] as const,
+    },
+    create: operation(`create${name}`, `Create ${one}`, creating, {
+      status: 201,
+      description: 'The new object.',
+      headers: ['ETag', 'Location'],
+      body: created,
+    }),
+    update: operation(
+      `update${name}`,
+      `Change ${one}`,
+      'Takes what GET returns, or only the fields that change.',
+      { description: 'The changed object.', headers: ['ETag'], body },
+      `${section} [4.8]`,
+    ),
+    remove: operation(`delete${name}`, `Delete ${one}`, deleting, {
+      status: 204,
+      description: 'It is deleted.',
+    }),
+  };
+}
