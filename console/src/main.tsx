@@ -26,7 +26,7 @@ setTimeout(
       import('./components/toast-host.tsx'),
       import('./components/dialog-popup.tsx'),
       import('./components/confirm-popup.tsx'),
-      import('./frame/palette.tsx'),
+      import('./layout/palette.tsx'),
     ]),
   PRELOAD_MS,
 );

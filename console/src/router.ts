@@ -1,7 +1,7 @@
 import { createRouter, parseSearchWith, stringifySearchWith } from '@tanstack/react-router';
 import { Skeleton } from './components/page.tsx';
-import { NotFound, ScreenFailure } from './frame/frame.tsx';
-import { rootRoute } from './frame/root.tsx';
+import { NotFound, ScreenFailure } from './layout/layout.tsx';
+import { rootRoute } from './layout/root.tsx';
 import { blacklistRoute } from './screens/blacklist/route.ts';
 import { customersRoute } from './screens/customers/route.ts';
 import { eventsRoute } from './screens/events/route.ts';

@@ -374,7 +374,7 @@ export const screenTexts = {
       ip: 'Address',
       hwid: 'Hardware ID',
       version: 'Version',
-      cure: 'Remedy',
+      fix: 'Remedy',
     },
     filters: {
       licenseKey: 'Whole key',
@@ -415,7 +415,7 @@ export const screenTexts = {
       ERROR: 'The service failed. Its log says why.',
     } as Readonly<Record<string, string>>,
     unexplained: 'This version of the page does not know this outcome.',
-    cures: {
+    fixes: {
       free: 'Free a slot',
       raise: 'Allow one more',
       entry: 'Find entry',

@@ -1,6 +1,6 @@
 import type { ApiIntent, EventResource, LicenseStatus } from '@licet/client';
 
-/** The texts of the frame, of the first screen, and those that many screens share; the others are in `screen-texts.ts`. */
+/** The texts of the layout, of the first screen, and those that many screens share; the others are in `screen-texts.ts`. */
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;

@@ -1,7 +1,7 @@
 import { LICENSE_DATA_TYPES } from '@licet/contract/enums';
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
-import { rootRoute } from '../../frame/root.tsx';
+import { rootRoute } from '../../layout/root.tsx';
 import { id, oneOf, open, text } from '../../search.ts';
 
 const search = z.object({

@@ -1,7 +1,7 @@
 import { EVENT_RESOURCES, EVENT_TYPES } from '@licet/contract/enums';
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
-import { rootRoute } from '../../frame/root.tsx';
+import { rootRoute } from '../../layout/root.tsx';
 import { day, id, oneOf } from '../../search.ts';
 
 /** The parameters of the address. */

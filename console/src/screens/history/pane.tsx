@@ -13,8 +13,8 @@ import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
 import { texts } from '../../texts.ts';
 import { licenseQuery } from '../license/queries.ts';
-import { Cure } from './cure.tsx';
-import { moveToProduct } from './cures.ts';
+import { Fix } from './fix.tsx';
+import { moveToProduct } from './fixes.ts';
 import { countUnknownKeys, GUESSED_KEYS, recordQuery, refusalsOfAddressQuery } from './queries.ts';
 
 const words = screenTexts.history;
@@ -35,14 +35,14 @@ export function Pane({ id, known }: { id: number; known: LicenseRequest | undefi
           </span>
         </p>
         <p>{words.explanations[record.responseType] ?? words.unexplained}</p>
-        <Cures record={record} />
+        <Fixes record={record} />
       </div>
       <Details record={record} />
     </div>
   );
 }
 
-function Cures({ record }: { record: LicenseRequest }) {
+function Fixes({ record }: { record: LicenseRequest }) {
   if (record.responseType === 'LICENSE_NOT_FOUND' && record.ip !== null) {
     return <UnknownKeys record={record} ip={record.ip} />;
   }
@@ -50,7 +50,7 @@ function Cures({ record }: { record: LicenseRequest }) {
     <>
       {record.responseType === 'PRODUCT_MISMATCH' && <RightProduct record={record} />}
       <div className="flex flex-wrap gap-2 empty:hidden">
-        <Cure record={record} isFull />
+        <Fix record={record} isFull />
       </div>
     </>
   );
@@ -64,7 +64,7 @@ function UnknownKeys({ record, ip }: { record: LicenseRequest; ip: string }) {
     <>
       {count >= GUESSED_KEYS && <p>{words.unknownKeys(ip, count)}</p>}
       <div className="flex flex-wrap gap-2 empty:hidden">
-        <Cure record={record} unknownKeys={count} isFull />
+        <Fix record={record} unknownKeys={count} isFull />
       </div>
     </>
   );
@@ -96,7 +96,7 @@ function RightProduct({ record: { licenseId, productId } }: { record: LicenseReq
         <ButtonLink to="/program">{texts.navigation.program}</ButtonLink>
         {productId !== null && sent !== undefined && (
           <Button refusal={refusal} onClick={() => moveToProduct(licenseId, productId, sent)}>
-            {words.cures.move(sent)}
+            {words.fixes.move(sent)}
           </Button>
         )}
       </div>

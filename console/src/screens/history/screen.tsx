@@ -14,7 +14,7 @@ import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useShortcuts } from '../../shortcuts.ts';
 import { plural, texts } from '../../texts.ts';
-import { Cure } from './cure.tsx';
+import { Fix } from './fix.tsx';
 import { Pane } from './pane.tsx';
 import { countUnknownKeys, type Entry, isOpenEnded, pageQuery } from './queries.ts';
 import { type HistorySearch, historyRoute, PERIODS } from './route.ts';
@@ -78,11 +78,12 @@ const columnsOf = (
     phone: 'hidden',
   },
   {
+    // Browsers store this id with the columns that their viewers chose.
     id: 'cure',
-    header: words.columns.cure,
+    header: words.columns.fix,
     cell: ({ record }) => (
       <div className="-ml-3 sm:-my-2">
-        <Cure record={record} unknownKeys={unknownKeys.get(record.ip ?? '') ?? 0} />
+        <Fix record={record} unknownKeys={unknownKeys.get(record.ip ?? '') ?? 0} />
       </div>
     ),
   },

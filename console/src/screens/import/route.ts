@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { rootRoute } from '../../frame/root.tsx';
+import { rootRoute } from '../../layout/root.tsx';
 
 export const importRoute = createRoute({
   getParentRoute: () => rootRoute,

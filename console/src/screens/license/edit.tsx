@@ -7,7 +7,7 @@ import { type EditedField, EditForm } from '../../components/edit-form.tsx';
 import { LoadFailure, Page, Skeleton } from '../../components/page.tsx';
 import { toLocal } from '../../dates.ts';
 import { formatTime, productName } from '../../format.ts';
-import { NotFound } from '../../frame/frame.tsx';
+import { NotFound } from '../../layout/layout.tsx';
 import { platformLabel } from '../../platforms.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';

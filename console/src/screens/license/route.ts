@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { rootRoute } from '../../frame/root.tsx';
+import { rootRoute } from '../../layout/root.tsx';
 
 const params = {
   parse: ({ licenseId }: { licenseId: string }) => ({ licenseId: Number(licenseId) }),

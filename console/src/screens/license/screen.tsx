@@ -11,7 +11,7 @@ import { Facts, LoadFailure, Page, Section, Skeleton } from '../../components/pa
 import { Time } from '../../components/time.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { formatNumber, productName } from '../../format.ts';
-import { NotFound } from '../../frame/frame.tsx';
+import { NotFound } from '../../layout/layout.tsx';
 import { usePlatformLabel } from '../../platforms.ts';
 import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';

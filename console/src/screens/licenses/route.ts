@@ -1,7 +1,7 @@
 import { LICENSE_STATUSES, LICENSE_TYPES } from '@licet/contract/enums';
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import * as z from 'zod/mini';
-import { rootRoute } from '../../frame/root.tsx';
+import { rootRoute } from '../../layout/root.tsx';
 import { day, id, oneOf, text } from '../../search.ts';
 
 export const QUESTIONS = ['expiring', 'expired', 'unused', 'dormant', 'full'] as const;

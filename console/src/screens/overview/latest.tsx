@@ -9,7 +9,7 @@ import { useProductNames } from '../../products.ts';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay } from '../../session.ts';
 import { texts } from '../../texts.ts';
-import { Cure } from '../history/cure.tsx';
+import { Fix } from '../history/fix.tsx';
 import { countUnknownKeys } from '../history/queries.ts';
 import { eventsQuery, refusalsQuery } from './queries.ts';
 
@@ -64,7 +64,7 @@ function Refusals() {
                     {record.licenseKey ?? record.ip ?? words.noKey}
                   </TextLink>
                 </div>
-                <Cure record={record} unknownKeys={unknownKeys.get(record.ip ?? '') ?? 0} />
+                <Fix record={record} unknownKeys={unknownKeys.get(record.ip ?? '') ?? 0} />
               </li>
             ))}
           </ul>

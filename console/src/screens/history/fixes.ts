@@ -9,7 +9,7 @@ import { extend, setStatus, type Work } from '../licenses/bulk.ts';
 
 const words = screenTexts.history;
 
-async function cure(
+async function fix(
   id: number,
   work: Work,
   done: string,
@@ -28,11 +28,11 @@ async function cure(
 
 /** Activates a license that is deactivated or deleted. */
 export const activate = (id: number): Promise<void> =>
-  cure(id, setStatus('ACTIVE'), screenTexts.license.statusDone.ACTIVE, words.alreadyActive);
+  fix(id, setStatus('ACTIVE'), screenTexts.license.statusDone.ACTIVE, words.alreadyActive);
 
 /** Extends a license, unless somebody has done so since the refusal. */
 export const extendExpired = (id: number, days: number): Promise<void> =>
-  cure(
+  fix(
     id,
     async (licenseId) => {
       const { licenseStatus } = await licet.licenses.get(licenseId);
@@ -45,7 +45,7 @@ export const extendExpired = (id: number, days: number): Promise<void> =>
 /** Raises the limit of addresses or hardware IDs by one, if it is still reached. */
 export const raiseLimit = (id: number, kind: 'ips' | 'hwids'): Promise<void> => {
   const limit = kind === 'ips' ? 'maxIPs' : 'maxHWIDs';
-  return cure(
+  return fix(
     id,
     async () => {
       let isRaised = false;
@@ -64,7 +64,7 @@ export const raiseLimit = (id: number, kind: 'ips' | 'hwids'): Promise<void> => 
 
 /** Moves a license to the product that the program has sent. */
 export const moveToProduct = (id: number, productId: number, name: string): Promise<void> =>
-  cure(
+  fix(
     id,
     async () => {
       const before = await change(id, () => ({ productId }));

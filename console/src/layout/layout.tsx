@@ -73,8 +73,8 @@ const ShortcutList = ({ isOpen, onClose }: { isOpen: boolean; onClose: () => voi
   </Dialog>
 );
 
-/** The frame of every screen: navigation, search, and the menu of the session. */
-export function Frame() {
+/** The layout of every screen: navigation, search, and the menu of the session. */
+export function Layout() {
   const [isSearching, setSearching] = useState(false);
   const [isHelping, setHelping] = useState(false);
   useShortcuts({ '/': () => setSearching(true), '?': () => setHelping(true) });

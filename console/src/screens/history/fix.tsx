@@ -6,14 +6,14 @@ import { Button, ButtonLink, type Look } from '../../components/button.tsx';
 import { toasts } from '../../components/toasts.tsx';
 import { screenTexts } from '../../screen-texts.ts';
 import { useMay, useRefusal } from '../../session.ts';
-import { activate, extendExpired, findEntry, raiseLimit } from './cures.ts';
+import { activate, extendExpired, findEntry, raiseLimit } from './fixes.ts';
 import { GUESSED_KEYS } from './queries.ts';
 
 const words = screenTexts.history;
 const EXTEND_DAYS = 30;
 
 /** The button that fixes the cause of a refusal; nothing if no button can. */
-export function Cure({
+export function Fix({
   record,
   unknownKeys = 0,
   isFull = false,
@@ -42,7 +42,7 @@ export function Cure({
     };
     return (
       <Button look={look} onClick={show}>
-        {words.cures.entry}
+        {words.fixes.entry}
       </Button>
     );
   }
@@ -60,26 +60,26 @@ export function Cure({
     case 'LICENSE_EXPIRED':
       return (
         <Button look={look} refusal={refusal} onClick={() => extendExpired(licenseId, EXTEND_DAYS)}>
-          {words.cures.extend(EXTEND_DAYS)}
+          {words.fixes.extend(EXTEND_DAYS)}
         </Button>
       );
     case 'LICENSE_DEACTIVATED':
       return (
         <Button look={look} refusal={refusal} onClick={() => activate(licenseId)}>
-          {words.cures.reactivate}
+          {words.fixes.reactivate}
         </Button>
       );
     case 'LICENSE_DELETED':
       return (
         <Button look={look} refusal={refusal} onClick={() => activate(licenseId)}>
-          {words.cures.restore}
+          {words.fixes.restore}
         </Button>
       );
     case 'MAX_IPS_REACHED':
     case 'MAX_HWIDS_REACHED':
       return (
         <>
-          {licenseLink(words.cures.free)}
+          {licenseLink(words.fixes.free)}
           {isFull && (
             <Button
               look={look}
@@ -88,13 +88,13 @@ export function Cure({
                 raiseLimit(licenseId, responseType === 'MAX_IPS_REACHED' ? 'ips' : 'hwids')
               }
             >
-              {words.cures.raise}
+              {words.fixes.raise}
             </Button>
           )}
         </>
       );
     case 'PRODUCT_MISMATCH':
-      return isFull ? null : licenseLink(words.cures.product);
+      return isFull ? null : licenseLink(words.fixes.product);
     default:
       return null;
   }

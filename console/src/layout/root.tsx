@@ -5,9 +5,9 @@ import { SESSION_QUERY } from '../api.ts';
 import { LoadFailure, Skeleton } from '../components/page.tsx';
 import { ToastHost } from '../components/toasts.tsx';
 import { LogIn } from '../screens/log-in/screen.tsx';
-import { Frame, NotFound, ScreenFailure } from './frame.tsx';
+import { Layout, NotFound, ScreenFailure } from './layout.tsx';
 
-/** The frame with a session, else the log-in. The address stays: after the log-in its screen appears. */
+/** The layout with a session, else the log-in. The address stays: after the log-in its screen appears. */
 function Root() {
   const { hash } = useLocation();
   const code = /^code=(.+)$/.exec(hash)?.[1];
@@ -17,7 +17,7 @@ function Root() {
       {code !== undefined || session.data === null ? (
         <LogIn code={code} />
       ) : session.data ? (
-        <Frame />
+        <Layout />
       ) : session.error ? (
         <LoadFailure error={session.error} onRetry={session.refetch} />
       ) : (

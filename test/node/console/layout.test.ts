@@ -16,7 +16,7 @@ import {
 
 /** The parts that all screens share: the search, the keyboard, sessions, messages and failed responses. */
 
-describeInBrowser('the frame of the console', () => {
+describeInBrowser('the layout of the console', () => {
   const expiredLicense = () =>
     newLicense({
       licenseType: 'TEMPORARY',
@@ -34,7 +34,7 @@ describeInBrowser('the frame of the console', () => {
 
   it('the search recognises a pasted value and finds its object', async () => {
     expectFailure(/^40[04] GET \/api\/v2\/licenses\//);
-    const lastName = `Frame-${randomUUID().slice(0, 8)}`;
+    const lastName = `Layout-${randomUUID().slice(0, 8)}`;
     const email = `${lastName}@shop.example`;
     const ownerChatId = digits(18);
     const marketAId = digits(7);
