@@ -1,5 +1,5 @@
 import { parseNetworks } from '@licet/contract/addresses';
-import type { ResponseType } from '@licet/contract/enums';
+import type { ResponseType } from '@licet/contract/outcomes';
 import { Caches } from './cache/caches.ts';
 import { type Database, openDatabase } from './db/client.ts';
 import { Admission } from './lib/admission.ts';

@@ -396,24 +396,6 @@ export const screenTexts = {
       given: 'Chosen time',
     },
     paneTitle: 'Request',
-    explanations: {
-      VALID: 'The program may run.',
-      INVALID_REQUEST:
-        'The program sent something that the service could not read. The remark says which field is wrong.',
-      RATE_LIMITED: 'This address or key asked more often than the service allows.',
-      IP_BLACKLISTED: 'The address is on the blacklist.',
-      HWID_BLACKLISTED: 'The hardware ID is on the blacklist.',
-      LICENSE_NOT_FOUND: 'No license has this key. It may be mistyped, or invented.',
-      PRODUCT_MISMATCH:
-        'The license belongs to a different product than the one that the program sent.',
-      LICENSE_DELETED: 'The license has been deleted.',
-      LICENSE_DEACTIVATED: 'The license has been deactivated.',
-      LICENSE_EXPIRED: 'The license has expired.',
-      MAX_IPS_REACHED: 'All address slots of the license are taken, and this address is new.',
-      MAX_HWIDS_REACHED:
-        'All hardware ID slots of the license are taken, and this hardware ID is new.',
-      ERROR: 'The service failed. Its log says why.',
-    } as Readonly<Record<string, string>>,
     unexplained: 'This version of the page does not know this outcome.',
     fixes: {
       free: 'Free a slot',

@@ -1,4 +1,5 @@
 import type { ApiIntent, EventResource, LicenseStatus } from '@licet/client';
+import { OUTCOMES } from '@licet/contract/outcomes';
 
 /** The texts of the layout, of the first screen, and those that many screens share; the others are in `screen-texts.ts`. */
 
@@ -12,22 +13,8 @@ const statuses: Record<LicenseStatus, string> = {
   DELETED: 'Deleted',
 };
 
-/** The outcomes of a validation. */
-const outcomes: Readonly<Record<string, string>> = {
-  VALID: 'Valid',
-  INVALID_REQUEST: 'Invalid request',
-  RATE_LIMITED: 'Too many requests',
-  IP_BLACKLISTED: 'Address blocked',
-  HWID_BLACKLISTED: 'Hardware ID blocked',
-  LICENSE_NOT_FOUND: 'Unknown key',
-  PRODUCT_MISMATCH: 'Wrong product',
-  LICENSE_DELETED: 'License deleted',
-  LICENSE_DEACTIVATED: 'License deactivated',
-  LICENSE_EXPIRED: 'License expired',
-  MAX_IPS_REACHED: 'No free address slot',
-  MAX_HWIDS_REACHED: 'No free hardware slot',
-  ERROR: 'Service failed',
-};
+/** The outcomes of a validation. A newer service may have one that this page does not know. */
+const outcomes: Readonly<Record<string, { name: string; explanation: string }>> = OUTCOMES;
 
 /** The kinds of objects in events. */
 const resources: Record<EventResource, string> = {

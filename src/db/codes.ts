@@ -1,4 +1,5 @@
-import type { RequestType, ResponseType } from '@licet/contract/enums';
+import type { RequestType } from '@licet/contract/enums';
+import type { ResponseType } from '@licet/contract/outcomes';
 
 /** Values that stand for others in the database. */
 

@@ -1,4 +1,5 @@
-import { REQUEST_TYPES, RESPONSE_TYPES, type ResponseType } from '@licet/contract/enums';
+import { REQUEST_TYPES } from '@licet/contract/enums';
+import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/outcomes';
 import { installationFields } from '@licet/contract/requests';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
@@ -92,13 +93,9 @@ export const isShared = ({ fingerprint }: { fingerprint: string }): boolean =>
 /** {@link isShared} in a select from `installations`. */
 export const IS_SHARED = sql.raw(`fingerprint glob '${SHARED_PREFIX}*'`);
 
-/** Outcomes of requests whose product need not be that of the license (1.3). */
+/** Outcomes of requests whose product need not be that of the license: the later ones follow from it (1.3). */
 const HAS_ANY_PRODUCT: ReadonlySet<ResponseType> = new Set([
-  'INVALID_REQUEST',
-  'RATE_LIMITED',
-  'IP_BLACKLISTED',
-  'HWID_BLACKLISTED',
-  'PRODUCT_MISMATCH',
+  ...RESPONSE_TYPES.slice(0, RESPONSE_TYPES.indexOf('PRODUCT_MISMATCH') + 1),
   'ERROR',
 ]);
 

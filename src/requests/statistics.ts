@@ -1,4 +1,5 @@
-import { type LicenseStatus, RESPONSE_TYPES, type ResponseType } from '@licet/contract/enums';
+import type { LicenseStatus } from '@licet/contract/enums';
+import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/outcomes';
 import type { Statistics, Step } from '@licet/contract/statistics';
 import { toTimestamp } from '@licet/contract/time';
 import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';

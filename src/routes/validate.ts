@@ -1,5 +1,6 @@
 import type { ApiIntent, RequestType } from '@licet/contract/enums';
 import type { ErrorResponse } from '@licet/contract/errors';
+import { OUTCOMES } from '@licet/contract/outcomes';
 import type { InvalidResponse, ValidResponse } from '@licet/contract/validation';
 import type { Context } from 'hono';
 import { authorizeValidation } from '../auth/middleware.ts';
@@ -33,9 +34,11 @@ const reject = (
   headers?: Readonly<Record<string, string>>,
 ): Reply => ({ status, body: { valid: false, message }, ...(headers && { headers }) });
 
-const UNAVAILABLE = reject(503, 'Service temporarily unavailable');
+const UNAVAILABLE = reject(503, OUTCOMES.ERROR.message);
 const NO_ROOM = reject(503, BUSY.message, BUSY.headers);
-const LIMITED = reject(429, 'Too many requests', { 'Retry-After': String(WINDOW_SECONDS) });
+const LIMITED = reject(429, OUTCOMES.RATE_LIMITED.message, {
+  'Retry-After': String(WINDOW_SECONDS),
+});
 
 /** Any page in a browser may call v1. */
 const V1_HEADERS = { 'Access-Control-Allow-Origin': '*' };

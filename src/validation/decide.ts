@@ -1,4 +1,4 @@
-import type { ResponseType } from '@licet/contract/enums';
+import type { ResponseType } from '@licet/contract/outcomes';
 import type { Blacklist } from '../resources/blacklists/blacklist.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import { statusAt } from '../resources/licenses/status.ts';
@@ -28,7 +28,7 @@ type Rejection = Exclude<
 >;
 
 /**
- * Decides a validation: the first row that applies of rows 3 to 12 in the table of decisions 1.3. The hardware
+ * Decides a validation: the first row that applies of the table in decisions 1.3, from row 3 on. The hardware
  * ID that REQUIRE_HWID requires counts before the limits. A pure function.
  *
  * VALID that needs a slot is provisional: in D1 all slots may be taken.

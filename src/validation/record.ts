@@ -1,4 +1,5 @@
-import type { RequestType, ResponseType } from '@licet/contract/enums';
+import type { RequestType } from '@licet/contract/enums';
+import type { ResponseType } from '@licet/contract/outcomes';
 import type { Found } from '../cache/snapshot-cache.ts';
 import type { Snapshot } from '../cache/snapshots.ts';
 import { newRecord, type RecordDetails } from '../requests/record.ts';

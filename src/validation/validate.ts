@@ -1,5 +1,6 @@
 import { clientOf } from '@licet/contract/addresses';
-import type { RequestType, ResponseType } from '@licet/contract/enums';
+import type { RequestType } from '@licet/contract/enums';
+import { OUTCOMES, type ResponseType } from '@licet/contract/outcomes';
 import { toTimestampWithoutOffset } from '@licet/contract/time';
 import type { InvalidResponse, ValidResponse } from '@licet/contract/validation';
 import type { Found } from '../cache/snapshot-cache.ts';
@@ -51,25 +52,16 @@ export type ValidationResult = { responseType: ResponseType } & (
   | { kind: 'unavailable' }
 );
 
-const MESSAGES = {
-  IP_BLACKLISTED: 'IP address is blacklisted',
-  HWID_BLACKLISTED: 'Hardware ID is blacklisted',
-  LICENSE_NOT_FOUND: 'License not found or invalid',
-  PRODUCT_MISMATCH: 'License not found or invalid',
-  LICENSE_DELETED: 'License not found or invalid',
-  LICENSE_DEACTIVATED: 'License is deactivated',
-  LICENSE_EXPIRED: 'License has expired',
-  MAX_IPS_REACHED: 'Max IPs reached',
-  MAX_HWIDS_REACHED: 'Max HWIDs reached',
-  VALID: 'License is valid',
-} as const satisfies Partial<Record<ResponseType, string>>;
+type Refusal = Exclude<Outcome, { responseType: 'VALID' }>;
 
-const messageOf = (outcome: Outcome): string =>
-  outcome.responseType === 'INVALID_REQUEST' ? outcome.message : MESSAGES[outcome.responseType];
+const messageOf = (refusal: Refusal): string =>
+  refusal.responseType === 'INVALID_REQUEST'
+    ? refusal.message
+    : OUTCOMES[refusal.responseType].message;
 
 const validBody = (license: LicenseSnapshot, totalRequests: number): ValidResponse => ({
   valid: true,
-  message: MESSAGES.VALID,
+  message: OUTCOMES.VALID.message,
   hardwareLocked: license.maxHWIDs !== -1,
   iPLocked: license.maxIPs !== -1,
   expiryDate: license.expiresAt === null ? null : toTimestampWithoutOffset(license.expiresAt),
@@ -209,7 +201,7 @@ class Validation {
 
   async #refuse(
     request: ValidationRequest,
-    outcome: Exclude<Outcome, { responseType: 'VALID' }>,
+    outcome: Refusal,
     license: LicenseSnapshot | null,
   ): Promise<ValidationResult> {
     const { responseType } = outcome;

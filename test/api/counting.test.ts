@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import type { ResponseType } from '@licet/contract/enums';
+import type { ResponseType } from '@licet/contract/outcomes';
 import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RESPONSE_TYPE_CODES } from '../../src/db/codes.ts';

@@ -5,7 +5,6 @@ import { sha256 } from '../../src/lib/sha256.ts';
 import { type Isolate, newIsolate, settled, type TestBindings } from '../support/app.ts';
 import {
   call,
-  createBlacklist,
   createLicense,
   createProduct,
   createToken,
@@ -13,9 +12,9 @@ import {
   historyOf,
   type License,
   type Product,
-  updateLicense,
   validate,
 } from '../support/client.ts';
+import { arrange, OUTCOME_ROWS } from '../support/outcomes.ts';
 import { claimsOf, newNonce, newSigningKey, type TestKey } from '../support/signing.ts';
 import { newWatchedIsolate } from '../support/watched-isolate.ts';
 
@@ -216,48 +215,14 @@ describe('the signature', () => {
   });
 });
 
-/** The decided outcomes of 1.3. Each changes a license to have the outcome, and returns fields of the request. */
-const OUTCOMES: Record<string, (license: License) => Promise<object>> = {
-  IP_BLACKLISTED: async () => {
-    await createBlacklist({ data: '198.51.100.81' });
-    return { ip: '198.51.100.81' };
-  },
-  HWID_BLACKLISTED: async () => {
-    await createBlacklist({ licenseDataType: 'HWID', data: 'Bad 1.8' });
-    return { hwid: 'Bad 1.8' };
-  },
-  LICENSE_NOT_FOUND: async () => ({ licenseKey: crypto.randomUUID() }),
-  PRODUCT_MISMATCH: async () => ({ productId: (await createProduct()).id }),
-  LICENSE_DELETED: async ({ id }) => {
-    await call('DELETE', `/api/v2/licenses/${id}`);
-    return {};
-  },
-  LICENSE_DEACTIVATED: async ({ id }) => {
-    await updateLicense(id, { licenseStatus: 'DEACTIVATED' });
-    return {};
-  },
-  LICENSE_EXPIRED: async ({ id }) => {
-    await updateLicense(id, { licenseType: 'TEMPORARY', expiryDate: '2001-01-01' });
-    return {};
-  },
-  MAX_IPS_REACHED: async ({ id }) => {
-    await updateLicense(id, { maxIPs: 0 });
-    return {};
-  },
-  MAX_HWIDS_REACHED: async ({ id }) => {
-    await updateLicense(id, { maxHWIDs: 0 });
-    return {};
-  },
-  VALID: async () => ({}),
-};
+const SIGNED_ROWS = OUTCOME_ROWS.filter(({ responseType }) => responseType !== 'INVALID_REQUEST');
 
 describe('for every decided outcome', () => {
-  it.each(Object.keys(OUTCOMES))(
-    '%s: the claims equal the unsigned body and the record',
-    async (outcome) => {
-      const license = await newLicense();
-      const fields = await OUTCOMES[outcome]?.(license);
-      const body = { ...signedBody(license, { hwid: 'HW-1', lease: true }), ...fields };
+  it.each(SIGNED_ROWS)(
+    '$responseType: the claims equal the unsigned body and the record',
+    async (row) => {
+      const arranged = await arrange(row, product, await createProduct());
+      const body = { ...arranged.body, nonce: newNonce(), lease: true };
       // The blacklist is in KV.
       await settled();
       const { nonce, ...unsigned } = body;
@@ -271,7 +236,7 @@ describe('for every decided outcome', () => {
       const { claims } = await claimsOf(signed, es);
       const [, record] = await historyOf({ licenseKey: body.licenseKey }, 2);
       expect(record).toMatchObject({
-        responseType: outcome,
+        responseType: row.responseType,
         valid: claims.valid,
         productId: Number(claims.aud),
         ip: claims.ip,
@@ -281,7 +246,7 @@ describe('for every decided outcome', () => {
       expect(claims.sub).toBe(await subjectOf(body.licenseKey));
       // The claims of a refusal hold nothing more exact than the message.
       expect(claims.licenseExpires).toBeNull();
-      expect(lease === undefined).toBe(outcome !== 'VALID');
+      expect(lease === undefined).toBe(row.responseType !== 'VALID');
     },
   );
 

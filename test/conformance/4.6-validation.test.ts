@@ -7,12 +7,12 @@ import {
   createProduct,
   expectError,
   getLicense,
-  type HistoryRecord,
   historyOf,
   type Product,
   updateLicense,
   validate,
 } from '../support/client.ts';
+import { arrange, newcomer, OUTCOME_ROWS } from '../support/outcomes.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 import { askFor } from '../support/shop.ts';
 
@@ -26,92 +26,7 @@ beforeAll(async () => {
   otherProduct = await createProduct({ name: 'Another' });
 });
 
-let asked = 0;
-
-/** An address and a hardware ID that no other test uses. */
-function newcomer(): { ip: string; hwid: string } {
-  asked += 1;
-  return { ip: `11.1.${asked >> 8}.${asked & 255}`, hwid: `hwid-${asked}` };
-}
-
-interface Asked {
-  licenseKey: string;
-  productId: number | null;
-  ip: string;
-  hwid: string;
-}
-
 const REFUSED = { valid: false, message: expect.any(String) };
-
-/**
- * The rows of decisions 1.3, each as the least that makes it true of an otherwise valid request.
- * Row 2, the rate limits, is in `../api/rate-limits.test.ts`.
- */
-interface Row {
-  responseType: HistoryRecord['responseType'];
-  message: string;
-  license?: object;
-  request?: (other: Product) => Partial<Asked>;
-  isListed?: 'ip' | 'hwid';
-  /** Whether no license has the key. */
-  hasNoLicense?: true;
-}
-
-const PAST = '2020-01-01T00:00:00Z';
-
-const ROWS: Row[] = [
-  {
-    responseType: 'INVALID_REQUEST',
-    message: 'productId is required',
-    request: () => ({ productId: null }),
-  },
-  { responseType: 'IP_BLACKLISTED', message: 'IP address is blacklisted', isListed: 'ip' },
-  { responseType: 'HWID_BLACKLISTED', message: 'Hardware ID is blacklisted', isListed: 'hwid' },
-  {
-    responseType: 'LICENSE_NOT_FOUND',
-    message: 'License not found or invalid',
-    request: () => ({ licenseKey: `unknown-${asked}` }),
-    hasNoLicense: true,
-  },
-  {
-    responseType: 'PRODUCT_MISMATCH',
-    message: 'License not found or invalid',
-    request: (other) => ({ productId: other.id }),
-  },
-  {
-    responseType: 'LICENSE_DELETED',
-    message: 'License not found or invalid',
-    license: { licenseStatus: 'DELETED' },
-  },
-  {
-    responseType: 'LICENSE_DEACTIVATED',
-    message: 'License is deactivated',
-    license: { licenseStatus: 'DEACTIVATED' },
-  },
-  {
-    responseType: 'LICENSE_EXPIRED',
-    message: 'License has expired',
-    license: { licenseType: 'TEMPORARY', expiryDate: PAST },
-  },
-  { responseType: 'MAX_IPS_REACHED', message: 'Max IPs reached', license: { maxIPs: 0 } },
-  { responseType: 'MAX_HWIDS_REACHED', message: 'Max HWIDs reached', license: { maxHWIDs: 0 } },
-  { responseType: 'VALID', message: 'License is valid' },
-];
-
-/** A request of which a row is true, from a newcomer with a license of its own. */
-async function arrange({ license: fields, request: changes, isListed }: Row) {
-  const visitor = newcomer();
-  const license = await createLicense({ productId: product.id, ...fields });
-  const request: Asked = { ...askFor(license), ...visitor, ...changes?.(otherProduct) };
-  if (isListed !== undefined) {
-    await createBlacklist({
-      licenseDataType: isListed === 'ip' ? 'IP' : 'HWID',
-      data: visitor[isListed],
-      reason: 'Charged back, case 4711',
-    });
-  }
-  return { license, visitor, request };
-}
 
 describe('POST /api/v1/validate', () => {
   it('v1 validate needs no token and ignores one', async () => {
@@ -122,50 +37,54 @@ describe('POST /api/v1/validate', () => {
     }
   });
 
-  it.each(ROWS)('v1 validate responds to $responseType as decided and records it', async (row) => {
-    const { license, visitor, request } = await arrange(row);
-    const isValid = row.responseType === 'VALID';
-    const answer = await validate(request);
+  it.each(OUTCOME_ROWS)(
+    'v1 validate responds to $responseType as decided and records it',
+    async (row) => {
+      const { license, body } = await arrange(row, product, otherProduct);
+      const isValid = row.responseType === 'VALID';
+      const answer = await validate(body);
 
-    expect(answer.status).toBe(isValid ? 200 : 400);
-    expect(answer.headers.get('Content-Type')).toMatch(/^application\/json/);
-    if (isValid) expect(answer.json).toMatchObject({ valid: true, message: row.message });
-    else expect(answer.json).toEqual({ valid: false, message: row.message });
+      expect(answer.status).toBe(isValid ? 200 : 400);
+      expect(answer.headers.get('Content-Type')).toMatch(/^application\/json/);
+      if (isValid) expect(answer.json).toMatchObject({ valid: true, message: row.message });
+      else expect(answer.json).toEqual({ valid: false, message: row.message });
 
-    const [record] = await historyOf({ ip: visitor.ip }, 1);
-    expect(record).toMatchObject({
-      licenseId: row.hasNoLicense ? null : license.id,
-      licenseKey: request.licenseKey,
-      productId: request.productId,
-      ip: visitor.ip,
-      hwid: visitor.hwid,
-      requestType: 'V1_VALIDATE',
-      responseType: row.responseType,
-      blockReason: row.isListed ? 'Charged back, case 4711' : null,
-      valid: isValid,
-      successful: true,
-      rateLimited: false,
-      blocked: row.isListed !== undefined,
-      spam: false,
-      ...(row.responseType === 'INVALID_REQUEST' && { remarks: row.message }),
-    });
-    const after = await getLicense(license.id);
-    expect(after.totalRequests).toBe(row.hasNoLicense ? 0 : 1);
-    if (!isValid) expect(after).toMatchObject({ ips: [], hwids: [] });
-  });
+      const [record] = await historyOf({ ip: body.ip }, 1);
+      expect(record).toMatchObject({
+        licenseId: row.hasNoLicense ? null : license.id,
+        licenseKey: body.licenseKey,
+        productId: body.productId,
+        ip: body.ip,
+        hwid: body.hwid,
+        requestType: 'V1_VALIDATE',
+        responseType: row.responseType,
+        blockReason: row.isListed ? 'Charged back, case 4711' : null,
+        valid: isValid,
+        successful: true,
+        rateLimited: false,
+        blocked: row.isListed !== undefined,
+        spam: false,
+        ...(row.responseType === 'INVALID_REQUEST' && { remarks: row.message }),
+      });
+      const after = await getLicense(license.id);
+      expect(after.totalRequests).toBe(row.hasNoLicense ? 0 : 1);
+      if (!isValid) expect(after).toMatchObject({ ips: [], hwids: [] });
+    },
+  );
 });
 
 describe('POST /api/v2/validate', () => {
-  it.each([ROWS[0], ROWS[7], ROWS[10]].filter((row) => row !== undefined))(
+  it.each(OUTCOME_ROWS)(
     'v2 validate responds to $responseType like v1 and records V2_VALIDATE',
     async (row) => {
-      const [first, second] = [await arrange(row), await arrange(row)];
-      const v1 = await validate(first.request);
-      const v2 = await call('POST', '/api/v2/validate', { body: second.request });
+      const first = await arrange(row, product, otherProduct);
+      const second = await arrange(row, product, otherProduct);
+      const v1 = await validate(first.body);
+      const v2 = await call('POST', '/api/v2/validate', { body: second.body });
       expect(v2.status).toBe(v1.status);
       expect(v2.json).toEqual(v1.json);
       expect(v2.headers.get('Content-Type')).toBe(v1.headers.get('Content-Type'));
-      const [record] = await historyOf({ ip: second.visitor.ip }, 1);
+      const [record] = await historyOf({ ip: second.body.ip }, 1);
       expect(record).toMatchObject({
         requestType: 'V2_VALIDATE',
         responseType: row.responseType,

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/enums';
+import { RESPONSE_TYPES, type ResponseType } from '@licet/contract/outcomes';
 import { installation } from '@licet/contract/requests';
 import { statistics as statisticsWire } from '@licet/contract/statistics';
 import fc from 'fast-check';

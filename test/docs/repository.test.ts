@@ -1,5 +1,6 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { OUTCOMES, RESPONSE_TYPES } from '@licet/contract/outcomes';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 
@@ -121,6 +122,17 @@ it('docs/configuration.md has each variable of wrangler.toml', () => {
   const rows = [...read('docs/configuration.md').matchAll(/^\| (\w+)/gm)].map(([, name]) => name);
   expect(names.length).toBeGreaterThan(5);
   expect(rows).toEqual(expect.arrayContaining(names));
+});
+
+it('docs/decisions.md has each outcome of a validation with its message, in the order of the decision', () => {
+  const [, section = ''] = read('docs/decisions.md').split('### 1.3 ');
+  const rows = [...section.matchAll(/^\| \d+ \|.*\| (\w+) \| (?:`(.+?)`)?.*\|$/gm)];
+  expect(rows.map(([, outcome, message]) => [outcome, message ?? null])).toEqual(
+    RESPONSE_TYPES.filter((outcome) => outcome !== 'ERROR').map((outcome) => [
+      outcome,
+      OUTCOMES[outcome].message,
+    ]),
+  );
 });
 
 it('each design record is in the index, with its date, and has at most 300 words', () => {

@@ -1,3 +1,4 @@
+import { OUTCOMES, RESPONSE_TYPES } from '@licet/contract/outcomes';
 import { RESPONSE_TYPE_CODES } from '../../src/db/codes.ts';
 import type { VirtualClock } from './clock.ts';
 import type { FakeD1 } from './fake-d1.ts';
@@ -336,7 +337,7 @@ export class Invariants {
       if (isolate.crashedAt === null) throw new Violation(`${task.marker} was never answered`);
       return;
     }
-    const fitting = RESPONSE_TYPES[outcomeOf(response).replace(/ \(.*/, '')];
+    const fitting = RESPONSE_TYPES_BY_RESPONSE.get(outcomeOf(response).replace(/ \(.*/, ''));
     if (recorded === undefined) {
       // No record is due without permission, with an unknown permission, and in a flood.
       const isUnknown = response.status === 503 && task.tokenId !== null;
@@ -344,7 +345,7 @@ export class Invariants {
       if (isOptional || this.#mayBeUnrecorded(validation)) return;
       throw new Violation(`${task.marker} was not recorded`);
     }
-    if (!fitting?.includes(recorded)) {
+    if (!fitting?.some((type) => type === recorded)) {
       throw new Violation(
         `${task.marker} was answered ${response.status}, recorded as ${recorded}`,
       );
@@ -370,21 +371,12 @@ export class Invariants {
 const outcomeName = (code: number): string =>
   Object.entries(RESPONSE_TYPE_CODES).find(([, other]) => other === code)?.[0] ?? String(code);
 
-const NOT_FOUND = ['LICENSE_NOT_FOUND', 'PRODUCT_MISMATCH', 'LICENSE_DELETED'];
-
 /** The outcomes in the history for each outcome of a response. */
-const RESPONSE_TYPES: Record<string, readonly string[]> = {
-  'IP address is blacklisted': ['IP_BLACKLISTED'],
-  'Hardware ID is blacklisted': ['HWID_BLACKLISTED'],
-  'License not found or invalid': NOT_FOUND,
-  'License is deactivated': ['LICENSE_DEACTIVATED'],
-  'License has expired': ['LICENSE_EXPIRED'],
-  'Max IPs reached': ['MAX_IPS_REACHED'],
-  'Max HWIDs reached': ['MAX_HWIDS_REACHED'],
-  'License is valid': ['VALID'],
-  limited: ['RATE_LIMITED'],
-  unavailable: ['ERROR'],
-};
+const RESPONSE_TYPES_BY_RESPONSE = Map.groupBy(RESPONSE_TYPES, (type): string | null => {
+  if (type === 'RATE_LIMITED') return 'limited';
+  if (type === 'ERROR') return 'unavailable';
+  return OUTCOMES[type].message;
+});
 
 /** The outcome in a response. */
 function outcomeOf({ status, json }: JsonResponse): string {

@@ -1,4 +1,4 @@
-import { RESPONSE_TYPES } from '@licet/contract/enums';
+import { RESPONSE_TYPES } from '@licet/contract/outcomes';
 import * as z from 'zod';
 import { TIERS } from '../../src/lib/request-timings.ts';
 import { routes } from '../../src/routes/app.ts';

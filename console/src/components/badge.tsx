@@ -38,6 +38,6 @@ export const StatusBadge = ({ status }: { status: LicenseStatus }) => (
 /** The outcome of a validation, by its `responseType`. */
 export const OutcomeBadge = ({ outcome }: { outcome: string }) => (
   <Badge tone={outcome === 'VALID' ? 'good' : outcome === 'RATE_LIMITED' ? 'warn' : 'bad'}>
-    {texts.outcomes[outcome] ?? outcome}
+    {texts.outcomes[outcome]?.name ?? outcome}
   </Badge>
 );

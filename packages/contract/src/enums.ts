@@ -64,27 +64,6 @@ export type ApiIntent = (typeof API_INTENTS)[number];
 export const REQUEST_TYPES = ['V1_VALIDATE', 'V2_VALIDATE'] as const;
 export type RequestType = (typeof REQUEST_TYPES)[number];
 
-/**
- * The outcomes of a validation, in the order of the decision; the `responseType` of its record.
- * ERROR is a failure of the service: nothing was decided.
- */
-export const RESPONSE_TYPES = [
-  'INVALID_REQUEST',
-  'RATE_LIMITED',
-  'IP_BLACKLISTED',
-  'HWID_BLACKLISTED',
-  'LICENSE_NOT_FOUND',
-  'PRODUCT_MISMATCH',
-  'LICENSE_DELETED',
-  'LICENSE_DEACTIVATED',
-  'LICENSE_EXPIRED',
-  'MAX_IPS_REACHED',
-  'MAX_HWIDS_REACHED',
-  'VALID',
-  'ERROR',
-] as const;
-export type ResponseType = (typeof RESPONSE_TYPES)[number];
-
 /** The kinds of resources whose changes leave events, and the sessions of the console (5). */
 export const EVENT_RESOURCES = [
   'product',

@@ -10,9 +10,9 @@ import {
   LICENSE_TYPES,
   PRODUCT_TYPES,
   REQUEST_TYPES,
-  RESPONSE_TYPES,
 } from './enums.ts';
 import { MAX_DORMANT_DAYS, MAX_HWID_BYTES, MAX_LIMIT, MAX_TEXT_LENGTH } from './limits.ts';
+import { RESPONSE_TYPES } from './outcomes.ts';
 
 /** The types of the fields of all bodies and queries. Those in a query have metadata: their checks are of text. */
 

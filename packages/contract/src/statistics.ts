@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { named, UPDATED } from './bodies.ts';
-import { RESPONSE_TYPES, type ResponseType } from './enums.ts';
+import { forEachOutcome } from './outcomes.ts';
 import { period, productId } from './parameters.ts';
 import { wireTimestamp } from './time.ts';
 
@@ -14,16 +14,6 @@ const HOUR = '2025-02-03T08:00:00.000+00:00';
 const count = (description: string) => z.int().describe(description);
 const productNumber = z.int().describe('The id of the product.');
 
-type OutcomeCounts = Record<ResponseType, z.ZodExactOptional<z.ZodInt>>;
-
-function outcomeCounts(): OutcomeCounts;
-function outcomeCounts(): Record<string, z.ZodType> {
-  const ofOutcome = z.exactOptional(
-    count('Validations with this outcome; absent if there are none.'),
-  );
-  return Object.fromEntries(RESPONSE_TYPES.map((outcome) => [outcome, ofOutcome]));
-}
-
 const stepExample = { time: HOUR, VALID: 120, LICENSE_EXPIRED: 3 };
 
 /** A step of the series: the number of validations with each outcome. */
@@ -32,7 +22,9 @@ export const statisticsStep = named(
   'The validations of an hour or a day by outcome.',
   z.strictObject({
     time: wireTimestamp.describe('The first millisecond of the step.'),
-    ...outcomeCounts(),
+    ...forEachOutcome(
+      z.exactOptional(count('Validations with this outcome; absent if there are none.')),
+    ),
   }),
   stepExample,
 );

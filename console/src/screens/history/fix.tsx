@@ -95,7 +95,14 @@ export function Fix({
       );
     case 'PRODUCT_MISMATCH':
       return isFull ? null : licenseLink(words.fixes.product);
+    case 'VALID':
+    case 'INVALID_REQUEST':
+    case 'RATE_LIMITED':
+    case 'ERROR':
+      return null;
     default:
+      // A newer service may have an outcome that this page does not know.
+      responseType satisfies never;
       return null;
   }
 }

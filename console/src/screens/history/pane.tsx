@@ -34,7 +34,7 @@ export function Pane({ id, known }: { id: number; known: LicenseRequest | undefi
             <Time value={record.requestDate} />
           </span>
         </p>
-        <p>{words.explanations[record.responseType] ?? words.unexplained}</p>
+        <p>{texts.outcomes[record.responseType]?.explanation ?? words.unexplained}</p>
         <Fixes record={record} />
       </div>
       <Details record={record} />
