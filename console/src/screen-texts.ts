@@ -5,10 +5,17 @@ import type {
   LicenseDataType,
   LicensePlatform,
   LicenseType,
+  Product,
   ProductType,
+  RequestType,
 } from '@licet/client';
 import { MAX_BATCH_LICENSES } from '@licet/contract/limits';
 import { plural } from './texts.ts';
+
+/** The fields of a resource that may be null. */
+type NullableField<Resource> = {
+  [Name in keyof Resource]: null extends Resource[Name] ? Name : never;
+}[keyof Resource];
 
 const platforms: Record<LicensePlatform, string> = {
   PLATFORM_A: 'Platform A',
@@ -440,8 +447,9 @@ export const screenTexts = {
       spam: 'Note',
       id: 'Id',
     },
-    types: { V1_VALIDATE: 'Version 1', V2_VALIDATE: 'Version 2' } as Readonly<
-      Record<string, string>
+    types: { V1_VALIDATE: 'Version 1', V2_VALIDATE: 'Version 2' } satisfies Record<
+      RequestType,
+      string
     >,
     isSpam: 'One of many requests in a short time',
   },
@@ -481,10 +489,12 @@ export const screenTexts = {
     offlineDaysHint:
       'A program that verifies signed responses can start without the service for this many days. 0: never. A deactivated license can keep running for as long.',
     more: 'For your shop',
-    url: 'Page of the product',
-    imageUrl: 'Image',
-    roleId: 'Chat role',
-    purchaseRoleId: 'Chat role of buyers',
+    moreFields: {
+      url: 'Page of the product',
+      imageUrl: 'Image',
+      roleId: 'Chat role',
+      purchaseRoleId: 'Chat role of buyers',
+    } satisfies Record<NullableField<Product>, string>,
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteLead:
       'Its deleted licenses go with it, and cannot be restored. The history stays. Programs with its id are refused from then on.',

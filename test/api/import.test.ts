@@ -1,8 +1,12 @@
 import { env } from 'cloudflare:workers';
+import { FIELDS } from '@licet/cli/import/fields';
+import { entryFields } from '@licet/contract/blacklists';
+import { customerFields } from '@licet/contract/customers';
 import type { ImportKind } from '@licet/contract/import';
+import { licenseFields } from '@licet/contract/licenses';
+import { productFields } from '@licet/contract/products';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import document from '../../docs/import.md?raw';
 import { blacklistItem, customerItem, licenseItem, productItem } from '../../src/import/items.ts';
 import { callWith, settled } from '../support/app.ts';
 import {
@@ -806,15 +810,34 @@ describe('a database that fails', () => {
   );
 });
 
+/** Fields of GET that are always null. An import ignores logins and their secrets (3). */
+const SECRETS = [
+  'passwordHash',
+  'lastLoginAt',
+  'chatAccessToken',
+  'chatRefreshToken',
+  'chatTokenExpiry',
+];
+
 it.each([
-  ['products', productItem],
-  ['customers', customerItem],
-  ['licenses', licenseItem],
-  ['blacklists', blacklistItem],
-] as const)('docs/import.md names all columns of %s', (kind, { shape }) => {
-  const [, row = ''] = new RegExp(`^\\| ${kind} \\| (.*) \\|$`, 'm').exec(document) ?? [];
-  const named = [...row.matchAll(/`(\w+)`/g)].map(([, name]) => name);
-  const notForTables = ['productIdString', 'customer'];
-  const taken = Object.keys(shape).filter((name) => !notForTables.includes(name));
-  expect(named.toSorted()).toEqual(taken.toSorted());
+  ['products', productItem, productFields],
+  ['customers', customerItem, customerFields],
+  ['licenses', licenseItem, licenseFields],
+  ['blacklists', blacklistItem, entryFields],
+] as const)(
+  'an import takes each field of %s that GET shows, and suggests its name',
+  (kind, item, fields) => {
+    const taken = Object.keys(item.shape);
+    const shown = Object.entries(fields).flatMap(([name, field]) => ('wire' in field ? name : []));
+    expect(taken.toSorted()).toEqual(shown.filter((name) => !SECRETS.includes(name)).toSorted());
+    const suggested = FIELDS[kind].filter((name) => !name.includes('.'));
+    expect(suggested.toSorted()).toEqual(
+      taken.filter((name) => name !== 'productIdString').toSorted(),
+    );
+  },
+);
+
+it('an import suggests the name of each field of the customer of a license', () => {
+  const suggested = FIELDS.licenses.filter((name) => name.includes('.'));
+  expect(suggested).toEqual(FIELDS.customers.map((name) => `customer.${name}`));
 });

@@ -12,7 +12,6 @@ import {
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { FIELDS } from '@licet/cli/import/fields';
 import { Import } from '@licet/cli/import/importer';
 import { KINDS, type Source } from '@licet/cli/import/kinds';
 import { Report } from '@licet/cli/import/report';
@@ -406,16 +405,6 @@ describe('ignored fields of an import', () => {
     const output = await imported([file, '--kind', 'licenses', '--report', report]);
     expect(output).toContain('Nothing to report');
     expect(readFileSync(report, 'utf8')).toBe('');
-  });
-
-  it('ignored fields of an import are those that docs/import.md does not name', () => {
-    const document = readFileSync('docs/import.md', 'utf8');
-    for (const kind of KINDS) {
-      const [, cells = ''] = new RegExp(`^\\| ${kind} \\| (.*) \\|$`, 'm').exec(document) ?? [];
-      const named = [...cells.matchAll(/`(\w+)`/g)].map(([, name]) => name);
-      const known = FIELDS[kind].filter((name) => !name.startsWith('customer'));
-      expect(known.toSorted()).toEqual(named.toSorted());
-    }
   });
 });
 

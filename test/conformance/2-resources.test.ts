@@ -64,19 +64,14 @@ describe('Fields', () => {
   it('a product without optional fields reads empty, null or 5 in their place', async () => {
     const answer = await post(products.path, { name: 'Least', productType: 'OTHER' });
     expect(answer.json).toEqual({
+      ...products.cleared,
       id: INTEGER,
       name: 'Least',
-      description: '',
       productType: 'OTHER',
-      productTypeOther: '',
       createdDate: TIMESTAMP,
       updatedDate: TIMESTAMP,
       defaultMaxIPs: 5,
       defaultMaxHWIDs: 5,
-      roleId: null,
-      purchaseRoleId: null,
-      url: null,
-      imageUrl: null,
       offlineDays: 0,
     });
   });

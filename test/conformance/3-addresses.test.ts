@@ -1,8 +1,17 @@
 import { env } from 'cloudflare:test';
+import { customerFields } from '@licet/contract/customers';
+import { productFields } from '@licet/contract/products';
 import { describe, expect, it } from 'vitest';
 import { call, expectError } from '../support/client.ts';
 import { importOne } from '../support/import.ts';
-import { customers, products, read, withoutChange } from '../support/resources.ts';
+import {
+  customers,
+  type Fields,
+  isWebAddress,
+  products,
+  read,
+  withoutChange,
+} from '../support/resources.ts';
 
 /** Addresses that shops may show as links and pictures (3). */
 
@@ -20,12 +29,12 @@ const bodyOf = async (resource: typeof products): Promise<Record<string, unknown
   resource.fullBody();
 const put = (path: string, body: object) => call('PUT', path, { body });
 
+const addressesOf = (fields: Fields): string[] => Object.keys(fields).filter(isWebAddress);
+
 describe.each([
-  [products, 'products', 'url'],
-  [products, 'products', 'imageUrl'],
-  [customers, 'customers', 'profilePictureUrl'],
-  [customers, 'customers', 'chatAvatarUrl'],
-] as const)('of a $name', (resource, kind, field) => {
+  ...addressesOf(productFields).map((field) => [products, 'products', field] as const),
+  ...addressesOf(customerFields).map((field) => [customers, 'customers', field] as const),
+])('of a $name', (resource, kind, field) => {
   it(`POST, PUT and import refuse a ${field} that is neither http nor https`, async () => {
     const { id } = await resource.create();
     const path = `${resource.path}/${id}`;

@@ -9,6 +9,9 @@ import { type Answer, call, createLicense, createProduct } from './client.ts';
 
 export type Fields = Record<string, unknown>;
 
+/** Whether a field has the address of a page or a picture, by its name. */
+export const isWebAddress = (field: string): boolean => /url$/i.test(field);
+
 export interface Resource {
   /** As the errors call it. */
   name: string;

@@ -1,3 +1,5 @@
+import { keysOf } from './objects.ts';
+
 /** The group of an outcome in the console's chart. */
 export type OutcomeGroup = 'valid' | 'ended' | 'full' | 'rejected';
 
@@ -99,16 +101,5 @@ export const OUTCOMES = {
 
 export type ResponseType = keyof typeof OUTCOMES;
 
-function responseTypes(): readonly ResponseType[];
-function responseTypes(): readonly string[] {
-  return Object.keys(OUTCOMES);
-}
-
 /** All outcomes, in the order of the decision. */
-export const RESPONSE_TYPES = responseTypes();
-
-/** An object with the same value for each outcome. */
-export function forEachOutcome<Value>(value: Value): Record<ResponseType, Value>;
-export function forEachOutcome(value: unknown): Record<string, unknown> {
-  return Object.fromEntries(RESPONSE_TYPES.map((outcome) => [outcome, value]));
-}
+export const RESPONSE_TYPES: readonly ResponseType[] = keysOf(OUTCOMES);

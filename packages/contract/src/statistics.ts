@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { named, UPDATED } from './bodies.ts';
-import { forEachOutcome } from './outcomes.ts';
+import { objectOf } from './objects.ts';
+import { RESPONSE_TYPES } from './outcomes.ts';
 import { period, productId } from './parameters.ts';
 import { wireTimestamp } from './time.ts';
 
@@ -22,7 +23,7 @@ export const statisticsStep = named(
   'The validations of an hour or a day by outcome.',
   z.strictObject({
     time: wireTimestamp.describe('The first millisecond of the step.'),
-    ...forEachOutcome(
+    ...objectOf(RESPONSE_TYPES, () =>
       z.exactOptional(count('Validations with this outcome; absent if there are none.')),
     ),
   }),

@@ -1,3 +1,4 @@
+import { keysOf } from '@licet/contract/objects';
 import { OUTCOMES, type OutcomeGroup, RESPONSE_TYPES } from '@licet/contract/outcomes';
 import { texts } from '../../texts.ts';
 import type { Step } from './queries.ts';
@@ -27,11 +28,11 @@ export interface Group extends Look {
 }
 
 export const groupsOf = (series: readonly Step[]): Group[] =>
-  Object.entries(LOOKS).map(([group, look]) => {
+  keysOf(LOOKS).map((group) => {
     const outcomes = RESPONSE_TYPES.filter((outcome) => OUTCOMES[outcome].group === group);
     const counts = series.map((step) =>
       outcomes.reduce((sum, outcome) => sum + (step[outcome] ?? 0), 0),
     );
     const total = counts.reduce((sum, count) => sum + count, 0);
-    return { ...look, counts, total };
+    return { ...LOOKS[group], counts, total };
   });

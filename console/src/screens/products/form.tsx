@@ -8,6 +8,7 @@ import {
   MAX_TEXT_LENGTH,
   MAX_WEB_ADDRESS_LENGTH,
 } from '@licet/contract/limits';
+import { keysOf, objectOf } from '@licet/contract/objects';
 import { useState } from 'react';
 import { hasStatus, licet, queries } from '../../api.ts';
 import { Button, TextLink } from '../../components/button.tsx';
@@ -25,6 +26,9 @@ const words = screenTexts.products;
 /** All fields that can be set: the form does not compile without one of them. */
 type Values = Omit<Product, 'id' | 'createdDate' | 'updatedDate'>;
 
+/** Text that may be null. */
+const MORE = keysOf(words.moreFields);
+
 const FIELDS: readonly EditedField<Values>[] = [
   { name: 'name', label: words.name },
   { name: 'description', label: words.description },
@@ -37,10 +41,7 @@ const FIELDS: readonly EditedField<Values>[] = [
   { name: 'defaultMaxIPs', label: words.maxIPs },
   { name: 'defaultMaxHWIDs', label: words.maxHWIDs },
   { name: 'offlineDays', label: words.offlineDays },
-  { name: 'url', label: words.url },
-  { name: 'imageUrl', label: words.imageUrl },
-  { name: 'roleId', label: words.roleId },
-  { name: 'purchaseRoleId', label: words.purchaseRoleId },
+  ...MORE.map((name) => ({ name, label: words.moreFields[name] })),
 ];
 
 /** The values of the form. The name of the type is kept if the type is not OTHER. */
@@ -56,10 +57,7 @@ function valuesOf(data: FormData, stored: Product | undefined): Values {
     defaultMaxIPs: Number(data.get('defaultMaxIPs')),
     defaultMaxHWIDs: Number(data.get('defaultMaxHWIDs')),
     offlineDays: Number(data.get('offlineDays')),
-    url: text('url') || null,
-    imageUrl: text('imageUrl') || null,
-    roleId: text('roleId') || null,
-    purchaseRoleId: text('purchaseRoleId') || null,
+    ...objectOf(MORE, (name) => text(name) || null),
   };
 }
 
@@ -181,26 +179,15 @@ export function ProductForm({
         />
       </FieldGroup>
       <FieldGroup title={words.more}>
-        <TextField
-          label={words.url}
-          name="url"
-          defaultValue={product?.url ?? ''}
-          maxLength={MAX_WEB_ADDRESS_LENGTH}
-          inputMode="url"
-        />
-        <TextField
-          label={words.imageUrl}
-          name="imageUrl"
-          defaultValue={product?.imageUrl ?? ''}
-          maxLength={MAX_WEB_ADDRESS_LENGTH}
-          inputMode="url"
-        />
-        <TextField label={words.roleId} name="roleId" defaultValue={product?.roleId ?? ''} />
-        <TextField
-          label={words.purchaseRoleId}
-          name="purchaseRoleId"
-          defaultValue={product?.purchaseRoleId ?? ''}
-        />
+        {MORE.map((name) => (
+          <TextField
+            key={name}
+            label={words.moreFields[name]}
+            name={name}
+            defaultValue={product?.[name] ?? ''}
+            {...(/url$/i.test(name) && { maxLength: MAX_WEB_ADDRESS_LENGTH, inputMode: 'url' })}
+          />
+        ))}
       </FieldGroup>
       {isInUse && (
         <Notice tone="bad">
