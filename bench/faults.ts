@@ -8,7 +8,7 @@ const KINDS = {
   doubled: ['record was stored twice', 'records were stored twice'],
   'given up': ['record was given up, as the log says', 'records were given up, as the log says'],
   wrong: ['response was wrong', 'responses were wrong'],
-  unanswered: ['request got no response', 'requests got no response'],
+  withoutResponse: ['request got no response', 'requests got no response'],
   unconnected: ['connection could not be opened', 'connections could not be opened'],
   total: ['total was wrong', 'totals were wrong'],
   threshold: ['exact threshold was missed', 'exact thresholds were missed'],
@@ -26,7 +26,7 @@ export interface Fault {
 /** A load, with its records. */
 export type FaultyLoad = Pick<
   Measured,
-  'wrong' | 'wrongResponse' | 'unanswered' | 'failedConnects' | 'failure'
+  'wrong' | 'wrongResponse' | 'withoutResponse' | 'failedConnects' | 'failure'
 > &
   Pick<Witnessed, 'lost' | 'doubled'> & { name: string; connections: number };
 
@@ -54,7 +54,7 @@ export function faultsOf(
         ...{ kind: 'wrong', count: load.wrong, where },
         details: `such as ${load.wrongResponse}`,
       },
-      { kind: 'unanswered', count: load.unanswered, where, details: `${load.failure}` },
+      { kind: 'withoutResponse', count: load.withoutResponse, where, details: `${load.failure}` },
       { kind: 'unconnected', count: load.failedConnects, where, details: `${load.failure}` },
     ];
   });

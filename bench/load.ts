@@ -59,7 +59,7 @@ export interface Measured extends Sent {
   /** Responses after which the connection paused. */
   backedOff: number;
   /** Requests without a response. */
-  unanswered: number;
+  withoutResponse: number;
   /** The reason of one of them, and of a connection that could not be opened. */
   failure: string | null;
   /** Connections that could not be opened. */
@@ -220,7 +220,7 @@ export async function send(load: Load): Promise<Measured> {
   let wrong = 0;
   let wrongResponse: string | null = null;
   let backedOff = 0;
-  let unanswered = 0;
+  let withoutResponse = 0;
   const connections = Array.from({ length: load.connections }, () => new Connection(url));
   let failedConnects = await openAll(connections);
   let failure = connections.find(({ isOpen }) => !isOpen)?.failure ?? null;
@@ -262,7 +262,7 @@ export async function send(load: Load): Promise<Measured> {
         const restMs = take(request, response);
         if (restMs > 0) await wait(restMs);
       } else {
-        unanswered++;
+        withoutResponse++;
         failure ??= `${connection.failure} after ${Math.round(performance.now() - sentAt)} ms`;
         uncertain.push(request);
       }
@@ -284,7 +284,7 @@ export async function send(load: Load): Promise<Measured> {
     wrong,
     wrongResponse,
     backedOff,
-    unanswered,
+    withoutResponse,
     failedConnects,
     failure,
     recorded,

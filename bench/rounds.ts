@@ -60,7 +60,7 @@ export interface Result {
   wrong: number;
   wrongResponse: string | null;
   backedOff: number;
-  unanswered: number;
+  withoutResponse: number;
   failedConnects: number;
   failure: string | null;
   /** Records that are missing, and records beyond one for each response. */
@@ -91,7 +91,7 @@ export async function sendTo(
 ): Promise<Round> {
   const cpuBefore = cpuSecondsOf(worker.pid);
   const measured = await send({ url: worker.url, requestAt, expected, backsOff, ...load });
-  const responses = measured.requests - measured.unanswered - measured.backedOff;
+  const responses = measured.requests - measured.withoutResponse - measured.backedOff;
   let cpuAfter = cpuSecondsOf(worker.pid);
   const witnessed = await records?.witness.watch([measured], records.areKnown, async () => {
     await idle(worker.pid);
@@ -178,7 +178,7 @@ function resultOf(run: TargetRun, first: TargetRun, connections: number): Result
     wrong: sumOf((round) => round.wrong),
     wrongResponse: all.find((round) => round.wrongResponse !== null)?.wrongResponse ?? null,
     backedOff: sumOf((round) => round.backedOff),
-    unanswered: sumOf((round) => round.unanswered),
+    withoutResponse: sumOf((round) => round.withoutResponse),
     failedConnects: sumOf((round) => round.failedConnects),
     failure: all.find(({ failure }) => failure !== null)?.failure ?? null,
     lost: sumOf((round) => round.lost),

@@ -23,7 +23,7 @@ import { type ErrorStatus, HEADERS, json, responsesOf } from './responses.ts';
  * installation.
  */
 
-const DESCRIPTION = `Licet answers programs that ask "may this key run here?", and lets you manage products, licenses,
+const DESCRIPTION = `Licet responds to programs that ask "may this key run here?", and lets you manage products, licenses,
 customers and blacklists.
 
 All of v2 but the health check takes an API token in the header \`TOKEN\`; any one of an operation's

@@ -64,7 +64,7 @@ export async function fairness({ settings }: Bench): Promise<Finding> {
   const records = {
     wrong: 0,
     wrongResponse: null,
-    unanswered: 0,
+    withoutResponse: 0,
     failedConnects: 0,
     failure: null,
   };
@@ -75,7 +75,7 @@ export async function fairness({ settings }: Bench): Promise<Finding> {
     table: named.map(({ name, connections, ...figures }) => ({
       requests: name,
       connections,
-      responses: figures.requests - figures.unanswered,
+      responses: figures.requests - figures.withoutResponse,
       '503s': figures.backedOff,
       'p50 ms': round(figures.p50Ms),
       'p95 ms': round(figures.p95Ms),

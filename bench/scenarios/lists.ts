@@ -26,7 +26,7 @@ async function readLists(url: URL, isOver: () => boolean): Promise<number> {
     const response = await fetch(new URL('/api/v2/licenses', url), {
       headers: { TOKEN: ROOT_TOKEN },
     });
-    if (!response.ok || !response.body) throw new Error(`A list answered ${response.status}`);
+    if (!response.ok || !response.body) throw new Error(`A list returned ${response.status}`);
     for await (const _ of response.body) if (isOver()) return lists;
     lists++;
   }

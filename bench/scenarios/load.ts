@@ -69,7 +69,7 @@ async function watchMemory(
 function rowOf(level: Level): TableRow {
   const statusOf = (status: number) => sumOf(level, ({ statuses }) => statuses.get(status) ?? 0);
   const [ok, overloaded] = [statusOf(200), statusOf(503)];
-  const answered = sumOf(level, ({ requests, unanswered }) => requests - unanswered);
+  const responded = sumOf(level, ({ requests, withoutResponse }) => requests - withoutResponse);
   return {
     connections: level.connections,
     'req/s': round(throughputOf(level), 0),
@@ -81,8 +81,8 @@ function rowOf(level: Level): TableRow {
     ),
     '200s': ok,
     '503s': overloaded,
-    'other statuses': answered - ok - overloaded,
-    'no response': sumOf(level, ({ unanswered }) => unanswered),
+    'other statuses': responded - ok - overloaded,
+    'no response': sumOf(level, ({ withoutResponse }) => withoutResponse),
     'failed connects': sumOf(level, ({ failedConnects }) => failedConnects),
     'records due': sumOf(level, ({ due }) => due),
     stored: sumOf(level, ({ stored }) => stored),

@@ -98,7 +98,7 @@ export const hasStatus = (error: unknown, status: number): boolean =>
 export function describe(error: unknown): string {
   if (!(error instanceof LicetError)) return texts.errors.unexpected;
   const { status, message, acceptedIntents, retryAfterSeconds } = error;
-  if (status === 0) return texts.errors.noAnswer;
+  if (status === 0) return texts.errors.noResponse;
   if (status === 401) return texts.errors.sessionEnded;
   if (status === 403) return texts.errors.forbidden(acceptedIntents);
   if (status === 412) return texts.errors.changedMeanwhile;

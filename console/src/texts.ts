@@ -89,7 +89,7 @@ export const texts = {
     title: 'This could not be loaded',
     screenTitle: 'This screen has failed',
     unexpected: 'The page failed. Reload it; if it fails again, report it.',
-    noAnswer: 'The service did not respond. Check your connection, then try again.',
+    noResponse: 'The service did not respond. Check your connection, then try again.',
     sessionEnded: 'The session has ended. Log in again.',
     forbidden: (intents: readonly ApiIntent[]) =>
       `This token may not do that. It needs ${intents.join(' or ')}.`,

@@ -2,7 +2,13 @@ import { API_INTENTS, type ApiIntent } from '@licet/contract/enums';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { declaredIntents } from '../../src/auth/middleware.ts';
 import { routes as appRoutes } from '../../src/routes/app.ts';
-import { type Answer, call, createLicense, createToken, expectError } from '../support/client.ts';
+import {
+  call,
+  createLicense,
+  createToken,
+  expectError,
+  type ReadResponse,
+} from '../support/client.ts';
 import { ENDPOINTS, PUBLIC } from '../support/endpoints.ts';
 
 /** The routes of v2 as they are mounted, each once, with what its handlers declare. */
@@ -52,7 +58,7 @@ beforeAll(async () => {
 });
 
 /** A request without a live token, of each kind. */
-const callWithBadTokens = (method: string, path: string, body?: unknown): Promise<Answer[]> =>
+const callWithBadTokens = (method: string, path: string, body?: unknown): Promise<ReadResponse[]> =>
   Promise.all(
     BAD_TOKENS.map((kind) => {
       const token = badTokens.get(kind);
@@ -68,24 +74,24 @@ it('every route declares the intents of the interface, and nothing else is publi
   expect(intents).toEqual(ENDPOINTS);
 });
 
-/** The path with an id and a query that would answer 400. */
+/** The path with an id and a query that would return 400. */
 const worse = (path: string): string =>
   `${path.replace('CHAT', 'nowhere').replace('999999', 'x')}?nonsense=1`;
 
 describe.each(routes)('$name', ({ method, path, intents }) => {
   it('the endpoint takes a token with one of its intents, and no other', async () => {
     for (const intent of API_INTENTS) {
-      const answer = await call(method, path, { token: tokenWith(intent) });
+      const response = await call(method, path, { token: tokenWith(intent) });
       // Past the door: the empty body is bad, the id unknown, the list there.
-      if (intents.includes(intent)) expect([200, 400, 404], intent).toContain(answer.status);
-      else expectError(answer, 403, FORBIDDEN, intents);
+      if (intents.includes(intent)) expect([200, 400, 404], intent).toContain(response.status);
+      else expectError(response, 403, FORBIDDEN, intents);
     }
   });
 
   it('a bad token is rejected before the path, the query and the body are read', async () => {
     const body = method === 'GET' ? undefined : '{"broken';
-    for (const answer of await callWithBadTokens(method, worse(path), body)) {
-      expectError(answer, 401, UNAUTHORISED, intents);
+    for (const response of await callWithBadTokens(method, worse(path), body)) {
+      expectError(response, 401, UNAUTHORISED, intents);
     }
   });
 
@@ -93,8 +99,8 @@ describe.each(routes)('$name', ({ method, path, intents }) => {
     const outsider = API_INTENTS.find((intent) => !intents.includes(intent));
     if (outsider === undefined) return; // ping and tokens/self take them all.
     const body = method === 'GET' ? {} : { body: '{"broken' };
-    const answer = await call(method, worse(path), { token: tokenWith(outsider), ...body });
-    expectError(answer, 403, FORBIDDEN, intents);
+    const response = await call(method, worse(path), { token: tokenWith(outsider), ...body });
+    expectError(response, 403, FORBIDDEN, intents);
   });
 });
 
@@ -109,19 +115,19 @@ describe('without a live token', () => {
     ['POST', '/api/v2/healthy'],
     ['OPTIONS', '/api/v2/licenses'],
   ])('%s %s without a live token is 401, not 404 or 405', async (method, path) => {
-    for (const answer of await callWithBadTokens(method, path)) {
-      expectError(answer, 401, UNAUTHORISED, []);
-      expect(answer.headers.get('Allow')).toBeNull();
+    for (const response of await callWithBadTokens(method, path)) {
+      expectError(response, 401, UNAUTHORISED, []);
+      expect(response.headers.get('Allow')).toBeNull();
     }
   });
 
   it('a body that is too big is 401 without a live token, not 413', async () => {
     const body = 'x'.repeat(2 * 1024 * 1024);
-    for (const [path, answer] of [
+    for (const [path, response] of [
       ['products', await call('POST', '/api/v2/products', { body, token: null })],
       ['validate', await call('POST', '/api/v2/validate', { body, token: null })],
     ] as const) {
-      expectError(answer, 401, UNAUTHORISED, ENDPOINTS[`POST /api/v2/${path}`]);
+      expectError(response, 401, UNAUTHORISED, ENDPOINTS[`POST /api/v2/${path}`]);
     }
   });
 
@@ -164,16 +170,16 @@ describe('with a live token', () => {
   });
 
   it.each(wrongMethods)('$method $path is 405', async ({ method, path, allowed, intents }) => {
-    const answer = await call(method, path, { token: tokenWith('PRODUCTS_READ') });
-    expectError(answer, 405, 'Method not allowed', intents);
-    expect(answer.headers.get('Allow')).toBe(allowed.join(', '));
+    const response = await call(method, path, { token: tokenWith('PRODUCTS_READ') });
+    expectError(response, 405, 'Method not allowed', intents);
+    expect(response.headers.get('Allow')).toBe(allowed.join(', '));
   });
 
   it.each(['/api/v2', '/api/v2/nowhere', '/api/v2/licenses/1/nowhere'])(
     '%s is 404 with a live token',
     async (path) => {
-      const answer = await call('GET', path, { token: tokenWith('PRODUCTS_READ') });
-      expectError(answer, 404, 'Path not found', []);
+      const response = await call('GET', path, { token: tokenWith('PRODUCTS_READ') });
+      expectError(response, 404, 'Path not found', []);
     },
   );
 });

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/isolate.ts';
-import { type Isolate, newIsolate, settled, type ValidationAnswer } from '../support/app.ts';
+import { type Isolate, newIsolate, settled, type ValidationResponse } from '../support/app.ts';
 import { createToken, getLicense, type License } from '../support/client.ts';
 import { captureConsole } from '../support/console.ts';
 import { withFaults } from '../support/faults.ts';
@@ -34,15 +34,15 @@ const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resol
 
 /** Sends validations from many clients at once, each after the response to the one before. */
 async function flood(isolate: Isolate, license: License, count: number) {
-  const answers: ValidationAnswer[] = [];
+  const responses: ValidationResponse[] = [];
   let left = count;
   const client = async () => {
-    while (left-- > 0) answers.push(await isolate.validate(askFor(license)));
+    while (left-- > 0) responses.push(await isolate.validate(askFor(license)));
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
   return {
-    statuses: answers.map(({ status }) => status),
-    recorded: Promise.all(answers.map(({ recorded }) => recorded)),
+    statuses: responses.map(({ status }) => status),
+    recorded: Promise.all(responses.map(({ recorded }) => recorded)),
   };
 }
 

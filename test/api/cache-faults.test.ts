@@ -146,7 +146,7 @@ describe('without D1', () => {
   );
 
   it.each(STATES)(
-    'validations that only D1 can decide answer 503 in an isolate that $state',
+    'validations that only D1 can decide return 503 in an isolate that $state',
     async (state) => {
       const license = await newLicense();
       const free = await newLicense({ maxIPs: 5 });
@@ -170,7 +170,7 @@ describe('without D1', () => {
     },
   );
 
-  it('licenses that are known to have changed answer 503 while KV shows the old snapshot', async () => {
+  it('licenses that are known to have changed return 503 while KV shows the old snapshot', async () => {
     const [license, unchanged] = [await newLicense(), await newLicense()];
     await isAllPublished();
     await (await isolate.validate(askFor(license))).recorded;
@@ -230,7 +230,7 @@ describe('a service that has no KV', () => {
 });
 
 describe('without KV and D1', () => {
-  it('licenses in memory validate however old their snapshots are, and all others answer 503', async () => {
+  it('licenses in memory validate however old their snapshots are, and all others return 503', async () => {
     const [license, other] = [await newLicense(), await newLicense()];
     await isAllPublished();
     await (await isolate.validate(askFor(license))).recorded;
@@ -280,7 +280,7 @@ describe('D1 or KV that does not respond', () => {
   });
 
   /** Validates a license while something does not respond. The time lies between two bounds. */
-  async function expectAnswer(status: number, leastMs: number, mostMs: number, body: object) {
+  async function expectResponse(status: number, leastMs: number, mostMs: number, body: object) {
     const sent = isolate.validate(body);
     const timeMs = await timeOf(sent);
     expect(timeMs).toBeGreaterThanOrEqual(leastMs);
@@ -293,7 +293,7 @@ describe('D1 or KV that does not respond', () => {
     const license = await newLicense();
     await isAllPublished();
     isolate.conditions.database = never;
-    await expectAnswer(200, 0, 2_000, askFor(license));
+    await expectResponse(200, 0, 2_000, askFor(license));
   });
 
   it('licenses that KV lacks wait five seconds for D1', async () => {
@@ -301,21 +301,21 @@ describe('D1 or KV that does not respond', () => {
     await isAllPublished();
     await env.SNAPSHOTS.delete(await kvKeyOf(license));
     isolate.conditions.database = never;
-    await expectAnswer(503, 5_000, 7_000, askFor(license));
+    await expectResponse(503, 5_000, 7_000, askFor(license));
   });
 
   it('new values wait five seconds for D1', async () => {
     const license = await newLicense({ maxIPs: 2 });
     await isAllPublished();
     isolate.conditions.database = (step) => (step === 'bind' ? never() : null);
-    await expectAnswer(503, 5_000, 7_000, askFor(license, { ip: '192.0.2.2' }));
+    await expectResponse(503, 5_000, 7_000, askFor(license, { ip: '192.0.2.2' }));
   });
 
   it('licenses wait two seconds for KV, and then for D1', async () => {
     const license = await newLicense();
     await isAllPublished();
     isolate.conditions.kv = never;
-    await expectAnswer(200, 2_000, 4_000, askFor(license));
+    await expectResponse(200, 2_000, 4_000, askFor(license));
   });
 });
 

@@ -38,8 +38,8 @@ beforeEach(() => {
 });
 
 async function remove(path: string): Promise<void> {
-  const answer = await call('DELETE', `/api/v2/${path}`);
-  expect(answer.status, answer.text).toBe(204);
+  const response = await call('DELETE', `/api/v2/${path}`);
+  expect(response.status, response.text).toBe(204);
 }
 
 /** From here on the location of these isolates shows what KV has now, whatever is put. */
@@ -135,7 +135,7 @@ describe('the isolate that makes a change', () => {
     const isolate = newWatchedIsolate();
     await expectStatus(isolate, license, 200);
     isolate.conditions.database = (_, trip) =>
-      trip.some(({ sql }) => sql.startsWith('update "licenses"')) ? 'answer is lost' : null;
+      trip.some(({ sql }) => sql.startsWith('update "licenses"')) ? 'response is lost' : null;
     const { status } = await isolate.call('DELETE', `/api/v2/licenses/${license.id}`);
     expect(status).toBe(500);
     isolate.conditions.database = () => null;

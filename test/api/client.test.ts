@@ -1,14 +1,14 @@
 import { exports } from 'cloudflare:workers';
 import { Licet, LicetError } from '@licet/client';
 import { expect, it } from 'vitest';
-import { readAnswer } from '../support/client.ts';
+import { readResponse } from '../support/client.ts';
 import { ROOT_TOKEN } from '../support/root-token.ts';
 
 /** The client runs inside a Worker; all that it does is tested in Node, over HTTP. */
 
 async function fetch(request: Request): Promise<Response> {
   const response = await exports.default.fetch(request);
-  await readAnswer(request, response.clone());
+  await readResponse(request, response.clone());
   return response;
 }
 const licet = new Licet({ url: 'https://licet.test', token: ROOT_TOKEN, fetch });

@@ -20,7 +20,7 @@ describe('a preflight', () => {
     ['//api/v1/validate/', 'POST'],
     ['/api/v2/healthy', 'GET'],
   ])('a preflight of %s gets 204 and may send %s, without credentials', async (path, method) => {
-    const answer = await call('OPTIONS', path, {
+    const response = await call('OPTIONS', path, {
       token: null,
       headers: {
         ...ORIGIN,
@@ -28,8 +28,8 @@ describe('a preflight', () => {
         'Access-Control-Request-Headers': 'content-type',
       },
     });
-    expect([answer.status, answer.text]).toEqual([204, '']);
-    expect(corsHeaders(answer.headers)).toEqual({
+    expect([response.status, response.text]).toEqual([204, '']);
+    expect(corsHeaders(response.headers)).toEqual({
       'access-control-allow-origin': '*',
       'access-control-allow-methods': method,
       'access-control-allow-headers': 'content-type',
@@ -59,7 +59,7 @@ describe('any page may read', () => {
     const DB = withFaults(env.DB, (sql) => (sql.includes('past_requests') ? 'fails' : null));
     const failing = newIsolate({ DB });
 
-    const answers = {
+    const responses = {
       200: await validate(body, { headers: ORIGIN }),
       400: await validate({ ...body, licenseKey: 'unknown' }, { headers: ORIGIN }),
       405: await call('GET', path, { token: null, headers: ORIGIN }),
@@ -67,16 +67,16 @@ describe('any page may read', () => {
       429: flooding,
       503: await failing.call('POST', path, { body: { ...body, licenseKey: 'not in KV' } }),
     };
-    for (const [status, answer] of Object.entries(answers)) {
-      expect(answer.status).toBe(Number(status));
-      expect(corsHeaders(answer.headers), status).toEqual(ALLOWED);
+    for (const [status, response] of Object.entries(responses)) {
+      expect(response.status).toBe(Number(status));
+      expect(corsHeaders(response.headers), status).toEqual(ALLOWED);
     }
   });
 
   it('any page may read the health check', async () => {
-    const answer = await call('GET', '/api/v2/healthy', { token: null, headers: ORIGIN });
-    expect(answer.status).toBe(200);
-    expect(corsHeaders(answer.headers)).toEqual(ALLOWED);
+    const response = await call('GET', '/api/v2/healthy', { token: null, headers: ORIGIN });
+    expect(response.status).toBe(200);
+    expect(corsHeaders(response.headers)).toEqual(ALLOWED);
   });
 });
 
@@ -92,11 +92,11 @@ describe('no page may read', () => {
   it.each([...paths])('no page may read any response of %s', async (path) => {
     for (const token of [ROOT_TOKEN, null]) {
       for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS']) {
-        const answer = await call(method, path, {
+        const response = await call(method, path, {
           token,
           headers: { ...ORIGIN, 'Access-Control-Request-Method': 'POST' },
         });
-        expect(corsHeaders(answer.headers), `${method} answered ${answer.status}`).toEqual({});
+        expect(corsHeaders(response.headers), `${method} returned ${response.status}`).toEqual({});
       }
     }
   });

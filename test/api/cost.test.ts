@@ -17,7 +17,7 @@ import {
   createProduct,
   createToken,
   type Product,
-  readAnswer,
+  readResponse,
 } from '../support/client.ts';
 import { spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { emptyHistory, HOUR_MS, runScheduled, setNow } from '../support/history.ts';
@@ -99,7 +99,7 @@ function newIsolate(withQueue: boolean) {
       method: 'POST',
       body: JSON.stringify({ productId: product.id, ...body }),
     });
-    const { status } = await readAnswer(request, await app.fetch(request, bindings, context));
+    const { status } = await readResponse(request, await app.fetch(request, bindings, context));
     await waitOnExecutionContext(context);
     await consume();
     const rows = await sumRows(roundTrips.flat());
@@ -280,8 +280,8 @@ it.each(Object.entries(WRITES).filter(([route]) => route.startsWith('PUT ')))(
       : [];
     for (const changes of [{}, body, ...owners]) {
       roundTrips.length = 0;
-      const answer = await isolate.call('PUT', path, { body: changes, token });
-      expect(answer.status, answer.text).toBe(200);
+      const response = await isolate.call('PUT', path, { body: changes, token });
+      expect(response.status, response.text).toBe(200);
       expect(roundTrips).toHaveLength(3);
     }
   },

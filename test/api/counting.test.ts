@@ -108,10 +108,13 @@ describe('at any time', () => {
       weight: 4,
       arbitrary: fc.record({
         // Several at once, each with these faults of its round trips that write.
-        runs: fc.array(fc.array(fc.constantFrom<Fault>(null, 'fails', 'answer is lost'), TWELVE), {
-          minLength: 1,
-          maxLength: 3,
-        }),
+        runs: fc.array(
+          fc.array(fc.constantFrom<Fault>(null, 'fails', 'response is lost'), TWELVE),
+          {
+            minLength: 1,
+            maxLength: 3,
+          },
+        ),
       }),
     },
   );

@@ -86,16 +86,16 @@ it.each(Object.keys(WRITES).filter((route) => route !== 'DELETE /api/v2/customer
   async (route) => {
     const { path, body } = (await WRITES[route]?.()) ?? expect.fail();
     let isWritten = false;
-    let isAnswered = false;
+    let hasResponse = false;
     const DB = withFaults(env.DB, (sql) => {
-      if (isWritten && !isAnswered) return 'fails';
+      if (isWritten && !hasResponse) return 'fails';
       isWritten ||= /;\n(insert|update|delete) /.test(sql);
       return null;
     });
-    const answer = await newIsolate({ DB }).send(route.split(' ', 1).join(), path, { body });
-    isAnswered = true;
+    const response = await newIsolate({ DB }).send(route.split(' ', 1).join(), path, { body });
+    hasResponse = true;
     expect(isWritten).toBe(true);
-    expect(answer.status, answer.text).toBeLessThan(300);
+    expect(response.status, response.text).toBeLessThan(300);
   },
 );
 
@@ -116,10 +116,10 @@ describe('what a client sends is never taken for an error of the database', () =
     { resource: customers, body: { firstName: UNIQUE } },
     { resource: licenses, body: { notes: FOREIGN_KEY } },
     { resource: products, body: { description: UNIQUE } },
-  ])('$resource.name: a PUT of $body without the database answers 500', async (of) => {
+  ])('$resource.name: a PUT of $body without the database returns 500', async (of) => {
     const path = `${of.resource.path}/${(await of.resource.create()).id}`;
     const DB = withFaults(env.DB, (sql) => (/^update /m.test(sql) ? 'fails' : null));
-    const answer = await callWith({ DB }, 'PUT', path, { body: of.body });
-    expectError(answer, 500, 'Internal server error');
+    const response = await callWith({ DB }, 'PUT', path, { body: of.body });
+    expectError(response, 500, 'Internal server error');
   });
 });

@@ -274,13 +274,13 @@ const WITH_PREFLIGHT = ['/.well-known/jwks.json', '/api/v1/validate', '/api/v2/h
 const TEXTS: Record<string, string> = { '/api/v2/healthy': 'healthy', '/api/v2/ping': 'pong' };
 
 /** The expected body: a text, or the shape of JSON; undefined for any JSON. */
-function rightBody(method: string, path: string, status: number, answer: string): unknown {
+function rightBody(method: string, path: string, status: number, response: string): unknown {
   if (method === 'HEAD' || status === 204) return '';
   if (path === '/api/v1/validate' || path === '/api/v2/validate') {
     if (status === 200) return VALID_BODY;
     if (status === 400 || status === 413) return REFUSAL;
     // Too many validations, or too many without a live token: the body tells which.
-    if (status === 429) return answer.includes('accepted_intents') ? V2_ERROR : REFUSAL;
+    if (status === 429) return response.includes('accepted_intents') ? V2_ERROR : REFUSAL;
   }
   if (status < 400) return TEXTS[path];
   return /^\/api\/v1(\/|$)/.test(path) ? REFUSAL : V2_ERROR;
@@ -289,8 +289,8 @@ function rightBody(method: string, path: string, status: number, answer: string)
 async function expectSound({ method, path, headers, body }: Sent): Promise<number> {
   const url = `http://licet.test${path}`;
   const response = await send(new Request(url, { method, headers, body, redirect: 'manual' }));
-  const { status, text: answer } = response;
-  expect(status, answer).toBeLessThan(500);
+  const { status, text } = response;
+  expect(status, text).toBeLessThan(500);
   expect(status < 300 || status >= 400, `a redirect: ${status}`).toBe(true);
   if (status === 405) expect(response.headers.get('Allow')).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
 
@@ -307,10 +307,10 @@ async function expectSound({ method, path, headers, body }: Sent): Promise<numbe
   if (status < 300 && method !== 'HEAD' && !isOk) expect(status).toBe(SUCCESSES[method]);
   if (status < 300 && method === 'OPTIONS') expect(WITH_PREFLIGHT).toContain(plainPath);
   if (status === 429) expect(response.headers.get('Retry-After')).toBe('60');
-  const right = rightBody(method, plainPath, status, answer);
-  if (typeof right === 'string') expect(answer).toBe(right);
-  else if (right === undefined) expect(JSON.parse(answer)).toBeTypeOf('object');
-  else expect(JSON.parse(answer)).toStrictEqual(right);
+  const right = rightBody(method, plainPath, status, text);
+  if (typeof right === 'string') expect(text).toBe(right);
+  else if (right === undefined) expect(JSON.parse(text)).toBeTypeOf('object');
+  else expect(JSON.parse(text)).toStrictEqual(right);
   return status;
 }
 

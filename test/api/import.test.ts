@@ -332,10 +332,10 @@ it('an import responds with 200 whatever its items hold', async () => {
       seed: 20_261_120,
     });
     const body = `{"kind":"${kind}","items":[${items.map((members) => `{${members}}`)}]}`;
-    const answer = await postImport(body);
-    expect(answer.status, answer.text).toBe(200);
-    expect(answer.text).toContain('refused');
-    expect(answer.text).toContain('created');
+    const response = await postImport(body);
+    expect(response.status, response.text).toBe(200);
+    expect(response.text).toContain('refused');
+    expect(response.text).toContain('created');
   }
 });
 
@@ -717,10 +717,10 @@ describe('at once', () => {
       licenseKey: `key ${n}`,
       customer: { chatId: `chat ${n % 7}` },
     }));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 5 }, () => postImport({ kind: 'licenses', items })),
     );
-    const outcomes = answers.flatMap(({ status, text, json }) => {
+    const outcomes = responses.flatMap(({ status, text, json }) => {
       expect(status, text).toBe(200);
       const { results } = Object(json);
       return results.map(({ outcome }: { outcome: string }) => outcome);
@@ -741,9 +741,9 @@ describe('at once', () => {
     await importOne('products', product);
     const DB = beforeFirstWrite(env.DB, happen);
     const body = { kind: 'licenses', items: [license] };
-    const answer = await callWith({ DB }, 'POST', '/api/v2/import', { body });
-    expect(answer.status, answer.text).toBe(200);
-    expect(answer.json).toMatchObject({ results: [{ outcome }] });
+    const response = await callWith({ DB }, 'POST', '/api/v2/import', { body });
+    expect(response.status, response.text).toBe(200);
+    expect(response.json).toMatchObject({ results: [{ outcome }] });
     expect(await count('customers')).toBeLessThan(2);
   });
 
@@ -776,8 +776,8 @@ describe('at once', () => {
     const items = [license, { ...license, ...learning, customer: null }];
     const { spy: DB, roundTrips } = spyOnDatabase(disturbed);
     const body = { kind: 'licenses', items };
-    const answer = await callWith({ DB }, 'POST', '/api/v2/import', { body });
-    expectError(answer, 409, 'Others are importing the same, try again', ['ALL_READ_WRITE']);
+    const response = await callWith({ DB }, 'POST', '/api/v2/import', { body });
+    expectError(response, 409, 'Others are importing the same, try again', ['ALL_READ_WRITE']);
     expect(await byKey('Old-Key-1')).toMatchObject({ message: 'License not found' });
     expect(await listOf('customers')).toMatchObject([{ chatId: '7', platformAId: null }]);
     const queries = roundTrips.flat().map(({ sql }) => sql);
@@ -788,7 +788,7 @@ describe('at once', () => {
 });
 
 describe('a database that fails', () => {
-  it.each(['fails', 'answer is lost'] as const)(
+  it.each(['fails', 'response is lost'] as const)(
     'an import gets 500 when its write has a fault (%s): all or nothing is stored, and a second import completes it',
     async (fault) => {
       vi.spyOn(console, 'error').mockImplementation(() => undefined);
@@ -797,8 +797,8 @@ describe('a database that fails', () => {
         sql.includes('insert into "licenses"') ? fault : null,
       );
       const body = { kind: 'licenses', items: [license, { ...license, licenseKey: 'b', id: 2 }] };
-      const answer = await callWith({ DB }, 'POST', '/api/v2/import', { body });
-      expect(answer.status).toBe(500);
+      const response = await callWith({ DB }, 'POST', '/api/v2/import', { body });
+      expect(response.status).toBe(500);
       expect([await count('licenses'), await count('customers'), await count('bindings')]).toEqual(
         fault === 'fails' ? [0, 0, 0] : [2, 1, 6],
       );

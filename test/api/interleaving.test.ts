@@ -2,13 +2,13 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import { callWith } from '../support/app.ts';
 import {
-  type Answer,
   call,
   createLicense,
   createProduct,
   expectError,
   getLicense,
   type License,
+  type ReadResponse,
   updateLicense,
 } from '../support/client.ts';
 import { beforeFirstWrite } from '../support/faults.ts';
@@ -24,7 +24,7 @@ import {
 
 /**
  * Races that are made to happen: something else happens between what a request has read and what it writes. Each
- * case tells the answer, and that nothing is stored that the answer does not tell.
+ * case tells the response, and that nothing is stored that the response does not tell.
  */
 
 /** All that administrators and bindings can change. */
@@ -36,7 +36,7 @@ async function readStored(): Promise<unknown> {
 }
 
 interface Raced {
-  answer: Answer;
+  response: ReadResponse;
   /** The rows right after the other change, and those in the end. */
   stored: { before: unknown; after: unknown };
 }
@@ -53,9 +53,9 @@ async function race(
     await change();
     before = await readStored();
   });
-  const answer = await callWith({ DB }, method, path, options);
+  const response = await callWith({ DB }, method, path, options);
   expect(before, 'the change was made').toBeDefined();
-  return { answer, stored: { before, after: await readStored() } };
+  return { response, stored: { before, after: await readStored() } };
 }
 
 const expectNothingStored = ({ stored }: Raced) => expect(stored.after).toEqual(stored.before);
@@ -63,13 +63,13 @@ const expectNothingStored = ({ stored }: Raced) => expect(stored.after).toEqual(
 const etagOf = async (path: string) => (await call('GET', path)).headers.get('ETag') ?? '';
 
 async function put(path: string, body: object): Promise<void> {
-  const answer = await call('PUT', path, { body });
-  expect(answer.status, answer.text).toBe(200);
+  const response = await call('PUT', path, { body });
+  expect(response.status, response.text).toBe(200);
 }
 
 async function remove(path: string): Promise<void> {
-  const answer = await call('DELETE', path);
-  expect(answer.status, answer.text).toBe(204);
+  const response = await call('DELETE', path);
+  expect(response.status, response.text).toBe(204);
 }
 
 const licensePath = ({ id }: { id: number }) => `${licenses.path}/${id}`;
@@ -90,8 +90,8 @@ describe('while a program is validated for the first time', () => {
     });
     const { licenseKey, productId } = license;
     const body = { licenseKey, productId, ...VISITOR };
-    const answer = await callWith({ DB }, 'POST', '/api/v1/validate', { body });
-    return { answer, etag };
+    const response = await callWith({ DB }, 'POST', '/api/v1/validate', { body });
+    return { response, etag };
   }
 
   const isInvalid = (message: string) => [400, { valid: false, message }];
@@ -99,10 +99,10 @@ describe('while a program is validated for the first time', () => {
   it('a first validation is rejected and binds nothing when the license moves to another product', async () => {
     const license = await newLicense();
     const { id: productId } = await createProduct();
-    const { answer, etag } = await raceValidation(license, () =>
+    const { response, etag } = await raceValidation(license, () =>
       updateLicense(license.id, { productId }),
     );
-    expect([answer.status, answer.json]).toEqual(isInvalid('License not found or invalid'));
+    expect([response.status, response.json]).toEqual(isInvalid('License not found or invalid'));
     expect(await getLicense(license.id)).toMatchObject({ ips: [], hwids: [] });
     expect(await etagOf(licensePath(license)), 'a refusal is no change').toBe(etag);
   });
@@ -113,9 +113,9 @@ describe('while a program is validated for the first time', () => {
     ['each limit', { maxIPs: -1, maxHWIDs: -1 }, { ips: [], hwids: [] }],
   ])('a first validation binds nothing where %s becomes unlimited', async (_, limits, bound) => {
     const license = await newLicense();
-    const { answer } = await raceValidation(license, () => updateLicense(license.id, limits));
-    expect(answer.status).toBe(200);
-    expect(answer.json).toMatchObject(limits);
+    const { response } = await raceValidation(license, () => updateLicense(license.id, limits));
+    expect(response.status).toBe(200);
+    expect(response.json).toMatchObject(limits);
     expect(await getLicense(license.id)).toMatchObject({ ...limits, ...bound });
   });
 
@@ -131,7 +131,7 @@ describe('while a program is validated for the first time', () => {
       '/api/v1/validate',
       { body: { licenseKey, productId, ...VISITOR } },
     );
-    expect([raced.answer.status, raced.answer.json]).toEqual(
+    expect([raced.response.status, raced.response.json]).toEqual(
       isInvalid('License not found or invalid'),
     );
     expectNothingStored(raced);
@@ -155,7 +155,7 @@ describe('while a license is put', () => {
       path,
       { body: { ...OURS, ownerChatId: 'nobody', licenseStatus: 'ACTIVE' } },
     );
-    expectError(raced.answer, 404, 'License not found');
+    expectError(raced.response, 404, 'License not found');
     expectNothingStored(raced);
   });
 
@@ -168,7 +168,7 @@ describe('while a license is put', () => {
       licensePath(license),
       { body: { ...OURS, ownerChatId: 'nobody', productId } },
     );
-    expectError(raced.answer, 400, 'productId is not a product');
+    expectError(raced.response, 400, 'productId is not a product');
     expectNothingStored(raced);
   });
 });
@@ -178,7 +178,7 @@ it('a license whose product goes while it is created is not stored, nor is its o
   const body = { productId, licenseType: 'PERMANENT', ownerChatId: 'nobody', ips: ['11.72.0.1'] };
   const change = () => remove(`${products.path}/${productId}`);
   const raced = await race(change, 'POST', licenses.path, { body });
-  expectError(raced.answer, 400, 'productId is not a product');
+  expectError(raced.response, 400, 'productId is not a product');
   expectNothingStored(raced);
 });
 
@@ -202,7 +202,7 @@ describe('while a product is deleted', () => {
 
     const raced = await race(() => change(license), 'DELETE', productPath(license));
 
-    expectError(raced.answer, 409, 'Product has licenses, cannot delete');
+    expectError(raced.response, 409, 'Product has licenses, cannot delete');
     expectNothingStored(raced);
   });
 });
@@ -218,7 +218,7 @@ describe.each(UPDATABLE)('while a $name is put', (resource) => {
     const { path, ours, theirs } = await setUp();
     const headers = { 'If-Match': await etagOf(path) };
     const raced = await race(() => put(path, theirs), 'PUT', path, { body: ours, headers });
-    expectError(raced.answer, 412, 'The object has changed since it was read');
+    expectError(raced.response, 412, 'The object has changed since it was read');
     expectNothingStored(raced);
   });
 
@@ -230,8 +230,8 @@ describe.each(UPDATABLE)('while a $name is put', (resource) => {
       await put(path, theirs);
       tags.add(await etagOf(path));
     };
-    const { answer } = await race(change, 'PUT', path, { body: ours });
-    expect(answer.status, answer.text).toBe(200);
+    const { response } = await race(change, 'PUT', path, { body: ours });
+    expect(response.status, response.text).toBe(200);
     expect(await read(path)).toMatchObject({ ...ours, ...theirs });
     expect(tags.add(await etagOf(path)).size, 'each has an ETag of its own').toBe(3);
   });
@@ -250,7 +250,7 @@ describe.each(CREATABLE)('while a $name is deleted', (resource) => {
     const { path, theirs } = await setUp();
     const headers = { 'If-Match': await etagOf(path) };
     const raced = await race(() => put(path, theirs), 'DELETE', path, { headers });
-    expectError(raced.answer, 412, 'The object has changed since it was read');
+    expectError(raced.response, 412, 'The object has changed since it was read');
     expectNothingStored(raced);
   });
 
@@ -258,23 +258,23 @@ describe.each(CREATABLE)('while a $name is deleted', (resource) => {
     const { path } = await setUp();
     const raced = await race(() => remove(path), 'DELETE', path);
     // A DELETE of what is DELETED is no error (decisions 3).
-    if (isLicense) expect(raced.answer.status).toBe(204);
-    else expectError(raced.answer, 404, `${resource.name} not found`);
+    if (isLicense) expect(raced.response.status).toBe(204);
+    else expectError(raced.response, 404, `${resource.name} not found`);
     expectNothingStored(raced);
   });
 });
 
 it.each(CREATABLE.filter((resource) => resource !== licenses))(
-  'a $name that is deleted while it is put answers 404, and nothing is stored',
+  'a $name that is deleted while it is put returns 404, and nothing is stored',
   async (resource) => {
     const path = `${resource.path}/${(await resource.create()).id}`;
     const raced = await race(() => remove(path), 'PUT', path, { body: resource.changes() });
-    expectError(raced.answer, 404, `${resource.name} not found`);
+    expectError(raced.response, 404, `${resource.name} not found`);
     expectNothingStored(raced);
   },
 );
 
-it('an e-mail that another customer takes meanwhile answers 409, and nothing is stored', async () => {
+it('an e-mail that another customer takes meanwhile returns 409, and nothing is stored', async () => {
   const [one, other] = [await customers.create(), await customers.create()];
   const email = 'wanted@example.com';
   const raced = await race(
@@ -285,6 +285,6 @@ it('an e-mail that another customer takes meanwhile answers 409, and nothing is 
       body: { firstName: 'Eve', email },
     },
   );
-  expectError(raced.answer, 409, 'The e-mail or an account belongs to another customer');
+  expectError(raced.response, 409, 'The e-mail or an account belongs to another customer');
   expectNothingStored(raced);
 });

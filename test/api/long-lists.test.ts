@@ -64,8 +64,8 @@ it('on one machine a list is read in chunks of 250 rows, and of 256 KB of long v
     if (isListRead(statements)) sizes.push(JSON.stringify(result).length);
     return result;
   });
-  const answer = await newIsolate({ DB, TRUSTED_PROXIES: '' }).call('GET', LISTS);
-  expect(JSON.parse(answer.text)).toHaveLength(LICENSES + WIDE);
+  const response = await newIsolate({ DB, TRUSTED_PROXIES: '' }).call('GET', LISTS);
+  expect(JSON.parse(response.text)).toHaveLength(LICENSES + WIDE);
   expect(sizes).toHaveLength(7);
 });
 
@@ -114,8 +114,8 @@ it.each(['', '&limit=1000'])(
       return result;
     });
     const path = `${LISTS}?productId=${wideProductId}${more}`;
-    const answer = await newIsolate({ DB }).call('GET', path);
-    const rows: { hwids: string[] }[] = JSON.parse(answer.text);
+    const response = await newIsolate({ DB }).call('GET', path);
+    const rows: { hwids: string[] }[] = JSON.parse(response.text);
     expect(rows.map(({ hwids }) => hwids.length)).toEqual(Array(WIDE).fill(VALUES));
     const inOrder = Array.from({ length: VALUES }, (_, index) =>
       String(VALUES - 1 - index).padStart(VALUE_LENGTH, '0'),

@@ -142,21 +142,21 @@ describe('the event of a request', () => {
 });
 
 describe('X-Request-Id', () => {
-  const answeredId = async (headers: Record<string, string>) => {
-    const answer = await call('GET', '/api/v2/healthy', { headers });
+  const responseId = async (headers: Record<string, string>) => {
+    const response = await call('GET', '/api/v2/healthy', { headers });
     const [event] = newEvents();
-    expect(answer.headers.get('X-Request-Id')).toBe(event?.requestId);
+    expect(response.headers.get('X-Request-Id')).toBe(event?.requestId);
     return event?.requestId;
   };
 
   it('X-Request-Id of the client is returned, and is in the log', async () => {
-    expect(await answeredId({ 'X-Request-Id': 'order-4711_b' })).toBe('order-4711_b');
+    expect(await responseId({ 'X-Request-Id': 'order-4711_b' })).toBe('order-4711_b');
   });
 
   it.each([undefined, '', 'a'.repeat(65), 'two words', "a'; drop table licenses"])(
     'X-Request-Id is made where it is %j',
     async (given) => {
-      const id = await answeredId(given === undefined ? {} : { 'X-Request-Id': given });
+      const id = await responseId(given === undefined ? {} : { 'X-Request-Id': given });
       expect(id).toMatch(/^[0-9a-f-]{36}$/);
     },
   );
@@ -168,8 +168,8 @@ describe('X-Request-Id', () => {
     expect(unread.status).toBe(413);
     expect(unread.headers.get('X-Request-Id')).toBe('one');
     for (const path of ['/nothing', '/api/v1/nothing', '/api/v2/products']) {
-      const answer = await call('GET', path, { headers, token: null });
-      expect(answer.headers.get('X-Request-Id')).toBe('one');
+      const response = await call('GET', path, { headers, token: null });
+      expect(response.headers.get('X-Request-Id')).toBe('one');
     }
   });
 });
@@ -177,8 +177,8 @@ describe('X-Request-Id', () => {
 describe('Server-Timing', () => {
   const headers = { 'X-Server-Timing': '1' };
   const timesOf = async (isolate: Isolate, method: string, path: string, options: CallOptions) => {
-    const answer = await isolate.call(method, `/api/v2${path}`, { ...options, headers });
-    return answer.headers.get('Server-Timing');
+    const response = await isolate.call(method, `/api/v2${path}`, { ...options, headers });
+    return response.headers.get('Server-Timing');
   };
 
   it('Server-Timing reports the time in each tier, the nearest first, to a live token that requests it', async () => {
@@ -196,7 +196,7 @@ describe('Server-Timing', () => {
   it('Server-Timing counts what a request has read and changed in the database', async () => {
     const DELAY_MS = 30;
     const isolate = newWatchedIsolate();
-    isolate.conditions.answer = () => scheduler.wait(DELAY_MS);
+    isolate.conditions.response = () => scheduler.wait(DELAY_MS);
     const product = { name: crypto.randomUUID(), productType: 'OTHER' };
     const { token } = await createToken(['ALL_READ_WRITE']);
     newEvents();

@@ -6,7 +6,7 @@ import { parseRequest } from '../../src/validation/request.ts';
 import { ENDPOINTS } from '../support/endpoints.ts';
 import { document, misfitsOf, resolved } from '../support/openapi.ts';
 
-/** The OpenAPI document and the service are one: every answer of the other tests is held against it. */
+/** The OpenAPI document and the service are one: every response of the other tests is held against it. */
 
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({

@@ -252,9 +252,9 @@ describe('nothing is put into the outbox', () => {
     const { licenseKey, productId } = license;
     const seq = await newestSeq();
     const before = (await readRevisions()).get(subjectOf(license)) ?? 0;
-    const answer = await newIsolate().validate({ licenseKey, productId, ip: '192.0.2.1' });
-    await answer.recorded;
-    expect(answer.status).toBe(200);
+    const response = await newIsolate().validate({ licenseKey, productId, ip: '192.0.2.1' });
+    await response.recorded;
+    expect(response.status).toBe(200);
     expect(await rowsAfter(seq)).toEqual([]);
     expect((await readRevisions()).get(subjectOf(license))).toBeGreaterThan(before);
   });

@@ -72,7 +72,7 @@ describe('a message', () => {
     },
   );
 
-  it.each<Fault>(['fails', 'answer is lost'])(
+  it.each<Fault>(['fails', 'response is lost'])(
     'a message of hours ago whose write %s counts once',
     async (fault) => {
       captureConsole();

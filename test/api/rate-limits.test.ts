@@ -5,7 +5,6 @@ import type { Bindings } from '../../src/isolate.ts';
 import { app } from '../../src/routes/app.ts';
 import { type Isolate, newIsolate, settled } from '../support/app.ts';
 import {
-  type Answer,
   call,
   createBlacklist,
   createLicense,
@@ -15,7 +14,8 @@ import {
   getLicense,
   historyOf,
   type License,
-  readAnswer,
+  type ReadResponse,
+  readResponse,
   requestTo,
   validate,
 } from '../support/client.ts';
@@ -51,19 +51,19 @@ const newLicense = async () => {
  */
 async function askUntilLimited<Subject>(
   newSubject: () => Promise<Subject>,
-  ask: (subject: Subject, attempt: number) => Promise<Answer>,
-): Promise<{ subject: Subject; allowed: Answer[]; limited: Answer }> {
+  ask: (subject: Subject, attempt: number) => Promise<ReadResponse>,
+): Promise<{ subject: Subject; allowed: ReadResponse[]; limited: ReadResponse }> {
   for (;;) {
     const subject = await newSubject();
     const minute = Math.floor(Date.now() / WINDOW_MS);
-    const allowed: Answer[] = [];
-    let answer = await ask(subject, 0);
-    while (answer.status !== 429 && allowed.length < 200) {
-      allowed.push(answer);
-      answer = await ask(subject, allowed.length);
+    const allowed: ReadResponse[] = [];
+    let response = await ask(subject, 0);
+    while (response.status !== 429 && allowed.length < 200) {
+      allowed.push(response);
+      response = await ask(subject, allowed.length);
     }
     if (Math.floor(Date.now() / WINDOW_MS) === minute) {
-      return { subject, allowed, limited: answer };
+      return { subject, allowed, limited: response };
     }
   }
 }
@@ -157,13 +157,13 @@ describe('by the local limiters', () => {
     );
     const connectingAddress = nextAddress();
     for (const ip of [undefined, nextAddress()]) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         licenses.flatMap(({ licenseKey }) =>
           // Each asks more than once while it starts.
           [1, 2].map(() => validate({ licenseKey, productId, ip }, { connectingAddress })),
         ),
       );
-      expect(answers.map(({ status }) => status)).toEqual(Array(80).fill(200));
+      expect(responses.map(({ status }) => status)).toEqual(Array(80).fill(200));
     }
     await historyOf({ productId: String(productId), valid: 'true' }, 160);
   });
@@ -215,13 +215,13 @@ describe('what is counted together', () => {
     await repeat(10, () => isolate.validate(asked, { headers }));
     const spelled = { ...asked, licenseKey: ` ${asked.licenseKey.toLowerCase()}\n` };
     const v2 = { version: 'v2', headers: { ...headers, TOKEN: ROOT_TOKEN } } as const;
-    for (const answer of [
+    for (const response of [
       await isolate.validate(spelled, { headers }),
       await isolate.validate(asked, v2),
       await isolate.validate(spelled, v2),
     ]) {
-      expect(answer.status).toBe(429);
-      expect(answer.json).toStrictEqual(TOO_MANY);
+      expect(response.status).toBe(429);
+      expect(response.json).toStrictEqual(TOO_MANY);
     }
   });
 
@@ -284,10 +284,10 @@ describe('a flood from one connecting address', () => {
     licenses = await Promise.all(Array.from({ length: 40 }, create));
   });
   async function askAll(isolate: Isolate): Promise<number[]> {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       licenses.map((license) => isolate.validate(askFor(license), { headers: flooder })),
     );
-    return answers.map(({ status }) => status);
+    return responses.map(({ status }) => status);
   }
   const ALL_VALID = Array(40).fill(200);
   const counted = (statuses: number[], status: number) =>
@@ -371,7 +371,7 @@ describe('a flood from one connecting address', () => {
     expect(await askAll(isolate)).toEqual(ALL_VALID);
   });
 
-  it('validations that fail without the database all answer 503, and leave 300 records and a line in the log', async () => {
+  it('validations that fail without the database all return 503, and leave 300 records and a line in the log', async () => {
     let isDown = true;
     const DB = withFaults(env.DB, (sql) =>
       isDown && !sql.includes('insert into "requests"') ? 'fails' : null,
@@ -504,9 +504,9 @@ it('a flood is recorded once a minute, and again in the next', async () => {
   const headers = { 'CF-Connecting-IP': '198.51.100.1' };
   const ask = () => isolate.validate(asked, { headers });
   for (const minute of [1, 2]) {
-    const answers = await Promise.all(Array.from({ length: 50 }, ask));
-    await Promise.all(answers.map(({ recorded }) => recorded));
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(40);
+    const responses = await Promise.all(Array.from({ length: 50 }, ask));
+    await Promise.all(responses.map(({ recorded }) => recorded));
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
     const refused = { licenseKey: asked.licenseKey, valid: 'false' };
     const records = await historyOf(refused, minute);
     expect(records).toMatchObject(Array(minute).fill({ rateLimited: true, spam: false }));
@@ -541,7 +541,7 @@ describe('without a limiter', () => {
 
   const send = (bindings: object, path: string, body: object) => async () => {
     const request = requestTo('POST', path, { body, token: null, headers });
-    return readAnswer(request, await app.fetch(request, bindings, createExecutionContext()));
+    return readResponse(request, await app.fetch(request, bindings, createExecutionContext()));
   };
   /** Only the Worker's database. */
   const newBindings = () => ({ DB: env.DB, ROOT_TOKEN });
@@ -571,8 +571,8 @@ describe('without a limiter', () => {
       ...unknown,
       licenseKey: `U-${index}`,
     }));
-    const answers = keys.map((body) => send(bindings, '/api/v1/validate', body)());
-    expect((await Promise.all(answers)).map(({ status }) => status).sort()).toEqual(
+    const responses = keys.map((body) => send(bindings, '/api/v1/validate', body)());
+    expect((await Promise.all(responses)).map(({ status }) => status).sort()).toEqual(
       filled(100, 400, 10),
     );
     expect(await repeat(70, send(bindings, '/api/v2/validate', asked))).toEqual(

@@ -247,8 +247,8 @@ describe('through faults of D1', () => {
 
   it.each<{ faults: Fault[] }>([
     { faults: [] },
-    { faults: ['answer is lost'] },
-    { faults: ['answer is lost', 'answer is lost'] },
+    { faults: ['response is lost'] },
+    { faults: ['response is lost', 'response is lost'] },
   ])(
     'two records with one id are both kept and counted, with faults $faults',
     async ({ faults }) => {
@@ -393,7 +393,7 @@ describe('the id of a record', () => {
 });
 
 describe('without D1', () => {
-  it('a validation that cannot be decided answers 503 in two fields, under v1 and v2', async () => {
+  it('a validation that cannot be decided returns 503 in two fields, under v1 and v2', async () => {
     const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: -1 });
     const { token } = await createToken(['LICENSE_VALIDATE']);
     const DB = unreachable(env.DB);
@@ -416,7 +416,7 @@ describe('without D1', () => {
     expect(consoleLines.length).toBeGreaterThan(0);
   });
 
-  it.each<Fault>(['fails', 'answer is lost'])(
+  it.each<Fault>(['fails', 'response is lost'])(
     'a binding that %s is repeated, and takes one slot',
     async (fault) => {
       const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: -1 });
@@ -430,9 +430,9 @@ describe('without D1', () => {
 
   it.each<{ fault: Fault; bound: string[] }>([
     { fault: 'fails', bound: [] },
-    { fault: 'answer is lost', bound: ['11.60.0.1'] },
+    { fault: 'response is lost', bound: ['11.60.0.1'] },
   ])(
-    'a binding that $fault again and again answers 503, and takes no second slot later',
+    'a binding that $fault again and again returns 503, and takes no second slot later',
     async ({ fault, bound }) => {
       const license = await shop.newLicense({ maxIPs: 1, maxHWIDs: -1 });
       const body = askFor(license, { ip: '11.60.0.1' });

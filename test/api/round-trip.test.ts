@@ -18,7 +18,7 @@ import { importOne } from '../support/import.ts';
 import { isWebAddress } from '../support/resources.ts';
 
 /**
- * PUT accepts the body that GET returned: it answers 200 and changes nothing but the update time [4.8].
+ * PUT accepts the body that GET returned: it returns 200 and changes nothing but the update time [4.8].
  * With random objects of every resource; always the same ones, so that a test never fails by chance.
  */
 

@@ -5,7 +5,7 @@ import { license } from '@licet/contract/licenses';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { app } from '../../src/routes/app.ts';
 import { callWith, newIsolate } from '../support/app.ts';
-import type { Answer, CallOptions } from '../support/client.ts';
+import type { CallOptions, ReadResponse } from '../support/client.ts';
 import type { SentStatement } from '../support/d1-intercept.ts';
 import { metaOf, type RoundTrips, spyOnDatabase, sumRows } from '../support/d1-spy.ts';
 import { runScheduled, runToTheEnd, setNow } from '../support/history.ts';
@@ -65,7 +65,7 @@ async function ask(
   method: string,
   path: string,
   options: CallOptions = {},
-): Promise<Answer & { roundTrips: RoundTrips }> {
+): Promise<ReadResponse & { roundTrips: RoundTrips }> {
   const { spy, roundTrips } = spyOnDatabase(env.DB);
   return { ...(await callWith({ DB: spy }, method, path, options)), roundTrips };
 }

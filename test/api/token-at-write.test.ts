@@ -1,7 +1,13 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newIsolate, settled } from '../support/app.ts';
-import { type Answer, call, createToken, expectError, type Token } from '../support/client.ts';
+import {
+  call,
+  createToken,
+  expectError,
+  type ReadResponse,
+  type Token,
+} from '../support/client.ts';
 import { interceptDatabase } from '../support/d1-intercept.ts';
 import { ENDPOINTS } from '../support/endpoints.ts';
 import { type Fields, tokens } from '../support/resources.ts';
@@ -140,12 +146,12 @@ it.each(RACES)(
     });
     const method = route.split(' ', 1).join();
     const headers = { 'Idempotency-Key': crypto.randomUUID() };
-    const answer = await newIsolate({ DB }).call(method, path, {
+    const response = await newIsolate({ DB }).call(method, path, {
       token: token.token,
       body,
       headers,
     });
-    expectError(answer, status, message, ENDPOINTS[route]);
+    expectError(response, status, message, ENDPOINTS[route]);
     if (!before) throw new Error('Nothing was to be written');
     await expectUnchanged(before);
   },
@@ -166,8 +172,8 @@ it.each(ALL.filter(({ route }) => route.endsWith('/:id')))(
       before = await readTables();
     });
     const method = route.split(' ', 1).join();
-    const answer = await newIsolate({ DB, SNAPSHOTS: undefined }).call(method, path, { body });
-    expect(answer.status, answer.text).toBe(method === 'PUT' ? 200 : 204);
+    const response = await newIsolate({ DB, SNAPSHOTS: undefined }).call(method, path, { body });
+    expect(response.status, response.text).toBe(method === 'PUT' ? 200 : 204);
     expect(writes).toBe(2);
   },
 );
@@ -188,30 +194,30 @@ describe.each(
     const headers = announced === 'of unknown length' ? {} : length;
     const before = await readTables();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const answers: Answer[] = [];
+    const responses: ReadResponse[] = [];
     const sending = newIsolate()
       .send(method, path, { body: stream, headers })
-      .then((answer) => answers.push(answer));
+      .then((response) => responses.push(response));
     await asked;
     await vi.advanceTimersByTimeAsync(heldMs);
     vi.useRealTimers();
-    return { before, answers, sending, release };
+    return { before, responses, sending, release };
   }
 
   it('a write gets 408 when its body does not arrive within 10 seconds, and changes nothing', async () => {
-    const { before, answers } = await sendLate(10_000);
-    await vi.waitFor(() => expect(answers).toHaveLength(1));
-    for (const answer of answers) {
-      expectError(answer, 408, 'Body must arrive within 10 seconds', ENDPOINTS[route]);
+    const { before, responses } = await sendLate(10_000);
+    await vi.waitFor(() => expect(responses).toHaveLength(1));
+    for (const response of responses) {
+      expectError(response, 408, 'Body must arrive within 10 seconds', ENDPOINTS[route]);
     }
     await expectUnchanged(before);
   });
 
   it('a write is carried out when its body arrives after 9.9 seconds', async () => {
-    const { answers, sending, release } = await sendLate(9_900);
-    expect(answers).toEqual([]);
+    const { responses, sending, release } = await sendLate(9_900);
+    expect(responses).toEqual([]);
     release();
     await sending;
-    expect([200, 201]).toContain(answers[0]?.status);
+    expect([200, 201]).toContain(responses[0]?.status);
   });
 });

@@ -22,7 +22,7 @@ export function linkProject(folder: string): void {
   for (const name of LINKED) symlinkSync(resolve(name), join(folder, name));
 }
 
-/** The certificate, for localhost, of the server that answers in the place of the deployed service. */
+/** The certificate, for localhost, of the server that responds in the place of the deployed service. */
 const CERTIFICATE = resolve('test/cli/test-only-certificate.pem');
 export const TLS = {
   key: readFileSync('test/cli/test-only-key.pem'),

@@ -273,7 +273,7 @@ describe('unreadable output of wrangler', () => {
   it.each([...LOOKS, 'deploy'])('unreadable output ends a deployment: %s', async (command) => {
     await run();
     for (const printed of ['▲ [WARNING] An old version', '{"error":"no list"}', '']) {
-      account.garble = (answering, text) => (answering === command ? printed : text);
+      account.garble = (responding, text) => (responding === command ? printed : text);
       const message = await failureOf(run());
       expect(message).toContain(`wrangler ${command} printed no valid JSON`);
       expect(message).toContain(printed || 'nothing');
@@ -281,7 +281,7 @@ describe('unreadable output of wrangler', () => {
         command === 'deploy' ? 'may be live: run npm run deploy again' : 'Nothing was changed',
       );
     }
-    account.garble = (answering, text) => (answering === command ? `- ${text}` : text);
+    account.garble = (responding, text) => (responding === command ? `- ${text}` : text);
     account.accounts[0] = { id: 'a1', name: 'x'.repeat(2_000) };
     expect((await failureOf(run())).length).toBeLessThan(400);
     account.garble = (_, text) => text;
@@ -520,16 +520,16 @@ it('the addresses of a deployment are found among the targets of its Worker', as
 
 describe('npm run deploy', () => {
   let isWell = true;
-  /** A name that is new answers after a while only. */
+  /** A name that is new responds after a while only. */
   let isNew = true;
-  const service = createServer(TLS, ({ method, url }, answer) => {
+  const service = createServer(TLS, ({ method, url }, response) => {
     const json = (status: number, body: object) =>
-      answer.writeHead(status).end(JSON.stringify(isWell ? body : { ...body, more: true }));
+      response.writeHead(status).end(JSON.stringify(isWell ? body : { ...body, more: true }));
     if (isNew) {
       isNew = false;
-      answer.writeHead(404).end();
-    } else if (url === '/api/v2/healthy') answer.end('healthy');
-    else if (url === '/.well-known/jwks.json') answer.end('{"keys":[]}');
+      response.writeHead(404).end();
+    } else if (url === '/api/v2/healthy') response.end('healthy');
+    else if (url === '/.well-known/jwks.json') response.end('{"keys":[]}');
     else if (url === '/api/v2/ping') json(401, { message: 'No token', accepted_intents: [] });
     else json(method === 'POST' ? 400 : 405, { valid: false, message: 'No' });
   });
@@ -563,7 +563,7 @@ describe('npm run deploy', () => {
       onStart(child);
     });
 
-  /** The answers of a wrangler that deploys. */
+  /** The responses of a wrangler that deploys. */
   const DEPLOYS = 'cp report "$WRANGLER_OUTPUT_FILE_PATH"';
   const reportDeployment = (host = `localhost:${port}`): void => {
     const report = { type: 'deploy', version_id: 'v', targets: [`${host}/*`] };

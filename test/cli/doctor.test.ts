@@ -9,7 +9,12 @@ import { createServer as createHttpsServer, type ServerOptions } from 'node:http
 import { readRootToken } from '@licet/cli/root-token';
 import { Licet } from '@licet/client';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { ANSWER_TYPE, newSigningKey, type SigningKey, signedBy } from '../node/forged-answers.ts';
+import {
+  newSigningKey,
+  type SigningKey,
+  signedBy,
+  VALIDATION_TYPE,
+} from '../node/forged-responses.ts';
 import { freePort } from '../node/service.ts';
 import { sharedService } from '../node/shared-service.ts';
 import {
@@ -38,29 +43,29 @@ afterAll(killCommands);
 const doctor = (args: string[], variables?: Environment): Promise<Ending> =>
   variables ? endingOf(startCommand('doctor', args, variables)) : runHere('doctor', args);
 
-type Answer = (answer: ServerResponse, request: IncomingMessage) => void;
+type Responder = (response: ServerResponse, request: IncomingMessage) => void;
 
 const json =
-  (status: number, body: object): Answer =>
-  (answer) =>
-    answer.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+  (status: number, body: object): Responder =>
+  (response) =>
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 const page =
-  (status: number, text: string, headers = {}): Answer =>
-  (answer) =>
-    answer.writeHead(status, { 'Content-Type': 'text/html', ...headers }).end(`<html>${text}`);
+  (status: number, text: string, headers = {}): Responder =>
+  (response) =>
+    response.writeHead(status, { 'Content-Type': 'text/html', ...headers }).end(`<html>${text}`);
 const redirect =
-  (status: number, location: string): Answer =>
-  (answer) =>
-    answer.writeHead(status, { Location: location }).end();
+  (status: number, location: string): Responder =>
+  (response) =>
+    response.writeHead(status, { Location: location }).end();
 
 /** Responds like the service. */
-const answerRightly: Answer = (answer, request) => {
+const respondRightly: Responder = (response, request) => {
   const { method, url } = request;
-  if (url === '/api/v2/healthy') answer.end('healthy');
-  else if (url === '/.well-known/jwks.json') json(200, { keys: [] })(answer, request);
+  if (url === '/api/v2/healthy') response.end('healthy');
+  else if (url === '/.well-known/jwks.json') json(200, { keys: [] })(response, request);
   else if (url === '/api/v2/ping') {
-    json(401, { message: 'No token', accepted_intents: [] })(answer, request);
-  } else json(method === 'POST' ? 400 : 405, { valid: false, message: 'No' })(answer, request);
+    json(401, { message: 'No token', accepted_intents: [] })(response, request);
+  } else json(method === 'POST' ? 400 : 405, { valid: false, message: 'No' })(response, request);
 };
 
 type Meets = (request: IncomingMessage) => boolean;
@@ -77,11 +82,11 @@ interface Place {
 /** Runs the doctor against a server that responds to some requests as a faulty proxy does. */
 async function examine(
   meets: Meets,
-  wrong: Answer,
+  wrong: Responder,
   { tls, variables, path = '', args = [] }: Place = {},
 ): Promise<Ending> {
   const listener: RequestListener = (request, response) =>
-    meets(request) ? wrong(response, request) : answerRightly(response, request);
+    meets(request) ? wrong(response, request) : respondRightly(response, request);
   const server = tls ? createHttpsServer(tls, listener) : createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
   const address = server.address();
@@ -115,11 +120,11 @@ const isUntyped: Meets = ({ method, headers }) =>
 const LOGIN = 'https://shop.cloudflareaccess.com/login';
 const BLOCKED = '<span class="cf-error-code">1020</span>';
 const CHALLENGE = { 'cf-mitigated': 'challenge' };
-const toHttps: Answer = (answer, request) =>
-  redirect(301, `https://${request.headers.host}${request.url}`)(answer, request);
+const toHttps: Responder = (response, request) =>
+  redirect(301, `https://${request.headers.host}${request.url}`)(response, request);
 
 /** Faults, the number of failed checks, and what is named of them: the request, the response, the setting. */
-const faults: [fault: string, meets: Meets, wrong: Answer, count: number, named: string[]][] = [
+const faults: [fault: string, meets: Meets, wrong: Responder, count: number, named: string[]][] = [
   ['http that becomes https', all, toHttps, 7, ['301, location: https:', '"Always Use HTTPS"']],
   ['a log-in', all, redirect(302, LOGIN), 7, ['Zero Trust, "Access"']],
   [
@@ -206,9 +211,9 @@ describe('npm run doctor', () => {
     const history = `${address}/api/v2/requests?licenseKey=LICET-DOCTOR&limit=1000`;
     await vi.waitFor(
       async () => {
-        const answer = await fetch(history, { headers: { TOKEN: readRootToken() ?? '' } });
+        const response = await fetch(history, { headers: { TOKEN: readRootToken() ?? '' } });
         // Other tests examine the same service.
-        const records = [await answer.json()].flat();
+        const records = [await response.json()].flat();
         expect(records.length).toBeGreaterThanOrEqual(3);
       },
       { timeout: 10_000 },
@@ -282,10 +287,10 @@ describe('npm run doctor', () => {
 
     it('the doctor shows that a response is signed with another key than the listed one', async () => {
       const attacker = newSigningKey('ES256', 'es-1');
-      const respond: Answer = (answer, request) => {
-        if (isKeySet(request)) return json(200, { keys: [jwkOf(key)] })(answer, request);
-        void signedBy(attacker, ANSWER_TYPE, { valid: false, message: 'No' }).then((signed) =>
-          json(400, { valid: false, message: 'No', signed })(answer, request),
+      const respond: Responder = (response, request) => {
+        if (isKeySet(request)) return json(200, { keys: [jwkOf(key)] })(response, request);
+        void signedBy(attacker, VALIDATION_TYPE, { valid: false, message: 'No' }).then((signed) =>
+          json(400, { valid: false, message: 'No', signed })(response, request),
         );
       };
       const { code, output } = await examine(

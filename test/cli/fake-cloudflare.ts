@@ -30,7 +30,7 @@ export interface Binding {
 
 export const ACCOUNT = { id: 'a'.repeat(32), name: 'Shop' };
 
-/** An answer that is an error of Cloudflare's: its status and its code. */
+/** A response that is an error of Cloudflare's: its status and its code. */
 class Refusal extends Error {
   readonly status: number;
   readonly code: number;
@@ -106,7 +106,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     fake.worker = { bindings: [...after, ...kept] };
   }
 
-  async function answer(request: IncomingMessage, body: Buffer, address: URL): Promise<unknown> {
+  async function resultOf(request: IncomingMessage, body: Buffer, address: URL): Promise<unknown> {
     if (address.pathname.startsWith('/zones/')) return [];
     const path = address.pathname.replace(`/accounts/${ACCOUNT.id}`, '');
     const route = `${request.method} ${path}`;
@@ -190,7 +190,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
         .writeHead(status, { 'Content-Type': 'application/json' })
         .end(JSON.stringify({ errors: [], messages: [], ...fields }));
     try {
-      send(200, { success: true, result: await answer(request, body, address) });
+      send(200, { success: true, result: await resultOf(request, body, address) });
     } catch (error) {
       const {
         status = 500,

@@ -17,7 +17,7 @@ export class FakeWrangler {
   /** A beginning of a command, which then fails: before it has done anything, or after all. */
   failure: { command: string; isLate: boolean } | undefined;
   /** Changes the output of a command. */
-  garble = (_command: string, answer: string): string => answer;
+  garble = (_command: string, response: string): string => response;
   /** Whether the person says no where `wrangler deploy` asks. */
   isDeclined = false;
   isLoggedIn = true;
@@ -60,18 +60,18 @@ export class FakeWrangler {
     const { failure } = this;
     const refused = { ok: false, output: '✘ [ERROR] The API failed [code: 1]', stdout: '' };
     if (failure && command.startsWith(failure.command)) {
-      if (failure.isLate) this.#answer(positionals, values, variables);
+      if (failure.isLate) this.#response(positionals, values, variables);
       return refused;
     }
     try {
-      const stdout = this.garble(command, this.#answer(positionals, values, variables));
+      const stdout = this.garble(command, this.#response(positionals, values, variables));
       return { ok: true, output: stdout, stdout };
     } catch (error) {
       return { ok: false, output: `✘ [ERROR] ${error}`, stdout: '' };
     }
   }
 
-  #answer(
+  #response(
     words: readonly string[],
     options: { name?: string; config?: string; 'secrets-file'?: string },
     { WRANGLER_OUTPUT_FILE_PATH: report = '' }: NodeJS.ProcessEnv,

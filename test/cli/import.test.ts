@@ -96,8 +96,8 @@ const createProducts = (...ids: number[]) =>
   api('/v2/import', { kind: 'products', items: ids.map((id) => productOf(id)) });
 
 async function licenseWith(key: string): Promise<Fields> {
-  const answer = await api(`/v2/licenses/by-license-key/${encodeURIComponent(key)}`);
-  const license: Fields = JSON.parse(await answer.text());
+  const response = await api(`/v2/licenses/by-license-key/${encodeURIComponent(key)}`);
+  const license: Fields = JSON.parse(await response.text());
   return license;
 }
 
@@ -120,7 +120,7 @@ const writeProduct = (id: number): string =>
 
 const reportedIn = (name: string): unknown[] => parseLines(readFileSync(at(name), 'utf8'));
 
-/** The service behind something that may keep a request or its answer from it. */
+/** The service behind something that may keep a request or its response from it. */
 const disturbed = (
   disturb: (request: IncomingMessage, nth: number) => 'none' | 'busy' | 'lost' | undefined,
 ): Promise<string> => {
@@ -133,14 +133,14 @@ const disturbed = (
       response.writeHead(503).end('<html>Busy</html>');
       return;
     }
-    const answer = await fetch(`${service.address}${request.url}`, {
+    const passed = await fetch(`${service.address}${request.url}`, {
       method: request.method ?? 'GET',
       headers: { TOKEN: String(request.headers.token) },
       ...(request.method === 'POST' && { body: Buffer.concat(body) }),
     });
-    const text = await answer.text();
+    const text = await passed.text();
     if (fault === 'lost') request.socket.destroy();
-    else response.writeHead(answer.status).end(text);
+    else response.writeHead(passed.status).end(text);
   });
 };
 
@@ -572,8 +572,8 @@ describe('an import that cannot be done', () => {
   });
 
   it('an import names the intents that its token lacks, as an export does', async () => {
-    const answer = await api('/v2/tokens', { name: 'reader', intents: ['PRODUCTS_READ'] });
-    const { token = '' }: { token?: string } = JSON.parse(await answer.text());
+    const response = await api('/v2/tokens', { name: 'reader', intents: ['PRODUCTS_READ'] });
+    const { token = '' }: { token?: string } = JSON.parse(await response.text());
     const env = { LICET_TOKEN: token };
     const importing = await imports([fine], env);
     expect(importing.output).toMatch(/\/import: status 403: .* needs ALL_READ_WRITE\./);

@@ -97,8 +97,8 @@ describe('licet keys', () => {
     ]);
     const kid = String(keys[1]?.kid);
     const { licenseKey } = await createLicense();
-    const answer = await validate(licenseKey, '192.0.2.8', { nonce: 'n'.repeat(22), kid });
-    expect(answer.signed).toBeDefined();
+    const response = await validate(licenseKey, '192.0.2.8', { nonce: 'n'.repeat(22), kid });
+    expect(response.signed).toBeDefined();
     await vi.waitFor(async () => {
       expect((await objects('keys', 'list'))[1]).toMatchObject({ kid, callers: 1 });
     });
@@ -656,14 +656,14 @@ describe('licet history', () => {
     let address: string;
     let isFailing = false;
     beforeAll(async () => {
-      address = await listen(async (request, answer) => {
+      address = await listen(async (request, response) => {
         if (isFailing) {
-          answer.destroy();
+          response.destroy();
           return;
         }
         const headers = { TOKEN: readRootToken() ?? '' };
         const original = await fetch(service.address + request.url, { headers });
-        answer.writeHead(original.status).end(await original.text());
+        response.writeHead(original.status).end(await original.text());
       });
     });
 

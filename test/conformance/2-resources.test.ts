@@ -62,8 +62,8 @@ describe('Fields', () => {
   });
 
   it('a product without optional fields reads empty, null or 5 in their place', async () => {
-    const answer = await post(products.path, { name: 'Least', productType: 'OTHER' });
-    expect(answer.json).toEqual({
+    const response = await post(products.path, { name: 'Least', productType: 'OTHER' });
+    expect(response.json).toEqual({
       ...products.cleared,
       id: INTEGER,
       name: 'Least',
@@ -95,8 +95,8 @@ describe('Fields', () => {
 
   it('a license without optional fields reads empty, null or as its product has it', async () => {
     const { id: productId } = await createProduct({ defaultMaxIPs: 7, defaultMaxHWIDs: -1 });
-    const answer = await post(licenses.path, { productId, licenseType: 'PERMANENT' });
-    expect(answer.json).toEqual({
+    const response = await post(licenses.path, { productId, licenseType: 'PERMANENT' });
+    expect(response.json).toEqual({
       id: INTEGER,
       licenseKey: expect.any(String),
       productId,
@@ -177,8 +177,8 @@ describe('Fields', () => {
   it('a customer has the fields of 2.5 and no other', async () => {
     const { id } = await customers.create();
     const sent = customers.changes();
-    const answer = await put(`${customers.path}/${id}`, sent);
-    expect(answer.json).toEqual({
+    const response = await put(`${customers.path}/${id}`, sent);
+    expect(response.json).toEqual({
       ...sent,
       id,
       passwordHash: null,
@@ -211,9 +211,9 @@ describe('Enumerations', () => {
     for (const value of values) {
       const sent = resource === tokens ? [value] : value;
       const body = { ...(await resource.fullBody()), ...rest, [field]: sent };
-      const answer = await post(resource.path, body);
-      expect(answer.status, answer.text).toBe(201);
-      expect(answer.json).toMatchObject({ [field]: sent });
+      const response = await post(resource.path, body);
+      expect(response.status, response.text).toBe(201);
+      expect(response.json).toMatchObject({ [field]: sent });
     }
   });
 
@@ -223,7 +223,7 @@ describe('Enumerations', () => {
     [licenses, 'licensePlatform', LICENSE_PLATFORMS],
     [licenses, 'licenseStatus', LICENSE_STATUSES],
     [blacklists, 'licenseDataType', LICENSE_DATA_TYPES],
-  ])('$name with another $1 answers 400 listing the values', async (resource, field, values) => {
+  ])('$name with another $1 returns 400 listing the values', async (resource, field, values) => {
     const message = `${field} must be one of ${values.join(', ')}`;
     const one = `${resource.path}/${(await resource.create()).id}`;
     for (const wrong of ['NONE', values[0]?.toLowerCase(), '', 0]) {
@@ -235,10 +235,10 @@ describe('Enumerations', () => {
     }
   });
 
-  it('a token with another intent answers 400 listing the values', async () => {
+  it('a token with another intent returns 400 listing the values', async () => {
     const body = { ...(await tokens.fullBody()), intents: ['ALL_READ', 'ALL_WRITE'] };
-    const answer = await withoutChange(tokens.path, () => post(tokens.path, body));
-    expectError(answer, 400, `intents[1] must be one of ${API_INTENTS.join(', ')}`);
+    const response = await withoutChange(tokens.path, () => post(tokens.path, body));
+    expectError(response, 400, `intents[1] must be one of ${API_INTENTS.join(', ')}`);
   });
 
   it.each([
@@ -247,9 +247,9 @@ describe('Enumerations', () => {
     ['products?productType=GAME', 'productType', PRODUCT_TYPES],
     ['blacklists?licenseDataType=MAC', 'licenseDataType', LICENSE_DATA_TYPES],
     ['licenses/by-platform/PLATFORM_D/5', 'platform', LICENSE_PLATFORMS],
-  ])('GET %s answers 400 listing the values', async (path, name, values) => {
-    const answer = await call('GET', `/api/v2/${path}`);
-    expectError(answer, 400, `${name} must be one of ${values.join(', ')}`);
+  ])('GET %s returns 400 listing the values', async (path, name, values) => {
+    const response = await call('GET', `/api/v2/${path}`);
+    expectError(response, 400, `${name} must be one of ${values.join(', ')}`);
   });
 });
 
@@ -269,9 +269,9 @@ describe('Timestamps', () => {
     ['that is a date alone', '2030-01-27', '2030-01-27T00:00:00.000+00:00'],
     ['on a leap day', '2028-02-29', '2028-02-29T00:00:00.000+00:00'],
   ])('one %s is taken and written as the interface does', async (_, sent, shown) => {
-    const answer = await withExpiry(sent);
-    expect(answer.status, answer.text).toBe(201);
-    expect(answer.json).toMatchObject({ expiryDate: shown });
+    const response = await withExpiry(sent);
+    expect(response.status, response.text).toBe(201);
+    expect(response.json).toMatchObject({ expiryDate: shown });
   });
 
   it.each([
@@ -282,9 +282,9 @@ describe('Timestamps', () => {
     '2030-01-27T19:01:25+25:00',
     'Sun, 27 Jan 2030 19:01:25 GMT',
     1_895_684_485_710,
-  ])('%j is no timestamp and answers 400', async (sent) => {
-    const answer = await withoutChange(licenses.path, () => withExpiry(sent));
-    expectError(answer, 400, /^expiryDate must be an ISO 8601 timestamp/);
+  ])('%j is no timestamp and returns 400', async (sent) => {
+    const response = await withoutChange(licenses.path, () => withExpiry(sent));
+    expectError(response, 400, /^expiryDate must be an ISO 8601 timestamp/);
     const one = `${licenses.path}/${(await licenses.create()).id}`;
     const update = await withoutChange(one, () => put(one, { expiryDate: sent }));
     expectError(update, 400, /^expiryDate must be an ISO 8601 timestamp/);
@@ -323,13 +323,13 @@ describe('Account ids', () => {
   it.each(CASES)('$field of a $name is text, and takes a safe integer as its text', async (one) => {
     const path = await createPath(one);
     for (const value of [one.long, one.safe]) {
-      const answer = await put(path, { [one.field]: value });
-      expect(answer.json).toMatchObject({ [one.field]: String(value) });
+      const response = await put(path, { [one.field]: value });
+      expect(response.json).toMatchObject({ [one.field]: String(value) });
       expect(await read(path)).toMatchObject({ [one.field]: String(value) });
     }
     for (const number of ['9007199254740993', '1.5', 'true']) {
-      const answer = await withoutChange(path, () => put(path, `{"${one.field}":${number}}`));
-      expectError(answer, 400, new RegExp(`^${one.field} must be`));
+      const response = await withoutChange(path, () => put(path, `{"${one.field}":${number}}`));
+      expectError(response, 400, new RegExp(`^${one.field} must be`));
     }
   });
 });

@@ -20,31 +20,31 @@ const nextEmail = () => `Buyer.${++emails}@Example.com`;
 const post = (body: object) => call('POST', customers.path, { body });
 
 async function createCustomer(fields: object): Promise<number> {
-  const answer = await post(fields);
-  expect(answer.status, answer.text).toBe(201);
-  return Number(answer.headers.get('Location')?.split('/').at(-1));
+  const response = await post(fields);
+  expect(response.status, response.text).toBe(201);
+  return Number(response.headers.get('Location')?.split('/').at(-1));
 }
 
 describe('POST of a customer', () => {
-  it('POST of a customer with an e-mail that another one has, in any case, answers 409 and creates nothing', async () => {
+  it('POST of a customer with an e-mail that another one has, in any case, returns 409 and creates nothing', async () => {
     const email = nextEmail();
     await createCustomer({ email });
     for (const again of [email, email.toLowerCase(), ` ${email.toUpperCase()} `]) {
-      const answer = await withoutChange(customers.path, () => post({ email: again }));
-      expectError(answer, 409, DUPLICATE);
+      const response = await withoutChange(customers.path, () => post({ email: again }));
+      expectError(response, 409, DUPLICATE);
     }
   });
 
-  it('POST of a customer with an account that another one has answers 409 and creates nothing', async () => {
+  it('POST of a customer with an account that another one has returns 409 and creates nothing', async () => {
     await createCustomer({ chatId: 'taken' });
-    const answer = await withoutChange(customers.path, () => post({ chatId: 'taken' }));
-    expectError(answer, 409, DUPLICATE);
+    const response = await withoutChange(customers.path, () => post({ chatId: 'taken' }));
+    expectError(response, 409, DUPLICATE);
   });
 
   it('ten POSTs of a customer in parallel with one e-mail create one', async () => {
     const email = nextEmail();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => post({ email })));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(9).fill(409)]);
+    const responses = await Promise.all(Array.from({ length: 10 }, () => post({ email })));
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([201, ...Array(9).fill(409)]);
   });
 });
 
@@ -60,11 +60,11 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     return call('PUT', `${licenses.path}/${id}`, { body: fields });
   }
   const customerOf = async (fields: object) => {
-    const answer = await send(fields);
-    expect(answer.status, answer.text).toBe(method === 'POST' ? 201 : 200);
-    expect(answer.json).not.toHaveProperty('customerId');
-    expect(answer.json).not.toHaveProperty('customerEmail');
-    const { id = 0 } = Object(answer.json);
+    const response = await send(fields);
+    expect(response.status, response.text).toBe(method === 'POST' ? 201 : 200);
+    expect(response.json).not.toHaveProperty('customerId');
+    expect(response.json).not.toHaveProperty('customerEmail');
+    const { id = 0 } = Object(response.json);
     return (await getLicense(id)).customer;
   };
 
@@ -100,7 +100,7 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     ['customerId', 999_999, 'customerId is not a customer'],
     ['customerId', '1', 'customerId must be an integer'],
     ['customerEmail', 'nobody', 'customerEmail must be an e-mail address'],
-  ])('a license with a %s of %j answers 400 and changes nothing', async (field, value, message) => {
+  ])('a license with a %s of %j returns 400 and changes nothing', async (field, value, message) => {
     const before = await idsOf(customers.path);
     expectError(await send({ [field]: value }), 400, message);
     const added = (await idsOf(customers.path)).filter((id) => !before.includes(id));
@@ -108,12 +108,12 @@ describe.each(['POST', 'PUT'])('%s of a license', (method) => {
     expect(added.length).toBeLessThanOrEqual(method === 'PUT' ? 1 : 0);
   });
 
-  it('a license that is sent with an id and the e-mail of another customer answers 400 and changes nothing', async () => {
+  it('a license that is sent with an id and the e-mail of another customer returns 400 and changes nothing', async () => {
     const id = await createCustomer({ email: nextEmail() });
     const email = nextEmail();
-    const answer = await send({ customerId: id, customerEmail: email });
+    const response = await send({ customerId: id, customerEmail: email });
     expectError(
-      answer,
+      response,
       400,
       `customerEmail is not the e-mail of customer ${id}: send customerId or customerEmail`,
     );
@@ -156,9 +156,9 @@ describe('a token that may write licenses and not read customers', () => {
     const { id: productId } = await createProduct();
     for (const owner of [{ customerEmail }, { customerId }]) {
       const body = { productId, licenseType: 'PERMANENT', ...owner };
-      const answer = await call('POST', licenses.path, { token, body });
-      expect(answer.status, answer.text).toBe(201);
-      expect(answer.json).toMatchObject({ customer: { id: customerId } });
+      const response = await call('POST', licenses.path, { token, body });
+      expect(response.status, response.text).toBe(201);
+      expect(response.json).toMatchObject({ customer: { id: customerId } });
     }
   });
 
@@ -169,8 +169,8 @@ describe('a token that may write licenses and not read customers', () => {
       const customerId = await createCustomer({ email: nextEmail() });
       const { id } = await createLicense();
       const body = { customerId };
-      const answer = await call('PUT', `${licenses.path}/${id}`, { token, body });
-      expect(answer.json).toMatchObject({ customer: { id: customerId } });
+      const response = await call('PUT', `${licenses.path}/${id}`, { token, body });
+      expect(response.json).toMatchObject({ customer: { id: customerId } });
     },
   );
 });

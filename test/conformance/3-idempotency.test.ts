@@ -2,12 +2,12 @@ import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newIsolate, settled } from '../support/app.ts';
 import {
-  type Answer,
   call,
   createLicense,
   createProduct,
   createToken,
   expectError,
+  type ReadResponse,
 } from '../support/client.ts';
 import { HOUR_MS } from '../support/history.ts';
 import {
@@ -27,11 +27,16 @@ afterEach(settled);
 let keys = 0;
 const nextKey = () => `order ${++keys}`;
 
-const post = (path: string, body: unknown, key: string, options: object = {}): Promise<Answer> =>
+const post = (
+  path: string,
+  body: unknown,
+  key: string,
+  options: object = {},
+): Promise<ReadResponse> =>
   call('POST', path, { body, headers: { 'Idempotency-Key': key }, ...options });
 
-/** The parts of an answer that a repetition has to have. */
-const partsOf = ({ status, text, headers }: Answer) => ({
+/** The parts of a response that a repetition has to have. */
+const partsOf = ({ status, text, headers }: ReadResponse) => ({
   ...{ status, text },
   location: headers.get('Location'),
   etag: headers.get('ETag'),
@@ -76,23 +81,23 @@ describe.each(CREATES)('POST $path', ({ path, list, fullBody }) => {
   it('ten requests at once with one key create once, and get the same response', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     const before = await idsOf(list);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, () =>
         newIsolate().call('POST', path, { body, headers: { 'Idempotency-Key': key } }),
       ),
     );
-    const [first] = answers;
+    const [first] = responses;
     expect(first?.status, first?.text).toBe(201);
-    for (const answer of answers) expect(partsOf(answer)).toEqual(first && partsOf(first));
+    for (const response of responses) expect(partsOf(response)).toEqual(first && partsOf(first));
     expect((await idsOf(list)).length - before.length).toBe(path === BATCH ? 3 : 1);
   });
 
-  it('a request with the same key and another body answers 422 and creates nothing', async () => {
+  it('a request with the same key and another body returns 422 and creates nothing', async () => {
     const [body, key] = [await fullBody(), nextKey()];
     await post(path, body, key);
     const stored = await idsOf(list);
-    const answer = await post(path, await fullBody(), key);
-    expectError(answer, 422, 'Idempotency-Key was sent with another request: use a new key');
+    const response = await post(path, await fullBody(), key);
+    expectError(response, 422, 'Idempotency-Key was sent with another request: use a new key');
     expect(await idsOf(list)).toEqual(stored);
   });
 });
@@ -115,9 +120,9 @@ describe('an Idempotency-Key', () => {
     ];
     const locations = new Set<string | null>();
     for (const options of [{}, { token: one.token }, { token: other.token }]) {
-      const answer = await post(products.path, body, key, options);
-      expect(answer.status).toBe(201);
-      locations.add(answer.headers.get('Location'));
+      const response = await post(products.path, body, key, options);
+      expect(response.status).toBe(201);
+      locations.add(response.headers.get('Location'));
     }
     expect(locations.size).toBe(3);
   });
@@ -128,10 +133,10 @@ describe('an Idempotency-Key', () => {
     ['256 characters', 'k'.repeat(256), 400],
     ['no character', '', 400],
   ])('an Idempotency-Key of %s is taken or rejected', async (_, key, status) => {
-    const answer = await post(products.path, await products.fullBody(), key);
-    expect(answer.status).toBe(status);
+    const response = await post(products.path, await products.fullBody(), key);
+    expect(response.status).toBe(status);
     if (status === 400) {
-      expectError(answer, 400, 'Idempotency-Key must have 1 to 255 characters');
+      expectError(response, 400, 'Idempotency-Key must have 1 to 255 characters');
     }
   });
 
@@ -178,8 +183,8 @@ describe('what is not kept for a repetition', () => {
     const first = await post(tokens.path, body, key);
     expect(first.status).toBe(201);
     const stored = await idsOf(tokens.path);
-    const answer = await post(tokens.path, body, key);
-    expectError(answer, 409, /the secret of a token is shown once/);
+    const response = await post(tokens.path, body, key);
+    expectError(response, 409, /the secret of a token is shown once/);
     expect(await idsOf(tokens.path)).toEqual(stored);
     expect((await post(tokens.path, await tokens.fullBody(), key)).status).toBe(422);
     const { results } = await env.DB.prepare('select * from idempotency_keys').all();

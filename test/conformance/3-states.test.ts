@@ -29,7 +29,7 @@ const VALID = expect.objectContaining({ valid: true });
 const refusal = (message: string) => ({ valid: false, message });
 
 describe('EXPIRED', () => {
-  it('a TEMPORARY license is EXPIRED from the very millisecond of its expiry, in every answer', async () => {
+  it('a TEMPORARY license is EXPIRED from the very millisecond of its expiry, in every response', async () => {
     const license = await createTemporary({
       ownerChatId: '42',
       licensePlatform: 'PLATFORM_A',
@@ -132,19 +132,19 @@ describe('TEMPORARY and PERMANENT', () => {
     const { id: productId } = await createProduct();
     for (const expiryDate of [undefined, null]) {
       const body = { productId, licenseType: 'TEMPORARY', expiryDate };
-      const answer = await withoutChange(licenses.path, () =>
+      const response = await withoutChange(licenses.path, () =>
         call('POST', licenses.path, { body }),
       );
-      expectError(answer, 400, 'expiryDate is required for a TEMPORARY license');
+      expectError(response, 400, 'expiryDate is required for a TEMPORARY license');
     }
   });
 
   it('PERMANENT cannot become TEMPORARY without an expiryDate', async () => {
     const license = await createTemporary({ licenseType: 'PERMANENT', expiryDate: null });
-    const answer = await withoutChange(pathOf(license), () =>
+    const response = await withoutChange(pathOf(license), () =>
       put(license, { licenseType: 'TEMPORARY' }),
     );
-    expectError(answer, 400, 'expiryDate is required for a TEMPORARY license');
+    expectError(response, 400, 'expiryDate is required for a TEMPORARY license');
     const dated = await updateLicense(license.id, { licenseType: 'TEMPORARY', expiryDate: EXPIRY });
     expect(dated.expiryDate).toBe(EXPIRY);
   });
@@ -168,8 +168,8 @@ describe('TEMPORARY and PERMANENT', () => {
 
   it('TEMPORARY becomes PERMANENT with its old expiryDate, and not with another', async () => {
     const license = await createTemporary();
-    const answer = await put(license, { licenseType: 'PERMANENT', expiryDate: '2001-01-01' });
-    expectError(answer, 400, 'expiryDate needs licenseType TEMPORARY');
+    const response = await put(license, { licenseType: 'PERMANENT', expiryDate: '2001-01-01' });
+    expectError(response, 400, 'expiryDate needs licenseType TEMPORARY');
     const { expiryDate } = license;
     const updated = await updateLicense(license.id, { licenseType: 'PERMANENT', expiryDate });
     expect(updated).toMatchObject({ licenseStatus: 'ACTIVE', expiryDate: null });
@@ -177,11 +177,11 @@ describe('TEMPORARY and PERMANENT', () => {
 });
 
 describe('DELETE', () => {
-  it('DELETE marks the license DELETED, and again answers 204 again', async () => {
+  it('DELETE marks the license DELETED, and again returns 204 again', async () => {
     const license = await createTemporary();
     for (let time = 0; time < 2; time++) {
-      const answer = await call('DELETE', pathOf(license));
-      expect([answer.status, answer.text]).toEqual([204, '']);
+      const response = await call('DELETE', pathOf(license));
+      expect([response.status, response.text]).toEqual([204, '']);
       expect((await getLicense(license.id)).licenseStatus).toBe('DELETED');
     }
   });

@@ -4,13 +4,13 @@ import { WRONG_HOST } from '@licet/contract/messages';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callWith, newIsolate, settled } from '../support/app.ts';
 import {
-  type Answer,
   type CallOptions,
   call,
   createProduct,
   createToken,
   expectError,
   getProduct,
+  type ReadResponse,
 } from '../support/client.ts';
 import { ENDPOINTS } from '../support/endpoints.ts';
 import { HOUR_MS, MINUTE_MS, setNow } from '../support/history.ts';
@@ -31,19 +31,20 @@ afterEach(settled);
 
 let addresses = 0;
 /** Each log-in has an address of its own, so that no limit counts them together. */
-const logIn = (options: CallOptions): Promise<Answer> => {
+const logIn = (options: CallOptions): Promise<ReadResponse> => {
   const address = `198.51.${addresses >> 8}.${addresses++ & 255}`;
   const headers = { 'CF-Connecting-IP': address, ...options.headers };
   return call('POST', LOGIN, { ...options, headers });
 };
 
-const cookieIn = ({ headers }: Answer): string => headers.get('Set-Cookie')?.split(';')[0] ?? '';
+const cookieIn = ({ headers }: ReadResponse): string =>
+  headers.get('Set-Cookie')?.split(';')[0] ?? '';
 
 /** Logs in with a token. @returns the header `Cookie` of the browser from then on */
 async function sessionOf(token: string | null = ROOT_TOKEN): Promise<string> {
-  const answer = await logIn({ token });
-  expect(answer.status, answer.text).toBe(204);
-  return cookieIn(answer);
+  const response = await logIn({ token });
+  expect(response.status, response.text).toBe(204);
+  return cookieIn(response);
 }
 
 /** A request of the own page with a session. */
@@ -52,14 +53,14 @@ const callAs = (
   method: string,
   path: string,
   { headers, ...options }: CallOptions = {},
-): Promise<Answer> =>
+): Promise<ReadResponse> =>
   call(method, path, {
     token: null,
     ...options,
     headers: { ...OWN_PAGE, ...JSON_TYPE, Cookie: cookie, ...headers },
   });
 
-const ping = (cookie: string): Promise<Answer> => callAs(cookie, 'GET', '/api/v2/ping');
+const ping = (cookie: string): Promise<ReadResponse> => callAs(cookie, 'GET', '/api/v2/ping');
 
 const secretIn = (cookie: string): string => cookie.slice('__Host-licet='.length);
 
@@ -69,7 +70,7 @@ const sessionRow = async (cookie: string) =>
     .first();
 
 describe('log-ins', () => {
-  it('a log-in with a live token answers 204 with the cookie', async () => {
+  it('a log-in with a live token returns 204 with the cookie', async () => {
     const { token } = await createToken(['PRODUCTS_READ']);
     const { status, text, headers } = await logIn({ token });
     expect([status, text]).toEqual([204, '']);
@@ -112,15 +113,15 @@ describe('log-ins', () => {
   });
 
   it.each([null, '', 'licet_nobody', `${ROOT_TOKEN}x`])(
-    'a log-in with the token %j answers 401 without a cookie',
+    'a log-in with the token %j returns 401 without a cookie',
     async (token) => {
-      const answer = await logIn({ token });
-      expectError(answer, 401, NOT_LIVE);
-      expect(answer.headers.get('Set-Cookie')).toBeNull();
+      const response = await logIn({ token });
+      expectError(response, 401, NOT_LIVE);
+      expect(response.headers.get('Set-Cookie')).toBeNull();
     },
   );
 
-  it('a log-in with an expired or revoked token answers 401', async () => {
+  it('a log-in with an expired or revoked token returns 401', async () => {
     const expired = await createToken(['ALL_READ'], { expiresAt: '2020-01-01' });
     expectError(await logIn({ token: expired.token }), 401, NOT_LIVE);
     const revoked = await createToken(['ALL_READ']);
@@ -161,10 +162,10 @@ describe('log-ins', () => {
     [{ 'Sec-Fetch-Site': 'same-site', Origin: 'http://licet.test' }],
     [{ Origin: 'https://evil.example' }],
     [{ Origin: 'null' }],
-  ])('a log-in sent by another page, %j, answers 403', async (headers) => {
-    const answer = await logIn({ headers });
-    expectError(answer, 403, 'Only the page of the console can log in and out');
-    expect(answer.headers.get('Set-Cookie')).toBeNull();
+  ])('a log-in sent by another page, %j, returns 403', async (headers) => {
+    const response = await logIn({ headers });
+    expectError(response, 403, 'Only the page of the console can log in and out');
+    expect(response.headers.get('Set-Cookie')).toBeNull();
   });
 });
 
@@ -176,17 +177,17 @@ describe('log-in codes', () => {
 
   it('a log-in code works once, as ROOT_TOKEN', async () => {
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
-    const answer = await logInWith(code);
-    expect(answer.status, answer.text).toBe(204);
-    const self = await callAs(cookieIn(answer), 'GET', '/api/v2/tokens/self');
+    const response = await logInWith(code);
+    expect(response.status, response.text).toBe(204);
+    const self = await callAs(cookieIn(response), 'GET', '/api/v2/tokens/self');
     expect(self.json).toMatchObject({ id: null, name: 'root' });
     expectError(await logInWith(code), 401, BAD_CODE);
   });
 
   it('a log-in code works once, even with several log-ins at the same time', async () => {
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
-    const answers = await Promise.all(Array.from({ length: 5 }, () => logInWith(code)));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 401, 401, 401, 401]);
+    const responses = await Promise.all(Array.from({ length: 5 }, () => logInWith(code)));
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([204, 401, 401, 401, 401]);
   });
 
   it('a log-in code stays used after its session has ended', async () => {
@@ -235,21 +236,21 @@ describe('log-in codes', () => {
   it('a log-in code is refused without a root token of 32 characters', async () => {
     const short = 'r'.repeat(31);
     const code = await newLoginCode(short, Date.now());
-    const answer = await callWith({ ROOT_TOKEN: short }, 'POST', LOGIN, {
+    const response = await callWith({ ROOT_TOKEN: short }, 'POST', LOGIN, {
       token: null,
       body: { code },
     });
-    expectError(answer, 401, BAD_CODE);
+    expectError(response, 401, BAD_CODE);
   });
 
-  it('a log-in code sent by another page answers 403, so that nobody is logged in as somebody else', async () => {
+  it('a log-in code sent by another page returns 403, so that nobody is logged in as somebody else', async () => {
     const code = await newLoginCode(ROOT_TOKEN, Date.now());
-    const answer = await logInWith(code, { 'Sec-Fetch-Site': 'cross-site' });
-    expectError(answer, 403, 'Only the page of the console can log in and out');
+    const response = await logInWith(code, { 'Sec-Fetch-Site': 'cross-site' });
+    expectError(response, 403, 'Only the page of the console can log in and out');
     expect((await logInWith(code)).status).toBe(204);
   });
 
-  it('a log-in body of more than 1,024 bytes answers 413', async () => {
+  it('a log-in body of more than 1,024 bytes returns 413', async () => {
     expect((await logInWith('x'.repeat(2_000))).status).toBe(413);
   });
 });
@@ -323,9 +324,9 @@ describe('sessions', () => {
 
   it('DELETE ends a session and removes the cookie', async () => {
     const cookie = await sessionOf();
-    const answer = await callAs(cookie, 'DELETE', LOGIN);
-    expect([answer.status, answer.text]).toEqual([204, '']);
-    expect(answer.headers.get('Set-Cookie')).toMatch(/^__Host-licet=; Max-Age=0;.* Secure/);
+    const response = await callAs(cookie, 'DELETE', LOGIN);
+    expect([response.status, response.text]).toEqual([204, '']);
+    expect(response.headers.get('Set-Cookie')).toMatch(/^__Host-licet=; Max-Age=0;.* Secure/);
     expectError(await ping(cookie), 401, NOT_LIVE);
     expect(await sessionRow(cookie)).toBeNull();
     expect((await callAs(cookie, 'DELETE', LOGIN)).status).toBe(204);
@@ -422,22 +423,22 @@ describe('the cookie of a session', () => {
       ENDPOINTS['PUT /api/v2/products/:id'],
     );
     await expectUnchanged();
-    const answer = await call('GET', '/api/v2/products', {
+    const response = await call('GET', '/api/v2/products', {
       token: null,
       headers: { Cookie: cookie, ...headers },
     });
-    expectError(answer, 401, NOT_LIVE, ENDPOINTS['GET /api/v2/products']);
+    expectError(response, 401, NOT_LIVE, ENDPOINTS['GET /api/v2/products']);
   });
 
   it.each([
     ["another site's image", { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'image' }],
     ["another site's link", { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }],
   ])('the cookie is not accepted from %s', async (_, headers) => {
-    const answer = await call('GET', '/api/v2/ping', {
+    const response = await call('GET', '/api/v2/ping', {
       token: null,
       headers: { Cookie: cookie, ...headers },
     });
-    expectError(answer, 401, NOT_LIVE, ENDPOINTS['GET /api/v2/ping']);
+    expectError(response, 401, NOT_LIVE, ENDPOINTS['GET /api/v2/ping']);
   });
 
   it.each([
@@ -448,9 +449,9 @@ describe('the cookie of a session', () => {
     'application/jsonp',
     '',
   ])('a request with the cookie and the content type %j changes nothing', async (type) => {
-    const answer = await change({ ...OWN_PAGE, 'Content-Type': type });
+    const response = await change({ ...OWN_PAGE, 'Content-Type': type });
     const message = 'A change with a session needs the header Content-Type: application/json';
-    expectError(answer, 403, message, ENDPOINTS['PUT /api/v2/products/:id']);
+    expectError(response, 403, message, ENDPOINTS['PUT /api/v2/products/:id']);
     await expectUnchanged();
   });
 
@@ -470,8 +471,8 @@ describe('the cookie of a session', () => {
     'the cookie is accepted from the origin %s in a browser without Sec-Fetch-Site, also behind a proxy with TLS',
     async (origin) => {
       const headers = { Cookie: cookie, Origin: origin };
-      const answer = await call('GET', '/api/v2/ping', { token: null, headers });
-      expect(answer.status).toBe(200);
+      const response = await call('GET', '/api/v2/ping', { token: null, headers });
+      expect(response.status).toBe(200);
     },
   );
 
@@ -480,8 +481,8 @@ describe('the cookie of a session', () => {
       expectError(await callAs(cookie, 'GET', '/api/v2/ping', { token }), 401, NOT_LIVE);
     }
     const { token } = await createToken(['PRODUCTS_READ']);
-    const answer = await callAs(cookie, 'GET', '/api/v2/tokens/self', { token });
-    expect(answer.json).toMatchObject({ intents: ['PRODUCTS_READ'] });
+    const response = await callAs(cookie, 'GET', '/api/v2/tokens/self', { token });
+    expect(response.json).toMatchObject({ intents: ['PRODUCTS_READ'] });
   });
 
   it('the cookie is ignored by v1 and v2 validate', async () => {
@@ -515,7 +516,7 @@ describe('the cookie of a session', () => {
     '__Host-licet=',
     `__Host-licet=${'B'.repeat(43)}`,
     `licet=${'B'.repeat(43)}`,
-  ])('a stale or invented cookie, %j, answers 401', async (made) => {
+  ])('a stale or invented cookie, %j, returns 401', async (made) => {
     expectError(await ping(made), 401, NOT_LIVE);
   });
 
@@ -551,9 +552,9 @@ describe('the names of the console', () => {
     for (const host of hosts) {
       const code = await newLoginCode(ROOT_TOKEN, Date.now());
       const options = { host, token: null, headers: isOwn };
-      const answer = await isolate.call('POST', LOGIN, { ...options, body: { code } });
-      expect(answer.status, host).toBe(204);
-      const headers = { ...isOwn, ...JSON_TYPE, Cookie: cookieIn(answer) };
+      const response = await isolate.call('POST', LOGIN, { ...options, body: { code } });
+      expect(response.status, host).toBe(204);
+      const headers = { ...isOwn, ...JSON_TYPE, Cookie: cookieIn(response) };
       const withCookie = { ...options, headers };
       expect((await isolate.call('GET', '/api/v2/ping', withCookie)).status, host).toBe(200);
       expect((await isolate.call('DELETE', LOGIN, withCookie)).status, host).toBe(204);
@@ -576,9 +577,9 @@ describe('the names of the console', () => {
           headers: { ...headers, Cookie: cookie },
         }),
       ];
-      for (const answer of refused) {
-        expectError(answer, 401, WRONG_HOST);
-        expect(answer.headers.get('Set-Cookie')).toBeNull();
+      for (const response of refused) {
+        expectError(response, 401, WRONG_HOST);
+        expect(response.headers.get('Set-Cookie')).toBeNull();
       }
       const withCookie = { ...options, headers: { ...headers, Cookie: cookie } };
       const ping = await isolate.call('GET', '/api/v2/ping', withCookie);
@@ -587,8 +588,8 @@ describe('the names of the console', () => {
     }
     expect((await ping(cookie)).status).toBe(200);
     const host = 'console.example';
-    const answer = await isolate.call('POST', LOGIN, { host, token: null, body: { code } });
-    expect(answer.status).toBe(204);
+    const response = await isolate.call('POST', LOGIN, { host, token: null, body: { code } });
+    expect(response.status).toBe(204);
   });
 
   it('a session under a wrong name counts towards the limit of failed tokens', async () => {

@@ -3,17 +3,17 @@ import { callWith } from '../support/app.ts';
 import { call, createToken } from '../support/client.ts';
 
 it.each([null, 'no-such-token'])(
-  'GET healthy answers 200 and the string healthy with the token %s',
+  'GET healthy returns 200 and the string healthy with the token %s',
   async (token) => {
-    const answer = await call('GET', '/api/v2/healthy', { token });
-    expect([answer.status, answer.text]).toEqual([200, 'healthy']);
+    const response = await call('GET', '/api/v2/healthy', { token });
+    expect([response.status, response.text]).toEqual([200, 'healthy']);
   },
 );
 
-it('GET ping answers 200 and the string pong with a token of any intent', async () => {
+it('GET ping returns 200 and the string pong with a token of any intent', async () => {
   const { token } = await createToken(['LICENSE_VALIDATE']);
-  const answer = await call('GET', '/api/v2/ping', { token });
-  expect([answer.status, answer.text]).toEqual([200, 'pong']);
+  const response = await call('GET', '/api/v2/ping', { token });
+  expect([response.status, response.text]).toEqual([200, 'pong']);
 });
 
 describe('GET platforms', () => {
@@ -29,9 +29,9 @@ describe('GET platforms', () => {
     async (text = '', ...changed) => {
       const { token } = await createToken(['LICENSE_VALIDATE']);
       const bindings = { PLATFORM_LABELS: text };
-      const answer = await callWith(bindings, 'GET', '/api/v2/platforms', { token });
+      const response = await callWith(bindings, 'GET', '/api/v2/platforms', { token });
       const names = ['PLATFORM_A', 'PLATFORM_B', 'PLATFORM_C', 'MARKET_A', 'MARKET_B'];
-      expect([answer.status, answer.json]).toEqual([
+      expect([response.status, response.json]).toEqual([
         200,
         names.map((platform) => ({
           platform,

@@ -16,9 +16,9 @@ const post = (body: object) => call('POST', products.path, { body });
 const pathOf = (id: number) => `${products.path}/${id}`;
 
 it('an error names every field that is wrong', async () => {
-  const answer = await post({ name: '', productType: 'OTHER', defaultMaxIPs: -2 });
+  const response = await post({ name: '', productType: 'OTHER', defaultMaxIPs: -2 });
   expectError(
-    answer,
+    response,
     400,
     'name must not be empty; defaultMaxIPs must be 0 to 1000; use -1 for unlimited',
   );
@@ -50,7 +50,7 @@ it('products are searched by text in name and description, without case, letter 
 
 describe('DELETE', () => {
   it.each(['ACTIVE', 'EXPIRED', 'DEACTIVATED'])(
-    'DELETE of a product with a license that is %s answers 409 and changes nothing',
+    'DELETE of a product with a license that is %s returns 409 and changes nothing',
     async (status) => {
       const { id: productId } = await createProduct();
       const deleted = await createLicense({ productId, licenseStatus: 'DELETED' });
@@ -64,11 +64,11 @@ describe('DELETE', () => {
       const license = await getLicense(id);
       expect(license.licenseStatus).toBe(status);
 
-      const answer = await withoutChange(pathOf(productId), () =>
+      const response = await withoutChange(pathOf(productId), () =>
         call('DELETE', pathOf(productId)),
       );
 
-      expectError(answer, 409, 'Product has licenses, cannot delete');
+      expectError(response, 409, 'Product has licenses, cannot delete');
       expect(await getLicense(id)).toEqual(license);
       expect(await getLicense(deleted.id)).toEqual(deleted);
     },

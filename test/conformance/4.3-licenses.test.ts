@@ -15,8 +15,8 @@ const put = (id: number, body: object) => call('PUT', `${licenses.path}/${id}`, 
 const listed = (path: string) => idsOf(`${licenses.path}/${path}`);
 
 const setEmail = async ({ customer }: License, email: string) => {
-  const answer = await call('PUT', `/api/v2/customers/${customer?.id}`, { body: { email } });
-  expect(answer.status, answer.text).toBe(200);
+  const response = await call('PUT', `/api/v2/customers/${customer?.id}`, { body: { email } });
+  expect(response.status, response.text).toBe(200);
 };
 
 describe('POST', () => {
@@ -46,8 +46,8 @@ describe('Bad input', () => {
     async (field) => {
       const { id } = await createLicense();
       const update = () => put(id, { notes: 'new', [field]: null });
-      const answer = await withoutChange(`${licenses.path}/${id}`, update);
-      expectError(answer, 400, new RegExp(`^${field} must be`));
+      const response = await withoutChange(`${licenses.path}/${id}`, update);
+      expectError(response, 400, new RegExp(`^${field} must be`));
     },
   );
 });
@@ -99,7 +99,7 @@ describe('by-license-key', () => {
   });
 
   it.each(['0000-0000-0000-0000-0000', '%', 'a/b', '\0', "' or 1=1 --"])(
-    'by-license-key of no license, %j, answers 404',
+    'by-license-key of no license, %j, returns 404',
     async (key) => {
       expectError(await byKey(key), 404, 'License not found');
     },
@@ -170,9 +170,9 @@ describe('Lists by owner and product', () => {
     'by-product-id/999999',
     'by-chat-id/nobody',
     'by-chat-id/%E0%A4%A',
-  ])('%s answers [] when nothing matches', async (path) => {
-    const answer = await call('GET', `${licenses.path}/${path}`);
-    expect([answer.status, answer.json]).toEqual([200, []]);
+  ])('%s returns [] when nothing matches', async (path) => {
+    const response = await call('GET', `${licenses.path}/${path}`);
+    expect([response.status, response.json]).toEqual([200, []]);
   });
 
   it.each([
@@ -180,7 +180,7 @@ describe('Lists by owner and product', () => {
     ['by-product-id/9007199254740993', 'productId must be a positive integer'],
     ['by-platform/platform_a/5', /^platform must be one of PLATFORM_A, /],
     ['by-platform/PLATFORM_A/5?productId=x', 'productId must be a positive integer'],
-  ])('%s answers 400', async (path, message) => {
+  ])('%s returns 400', async (path, message) => {
     expectError(await call('GET', `${licenses.path}/${path}`), 400, message);
   });
 });

@@ -22,17 +22,17 @@ describe('POST', () => {
       isForAllProducts: true,
       reason: 'Leaked',
     };
-    const answer = await post(body);
-    expect(answer.status).toBe(201);
-    expect(answer.json).toMatchObject({ ...body, productId: null });
+    const response = await post(body);
+    expect(response.status).toBe(201);
+    expect(response.json).toMatchObject({ ...body, productId: null });
   });
 
   it.each([{}, { productId: null }])(
     'a blacklist entry needs a productId when isForAllProducts is false: %j',
     async (fields) => {
       const body = { ...(await blacklists.fullBody()), productId: undefined, ...fields };
-      const answer = await withoutChange(blacklists.path, () => post(body));
-      expectError(answer, 400, 'productId is required when isForAllProducts is false');
+      const response = await withoutChange(blacklists.path, () => post(body));
+      expectError(response, 400, 'productId is required when isForAllProducts is false');
     },
   );
 });
@@ -57,7 +57,7 @@ describe('IP data', () => {
   });
 
   it.each(['localhost', '192.0.2', '192.0.2.0/33', '2001:db8::/129'])(
-    '%s is neither an address nor a range and answers 400',
+    '%s is neither an address nor a range and returns 400',
     async (data) => {
       const body = { licenseDataType: 'IP', data, isForAllProducts: true };
       const message = 'data must be an IP address or a CIDR range';
@@ -70,8 +70,10 @@ describe('IP data', () => {
 
   it('an entry of hardware-ID data cannot become one of IP data', async () => {
     const entry = await createBlacklist({ licenseDataType: 'HWID', data: 'HW-of-a-server' });
-    const answer = await withoutChange(pathOf(entry), () => put(entry, { licenseDataType: 'IP' }));
-    expectError(answer, 400, 'data must be an IP address or a CIDR range');
+    const response = await withoutChange(pathOf(entry), () =>
+      put(entry, { licenseDataType: 'IP' }),
+    );
+    expectError(response, 400, 'data must be an IP address or a CIDR range');
   });
 });
 
@@ -86,15 +88,15 @@ describe('The same entry twice', () => {
       { licenseDataType: 'HWID', data: 'HW-twice' },
       { licenseDataType: 'HWID', data: ' HW-twice ' },
     ],
-  ])('the same blacklist entry twice answers 409: %s', async (_, first, again) => {
+  ])('the same blacklist entry twice returns 409: %s', async (_, first, again) => {
     const entry = await createBlacklist(first);
     const body = { licenseDataType: 'IP', isForAllProducts: true, ...again };
-    const answer = await withoutChange(blacklists.path, () => post({ ...body, reason: 'again' }));
-    expectError(answer, 409, CONFLICT);
+    const response = await withoutChange(blacklists.path, () => post({ ...body, reason: 'again' }));
+    expectError(response, 409, CONFLICT);
     expect((await put(entry, again)).status).toBe(200);
   });
 
-  it('the same blacklist entry answers 409 for the same product, and is another entry for another', async () => {
+  it('the same blacklist entry returns 409 for the same product, and is another entry for another', async () => {
     const data = '203.0.113.2';
     const one = await createProduct();
     const two = await createProduct();
@@ -135,24 +137,24 @@ describe('PUT', () => {
   it('PUT takes a productId alone for a blacklist entry that is for that product alone', async () => {
     const { id: productId } = await createProduct();
     const entry = await createBlacklist({ data: '203.0.113.7' });
-    const answer = await put(entry, { productId });
-    expect(answer.json).toMatchObject({ isForAllProducts: false, productId });
+    const response = await put(entry, { productId });
+    expect(response.json).toMatchObject({ isForAllProducts: false, productId });
   });
 
   it('PUT cannot clear the productId of a blacklist entry that is for one product', async () => {
     const entry = await blacklists.create();
-    const answer = await withoutChange(pathOf(entry), () => put(entry, { productId: null }));
-    expectError(answer, 400, 'productId is required when isForAllProducts is false');
+    const response = await withoutChange(pathOf(entry), () => put(entry, { productId: null }));
+    expectError(response, 400, 'productId is required when isForAllProducts is false');
   });
 });
 
 it('a blacklist entry that is created, changed or deleted counts at the very next validation', async () => {
   const { licenseKey, productId } = await createLicense({ maxIPs: -1 });
   const statuses = async () => {
-    const answers = ['203.0.113.200', '203.0.113.9'].map((ip) =>
+    const responses = ['203.0.113.200', '203.0.113.9'].map((ip) =>
       validate({ licenseKey, productId, ip }),
     );
-    return (await Promise.all(answers)).map(({ status }) => status);
+    return (await Promise.all(responses)).map(({ status }) => status);
   };
   expect(await statuses()).toEqual([200, 200]);
   const entry = await createBlacklist({

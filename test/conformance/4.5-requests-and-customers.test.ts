@@ -113,7 +113,7 @@ describe('License requests', () => {
     ['from=yesterday', /^from must be an ISO 8601 timestamp/],
     ['limit=1001', 'limit must be an integer from 1 to 1000'],
     ['key=1', 'key is not a known query parameter'],
-  ])('GET requests?%s answers 400', async (search, message) => {
+  ])('GET requests?%s returns 400', async (search, message) => {
     expectError(await call('GET', `${REQUESTS}?${search}`), 400, message);
   });
 
@@ -133,12 +133,12 @@ describe('License requests', () => {
         RESPONSE_TYPE_CODES.LICENSE_NOT_FOUND,
       ),
     ]);
-    const answer = await call('GET', `${REQUESTS}?hwid=many`);
-    const ids = z.object({ id: z.int() }).array().parse(answer.json);
+    const response = await call('GET', `${REQUESTS}?hwid=many`);
+    const ids = z.object({ id: z.int() }).array().parse(response.json);
     expect(ids).toEqual(
       Array.from({ length: 1000 }, (_, index) => ({ id: firstId + 1499 - index })),
     );
-    expect(answer.headers.has('Link')).toBe(false);
+    expect(response.headers.has('Link')).toBe(false);
   });
 });
 
@@ -358,10 +358,10 @@ describe('Customers', () => {
 
     it.each(SECRETS)('%s of a customer is taken as null only', async (field) => {
       const { id } = await customers.create();
-      const answer = await withoutChange(`${customers.path}/${id}`, () =>
+      const response = await withoutChange(`${customers.path}/${id}`, () =>
         put(id, { firstName: 'Eve', [field]: 'secret' }),
       );
-      expectError(answer, 400, `${field} must not be sent`);
+      expectError(response, 400, `${field} must not be sent`);
       expect((await put(id, { [field]: null })).json).toMatchObject(noSecrets);
     });
 
@@ -374,15 +374,15 @@ describe('Customers', () => {
   });
 
   describe('PUT', () => {
-    it('PUT of an e-mail that another customer has, in any case, answers 409 and changes nothing', async () => {
+    it('PUT of an e-mail that another customer has, in any case, returns 409 and changes nothing', async () => {
       const { id: other } = await customers.create();
       const { id } = await customers.create();
       expect((await put(other, { email: 'Grace@Example.com' })).status).toBe(200);
       for (const email of ['Grace@Example.com', 'gRACE@eXAMPLE.COM']) {
-        const answer = await withoutChange(`${customers.path}/${id}`, () =>
+        const response = await withoutChange(`${customers.path}/${id}`, () =>
           put(id, { firstName: 'Eve', email }),
         );
-        expectError(answer, 409, 'The e-mail or an account belongs to another customer');
+        expectError(response, 409, 'The e-mail or an account belongs to another customer');
       }
       expect((await put(other, { email: 'GRACE@example.com' })).json).toMatchObject({
         email: 'GRACE@example.com',
@@ -392,14 +392,14 @@ describe('Customers', () => {
     });
 
     it.each(['chatId', 'platformAId', 'platformBId', 'platformCId', 'marketAId', 'marketBId'])(
-      'PUT of a %s that another customer has answers 409 and changes nothing',
+      'PUT of a %s that another customer has returns 409 and changes nothing',
       async (field) => {
         const other = await customers.create();
         const { id } = await customers.create();
-        const answer = await withoutChange(`${customers.path}/${id}`, () =>
+        const response = await withoutChange(`${customers.path}/${id}`, () =>
           put(id, { firstName: 'Eve', [field]: other[field] }),
         );
-        expectError(answer, 409, 'The e-mail or an account belongs to another customer');
+        expectError(response, 409, 'The e-mail or an account belongs to another customer');
       },
     );
   });

@@ -32,8 +32,8 @@ describe('POST /api/v1/validate', () => {
   it('v1 validate needs no token and ignores one', async () => {
     const license = await createLicense({ productId: product.id });
     for (const token of [null, '', 'wrong', ROOT_TOKEN]) {
-      const answer = await validate(askFor(license), { token });
-      expect(answer.status).toBe(200);
+      const response = await validate(askFor(license), { token });
+      expect(response.status).toBe(200);
     }
   });
 
@@ -42,12 +42,12 @@ describe('POST /api/v1/validate', () => {
     async (row) => {
       const { license, body } = await arrange(row, product, otherProduct);
       const isValid = row.responseType === 'VALID';
-      const answer = await validate(body);
+      const response = await validate(body);
 
-      expect(answer.status).toBe(isValid ? 200 : 400);
-      expect(answer.headers.get('Content-Type')).toMatch(/^application\/json/);
-      if (isValid) expect(answer.json).toMatchObject({ valid: true, message: row.message });
-      else expect(answer.json).toEqual({ valid: false, message: row.message });
+      expect(response.status).toBe(isValid ? 200 : 400);
+      expect(response.headers.get('Content-Type')).toMatch(/^application\/json/);
+      if (isValid) expect(response.json).toMatchObject({ valid: true, message: row.message });
+      else expect(response.json).toEqual({ valid: false, message: row.message });
 
       const [record] = await historyOf({ ip: body.ip }, 1);
       expect(record).toMatchObject({
@@ -106,29 +106,29 @@ describe('the address of the endpoint', () => {
 
   it.each(PATHS)('POST %s validates in place', async (path) => {
     const license = await createLicense({ productId: product.id });
-    const answer = await call('POST', path, { body: askFor(license) });
-    expect(answer.status).toBe(200);
-    expect(answer.json).toMatchObject({ valid: true });
+    const response = await call('POST', path, { body: askFor(license) });
+    expect(response.status).toBe(200);
+    expect(response.json).toMatchObject({ valid: true });
   });
 
   it.each(
     ['GET', 'PUT', 'DELETE', 'PATCH'].flatMap((method) =>
       ['/api/v1/validate', '//api/v1/validate/'].map((path) => ({ method, path })),
     ),
-  )('$method $path answers 405 with Allow', async ({ method, path }) => {
-    const answer = await call(method, path);
-    expect(answer.status).toBe(405);
-    expect(answer.headers.get('Allow')).toBe('POST');
-    expect(answer.json).toEqual(REFUSED);
+  )('$method $path returns 405 with Allow', async ({ method, path }) => {
+    const response = await call(method, path);
+    expect(response.status).toBe(405);
+    expect(response.headers.get('Allow')).toBe('POST');
+    expect(response.json).toEqual(REFUSED);
   });
 
   it.each(['/api/v1', '/api/v1/', '/api/v1/nothing', '/api/v1/validate/x', '/api/v1/VALIDATE'])(
     '%s is no page and no redirect',
     async (path) => {
       for (const method of ['GET', 'POST', 'HEAD']) {
-        const answer = await call(method, path, { token: null });
-        expect(answer.status).toBe(404);
-        if (method !== 'HEAD') expect(answer.json).toEqual(REFUSED);
+        const response = await call(method, path, { token: null });
+        expect(response.status).toBe(404);
+        if (method !== 'HEAD') expect(response.json).toEqual(REFUSED);
       }
     },
   );
@@ -138,8 +138,8 @@ describe('the address of the endpoint', () => {
   );
 
   it('a response to a validation forbids caches to keep it', async () => {
-    const answer = await validate({});
-    expect(answer.headers.get('Cache-Control')).toBe('no-store');
+    const response = await validate({});
+    expect(response.headers.get('Cache-Control')).toBe('no-store');
   });
 });
 
@@ -212,8 +212,8 @@ describe('limits and binding', () => {
     const values = [newcomer(), newcomer(), newcomer()].map((visitor) => visitor[of.value]);
     const [one = '', two = '', three = ''] = values.toReversed();
     const ask = async (value: string) => {
-      const answer = await validate(askFor(license, { [of.value]: value }));
-      return answer.status === 200 ? 200 : answer.json;
+      const response = await validate(askFor(license, { [of.value]: value }));
+      return response.status === 200 ? 200 : response.json;
     };
     const refusal = { valid: false, message: of.message };
 
@@ -279,16 +279,16 @@ describe('limits and binding', () => {
     { maxHWIDs: 1, hwid: 'some', status: 200 },
     { maxHWIDs: -1, hwid: undefined, status: 200 },
   ])(
-    'a validation with REQUIRE_HWID and maxHWIDs $maxHWIDs answers $status to hwid $hwid',
+    'a validation with REQUIRE_HWID and maxHWIDs $maxHWIDs returns $status for hwid $hwid',
     async ({ maxHWIDs, hwid, status }) => {
       const license = await createLicense({ productId: product.id, maxHWIDs });
-      const answer = await validateWith(
+      const response = await validateWith(
         { REQUIRE_HWID: 'true' },
         askFor(license, { ...(hwid !== undefined && { hwid }) }),
       );
-      expect(answer.status).toBe(status);
+      expect(response.status).toBe(status);
       if (status === 200) return;
-      expect(answer.json).toEqual({ valid: false, message: 'hwid is required' });
+      expect(response.json).toEqual({ valid: false, message: 'hwid is required' });
       const [record] = await historyOf({ licenseKey: license.licenseKey }, 1);
       expect(record).toMatchObject({ responseType: 'INVALID_REQUEST', valid: false });
     },

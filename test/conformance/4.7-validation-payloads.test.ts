@@ -22,12 +22,12 @@ const CONNECTING = '192.0.2.10';
 /** Validates a new license, with more or other fields than the required ones. */
 async function ask(more: object = {}, options: Parameters<typeof validate>[1] = {}) {
   const { id, licenseKey, productId } = await createLicense({ productId: product.id });
-  const answer = await validate(
+  const response = await validate(
     { licenseKey, productId, ...more },
     { connectingAddress: CONNECTING, ...options },
   );
   return {
-    answer,
+    response,
     license: () => getLicense(id),
     record: async () => (await historyOf({ licenseKey }, 1))[0],
   };
@@ -55,7 +55,7 @@ const OPTIONAL = [
 
 const refusal = (message: string) => ({ valid: false, message });
 
-describe('the answer', () => {
+describe('the response', () => {
   it('the response to a valid request has exactly the eight fields', async () => {
     const license = await createLicense({
       productId: product.id,
@@ -64,9 +64,9 @@ describe('the answer', () => {
       maxIPs: 3,
       maxHWIDs: -1,
     });
-    const answer = await validate({ licenseKey: license.licenseKey, productId: product.id });
-    expect(answer.status).toBe(200);
-    expect(answer.json).toStrictEqual({
+    const response = await validate({ licenseKey: license.licenseKey, productId: product.id });
+    expect(response.status).toBe(200);
+    expect(response.json).toStrictEqual({
       valid: true,
       message: 'License is valid',
       hardwareLocked: false,
@@ -87,8 +87,8 @@ describe('the answer', () => {
     const { maxIPs, maxHWIDs } = limits;
     const { licenseKey } = await createLicense({ productId: product.id, maxIPs, maxHWIDs });
     // Without an address and a hardware ID no limit is in the way.
-    const answer = await validate({ licenseKey, productId: product.id });
-    expect(answer.json).toMatchObject(limits);
+    const response = await validate({ licenseKey, productId: product.id });
+    expect(response.json).toMatchObject(limits);
   });
 
   it('the response has the expiry in UTC, and null for a license that never expires', async () => {
@@ -97,9 +97,9 @@ describe('the answer', () => {
       licenseType: 'TEMPORARY',
       expiryDate: '2036-01-01T01:30:00+02:00',
     });
-    const answer = await validate({ licenseKey: temporary.licenseKey, productId: product.id });
-    expect(answer.json).toMatchObject({ expiryDate: '2035-12-31T23:30:00' });
-    expect((await ask()).answer.json).toMatchObject({ expiryDate: null });
+    const response = await validate({ licenseKey: temporary.licenseKey, productId: product.id });
+    expect(response.json).toMatchObject({ expiryDate: '2035-12-31T23:30:00' });
+    expect((await ask()).response.json).toMatchObject({ expiryDate: null });
   });
 });
 
@@ -117,9 +117,9 @@ describe('required fields', () => {
     [{ productId: 2 ** 53 }, 'productId must be an integer'],
     [{ productId: true }, 'productId must be an integer'],
   ])('a body with %j is rejected: %s', async (fields, message) => {
-    const { answer } = await ask(fields);
-    expect(answer.status).toBe(400);
-    expect(answer.json).toStrictEqual(refusal(message));
+    const { response } = await ask(fields);
+    expect(response.status).toBe(400);
+    expect(response.json).toStrictEqual(refusal(message));
   });
 
   it.each([
@@ -131,9 +131,9 @@ describe('required fields', () => {
     'licenseKey=KEY&productId=602',
     '[{"licenseKey":"KEY","productId":602}]',
   ])('a body that is no object is rejected: %j', async (body) => {
-    const answer = await validate(body);
-    expect(answer.status).toBe(400);
-    expect(answer.json).toStrictEqual(refusal('Body must be a JSON object'));
+    const response = await validate(body);
+    expect(response.status).toBe(400);
+    expect(response.json).toStrictEqual(refusal('Body must be a JSON object'));
   });
 
   it.each([
@@ -142,17 +142,17 @@ describe('required fields', () => {
     ['text', (id: number) => `"${id}"`],
     ['text with a fraction of nothing', (id: number) => `"${id}.0"`],
   ])('productId may be %s', async (_form, write) => {
-    const answer = await askWith(
+    const response = await askWith(
       (licenseKey) => `{"licenseKey":"${licenseKey}","productId":${write(product.id)}}`,
     );
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   });
 
   it.each(['7', 'plain', 'a key with blanks', 'ключ', '🔑', "'; --", 'x'.repeat(300), 12_345])(
     'no format of a license key is checked: %j is merely unknown',
     async (licenseKey) => {
-      const answer = await validate({ licenseKey, productId: product.id });
-      expect(answer.json).toStrictEqual(refusal('License not found or invalid'));
+      const response = await validate({ licenseKey, productId: product.id });
+      expect(response.json).toStrictEqual(refusal('License not found or invalid'));
     },
   );
 });
@@ -167,15 +167,15 @@ describe('the body', () => {
     'nonsense',
     '',
   ])('the body is JSON with Content-Type "%s"', async (contentType) => {
-    const { answer } = await ask({}, { headers: { 'Content-Type': contentType } });
-    expect(answer.status).toBe(200);
+    const { response } = await ask({}, { headers: { 'Content-Type': contentType } });
+    expect(response.status).toBe(200);
   });
 
   it('the body may begin with a byte-order mark and have blanks around', async () => {
-    const answer = await askWith(
+    const response = await askWith(
       (licenseKey) => `\uFEFF \n${JSON.stringify({ licenseKey, productId: product.id })}\r\n`,
     );
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   });
 
   it.each([
@@ -188,31 +188,31 @@ describe('the body', () => {
           `{"licenseKey":"${licenseKey}","productId":${product.id},"nested":${open.repeat(depth)}${close.repeat(depth)}}`,
       );
     expect((await askWithNested(499)).status).toBe(200);
-    const answer = await askWithNested(1_000);
-    expect(answer.status).toBe(400);
-    expect(answer.json).toStrictEqual(refusal('Body must be a JSON object'));
+    const response = await askWithNested(1_000);
+    expect(response.status).toBe(400);
+    expect(response.json).toStrictEqual(refusal('Body must be a JSON object'));
   });
 
   it('a text field may have a number in a body with thousands of other numbers', async () => {
     const { id, licenseKey } = await createLicense({ productId: product.id });
     const players = Array.from({ length: 2_000 }, (_, index) => index);
-    const answer = await validate({ licenseKey, productId: product.id, hwid: 4711, players });
-    expect(answer.status).toBe(200);
+    const response = await validate({ licenseKey, productId: product.id, hwid: 4711, players });
+    expect(response.status).toBe(200);
     expect((await getLicense(id)).hwids).toEqual(['4711']);
   });
 
   it('the body may have fields that we do not know', async () => {
-    const { answer } = await ask({
+    const { response } = await ask({
       pluginName: 'x',
       nested: { licenseKey: [1] },
       LICENSEKEY: 'no',
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   });
 
   it('the body may have every optional field as null', async () => {
-    const { answer } = await ask(Object.fromEntries(OPTIONAL.map((field) => [field, null])));
-    expect(answer.status).toBe(200);
+    const { response } = await ask(Object.fromEntries(OPTIONAL.map((field) => [field, null])));
+    expect(response.status).toBe(200);
   });
 });
 
@@ -223,11 +223,11 @@ describe('a number where text is expected', () => {
     ['-0', 'a zero below zero'],
   ])('a number in a text field is the text that was written: %s, %s', async (written) => {
     const { id, licenseKey } = await createLicense({ productId: product.id });
-    const answer = await validate(
+    const response = await validate(
       `{"licenseKey":"${licenseKey}","productId":${product.id},
         "hwid":${written},"productVersion":${written},"nested":{"number":1}}`,
     );
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     expect((await getLicense(id)).hwids).toEqual([written]);
     const [record] = await historyOf({ licenseKey }, 1);
     expect(record).toMatchObject({ hwid: written, productVersion: written });
@@ -250,8 +250,8 @@ describe('logged fields', () => {
   it.each(LOGGED)(
     '$field is logged as $column, cut at 64 characters',
     async ({ field, column }) => {
-      const { answer, record } = await ask({ [field]: `${'x'.repeat(63)}yz` });
-      expect(answer.status).toBe(200);
+      const { response, record } = await ask({ [field]: `${'x'.repeat(63)}yz` });
+      expect(response.status).toBe(200);
       expect(await record()).toMatchObject({ [column]: `${'x'.repeat(63)}y` });
     },
   );
@@ -267,8 +267,8 @@ describe('logged fields', () => {
     [['a'], null],
     [{}, null],
   ])('the value %j is logged as %j', async (value, logged) => {
-    const { answer, record } = await ask({ javaVersion: value });
-    expect(answer.status).toBe(200);
+    const { response, record } = await ask({ javaVersion: value });
+    expect(response.status).toBe(200);
     expect((await record())?.javaVersion).toBe(logged);
   });
 
@@ -295,16 +295,16 @@ describe('hwid', () => {
     [4711, '4711'],
     [0, '0'],
   ])('hwid %j is read as %j', async (hwid, read) => {
-    const { answer, license, record } = await ask({ hwid });
-    expect(answer.status).toBe(200);
+    const { response, license, record } = await ask({ hwid });
+    expect(response.status).toBe(200);
     expect((await license()).hwids).toEqual(read === null ? [] : [read]);
     expect((await record())?.hwid).toBe(read);
   });
 
   it.each([[true], [false], [['id']], [{ id: 1 }]])('hwid %j is rejected', async (hwid) => {
-    const { answer } = await ask({ hwid });
-    expect(answer.status).toBe(400);
-    expect(answer.json).toStrictEqual(refusal('hwid must be a string'));
+    const { response } = await ask({ hwid });
+    expect(response.status).toBe(400);
+    expect(response.json).toStrictEqual(refusal('hwid must be a string'));
   });
 });
 
@@ -331,8 +331,8 @@ describe('ip', () => {
     ['198.51.100.0/24', CONNECTING],
     [3_325_256_711, CONNECTING],
   ])('ip %j is read as %s', async (ip, read) => {
-    const { answer, license, record } = await ask({ ip });
-    expect(answer.status).toBe(200);
+    const { response, license, record } = await ask({ ip });
+    expect(response.status).toBe(200);
     expect((await license()).ips).toEqual([read]);
     expect((await record())?.ip).toBe(read);
   });

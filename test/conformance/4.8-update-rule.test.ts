@@ -18,27 +18,27 @@ const put = (path: string, body: object, headers: Record<string, string> = {}) =
 describe.each(UPDATABLE)('$name', (resource) => {
   const pathOf = (object: AnyObject) => `${resource.path}/${object.id}`;
 
-  it('PUT of what GET gave answers 200 and changes nothing but the update time', async () => {
+  it('PUT of what GET gave returns 200 and changes nothing but the update time', async () => {
     const before = await resource.create();
     vi.setSystemTime(new Date('2026-03-01T00:01:00Z'));
 
-    const answer = await put(pathOf(before), before);
+    const response = await put(pathOf(before), before);
 
-    expect(answer.status, answer.text).toBe(200);
+    expect(response.status, response.text).toBe(200);
     const expected = {
       ...before,
       ...(resource.updateTime in before && {
         [resource.updateTime]: '2026-03-01T00:01:00.000+00:00',
       }),
     };
-    expect(answer.json).toEqual(expected);
+    expect(response.json).toEqual(expected);
     expect(await read(pathOf(before))).toEqual(expected);
   });
 
-  it('PUT without a body answers 400 and changes nothing', async () => {
+  it('PUT without a body returns 400 and changes nothing', async () => {
     const path = pathOf(await resource.create());
-    const answer = await withoutChange(path, () => call('PUT', path));
-    expectError(answer, 400, 'Malformed JSON in request body');
+    const response = await withoutChange(path, () => call('PUT', path));
+    expectError(response, 400, 'Malformed JSON in request body');
   });
 
   it('PUT changes the field that it names and keeps those that it leaves out', async () => {
@@ -49,11 +49,11 @@ describe.each(UPDATABLE)('$name', (resource) => {
 
     for (const [field, value] of changes) {
       const expected = { ...settable(current), [field]: value };
-      const answer = await put(pathOf(current), { [field]: value });
-      expect(answer.status, answer.text).toBe(200);
+      const response = await put(pathOf(current), { [field]: value });
+      expect(response.status, response.text).toBe(200);
       current = await read(pathOf(current));
       expect(settable(current)).toEqual(expected);
-      expect(answer.json).toEqual(current);
+      expect(response.json).toEqual(current);
     }
   });
 
@@ -61,38 +61,38 @@ describe.each(UPDATABLE)('$name', (resource) => {
     const object = await resource.create();
     for (const [field, cleared] of Object.entries(resource.cleared)) {
       expect(object[field]).not.toEqual(cleared);
-      const answer = await put(pathOf(object), { [field]: null });
-      expect(answer.status, answer.text).toBe(200);
+      const response = await put(pathOf(object), { [field]: null });
+      expect(response.status, response.text).toBe(200);
       expect(await read(pathOf(object))).toMatchObject({ [field]: cleared });
     }
   });
 
   it('PUT accepts the system fields and does not change them', async () => {
     const before = await resource.create();
-    const answer = await put(pathOf(before), resource.systemFields);
-    expect(answer.status, answer.text).toBe(200);
+    const response = await put(pathOf(before), resource.systemFields);
+    expect(response.status, response.text).toBe(200);
     expect(await read(pathOf(before))).toEqual(before);
   });
 
-  it('PUT with an id unlike that of the path answers 400 and changes nothing', async () => {
+  it('PUT with an id unlike that of the path returns 400 and changes nothing', async () => {
     const object = await resource.create();
-    const answer = await withoutChange(pathOf(object), () =>
+    const response = await withoutChange(pathOf(object), () =>
       put(pathOf(object), { ...resource.changes(), id: object.id + 1 }),
     );
-    expectError(answer, 400, `id must be ${object.id} as in the path`);
+    expectError(response, 400, `id must be ${object.id} as in the path`);
   });
 
-  it('PUT with a field that the resource does not have answers 400 naming it', async () => {
+  it('PUT with a field that the resource does not have returns 400 naming it', async () => {
     const object = await resource.create();
-    const answer = await withoutChange(pathOf(object), () =>
+    const response = await withoutChange(pathOf(object), () =>
       put(pathOf(object), { ...resource.changes(), maxIps: 1, Notes: '' }),
     );
-    expectError(answer, 400, 'maxIps is not a known field; Notes is not a known field');
+    expectError(response, 400, 'maxIps is not a known field; Notes is not a known field');
   });
 
-  it('PUT of what does not exist answers 404', async () => {
-    const answer = await put(`${resource.path}/999999`, resource.changes());
-    expectError(answer, 404, `${resource.name} not found`);
+  it('PUT of what does not exist returns 404', async () => {
+    const response = await put(`${resource.path}/999999`, resource.changes());
+    expectError(response, 404, `${resource.name} not found`);
   });
 
   it('GET sends an ETag that changes with the object and fits If-Match until then', async () => {
@@ -102,41 +102,41 @@ describe.each(UPDATABLE)('$name', (resource) => {
     expect(first).toMatch(/^"[^"]+"$/);
     expect(await etag()).toBe(first);
 
-    const answer = await put(path, resource.changes(), { 'If-Match': first });
+    const response = await put(path, resource.changes(), { 'If-Match': first });
 
-    expect(answer.status, answer.text).toBe(200);
+    expect(response.status, response.text).toBe(200);
     expect(await etag()).not.toBe(first);
-    expect(answer.headers.get('ETag')).toBe(await etag());
+    expect(response.headers.get('ETag')).toBe(await etag());
   });
 
   // Customers have no DELETE.
   it.each(resource === customers ? ['PUT'] : ['PUT', 'DELETE'])(
-    '%s with an If-Match that no longer fits answers 412 and changes nothing',
+    '%s with an If-Match that no longer fits returns 412 and changes nothing',
     async (method) => {
       const path = pathOf(await resource.create());
       const stale = (await call('GET', path)).headers.get('ETag') ?? '';
       await put(path, {});
 
-      const answer = await withoutChange(path, () =>
+      const response = await withoutChange(path, () =>
         call(method, path, {
           headers: { 'If-Match': stale },
           ...(method === 'PUT' && { body: resource.changes() }),
         }),
       );
 
-      expectError(answer, 412, 'The object has changed since it was read');
+      expectError(response, 412, 'The object has changed since it was read');
     },
   );
 });
 
 describe('licenses', () => {
-  it('PUT with another licenseKey answers 400 and changes nothing', async () => {
+  it('PUT with another licenseKey returns 400 and changes nothing', async () => {
     const { id: productId } = await createProduct();
     const path = `/api/v2/licenses/${(await createLicense({ productId })).id}`;
-    const answer = await withoutChange(path, () =>
+    const response = await withoutChange(path, () =>
       put(path, { notes: 'changed', licenseKey: '0000-0000-0000-0000-0000' }),
     );
-    expectError(answer, 400, 'licenseKey cannot be changed');
+    expectError(response, 400, 'licenseKey cannot be changed');
   });
 
   it('a binding changes the ETag, so that a PUT cannot undo it unseen', async () => {
@@ -144,8 +144,8 @@ describe('licenses', () => {
     const path = `/api/v2/licenses/${id}`;
     const etag = (await call('GET', path)).headers.get('ETag') ?? '';
     expect((await validate({ licenseKey, productId, ip: '203.0.113.1' })).status).toBe(200);
-    const answer = await put(path, { ips: [] }, { 'If-Match': etag });
-    expectError(answer, 412, /changed/);
+    const response = await put(path, { ips: [] }, { 'If-Match': etag });
+    expectError(response, 412, /changed/);
     expect((await getLicense(id)).ips).toEqual(['203.0.113.1']);
   });
 });

@@ -31,52 +31,52 @@ const storeManyProducts = (count: number) =>
 describe.each(UPDATABLE)('$name', (resource) => {
   const post = (body: unknown) => call('POST', resource.path, { body });
 
-  it('create answers 201, the object, its Location and its ETag', async () => {
+  it('create returns 201, the object, its Location and its ETag', async () => {
     const body = await resource.fullBody();
-    const answer = await post(body);
-    expect(answer.status, answer.text).toBe(201);
-    expect(answer.json).toMatchObject(body);
+    const response = await post(body);
+    expect(response.status, response.text).toBe(201);
+    expect(response.json).toMatchObject(body);
 
-    const location = answer.headers.get('Location') ?? '';
+    const location = response.headers.get('Location') ?? '';
     const stored = await call('GET', location);
     expect(location).toMatch(new RegExp(`^${resource.path}/\\d+$`));
-    expect(answer.json).toMatchObject(await read(location));
-    expect(stored.headers.get('ETag')).toBe(answer.headers.get('ETag'));
+    expect(response.json).toMatchObject(await read(location));
+    expect(stored.headers.get('ETag')).toBe(response.headers.get('ETag'));
   });
 
-  it('create with a field that must not be sent answers 400 naming it and creates nothing', async () => {
+  it('create with a field that must not be sent returns 400 naming it and creates nothing', async () => {
     const good = await resource.fullBody();
     for (const [field, value] of Object.entries(resource.forbidden)) {
       const body = { ...good, [field]: value };
-      const answer = await withoutChange(resource.path, () => post(body));
-      expectError(answer, 400, `${field} must not be sent`);
+      const response = await withoutChange(resource.path, () => post(body));
+      expectError(response, 400, `${field} must not be sent`);
     }
   });
 
   it('a field that must not be sent counts as absent when it is null', async () => {
     const nulls = Object.fromEntries(Object.keys(resource.forbidden).map((name) => [name, null]));
     const body = await resource.fullBody();
-    const answer = await post({ ...body, ...nulls });
-    expect(answer.status, answer.text).toBe(201);
-    expect(answer.json).toMatchObject(body);
-    expect(answer.json).not.toMatchObject({ id: null });
+    const response = await post({ ...body, ...nulls });
+    expect(response.status, response.text).toBe(201);
+    expect(response.json).toMatchObject(body);
+    expect(response.json).not.toMatchObject({ id: null });
   });
 
-  it('create with a field that the resource does not have answers 400 naming it', async () => {
+  it('create with a field that the resource does not have returns 400 naming it', async () => {
     const body = { ...(await resource.fullBody()), maxIps: 3, Reason: '' };
-    const answer = await withoutChange(resource.path, () => post(body));
-    expectError(answer, 400, 'maxIps is not a known field; Reason is not a known field');
+    const response = await withoutChange(resource.path, () => post(body));
+    expectError(response, 400, 'maxIps is not a known field; Reason is not a known field');
   });
 
-  it('DELETE of what does not exist answers 404', async () => {
-    const answer = await call('DELETE', `${resource.path}/999999`);
-    expectError(answer, 404, `${resource.name} not found`);
+  it('DELETE of what does not exist returns 404', async () => {
+    const response = await call('DELETE', `${resource.path}/999999`);
+    expectError(response, 404, `${resource.name} not found`);
   });
 });
 
 // A license's DELETE only marks it [3]; how its id stays used is shown in 4.3.
 describe.each(CREATABLE.filter((resource) => resource !== licenses))('Deleted: $name', (one) => {
-  it('a deleted object is found no more, and deleted again answers 404', async () => {
+  it('a deleted object is found no more, and deleted again returns 404', async () => {
     const path = `${one.path}/${(await one.create()).id}`;
     const { status, text } = await call('DELETE', path);
     expect([status, text]).toEqual([204, '']);
@@ -98,11 +98,11 @@ describe.each(CREATABLE.filter((resource) => resource !== licenses))('Deleted: $
 describe.each([...UPDATABLE, { name: 'License request', path: '/api/v2/requests' }])(
   'Paths of: $name',
   ({ name, path }) => {
-    it('GET of what does not exist answers 404', async () => {
+    it('GET of what does not exist returns 404', async () => {
       expectError(await call('GET', `${path}/999999`), 404, `${name} not found`);
     });
 
-    it('an id that is no positive integer answers 400', async () => {
+    it('an id that is no positive integer returns 400', async () => {
       for (const id of ['0', '-1', '1.5', '1e3', 'abc', '9007199254740993', '%00']) {
         expectError(await call('GET', `${path}/${id}`), 400, 'id must be a positive integer');
       }
@@ -145,20 +145,20 @@ describe.each(UPDATABLE)('List of: $name', (resource) => {
     expect(await idsOf(`${resource.path}?after=${ids.at(-1)}`)).toEqual([]);
   });
 
-  it('a bad limit or after answers 400 naming the parameter', async () => {
+  it('a bad limit or after returns 400 naming the parameter', async () => {
     for (const limit of ['0', '1001', '2.5', '']) {
-      const answer = await call('GET', `${resource.path}?limit=${limit}`);
-      expectError(answer, 400, 'limit must be an integer from 1 to 1000');
+      const response = await call('GET', `${resource.path}?limit=${limit}`);
+      expectError(response, 400, 'limit must be an integer from 1 to 1000');
     }
     for (const after of ['-1', 'x', '']) {
-      const answer = await call('GET', `${resource.path}?after=${after}`);
-      expectError(answer, 400, /^after must be the id/);
+      const response = await call('GET', `${resource.path}?after=${after}`);
+      expectError(response, 400, /^after must be the id/);
     }
   });
 
   it('a list rejects a query parameter that it does not know', async () => {
-    const answer = await call('GET', `${resource.path}?licensestatus=DELETED`);
-    expectError(answer, 400, 'licensestatus is not a known query parameter');
+    const response = await call('GET', `${resource.path}?licensestatus=DELETED`);
+    expectError(response, 400, 'licensestatus is not a known query parameter');
   });
 });
 
@@ -177,10 +177,10 @@ it('a page links to the next with its filters, and X-Total-Count counts what the
 it.each<[string, Fields]>([
   ['a NUL', { name: 'a\0b' }],
   ['an unpaired surrogate', { name: 'a\ud800b' }],
-])('text with %s, which would not be stored as it is, answers 400', async (_, field) => {
+])('text with %s, which would not be stored as it is, returns 400', async (_, field) => {
   const body = { productType: 'OTHER', ...field };
-  const answer = await withoutChange(products.path, () => call('POST', products.path, { body }));
-  expectError(answer, 400, 'name must not contain NUL or unpaired surrogates');
+  const response = await withoutChange(products.path, () => call('POST', products.path, { body }));
+  expectError(response, 400, 'name must not contain NUL or unpaired surrogates');
 });
 
 // Last in the file: the lists are long from here on.

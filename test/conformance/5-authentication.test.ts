@@ -8,7 +8,7 @@ import {
   createToken,
   expectError,
   getToken,
-  readAnswer,
+  readResponse,
   requestTo,
 } from '../support/client.ts';
 import { takeClock } from '../support/clock.ts';
@@ -36,14 +36,17 @@ describe('The header TOKEN', () => {
     ROOT_TOKEN.slice(1),
     ROOT_TOKEN.toUpperCase(),
     `Bearer ${ROOT_TOKEN}`,
-  ])('the header TOKEN with %j answers 401', async (token) => {
+  ])('the header TOKEN with %j returns 401', async (token) => {
     expectError(await ping(token), 401, UNAUTHORISED);
   });
 
   it('the header TOKEN is the only place for a token', async () => {
     const headers = { Authorization: `Bearer ${ROOT_TOKEN}`, Cookie: `TOKEN=${ROOT_TOKEN}` };
-    const answer = await call('GET', `/api/v2/ping?TOKEN=${ROOT_TOKEN}`, { token: null, headers });
-    expectError(answer, 401, 'Send the token in the header TOKEN, not in Authorization');
+    const response = await call('GET', `/api/v2/ping?TOKEN=${ROOT_TOKEN}`, {
+      token: null,
+      headers,
+    });
+    expectError(response, 401, 'Send the token in the header TOKEN, not in Authorization');
   });
 });
 
@@ -75,12 +78,12 @@ describe('A token', () => {
 
   it('a token is shown once, when it is created', async () => {
     const { id, token } = await createToken(['ALL_READ']);
-    const answers = [
+    const responses = [
       await call('GET', `${tokens.path}/${id}`),
       await call('GET', tokens.path),
       await put(id, { name: 'again' }),
     ];
-    for (const { text } of answers) {
+    for (const { text } of responses) {
       expect(text).toContain(`"id":${id}`);
       expect(text).not.toContain(token);
     }
@@ -98,7 +101,7 @@ describe('A token', () => {
     expect(intents).toEqual(['PRODUCTS_READ', 'ALL_READ']);
   });
 
-  it('a token that has expired answers 401 from the very millisecond', async () => {
+  it('a token that has expired returns 401 from the very millisecond', async () => {
     setNow(START);
     const { token } = await createToken(['ALL_READ'], { expiresAt: '2026-03-01T00:00:01.000Z' });
     setNow(START + 999);
@@ -107,7 +110,7 @@ describe('A token', () => {
     expectError(await ping(token), 401, UNAUTHORISED);
   });
 
-  it('a token that is revoked answers 401 at the very next request and is found no more', async () => {
+  it('a token that is revoked returns 401 at the very next request and is found no more', async () => {
     const { id, token } = await createToken(['ALL_READ']);
     expect((await ping(token)).status).toBe(200);
     expect((await call('DELETE', `${tokens.path}/${id}`)).status).toBe(204);
@@ -169,8 +172,8 @@ describe('lastUsedAt', () => {
     const isolate = newIsolate();
     const method = endpoint === 'ping' ? 'GET' : 'POST';
     // To the end of all that the request does.
-    const answer = await isolate.call(method, `/api/v2/${endpoint}`, { token });
-    expectError(answer, 401, UNAUTHORISED);
+    const response = await isolate.call(method, `/api/v2/${endpoint}`, { token });
+    expectError(response, 401, UNAUTHORISED);
     const row = env.DB.prepare('select last_used_at from tokens where id = ?').bind(id);
     expect(await row.first('last_used_at')).toBeNull();
   });
@@ -180,7 +183,7 @@ describe('The root token', () => {
   const pingWith = async (rootToken: string | undefined, token: string) => {
     const request = requestTo('GET', '/api/v2/ping', { token });
     const bindings = { ...env, DB: env.DB, ROOT_TOKEN: rootToken };
-    return readAnswer(request, await app.fetch(request, bindings, createExecutionContext()));
+    return readResponse(request, await app.fetch(request, bindings, createExecutionContext()));
   };
 
   it('the root token acts as a token with ALL_READ_WRITE, and so creates the first ones', async () => {

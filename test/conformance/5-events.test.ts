@@ -33,9 +33,9 @@ const pathOf = (filter: Filter): string =>
   `/api/v2/events?${new URLSearchParams(Object.entries(filter).map(([name, value]) => [name, String(value)]))}`;
 
 async function eventsOf(filter: Filter = {}): Promise<Event[]> {
-  const answer = await call('GET', pathOf(filter));
-  expect(answer.status, answer.text).toBe(200);
-  return event.array().parse(answer.json);
+  const response = await call('GET', pathOf(filter));
+  expect(response.status, response.text).toBe(200);
+  return event.array().parse(response.json);
 }
 
 /** The events that a request leaves, at most twenty. */
@@ -87,8 +87,8 @@ describe('every route that writes', () => {
     const startedAt = Date.now();
     const headers = { 'CF-Connecting-IP': '203.0.113.44' };
     const events = await left(async () => {
-      const answer = await isolate.call(method, path, { body, token, headers });
-      expect(answer.status, answer.text).toBeLessThan(300);
+      const response = await isolate.call(method, path, { body, token, headers });
+      expect(response.status, response.text).toBeLessThan(300);
     });
 
     const [, pathId] = /\/(\d+)$/.exec(path) ?? [];
@@ -240,9 +240,9 @@ it('a log-in to the console and a change there leave events that say so', async 
   const { id: tokenId, name, token } = await createToken(['ALL_READ_WRITE']);
   const { id } = await createProduct();
   const events = await left(async () => {
-    const answer = await call('POST', '/console/session', { token });
-    expect(answer.status, answer.text).toBe(204);
-    const Cookie = answer.headers.get('Set-Cookie')?.split(';')[0] ?? '';
+    const response = await call('POST', '/console/session', { token });
+    expect(response.status, response.text).toBe(204);
+    const Cookie = response.headers.get('Set-Cookie')?.split(';')[0] ?? '';
     const headers = { Cookie, 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' };
     const body = { name: 'By console' };
     const path = `${products.path}/${id}`;
@@ -305,8 +305,8 @@ describe('no change, no event', () => {
       return send();
     });
     const events = await left(async () => {
-      const answer = await newIsolate({ DB }).call('PUT', path, { body: { notes: 'third' } });
-      expect(answer.status).toBe(200);
+      const response = await newIsolate({ DB }).call('PUT', path, { body: { notes: 'third' } });
+      expect(response.status).toBe(200);
     });
     expect(attempts).toBe(2);
     expect(events.map(({ changes }) => changes?.notes)).toEqual([
@@ -352,8 +352,8 @@ describe('a change that fails leaves no event', () => {
   it('a change whose event cannot be stored is not made', async () => {
     const { id, name } = await createProduct();
     await withoutTable('events', async () => {
-      const answer = await call('PUT', `${products.path}/${id}`, { body: { name: 'Renamed' } });
-      expect(answer.status).toBe(500);
+      const response = await call('PUT', `${products.path}/${id}`, { body: { name: 'Renamed' } });
+      expect(response.status).toBe(500);
     });
     expect(await read(`${products.path}/${id}`)).toMatchObject({ name });
   });
@@ -408,7 +408,7 @@ describe('GET events', () => {
     ['tokenId', 'root', 'tokenId must be a positive integer'],
     ['from', 'yesterday', /^from must be an ISO 8601 timestamp/],
     ['actor', '1', 'actor is not a known query parameter'],
-  ])('GET events with a %s of %s answers 400', async (name, value, message) => {
+  ])('GET events with a %s of %s returns 400', async (name, value, message) => {
     expectError(await call('GET', pathOf({ [name]: value })), 400, message);
   });
 

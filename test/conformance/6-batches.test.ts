@@ -8,10 +8,10 @@ describe('POST batch', () => {
   it('a batch creates licenses that differ in their ids and keys alone, sorted by id', async () => {
     const full = await licenses.fullBody();
     const body: typeof full = { ...full, ips: [], hwids: [] };
-    const answer = await batch({ ...body, count: 3 });
-    expect(answer.status, answer.text).toBe(201);
+    const response = await batch({ ...body, count: 3 });
+    expect(response.status, response.text).toBe(201);
     const created = await readList(`${licenses.path}/by-product-id/${body.productId}`);
-    expect(answer.json).toEqual(created);
+    expect(response.json).toEqual(created);
     const [first] = created;
     expect(first).toMatchObject({ ...body, customer: { chatId: body.ownerChatId } });
     expect(created).toEqual(created.map(({ id, licenseKey }) => ({ ...first, id, licenseKey })));
@@ -20,15 +20,15 @@ describe('POST batch', () => {
 
   it('every license of a batch is valid at once', async () => {
     const { id: productId } = await createProduct();
-    const answer = await batch({ productId, licenseType: 'PERMANENT', count: 2 });
+    const response = await batch({ productId, licenseType: 'PERMANENT', count: 2 });
     const created = await readList(`${licenses.path}/by-product-id/${productId}`);
-    expect(answer.status).toBe(201);
+    expect(response.status).toBe(201);
     for (const { licenseKey } of created) {
       expect((await validate({ licenseKey, productId })).status).toBe(200);
     }
   });
 
-  it('a batch with a bad value answers 400 and creates nothing', async () => {
+  it('a batch with a bad value returns 400 and creates nothing', async () => {
     const full = { ...(await licenses.fullBody()), ips: [], hwids: [], count: 2 };
     const bad: [field: string, value: unknown, message: string][] = [
       ['count', undefined, 'count is required'],
@@ -50,9 +50,9 @@ describe('POST batch', () => {
   it('a batch of 500 licenses is created within 2 seconds', async () => {
     const { id: productId } = await createProduct();
     const startedAt = performance.now();
-    const answer = await batch({ productId, licenseType: 'PERMANENT', count: 500 });
+    const response = await batch({ productId, licenseType: 'PERMANENT', count: 500 });
     expect(performance.now() - startedAt).toBeLessThan(2_000);
-    expect(answer.status, answer.text).toBe(201);
+    expect(response.status, response.text).toBe(201);
     expect(await idsOf(`${licenses.path}/by-product-id/${productId}`)).toHaveLength(500);
   });
 });

@@ -23,8 +23,8 @@ import { customers, read } from '../support/resources.ts';
 
 const pathOf = (id: number | undefined) => `${customers.path}/${id}`;
 const forget = async (id: number | undefined) => {
-  const answer = await call('DELETE', pathOf(id));
-  expect([answer.status, answer.text]).toEqual([204, '']);
+  const response = await call('DELETE', pathOf(id));
+  expect([response.status, response.text]).toEqual([204, '']);
 };
 
 /** All tables that describe the person, as text. */
@@ -169,17 +169,17 @@ describe('a customer that is forgotten', () => {
     const before = await getLicense(license.id);
     const isolate = newIsolate();
     for (let requests = 1; requests <= 2; requests++) {
-      const answer = await isolate.validate(ask());
-      expect(answer.status).toBe(200);
-      await answer.recorded;
+      const response = await isolate.validate(ask());
+      expect(response.status).toBe(200);
+      await response.recorded;
     }
     expect((await getLicense(license.id)).totalRequests).toBe(before.totalRequests + 2);
     await historyOf({ licenseKey: license.licenseKey }, 2);
     await forget(license.customer?.id);
     await historyOf({ licenseKey: license.licenseKey }, 0);
     // An isolate that knows the erased installation.
-    const answer = await isolate.validate(ask());
-    await answer.recorded;
+    const response = await isolate.validate(ask());
+    await response.recorded;
     await historyOf({ licenseKey: license.licenseKey }, 1);
     expect((await getLicense(license.id)).totalRequests).toBe(before.totalRequests + 3);
   });
@@ -189,8 +189,8 @@ describe('a customer that is forgotten', () => {
     const path = `/api/v2/licenses/${one.id}`;
     const etag = (await call('GET', path)).headers.get('ETag') ?? '';
     await forget(one.customer?.id);
-    const answer = await call('PUT', path, { body: one, headers: { 'If-Match': etag } });
-    expect(answer.status).toBe(412);
+    const response = await call('PUT', path, { body: one, headers: { 'If-Match': etag } });
+    expect(response.status).toBe(412);
   });
 
   it('a forgotten customer is also erased from a license of another customer that names the account', async () => {
@@ -216,10 +216,13 @@ describe('a customer that is forgotten', () => {
     });
     await updateLicense(one.id, { maxIPs: 4, ownerChatUsername: 'joan' });
     const changesOf = async () => {
-      const answer = await call('GET', `/api/v2/events?resourceType=license&resourceId=${one.id}`);
+      const response = await call(
+        'GET',
+        `/api/v2/events?resourceType=license&resourceId=${one.id}`,
+      );
       return event
         .array()
-        .parse(answer.json)
+        .parse(response.json)
         .map(({ type, changes }) => ({ type, changes }));
     };
     const [updated, created] = await changesOf();
@@ -253,7 +256,7 @@ describe('a customer that is forgotten', () => {
     expect(moved.customer).toEqual(next.customer);
   });
 
-  it('forgetting a customer that does not exist answers 404', async () => {
+  it('forgetting a customer that does not exist returns 404', async () => {
     expectError(await call('DELETE', pathOf(999_999)), 404, 'Customer not found');
   });
 });
@@ -300,7 +303,7 @@ it('a customer who came back by an isolate with a slow clock is forgotten again,
   expect(types.filter((type) => type === 'customer.deleted')).toHaveLength(2);
 });
 
-it('forgetting answers 503 after five seconds without the database for records, and 204 once it is back', async () => {
+it('forgetting returns 503 after five seconds without the database for records, and 204 once it is back', async () => {
   const { customer, licenseKey, productId } = await createLicense({ ownerChatId: 'outage' });
   let isDown = true;
   const DB = withFaults(env.DB, (sql) =>

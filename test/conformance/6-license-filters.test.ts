@@ -118,7 +118,7 @@ describe('GET licenses', () => {
   });
 
   it.each(['unused=1', 'dormantDays=0', 'dormantDays=4000', 'full=', 'sort=notes', 'total=no'])(
-    '%s answers 400 and names the parameter',
+    '%s returns 400 and names the parameter',
     async (query) => {
       const [name = ''] = query.split('=');
       expectError(await call('GET', `/api/v2/licenses?${query}`), 400, new RegExp(`^${name} must`));
@@ -130,7 +130,7 @@ describe('GET licenses', () => {
     { change: 'no longer expires in', sort: 'expiryDate', body: { licenseType: 'PERMANENT' } },
     { change: 'no longer expires in', sort: '-expiryDate', body: { licenseType: 'PERMANENT' } },
   ])(
-    'the page after a license that $change a list by $sort answers 400 and names after',
+    'the page after a license that $change a list by $sort returns 400 and names after',
     async ({ body, sort }) => {
       setNow(NOW);
       const { id: productId } = await createProduct();

@@ -8,12 +8,12 @@ import * as z from 'zod';
 import type { HistoryRecord } from '../../src/requests/record.ts';
 import { newIsolate } from '../support/app.ts';
 import {
-  type Answer,
   call,
   createProduct,
   expectError,
   getLicense,
   type License,
+  type ReadResponse,
   readPagesFrom,
   restart,
 } from '../support/client.ts';
@@ -56,19 +56,19 @@ const recordOf = (license: License, time: number, fields: RecordFields = {}): Hi
 const askStatistics = (query = '') => call('GET', `/api/v2/statistics${query}`);
 
 async function statisticsOf(query = '') {
-  const answer = await askStatistics(query);
-  expect(answer.status, answer.text).toBe(200);
-  return statisticsWire.parse(answer.json);
+  const response = await askStatistics(query);
+  expect(response.status, response.text).toBe(200);
+  return statisticsWire.parse(response.json);
 }
 
 describe('GET licenses/{id}/installations', () => {
-  const ask = (license: { id: number }, query = ''): Promise<Answer> =>
+  const ask = (license: { id: number }, query = ''): Promise<ReadResponse> =>
     call('GET', `/api/v2/licenses/${license.id}/installations${query}`);
 
   async function installationsOf(license: License, query = '') {
-    const answer = await ask(license, query);
-    expect(answer.status, answer.text).toBe(200);
-    return z.array(installation).parse(answer.json);
+    const response = await ask(license, query);
+    expect(response.status, response.text).toBe(200);
+    return z.array(installation).parse(response.json);
   }
 
   it('installations have all that a program sent, when it was seen, and how often', async () => {
@@ -165,7 +165,7 @@ describe('GET licenses/{id}/installations', () => {
     await expectNamed();
   });
 
-  it('a license without a validation has no installation, and an unknown one answers 404', async () => {
+  it('a license without a validation has no installation, and an unknown one returns 404', async () => {
     expect(await installationsOf(await shop.newLicense())).toEqual([]);
     expectError(await ask({ id: 999_999_999 }), 404, 'License not found');
   });
@@ -352,8 +352,8 @@ describe('GET statistics', () => {
     const { spy, roundTrips } = spyOnDatabase(env.DB);
     const isolate = newIsolate({ DB: spy });
     const ask = () => isolate.call('GET', '/api/v2/statistics');
-    const answers = await Promise.all([ask(), ask()]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const responses = await Promise.all([ask(), ask()]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
     const counts = roundTrips.flat().filter(({ sql }) => sql.includes('row_number() over'));
     expect(counts).toHaveLength(1);
   });
@@ -386,8 +386,8 @@ describe('GET statistics', () => {
     for (const days of [1, 2, 400]) {
       const expiryDate = new Date(NOW + days * DAY_MS).toISOString();
       const body = { productId, licenseType: 'TEMPORARY', expiryDate, count: 3 };
-      const answer = await call('POST', '/api/v2/licenses/batch', { body });
-      expect(answer.status, answer.text).toBe(201);
+      const response = await call('POST', '/api/v2/licenses/batch', { body });
+      expect(response.status, response.text).toBe(201);
     }
     await runToTheEnd(NOW);
     await shop.newLicense({ productId });
@@ -433,7 +433,7 @@ describe('GET statistics', () => {
     { query: '?step=week', message: /^step must be one of hour, day/ },
     { query: '?to=yesterday', message: /^to must be an ISO 8601 timestamp/ },
     { query: '?product=1', message: /^product is not a known query parameter/ },
-  ])('statistics of $query answer 400 and name the field', async ({ query, message }) => {
+  ])('statistics of $query return 400 and name the field', async ({ query, message }) => {
     expectError(await askStatistics(query), 400, message);
   });
 });

@@ -15,15 +15,15 @@ it('accepted_intents are those of the endpoint whatever the error', async () => 
     [404, 'DELETE', `${products.path}/999999`],
   ];
   for (const [status, method, path, sent] of errors) {
-    const answer = await call(method, path, { body: sent });
-    expectError(answer, status, /./, writeSet('PRODUCTS'));
+    const response = await call(method, path, { body: sent });
+    expectError(response, status, /./, writeSet('PRODUCTS'));
   }
 });
 
 it.each([
   ['that is no object', '[]', 'Body must be an object'],
   ['that is malformed JSON', '{"name":', 'Malformed JSON in request body'],
-])('a body %s answers 400 with a message about the body', async (_, body, message) => {
+])('a body %s returns 400 with a message about the body', async (_, body, message) => {
   expectError(await call('POST', products.path, { body }), 400, message);
 });
 
@@ -34,14 +34,14 @@ it('a body is JSON whatever its content type says', async () => {
     'application/json; utf-8',
   ]) {
     const body = { name: type, productType: 'OTHER' };
-    const answer = await call('POST', products.path, { body, headers: { 'Content-Type': type } });
-    expect(answer.status, answer.text).toBe(201);
-    expect(answer.json).toMatchObject(body);
+    const response = await call('POST', products.path, { body, headers: { 'Content-Type': type } });
+    expect(response.status, response.text).toBe(201);
+    expect(response.json).toMatchObject(body);
   }
 });
 
 describe('Our own failure', () => {
-  it('our own failure answers 500 with a message that says nothing of our insides', async () => {
+  it('our own failure returns 500 with a message that says nothing of our insides', async () => {
     captureConsole();
     await withoutTable('products', async () => {
       const list = await call('GET', products.path);
@@ -58,7 +58,7 @@ describe('Our own failure', () => {
     const consoleLines = captureConsole();
     await withoutTable('bindings', async () => {
       const path = `${licenses.path}/by-license-key/${licenseKey}`;
-      const answers = [
+      const responses = [
         await call('GET', path, { token }),
         // A new address: only the database can tell whether it still fits.
         await call('POST', '/api/v2/validate', {
@@ -66,8 +66,8 @@ describe('Our own failure', () => {
           body: { licenseKey, productId, ip: '192.0.2.77' },
         }),
       ];
-      expect(answers.map(({ status }) => status)).toEqual([500, 503]);
-      for (const { text } of [...answers, { text: consoleLines.join() }]) {
+      expect(responses.map(({ status }) => status)).toEqual([500, 503]);
+      for (const { text } of [...responses, { text: consoleLines.join() }]) {
         expect(text).not.toContain(licenseKey);
         expect(text).not.toContain(token);
         expect(text).not.toMatch(/select|insert|bindings/i);
@@ -82,14 +82,14 @@ it('no error message repeats a license key or a token', async () => {
   const path = `${licenses.path}/${id}`;
   const otherKey = 'AAAA-AAAA-AAAA-AAAA-AAAA';
   const secret = 'licet_a-token-that-is-unknown';
-  const answers = [
+  const responses = [
     await withoutChange(path, () => call('PUT', path, { body: { licenseKey: otherKey } })),
     await call('POST', licenses.path, { body: { productId, licenseKey: otherKey } }),
     await call('GET', `${licenses.path}/by-license-key/${otherKey}`),
     await call('GET', path, { token: secret }),
     await call('POST', '/api/v2/validate', { body: { licenseKey: otherKey, productId } }),
   ];
-  for (const { status, text } of answers) {
+  for (const { status, text } of responses) {
     expect(status).toBeGreaterThanOrEqual(400);
     for (const hidden of [licenseKey, otherKey, secret]) expect(text).not.toContain(hidden);
   }

@@ -1,7 +1,6 @@
 import { exports } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  type Answer,
   call,
   createLicense,
   createProduct,
@@ -10,7 +9,8 @@ import {
   getLicense,
   historyOf,
   type License,
-  readAnswer,
+  type ReadResponse,
+  readResponse,
   send,
   validate,
 } from '../support/client.ts';
@@ -38,7 +38,7 @@ async function postInChunks(
   path: string,
   body: string,
   token: string | null = ROOT_TOKEN,
-): Promise<Answer & { bytesRead: number }> {
+): Promise<ReadResponse & { bytesRead: number }> {
   const bytes = new TextEncoder().encode(body);
   let bytesRead = 0;
   const stream = new ReadableStream<Uint8Array>({
@@ -64,14 +64,14 @@ describe.each(['v1', 'v2'])('the body of a %s validation', (version) => {
   const path = `/api/${version}/validate`;
 
   it('the body of a validation may have 16 KiB', async () => {
-    const answer = await call('POST', path, { body: bodyOf(16 * KIB, asked) });
-    expect(answer.status).toBe(200);
+    const response = await call('POST', path, { body: bodyOf(16 * KIB, asked) });
+    expect(response.status).toBe(200);
   });
 
-  it('the body of a validation with more than 16 KiB answers 413 in two fields', async () => {
-    const answer = await call('POST', path, { body: bodyOf(16 * KIB + 1, asked) });
-    expect(answer.status).toBe(413);
-    expect(answer.json).toStrictEqual(TOO_LARGE);
+  it('the body of a validation with more than 16 KiB returns 413 in two fields', async () => {
+    const response = await call('POST', path, { body: bodyOf(16 * KIB + 1, asked) });
+    expect(response.status).toBe(413);
+    expect(response.json).toStrictEqual(TOO_LARGE);
   });
 
   it('the body of a validation is measured while it arrives, where its length is not announced', async () => {
@@ -89,7 +89,7 @@ describe('a client that does not come to an end', () => {
     path: string,
     token: string | null,
     breaksOff = false,
-  ): Promise<Answer> {
+  ): Promise<ReadResponse> {
     let timer: ReturnType<typeof setInterval> | undefined;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -102,7 +102,7 @@ describe('a client that does not come to an end', () => {
     });
     const headers = { 'CF-Connecting-IP': '192.0.2.115', ...(token !== null && { TOKEN: token }) };
     const request = new Request(`http://licet.test${path}`, { method: 'POST', headers, body });
-    return readAnswer(request, await exports.default.fetch(request));
+    return readResponse(request, await exports.default.fetch(request));
   }
 
   it.each([
@@ -111,15 +111,15 @@ describe('a client that does not come to an end', () => {
     { path: '/api/v1/validate', token: null, status: 413 },
   ])('an endless body gets $status from $path, and soon', async ({ path, token, status }) => {
     const start = performance.now();
-    const answer = await postForEver(path, token);
-    expect(answer.status).toBe(status);
+    const response = await postForEver(path, token);
+    expect(response.status).toBe(status);
     expect(performance.now() - start).toBeLessThan(4_000);
   });
 
   it('a client that breaks off gets 400 and is recorded as a body that cannot be read', async () => {
-    const answer = await postForEver('/api/v1/validate', null, true);
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({ valid: false, message: 'Body must be a JSON object' });
+    const response = await postForEver('/api/v1/validate', null, true);
+    expect(response.status).toBe(400);
+    expect(response.json).toEqual({ valid: false, message: 'Body must be a JSON object' });
     const [record] = await historyOf({ ip: '192.0.2.115', limit: '1' }, 1);
     expect(record).toMatchObject({ responseType: 'INVALID_REQUEST', successful: true });
   });
@@ -129,8 +129,8 @@ describe('a validation that is too large', () => {
   it('a validation that is too large is recorded with the connecting address, and binds and counts nothing', async () => {
     const { totalRequests } = await getLicense(license.id);
     const connectingAddress = '192.0.2.113';
-    const answer = await validate(bodyOf(17 * KIB, asked), { connectingAddress });
-    expect(answer.status).toBe(413);
+    const response = await validate(bodyOf(17 * KIB, asked), { connectingAddress });
+    expect(response.status).toBe(413);
     const [record] = await historyOf({ ip: connectingAddress }, 1);
     expect(record).toMatchObject({
       licenseId: null,
@@ -147,8 +147,10 @@ describe('other bodies', () => {
   const productBody = { name: 'Large', productType: 'OTHER' };
 
   it('a body of 1 MiB that is no validation is read', async () => {
-    const answer = await call('POST', '/api/v2/products', { body: bodyOf(KIB * KIB, productBody) });
-    expectError(answer, 400, /filler/);
+    const response = await call('POST', '/api/v2/products', {
+      body: bodyOf(KIB * KIB, productBody),
+    });
+    expectError(response, 400, /filler/);
   });
 
   it('a body of more than 1 MiB gets 413 in the error structure', async () => {
@@ -176,11 +178,11 @@ describe('a body of any size', () => {
   it.each(PATHS)('a body of any size to %s gets 403 if the token may not send it', async (path) => {
     const { token } = await createToken(['CUSTOMERS_READ']);
     for (const body of ['{}', TOO_LARGE_FOR_ALL]) {
-      for (const answer of [
+      for (const response of [
         await call('POST', path, { body, token }),
         await postInChunks(path, body, token),
       ]) {
-        expectError(answer, 403, 'Token lacks a required intent');
+        expectError(response, 403, 'Token lacks a required intent');
       }
     }
   });
@@ -192,9 +194,9 @@ describe('a body of any size', () => {
     ['without a token', '/api/v2/products', null],
     ['for an unknown path', '/api/v2/nowhere', ROOT_TOKEN],
   ])('a body %s to %s is read to its end, so that the response is seen', async (_, path, token) => {
-    const answer = await postInChunks(path, TOO_LARGE_FOR_ALL, token);
-    expect([401, 404, 413]).toContain(answer.status);
-    expect(answer.bytesRead).toBe(TOO_LARGE_FOR_ALL.length);
+    const response = await postInChunks(path, TOO_LARGE_FOR_ALL, token);
+    expect([401, 404, 413]).toContain(response.status);
+    expect(response.bytesRead).toBe(TOO_LARGE_FOR_ALL.length);
   });
 });
 
@@ -202,9 +204,9 @@ describe('the bounds of a validation', () => {
   it('a hwid of more than 512 bytes is rejected', async () => {
     expect((await validate({ ...asked, hwid: 'h'.repeat(512) })).status).toBe(200);
     for (const hwid of ['h'.repeat(513), 'é'.repeat(257), '\u0001'.repeat(100)]) {
-      const answer = await validate({ ...asked, hwid });
-      expect(answer.status).toBe(400);
-      expect(answer.json).toStrictEqual({
+      const response = await validate({ ...asked, hwid });
+      expect(response.status).toBe(400);
+      expect(response.json).toStrictEqual({
         valid: false,
         message: 'hwid must be at most 512 bytes',
       });

@@ -85,7 +85,7 @@ const BAD: Record<string, BadValue[]> = {
 };
 
 it.each<Resource & Partial<CreatableResource>>(UPDATABLE)(
-  'a $name with a value that a field does not take answers 400 on create and on update',
+  'a $name with a value that a field does not take returns 400 on create and on update',
   async ({ name, path, create, fullBody, changes }) => {
     const one = `${path}/${(await create()).id}`;
     const full = await fullBody?.();
@@ -113,12 +113,12 @@ const REQUIRED: Record<string, string[]> = {
   [tokens.name]: ['name', 'intents'],
 };
 
-it.each(CREATABLE)('a $name without a required field answers 400', async (resource) => {
+it.each(CREATABLE)('a $name without a required field returns 400', async (resource) => {
   const { name, path } = resource;
   for (const field of REQUIRED[name] ?? []) {
     const { [field]: _, ...body } = await resource.fullBody();
-    const answer = await withoutChange(path, () => call('POST', path, { body }));
-    expectError(answer, 400, `${field} is required`);
+    const response = await withoutChange(path, () => call('POST', path, { body }));
+    expectError(response, 400, `${field} is required`);
   }
   expect(REQUIRED).toHaveProperty([name]);
 });

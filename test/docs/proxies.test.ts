@@ -468,7 +468,7 @@ describe.each(proxies)('$name', (proxy) => {
     );
 
     it('the proxy opens at most 256 connections to the service; more requests wait or get 502', async () => {
-      // Connections that were kept open would be answered.
+      // Connections that were kept open would get a response.
       relay.set('drop');
       await expect.poll(() => relay.openSockets.size).toBe(0);
       relay.set('hold');

@@ -36,7 +36,7 @@ const printed = blocks.filter(({ kind }) => kind !== 'sh').map(({ text }) => mas
 function runTour(change = (command: string): string => command): string[] {
   const commands = blocks.filter(({ kind }) => kind === 'sh').map(({ text }) => change(text));
   const script = commands.join('echo -----\n').replaceAll(':8787', `:${service.port}`);
-  // A record is written after the answer: a person's pace is slow enough, a test has to wait.
+  // A record is written after the response: a person's pace is slow enough, a test has to wait.
   const history = 'curl -sS "$LICET_URL/api/v2/requests?licenseKey=$KEY';
   const settled = script.replace(
     history,
@@ -57,9 +57,9 @@ it('the tour of the README prints what the README shows', () => {
 });
 
 it('the tour of the README also works on a service with data, with other ids', () => {
-  const withoutIds = (answers: string[]) =>
-    answers.map((answer) =>
-      answer
+  const withoutIds = (responses: string[]) =>
+    responses.map((response) =>
+      response
         .replaceAll(/"(id|productId)":\d+/g, '"$1":0')
         // And in tables.
         .replaceAll(/ +/g, ' ')

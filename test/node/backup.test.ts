@@ -98,7 +98,7 @@ const PARALLEL = 6;
 
 /** Creations of licenses, and validations that bind each one to as many addresses as it takes. */
 class Load {
-  /** Licenses whose creation and whose bindings have been answered. */
+  /** Licenses whose creation and whose bindings have got a response. */
   readonly bound: number[] = [];
   /** Licenses that were asked for. */
   sent = 0;
@@ -132,13 +132,13 @@ class Load {
         // One more than the license allows, until the limit of refused validations is near.
         const hosts = this.sent < MAX_REFUSED ? [1, 2, 3] : [1, 2];
         const addresses = hosts.map((host) => `11.${worker}.${turn % 250}.${host}`);
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           addresses.map((ip) =>
             this.#licet.validate({ licenseKey, productId, ip, hwid: `disk ${id}` }),
           ),
         );
-        const valid = answers.filter((answer) => answer.valid);
-        if (valid.length !== MAX_IPS) this.failures.push(answers);
+        const valid = responses.filter((response) => response.valid);
+        if (valid.length !== MAX_IPS) this.failures.push(responses);
         this.bound.push(id);
       } catch (error) {
         this.failures.push(error);
@@ -158,12 +158,12 @@ async function fill(address: string, productId: number): Promise<void> {
       licenseType: 'PERMANENT',
       notes: FILLER.notes,
     }));
-    const answer = await fetch(`${address}/api/v2/import`, {
+    const response = await fetch(`${address}/api/v2/import`, {
       method: 'POST',
       headers: { TOKEN: readRootToken() ?? '' },
       body: JSON.stringify({ kind: 'licenses', items }),
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   }
 }
 

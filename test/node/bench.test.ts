@@ -56,7 +56,7 @@ describe('the benchmark', () => {
   it('the verdict of the benchmark names the failed scenarios and their faults in one line', () => {
     const load = {
       ...{ name: 'load', connections: 64, wrong: 0, wrongResponse: null, failure: null },
-      ...{ unanswered: 0, failedConnects: 0, lost: 5_400, doubled: 0 },
+      ...{ withoutResponse: 0, failedConnects: 0, lost: 5_400, doubled: 0 },
     };
     const findings = [findingOf('hot'), findingOf('load', faultsOf('load', [load]))];
     expect(verdictOf(findings)).toEqual({
@@ -97,7 +97,7 @@ describe('the benchmark', () => {
       connections: 2,
       until: { count: 2 },
     });
-    expect(reset).toMatchObject({ unanswered: 2, failedConnects: 0, requests: 2 });
+    expect(reset).toMatchObject({ withoutResponse: 2, failedConnects: 0, requests: 2 });
     const port = createServer().listen(0, '127.0.0.1');
     await once(port, 'listening');
     const address = port.address();
@@ -106,7 +106,7 @@ describe('the benchmark', () => {
     await once(port, 'close');
     const load = { url, connections: 2, requestAt: () => one, from: 0, until: { count: 2 } };
     expect(await send({ ...load, expected })).toMatchObject({
-      unanswered: 0,
+      withoutResponse: 0,
       requests: 0,
       failure: expect.stringContaining('ECONNREFUSED'),
     });

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, inject, vi } from 'vitest';
-import { checkAnswer } from '../support/openapi.ts';
+import { checkResponse } from '../support/openapi.ts';
 import { endOwn } from './own.ts';
 import { startedServices } from './service.ts';
 
 /**
- * The set-up of each file. Holds what the service answers over HTTP against the OpenAPI document, in every test
+ * The set-up of each file. Holds what the service returns over HTTP against the OpenAPI document, in every test
  * that fetches it, and undoes what tests leave: the files of a process share its globals and its modules.
  */
 
@@ -26,7 +26,7 @@ globalThis.fetch = async (input, init) => {
     const { status, headers } = response;
     const text = await response.clone().text();
     const method = (input instanceof Request ? input.method : init?.method) ?? 'GET';
-    checkAnswer({ method, url: url.href }, { status, headers, text, json: parse(text) });
+    checkResponse({ method, url: url.href }, { status, headers, text, json: parse(text) });
   }
   return response;
 };

@@ -11,8 +11,6 @@ import {
 import { describe, expect, it } from 'vitest';
 import {
   type Algorithm,
-  ANSWER_TYPE,
-  answerForgeriesOf,
   type Claims,
   LEASE_TYPE,
   leaseForgeries,
@@ -20,7 +18,9 @@ import {
   newSigningKey,
   type SigningKey,
   signedBy,
-} from './forged-answers.ts';
+  VALIDATION_TYPE,
+  validationForgeriesOf,
+} from './forged-responses.ts';
 import { ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';
 
@@ -83,7 +83,7 @@ function fromDer(der: Buffer): Buffer {
 describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Algorithm) => {
   const keys = newKeys(alg);
   const honest: Respond = async (asked) => ({
-    signed: await signedBy(keys.pinned, ANSWER_TYPE, claimsFor(asked)),
+    signed: await signedBy(keys.pinned, VALIDATION_TYPE, claimsFor(asked)),
   });
 
   it.each([
@@ -99,7 +99,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     const textFile = join(folder, 'text');
     writeFileSync(keyFile, keys.pinned.privateKey.export({ type: 'pkcs8', format: 'pem' }));
     const result = await validate([keys.pinned.constant], async (asked) => {
-      const parts = [{ alg, kid: 'key-1', typ: ANSWER_TYPE }, claimsFor(asked)].map((part) =>
+      const parts = [{ alg, kid: 'key-1', typ: VALIDATION_TYPE }, claimsFor(asked)].map((part) =>
         Buffer.from(JSON.stringify(part)).toString('base64url'),
       );
       writeFileSync(textFile, parts.join('.'));
@@ -119,9 +119,9 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     expect(signed).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
   });
 
-  it.each(answerForgeriesOf(alg))('a signed response is not %s', async (_, forge) => {
+  it.each(validationForgeriesOf(alg))('a signed response is not %s', async (_, forge) => {
     const call = validate([keys.pinned.constant], async (asked) => ({
-      signed: await forge(keys, ANSWER_TYPE, claimsFor(asked)),
+      signed: await forge(keys, VALIDATION_TYPE, claimsFor(asked)),
     }));
     expect(await isUnsigned(call)).toBe(true);
   });
@@ -166,7 +166,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
       nonces.add(asked.nonce);
       return asked.kid === 'key-1'
         ? { status: 400, body: { valid: false, message: 'kid is unknown' } }
-        : { signed: await signedBy(keys.second, ANSWER_TYPE, claimsFor(asked)) };
+        : { signed: await signedBy(keys.second, VALIDATION_TYPE, claimsFor(asked)) };
     });
     expect(result).toMatchObject(VALID);
     expect(kids).toEqual(['key-1', 'key.2']);
@@ -181,7 +181,7 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     const kids: string[] = [];
     const call = validate([keys.pinned.constant, keys.second.constant], async (asked) => {
       kids.push(asked.kid);
-      const signed = await signedBy(keys.attacker, ANSWER_TYPE, claimsFor(asked));
+      const signed = await signedBy(keys.attacker, VALIDATION_TYPE, claimsFor(asked));
       return { status, body, signed };
     });
     expect(await isUnsigned(call)).toBe(true);
@@ -215,7 +215,7 @@ describe('signing keys of the client', () => {
     await expect(call).rejects.toMatchObject({
       status: 200,
       message:
-        'https://licet.test answered 200 "License is valid" without a signature of key key-1: there is none',
+        'https://licet.test returned 200 "License is valid" without a signature of key key-1: there is none',
     });
   });
 

@@ -20,11 +20,11 @@ import { sharedService } from './shared-service.ts';
 
 const PACKAGE = 'packages/client';
 
-interface Answered {
+interface DescribedResponse {
   content?: Record<string, { example: unknown }>;
 }
 const document: Document & {
-  paths: Record<string, Record<string, { responses: Record<string, Answered> }>>;
+  paths: Record<string, Record<string, { responses: Record<string, DescribedResponse> }>>;
 } = JSON.parse(readFileSync('docs/openapi.json', 'utf8'));
 
 let url: string;
@@ -47,8 +47,8 @@ function exampleOf(key: string): Response {
   return new Response(text, { status: Number(status) });
 }
 
-/** A client that notes its requests as the document names them, and is answered without a service. */
-function recordingClient(answer = new Response(null, { status: 204 })) {
+/** A client that notes its requests as the document names them, and gets responses without a service. */
+function recordingClient(response = new Response(null, { status: 204 })) {
   const requests: { method: string; path: string; hasToken: boolean }[] = [];
   const licet = new Licet({
     url: 'https://licet.test/behind/a/path/',
@@ -56,7 +56,7 @@ function recordingClient(answer = new Response(null, { status: 204 })) {
     fetch: async ({ method, url, headers }) => {
       const path = new URL(url).pathname;
       requests.push({ method, path, hasToken: headers.has('TOKEN') });
-      return answer.clone();
+      return response.clone();
     },
   });
   return { licet, requests };
@@ -312,7 +312,7 @@ describe('change', () => {
 });
 
 describe('a create', () => {
-  /** A client whose first answers are lost on their way; with the keys that it sent. */
+  /** A client whose first responses are lost on their way; with the keys that it sent. */
   function unluckyClient(lost: number, options: Partial<LicetOptions> = {}) {
     const keys: (string | null)[] = [];
     const licet = connect({
@@ -370,7 +370,7 @@ describe('errors', () => {
   let address: string;
   let listener: RequestListener = () => {};
   beforeAll(async () => {
-    address = await listen((request, answer) => listener(request, answer));
+    address = await listen((request, response) => listener(request, response));
   });
   const ask = { licenseKey: 'A', productId: 1 };
 
@@ -399,8 +399,8 @@ describe('errors', () => {
   });
 
   it('errors of the client say how long to wait', async () => {
-    listener = (_request, answer) =>
-      answer
+    listener = (_request, response) =>
+      response
         .writeHead(429, { 'Retry-After': '60' })
         .end('{"message":"Too many","accepted_intents":[]}');
     expect(await failureOf(connect({ url: address }).products.list())).toMatchObject({
@@ -412,8 +412,8 @@ describe('errors', () => {
   });
 
   it('errors of the client say how long a proxy asks to wait', async () => {
-    listener = (_request, answer) =>
-      answer.writeHead(503, { 'Retry-After': '30' }).end('<html>Back soon</html>');
+    listener = (_request, response) =>
+      response.writeHead(503, { 'Retry-After': '30' }).end('<html>Back soon</html>');
     expect(await failureOf(connect({ url: address }).products.list())).toMatchObject({
       status: 503,
       retryAfterSeconds: 30,
@@ -446,31 +446,31 @@ describe('errors', () => {
     const nowhere = connect({ url: 'http://127.0.0.1:1' });
     expect(await failureOf(nowhere.products.list())).toMatchObject({
       status: 0,
-      message: 'No answer from http://127.0.0.1:1',
+      message: 'No response from http://127.0.0.1:1',
     });
     for (const beginning of [undefined, 'a body that does not end']) {
-      listener = (_request, answer) => {
-        if (beginning !== undefined) answer.writeHead(200).write(beginning);
+      listener = (_request, response) => {
+        if (beginning !== undefined) response.writeHead(200).write(beginning);
       };
       const slow = connect({ url: address, timeoutMs: 100 });
       expect(await failureOf(slow.products.list())).toMatchObject({
         status: 0,
-        message: `No answer from ${address} within 100 ms`,
+        message: `No response from ${address} within 100 ms`,
       });
     }
   });
 
   it('errors of the client say which response is not from Licet, and no redirect is followed with the token', async () => {
     const paths: (string | undefined)[] = [];
-    listener = ({ url }, answer) => {
+    listener = ({ url }, response) => {
       paths.push(url);
-      if (url?.includes('products')) answer.writeHead(302, { Location: '/elsewhere' }).end();
-      else answer.end('<html>Log in</html>');
+      if (url?.includes('products')) response.writeHead(302, { Location: '/elsewhere' }).end();
+      else response.end('<html>Log in</html>');
     };
     const licet = connect({ url: address });
     expect(await failureOf(licet.products.list())).toMatchObject({
       status: 302,
-      message: expect.stringContaining(`${address} answered 302`),
+      message: expect.stringContaining(`${address} returned 302`),
     });
     expect(await failureOf(licet.licenses.list())).toMatchObject({ status: 200 });
     expect(await failureOf(licet.ping())).toMatchObject({ status: 200 });
@@ -488,7 +488,7 @@ describe('errors', () => {
     for (const call of [licet.products.list(), licet.validate(ask)]) {
       expect(await failureOf(call)).toMatchObject({
         status: 403,
-        message: expect.stringContaining('https://licet.test/behind/a/path answered 403'),
+        message: expect.stringContaining('https://licet.test/behind/a/path returned 403'),
         acceptedIntents: [],
       });
     }

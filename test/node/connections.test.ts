@@ -23,25 +23,25 @@ afterAll(() => service?.stop());
 
 const REQUEST = 'GET /.well-known/jwks.json HTTP/1.1\r\nHost: licet\r\n\r\n';
 
-/** Sends many requests at once on one connection. @returns how many are answered until now */
+/** Sends many requests at once on one connection. @returns how many got a response until now */
 function pipeline(count: number): () => number {
-  let answered = 0;
+  let responded = 0;
   const socket = connect(service.port, '127.0.0.1', () => socket.write(REQUEST.repeat(count)));
   // The service ends before they do.
   socket.on('error', () => undefined);
   socket.on(
     'data',
-    (chunk) => (answered += chunk.toString('latin1').split('HTTP/1.1 ').length - 1),
+    (chunk) => (responded += chunk.toString('latin1').split('HTTP/1.1 ').length - 1),
   );
-  return () => answered;
+  return () => responded;
 }
 
 it('a new connection is served while others never pause', async () => {
   const others = Array.from({ length: 40 }, () => pipeline(250));
-  const answered = () => others.reduce((sum, count) => sum + count(), 0);
-  await expect.poll(answered, { timeout: 10_000, interval: 10 }).toBeGreaterThan(1_000);
+  const responded = () => others.reduce((sum, count) => sum + count(), 0);
+  await expect.poll(responded, { timeout: 10_000, interval: 10 }).toBeGreaterThan(1_000);
   expect((await fetch(`${service.address}/api/v2/healthy`)).status).toBe(200);
-  expect(answered()).toBeLessThan(5_000);
+  expect(responded()).toBeLessThan(5_000);
 });
 
 const FEW = 1_024;
@@ -60,24 +60,24 @@ it('more connections than there are descriptors lose no record, and the service 
   const { id: productId } = await licet.products.create({ name: 'Shop', productType: 'OTHER' });
   const { id, licenseKey } = await licet.licenses.create({ productId, licenseType: 'PERMANENT' });
 
-  let answered = 0;
+  let responded = 0;
   for (let opened = 0; opened < FEW && !log().includes('is started again'); opened++) {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
     await once(socket, 'connect').catch(() => undefined);
     if (opened % 8 > 0) continue;
     const validation = licet.validate({ licenseKey, productId });
     await validation.then(
-      () => answered++,
+      () => responded++,
       () => undefined,
     );
   }
-  expect(answered).toBeGreaterThan(25);
+  expect(responded).toBeGreaterThan(25);
   const total = () =>
     licet.licenses.get(id).then(
       ({ totalRequests }) => totalRequests,
       () => 0,
     );
-  await expect.poll(total, { timeout: 10_000 }).toBeGreaterThanOrEqual(answered);
+  await expect.poll(total, { timeout: 10_000 }).toBeGreaterThanOrEqual(responded);
   expect(log()).not.toContain('Too many open files');
   child.kill('SIGTERM');
   expect((await ended).code).toBe(0);

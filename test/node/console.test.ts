@@ -39,14 +39,14 @@ describe('the page', () => {
   it.each(['/console', '/console/', '/console/licenses/3?tab=history', '/console/index.html'])(
     'the page of the console is at %s, with a strict policy',
     async (path) => {
-      const answer = await get(path);
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get('Content-Type')).toContain('text/html');
-      expect(answer.headers.get('Content-Security-Policy')).toBe(POLICY);
-      expect(answer.headers.get('Cache-Control')).toBe('no-cache');
-      expect(answer.headers.get('Referrer-Policy')).toBe('no-referrer');
-      expect(answer.headers.get('X-Content-Type-Options')).toBe('nosniff');
-      expect(await answer.text()).toContain('/console/assets/');
+      const response = await get(path);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('Content-Type')).toContain('text/html');
+      expect(response.headers.get('Content-Security-Policy')).toBe(POLICY);
+      expect(response.headers.get('Cache-Control')).toBe('no-cache');
+      expect(response.headers.get('Referrer-Policy')).toBe('no-referrer');
+      expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
+      expect(await response.text()).toContain('/console/assets/');
     },
   );
 
@@ -62,11 +62,11 @@ describe('the page', () => {
     const files = [...page.matchAll(/"(\/console\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
     expect(files.length).toBeGreaterThan(1);
     for (const path of files) {
-      const answer = await get(path);
-      expect(answer.status, path).toBe(200);
-      expect(answer.headers.get('Cache-Control')).toBe('public, max-age=31536000, immutable');
-      expect(answer.headers.get('Content-Security-Policy')).toContain("default-src 'none'");
-      expect(answer.headers.get('X-Content-Type-Options')).toBe('nosniff');
+      const response = await get(path);
+      expect(response.status, path).toBe(200);
+      expect(response.headers.get('Cache-Control')).toBe('public, max-age=31536000, immutable');
+      expect(response.headers.get('Content-Security-Policy')).toContain("default-src 'none'");
+      expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
     }
   });
 
@@ -81,9 +81,9 @@ describe('the page', () => {
     '/api/v2/console',
     '/api/v1/console/session',
   ])('the page of the console is not at %s', async (path) => {
-    const answer = await get(path);
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(answer.headers.get('Content-Type')).toBe('application/json');
+    const response = await get(path);
+    expect(response.status).toBeGreaterThanOrEqual(400);
+    expect(response.headers.get('Content-Type')).toBe('application/json');
   });
 
   it('the page at the address of the service links to the console', async () => {
@@ -205,8 +205,8 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
   ) =>
     page.evaluate(
       async ([path, init]) => {
-        const answer = await fetch(path, init);
-        return { status: answer.status, text: await answer.text() };
+        const response = await fetch(path, init);
+        return { status: response.status, text: await response.text() };
       },
       [path, init] as const,
     );
@@ -223,7 +223,7 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
       const link = await consoleLink(new URL(address.replace('localhost', host)), rootToken());
       const own = new URL(link).origin;
       const loggedIn = page.waitForResponse(
-        (answer) => answer.url() === `${own}/console/session` && answer.status() === 204,
+        (response) => response.url() === `${own}/console/session` && response.status() === 204,
       );
       await page.goto(link);
       await loggedIn;
@@ -291,11 +291,11 @@ describe.skipIf(!hasBrowser)('a session in a browser', () => {
     const received = new Map<string, { headers: IncomingHttpHeaders; status: number }>();
     const between = await listen((incoming, response) => {
       const { method, url = '', headers } = incoming;
-      const forwarded = request(`${address}${url}`, { method, headers }, (answer) => {
+      const forwarded = request(`${address}${url}`, { method, headers }, (passed) => {
         const [, by = ''] = /by=(\w+)$/.exec(url) ?? [];
-        received.set(`${method} ${by}`, { headers, status: answer.statusCode ?? 0 });
-        response.writeHead(answer.statusCode ?? 0, answer.headers);
-        answer.pipe(response);
+        received.set(`${method} ${by}`, { headers, status: passed.statusCode ?? 0 });
+        response.writeHead(passed.statusCode ?? 0, passed.headers);
+        passed.pipe(response);
       });
       incoming.pipe(forwarded);
     });

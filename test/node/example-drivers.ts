@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Algorithm } from './forged-answers.ts';
+import type { Algorithm } from './forged-responses.ts';
 
 /**
  * Programs around the examples that validate many times in one process. Each reads lines of

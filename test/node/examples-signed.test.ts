@@ -18,8 +18,6 @@ import {
 } from './example-programs.ts';
 import {
   type Algorithm,
-  ANSWER_TYPE,
-  answerForgeriesOf,
   type Claims,
   type Forgery,
   type Keys,
@@ -30,7 +28,9 @@ import {
   type SigningKey,
   signedBy,
   signedByHand,
-} from './forged-answers.ts';
+  VALIDATION_TYPE,
+  validationForgeriesOf,
+} from './forged-responses.ts';
 import { leftOutChecks } from './left-out-checks.ts';
 import { listen, ownFolder } from './own.ts';
 import { freePort } from './service.ts';
@@ -135,7 +135,7 @@ for (const program of programs) {
   const { file, driver } = program;
   describe.skipIf(!runnable.includes(program))(`${file} with public keys`, () => {
     const keys = allKeys[driver.alg];
-    const forgeries = answerForgeriesOf(driver.alg);
+    const forgeries = validationForgeriesOf(driver.alg);
     let place: string;
     let validate: Validate;
     let hwid: unknown;
@@ -151,7 +151,7 @@ for (const program of programs) {
           valid ? 200 : 400,
           {
             ...(valid ? VALID : REFUSED),
-            signed: await sign(key, ANSWER_TYPE, claims),
+            signed: await sign(key, VALIDATION_TYPE, claims),
             ...(leaseDays > 0 && { lease: await sign(key, LEASE_TYPE, ofLease) }),
           },
         ];
@@ -162,7 +162,7 @@ for (const program of programs) {
       (forgery: Forgery): Responder =>
       async (asked) => [
         200,
-        { ...VALID, signed: await forgery(keys, ANSWER_TYPE, claimsFor(asked)) },
+        { ...VALID, signed: await forgery(keys, VALIDATION_TYPE, claimsFor(asked)) },
       ];
 
     /** A response that says "valid", with other claims. */
@@ -217,7 +217,7 @@ for (const program of programs) {
     it('an example stops at a signed rejection, whatever the body says, and deletes the lease', async () => {
       const ending = await validate({
         respond: async (asked) => {
-          const signed = await signedBy(keys.pinned, ANSWER_TYPE, claimsFor(asked, false));
+          const signed = await signedBy(keys.pinned, VALIDATION_TYPE, claimsFor(asked, false));
           return [400, { ...REFUSED, message: 'Nonsense', signed }];
         },
         kept: `${await leaseWith()} ${nowSeconds()}`,

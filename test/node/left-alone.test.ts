@@ -72,9 +72,9 @@ async function validate(
 ): Promise<number> {
   try {
     const body = JSON.stringify({ licenseKey, productId, ip });
-    const answer = await fetch(`${address}/api/v1/validate`, { method: 'POST', body, headers });
-    await answer.text();
-    return answer.status;
+    const response = await fetch(`${address}/api/v1/validate`, { method: 'POST', body, headers });
+    await response.text();
+    return response.status;
   } catch {
     return 0;
   }
@@ -83,14 +83,14 @@ async function validate(
 const addressesOf = async ({ id }: License) => (await licet().licenses.get(id)).ips;
 const totalOf = async ({ id }: License) => (await licet().licenses.get(id)).totalRequests;
 
-/** Validates without a pause until the service is gone. @returns how many it answered */
+/** Validates without a pause until the service is gone. @returns how many it responded */
 async function validateUntilGone(license: License): Promise<number> {
-  let answered = 0;
+  let responded = 0;
   const ask = async (): Promise<void> => {
-    while ((await validate(license)) === 200) answered++;
+    while ((await validate(license)) === 200) responded++;
   };
   await Promise.all(Array.from({ length: 8 }, ask));
-  return answered;
+  return responded;
 }
 
 /** Sends the beginning of a request. @returns all that came back, once the service closes the connection */
@@ -177,10 +177,10 @@ describe('the processes', () => {
     process.kill(-(child?.pid ?? Number.NaN), 'SIGTERM');
     expect((await ended).code).toBe(0);
     expect(performance.now() - stoppedAt).toBeLessThan(10_000);
-    const answered = 1 + (await load);
+    const responded = 1 + (await load);
 
     await startInFlood(other);
-    expect(await totalOf(license)).toBe(answered);
+    expect(await totalOf(license)).toBe(responded);
   });
 
   it('requests during the first scheduled run all get a response, however much they log', async () => {
@@ -192,13 +192,13 @@ describe('the processes', () => {
   it('kill -9 under load loses no record older than two seconds, and the next start takes over', async () => {
     await ensureStarted(folder, ...UNLIMITED);
     const license = await newLicense();
-    let answered = 0;
+    let responded = 0;
     let beforeKill = 0;
     const load = (async () => {
-      while ((await validate(license)) === 200) answered++;
+      while ((await validate(license)) === 200) responded++;
     })();
-    await expect.poll(() => answered, PATIENT).toBeGreaterThan(100);
-    beforeKill = answered;
+    await expect.poll(() => responded, PATIENT).toBeGreaterThan(100);
+    beforeKill = responded;
     const at = performance.now();
     await expect.poll(() => performance.now() - at, { timeout: 5_000 }).toBeGreaterThan(2_000);
     const runtime = runtimeOf(folder);

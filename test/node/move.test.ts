@@ -27,7 +27,7 @@ import {
 
 /**
  * The way up, from one machine to Cloudflare: npm run export, npm run deploy, npm run import. A second service
- * on this machine answers at the address that the deployment has at the fake Cloudflare.
+ * on this machine responds at the address that the deployment has at the fake Cloudflare.
  */
 
 const root = newFolder();
@@ -42,9 +42,9 @@ let cloudflare: FakeCloudflare;
 /** The edge: takes TLS off, and passes requests on. */
 const edge = createServer(TLS, (request, response) => {
   const { method, url, headers } = request;
-  const passed = httpRequest(`${deployed.address}${url}`, { method, headers }, (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.headers);
-    answer.pipe(response);
+  const passed = httpRequest(`${deployed.address}${url}`, { method, headers }, (passed) => {
+    response.writeHead(passed.statusCode ?? 502, passed.headers);
+    passed.pipe(response);
   });
   passed.on('error', () => response.destroy());
   request.pipe(passed);

@@ -23,7 +23,7 @@ it('the OpenAPI document has only the ten known findings of a linter', async () 
       'product-id~1{productId}',
       'chat-id~1{chatId}',
     ].map((path) => `no-ambiguous-paths #/paths/~1api~1v2~1licenses~1by-${path}`),
-    // These operations have no answer with a status of 4xx.
+    // These operations have no response with a status of 4xx.
     'operation-4xx-response #/paths/~1api~1v1~1validate/options/responses',
     'operation-4xx-response #/paths/~1.well-known~1jwks.json/get/responses',
     'operation-4xx-response #/paths/~1.well-known~1jwks.json/options/responses',
@@ -41,23 +41,23 @@ const get = (path: string) => fetch(`${address}${path}`, { redirect: 'manual' })
 
 describe('the running service and its documentation', () => {
   it('the running service serves the document as it is committed', async () => {
-    const answer = await get('/openapi.json');
-    expect(answer.headers.get('Content-Type')).toBe('application/json');
-    expect(await answer.text()).toBe(source);
+    const response = await get('/openapi.json');
+    expect(response.headers.get('Content-Type')).toBe('application/json');
+    expect(await response.text()).toBe(source);
   });
 
   it('the running service shows a person who opens its address the page of /docs', async () => {
-    const answer = await get('/');
-    expect(answer.status).toBe(200);
-    expect(await answer.text()).toBe(await (await get('/docs')).text());
+    const response = await get('/');
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe(await (await get('/docs')).text());
     const posted = await fetch(`${address}/`, { method: 'POST', redirect: 'manual' });
     expect(posted.status).toBe(404);
   });
 
   it('the running service restricts /docs to its own origin', async () => {
-    const answer = await get('/docs');
-    expect(answer.status).toBe(200);
-    const policy = answer.headers.get('Content-Security-Policy')?.split('; ') ?? [];
+    const response = await get('/docs');
+    expect(response.status).toBe(200);
+    const policy = response.headers.get('Content-Security-Policy')?.split('; ') ?? [];
     expect(policy).toContain("default-src 'none'");
     const sources = policy.flatMap((rule) => rule.split(' ').slice(1));
     expect(new Set(sources)).toEqual(new Set(["'none'", "'self'", 'data:']));
@@ -66,9 +66,9 @@ describe('the running service and its documentation', () => {
   it.each(['/api', '/api/', '/api/docs', '/api/docs/', '/api/openapi.json', '//api/v1/validate/'])(
     'the service returns neither a page nor a redirect for %s',
     async (path) => {
-      const answer = await get(path);
-      expect(answer.status).toBeGreaterThanOrEqual(400);
-      expect(answer.headers.get('Content-Type')).toBe('application/json');
+      const response = await get(path);
+      expect(response.status).toBeGreaterThanOrEqual(400);
+      expect(response.headers.get('Content-Type')).toBe('application/json');
     },
   );
 });

@@ -178,7 +178,7 @@ console.log(name, statuses.join());
 export async function use(license: License) {
   await licet.licenses.update(7, license);
   const { keys: signingKeys } = await licet.signingKeys();
-  const answer = await licet.validate({ licenseKey: 'A', productId: 7 }, { signingKeys });
+  const response = await licet.validate({ licenseKey: 'A', productId: 7 }, { signingKeys });
   // @ts-expect-error
   await licet.products.list({ productType: 'OTHRE' });
   // @ts-expect-error
@@ -187,7 +187,7 @@ export async function use(license: License) {
   await licet.requests.create({});
   // @ts-expect-error
   await licet.requests.delete(7);
-  return answer.valid ? answer.maxIPs : answer.message;
+  return response.valid ? response.maxIPs : response.message;
 }
 `,
     );

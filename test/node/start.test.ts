@@ -56,11 +56,11 @@ const start = (...args: string[]): Ended => script('start', ...args);
 const demo = (...args: string[]): Ended => script('demo', ...args);
 
 async function api(path: string, address = service.address): Promise<unknown> {
-  const answer = await fetch(`${address}/api/v2${path}`, {
+  const response = await fetch(`${address}/api/v2${path}`, {
     headers: { TOKEN: readRootToken() ?? '' },
   });
-  expect(answer.status).toBe(200);
-  return answer.json();
+  expect(response.status).toBe(200);
+  return response.json();
 }
 
 /** The processes of the service: Node's, and the runtime that it started. */
@@ -123,17 +123,17 @@ describe('npm start', () => {
     expect(service.output()).toContain(`Licet runs on ${service.address}`);
     expect(service.output()).toContain(SECRETS_FILE);
     const [, command] = /Try\s+(curl .*)/.exec(service.output()) ?? [];
-    const answer = await new Promise<string>((resolve) =>
+    const response = await new Promise<string>((resolve) =>
       execFile('bash', ['-c', `${command} -s`], (_error, stdout) => resolve(stdout)),
     );
-    expect(JSON.parse(answer)).toEqual([]);
+    expect(JSON.parse(response)).toEqual([]);
   });
 
   it('npm start prints where the interface is shown', async () => {
     const [, page = ''] = /Interface\s+(\S+)/.exec(service.output()) ?? [];
-    const answer = await fetch(page);
-    expect(answer.headers.get('Content-Type')).toContain('text/html');
-    expect(await answer.text()).toContain('<title>Licet: the interface</title>');
+    const response = await fetch(page);
+    expect(response.headers.get('Content-Type')).toContain('text/html');
+    expect(await response.text()).toContain('<title>Licet: the interface</title>');
   });
 
   it('npm start prints no log-in link where its output is kept, but the command that prints one', async () => {
@@ -143,9 +143,9 @@ describe('npm start', () => {
     const { stdout } = await promisify(execFile)('sh', ['-c', command.replace('run', 'run -s')]);
     const link = new URL(stdout.trim());
     expect(link.host).toMatch(new RegExp(`^licet-.*\\.localhost:${service.port}$`));
-    const answer = await logInAt(link);
-    expect(answer.statusCode).toBe(204);
-    expect(answer.headers['set-cookie']?.[0]).toContain('__Host-licet=');
+    const response = await logInAt(link);
+    expect(response.statusCode).toBe(204);
+    expect(response.headers['set-cookie']?.[0]).toContain('__Host-licet=');
     expect((await logInAt(link)).statusCode).toBe(401);
   });
 
@@ -177,10 +177,10 @@ describe('npm start', () => {
 
   it('npm start shows the event of each request, which holds no license key', async () => {
     const path = '/api/v2/licenses/by-license-key/KEY-IN-A-PATH';
-    const answer = await fetch(service.address + path, {
+    const response = await fetch(service.address + path, {
       headers: { TOKEN: readRootToken() ?? '', 'X-Request-Id': 'seen-in-the-log' },
     });
-    expect(answer.status).toBe(404);
+    expect(response.status).toBe(404);
     const event = () => /^\{.*"requestId":"seen-in-the-log".*$/m.exec(service.log())?.[0] ?? '{}';
     await expect
       .poll(() => JSON.parse(event()))
@@ -405,7 +405,7 @@ describe('npm run demo', () => {
     const nothing = await demo('--url', 'http://localhost:1');
     expect(nothing.code).toBe(1);
     expect(nothing.output).toContain(
-      '✗ No answer from http://localhost:1. Start the service: npm start',
+      '✗ No response from http://localhost:1. Start the service: npm start',
     );
     const env = { ...process.env, LICET_TOKEN: 'wrong' };
     const args = [...argsOfScript('demo'), '--url', service.address];
@@ -416,12 +416,12 @@ describe('npm run demo', () => {
 
   // test/node/client.test.ts has more of them.
   it.each<[what: string, listener: RequestListener]>([
-    ['an object', (_request, answer) => answer.end('{}')],
-    ['a page that refuses', (_request, answer) => answer.writeHead(403).end('<html>')],
+    ['an object', (_request, response) => response.end('{}')],
+    ['a page that refuses', (_request, response) => response.writeHead(403).end('<html>')],
     [
       'half a response',
-      (_request, answer) =>
-        answer.writeHead(200, { 'Content-Length': 9 }).write('[', () => answer.destroy()),
+      (_request, response) =>
+        response.writeHead(200, { 'Content-Length': 9 }).write('[', () => response.destroy()),
     ],
   ])('npm run demo names a server that responds with %s', async (_what, listener) => {
     const address = await listen(listener);
@@ -497,11 +497,11 @@ describe('one service after the other, on the same data', () => {
     const licenses: { licenseKey: string; productId: number; maxHWIDs: number }[] =
       JSON.parse(active);
     const { licenseKey, productId } = licenses.find(({ maxHWIDs }) => maxHWIDs > 0) ?? {};
-    const answer = await fetch(`${address}/api/v1/validate`, {
+    const response = await fetch(`${address}/api/v1/validate`, {
       method: 'POST',
       body: JSON.stringify({ licenseKey, productId, ip: '192.0.2.1' }),
     });
-    expect(await answer.json()).toEqual({ valid: false, message: 'hwid is required' });
+    expect(await response.json()).toEqual({ valid: false, message: 'hwid is required' });
   });
 
   it('a service watches the address on which it listens, and ends well when it is asked to', async () => {

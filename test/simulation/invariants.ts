@@ -189,7 +189,7 @@ export class Invariants {
       );
     }
     if (!this.#isDone(task, invocation.startedAt)) {
-      throw new Violation(`A change of a ${task.change.of} was answered and not made`);
+      throw new Violation(`A change of a ${task.change.of} was responded and not made`);
     }
     const subject = task.change.of === 'blacklist' ? 'blacklist' : `${task.change.of} ${task.id}`;
     this.#know(isolate, subject, task.writtenIndex ?? 0);
@@ -230,7 +230,7 @@ export class Invariants {
       ? this.#outcomes(task, startedAt, this.#observed.clock.now, null)
       : this.#outcomes(task, startedAt, startedAt - REUSED_MS, isolate.location);
     if (actual === 'unavailable') {
-      this.#checkExcuse(isolate, invocation, 'A validation answered 503');
+      this.#checkExcuse(isolate, invocation, 'A validation returned 503');
       const isBound = [...right].some((outcome) => outcome.startsWith('License is valid'));
       if (task.isAfterQuiet && isBound) {
         throw new Violation('Without the database a snapshot is missing: 503 instead of 200');
@@ -241,7 +241,7 @@ export class Invariants {
     const mayBeOld = !task.isAfterQuiet && this.#isCutOff(isolate, invocation);
     if (mayBeOld && this.#outcomes(task, startedAt, 0, null).has(actual)) return;
     const expected = [...right].join(' | ');
-    throw new Violation(`Stale or wrong: answered "${actual}", which was not true: "${expected}"`);
+    throw new Violation(`Stale or wrong: returned "${actual}", which was not true: "${expected}"`);
   }
 
   /**
@@ -334,7 +334,7 @@ export class Invariants {
     const { task, response, isolate } = validation;
     const recorded = records.get(task.marker);
     if (response === null) {
-      if (isolate.crashedAt === null) throw new Violation(`${task.marker} was never answered`);
+      if (isolate.crashedAt === null) throw new Violation(`${task.marker} never got a response`);
       return;
     }
     const fitting = RESPONSE_TYPES_BY_RESPONSE.get(outcomeOf(response).replace(/ \(.*/, ''));
@@ -347,7 +347,7 @@ export class Invariants {
     }
     if (!fitting?.some((type) => type === recorded)) {
       throw new Violation(
-        `${task.marker} was answered ${response.status}, recorded as ${recorded}`,
+        `${task.marker} was returned ${response.status}, recorded as ${recorded}`,
       );
     }
   }

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers';
 import worker from '../../src/index.ts';
 import type { Bindings } from '../../src/isolate.ts';
 import { app } from '../../src/routes/app.ts';
-import { type Answer, type CallOptions, finish, readAnswer, requestTo } from './client.ts';
+import { type CallOptions, finish, type ReadResponse, readResponse, requestTo } from './client.ts';
 
 export { settled } from './client.ts';
 
@@ -12,26 +12,26 @@ export interface ValidationOptions {
   headers?: Record<string, string>;
 }
 
-/** `recorded` resolves when all that was left running after the answer is done. */
-export interface ValidationAnswer {
+/** `recorded` resolves when all that was left running after the response is done. */
+export interface ValidationResponse {
   status: number;
   json: unknown;
   recorded: Promise<void>;
 }
 
-/** `finished` resolves when all that was left running after the answer is done. */
-export interface SentAnswer extends Answer {
+/** `finished` resolves when all that was left running after the response is done. */
+export interface SentResponse extends ReadResponse {
   finished: Promise<void>;
 }
 
 /** An isolate of the service: what it remembers, it remembers from one of its requests to the next. */
 export interface Isolate {
-  /** A request to any path, to its answer. */
-  send(method: string, path: string, options?: CallOptions): Promise<SentAnswer>;
+  /** A request to any path, to its response. */
+  send(method: string, path: string, options?: CallOptions): Promise<SentResponse>;
   /** A request to any path, to the end of all that it does. */
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  /** One validation, to its answer. */
-  validate(body: unknown, options?: ValidationOptions): Promise<ValidationAnswer>;
+  call(method: string, path: string, options?: CallOptions): Promise<ReadResponse>;
+  /** One validation, to its response. */
+  validate(body: unknown, options?: ValidationOptions): Promise<ValidationResponse>;
   /** Runs the scheduled handler, as of now. */
   runScheduled(): Promise<void>;
 }
@@ -42,18 +42,18 @@ export type TestBindings = Partial<Bindings> & { [secret: `SIGNING_KEY_${number}
 /** A cold isolate with other bindings than the Worker's: the service keeps its state by them. */
 export function newIsolate(bindings: TestBindings = {}): Isolate {
   const isolateEnv = { ...env, ...bindings };
-  async function send(method: string, path: string, options?: CallOptions): Promise<SentAnswer> {
+  async function send(method: string, path: string, options?: CallOptions): Promise<SentResponse> {
     const context = createExecutionContext();
     const request = requestTo(method, path, options);
-    const answer = await readAnswer(request, await app.fetch(request, isolateEnv, context));
-    return { ...answer, finished: finish(context) };
+    const response = await readResponse(request, await app.fetch(request, isolateEnv, context));
+    return { ...response, finished: finish(context) };
   }
   return {
     send,
     async call(method, path, options) {
-      const { finished, ...answer } = await send(method, path, options);
+      const { finished, ...response } = await send(method, path, options);
       await finished;
-      return answer;
+      return response;
     },
     async validate(body, { version = 'v1', headers = {} } = {}) {
       const path = `/api/${version}/validate`;
@@ -73,11 +73,11 @@ export const callWith = (
   method: string,
   path: string,
   options: CallOptions = {},
-): Promise<Answer> => newIsolate(bindings).call(method, path, options);
+): Promise<ReadResponse> => newIsolate(bindings).call(method, path, options);
 
 /** One validation by an isolate of its own with other bindings than the Worker's. */
 export const validateWith = (
   bindings: Partial<Bindings>,
   body: unknown,
   options: ValidationOptions = {},
-): Promise<ValidationAnswer> => newIsolate(bindings).validate(body, options);
+): Promise<ValidationResponse> => newIsolate(bindings).validate(body, options);

@@ -10,7 +10,7 @@ import { createdToken, token as tokenWire } from '@licet/contract/tokens';
 import { expect, vi } from 'vitest';
 import type * as z from 'zod';
 import { app } from '../../src/routes/app.ts';
-import { checkAnswer } from './openapi.ts';
+import { checkResponse } from './openapi.ts';
 import { ROOT_TOKEN } from './root-token.ts';
 
 /** A client of the service for tests: real requests to the Worker, in the same isolate. */
@@ -22,7 +22,7 @@ export type HistoryRecord = z.infer<typeof historyRecord>;
 export type Customer = z.infer<typeof customer>;
 export type Token = z.infer<typeof createdToken>;
 
-export interface Answer {
+export interface ReadResponse {
   status: number;
   headers: Headers;
   text: string;
@@ -64,12 +64,13 @@ export const requestTo = (
     ...(body !== undefined && { body: isAsSent(body) ? body : JSON.stringify(body) }),
   });
 
-/** An answer, read to its end, and held against the OpenAPI document. */
-export async function readAnswer(request: Request, response: Response): Promise<Answer> {
+/** A response, read to its end, and held against the OpenAPI document. */
+export async function readResponse(request: Request, response: Response): Promise<ReadResponse> {
   const text = await response.text();
-  const answer = { status: response.status, headers: response.headers, text, json: parse(text) };
-  checkAnswer(request, answer);
-  return answer;
+  const { status, headers } = response;
+  const read = { status, headers, text, json: parse(text) };
+  checkResponse(request, read);
+  return read;
 }
 
 /** The service keeps its state by the bindings. */
@@ -95,16 +96,19 @@ export async function settled(): Promise<void> {
 }
 
 /** Sends any request to the Worker. */
-export async function send(request: Request): Promise<Answer> {
+export async function send(request: Request): Promise<ReadResponse> {
   const context = createExecutionContext();
-  const answer = await readAnswer(request, await app.fetch(request, bindings, context));
+  const response = await readResponse(request, await app.fetch(request, bindings, context));
   void finish(context);
-  return answer;
+  return response;
 }
 
 /** Sends a request to any path of the service. */
-export const call = (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
-  send(requestTo(method, path, options));
+export const call = (
+  method: string,
+  path: string,
+  options: CallOptions = {},
+): Promise<ReadResponse> => send(requestTo(method, path, options));
 
 /** Sends a request under /api/v2 and expects a status; the body comes back checked by a schema. */
 async function expectWire<Schema extends z.ZodType>(
@@ -114,9 +118,9 @@ async function expectWire<Schema extends z.ZodType>(
   path: string,
   options: CallOptions = {},
 ): Promise<z.infer<Schema>> {
-  const answer = await call(method, `/api/v2${path}`, options);
-  expect(answer.status, answer.text).toBe(status);
-  return schema.parse(answer.json);
+  const response = await call(method, `/api/v2${path}`, options);
+  expect(response.status, response.text).toBe(status);
+  return schema.parse(response.json);
 }
 
 export const getProduct = (id: number) => expectWire(product, 200, 'GET', `/products/${id}`);
@@ -154,7 +158,7 @@ export const createToken = (intents: readonly ApiIntent[], body: object = {}) =>
 export const validate = (
   body: unknown,
   { connectingAddress, ...options }: CallOptions & { connectingAddress?: string } = {},
-): Promise<Answer> =>
+): Promise<ReadResponse> =>
   call('POST', '/api/v1/validate', {
     body,
     token: null,
@@ -186,18 +190,18 @@ export async function historyOf(
   );
 }
 
-/** The answers of a list from a path on, each page linked to the next. */
+/** The responses of a list from a path on, each page linked to the next. */
 export async function readPagesFrom(
   start: string,
-  ask: (path: string) => Promise<Answer> = (path) => call('GET', path),
-): Promise<Answer[]> {
-  const pages: Answer[] = [];
+  ask: (path: string) => Promise<ReadResponse> = (path) => call('GET', path),
+): Promise<ReadResponse[]> {
+  const pages: ReadResponse[] = [];
   for (let path: string | undefined = start; path !== undefined; ) {
-    const answer = await ask(path);
-    expect(answer.status, answer.text).toBe(200);
-    pages.push(answer);
-    const [, link] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('Link') ?? '') ?? [];
-    expect(answer.headers.has('Link')).toBe(link !== undefined);
+    const response = await ask(path);
+    expect(response.status, response.text).toBe(200);
+    pages.push(response);
+    const [, link] = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('Link') ?? '') ?? [];
+    expect(response.headers.has('Link')).toBe(link !== undefined);
     path = link?.slice(new URL(link).origin.length);
   }
   return pages;
@@ -205,13 +209,13 @@ export async function readPagesFrom(
 
 /** Expects the error structure of v2, whole [7]. */
 export function expectError(
-  answer: Answer,
+  response: ReadResponse,
   status: number,
   message: string | RegExp,
   acceptedIntents?: readonly ApiIntent[],
 ): void {
-  expect(answer.status, answer.text).toBe(status);
-  expect(answer.json).toEqual({
+  expect(response.status, response.text).toBe(status);
+  expect(response.json).toEqual({
     message: message instanceof RegExp ? expect.stringMatching(message) : message,
     accepted_intents: acceptedIntents ?? expect.any(Array),
   });

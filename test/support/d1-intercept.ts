@@ -2,7 +2,7 @@
 export interface SentStatement {
   sql: string;
   params: readonly unknown[];
-  /** Undefined until D1 has answered, and where its answer does not tell: `raw()` drops it. */
+  /** Undefined until D1 has responded, and where its response does not tell: `raw()` drops it. */
   meta: D1Meta | undefined;
 }
 

@@ -6,7 +6,7 @@ export type Fault =
   /** It fails before anything is executed. */
   | 'fails'
   /** It is executed, but the caller gets an error. */
-  | 'answer is lost'
+  | 'response is lost'
   | null;
 
 /** A failure of D1 as it is caught: with the SQL and its values in the message. */
@@ -27,7 +27,7 @@ export const withFaults = (
     const fault = await faultOf(sql);
     if (fault === 'fails') throw databaseError(sql);
     const result = await send();
-    if (fault === 'answer is lost') throw databaseError(sql);
+    if (fault === 'response is lost') throw databaseError(sql);
     return result;
   });
 

@@ -127,10 +127,10 @@ export type Filter = Record<string, string>;
 export async function readPages(filter: Filter, limit: number): Promise<WireRecord[]> {
   const query = new URLSearchParams({ ...filter, limit: String(limit) });
   const pages = await readPagesFrom(`/api/v2/requests?${query}`, async (path) => {
-    const answer = await call('GET', path);
+    const response = await call('GET', path);
     // A page without a record that is linked to another would have no end.
-    expect(answer.text === '[]' && answer.headers.has('Link'), path).toBe(false);
-    return answer;
+    expect(response.text === '[]' && response.headers.has('Link'), path).toBe(false);
+    return response;
   });
   return pages.flatMap(({ json }) => z.array(request).parse(json));
 }

@@ -20,9 +20,9 @@ export async function importItems(
   items: readonly unknown[],
   options: object = {},
 ): Promise<ImportResponse> {
-  const answer = await postImport({ kind, items, ...options });
-  expect(answer.status, answer.text).toBe(200);
-  return importResponse.parse(answer.json);
+  const response = await postImport({ kind, items, ...options });
+  expect(response.status, response.text).toBe(200);
+  return importResponse.parse(response.json);
 }
 
 /** Imports one item. */

@@ -2,7 +2,7 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import * as z from 'zod';
 import text from '../../docs/openapi.json?raw';
 
-/** Holds the answers that tests receive against the OpenAPI document. */
+/** Holds the responses that tests receive against the OpenAPI document. */
 
 const jsonSchema: z.ZodType<Schema> = z.looseObject({});
 const media = z.record(
@@ -73,10 +73,10 @@ const patterns = Object.entries(paths).map(([path, operations]) => ({
   operations,
 }));
 
-/** As much of a request as its answer depends on. */
+/** As much of a request as its response depends on. */
 type Sent = Pick<Request, 'method' | 'url'>;
 
-/** The answers that a request may get, by their status. */
+/** The responses that a request may get, by their status. */
 function responsesTo({ method, url }: Sent): Record<string, Response | undefined> {
   const path = plainPath(url);
   // A fixed path, such as that of a batch, can be an id to other operations.
@@ -113,21 +113,21 @@ function misfitsOfBody({ headers, text, json }: Received, { content }: Response)
   return misfitsOf(name === 'application/json' ? json : text, schema);
 }
 
-/** @throws where an answer is not one that the document declares for its request */
-export function checkAnswer(request: Sent, answer: Received): void {
+/** @throws where a response is not one that the document declares for its request */
+export function checkResponse(request: Sent, response: Received): void {
   const path = plainPath(request.url);
   // A file: the page of the document.
-  if (path === '/' && answer.status === 200) return;
+  if (path === '/' && response.status === 200) return;
   // Not of the interface: the console's page and sessions.
   if (/^\/console(\/|$)/.test(path)) return;
-  const response = responsesTo(request)[answer.status];
-  const what = `${request.method} ${request.url} answered ${answer.status}`;
-  if (!response) throw new Error(`${what}, which docs/openapi.json does not declare`);
-  const missing = Object.keys(response.headers).filter(
-    (name) => components.headers[name]?.required && !answer.headers.has(name),
+  const declared = responsesTo(request)[response.status];
+  const what = `${request.method} ${request.url} returned ${response.status}`;
+  if (!declared) throw new Error(`${what}, which docs/openapi.json does not declare`);
+  const missing = Object.keys(declared.headers).filter(
+    (name) => components.headers[name]?.required && !response.headers.has(name),
   );
-  const wrong = request.method === 'HEAD' ? [] : misfitsOfBody(answer, response);
+  const wrong = request.method === 'HEAD' ? [] : misfitsOfBody(response, declared);
   const problems = [...missing.map((name) => `has no header ${name}`), ...wrong];
   if (problems.length === 0) return;
-  throw new Error(`${what}, unlike docs/openapi.json: ${problems.join('; ')}\n${answer.text}`);
+  throw new Error(`${what}, unlike docs/openapi.json: ${problems.join('; ')}\n${response.text}`);
 }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import * as z from 'zod';
-import { type Answer, call, createLicense, createProduct } from './client.ts';
+import { call, createLicense, createProduct, type ReadResponse } from './client.ts';
 
 /**
  * The resources of v2 as data, for the rules that hold for all of them: how a body with every field
@@ -40,24 +40,24 @@ export type AnyObject = z.infer<typeof anyObject>;
 
 /** Reads an object of any resource. */
 export async function read(path: string): Promise<AnyObject> {
-  const answer = await call('GET', path);
-  expect(answer.status, answer.text).toBe(200);
-  return anyObject.parse(answer.json);
+  const response = await call('GET', path);
+  expect(response.status, response.text).toBe(200);
+  return anyObject.parse(response.json);
 }
 
 /** Reads a list of any resource. */
 export async function readList(path: string): Promise<AnyObject[]> {
-  const answer = await call('GET', path);
-  expect(answer.status, answer.text).toBe(200);
-  return anyObject.array().parse(answer.json);
+  const response = await call('GET', path);
+  expect(response.status, response.text).toBe(200);
+  return anyObject.array().parse(response.json);
 }
 
 export const idsOf = async (path: string): Promise<number[]> =>
   (await readList(path)).map(({ id }) => id);
 
-/** An answer's objects as people set them: totals of earlier validations may still be under way. */
-const withoutTotals = (answer: Answer): unknown =>
-  JSON.parse(answer.text, (name, value) => (name === 'totalRequests' ? undefined : value));
+/** A response's objects as people set them: totals of earlier validations may still be under way. */
+const withoutTotals = (response: ReadResponse): unknown =>
+  JSON.parse(response.text, (name, value) => (name === 'totalRequests' ? undefined : value));
 
 /** Runs requests that must not change the object at a path, and returns their response. */
 export async function withoutChange<Result>(
@@ -65,11 +65,11 @@ export async function withoutChange<Result>(
   request: () => Promise<Result>,
 ): Promise<Result> {
   const before = await call('GET', path);
-  const answer = await request();
+  const response = await request();
   const after = await call('GET', path);
   expect(withoutTotals(after)).toEqual(withoutTotals(before));
   expect(after.headers.get('ETag')).toBe(before.headers.get('ETag'));
-  return answer;
+  return response;
 }
 
 let created = 0;
@@ -79,9 +79,9 @@ const nextNumber = () => ++created;
 const nextAccountId = () => `90071992547409${String(nextNumber()).padStart(5, '0')}`;
 
 async function post(path: string, body: Fields): Promise<AnyObject> {
-  const answer = await call('POST', path, { body });
-  expect(answer.status, answer.text).toBe(201);
-  return anyObject.parse(answer.json);
+  const response = await call('POST', path, { body });
+  expect(response.status, response.text).toBe(201);
+  return anyObject.parse(response.json);
 }
 
 const LONG_AGO = '2001-02-03T04:05:06.007+00:00';
@@ -273,8 +273,8 @@ export const customers: CreatableResource = {
     const { id: productId } = await createProduct();
     const { customer } = await createLicense({ productId, ownerChatId: nextAccountId() });
     const path = `${customers.path}/${customer?.id}`;
-    const answer = await call('PUT', path, { body: identityFields() });
-    expect(answer.status, answer.text).toBe(200);
+    const response = await call('PUT', path, { body: identityFields() });
+    expect(response.status, response.text).toBe(200);
     return read(path);
   },
   changes: identityFields,

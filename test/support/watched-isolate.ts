@@ -12,7 +12,7 @@ export interface Conditions {
   /** The fault of a round trip to D1, by its step and its statements. */
   database: (step: Step, trip: readonly SentStatement[]) => Fault | Promise<Fault>;
   /** Delays a response of D1 until a promise is settled. */
-  answer?: ((step: Step) => Promise<void> | undefined) | undefined;
+  response?: ((step: Step) => Promise<void> | undefined) | undefined;
   /** Whether an operation of KV fails. */
   kv: (operation: KvOperation) => boolean | Promise<boolean>;
   /** All that this location of KV shows; undefined for the current contents. */
@@ -50,10 +50,10 @@ export function newWatchedIsolate(bindings: TestBindings = {}): WatchedIsolate {
     const fault = await conditions.database(stepOf(statements), statements);
     if (fault === 'fails') throw databaseError(sql);
     roundTrips.push(statements);
-    const { answer } = conditions;
+    const { response } = conditions;
     const result = await send();
-    await answer?.(stepOf(statements));
-    if (fault === 'answer is lost') throw databaseError(sql);
+    await response?.(stepOf(statements));
+    if (fault === 'response is lost') throw databaseError(sql);
     return result;
   });
   const { spy: SNAPSHOTS, operations } = spyOnKv(

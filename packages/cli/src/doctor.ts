@@ -34,7 +34,7 @@ response, or wrong arguments.`,
 const MAX_TEXT_LENGTH = 64 * 1024;
 const MAX_SHOWN_LENGTH = 100;
 
-interface Answer {
+interface ReadResponse {
   status: number;
   headers: http.IncomingHttpHeaders;
   text: string;
@@ -50,7 +50,7 @@ interface Probe {
   body?: string;
   /** Only for https. */
   tls?: https.RequestOptions;
-  isRight: (answer: Answer) => boolean;
+  isRight: (response: ReadResponse) => boolean;
   /** The change to make, unless the response shows another reason. */
   change: string;
   /** Reported without failing. */
@@ -62,10 +62,10 @@ const parse = (text: string): Fields => fieldsOf(parseJson(text));
 /** A v1 rejection: two fields and no other [4.7]. */
 const isRefusal =
   (status: number) =>
-  (answer: Answer): boolean => {
-    const { valid, message, ...others } = parse(answer.text);
+  (response: ReadResponse): boolean => {
+    const { valid, message, ...others } = parse(response.text);
     return (
-      answer.status === status &&
+      response.status === status &&
       valid === false &&
       typeof message === 'string' &&
       Object.keys(others).length === 0
@@ -73,7 +73,7 @@ const isRefusal =
   };
 
 /** A v2 error: two fields and no other [7]. */
-function isUnauthorised({ status, text }: Answer): boolean {
+function isUnauthorised({ status, text }: ReadResponse): boolean {
   const { message, accepted_intents: intents, ...others } = parse(text);
   return (
     status === 401 &&
@@ -83,9 +83,9 @@ function isUnauthorised({ status, text }: Answer): boolean {
   );
 }
 
-const isHealthy = ({ status, text }: Answer): boolean => status === 200 && text === 'healthy';
+const isHealthy = ({ status, text }: ReadResponse): boolean => status === 200 && text === 'healthy';
 
-function hasKeySet({ status, text }: Answer): boolean {
+function hasKeySet({ status, text }: ReadResponse): boolean {
   return status === 200 && Array.isArray(parse(text).keys);
 }
 
@@ -203,7 +203,10 @@ const CLOUDFLARE_ERRORS: Readonly<Record<string, string>> = {
   1102: 'The Worker needed more CPU time than its plan gives: take the paid plan of Workers.',
 };
 
-function changeByAnswer({ status, headers, text }: Answer, address: URL): string | undefined {
+function changeByResponse(
+  { status, headers, text }: ReadResponse,
+  address: URL,
+): string | undefined {
   const location = headers.location ?? '';
   if (address.protocol === 'http:' && location.startsWith(`https://${address.hostname}`)) {
     return 'SSL/TLS, Edge Certificates, "Always Use HTTPS": off; and no Redirect Rule to https.';
@@ -233,7 +236,7 @@ function changeByAnswer({ status, headers, text }: Answer, address: URL): string
 }
 
 /** No connection, or no trusted one. */
-class NoAnswer extends Error {
+class NoResponse extends Error {
   readonly isCertificate: boolean;
 
   constructor(cause: NodeJS.ErrnoException) {
@@ -247,13 +250,13 @@ const baseOf = ({ pathname }: URL): string => pathname.replace(/\/+$/, '');
 
 const nameOf = (address: URL): string => address.origin + baseOf(address);
 
-function send(address: URL, probe: Probe, timeoutMs: number): Promise<Answer> {
+function send(address: URL, probe: Probe, timeoutMs: number): Promise<ReadResponse> {
   const { method, headers = {}, body, tls } = probe;
   const path = baseOf(address) + probe.path;
   const { request } = address.protocol === 'https:' ? https : http;
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs);
-    const fail = (error: Error) => reject(new NoAnswer(signal.aborted ? signal.reason : error));
+    const fail = (error: Error) => reject(new NoResponse(signal.aborted ? signal.reason : error));
     const options = { method, path, headers, agent: false, signal };
     request(address, { ...options, ...tls }, (response) => {
       let text = '';
@@ -279,7 +282,7 @@ const startOf = (text: string, maxLength = MAX_SHOWN_LENGTH): string =>
     .slice(0, maxLength);
 
 /** Describes a response in one line. */
-function describe({ status, headers, text }: Answer): string {
+function describe({ status, headers, text }: ReadResponse): string {
   const names = ['location', 'cf-mitigated', 'content-type'];
   const shown = names.flatMap((name) =>
     headers[name] ? [startOf(`${name}: ${headers[name]}`)] : [],
@@ -326,13 +329,13 @@ async function examine(address: URL, probe: Probe, timeoutMs: number): Promise<F
     ],
   });
   try {
-    const answer = await send(address, probe, timeoutMs);
-    const check: Check = probe.isRight(answer)
+    const response = await send(address, probe, timeoutMs);
+    const check: Check = probe.isRight(response)
       ? { what, mark: 'good' }
-      : wrong(describe(answer), changeByAnswer(answer, address) ?? probe.change);
-    return { probe, check, isSomething: true, text: answer.text };
+      : wrong(describe(response), changeByResponse(response, address) ?? probe.change);
+    return { probe, check, isSomething: true, text: response.text };
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!(error instanceof NoResponse)) throw error;
     const { isCertificate, message } = error;
     const change = isCertificate ? CERTIFICATE : probe.change;
     const check = wrong(`no response: ${startOf(message)}`, change);
@@ -340,7 +343,7 @@ async function examine(address: URL, probe: Probe, timeoutMs: number): Promise<F
   }
 }
 
-const NOTHING_ANSWERS: Check = {
+const NOTHING_RESPONDS: Check = {
   what: 'Nothing responds',
   mark: 'bad',
   details: [
@@ -485,7 +488,11 @@ async function run(args: readonly string[]): Promise<number> {
       const signatures =
         keySet?.check.mark === 'good' ? await checkSignatures(address, keySet.text, timeoutMs) : [];
       const probed = findings.map(({ check }) => check);
-      return { address, isThere, checks: isThere ? [...probed, ...signatures] : [NOTHING_ANSWERS] };
+      return {
+        address,
+        isThere,
+        checks: isThere ? [...probed, ...signatures] : [NOTHING_RESPONDS],
+      };
     }),
   );
   if (!checked.some(({ isThere }) => isThere)) {

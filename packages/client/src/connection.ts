@@ -69,7 +69,7 @@ export interface Call extends CreateOptions {
   timeout?: AbortSignal;
 }
 
-interface Answer {
+interface ReadResponse {
   status: number;
   headers: Headers;
   text: string;
@@ -156,18 +156,18 @@ export class Connection {
   }
 
   /** Sends a request and reads the response, whatever its status. */
-  async exchange(method: string, path: string, call: Call = {}): Promise<Answer> {
+  async exchange(method: string, path: string, call: Call = {}): Promise<ReadResponse> {
     const { signal, timeout = AbortSignal.timeout(this.#timeoutMs) } = call;
     const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
     const request = this.#requestOf(method, path, call, either);
     try {
       const response = await this.#fetch(request);
-      const { status, headers: answered } = response;
-      return { status, headers: answered, text: await response.text() };
+      const { status, headers: responded } = response;
+      return { status, headers: responded, text: await response.text() };
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
       const why = timeout.aborted ? ` within ${this.#timeoutMs} ms` : '';
-      throw new LicetError(0, `No answer from ${this.#url}${why}`, { cause });
+      throw new LicetError(0, `No response from ${this.#url}${why}`, { cause });
     }
   }
 
@@ -179,7 +179,7 @@ export class Connection {
    */
   async stream(path: string): Promise<Response> {
     const response = await this.#fetch(this.#requestOf('GET', path, {})).catch((cause) => {
-      throw new LicetError(0, `No answer from ${this.#url}`, { cause });
+      throw new LicetError(0, `No response from ${this.#url}`, { cause });
     });
     if (response.ok) return response;
     const { status, headers } = response;
@@ -187,32 +187,37 @@ export class Connection {
   }
 
   /** The error for a response that is not from Licet. */
-  notLicet({ status, headers }: Answer): LicetError {
-    const message = `${this.#url} answered ${status}, and not as Licet does`;
+  notLicet({ status, headers }: ReadResponse): LicetError {
+    const message = `${this.#url} returned ${status}, and not as Licet does`;
     return new LicetError(status, message, { retryAfterSeconds: retryAfterSeconds(headers) });
   }
 
   /** The error for a response that is not signed as it must be. */
-  notSigned({ status }: Answer, { kid }: PinnedKey, cause: unknown, message: string): LicetError {
+  notSigned(
+    { status }: ReadResponse,
+    { kid }: PinnedKey,
+    cause: unknown,
+    message: string,
+  ): LicetError {
     const why = cause instanceof Error ? cause.message : cause;
-    const text = `${this.#url} answered ${status} ${JSON.stringify(message)} without a signature of key ${kid}: ${why}`;
+    const text = `${this.#url} returned ${status} ${JSON.stringify(message)} without a signature of key ${kid}: ${why}`;
     return new LicetError(status, text, { cause });
   }
 
   /** @throws LicetError if the response is not JSON, or does not have the expected form */
-  parse<Body>(answer: Answer, isDue: Check): Body {
+  parse<Body>(response: ReadResponse, isDue: Check): Body {
     try {
-      const body: Body = JSON.parse(answer.text);
+      const body: Body = JSON.parse(response.text);
       if (isDue(body)) return body;
     } catch {
       // No JSON.
     }
-    throw this.notLicet(answer);
+    throw this.notLicet(response);
   }
 
-  fail(answer: Answer): never {
-    const { status, headers } = answer;
-    const { message, accepted_intents } = this.parse<ErrorBody>(answer, isError);
+  fail(response: ReadResponse): never {
+    const { status, headers } = response;
+    const { message, accepted_intents } = this.parse<ErrorBody>(response, isError);
     throw new LicetError(status, message, {
       acceptedIntents: accepted_intents,
       retryAfterSeconds: retryAfterSeconds(headers),
@@ -220,9 +225,9 @@ export class Connection {
   }
 
   /** Sends a request. @throws LicetError unless it succeeds */
-  async send(method: string, path: string, call: Call = {}): Promise<Answer> {
-    const answer = await this.exchange(method, path, call);
-    return answer.status >= 200 && answer.status < 300 ? answer : this.fail(answer);
+  async send(method: string, path: string, call: Call = {}): Promise<ReadResponse> {
+    const response = await this.exchange(method, path, call);
+    return response.status >= 200 && response.status < 300 ? response : this.fail(response);
   }
 
   /** Sends a request and parses the response, by default an object with an id. */

@@ -98,11 +98,11 @@ class List<Key extends string> {
   /** Returns a page, of 250 items by default. */
   async page(query?: QueryOf<Key>, { signal }: CallOptions = {}): Promise<Page<ItemOf<Key>>> {
     const part = { ...query, limit: query?.limit ?? PAGE_SIZE };
-    const answer = await this.connection.send('GET', this.path, { query: part, signal });
-    const total = answer.headers.get('X-Total-Count');
+    const response = await this.connection.send('GET', this.path, { query: part, signal });
+    const total = response.headers.get('X-Total-Count');
     return {
-      items: this.connection.parse<ItemOf<Key>[]>(answer, isList),
-      after: nextAfter(answer.headers.get('Link')),
+      items: this.connection.parse<ItemOf<Key>[]>(response, isList),
+      after: nextAfter(response.headers.get('Link')),
       total: total === null ? undefined : Number(total),
     };
   }
@@ -117,9 +117,9 @@ class List<Key extends string> {
   ): AsyncGenerator<ItemOf<Key>, void, undefined> {
     let part: object = { ...query, ...this.#pageQuery, limit: query?.limit ?? PAGE_SIZE };
     for (;;) {
-      const answer = await this.connection.send('GET', this.path, { query: part, signal });
-      yield* this.connection.parse<ItemOf<Key>[]>(answer, isList);
-      const after = nextAfter(answer.headers.get('Link'));
+      const response = await this.connection.send('GET', this.path, { query: part, signal });
+      yield* this.connection.parse<ItemOf<Key>[]>(response, isList);
+      const after = nextAfter(response.headers.get('Link'));
       if (after === undefined) return;
       part = { ...part, after };
     }
@@ -151,9 +151,9 @@ class Managed<Path extends string> extends Collection<Path> {
     id: number,
     { signal }: CallOptions = {},
   ): Promise<Tagged<Part<`GET ${Path}/{id}`, 'response'>>> {
-    const answer = await this.connection.send('GET', `${this.path}/${segmentOf(id)}`, { signal });
-    const item = this.connection.parse<Part<`GET ${Path}/{id}`, 'response'>>(answer, hasId);
-    return { item, etag: answer.headers.get('ETag') ?? undefined };
+    const response = await this.connection.send('GET', `${this.path}/${segmentOf(id)}`, { signal });
+    const item = this.connection.parse<Part<`GET ${Path}/{id}`, 'response'>>(response, hasId);
+    return { item, etag: response.headers.get('ETag') ?? undefined };
   }
 
   /** Changes the given fields. Use `change` if the new values depend on the current ones. */
@@ -202,8 +202,8 @@ class Managed<Path extends string> extends Collection<Path> {
 
   async delete(id: number, { signal }: CallOptions = {}): Promise<void> {
     const path = `${this.path}/${segmentOf(id)}`;
-    const answer = await this.connection.send('DELETE', path, { signal });
-    if (answer.status !== 204) throw this.connection.notLicet(answer);
+    const response = await this.connection.send('DELETE', path, { signal });
+    if (response.status !== 204) throw this.connection.notLicet(response);
   }
 }
 
@@ -345,15 +345,15 @@ export class Licet {
     for (const [index, key] of keys.entries()) {
       const nonce = newNonce();
       const signedCall = { ...call, body: { ...request, nonce, kid: key.kid } };
-      const { answer, body } = await this.#ask(path, signedCall);
+      const { response, body } = await this.#ask(path, signedCall);
       try {
         await verifyResponse(body, request, nonce, key);
         return body;
       } catch (cause) {
         // The service may no longer have this key: that response is unsigned.
-        const mayBeRetired = answer.status === 400 && body.signed === undefined;
+        const mayBeRetired = response.status === 400 && body.signed === undefined;
         if (!mayBeRetired || index === keys.length - 1) {
-          throw this.#connection.notSigned(answer, key, cause, body.message);
+          throw this.#connection.notSigned(response, key, cause, body.message);
         }
       }
     }
@@ -361,12 +361,15 @@ export class Licet {
   }
 
   async #ask(path: string, call: Call) {
-    const answer = await this.#connection.exchange('POST', path, call);
-    if (![200, 400, 413].includes(answer.status)) this.#connection.fail(answer);
-    const isValid = answer.status === 200;
+    const response = await this.#connection.exchange('POST', path, call);
+    if (![200, 400, 413].includes(response.status)) this.#connection.fail(response);
+    const isValid = response.status === 200;
     // A response from another server must not make a license valid.
     const isDue: Check = (body) => isObject(body) && 'valid' in body && body.valid === isValid;
-    return { answer, body: this.#connection.parse<ValidResponse | InvalidResponse>(answer, isDue) };
+    return {
+      response,
+      body: this.#connection.parse<ValidResponse | InvalidResponse>(response, isDue),
+    };
   }
 
   /** Counts validations, licenses and installations; without a query those of the last 24 hours. */
@@ -420,7 +423,7 @@ export class Licet {
   }
 
   async #expect(path: string, text: string, call: Call): Promise<void> {
-    const answer = await this.#connection.send('GET', path, call);
-    if (answer.text !== text) throw this.#connection.notLicet(answer);
+    const response = await this.#connection.send('GET', path, call);
+    if (response.text !== text) throw this.#connection.notLicet(response);
   }
 }

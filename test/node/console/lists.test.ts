@@ -20,7 +20,7 @@ import {
 const unique = (name: string): string => `${name} ${randomUUID().slice(0, 8)}`;
 
 /** Confirms an action that cannot be undone. */
-const answer = (page: Page, action: string): Promise<void> =>
+const response = (page: Page, action: string): Promise<void> =>
   page.getByRole('alertdialog').getByRole('button', { name: action }).click();
 
 describeInBrowser('the lists of the console', () => {
@@ -81,14 +81,14 @@ describeInBrowser('the lists of the console', () => {
     const license = await newLicense({ productId: id });
     const page = await openConsole(`/products?open=${id}`);
     await page.getByRole('button', { name: 'Delete' }).click();
-    await answer(page, 'Delete');
+    await response(page, 'Delete');
     await page.getByText('This product has licenses').waitFor();
     await page.getByRole('link', { name: 'Show its licenses' }).click();
     await page.getByRole('link', { name: license.licenseKey }).waitFor();
     await licet.licenses.delete(license.id);
     await page.goto(`/console/products?open=${id}`);
     await page.getByRole('button', { name: 'Delete' }).click();
-    await answer(page, 'Delete');
+    await response(page, 'Delete');
     await page.getByText(`${name} deleted`).waitFor();
     expect(await statusOf(licet.products.get(id))).toBe(404);
   });
@@ -116,7 +116,7 @@ describeInBrowser('the lists of the console', () => {
     const [customer] = await licet.customers.list({ q: `zoe-${part}` });
     await page.getByRole('button', { name: 'Forget this person' }).click();
     await page.getByRole('alertdialog').getByText('in the history of the licenses').waitFor();
-    await answer(page, 'Erase for good');
+    await response(page, 'Erase for good');
     await page.getByText('Zoe forgotten').waitFor();
     expect(await licet.customers.get(customer?.id ?? 0)).toMatchObject({
       firstName: null,
@@ -223,7 +223,7 @@ describeInBrowser('the lists of the console', () => {
     await page.getByRole('link', { name: `${name} desk` }).click();
     expect(await licet.tokens.get(created?.id ?? 0)).toMatchObject({ expiresAt: null });
     await page.getByRole('button', { name: 'Revoke' }).click();
-    await answer(page, 'Revoke');
+    await response(page, 'Revoke');
     await page.getByText(`${name} desk revoked`).waitFor();
     expect(await statusOf(licet.tokens.get(created?.id ?? 0))).toBe(404);
   });

@@ -59,8 +59,8 @@ function isResult(value: unknown): value is Result {
 function parseImportResponse(text: string): ImportResponse | undefined {
   const { results, ignoredFields, createdOwners = 0 } = fieldsOf(parseJson(text));
   const hasResults = Array.isArray(results) && results.every(isResult);
-  const isAnswer = hasResults && isStrings(ignoredFields) && typeof createdOwners === 'number';
-  return isAnswer ? { results, ignoredFields, createdOwners } : undefined;
+  const isResponse = hasResults && isStrings(ignoredFields) && typeof createdOwners === 'number';
+  return isResponse ? { results, ignoredFields, createdOwners } : undefined;
 }
 
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

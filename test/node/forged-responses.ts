@@ -13,7 +13,7 @@ import { SignJWT } from 'jose';
 /** Signed responses of an honest service, made by `jose`, and forgeries of dishonest servers. */
 
 export type Algorithm = 'ES256' | 'RS256';
-export const ANSWER_TYPE = 'licet-validation+jwt';
+export const VALIDATION_TYPE = 'licet-validation+jwt';
 export const LEASE_TYPE = 'licet-lease+jwt';
 
 export type Claims = Record<string, unknown>;
@@ -195,7 +195,7 @@ const HEADER_FORGERIES: Forgeries = {
   'an unknown extension': withHeader({ b64: false }),
   'a critical extension': withHeader({ crit: ['b64'], b64: false }),
   'the other typ': ({ pinned }, typ, claims) =>
-    signedBy(pinned, typ === LEASE_TYPE ? ANSWER_TYPE : LEASE_TYPE, claims),
+    signedBy(pinned, typ === LEASE_TYPE ? VALIDATION_TYPE : LEASE_TYPE, claims),
   'a signature of zeros': withSignature((_, { pinned }) =>
     Buffer.alloc(pinned.alg === 'ES256' ? 64 : 256),
   ),
@@ -216,7 +216,7 @@ const CLAIM_FORGERIES: Forgeries = {
 };
 
 /** Forgeries of responses alone: a lease has no nonce, and its file may have blanks around it. */
-const ANSWER_FORGERIES: Forgeries = {
+const VALIDATION_FORGERIES: Forgeries = {
   'a blank before': withText((...parts) => ` ${parts.join('.')}`),
   'a line feed behind': withText((...parts) => `${parts.join('.')}\n`),
   'another nonce': withClaims(() => ({ nonce: randomBytes(16).toString('base64url') })),
@@ -312,12 +312,12 @@ const RS256_FORGERIES: Forgeries = {
 };
 
 /** Forgeries of a response. */
-export const answerForgeriesOf = (alg: Algorithm): [string, Forgery][] =>
+export const validationForgeriesOf = (alg: Algorithm): [string, Forgery][] =>
   Object.entries({
     ...TEXT_FORGERIES,
     ...HEADER_FORGERIES,
     ...CLAIM_FORGERIES,
-    ...ANSWER_FORGERIES,
+    ...VALIDATION_FORGERIES,
     ...(alg === 'ES256' ? ES256_FORGERIES : RS256_FORGERIES),
   });
 

@@ -18,12 +18,12 @@ import { arrange, OUTCOME_ROWS } from '../support/outcomes.ts';
 import { claimsOf, newNonce, newSigningKey, type TestKey } from '../support/signing.ts';
 import { newWatchedIsolate } from '../support/watched-isolate.ts';
 
-/** Decisions 1.8: signed answers and leases. */
+/** Decisions 1.8: signed responses and leases. */
 
 const CONNECTING = '192.0.2.80';
 const DAY_SECONDS = DAY_MS / 1000;
 
-const answered = z.looseObject({
+const responded = z.looseObject({
   valid: z.boolean(),
   message: z.string(),
   signed: z.string().optional(),
@@ -45,10 +45,14 @@ const newLicense = (fields: object = {}): Promise<License> =>
   createLicense({ productId: product.id, ...fields });
 
 async function ask(body: object, by = isolate, headers: Record<string, string> = {}) {
-  const answer = await by.validate(body, {
+  const response = await by.validate(body, {
     headers: { 'CF-Connecting-IP': CONNECTING, ...headers },
   });
-  return { status: answer.status, json: answered.parse(answer.json), recorded: answer.recorded };
+  return {
+    status: response.status,
+    json: responded.parse(response.json),
+    recorded: response.recorded,
+  };
 }
 
 /** A validation request with a nonce. */
@@ -88,7 +92,7 @@ describe('without a nonce', () => {
 describe('a service without signing keys', () => {
   it('a service without signing keys ignores nonce, kid and lease of any form', async () => {
     const { licenseKey, productId } = await newLicense();
-    const answer = await validate({
+    const response = await validate({
       licenseKey,
       productId,
       hwid: 'HW',
@@ -96,13 +100,13 @@ describe('a service without signing keys', () => {
       kid: 5,
       lease: true,
     });
-    expect(answer.status).toBe(200);
-    expect(Object.keys(answered.parse(answer.json))).toHaveLength(8);
+    expect(response.status).toBe(200);
+    expect(Object.keys(responded.parse(response.json))).toHaveLength(8);
   });
 
   it('the key set of a service without signing keys is empty', async () => {
-    const answer = await call('GET', '/.well-known/jwks.json', { token: null });
-    expect(answer.json).toEqual({ keys: [] });
+    const response = await call('GET', '/.well-known/jwks.json', { token: null });
+    expect(response.json).toEqual({ keys: [] });
   });
 });
 
@@ -116,7 +120,7 @@ describe('the form of the request', () => {
     true,
     { a: 1 },
     ['a'.repeat(22)],
-  ])('a nonce of another form, such as %j, answers 400 and is named', async (nonce) => {
+  ])('a nonce of another form, such as %j, returns 400 and is named', async (nonce) => {
     const license = await newLicense();
     const { status, json } = await ask(signedBody(license, { nonce }));
     expect(status).toBe(400);
@@ -136,7 +140,7 @@ describe('the form of the request', () => {
     },
   );
 
-  it('an unknown kid answers 400 without a signature and binds nothing', async () => {
+  it('an unknown kid returns 400 without a signature and binds nothing', async () => {
     const license = await newLicense();
     for (const kid of ['es-2', {}, true]) {
       const { status, json } = await ask(signedBody(license, { kid }));
@@ -210,8 +214,8 @@ describe('the signature', () => {
     const license = await newLicense();
     const { token } = await createToken(['LICENSE_VALIDATE']);
     const options = { token, body: signedBody(license) };
-    const answer = await isolate.call('POST', '/api/v2/validate', options);
-    await claimsOf(answered.parse(answer.json).signed, es);
+    const response = await isolate.call('POST', '/api/v2/validate', options);
+    await claimsOf(responded.parse(response.json).signed, es);
   });
 });
 
@@ -362,7 +366,7 @@ describe('a signing key that cannot be used', () => {
   );
 });
 
-it('an unknown kid answers 503 while it may belong to an unreadable key', async () => {
+it('an unknown kid returns 503 while it may belong to an unreadable key', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   onTestFinished(() => log.mockRestore());
   const faulty = newIsolate({ SIGNING_KEY_1: '{}', SIGNING_KEY_2: rs.secret });
@@ -372,12 +376,12 @@ it('an unknown kid answers 503 while it may belong to an unreadable key', async 
 
 describe('/.well-known/jwks.json', () => {
   it('the key set has only the public halves, the default first, for tools on any page', async () => {
-    const answer = await isolate.call('GET', '/.well-known/jwks.json', { token: null });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('Cache-Control')).toBe('public, max-age=300');
-    expect(answer.headers.get('Access-Control-Allow-Origin')).toBe('*');
+    const response = await isolate.call('GET', '/.well-known/jwks.json', { token: null });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('Cache-Control')).toBe('public, max-age=300');
+    expect(response.headers.get('Access-Control-Allow-Origin')).toBe('*');
     const { kty, crv, x, y } = es.jwk;
-    expect(answer.json).toEqual({
+    expect(response.json).toEqual({
       keys: [
         { kty, crv, x, y, kid: 'es-1', alg: 'ES256', use: 'sig' },
         { kty: 'RSA', n: rs.jwk.n, e: 'AQAB', kid: 'rs-1', alg: 'RS256', use: 'sig' },
