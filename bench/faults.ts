@@ -51,7 +51,9 @@ export function faultsOf(
       { kind: 'lost', count: load.lost, where },
       { kind: 'doubled', count: load.doubled, where },
       {
-        ...{ kind: 'wrong', count: load.wrong, where },
+        kind: 'wrong',
+        count: load.wrong,
+        where,
         details: `such as ${load.wrongResponse}`,
       },
       { kind: 'withoutResponse', count: load.withoutResponse, where, details: `${load.failure}` },
@@ -60,11 +62,15 @@ export function faultsOf(
   });
   const ofTallies = tallies.flatMap(({ ofKnown, counted, orphans }): Fault[] => [
     {
-      ...{ kind: 'total', count: Number(counted !== ofKnown), where: scenario },
+      kind: 'total',
+      count: Number(counted !== ofKnown),
+      where: scenario,
       details: `${ofKnown} records of known licenses, ${counted} in their totals`,
     },
     {
-      ...{ kind: 'total', count: Number(orphans > 0), where: scenario },
+      kind: 'total',
+      count: Number(orphans > 0),
+      where: scenario,
       details: `${orphans} records are not those of their installations`,
     },
   ]);

@@ -28,7 +28,9 @@ const [service, counting, bare, blacklist, beside] = await Promise.all([
   checkout && bundle('src/index.ts', checkout),
 ]);
 const scripts: Scripts = {
-  ...{ service, counting, blacklist },
+  service,
+  counting,
+  blacklist,
   ...(checkout && beside && { beside: { script: beside, checkout } }),
 };
 

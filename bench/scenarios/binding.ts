@@ -32,7 +32,11 @@ export const binding: Scenario = async (bench) => {
         targets: [
           bareTarget(bench, requestAt),
           {
-            ...{ name: 'binding', worker: service, requestAt, expected, records },
+            name: 'binding',
+            worker: service,
+            requestAt,
+            expected,
+            records,
             roundRequests: countedRequests,
           },
         ],
@@ -47,7 +51,9 @@ export const binding: Scenario = async (bench) => {
             : {
                 faults: [
                   {
-                    ...{ kind: 'total', count: 1, where: 'binding' },
+                    kind: 'total',
+                    count: 1,
+                    where: 'binding',
                     details: `${bound} values were bound, not ${expectedToBeBound}`,
                   },
                 ],

@@ -36,20 +36,26 @@ export async function fairness({ settings }: Bench): Promise<Finding> {
   const common = { url, from: 0, until, expected, backsOff: true };
   const kinds: (Load & { name: string })[] = [
     {
-      ...{ ...common, name: 'hot validations' },
-      ...{ connections: HOT_CONNECTIONS, requestAt: hotRequests },
+      ...common,
+      name: 'hot validations',
+      connections: HOT_CONNECTIONS,
+      requestAt: hotRequests,
     },
     {
-      ...{ ...common, name: 'first bindings' },
-      ...{ connections: 1, requestAt: newServerRequests(ids.slice(HOT_LICENSES)) },
+      ...common,
+      name: 'first bindings',
+      connections: 1,
+      requestAt: newServerRequests(ids.slice(HOT_LICENSES)),
     },
     {
-      ...{ ...common, name: "an administrator's look at a license" },
+      ...common,
+      name: "an administrator's look at a license",
       ...{
         connections: 1,
         requestAt: (index) => licenseRequest(1 + (index % LICENSES), ROOT_TOKEN),
       },
-      ...{ expected: { status: 200, body: '{' }, backsOff: false },
+      expected: { status: 200, body: '{' },
+      backsOff: false,
     },
   ];
   const measured = await Promise.all(kinds.map(send));

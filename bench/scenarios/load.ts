@@ -137,7 +137,8 @@ export async function load({ settings }: Bench): Promise<Finding> {
   };
   progress('load, warm-up');
   const warmUp = await sendTo(target, {
-    ...{ connections: THRESHOLD_CONNECTIONS, from: 0 },
+    connections: THRESHOLD_CONNECTIONS,
+    from: 0,
     // Each license by both of its servers.
     until: { count: 2 * LICENSES },
   });

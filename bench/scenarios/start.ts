@@ -77,7 +77,9 @@ export async function start(bench: Bench): Promise<Finding> {
   const connections = THRESHOLD_CONNECTIONS;
   const rest = settings.startRequests - (ofStart?.requests ?? 0);
   const last = await sendTo(target, {
-    ...{ requestAt: boundRequests(all), from: 0, connections },
+    requestAt: boundRequests(all),
+    from: 0,
+    connections,
     until: { count: Math.max(0, rest) },
   });
   const { node, workerd } = started.residentMegabytes();
@@ -93,8 +95,13 @@ export async function start(bench: Bench): Promise<Finding> {
     await Promise.all(indices.map((index) => abort(started.url, requestAt(index), index)));
   }
   const after = await send({
-    ...{ requestAt, from: 0, until: { count: REQUESTS_AFTER } },
-    ...{ expected, url: started.url, connections, backsOff: true },
+    requestAt,
+    from: 0,
+    until: { count: REQUESTS_AFTER },
+    expected,
+    url: started.url,
+    connections,
+    backsOff: true,
   });
   thresholds.push(atMost('ms of the slowest of the next 1000', after.maxMs, MAX_SLOWEST_MS));
 

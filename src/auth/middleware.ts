@@ -259,8 +259,13 @@ export function senderOf(c: Context<AuthEnv>): Sender {
   const actor = c.get('actor');
   timings.startDatabase();
   return {
-    ...{ db, caches, now: Date.now(), waitUntil: timings.waitUntil },
-    ...{ tokenId: actor.tokenId, isConsole: actor.isConsole, ip: addressIn(c) },
+    db,
+    caches,
+    now: Date.now(),
+    waitUntil: timings.waitUntil,
+    tokenId: actor.tokenId,
+    isConsole: actor.isConsole,
+    ip: addressIn(c),
     permissions: () => permissionsOf(actor, c.get('intents'), Date.now()),
   };
 }

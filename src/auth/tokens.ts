@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '@licet/contract/durations';
 import type { ApiIntent } from '@licet/contract/enums';
 import { and, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { TokenSnapshot } from '../cache/snapshots.ts';
@@ -12,7 +13,7 @@ import type { Session } from './sessions.ts';
 const PREFIX = 'licet_';
 const MIN_ROOT_TOKEN_LENGTH = 32;
 /** Precision of the last use of a token. */
-export const LAST_USED_PRECISION_MS = 5 * 60 * 1000;
+export const LAST_USED_PRECISION_MS = 5 * MINUTE_MS;
 
 /** The error for a request without a live token. */
 export const NOT_LIVE = new DomainError(

@@ -72,7 +72,7 @@ export const products = sqliteTable(
     offlineDays: integer('offline_days').notNull().default(0),
   },
   (t) => [
-    // Covers the products with leases, which each load of the blacklist reads.
+    // Covers the products with leases, which each load of the policy reads.
     index('products_offline_days').on(t.offlineDays).where(sql`${t.offlineDays} > 0`),
     check('products_offline_days', sql`${t.offlineDays} between 0 and 90`),
     check('products_product_type', oneOf(t.productType, PRODUCT_TYPES)),

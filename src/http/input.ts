@@ -24,7 +24,8 @@ function rejectInvalid({ error, target }: { error?: z.core.$ZodError; target: st
 /** Declares a part of the requests to a route, which is checked, and which the OpenAPI document shows. */
 const input = <Target extends Input['target'], Output>(target: Target, schema: z.ZodType<Output>) =>
   Object.assign(zValidator(target, schema, rejectInvalid, { validationFunction: parseFields }), {
-    ...{ target, schema },
+    target,
+    schema,
   });
 
 export const query = <Output>(schema: z.ZodType<Output>) => input('query', schema);

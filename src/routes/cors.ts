@@ -13,7 +13,9 @@ export const allowPages = (method: 'GET' | 'POST', operation?: Operation) =>
 /** Responds to the preflights of a path. */
 export const preflight = (method: 'GET' | 'POST', operationId: string, tag: Tag) =>
   allowPages(method, {
-    ...{ operationId, tag, summary: 'Allow requests from a page in a browser' },
+    operationId,
+    tag,
+    summary: 'Allow requests from a page in a browser',
     description: 'The preflight of CORS. Pages of any site may send requests, without credentials.',
     success: {
       status: 204,

@@ -46,7 +46,8 @@ interface CachedValid {
 }
 
 /**
- * Decides a validation of a client over a limit, without D1: VALID if memory or KV can tell, else nothing (1.7).
+ * Decides a validation of a client over a limit: VALID if memory or KV can tell, else nothing (1.7). D1 is read for the
+ * policy alone, at most every 30 seconds.
  *
  * @param mayReadPublished whether KV may be asked
  * @returns the license as well if memory or KV knows the key

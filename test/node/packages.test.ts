@@ -113,19 +113,6 @@ describe('npm pack', () => {
     expect(before.join()).toContain('"./*": "./src/*.ts"');
   });
 
-  it('an npm pack after one that failed leaves package.json as it was', () => {
-    const pack = (destination: string) =>
-      spawnSync('npm', ['pack', '--pack-destination', destination], {
-        cwd: join(project, 'packages/contract'),
-        encoding: 'utf8',
-      });
-    const { status, stderr } = pack('not-there');
-    expect(status, stderr).not.toBe(0);
-    expect(stderr).toContain('ENOENT');
-    expect(pack('.').status).toBe(0);
-    expect(manifestTexts()).toEqual(before);
-  });
-
   it.each(PACKAGES)('@licet/%s has compiled files only, and no path of this machine', (name) => {
     const folder = join(ours, name);
     const files = globSync('**/*.*', { cwd: folder });

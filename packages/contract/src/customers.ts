@@ -102,7 +102,8 @@ export const customerExample = pickCustomer({
     chatUsername: 'ada',
     marketAId: '48213',
   }),
-  ...{ id: 17, createdAt: CREATED },
+  id: 17,
+  createdAt: CREATED,
 });
 
 export const customer = named(

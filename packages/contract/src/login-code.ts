@@ -1,14 +1,15 @@
+import { MINUTE_MS } from './durations.ts';
+
 /**
  * One-time codes that log in to the console (4), and the name of its host on this machine. `npm start` and
- * `licet console` make both with ROOT_TOKEN, so that no token is in a URL. This module imports nothing, because Node
- * runs it too.
+ * `licet console` make both with ROOT_TOKEN, so that no token is in a URL.
  *
  * A code is `<expiry>.<random>.<HMAC>`: milliseconds since 1970, 128 bits and 256 bits in hexadecimal digits.
  */
 
-const LIFE_MS = 5 * 60 * 1000;
+const LIFE_MS = 5 * MINUTE_MS;
 /** Tolerance for the clock of the machine that made a code. */
-const CLOCK_TOLERANCE_MS = 60 * 1000;
+const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
 const CODE = /^(\d{13}\.[0-9a-f]{32})\.([0-9a-f]{64})$/;
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '@licet/contract/durations';
 import type { LicensePlatform, LicenseStatus } from '@licet/contract/enums';
 import type { LicenseQuery } from '@licet/contract/licenses';
 import { and, desc, eq, gte, isNotNull, lte, ne, not, or, type SQL, sql } from 'drizzle-orm';
@@ -20,8 +21,6 @@ import { listedValues } from './snapshot.ts';
 import { isExpiredSql } from './status.ts';
 
 /** The lists of licenses: their filters and their orders. */
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 type LicenseOrder = NonNullable<LicenseQuery['sort']>;
 

@@ -56,7 +56,8 @@ export const blacklistRoutes = new Hono<AuthEnv>()
   .put('/:id', canWrite(update), pathId, ifMatch, body(entryUpdate), async (c) => {
     const changes = c.req.valid('json');
     const row = await optimisticUpdate(c, {
-      ...{ name: 'Blacklist entry', bodyId: changes.id },
+      name: 'Blacklist entry',
+      bodyId: changes.id,
       find: findEntry,
       write: (sender, current) => {
         // A product in the body makes the entry one for this product.

@@ -73,7 +73,8 @@ export const customerRoutes = new Hono<AuthEnv>()
   .put('/:id', canWrite(update), pathId, ifMatch, body(customerUpdate), async (c) => {
     const { id: bodyId, ...changes } = c.req.valid('json');
     const row = await optimisticUpdate(c, {
-      ...{ name: 'Customer', bodyId },
+      name: 'Customer',
+      bodyId,
       find: findCustomer,
       write: (sender, current) => {
         checkWebAddresses(CUSTOMER_ADDRESSES, changes, current);

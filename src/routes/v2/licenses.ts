@@ -257,7 +257,8 @@ export const licenseRoutes = new Hono<AuthEnv>()
     const { licenseKey, expiryDate, licenseStatus, ...changes } = fields;
     const owner = namedOwnerIn(c, customerId, customerEmail);
     const row = await optimisticUpdate(c, {
-      ...{ name: 'License', bodyId },
+      name: 'License',
+      bodyId,
       find: findLicense,
       write: (sender, current) => {
         if (

@@ -62,7 +62,8 @@ export const productRoutes = new Hono<AuthEnv>()
   .put('/:id', canWrite(update), pathId, ifMatch, body(productUpdate), async (c) => {
     const { id: bodyId, ...changes } = c.req.valid('json');
     const row = await optimisticUpdate(c, {
-      ...{ name: 'Product', bodyId },
+      name: 'Product',
+      bodyId,
       find: findProduct,
       write: (sender, current) => {
         checkWebAddresses(PRODUCT_ADDRESSES, changes, current);

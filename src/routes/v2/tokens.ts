@@ -87,7 +87,8 @@ export const tokenRoutes = new Hono<AuthEnv>()
   .put('/:id', all(update), pathId, ifMatch, body(tokenUpdate), async (c) => {
     const { id: bodyId, ...changes } = c.req.valid('json');
     const row = await optimisticUpdate(c, {
-      ...{ name: 'Token', bodyId },
+      name: 'Token',
+      bodyId,
       find: findToken,
       write: (sender, current) => updateToken(sender, current, changes),
     });
