@@ -8,7 +8,7 @@ COPY packages/cli/package.json packages/cli/
 COPY console/package.json console/
 RUN npm ci --omit=dev
 COPY . .
-RUN node scripts/assets.ts
+RUN node --single-threaded scripts/assets.ts
 
 FROM node:24.21.0-bookworm-slim
 WORKDIR /app

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * `npm pack` in a folder of `packages/`. Node runs TypeScript in this project, and none in `node_modules`: the packed
- * package has JavaScript and declarations in `dist`. npm packs the package.json of the folder, so before it (prepack)
- * that file names `dist`, and after it (postpack) the sources again.
+ * Prepares `npm pack` in a folder of `packages/`. Node runs no TypeScript in `node_modules`, so a package contains
+ * compiled JavaScript and declarations in `dist`. npm packs the package.json of the folder. `prepack` makes it name
+ * `dist`, and `postpack` makes it name the sources again.
  */
 
 const MANIFEST = 'package.json';

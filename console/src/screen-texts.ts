@@ -299,7 +299,7 @@ export const screenTexts = {
     installations: 'Installations',
     installationsEmpty: 'No program has asked with this key yet.',
     installationsColumns: {
-      caller: 'Caller',
+      caller: 'Address and hardware ID',
       version: 'Version',
       system: 'System',
       first: 'First seen',

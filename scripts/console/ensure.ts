@@ -40,6 +40,9 @@ const isBuilt = (): boolean =>
 export async function ensureConsole(say: (message: string) => void): Promise<void> {
   if (isBuilt()) return;
   say('The console is being built, which takes some seconds …');
-  const { ok, output } = await run(process.execPath, [join(import.meta.dirname, 'build.ts')]);
+  const { ok, output } = await run(process.execPath, [
+    '--single-threaded',
+    join(import.meta.dirname, 'build.ts'),
+  ]);
   if (!ok) throw new CliError(`The console could not be built:\n${output.trim()}`);
 }

@@ -3,8 +3,9 @@ import type { ResponseType } from '@licet/contract/outcomes';
 
 /** Values that stand for others in the database. */
 
-/** Stored where an id of a product is: all products, and none that exists. */
+/** In place of a product id: all products. */
 export const ALL_PRODUCTS = -1;
+/** In place of a product id: no existing product. */
 export const NO_PRODUCT = 0;
 
 /** The installation of a record of no license. */

@@ -120,7 +120,7 @@ export function operationsOn({
     update: operation(
       `update${name}`,
       `Change ${one}`,
-      'Takes what GET returns, or only the fields that change.',
+      'Accepts the object that GET returned, or only the fields that change.',
       { description: 'The changed object.', headers: ['ETag'], body },
       `${section} [4.8]`,
     ),

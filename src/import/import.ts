@@ -1,10 +1,5 @@
-import type { EventType } from '@licet/contract/enums';
-import type {
-  ImportKind,
-  ImportRequest,
-  ImportResponse,
-  ImportResult,
-} from '@licet/contract/import';
+import type { EventType, ImportKind } from '@licet/contract/enums';
+import type { ImportRequest, ImportResponse, ImportResult } from '@licet/contract/import';
 import * as z from 'zod';
 import { change, type Sender } from '../db/change.ts';
 import { isForeignKeyViolation, isUniqueViolation } from '../db/client.ts';

@@ -1,5 +1,5 @@
 import { parseJson } from '@licet/contract/json';
-import { ecPublicKey, type PublicKey, rsaPublicKey } from '@licet/contract/signing';
+import { base64url, ecPublicKey, type PublicKey, rsaPublicKey } from '@licet/contract/signing';
 import * as z from 'zod';
 import { toBase64url } from './base64url.ts';
 import { logFailure } from './log.ts';
@@ -9,11 +9,10 @@ import { logFailure } from './log.ts';
 const SECRET = /^SIGNING_KEY_\d+$/;
 const DEFAULT_ISSUER = 'licet';
 
-const text = z.string().regex(/^[\w-]+$/);
-const ecKey = ecPublicKey.omit({ alg: true, use: true }).extend({ d: text }).strip();
+const ecKey = ecPublicKey.omit({ alg: true, use: true }).extend({ d: base64url }).strip();
 const rsaKey = rsaPublicKey
   .omit({ alg: true, use: true })
-  .extend({ d: text, p: text, q: text, dp: text, dq: text, qi: text })
+  .extend({ d: base64url, p: base64url, q: base64url, dp: base64url, dq: base64url, qi: base64url })
   .strip();
 const privateKey = z.discriminatedUnion('kty', [ecKey, rsaKey]);
 type PrivateKey = z.infer<typeof privateKey>;

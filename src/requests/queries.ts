@@ -1,3 +1,4 @@
+import { OUTCOMES } from '@licet/contract/outcomes';
 import type { InstallationFields, LicenseRequest, requestQuery } from '@licet/contract/requests';
 import { toTimestamp } from '@licet/contract/time';
 import { and, desc, eq, gte, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
@@ -13,7 +14,7 @@ import { mayHave } from './aggregate.ts';
 import { isShared, type RecordDetails } from './record.ts';
 
 /** A record of the history, and its installation if it belongs to a license. */
-export interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {
+interface RecordRow extends Pick<typeof requests.$inferSelect, 'id' | 'type' | 'outcome'> {
   installation: typeof installations.$inferSelect | null;
   details: RecordDetails & Partial<InstallationFields>;
 }
@@ -47,7 +48,7 @@ export function toRequest({ id, type, outcome, installation, details }: RecordRo
     valid: outcome === 'VALID',
     successful: outcome !== 'ERROR',
     rateLimited: outcome === 'RATE_LIMITED',
-    blocked: outcome === 'IP_BLACKLISTED' || outcome === 'HWID_BLACKLISTED',
+    blocked: OUTCOMES[outcome].isBlocked,
     spam: details.spam ?? false,
   };
 }

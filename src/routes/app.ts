@@ -24,7 +24,7 @@ const GET_KEYS: Operation = {
   tag: 'Validation',
   summary: 'List the public keys of signed responses',
   description:
-    'Needs no token. For tools: a program has its keys built in, because whoever pretends to be this service would list their own. An extension.',
+    'For tools; needs no token. Programs have their keys built in, because a fake server would list keys of its own. An extension.',
   success: { description: 'The keys.', body: keySet },
 };
 

@@ -1,4 +1,4 @@
-import type { ResponseType } from '@licet/contract/outcomes';
+import type { BlockedType, ResponseType } from '@licet/contract/outcomes';
 import type { Blacklist } from '../resources/blacklists/blacklist.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
 import { statusAt } from '../resources/licenses/status.ts';
@@ -18,13 +18,13 @@ export type Outcome =
   /** `needsSlot` if the address or the hardware ID is new, and must be bound first. */
   | { responseType: 'VALID'; license: LicenseSnapshot; needsSlot: boolean }
   /** `blockReason` is for administrators only. */
-  | { responseType: 'IP_BLACKLISTED' | 'HWID_BLACKLISTED'; blockReason: string }
+  | { responseType: BlockedType; blockReason: string }
   | { responseType: 'INVALID_REQUEST'; message: string }
   | { responseType: Rejection };
 
 type Rejection = Exclude<
   ResponseType,
-  'VALID' | 'IP_BLACKLISTED' | 'HWID_BLACKLISTED' | 'INVALID_REQUEST' | 'RATE_LIMITED' | 'ERROR'
+  'VALID' | 'INVALID_REQUEST' | 'RATE_LIMITED' | 'ERROR' | BlockedType
 >;
 
 /**

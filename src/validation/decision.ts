@@ -1,3 +1,4 @@
+import { OUTCOMES } from '@licet/contract/outcomes';
 import type { FoundPolicy } from '../cache/caches.ts';
 import type { Found } from '../cache/snapshot-cache.ts';
 import type { Isolate } from '../isolate.ts';
@@ -115,8 +116,7 @@ export async function decideStrictly(
   return { outcome: decided, license: { ...found, value: license, needsComparison: false } };
 }
 
-const isFull = ({ responseType }: Outcome): boolean =>
-  responseType === 'MAX_IPS_REACHED' || responseType === 'MAX_HWIDS_REACHED';
+const isFull = ({ responseType }: Outcome): boolean => OUTCOMES[responseType].group === 'full';
 
 const dependsOnSlots = (outcome: Outcome): boolean =>
   outcome.responseType === 'VALID' ? outcome.needsSlot : isFull(outcome);

@@ -57,18 +57,12 @@ export function detailsOf(
   requestIp: string | null,
   connectingAddress: string | null,
 ): RecordDetails {
-  switch (outcome.responseType) {
-    case 'INVALID_REQUEST':
-      return { remarks: outcome.message };
-    case 'IP_BLACKLISTED': {
-      // Explains the rejection of an address that is not on the blacklist itself.
-      const isOther = connectingAddress !== null && connectingAddress !== requestIp;
-      const remarks = isOther ? 'The connecting address may be the one on the blacklist' : null;
-      return { blockReason: outcome.blockReason, remarks };
-    }
-    case 'HWID_BLACKLISTED':
-      return { blockReason: outcome.blockReason };
-    default:
-      return NO_DETAILS;
-  }
+  if (outcome.responseType === 'INVALID_REQUEST') return { remarks: outcome.message };
+  if (!('blockReason' in outcome)) return NO_DETAILS;
+  const { responseType, blockReason } = outcome;
+  if (responseType !== 'IP_BLACKLISTED') return { blockReason };
+  // Explains the rejection of an address that is not on the blacklist itself.
+  const isOther = connectingAddress !== null && connectingAddress !== requestIp;
+  const remarks = isOther ? 'The connecting address may be the one on the blacklist' : null;
+  return { blockReason, remarks };
 }

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { FIELDS } from '@licet/cli/import/fields';
 import { entryFields } from '@licet/contract/blacklists';
 import { customerFields } from '@licet/contract/customers';
-import type { ImportKind } from '@licet/contract/import';
+import type { ImportKind } from '@licet/contract/enums';
 import { licenseFields } from '@licet/contract/licenses';
 import { productFields } from '@licet/contract/products';
 import fc from 'fast-check';

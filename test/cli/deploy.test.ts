@@ -520,7 +520,7 @@ it('the addresses of a deployment are found among the targets of its Worker', as
 
 describe('npm run deploy', () => {
   let isWell = true;
-  /** A name that is new responds after a while only. */
+  /** A new name responds only after a while. */
   let isNew = true;
   const service = createServer(TLS, ({ method, url }, response) => {
     const json = (status: number, body: object) =>

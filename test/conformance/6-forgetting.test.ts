@@ -281,6 +281,27 @@ it('a customer is forgotten while validations go on', async () => {
   expect(await readDatabase()).not.toContain('HW-OF-BUSY');
 });
 
+const erasuresOf = async (id: number | undefined): Promise<number> => {
+  const { json } = await call('GET', `/api/v2/events?resourceType=customer&resourceId=${id}`);
+  const types = event
+    .array()
+    .parse(json)
+    .map(({ type }) => type);
+  return types.filter((type) => type === 'customer.deleted').length;
+};
+
+it('a customer who came back and was emptied is forgotten again, with an event', async () => {
+  const { customer } = await createLicense({ ownerChatId: 'emptied' });
+  const id = customer?.id;
+  await forget(id);
+  for (const email of ['emptied@example.com', null]) {
+    expect((await call('PUT', pathOf(id), { body: { email } })).status).toBe(200);
+  }
+  await forget(id);
+  await forget(id);
+  expect(await erasuresOf(id)).toBe(2);
+});
+
 it('a customer who came back by an isolate with a slow clock is forgotten again, with an event', async () => {
   const { customer } = await createLicense({ ownerChatId: 'twice' });
   const id = customer?.id;
@@ -295,12 +316,7 @@ it('a customer who came back by an isolate with a slow clock is forgotten again,
     vi.restoreAllMocks();
   }
   await forget(id);
-  const { json } = await call('GET', `/api/v2/events?resourceType=customer&resourceId=${id}`);
-  const types = event
-    .array()
-    .parse(json)
-    .map(({ type }) => type);
-  expect(types.filter((type) => type === 'customer.deleted')).toHaveLength(2);
+  expect(await erasuresOf(id)).toBe(2);
 });
 
 it('forgetting returns 503 after five seconds without the database for records, and 204 once it is back', async () => {

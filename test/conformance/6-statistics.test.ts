@@ -348,7 +348,7 @@ describe('GET statistics', () => {
     });
   });
 
-  it('two requests for statistics at the same moment are one count', async () => {
+  it('two concurrent requests for statistics share one count', async () => {
     const { spy, roundTrips } = spyOnDatabase(env.DB);
     const isolate = newIsolate({ DB: spy });
     const ask = () => isolate.call('GET', '/api/v2/statistics');
@@ -358,7 +358,7 @@ describe('GET statistics', () => {
     expect(counts).toHaveLength(1);
   });
 
-  it('the versions of 2,000 installations are counted again after two minutes, 60 ms for each', async () => {
+  it('the counts of versions of 2,000 installations are held for two minutes', async () => {
     const license = await shop.newLicense();
     await env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000)

@@ -132,14 +132,18 @@ function keysIn(state: string): unknown[] {
 
 const isPrivate = (path: string): boolean => (statSync(path).mode & 0o077) === 0;
 
+/** Made by a check of the types. */
+const LEFT_OUT = 'packages/*/dist';
 /** The files that .dockerignore lets into the image: all that the service needs. */
-const [everything, ...exceptions] = readFileSync('.dockerignore', 'utf8')
+const [everything, ...lines] = readFileSync('.dockerignore', 'utf8')
   .replaceAll(/^#.*\n/gm, '')
   .trim()
   .split('\n');
+const exceptions = lines.filter((line) => line !== LEFT_OUT);
 const contextFiles = exceptions.map((exception) => exception.slice(1));
 /** Whether a file is in a fresh clone of the project, before anything has run. */
-const isCloned = (path: string): boolean => !/^public\/(openapi\.json|docs\/swagger-ui)/.test(path);
+const isCloned = (path: string): boolean =>
+  !/^(public\/(openapi\.json|docs\/swagger-ui)|packages\/\w+\/dist)/.test(path);
 
 function copyContext(target: string): void {
   for (const path of contextFiles) {

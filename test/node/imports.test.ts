@@ -103,7 +103,16 @@ it('no import climbs more than three folders', () => {
 
 it('the limits and enums of the contract need no library, so that pages load them without zod', () => {
   const needed = (file: string): string[] => [file, ...importsOf(file).flatMap(needed)];
-  const light = ['limits', 'enums', 'intents', 'durations', 'messages', 'json']
+  const light = [
+    'limits',
+    'enums',
+    'intents',
+    'durations',
+    'messages',
+    'json',
+    'outcomes',
+    'objects',
+  ]
     .flatMap((name) => needed(`packages/contract/src/${name}.ts`))
     .flatMap(packagesOf);
   expect(light).toEqual([]);

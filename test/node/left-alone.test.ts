@@ -83,7 +83,7 @@ async function validate(
 const addressesOf = async ({ id }: License) => (await licet().licenses.get(id)).ips;
 const totalOf = async ({ id }: License) => (await licet().licenses.get(id)).totalRequests;
 
-/** Validates without a pause until the service is gone. @returns how many it responded */
+/** Validates without a pause until the service is gone. @returns the number of 200 responses */
 async function validateUntilGone(license: License): Promise<number> {
   let responded = 0;
   const ask = async (): Promise<void> => {

@@ -189,7 +189,9 @@ export class Invariants {
       );
     }
     if (!this.#isDone(task, invocation.startedAt)) {
-      throw new Violation(`A change of a ${task.change.of} was responded and not made`);
+      throw new Violation(
+        `A change of a ${task.change.of} got a success response but was not made`,
+      );
     }
     const subject = task.change.of === 'blacklist' ? 'blacklist' : `${task.change.of} ${task.id}`;
     this.#know(isolate, subject, task.writtenIndex ?? 0);

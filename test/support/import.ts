@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
-import { type ImportKind, importResponse, type importResult } from '@licet/contract/import';
+import type { ImportKind } from '@licet/contract/enums';
+import { importResponse, type importResult } from '@licet/contract/import';
 import { expect } from 'vitest';
 import type * as z from 'zod';
 import { type CallOptions, call, restart, settled } from './client.ts';

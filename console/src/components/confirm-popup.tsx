@@ -11,7 +11,7 @@ export default function ConfirmPopup({ question }: { question: Asked }) {
   return (
     <AlertDialog.Root
       open={question.isOpen}
-      onOpenChange={(open) => !open && question.response(false)}
+      onOpenChange={(open) => !open && question.close(false)}
     >
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={BACKDROP_CLASS} />
@@ -29,7 +29,7 @@ export default function ConfirmPopup({ question }: { question: Asked }) {
             <button
               type="button"
               className={buttonClass('danger')}
-              onClick={() => question.response(true)}
+              onClick={() => question.close(true)}
             >
               {question.action}
             </button>

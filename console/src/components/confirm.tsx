@@ -11,7 +11,7 @@ interface Question {
 
 export interface Asked extends Question {
   isOpen: boolean;
-  response: (isConfirmed: boolean) => void;
+  close: (isConfirmed: boolean) => void;
 }
 
 let asked: Asked | undefined;
@@ -25,11 +25,11 @@ function show(next: Asked): void {
 /** Asks before an action that cannot be undone. Resolves to true if the viewer confirms it. */
 export const confirm = (question: Question): Promise<boolean> =>
   new Promise((resolve) => {
-    asked?.response(false);
+    asked?.close(false);
     show({
       ...question,
       isOpen: true,
-      response(isConfirmed) {
+      close(isConfirmed) {
         // The text stays while the dialog fades out.
         if (asked) show({ ...asked, isOpen: false });
         resolve(isConfirmed);

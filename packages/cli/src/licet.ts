@@ -21,8 +21,8 @@ import { CliError, usageError } from './terminal.ts';
 /** `npm run licet`: the daily tasks of administrators. */
 
 const TOKEN_HELP = isInstalled
-  ? 'The token comes from LICET_TOKEN or --token-file.'
-  : 'The token comes from LICET_TOKEN or --token-file, or for a service on this machine from .dev.vars.';
+  ? 'The token comes from --token-file, else LICET_TOKEN.'
+  : 'The token comes from --token-file, else LICET_TOKEN, else .dev.vars for a service on this machine.';
 
 const QUIET_HELP = isInstalled ? '' : " -s suppresses npm's own lines.";
 

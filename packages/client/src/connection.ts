@@ -188,7 +188,7 @@ export class Connection {
 
   /** The error for a response that is not from Licet. */
   notLicet({ status, headers }: ReadResponse): LicetError {
-    const message = `${this.#url} returned ${status}, and not as Licet does`;
+    const message = `${this.#url} returned ${status}, but the response is not from Licet`;
     return new LicetError(status, message, { retryAfterSeconds: retryAfterSeconds(headers) });
   }
 

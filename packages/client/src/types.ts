@@ -65,7 +65,7 @@ export interface ProductCreate {
   url?: string | null | undefined;
   /** The image of the product. An http or https address. */
   imageUrl?: string | null | undefined;
-  /** How many days a lease lets a program run without the network; 0, the default, for none. */
+  /** Days that a lease lets a program run without the network. 0, the default, allows none. */
   offlineDays?: number | null | undefined;
 }
 
@@ -97,7 +97,7 @@ export interface ProductUpdate {
   url?: string | null | undefined;
   /** The image of the product. An http or https address. */
   imageUrl?: string | null | undefined;
-  /** How many days a lease lets a program run without the network; 0, the default, for none. */
+  /** Days that a lease lets a program run without the network. 0, the default, allows none. */
   offlineDays?: number | undefined;
 }
 
@@ -433,7 +433,7 @@ export interface TokenCreate {
   name: string;
   /** The permissions. */
   intents: ApiIntent[];
-  /** From this millisecond on it is refused; null for never. */
+  /** From this millisecond on it is rejected; null if it does not expire. */
   expiresAt?: string | null | undefined;
   /** Set by the service: must not be sent. */
   lastUsedAt?: null | undefined;
@@ -456,7 +456,7 @@ export interface TokenUpdate {
   name?: string | undefined;
   /** The permissions. */
   intents?: ApiIntent[] | undefined;
-  /** From this millisecond on it is refused; null for never. */
+  /** From this millisecond on it is rejected; null if it does not expire. */
   expiresAt?: string | null | undefined;
   /** Set by the service: accepted and ignored. */
   lastUsedAt?: unknown | undefined;
@@ -576,13 +576,13 @@ export interface PlatformLabel {
   label: string;
 }
 
-/** The number of callers that ask for a signing key. */
+/** The number of installations that ask for a signing key. */
 export interface SigningKeyUse {
   /** The name of the key. */
   kid: string;
-  /** Machines and program versions that have asked for it. */
+  /** Number of installations that have asked for it. */
   callers: number;
-  /** When one of them was seen last, as of the last fold: up to a day ago. */
+  /** The last time that one of them asked, as of the last aggregation: up to a day ago. */
   lastSeen: string | null;
 }
 
@@ -614,7 +614,7 @@ export interface Product {
   url: string | null;
   /** The image of the product. An http or https address. */
   imageUrl: string | null;
-  /** How many days a lease lets a program run without the network; 0, the default, for none. */
+  /** Days that a lease lets a program run without the network. 0, the default, allows none. */
   offlineDays: number;
 }
 
@@ -942,7 +942,7 @@ export interface Token {
   name: string;
   /** The permissions. */
   intents: ApiIntent[];
-  /** From this millisecond on it is refused; null for never. */
+  /** From this millisecond on it is rejected; null if it does not expire. */
   expiresAt: string | null;
   /** To within five minutes. */
   lastUsedAt: string | null;
@@ -960,7 +960,7 @@ export interface CreatedToken {
   name: string;
   /** The permissions. */
   intents: ApiIntent[];
-  /** From this millisecond on it is refused; null for never. */
+  /** From this millisecond on it is rejected; null if it does not expire. */
   expiresAt: string | null;
   /** To within five minutes. */
   lastUsedAt: string | null;
@@ -980,7 +980,7 @@ export interface OwnToken {
   name: string;
   /** The permissions. */
   intents: ApiIntent[];
-  /** From this millisecond on it is refused; null for never. */
+  /** From this millisecond on it is rejected; null if it does not expire. */
   expiresAt: string | null;
 }
 
@@ -1074,11 +1074,11 @@ export interface ListLicensesQuery {
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
   expiresTo?: string | undefined;
-  /** Only licenses without a validation, or only those with one. */
+  /** `true`: only licenses without a validation. `false`: only licenses with one. */
   unused?: boolean | undefined;
   /** Only licenses that were used before, and not within this number of days. */
   dormantDays?: number | undefined;
-  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
@@ -1112,11 +1112,11 @@ export interface FindLicensesByCustomerEmailQuery {
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
   expiresTo?: string | undefined;
-  /** Only licenses without a validation, or only those with one. */
+  /** `true`: only licenses without a validation. `false`: only licenses with one. */
   unused?: boolean | undefined;
   /** Only licenses that were used before, and not within this number of days. */
   dormantDays?: number | undefined;
-  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
@@ -1142,11 +1142,11 @@ export interface FindLicensesByPlatformQuery {
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
   expiresTo?: string | undefined;
-  /** Only licenses without a validation, or only those with one. */
+  /** `true`: only licenses without a validation. `false`: only licenses with one. */
   unused?: boolean | undefined;
   /** Only licenses that were used before, and not within this number of days. */
   dormantDays?: number | undefined;
-  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
@@ -1172,11 +1172,11 @@ export interface FindLicensesByCustomerIdQuery {
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
   expiresTo?: string | undefined;
-  /** Only licenses without a validation, or only those with one. */
+  /** `true`: only licenses without a validation. `false`: only licenses with one. */
   unused?: boolean | undefined;
   /** Only licenses that were used before, and not within this number of days. */
   dormantDays?: number | undefined;
-  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
@@ -1200,11 +1200,11 @@ export interface FindLicensesByProductIdQuery {
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
   expiresTo?: string | undefined;
-  /** Only licenses without a validation, or only those with one. */
+  /** `true`: only licenses without a validation. `false`: only licenses with one. */
   unused?: boolean | undefined;
   /** Only licenses that were used before, and not within this number of days. */
   dormantDays?: number | undefined;
-  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
@@ -1230,11 +1230,11 @@ export interface FindLicensesByChatIdQuery {
   expiresFrom?: string | undefined;
   /** Only licenses that expire at this time or earlier. */
   expiresTo?: string | undefined;
-  /** Only licenses without a validation, or only those with one. */
+  /** `true`: only licenses without a validation. `false`: only licenses with one. */
   unused?: boolean | undefined;
   /** Only licenses that were used before, and not within this number of days. */
   dormantDays?: number | undefined;
-  /** Only licenses without a free slot for an address or a hardware ID, or only the others. */
+  /** `true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others. */
   full?: boolean | undefined;
   /** The order; `-` is descending. `expiryDate` lists only licenses that expire, and is the default with `expiresFrom` or `expiresTo`. Otherwise `id` is the default. */
   sort?: 'id' | '-id' | 'expiryDate' | '-expiryDate' | undefined;
@@ -1270,7 +1270,7 @@ export interface ListRequestsQuery {
   ip?: string | undefined;
   /** Only requests with this hardware ID. */
   hwid?: string | undefined;
-  /** Only requests that were valid, or only those that were not. */
+  /** `true`: only valid requests. `false`: only the others. */
   valid?: boolean | undefined;
   /** Only from this time on: ISO 8601, such as `2026-11-20T18:00:00Z`, or a date alone. */
   from?: string | undefined;
@@ -1366,7 +1366,7 @@ export interface Operations {
     body: undefined;
     response: PlatformLabel[];
   };
-  /** Count the callers of each signing key */
+  /** Count the installations that use each signing key */
   'GET /api/v2/signing-keys': {
     query: undefined;
     body: undefined;

@@ -96,3 +96,10 @@ export const EVENT_TYPES = [
   'session.created',
 ] as const satisfies readonly `${EventResource}.${string}`[];
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/** The kinds of items of an import, in their order: later ones refer to earlier ones. */
+export const IMPORT_KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;
+export type ImportKind = (typeof IMPORT_KINDS)[number];
+
+/** The outcomes of an item of an import. */
+export const IMPORT_OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;

@@ -7,7 +7,7 @@ import { wireTimestamp } from './time.ts';
 const actorExample = { tokenId: 3, tokenName: 'Support', isConsole: true };
 const changeExample = { before: CREATED, after: UPDATED };
 
-export const eventActor = named(
+const eventActor = named(
   'EventActor',
   'The sender of a change.',
   z.strictObject({
@@ -18,7 +18,7 @@ export const eventActor = named(
   actorExample,
 );
 
-export const eventChange = named(
+const eventChange = named(
   'EventChange',
   'A field of a changed object.',
   z.strictObject({

@@ -1,14 +1,10 @@
 import * as z from 'zod';
 import { entryExample } from './blacklists.ts';
 import { CREATED, named, UPDATED } from './bodies.ts';
+import { IMPORT_KINDS, IMPORT_OUTCOMES } from './enums.ts';
 import { MAX_IMPORT_ITEMS } from './limits.ts';
 
 /** The kinds of items. Later kinds refer to earlier ones. */
-export const IMPORT_KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;
-export type ImportKind = (typeof IMPORT_KINDS)[number];
-
-export const IMPORT_OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
-
 /** The body of POST /api/v2/import. Items are checked one by one, so that an invalid one affects no other. */
 export const importRequest = named(
   'ImportRequest',

@@ -118,7 +118,7 @@ function writeOnly<Schema extends z.ZodType>(schema: Schema, description: string
 }
 
 /** The fields of a body: those of a response, and the customer to whom the license belongs (3). */
-export const licenseBodyFields = {
+const licenseBodyFields = {
   ...licenseFields,
   customerId: writeOnly(
     id.nullable(),
@@ -131,7 +131,7 @@ export const licenseBodyFields = {
 };
 
 /** The fields of a batch: those of a create, and how many. */
-export const licenseBatchFields = {
+const licenseBatchFields = {
   ...licenseBodyFields,
   count: required(
     z.int().min(1).max(MAX_BATCH_LICENSES),
@@ -208,7 +208,7 @@ export const licenseQuery = z.strictObject({
     example: '2026-12-20T18:00:00Z',
   }),
   unused: booleanText.optional().meta({
-    description: 'Only licenses without a validation, or only those with one.',
+    description: '`true`: only licenses without a validation. `false`: only licenses with one.',
     example: true,
   }),
   dormantDays: daysText.optional().meta({
@@ -217,7 +217,7 @@ export const licenseQuery = z.strictObject({
   }),
   full: booleanText.optional().meta({
     description:
-      'Only licenses without a free slot for an address or a hardware ID, or only the others.',
+      '`true`: only licenses without a free slot for an address or a hardware ID. `false`: only the others.',
     example: true,
   }),
   sort: z.enum(['id', '-id', 'expiryDate', '-expiryDate']).optional().meta({

@@ -1,6 +1,6 @@
 import { keysOf } from './objects.ts';
 
-/** The group of an outcome in the console's chart. */
+/** The group of an outcome in the console's chart. `full` depends on the slots of the license, which D1 alone knows. */
 export type OutcomeGroup = 'valid' | 'ended' | 'full' | 'rejected';
 
 interface Outcome {
@@ -11,6 +11,8 @@ interface Outcome {
   /** The explanation for administrators. */
   explanation: string;
   group: OutcomeGroup;
+  /** Whether a blacklist entry caused it, whose reason is then recorded. */
+  isBlocked: boolean;
 }
 
 /**
@@ -24,82 +26,100 @@ export const OUTCOMES = {
     explanation:
       'The program sent something that the service could not read. The remark says which field is wrong.',
     group: 'rejected',
+    isBlocked: false,
   },
   RATE_LIMITED: {
     message: 'Too many requests',
     name: 'Too many requests',
     explanation: 'This address or key asked more often than the service allows.',
     group: 'rejected',
+    isBlocked: false,
   },
   IP_BLACKLISTED: {
     message: 'IP address is blacklisted',
     name: 'Address blocked',
     explanation: 'The address is on the blacklist.',
     group: 'rejected',
+    isBlocked: true,
   },
   HWID_BLACKLISTED: {
     message: 'Hardware ID is blacklisted',
     name: 'Hardware ID blocked',
     explanation: 'The hardware ID is on the blacklist.',
     group: 'rejected',
+    isBlocked: true,
   },
   LICENSE_NOT_FOUND: {
     message: 'License not found or invalid',
     name: 'Unknown key',
     explanation: 'No license has this key. It may be mistyped, or invented.',
     group: 'rejected',
+    isBlocked: false,
   },
   PRODUCT_MISMATCH: {
     message: 'License not found or invalid',
     name: 'Wrong product',
     explanation: 'The license belongs to a different product than the one that the program sent.',
     group: 'rejected',
+    isBlocked: false,
   },
   LICENSE_DELETED: {
     message: 'License not found or invalid',
     name: 'License deleted',
     explanation: 'The license has been deleted.',
     group: 'ended',
+    isBlocked: false,
   },
   LICENSE_DEACTIVATED: {
     message: 'License is deactivated',
     name: 'License deactivated',
     explanation: 'The license has been deactivated.',
     group: 'ended',
+    isBlocked: false,
   },
   LICENSE_EXPIRED: {
     message: 'License has expired',
     name: 'License expired',
     explanation: 'The license has expired.',
     group: 'ended',
+    isBlocked: false,
   },
   MAX_IPS_REACHED: {
     message: 'Max IPs reached',
     name: 'No free address slot',
     explanation: 'All address slots of the license are taken, and this address is new.',
     group: 'full',
+    isBlocked: false,
   },
   MAX_HWIDS_REACHED: {
     message: 'Max HWIDs reached',
     name: 'No free hardware slot',
     explanation: 'All hardware ID slots of the license are taken, and this hardware ID is new.',
     group: 'full',
+    isBlocked: false,
   },
   VALID: {
     message: 'License is valid',
     name: 'Valid',
     explanation: 'The program may run.',
     group: 'valid',
+    isBlocked: false,
   },
   ERROR: {
     message: 'Service temporarily unavailable',
     name: 'Service failed',
     explanation: 'The service failed. Its log says why.',
     group: 'rejected',
+    isBlocked: false,
   },
 } as const satisfies Record<string, Outcome>;
 
 export type ResponseType = keyof typeof OUTCOMES;
+
+/** The outcomes that a blacklist entry causes. */
+export type BlockedType = {
+  [Type in ResponseType]: (typeof OUTCOMES)[Type]['isBlocked'] extends true ? Type : never;
+}[ResponseType];
 
 /** All outcomes, in the order of the decision. */
 export const RESPONSE_TYPES: readonly ResponseType[] = keysOf(OUTCOMES);

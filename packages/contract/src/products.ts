@@ -51,7 +51,7 @@ export const productFields = {
     offlineDays.nullish().transform((value) => value ?? 0),
     offlineDays,
     z.int(),
-    'How many days a lease lets a program run without the network; 0, the default, for none.',
+    'Days that a lease lets a program run without the network. 0, the default, allows none.',
   ),
 };
 

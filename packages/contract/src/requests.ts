@@ -97,7 +97,7 @@ export const requestQuery = z.strictObject({
     example: '1f0c3a5e-4b7d-4c1e-9a63-7d2f8e5b0c94',
   }),
   valid: booleanText.optional().meta({
-    description: 'Only requests that were valid, or only those that were not.',
+    description: '`true`: only valid requests. `false`: only the others.',
     example: false,
   }),
   ...period,
@@ -143,13 +143,15 @@ export type Installation = z.infer<typeof installation>;
 /** The number of installations that ask for a signing key, which can be a retired one. */
 export const signingKeyUse = named(
   'SigningKeyUse',
-  'The number of callers that ask for a signing key.',
+  'The number of installations that ask for a signing key.',
   z.strictObject({
     kid: z.string().describe('The name of the key.'),
-    callers: z.int().describe('Machines and program versions that have asked for it.'),
+    callers: z.int().describe('Number of installations that have asked for it.'),
     lastSeen: wireTimestamp
       .nullable()
-      .describe('When one of them was seen last, as of the last fold: up to a day ago.'),
+      .describe(
+        'The last time that one of them asked, as of the last aggregation: up to a day ago.',
+      ),
   }),
   { kid: 'es-1', callers: 128, lastSeen: UPDATED },
 );

@@ -3,7 +3,7 @@ import { named } from './bodies.ts';
 
 /** The public halves of the signing keys, as `/.well-known/jwks.json` shows them (1.8). */
 
-const base64url = z.string().regex(/^[\w-]+$/);
+export const base64url = z.string().regex(/^[\w-]+$/);
 const asBase64url = base64url.describe('As base64url.');
 /** 2,048 bits: verifiers without a library support no other size. */
 const modulus = base64url.refine((text) => /^[g-z0-9_-]/.test(text) && text.length === 342);

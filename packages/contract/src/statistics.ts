@@ -18,7 +18,7 @@ const productNumber = z.int().describe('The id of the product.');
 const stepExample = { time: HOUR, VALID: 120, LICENSE_EXPIRED: 3 };
 
 /** A step of the series: the number of validations with each outcome. */
-export const statisticsStep = named(
+const statisticsStep = named(
   'StatisticsStep',
   'The validations of an hour or a day by outcome.',
   z.strictObject({
@@ -37,7 +37,7 @@ const productExample = {
   validations: 123,
 };
 
-export const productStatistics = named(
+const productStatistics = named(
   'ProductStatistics',
   'The statistics of a product.',
   z.strictObject({
@@ -57,7 +57,7 @@ const licenseExample = {
   expired: 17,
 };
 
-export const licenseStatistics = named(
+const licenseStatistics = named(
   'LicenseStatistics',
   'The number of licenses.',
   z.strictObject({
@@ -75,7 +75,7 @@ export const licenseStatistics = named(
 
 const versionExample = { productId: 1, productVersion: '1.4.2', installations: 180 };
 
-export const versionStatistics = named(
+const versionStatistics = named(
   'VersionStatistics',
   'The installations of a version.',
   z.strictObject({
@@ -91,7 +91,7 @@ export const versionStatistics = named(
 
 const expiryExample = { date: '2025-02-14', licenses: 6 };
 
-export const expiryStatistics = named(
+const expiryStatistics = named(
   'ExpiryStatistics',
   'The licenses that expire on a day.',
   z.strictObject({

@@ -31,7 +31,7 @@ export const tokenFields = {
     timestamp.nullable().default(null),
     timestamp.nullable(),
     wireTimestamp.nullable(),
-    'From this millisecond on it is refused; null for never.',
+    'From this millisecond on it is rejected; null if it does not expire.',
   ),
   lastUsedAt: setByService(wireTimestamp.nullable(), 'To within five minutes.'),
   createdAt: systemTime,
@@ -97,7 +97,7 @@ export const ownToken = named(
     intents: z.array(apiIntent).describe('The permissions.'),
     expiresAt: wireTimestamp
       .nullable()
-      .describe('From this millisecond on it is refused; null for never.'),
+      .describe('From this millisecond on it is rejected; null if it does not expire.'),
   }),
   { id: 3, name: 'Shop', intents: ['LICENSES_READ_WRITE'], expiresAt: null },
 );

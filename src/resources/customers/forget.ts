@@ -6,7 +6,7 @@ import { licensesWhere, nextRevisionSql } from '../../db/outbox.ts';
 import { customers, events, idempotencyKeys, licenses } from '../../db/schema.ts';
 import { PERSONAL_FIELDS } from '../licenses/events.ts';
 import { ACCOUNT_FIELDS, platformIdOf } from './owner.ts';
-import { type CustomerRow, KEPT_COLUMNS } from './row.ts';
+import { type CustomerRow, isForgotten, KEPT_COLUMNS } from './row.ts';
 
 const NOTHING = Object.fromEntries(
   Object.keys(getTableColumns(customers)).flatMap((name) =>
@@ -42,13 +42,10 @@ function namesAccountOf(customer: CustomerRow): SQL | undefined {
   );
 }
 
-const isErased = (customer: CustomerRow): boolean =>
-  Object.entries(customer).every(([name, value]) => KEPT_COLUMNS.includes(name) || value === null);
-
-/** Whether no event of the erasure exists yet: a repeated request stores no second one. */
-const isFirstErasure = (id: number): SQL =>
-  sql`not exists (select 1 from events
-    where resource_type = 'customer' and resource_id = ${id} and type = 'customer.deleted')`;
+/** Whether the newest event of a customer is not the erasure: a repeated request stores no second event. */
+const isNotForgotten = (id: number): SQL =>
+  sql`ifnull((select type from events where resource_type = 'customer' and resource_id = ${id}
+    order by id desc limit 1), '') <> 'customer.deleted'`;
 
 /**
  * The statement that erases a customer from events: all values of the customer's own events, and the personal fields
@@ -113,8 +110,8 @@ export async function eraseIdentity(sender: Sender, row: CustomerRow): Promise<v
       type: 'customer.deleted',
       id: row.id,
       changes: null,
-      // Not by the order of events: the clocks of two isolates can differ.
-      ...(isErased(row) && { condition: isFirstErasure(row.id) }),
+      // The order of events counts for an empty row alone, because the clocks of two isolates can differ.
+      ...(isForgotten(row) && { condition: isNotForgotten(row.id) }),
     },
     touches: [licensesWhere(repeats, now)],
     when: [isUnchanged(customers, row)],

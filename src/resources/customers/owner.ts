@@ -7,7 +7,7 @@ import { customers, licenses } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { type CustomerRow, normalizeEmail } from './row.ts';
 
-export interface OwnerFields {
+interface OwnerFields {
   licensePlatform: LicensePlatform | null;
   licensePlatformOther: string;
   ownerPlatformId: string;

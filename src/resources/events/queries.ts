@@ -8,7 +8,7 @@ import { events, tokens } from '../../db/schema.ts';
 import { firstIdAt, timeOfId } from '../../lib/time-id.ts';
 
 /** An event, with the name of its token: null for ROOT_TOKEN, and for a token that is gone. */
-export type EventRow = Omit<typeof events.$inferSelect, 'changes'> & {
+type EventRow = Omit<typeof events.$inferSelect, 'changes'> & {
   changes: EventChanges | null;
   tokenName: string | null;
 };

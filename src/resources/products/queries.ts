@@ -14,7 +14,7 @@ import { DomainError } from '../../lib/errors.ts';
 
 export type ProductRow = typeof products.$inferSelect;
 /** The columns that a client sets. */
-export type ProductValues = Omit<ProductRow, 'id' | 'createdAt' | 'updatedAt' | 'revision'>;
+type ProductValues = Omit<ProductRow, 'id' | 'createdAt' | 'updatedAt' | 'revision'>;
 
 /** A product as responses show it. */
 export const toProduct = (row: ProductRow) =>

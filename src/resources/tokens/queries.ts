@@ -9,9 +9,9 @@ import { nextRevision, token } from '../../db/outbox.ts';
 import type { Page } from '../../db/predicates.ts';
 import { tokens } from '../../db/schema.ts';
 
-export type TokenRow = typeof tokens.$inferSelect;
+type TokenRow = typeof tokens.$inferSelect;
 /** The columns that a client sets. */
-export type TokenValues = Pick<TokenRow, 'name' | 'intents' | 'expiresAt'>;
+type TokenValues = Pick<TokenRow, 'name' | 'intents' | 'expiresAt'>;
 
 /** A token as responses show it, without its secret. */
 export const toToken = (row: TokenRow) =>

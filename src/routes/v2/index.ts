@@ -45,9 +45,8 @@ const LIST_PLATFORMS: Operation = {
 const LIST_SIGNING_KEY_USES: Operation = {
   operationId: 'listSigningKeyUses',
   tag: 'Requests',
-  summary: 'Count the callers of each signing key',
-  description:
-    'Before a key is retired: who still asks for it. Also keys that are retired already. An extension.',
+  summary: 'Count the installations that use each signing key',
+  description: 'Shows whether a key can be retired. Retired keys are listed too. An extension.',
   success: { description: 'The keys, the last used first.', body: signingKeyUse.array() },
 };
 

@@ -43,7 +43,7 @@ export async function optimisticUpdate<Row extends { revision: number }, Result>
     if (row === undefined) throw notFound(name);
     checkIfMatch(c.req.valid('header')['If-Match'], row);
     try {
-      // The sender has the time of the change, which is after the read row's.
+      // `senderOf` reads the clock: after the row, so that the change is not older than the row.
       return await write(senderOf(c), row);
     } catch (error) {
       if (!(error instanceof DomainError) || error.kind !== 'overtaken') throw error;

@@ -23,7 +23,7 @@ export const statisticsRoutes = new Hono<AuthEnv>().get(
     tag: 'Statistics',
     summary: 'Get the statistics of a period',
     description:
-      'Validations by outcome in steps of an hour or a day, in UTC, for all products or one; without `from` and `to` the last 24 hours or 30 days. Also the licenses, the installations by version, and the licenses that expire in the next 26 weeks. The counts of licenses and installations are up to 60 seconds old. At most 90 days by hour, or 1,100 by day.',
+      'Validations by outcome in steps of an hour or a day, in UTC, for all products or one. The default period is the last 24 hours, or 30 days by day. Also the licenses, the installations by version, and the licenses that expire in the next 26 weeks. Counts of licenses are held for 60 seconds, those of versions for 60 ms per installation, at least 60 seconds. At most 90 days by hour, or 1,100 by day.',
     success: { description: 'The statistics.', body: statistics },
   }),
   query(statisticsQuery),

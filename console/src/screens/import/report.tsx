@@ -1,4 +1,5 @@
 import { KINDS, type Kind } from '@licet/cli/import/kinds';
+import { IMPORT_OUTCOMES } from '@licet/contract/enums';
 import { Download } from 'lucide-react';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
@@ -10,7 +11,6 @@ import { screenTexts } from '../../screen-texts.ts';
 import type { Report } from './run.ts';
 
 const words = screenTexts.transfer;
-const OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
 const SHOWN = 20;
 
 /** Shows the result of an import or its dry run: counts by kind, and each item that is not stored as it was sent. */
@@ -25,7 +25,7 @@ export function ReportView({
 }) {
   const { counts, findings, ignoredFields, owners, isStopped } = report;
   const kinds = KINDS.filter((kind) =>
-    OUTCOMES.some((outcome) => counts.has(`${kind} ${outcome}`)),
+    IMPORT_OUTCOMES.some((outcome) => counts.has(`${kind} ${outcome}`)),
   );
   const title = isStopped ? words.stoppedTitle : isDryRun ? words.checkedTitle : words.doneTitle;
   return (
@@ -46,7 +46,7 @@ export function ReportView({
           rows={kinds.map((id) => ({ id }))}
           columns={[
             [words.outcome, ({ id }) => words.kinds[id]],
-            ...OUTCOMES.map(
+            ...IMPORT_OUTCOMES.map(
               (outcome) =>
                 [
                   words.outcomes[outcome],

@@ -2,8 +2,9 @@ import { CliError } from '@licet/cli/cli-error';
 import { CutOffError } from '@licet/cli/import/cut-off-error';
 import { Import, type Results } from '@licet/cli/import/importer';
 import type { Kind, Source } from '@licet/cli/import/kinds';
-import { type Named, type OUTCOMES, type Result, reasonOf } from '@licet/cli/import/results';
+import { type Named, type Result, reasonOf } from '@licet/cli/import/results';
 import { LicetError, type Operations } from '@licet/client';
+import type { IMPORT_OUTCOMES } from '@licet/contract/enums';
 import { licet } from '../../api.ts';
 import { toCsv } from '../../csv.ts';
 
@@ -15,7 +16,7 @@ export { fileSource } from './source.ts';
 export const problemOf = (error: unknown): string | undefined =>
   error instanceof CliError || error instanceof CutOffError ? error.message : undefined;
 
-type Outcome = (typeof OUTCOMES)[number];
+type Outcome = (typeof IMPORT_OUTCOMES)[number];
 
 /** An item that was not stored as it was sent. */
 export interface Finding {

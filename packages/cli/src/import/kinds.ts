@@ -1,8 +1,9 @@
+import { IMPORT_KINDS, type ImportKind } from '@licet/contract/enums';
 import { isObject } from '@licet/contract/json';
 
 /** The kinds of items, in the order of import: later ones refer to earlier ones. */
-export const KINDS = ['products', 'customers', 'licenses', 'blacklists'] as const;
-export type Kind = (typeof KINDS)[number];
+export const KINDS = IMPORT_KINDS;
+export type Kind = ImportKind;
 
 export const isKind = (text: string): text is Kind => KINDS.some((kind) => kind === text);
 

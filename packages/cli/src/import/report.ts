@@ -1,11 +1,12 @@
 import { closeSync, fchmodSync, fstatSync, openSync, writeFileSync } from 'node:fs';
 import { styleText } from 'node:util';
+import { IMPORT_OUTCOMES } from '@licet/contract/enums';
 import { done, note, usageError } from '../terminal.ts';
 import { stripControlCharacters } from '../text.ts';
 import { meantField } from './fields.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { cannotWrite } from './output-file.ts';
-import { type Named, OUTCOMES, type Result, reasonOf } from './results.ts';
+import { type Named, type Result, reasonOf } from './results.ts';
 
 /** The results of an import, for the user and for a file. */
 
@@ -133,9 +134,9 @@ export class Report {
   /** Prints the summary and closes the file. */
   end(): void {
     const column = (text: string | number) => String(text).padStart(11);
-    console.log(`\n${' '.repeat(12)}${OUTCOMES.map(column).join('')}`);
+    console.log(`\n${' '.repeat(12)}${IMPORT_OUTCOMES.map(column).join('')}`);
     for (const kind of KINDS) {
-      const counts = OUTCOMES.map((outcome) => this.#counts.get(`${kind} ${outcome}`) ?? 0);
+      const counts = IMPORT_OUTCOMES.map((outcome) => this.#counts.get(`${kind} ${outcome}`) ?? 0);
       console.log(
         kind.padEnd(12) + counts.map((count) => column(count.toLocaleString('en'))).join(''),
       );

@@ -14,8 +14,6 @@ export interface Named {
   duplicateOf: string | undefined;
 }
 
-export const OUTCOMES = ['created', 'unchanged', 'kept', 'refused'] as const;
-
 export const rejection = (reason: string): Result => ({
   outcome: 'refused',
   id: null,

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { LicetError } from '@licet/client';
 import { Connection } from '@licet/client/connection';
+import { IMPORT_OUTCOMES } from '@licet/contract/enums';
 import { parseJson } from '@licet/contract/json';
 import { localRootToken } from '../root-token.ts';
 import { CliError, note, usageError } from '../terminal.ts';
@@ -8,7 +9,7 @@ import { stripControlCharacters } from '../text.ts';
 import type { ImportRequest, ImportResponse } from './importer.ts';
 import { findInJson } from './json.ts';
 import { fieldsOf, KINDS, type Source, type SourceItem } from './kinds.ts';
-import { OUTCOMES, type Result } from './results.ts';
+import type { Result } from './results.ts';
 
 /** A client of the v2 interface: for Licet, or another service with the same interface. */
 
@@ -52,7 +53,7 @@ function isResult(value: unknown): value is Result {
   const { outcome, id, differences, reason } = fieldsOf(value);
   const hasId = id === null || typeof id === 'number';
   const hasReason = reason === null || typeof reason === 'string';
-  const isKnown = OUTCOMES.some((known) => known === outcome);
+  const isKnown = IMPORT_OUTCOMES.some((known) => known === outcome);
   return isKnown && isStrings(differences) && hasId && hasReason;
 }
 

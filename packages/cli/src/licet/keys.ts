@@ -26,7 +26,7 @@ const COLUMNS: Column<Row>[] = [
   { title: 'KID', text: ({ kid }) => kid },
   { title: 'ALGORITHM', text: ({ alg }) => alg },
   { title: 'DEFAULT', text: ({ isDefault }) => (isDefault ? 'yes' : '') },
-  { title: 'CALLERS', text: ({ callers }) => String(callers) },
+  { title: 'INSTALLATIONS', text: ({ callers }) => String(callers) },
   {
     title: 'LAST ASKED (UTC)',
     text: ({ lastSeen }) => (lastSeen === null ? 'never' : timeText(lastSeen)),
@@ -57,10 +57,10 @@ export function addKeys(parent: CommandUnknownOpts, open: OpenSession): void {
 
   keys
     .command('list')
-    .description('list the signing keys, and how many callers ask for each')
+    .description('list the signing keys, and the number of installations that ask for each')
     .option(
       '--unused-for <days>',
-      'only keys that no caller has asked for in this many days; they can be retired',
+      'only keys that no installation has asked for in this many days; they can be retired',
       integerFrom(MIN_QUIET_DAYS),
     )
     .addHelpText('after', examples('keys list', 'keys list --unused-for 90'))
