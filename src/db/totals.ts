@@ -8,11 +8,11 @@ import { bucketOfIdSql, isStored, productOf, timeOfIdSql } from './records.ts';
 import { installations, licenses } from './schema.ts';
 
 /**
- * The number of requests of a license, `totalRequests` (1.6), has three parts, of which no request is in two:
+ * The number of requests of a license, `totalRequests` (1.6), has three parts. Each request is in exactly one:
  *
- * - `past_requests` of the license: those that another service counted, and those of installations that were removed;
- * - `requests` of its installations: their records up to the bucket up to which each is aggregated;
- * - the records since.
+ * - `past_requests` of the license: requests at another service, and of removed installations;
+ * - `requests` of its installations: records up to the `aggregated_bucket` of each;
+ * - the later records.
  *
  * An aggregation moves records from the third part to the second. A counter has the bucket up to which all
  * installations are aggregated.
@@ -29,7 +29,10 @@ export const AGGREGATED_BUCKET = sql`(select value from counters where name = 'a
 export const aggregatedBucketOf = (installation: string): SQL =>
   sql`max(${sql.raw(installation)}.aggregated_bucket, ${AGGREGATED_BUCKET})`;
 
-/** Up to which bucket a new installation is aggregated. Other isolates can still store records of the bucket before. */
+/**
+ * The bucket up to which a new installation is aggregated. It lies two buckets before the first record, because another
+ * isolate can still store a record of the bucket between.
+ */
 export const aggregatedBucketOfNew = (firstId: number): number => bucketOf(firstId) - 2;
 
 /** Whether a record `r` counts. */
@@ -184,8 +187,9 @@ export const keepRequests = (db: Database, isLost: SQL) =>
 const DAY = sql.raw(String(BUCKETS_A_DAY));
 
 /**
- * The statements before installations lose their license. No later record joins such an installation. It is
- * aggregated to the end of its last day, or it would take a place in each later aggregation of that day.
+ * The statements that precede those by which installations lose their license. No later record joins such an
+ * installation. It is aggregated up to the end of its last day; otherwise it would use up a place of the `limit` in each
+ * later aggregation of that day.
  */
 export const keepRequestsOf = (db: Database, installationIds: readonly number[]) => ({
   aggregated: addToInstallations(

@@ -129,11 +129,12 @@ const withRows = <Statement>(
  * Prepares the statements that write records into the history, each record exactly once: a record that is
  * there already changes nothing. An installation that was met before is not inserted again.
  *
- * A key holder can make up any number of installations. Beyond {@link MAX_NEW} the new ones of a license and day share
- * a row without what they sent, and from then on none of that day gets a row of its own. The installation is part of
- * the identity of a record. A repeated write could find another one, because the installation got its own row on a
- * later day. Therefore a record that is stored under the shared row stays there. The others are stored under the row
- * of their own, if there is one, and else under the shared row.
+ * A key holder can make up any number of installations. Beyond {@link MAX_NEW} a day, new ones of a license share a row
+ * without the values that were sent. After that, no new installation of the license gets a row of its own on that day.
+ *
+ * The installation is part of the identity of a record. A repeated write could choose another one, because the
+ * installation got its own row on a later day. Therefore a record stays under the shared row if it is stored there.
+ * Other records use the row of their own, else the shared row.
  */
 export class HistoryInserter {
   readonly #db: Database;

@@ -39,15 +39,15 @@ export const newRecord = (
   requestedAt: number,
 ): HistoryRecord => ({ id: newRecordId(requestedAt), nonce: newNonce(), ...record });
 
-/**
- * The id of a record holds its time (see `lib/time-id.ts`). It needs no coordination, and is known before the write.
- * Two isolates can draw the same id in the same millisecond. Their records differ in `nonce` or installation.
- */
+/** Two isolates can draw the same id in the same millisecond. The nonce tells the records apart. */
 const NONCES = 2 ** 15;
 
 let last = { now: 0, slot: 0 };
 
-/** A new id. Later calls in an isolate return greater ids, unless the clock steps back. */
+/**
+ * A new id, which holds the time of the record (see `lib/time-id.ts`). It needs no coordination, and is known before
+ * the write. Later calls in an isolate return greater ids, unless the clock steps back.
+ */
 export function newRecordId(now: number): number {
   // The random start keeps isolates apart; the lower half leaves room to count up.
   const slot = now === last.now ? last.slot + 1 : Math.floor((Math.random() * SLOTS) / 2);

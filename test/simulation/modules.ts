@@ -39,8 +39,8 @@ export const GLOBALS = [
 ] as const;
 
 /**
- * Modules that all instances of the service share, as they share libraries, because loading them takes milliseconds:
- * the tables, and what has no state. They call no service.
+ * Modules that all instances of the service share, because loading them takes milliseconds: the tables and the modules
+ * without state. They call no service.
  */
 const SHARED = /^src\/(db\/schema|lib\/text)\.ts$/;
 const HAS_STATE =
