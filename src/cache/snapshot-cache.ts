@@ -170,7 +170,7 @@ export class SnapshotCache<Value extends Snapshot> {
     return entry.found;
   }
 
-  /** Without KV one isolate makes all changes and evicts their snapshots: any in its memory is current. */
+  /** Without KV one isolate makes all changes and evicts their snapshots, so its memory is current. */
   #findOnlyIsolate(key: string, timings: RequestTimings): Found<Value> | undefined {
     const held = this.#publisher ? undefined : this.#entries.get(key)?.found;
     if (held) timings.record('memory', 0);
