@@ -96,7 +96,7 @@ const ERRORS = {
   404: error('NotFound', 'There is no such object.', 'Product not found'),
   409: error(
     'Conflict',
-    'It conflicts with another object, or too many requests change it at once.',
+    'The request conflicts with another object, or too many requests change the object at once.',
     'Product has licenses, cannot delete',
   ),
   412: error(
@@ -126,8 +126,8 @@ const ERRORS = {
   500: error('InternalError', 'The service failed.', 'Internal server error'),
   503: error(
     'Unavailable',
-    'The database does not take the last requests, which may hold data to erase. A repetition is safe.',
-    'The database does not take the last requests: send it again, without If-Match, to erase the history of customer 1',
+    'The service could not store its last records, which may hold data to erase. The request can be repeated safely.',
+    'The last records could not be stored: send the request again, without If-Match, to erase the history of customer 1',
   ),
 };
 export type ErrorStatus = keyof typeof ERRORS;

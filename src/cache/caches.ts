@@ -113,13 +113,13 @@ export interface Use {
   usedAt: number;
 }
 
-/** A snapshot that is stale, by its position, and the revision in D1; null for no row. */
+/** A stale snapshot: its position in the list, and the revision in D1, which is null if the row is gone. */
 interface Stale {
   index: number;
   revision: number | null;
 }
 
-/** The comparison of snapshots that came from KV with D1, once each, after they were used (1.5). */
+/** Compares each snapshot that came from KV with D1, once, after it was used (1.5). */
 export class Comparison {
   readonly #caches: Caches;
   readonly #uses: readonly { found: Found<Snapshot>; usedAt: number }[];

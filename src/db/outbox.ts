@@ -3,7 +3,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Database } from './client.ts';
 import { counters, licenses, outbox } from './schema.ts';
 
-/** The outbox: changes of rows that are cached outside D1, stored with the change until KV has them. */
+/** The outbox lists the changed rows that are cached outside D1. A change stores its entry, which stays until KV has the row. */
 
 /** A change of a row that is cached outside D1. */
 export type Change = typeof outbox.$inferSelect;

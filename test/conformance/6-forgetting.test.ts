@@ -347,7 +347,7 @@ it('forgetting returns 503 after five seconds without the database for records, 
     expect(validated?.status).toBe(200);
     const rejected = await forgetOnce();
     isDown = false;
-    expectError(rejected ?? expect.fail(), 503, /^The database does not take the last requests/);
+    expectError(rejected ?? expect.fail(), 503, /^The last records could not be stored/);
     const accepted = await forgetOnce();
     expect(accepted?.status).toBe(204);
     await resultOf(Promise.all([validated?.recorded, rejected?.finished, accepted?.finished]));

@@ -28,9 +28,9 @@ export interface ValidationRequest {
   operatingSystemArchitecture?: string | null | undefined;
   /** At least 128 random bits as base64url: asks for a signed response. Ignored by a service without signing keys. */
   nonce?: string | null | undefined;
-  /** With a nonce: the signing key that the program knows; without one, the default key. */
+  /** With a nonce: the ID of the signing key that the program knows. If it is left out, the default key signs. */
   kid?: string | null | undefined;
-  /** With a nonce and a hardware ID: true asks for a lease. */
+  /** True asks for a lease. It needs a nonce and a hardware ID. */
   lease?: boolean | null | undefined;
 }
 
@@ -504,9 +504,9 @@ export interface ValidResponse {
   maxHWIDs: number;
   /** Validations of this license, including this one, as far as this location knows. */
   totalRequests: number;
-  /** With a nonce, and unless the request itself was rejected: a JWS in compact form (`docs/signing.md`). */
+  /** A JWS in compact form (`docs/signing.md`). It is there if the request had a nonce and was not rejected. */
   signed?: string | undefined;
-  /** On request, if the product has offline days: a JWS to start with while the network is down. */
+  /** A JWS with which the program may start while the network is down. It is there on request, if the product has offline days. */
   lease?: string | undefined;
 }
 
@@ -516,7 +516,7 @@ export interface InvalidResponse {
   valid: false;
   /** Why. */
   message: string;
-  /** With a nonce, and unless the request itself was rejected: a JWS in compact form (`docs/signing.md`). */
+  /** A JWS in compact form (`docs/signing.md`). It is there if the request had a nonce and was not rejected. */
   signed?: string | undefined;
 }
 

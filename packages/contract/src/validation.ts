@@ -41,9 +41,12 @@ export const validationRequest = named(
       .string()
       .nullish()
       .describe(
-        'With a nonce: the signing key that the program knows; without one, the default key.',
+        'With a nonce: the ID of the signing key that the program knows. If it is left out, the default key signs.',
       ),
-    lease: z.boolean().nullish().describe('With a nonce and a hardware ID: true asks for a lease.'),
+    lease: z
+      .boolean()
+      .nullish()
+      .describe('True asks for a lease. It needs a nonce and a hardware ID.'),
   }),
   {
     licenseKey: KEY,
@@ -61,7 +64,7 @@ const message = z.string().describe('Why.');
 const signed = z
   .exactOptional(z.string())
   .describe(
-    'With a nonce, and unless the request itself was rejected: a JWS in compact form (`docs/signing.md`).',
+    'A JWS in compact form (`docs/signing.md`). It is there if the request had a nonce and was not rejected.',
   );
 
 /** The license is valid [4.7]. */
@@ -86,7 +89,7 @@ export const validResponse = named(
     lease: z
       .exactOptional(z.string())
       .describe(
-        'On request, if the product has offline days: a JWS to start with while the network is down.',
+        'A JWS with which the program may start while the network is down. It is there on request, if the product has offline days.',
       ),
   }),
   {

@@ -91,12 +91,12 @@ export const customerRoutes = new Hono<AuthEnv>()
     await withTimeout(settling, DATABASE_TIMEOUT_MS).catch(() => {
       throw new ApiError(
         503,
-        `The database does not take the last requests: send it again, without If-Match, to erase the history of customer ${id}`,
+        `The last records could not be stored: send the request again, without If-Match, to erase the history of customer ${id}`,
       );
     });
     if (await eraseHistory(senderOf(c), id)) return c.body(null, 204);
     throw new ApiError(
       409,
-      `The history of customer ${id} is too long for one request: send it again, without If-Match, to erase the rest`,
+      `The history of customer ${id} is too long for one request: send the request again, without If-Match, to erase the rest`,
     );
   });
