@@ -1,4 +1,5 @@
 import type { ApiIntent } from '@licet/contract/enums';
+import { errorCode } from '@licet/contract/errors';
 import { validationRequest } from '@licet/contract/validation';
 import * as z from 'zod';
 import {
@@ -238,6 +239,7 @@ export function openApiDocument(): OpenApiDocument {
         },
       },
       headers: HEADERS,
+      schemas: { ErrorCode: errorCode },
     },
   };
   const document = createDocument(description, { override: complete });

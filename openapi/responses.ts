@@ -1,4 +1,4 @@
-import { errorResponse } from '@licet/contract/errors';
+import { ERROR_CODES, errorResponse } from '@licet/contract/errors';
 import { INTENTS } from '@licet/contract/intents';
 import { invalidResponse, validResponse } from '@licet/contract/validation';
 import * as z from 'zod';
@@ -59,7 +59,22 @@ export const HEADERS = {
     schema: { type: 'integer' },
     example: 60,
   },
-} as const satisfies Record<ResponseHeader | 'Retry-After', object>;
+  'Error-Code': {
+    description: `The kind of the error, for programs:
+
+${Object.entries(ERROR_CODES)
+  .map(([code, meaning]) => `- \`${code}\`: ${meaning}`)
+  .join('\n')}`,
+    required: true,
+    schema: { $ref: '#/components/schemas/ErrorCode' },
+    example: 'INVALID_VALUE',
+  },
+  'Error-Field': {
+    description: 'The field or parameter to blame, if it is one.',
+    schema: { type: 'string' },
+    example: 'maxIPs',
+  },
+} as const satisfies Record<ResponseHeader | 'Retry-After' | 'Error-Code' | 'Error-Field', object>;
 
 const headers = (...names: (keyof typeof HEADERS)[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -85,6 +100,7 @@ type Responses = Readonly<Record<number, ZodOpenApiResponseObject>>;
 const error = (id: string, description: string, message: string): ZodOpenApiResponseObject => ({
   id,
   description,
+  headers: headers('Error-Code', 'Error-Field'),
   content: json(errorResponse, { message, accepted_intents: INTENTS.writeProducts }),
 });
 
@@ -121,7 +137,7 @@ const ERRORS = {
       'Too many requests without a live token.',
       'Too many requests without a live token',
     ),
-    headers: headers('Retry-After'),
+    headers: headers('Error-Code', 'Retry-After'),
   },
   500: error('InternalError', 'The service failed.', 'Internal server error'),
   503: error(

@@ -64,7 +64,7 @@ export async function countFailedToken(c: AnyContext): Promise<void> {
   const client = clientIn(c);
   if (!client || !(await isolateOf(c.env).limits.failedTokens.count(client))) return;
   throw new ApiError(429, 'Too many requests without a live token', {
-    'Retry-After': String(WINDOW_SECONDS),
+    headers: { 'Retry-After': String(WINDOW_SECONDS) },
   });
 }
 

@@ -1,22 +1,57 @@
-import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { ErrorCode } from '@licet/contract/errors';
+
+/** The code of each status, for errors without a code of their own (3.1). */
+const CODES = {
+  400: 'INVALID_VALUE',
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_ALLOWED',
+  408: 'BODY_TIMEOUT',
+  409: 'CONFLICT',
+  412: 'PRECONDITION_FAILED',
+  413: 'BODY_TOO_LARGE',
+  422: 'IDEMPOTENCY_KEY_REUSED',
+  429: 'TOO_MANY_REQUESTS',
+  500: 'INTERNAL_ERROR',
+  503: 'UNAVAILABLE',
+} as const satisfies Record<number, ErrorCode>;
+export type ErrorStatus = keyof typeof CODES;
+
+interface Details {
+  headers?: Readonly<Record<string, string>>;
+  code?: ErrorCode;
+  /** The field or parameter to blame, if it is one. */
+  field?: string | undefined;
+}
+
+/** The names that fit into a header. A client may send an unknown field with any name. */
+const HEADER_VALUE = /^[!-~]{1,100}$/;
 
 /** An error response. The message is for the client and contains no secrets [7]. */
 export class ApiError extends Error {
-  readonly status: ContentfulStatusCode;
+  readonly status: ErrorStatus;
+  /** With `Error-Code`, and `Error-Field` where one field is to blame (3.1). */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
-    status: ContentfulStatusCode,
+    status: ErrorStatus,
     message: string,
-    headers: Readonly<Record<string, string>> = {},
+    { headers, code = CODES[status], field = '' }: Details = {},
   ) {
     super(message);
     this.status = status;
-    this.headers = headers;
+    this.headers = {
+      'Error-Code': code,
+      ...(HEADER_VALUE.test(field) && { 'Error-Field': field }),
+      ...headers,
+    };
   }
 }
 
 /** 503 for a request that was not admitted (1.6). */
-export const BUSY = new ApiError(503, 'Service is busy, try again', { 'Retry-After': '2' });
+export const BUSY = new ApiError(503, 'Service is busy, try again', {
+  headers: { 'Retry-After': '2' },
+});
 
 export const notFound = (name: string): ApiError => new ApiError(404, `${name} not found`);

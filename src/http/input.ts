@@ -1,5 +1,5 @@
 import { zValidator } from '@hono/zod-validator';
-import { describeError, parseFields } from '@licet/contract/issues';
+import { blameOf, describeError, parseFields } from '@licet/contract/issues';
 import { conditionHeader, objectPath, repetitionHeader } from '@licet/contract/parameters';
 import type { ValidationTargets } from 'hono';
 import * as z from 'zod';
@@ -18,7 +18,8 @@ export const isInput = (handler: object): handler is Input =>
 /** Rejects an invalid part of a request with 400 and the names of its fields [7]. */
 function rejectInvalid({ error, target }: { error?: z.core.$ZodError; target: string }): void {
   if (!error) return;
-  throw new ApiError(400, describeError(error, target === 'query' ? 'query parameter' : 'field'));
+  const message = describeError(error, target === 'query' ? 'query parameter' : 'field');
+  throw new ApiError(400, message, blameOf(error));
 }
 
 /** Declares a part of the requests to a route, which is checked, and which the OpenAPI document shows. */

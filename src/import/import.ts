@@ -117,7 +117,7 @@ export async function importItems(sender: Sender, request: ImportRequest): Promi
     const isComplete = results.every(({ outcome, id }) => outcome !== 'created' || id !== null);
     return respond(isComplete ? results : withIds(results, (await makePlan()).results), plan);
   }
-  throw new DomainError('conflict', 'Others are importing the same, try again');
+  throw new DomainError('overtaken', 'Others are importing the same, try again');
 }
 
 /** The results with the ids that the database has assigned, from a second plan. */

@@ -128,7 +128,8 @@ export function readItem<Schema extends z.ZodObject>(
 
 /** The reason to refuse an item, from an error of the rules that POST has too. */
 export function refusalOf(error: unknown): string {
-  if (error instanceof DomainError && error.kind === 'invalid') return error.message;
+  if (error instanceof DomainError && (error.kind === 'invalid' || error.kind === 'missing'))
+    return error.message;
   throw error;
 }
 

@@ -86,7 +86,11 @@ function toRow(item: LicenseItem, defaults: Limits, now: number): NewLicense {
   const { licenseType, expiryDate, licenseStatus, createdDate, updatedDate } = item;
   const expiresAt = licenseType === 'PERMANENT' ? null : expiryOf(licenseType, expiryDate);
   if (licenseStatus === 'EXPIRED' && (expiresAt === null || expiresAt > now)) {
-    throw new DomainError('invalid', 'licenseStatus is EXPIRED, and expiryDate says otherwise');
+    throw new DomainError(
+      'invalid',
+      'licenseStatus is EXPIRED, and expiryDate says otherwise',
+      'licenseStatus',
+    );
   }
   return {
     id: null,

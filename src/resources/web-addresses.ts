@@ -19,5 +19,6 @@ export function checkWebAddresses<Name extends string>(
   throw new DomainError(
     'invalid',
     wrong.map((name) => `${name} ${WEB_ADDRESS_MESSAGE}`).join('; '),
+    wrong.length === 1 ? wrong[0] : undefined,
   );
 }

@@ -117,7 +117,7 @@ function notFoundOrWrongMethod(c: Context): Response {
   const intents = new Set(declared.flatMap(({ handler }) => declaredIntents(handler) ?? []));
   return errorResponse(
     c,
-    new ApiError(405, 'Method not allowed', { Allow: allowed.join(', ') }),
+    new ApiError(405, 'Method not allowed', { headers: { Allow: allowed.join(', ') } }),
     API_INTENTS.filter((intent) => intents.has(intent)),
   );
 }

@@ -1,5 +1,7 @@
+import { ERROR_CODES } from '@licet/contract/errors';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import decisions from '../../docs/decisions.md?raw';
 import committed from '../../docs/openapi.json?raw';
 import { declaredRoutes, openApiDocument, templateOf } from '../../openapi/document.ts';
 import { parseRequest } from '../../src/validation/request.ts';
@@ -18,6 +20,13 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 it('the OpenAPI document is committed as it is made', () => {
   const made = `${JSON.stringify(openApiDocument(), null, 2)}\n`;
   expect(committed === made, 'Run npm run openapi').toBe(true);
+});
+
+it('the codes of errors are those of the decisions', () => {
+  const listed = [...decisions.matchAll(/^\| `([A-Z_]+)` \| [45]\d\d \|/gm)].map(
+    ([, code]) => code,
+  );
+  expect(Object.keys(ERROR_CODES)).toEqual(listed);
 });
 
 describe('its operations', () => {

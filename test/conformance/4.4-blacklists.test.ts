@@ -39,6 +39,28 @@ describe('POST', () => {
 
 describe('IP data', () => {
   it.each([
+    ['0.0.0.0/0', 8],
+    ['11.0.0.0/7', 8],
+    ['::ffff:0:0/96', 8],
+    ['::/0', 19],
+    ['2001::/18', 19],
+  ])(
+    '%s is wider than /%i and returns 400 on create and on update',
+    async (data, minPrefixBits) => {
+      const entry = await createBlacklist({ data: `203.0.113.${minPrefixBits}` });
+      const message = `data must be a range of /${minPrefixBits} or narrower: a wider one would block nearly everybody`;
+      const body = { licenseDataType: 'IP', data, isForAllProducts: true, reason: '' };
+      expectError(await withoutChange(blacklists.path, () => post(body)), 400, message);
+      expectError(await withoutChange(pathOf(entry), () => put(entry, { data })), 400, message);
+      await call('DELETE', pathOf(entry));
+    },
+  );
+
+  it.each(['12.0.0.0/8', '2a00::/19'])('%s is narrow enough to be blocked', async (data) => {
+    await call('DELETE', pathOf(await createBlacklist({ data })));
+  });
+
+  it.each([
     ['192.0.2.1', '192.0.2.1'],
     [' 192.0.2.2 ', '192.0.2.2'],
     ['192.0.2.77/24', '192.0.2.0/24'],

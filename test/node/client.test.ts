@@ -386,6 +386,8 @@ describe('errors', () => {
       status: 403,
       message: 'Token lacks a required intent',
       acceptedIntents: ['PRODUCTS_READ_WRITE', 'ALL_READ_WRITE'],
+      code: 'FORBIDDEN',
+      field: undefined,
       retryAfterSeconds: undefined,
     });
     await connect().tokens.delete(id);

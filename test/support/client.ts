@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers';
 import { entry } from '@licet/contract/blacklists';
 import { customer } from '@licet/contract/customers';
 import type { ApiIntent } from '@licet/contract/enums';
+import { ERROR_CODES } from '@licet/contract/errors';
 import { license } from '@licet/contract/licenses';
 import { product } from '@licet/contract/products';
 import { request as historyRecord } from '@licet/contract/requests';
@@ -219,4 +220,5 @@ export function expectError(
     message: message instanceof RegExp ? expect.stringMatching(message) : message,
     accepted_intents: acceptedIntents ?? expect.any(Array),
   });
+  expect(Object.keys(ERROR_CODES)).toContain(response.headers.get('Error-Code'));
 }

@@ -1,5 +1,5 @@
 import type { PinnedKey } from './signatures.ts';
-import type { ApiIntent } from './types.ts';
+import type { ApiIntent, ErrorCode } from './types.ts';
 
 /** The HTTP requests of the client, and their errors. */
 
@@ -40,6 +40,10 @@ export class LicetError extends Error {
   readonly status: number;
   /** The endpoint needs one of these intents; empty if no token helps. */
   readonly acceptedIntents: readonly ApiIntent[];
+  /** The kind of the error; undefined if the response is not from Licet. A newer service may have further codes. */
+  readonly code: ErrorCode | (string & {}) | undefined;
+  /** The field or parameter to blame, if it is one. */
+  readonly field: string | undefined;
   /** The delay before the next attempt, if the service gives one (429). */
   readonly retryAfterSeconds: number | undefined;
 
@@ -48,6 +52,8 @@ export class LicetError extends Error {
     message: string,
     details: {
       acceptedIntents?: readonly ApiIntent[] | undefined;
+      code?: string | undefined;
+      field?: string | undefined;
       retryAfterSeconds?: number | undefined;
       cause?: unknown;
     } = {},
@@ -55,6 +61,8 @@ export class LicetError extends Error {
     super(message, { cause: details.cause });
     this.status = status;
     this.acceptedIntents = details.acceptedIntents ?? [];
+    this.code = details.code;
+    this.field = details.field;
     this.retryAfterSeconds = details.retryAfterSeconds;
   }
 }
@@ -220,6 +228,8 @@ export class Connection {
     const { message, accepted_intents } = this.parse<ErrorBody>(response, isError);
     throw new LicetError(status, message, {
       acceptedIntents: accepted_intents,
+      code: headers.get('Error-Code') ?? undefined,
+      field: headers.get('Error-Field') ?? undefined,
       retryAfterSeconds: retryAfterSeconds(headers),
     });
   }

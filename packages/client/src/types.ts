@@ -1044,6 +1044,9 @@ export interface ImportResult {
   reason: string | null;
 }
 
+/** The kind of an error of v2, for programs (3.1). */
+export type ErrorCode = 'INVALID_JSON' | 'MISSING_FIELD' | 'UNKNOWN_FIELD' | 'INVALID_VALUE' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'BODY_TIMEOUT' | 'CONFLICT' | 'CHANGED_MEANWHILE' | 'PRECONDITION_FAILED' | 'BODY_TOO_LARGE' | 'IDEMPOTENCY_KEY_REUSED' | 'TOO_MANY_REQUESTS' | 'INTERNAL_ERROR' | 'UNAVAILABLE';
+
 /** Filters: List products */
 export interface ListProductsQuery {
   /** Maximum number of objects. */

@@ -1,6 +1,36 @@
 import * as z from 'zod';
 import { named } from './bodies.ts';
 import { apiIntent } from './fields.ts';
+import { keysOf } from './objects.ts';
+
+/**
+ * The values of the header `Error-Code` of all errors of v2 (3.1), and their meanings. Programs compare them: a code
+ * never changes.
+ */
+export const ERROR_CODES = {
+  INVALID_JSON: 'The body is not JSON.',
+  MISSING_FIELD: 'A field or parameter is required.',
+  UNKNOWN_FIELD: 'There is no field or parameter of this name.',
+  INVALID_VALUE: 'A field or parameter has a value that it cannot have.',
+  UNAUTHORIZED: 'There is no live token.',
+  FORBIDDEN: 'The token lacks a required intent.',
+  NOT_FOUND: 'There is no such object or path.',
+  METHOD_NOT_ALLOWED: 'The path has other methods.',
+  BODY_TIMEOUT: 'The body arrived too late.',
+  CONFLICT: 'The request conflicts with another object.',
+  CHANGED_MEANWHILE: 'Others change the object at the same time: try again.',
+  PRECONDITION_FAILED: '`If-Match` does not match: the object has changed since it was read.',
+  BODY_TOO_LARGE: 'The body is too large.',
+  IDEMPOTENCY_KEY_REUSED: 'The `Idempotency-Key` was sent with another request.',
+  TOO_MANY_REQUESTS: 'A limit is reached: try again after `Retry-After`.',
+  INTERNAL_ERROR: 'The service failed.',
+  UNAVAILABLE: 'The service is busy, or could not finish: try again.',
+} as const;
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+export const errorCode = z
+  .enum(keysOf(ERROR_CODES))
+  .meta({ id: 'ErrorCode', description: 'The kind of an error of v2, for programs (3.1).' });
 
 /** The response of v2 to a request that failed or was rejected [7]. */
 export const errorResponse = named(

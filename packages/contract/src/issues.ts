@@ -1,6 +1,9 @@
 import type * as z from 'zod';
+import type { ErrorCode } from './errors.ts';
 
 /** The messages about invalid values. */
+
+const IS_REQUIRED = 'is required';
 
 /** Parses a value. The message of an issue continues the name of its field: `id is required`. */
 export const parseFields = <Schema extends z.ZodType>(schema: Schema, value: unknown) =>
@@ -9,10 +12,10 @@ export const parseFields = <Schema extends z.ZodType>(schema: Schema, value: unk
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
-      if (issue.input === undefined) return 'is required';
+      if (issue.input === undefined) return IS_REQUIRED;
       return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
-      if (issue.input === undefined) return 'is required';
+      if (issue.input === undefined) return IS_REQUIRED;
       return `must be one of ${issue.values.map(String).join(', ')}`;
     case 'too_small':
       if (issue.origin === 'string') return 'must not be empty';
@@ -44,6 +47,25 @@ export function describeError(error: z.core.$ZodError, unknownKind = 'field'): s
     return `${fieldName(issue.path) || 'Body'} ${issue.message}`;
   });
   return messages.slice(0, MAX_MESSAGES).join('; ');
+}
+
+const codeOf = ({ code, message }: z.core.$ZodIssue): ErrorCode =>
+  code === 'unrecognized_keys'
+    ? 'UNKNOWN_FIELD'
+    : message === IS_REQUIRED
+      ? 'MISSING_FIELD'
+      : 'INVALID_VALUE';
+
+/** The code of the first issue of an input, and the field to blame, if it is the only one (3.1). */
+export function blameOf({ issues }: z.core.$ZodError): { code: ErrorCode; field?: string } {
+  const [first] = issues;
+  const fields = new Set(
+    issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys' ? issue.keys : [fieldName(issue.path)],
+    ),
+  );
+  const [field] = fields.size === 1 ? fields : [];
+  return { code: first ? codeOf(first) : 'INVALID_VALUE', ...(field && { field }) };
 }
 
 const TYPE_NAMES: Record<string, string> = {

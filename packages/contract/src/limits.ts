@@ -28,3 +28,6 @@ export const MAX_EMAIL_LENGTH = 254;
 export const MAX_WEB_ADDRESS_LENGTH = 2_048;
 /** Text to search for in a list. */
 export const MAX_SEARCH_LENGTH = 100;
+
+/** The widest ranges of addresses that may be blocked (3). */
+export const MIN_PREFIX_BITS = { ipv4: 8, ipv6: 19 } as const;

@@ -1,4 +1,5 @@
 import { canonicalNetwork } from '@licet/contract/addresses';
+import { MIN_PREFIX_BITS } from '@licet/contract/limits';
 import type { blacklists } from '../../db/schema.ts';
 import { DomainError } from '../../lib/errors.ts';
 
@@ -9,15 +10,30 @@ export type EntryValues = Omit<EntryRow, 'id' | 'createdAt' | 'updatedAt' | 'rev
 /**
  * The entry to store, by the rules for more than one field [2.3]. An address or a range becomes canonical.
  *
- * @throws DomainError if `data` is neither an address nor a range, or if the product is missing
+ * @throws DomainError if `data` is neither an address nor a range, for one that would block nearly everybody, or if the product is missing
  */
 export function entryOf(values: EntryValues & { isForAllProducts: boolean }): EntryValues {
   const { licenseDataType, reason, isForAllProducts } = values;
   const data = licenseDataType === 'IP' ? canonicalNetwork(values.data) : values.data;
-  if (data === null) throw new DomainError('invalid', 'data must be an IP address or a CIDR range');
+  if (data === null) {
+    throw new DomainError('invalid', 'data must be an IP address or a CIDR range', 'data');
+  }
+  const isRange = licenseDataType === 'IP' && data.includes('/');
+  const minPrefixBits = MIN_PREFIX_BITS[data.includes(':') ? 'ipv6' : 'ipv4'];
+  if (isRange && Number(data.split('/')[1]) < minPrefixBits) {
+    throw new DomainError(
+      'invalid',
+      `data must be a range of /${minPrefixBits} or narrower: a wider one would block nearly everybody`,
+      'data',
+    );
+  }
   const productId = isForAllProducts ? null : values.productId;
   if (!isForAllProducts && productId === null) {
-    throw new DomainError('invalid', 'productId is required when isForAllProducts is false');
+    throw new DomainError(
+      'missing',
+      'productId is required when isForAllProducts is false',
+      'productId',
+    );
   }
   return { licenseDataType, data, productId, reason };
 }

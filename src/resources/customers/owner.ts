@@ -63,8 +63,9 @@ const NOT_SHOWN = new DomainError(
   'not allowed',
   'customerId must be a customer with a license, unless the token may read customers: send customerEmail, or use a ' +
     'token with CUSTOMERS_READ, ALL_READ or ALL_READ_WRITE',
+  'customerId',
 );
-const UNKNOWN_CUSTOMER = new DomainError('invalid', 'customerId is not a customer');
+const UNKNOWN_CUSTOMER = new DomainError('invalid', 'customerId is not a customer', 'customerId');
 
 /** The customer that a license names by `customerId` or `customerEmail`; null for nobody. */
 export type NamedOwner = NamedById | { id: null; email: string } | null;
@@ -100,7 +101,7 @@ function conditionsOf({ id, email, mustBeShown }: NamedById): Condition[] {
     {
       constraint: 'customer_has_email',
       holds: email === null ? YES : sql`exists (${isCustomer} and ${hasEmail})`,
-      error: new DomainError('invalid', wrongEmail),
+      error: new DomainError('invalid', wrongEmail, 'customerEmail'),
     },
   ];
 }

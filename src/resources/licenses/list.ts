@@ -175,6 +175,7 @@ async function checkPlace(db: Database, filter: LicenseFilter, after: number): P
   throw new DomainError(
     'invalid',
     `after must be a license of the list, and ${after} no longer is. Read the list from its start again`,
+    'after',
   );
 }
 

@@ -18,11 +18,15 @@ export function expiryOf(
   expiresAt: number | null,
 ): number | null {
   if (licenseType === 'TEMPORARY' && expiresAt === null) {
-    throw new DomainError('invalid', 'expiryDate is required for a TEMPORARY license');
+    throw new DomainError(
+      'missing',
+      'expiryDate is required for a TEMPORARY license',
+      'expiryDate',
+    );
   }
   // A license that was meant for a year must not become PERMANENT by mistake.
   if (licenseType === 'PERMANENT' && expiresAt !== null) {
-    throw new DomainError('invalid', 'expiryDate needs licenseType TEMPORARY');
+    throw new DomainError('invalid', 'expiryDate needs licenseType TEMPORARY', 'expiryDate');
   }
   return expiresAt;
 }
@@ -60,6 +64,7 @@ function checkLimit(
     throw new DomainError(
       'invalid',
       `${name} must be at most ${limit} in number, the limit in ${limitName}`,
+      name,
     );
   }
 }

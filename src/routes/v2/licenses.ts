@@ -265,7 +265,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
           licenseKey !== undefined &&
           normalizeLicenseKey(licenseKey) !== current.licenseKeyNormalized
         ) {
-          throw new ApiError(400, 'licenseKey cannot be changed');
+          throw new ApiError(400, 'licenseKey cannot be changed', { field: 'licenseKey' });
         }
         const licenseType = changes.licenseType ?? current.licenseType;
         const values = {

@@ -37,7 +37,9 @@ export async function optimisticUpdate<Row extends { revision: number }, Result>
   { name, bodyId, find, write }: Update<Row, Result>,
 ): Promise<Result> {
   const { id } = c.req.valid('param');
-  if ((bodyId ?? id) !== id) throw new ApiError(400, `id must be ${id} as in the path`);
+  if ((bodyId ?? id) !== id) {
+    throw new ApiError(400, `id must be ${id} as in the path`, { field: 'id' });
+  }
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const row = await find(databaseOf(c), id);
     if (row === undefined) throw notFound(name);
@@ -51,5 +53,7 @@ export async function optimisticUpdate<Row extends { revision: number }, Result>
     // Random, so that two concurrent updates do not collide again.
     await wait(Math.random() * MAX_PAUSE_MS);
   }
-  throw new ApiError(409, `${name} is being changed by others, try again`);
+  throw new ApiError(409, `${name} is being changed by others, try again`, {
+    code: 'CHANGED_MEANWHILE',
+  });
 }

@@ -32,9 +32,11 @@ export const statisticsRoutes = new Hono<AuthEnv>().get(
     const { step, to = now, productId, ...given } = c.req.valid('query');
     const { defaultMs, maxDays } = PERIODS[step];
     const { from = to - defaultMs } = given;
-    if (from > to) throw new ApiError(400, 'from must not be after to');
+    if (from > to) throw new ApiError(400, 'from must not be after to', { field: 'from' });
     if (to - from > maxDays * DAY_MS) {
-      throw new ApiError(400, `from must be at most ${maxDays} days before to, with step ${step}`);
+      throw new ApiError(400, `from must be at most ${maxDays} days before to, with step ${step}`, {
+        field: 'from',
+      });
     }
     const db = databaseOf(c);
     const { counts } = isolateOf(c.env);
