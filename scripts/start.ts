@@ -7,6 +7,7 @@ import { MINUTE_MS } from '@licet/contract/durations';
 import { ensureConsole } from './console/ensure.ts';
 import { buildWorker } from './local/build.ts';
 import { migrate } from './local/database.ts';
+import { openLog } from './local/log.ts';
 import {
   checkProxies,
   DEFAULT_PORT,
@@ -25,7 +26,7 @@ const HELP = `Starts Licet on this machine.
 
 ${OPTIONS_HELP}
 
-The log goes to stdout, one JSON object a line. The root token is in ${SECRETS_FILE}, or in the environment
+The log goes to stdout: short lines on a terminal, elsewhere one JSON object a line. The root token is in ${SECRETS_FILE}, or in the environment
 variable ROOT_TOKEN. npm run dev starts it and reloads it after each change of the code.
 docs/one-machine.md describes a lasting installation.`;
 
@@ -51,23 +52,7 @@ function signingKeys(folder: string): Record<string, string> {
   return readSigningKeys(file);
 }
 
-let lines = '';
-
-/** Writes a line of the log. A line that is JSON already gets a time and a level. */
-function log(level: string, message: string, timeMs = Date.now()): void {
-  const head = `{"time":"${new Date(timeMs).toISOString()}","level":"${level}",`;
-  const rest = message.startsWith('{"')
-    ? message.slice(1)
-    : `"message":${JSON.stringify(message)}}`;
-  // Writing many lines at once costs as much as writing one.
-  if (lines === '') setImmediate(flushLog);
-  lines += `${head}${rest}\n`;
-}
-
-function flushLog(): void {
-  process.stdout.write(lines);
-  lines = '';
-}
+const { log, flush: flushLog } = openLog();
 
 async function welcome(address: string, rootToken: string, folder: string): Promise<void> {
   const url = address.endsWith(`:${DEFAULT_PORT}`) ? '' : ` -- --url ${address}`;

@@ -368,6 +368,13 @@ describe('npm run doctor', () => {
     expect(await doctor([`localhost:${await freePort()}`])).toMatchObject({ code: 2 });
   });
 
+  it('the doctor takes LICET_URL without an argument', async () => {
+    const LICET_URL = 'https://licet.invalid:1';
+    const { code, stderr } = await runHere('doctor', [], { LICET_URL });
+    expect(stderr).toContain(`No response from ${LICET_URL}.`);
+    expect(code).toBe(2);
+  });
+
   it.each([
     [[]],
     [['a', 'b']],

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { serviceUrl } from '@licet/cli/command-line';
 import { CliError } from '@licet/cli/terminal';
 import { afterEach, expect, it } from 'vitest';
 import { type LocalCommand, readOptions } from '../../scripts/local/options.ts';
@@ -69,6 +70,15 @@ it('a taken inspector port of npm run dev is one line with another port', async 
     stdout: '',
     status: 1,
   });
+});
+
+it.each([
+  ['localhost:8787/docs', 'http://localhost:8787/'],
+  ['https://licet.example/console/licenses/7', 'https://licet.example/'],
+  ['https://licet.example/licet/api/v2', 'https://licet.example/licet'],
+  ['https://licet.example/consoles', 'https://licet.example/consoles'],
+])('the address of a page, %s, stands for the service: %s', (sent, url) => {
+  expect(serviceUrl(sent, '--url').href).toBe(url);
 });
 
 /**

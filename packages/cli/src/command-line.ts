@@ -38,7 +38,8 @@ export function serviceUrl(text: string, option: string, isInsecure = false): UR
       `${option} is "${text}". Over http everybody on the way can read the token. Use https, or add --insecure.`,
     );
   }
-  return url;
+  // A person copies the address of a page.
+  return new URL(url.pathname.replace(/\/(docs|console|api)(\/.*)?$/, '') || '/', url);
 }
 
 /** A command and all its subcommands. */

@@ -13,14 +13,14 @@ import { CliError, done } from './terminal.ts';
 
 const newProgram = () =>
   new Command(callOf('doctor'))
-    .usage('URL [options]')
+    .usage('[URL] [options]')
     .description(
       'Sends the requests of shipped programs to a service, and reports those that fail.',
     )
     .argument(
-      '<url>',
+      '[url]',
       'where the service runs, such as https://license.example.com, with its path if it has one; where it ' +
-        'names no port, both http and https are tried',
+        'names no port, both http and https are tried; LICET_URL if it is left out',
     )
     .option('--timeout <seconds>', 'how long to wait for each response', '10')
     .addHelpText(
@@ -472,7 +472,8 @@ async function run(args: readonly string[]): Promise<number> {
   const program = newProgram();
   await parseArguments(program, args);
   const { timeout } = program.opts();
-  const [text] = program.processedArgs;
+  const [text = process.env.LICET_URL] = program.processedArgs;
+  if (!text) throw argumentError('Give the URL of a service, or set LICET_URL.');
   const timeoutMs = Number(timeout) * 1000;
   if (!(timeoutMs > 0 && timeoutMs <= 600_000)) {
     throw argumentError(`"${timeout}" is not a timeout. Give a number of seconds, up to 600.`);
