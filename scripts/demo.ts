@@ -18,13 +18,14 @@ import {
 import { DAY_MS } from '@licet/contract/durations';
 import { findDatabase } from './local/database.ts';
 import { DEFAULT_FOLDER, dataFolder } from './local/options.ts';
-import { UNKNOWN_KEY, writePast } from './local/past.ts';
 
 /** `npm run demo`: fills a running service with a believable shop and plays a game server. */
 
 const PARALLEL = 8;
 const STORING_TRIES = 30;
 const STORING_INTERVAL_MS = 100;
+/** A key that no license has. */
+const UNKNOWN_KEY = 'AAAA-BBBB-CCCC-DDDD-EEEE';
 
 // LICET_URL is not read, because it may name a service in production.
 const program = new Command('npm run demo --')
@@ -217,8 +218,10 @@ async function addPast(
   const ageDays = new Map(licenses.map((each) => [each.id, 100 - 2 * indexOf(each)]));
   const dormantIds = licenses.filter((each) => indexOf(each) >= FIRST_DORMANT).map(({ id }) => id);
   for (const id of dormantIds) ageDays.set(id, 200);
-  const hasPast =
-    file !== undefined && writePast(file, license.licenseKey, { ageDays, dormantIds, startedAt });
+  // Only here, because it loads the service's own code, which takes longer than the rest of the program.
+  const { writePast } = await import('./local/past.ts');
+  const shop = { ageDays, dormantIds, startedAt, unknownKey: UNKNOWN_KEY };
+  const hasPast = file !== undefined && writePast(file, license.licenseKey, shop);
   if (hasPast) done('Thirty days of history');
   else {
     note(

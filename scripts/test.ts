@@ -44,7 +44,7 @@ async function check(script: string, ...options: string[]): Promise<void> {
   }
 }
 
-await Promise.all([check('lint'), check('typecheck'), check('types', '--check'), check('build')]);
+await Promise.all([check('lint'), check('types', '--check'), check('build')]);
 
 /** Runs tests, and counts them by vitest's report. */
 async function countTests(
@@ -79,7 +79,7 @@ function newFastFolder(): string {
   return mkdtempSync(join(isLarge ? memory : folder, 'licet-test-'));
 }
 
-// Both at the same time, because the tests in Node often wait for the processes that they start. The others run
+// All at the same time, because the tests in Node often wait for the processes that they start. The others run
 // in two processes, because each further Worker would load the service again.
 const fastFolder = newFastFolder();
 let otherOutput = '';
@@ -94,7 +94,7 @@ const otherTests = countTests(
 );
 // With the same priority these processes would end long after the three of the tests in Node, and a core would be idle.
 setPriority(NODE_TESTS_PRIORITY);
-await Promise.all([otherTests, countTests(runShown, 'node')]);
+await Promise.all([otherTests, countTests(runShown, 'node'), check('typecheck')]);
 console.log(otherOutput);
 
 for (const made of [folder, fastFolder]) rmSync(made, { recursive: true, force: true });

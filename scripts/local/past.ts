@@ -21,9 +21,6 @@ const { VALID, LICENSE_EXPIRED, LICENSE_DEACTIVATED, LICENSE_DELETED } = RESPONS
 /** The hours since a license was changed: enough for a refusal on an earlier day, of which there are two in 100 hours. */
 const changedHours = (id: string): string => `(130 + ${id} * 29 % 40)`;
 
-/** A key that no license has. */
-export const UNKNOWN_KEY = 'AAAA-BBBB-CCCC-DDDD-EEEE';
-
 /** A demo shop whose objects were created within a moment. */
 export interface NewShop {
   /** The ids of its licenses, with the days since each was sold. */
@@ -32,11 +29,13 @@ export interface NewShop {
   dormantIds: readonly number[];
   /** Milliseconds since 1970. */
   startedAt: number;
+  /** The key of its validations that no license has. */
+  unknownKey: string;
 }
 
 const statusOfDay = new SQLiteSyncDialect().sqlToQuery(statusSql(sql.raw(`day * ${DAY_MS}`))).sql;
 
-const statements = (now: number): string[] => {
+const statements = (now: number, unknownKey: string): string[] => {
   const bucket = Math.floor((now - EPOCH) / HOUR_MS);
   const lastRolledUp = Math.floor((now - CLOSING_MS - EPOCH) / HOUR_MS) - 1;
   const day = Math.floor(now / DAY_MS);
@@ -75,7 +74,7 @@ const statements = (now: number): string[] => {
        cross join slots h
        left join installations c on c.id = r.installation_id left join shop s on s.id = c.license_id
        left join licenses l on l.id = s.id
-     where iif(s.id is null, r.installation_id = 0 and r.details like '%${UNKNOWN_KEY}%',
+     where iif(s.id is null, r.installation_id = 0 and r.details like '%${unknownKey}%',
          h.bucket > (s.sold_at - ${EPOCH}) / ${HOUR_MS})
        and (r.nonce + r.installation_id * 7919 + h.ago * 10477) % 100 < iif(r.outcome = ${VALID}, h.weight, 2)`,
     'insert or ignore into buckets select distinct bucket from requests',
@@ -105,7 +104,8 @@ const statements = (now: number): string[] => {
  * @param file the database of the service, which may run
  * @returns false if the file is not the database of the shop
  */
-export function writePast(file: string, key: string, { ageDays, dormantIds, startedAt }: NewShop) {
+export function writePast(file: string, key: string, shop: NewShop): boolean {
+  const { ageDays, dormantIds, startedAt, unknownKey } = shop;
   const now = Date.now();
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   try {
@@ -116,7 +116,7 @@ export function writePast(file: string, key: string, { ageDays, dormantIds, star
     for (const [id, days] of ageDays) {
       insert.run(id, now - days * DAY_MS, Number(dormantIds.includes(id)), startedIn);
     }
-    database.exec(`begin immediate; ${statements(now).join(';')}; commit`);
+    database.exec(`begin immediate; ${statements(now, unknownKey).join(';')}; commit`);
     return true;
   } finally {
     database.close();

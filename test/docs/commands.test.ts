@@ -146,9 +146,13 @@ it.each(['test:unit', 'test:e2e'])('npm run %s names a folder of tests', (script
   expect(globSync(`${folder}/*.test.ts`)).not.toEqual([]);
 });
 
-it('the documented command for more runs of the simulation runs one test', () => {
-  const [line = ''] = commands.filter((command) => command.startsWith('SIMULATION_RUNS='));
-  const command = line.replace('SIMULATION_RUNS=2000', 'SIMULATION_RUNS=1');
-  const output = execFileSync('bash', ['-c', command], { env, encoding: 'utf8', stdio: 'pipe' });
-  expect(output).toMatch(/Tests.*1 passed/);
+it('the documented command for more runs of the simulation names one test and variables that it takes', () => {
+  const [command = ''] = commands.filter((command) => command.startsWith('SIMULATION_RUNS='));
+  const [, variables = '', project, title = ''] =
+    /^(.+) npx vitest run --project (\w+) -t '(.+)'$/.exec(command) ?? [];
+  const files = globSync(`test/${project}/*.test.ts`).map(read);
+  const named = files.filter((text) => text.includes(`('${title}`));
+  expect(named).toHaveLength(1);
+  expect(files.join('').split(title)).toHaveLength(2);
+  for (const [name] of variables.matchAll(/\w+(?==)/g)) expect(named[0]).toContain(name);
 });

@@ -147,7 +147,7 @@ class Load {
   }
 }
 
-const FILLER = { notes: 'x'.repeat(9_500), perRequest: 90, requests: 24 };
+const FILLER = { notes: 'x'.repeat(9_500), perRequest: 90, requests: 8 };
 
 /** Makes the database larger than what is copied at a time. */
 async function fill(address: string, productId: number): Promise<void> {

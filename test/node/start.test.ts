@@ -393,7 +393,7 @@ describe('npm run demo', () => {
 
   it('the demo leaves a database alone that does not have its licenses', async () => {
     const file = findDatabase(folder) ?? '';
-    const shop = { ageDays: new Map([[1, 9]]), dormantIds: [], startedAt: 0 };
+    const shop = { ageDays: new Map([[1, 9]]), dormantIds: [], startedAt: 0, unknownKey: '' };
     const before = await api('/statistics?step=day');
     expect(writePast(file, 'KEY-OF-ANOTHER-SHOP', shop)).toBe(false);
     expect(await api('/statistics?step=day')).toMatchObject({
