@@ -654,10 +654,4 @@ describe('npm run deploy', () => {
     expect(output).toMatch(/Root token +in \.root-token\.licet[\s\S]*delete the file/);
     expect(code).toBe(0);
   });
-
-  it('npm run deploy rejects unknown options', async () => {
-    const { code, output } = await npmRunDeploy(['--force']);
-    expect(output).toContain('Unknown option --force. Add --help');
-    expect(code).toBe(2);
-  });
 });

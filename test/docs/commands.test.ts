@@ -109,11 +109,10 @@ describe('in another folder, the command', () => {
     expect(read(at('one.ts'))).toBe("export const one = '1';\n");
   });
 
-  it('npm run migration writes what the schema needs, in another folder', () => {
-    run('npm run migration');
-    const [migration = ''] = readdirSync(at('drizzle')).filter((name) => name.endsWith('.sql'));
-    expect(migration).toMatch(/^0000_/);
-    expect(read(at(join('drizzle', migration)))).toContain('CREATE TABLE `licenses`');
+  it('npm run migration adds nothing to the migrations that are committed, in another folder', () => {
+    cpSync('drizzle', at('drizzle'), { recursive: true });
+    expect(run('npm run migration'), 'Run npm run migration').toContain('No schema changes');
+    expect(readdirSync(at('drizzle'))).toEqual(readdirSync('drizzle'));
   });
 
   it('npm run openapi writes what is committed, in another folder', () => {

@@ -411,13 +411,6 @@ describe('npm run backup', () => {
     folder = newHome('stopped');
   });
 
-  it('a backup has the changes that are in the write-ahead log alone, after a power cut', async () => {
-    addAndDie(databaseIn(folder));
-    await done(backUp(at('target/log.sqlite'), folder));
-    expect(namesOf(at('target/log.sqlite'))).toEqual(['Before', 'In the log']);
-    rmSync(at('target/log.sqlite'));
-  });
-
   it('a backup has no erased data, and neither has a database that is restored from it', async () => {
     const erased = newHome('erased');
     const [database, copy] = [databaseIn(erased), at('target/erased.sqlite')];
@@ -445,8 +438,8 @@ describe('npm run backup', () => {
   it.each<[args: string[], told: string]>([
     [[], 'Give one FILE, such as'],
     [['one', 'two'], 'Give one FILE, such as'],
+    // test/cli/export.test.ts has others of these.
     [[at('target')], `${at('target')} is a folder`],
-    [[at('no/file')], `${at('no')} does not exist`],
   ])('npm run backup rejects %j as its file', async (args, told) => {
     const ended = await watch(launch('backup', ...args, '--persist-to', folder)).ended;
     expect(ended).toEqual({ code: 2, output: expect.stringContaining(told) });
@@ -459,7 +452,7 @@ describe('npm run backup', () => {
     expect(existsSync(at('empty'))).toBe(false);
   });
 
-  it('npm run backup takes the database of the service where there are several', async () => {
+  it('a backup has the changes that are in the write-ahead log alone, also where there are several databases', async () => {
     const several = newHome('several');
     const database = databaseIn(several);
     addAndDie(database);
@@ -537,11 +530,8 @@ describe('npm run backup', () => {
     rmSync(at('target/written.sqlite'));
   });
 
-  it.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const)('a backup leaves nothing when it is stopped by %s', async (signal, status) => {
+  // test/cli/export.test.ts has the other signals.
+  it('a backup leaves nothing when it is stopped by a signal', async () => {
     const large = largeHome();
     const child = launch('backup', at('target/stopped.sqlite'), '--persist-to', large);
     const { ended } = watch(child);
@@ -549,8 +539,8 @@ describe('npm run backup', () => {
       timeout: 20_000,
       interval: 1,
     });
-    child.kill(signal);
-    expect(await ended).toEqual({ code: status, output: '✗ Stopped: no backup was written.\n' });
+    child.kill('SIGTERM');
+    expect(await ended).toEqual({ code: 143, output: '✗ Stopped: no backup was written.\n' });
     expect(readdirSync(at('target'))).toEqual([]);
   });
 });

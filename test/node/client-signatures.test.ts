@@ -1,7 +1,4 @@
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   Licet,
   LicetError,
@@ -21,12 +18,9 @@ import {
   VALIDATION_TYPE,
   validationForgeriesOf,
 } from './forged-responses.ts';
-import { ownFolder } from './own.ts';
 import { sharedService } from './shared-service.ts';
 
 /** The client with pinned keys, between signatures of other implementations and hostile servers. */
-
-const folder = ownFolder();
 
 const REQUEST = { licenseKey: ' häuschen-1\n', productId: 602, hwid: ' machine ' };
 const VALID = { valid: true, message: 'License is valid' };
@@ -71,15 +65,6 @@ const jwkOf = ({ kid, alg, publicKey }: SigningKey): PinnedKey => {
     : { kty: 'RSA', kid, n, e: 'AQAB' };
 };
 
-/** An ECDSA signature of openssl as a JWS has it: r and s, 32 bytes each. */
-function fromDer(der: Buffer): Buffer {
-  const rLength = der[3] ?? 0;
-  const integers = [der.subarray(4, 4 + rLength), der.subarray(6 + rLength)];
-  return Buffer.concat(
-    integers.map((bytes) => Buffer.concat([Buffer.alloc(32), bytes]).subarray(-32)),
-  );
-}
-
 describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Algorithm) => {
   const keys = newKeys(alg);
   const honest: Respond = async (asked) => ({
@@ -91,22 +76,6 @@ describe.each(['ES256', 'RS256'] as const)('a response signed with %s', (alg: Al
     ['JWK', jwkOf],
   ])('a response that is signed by jose verifies with the key as a %s', async (_, pinned) => {
     const result = await validate([pinned(keys.pinned)], honest);
-    expect(result).toMatchObject(VALID);
-  });
-
-  it('a response that is signed by openssl verifies', async () => {
-    const keyFile = join(folder, `${alg}.pem`);
-    const textFile = join(folder, 'text');
-    writeFileSync(keyFile, keys.pinned.privateKey.export({ type: 'pkcs8', format: 'pem' }));
-    const result = await validate([keys.pinned.constant], async (asked) => {
-      const parts = [{ alg, kid: 'key-1', typ: VALIDATION_TYPE }, claimsFor(asked)].map((part) =>
-        Buffer.from(JSON.stringify(part)).toString('base64url'),
-      );
-      writeFileSync(textFile, parts.join('.'));
-      const made = execFileSync('openssl', ['dgst', '-sha256', '-sign', keyFile, textFile]);
-      const signature = alg === 'ES256' ? fromDer(made) : made;
-      return { signed: [...parts, signature.toString('base64url')].join('.') };
-    });
     expect(result).toMatchObject(VALID);
   });
 

@@ -37,11 +37,11 @@ function pipeline(count: number): () => number {
 }
 
 it('a new connection is served while others never pause', async () => {
-  const others = Array.from({ length: 40 }, () => pipeline(250));
+  const others = Array.from({ length: 40 }, () => pipeline(100));
   const responded = () => others.reduce((sum, count) => sum + count(), 0);
-  await expect.poll(responded, { timeout: 10_000, interval: 10 }).toBeGreaterThan(1_000);
+  await expect.poll(responded, { timeout: 10_000, interval: 10 }).toBeGreaterThan(400);
   expect((await fetch(`${service.address}/api/v2/healthy`)).status).toBe(200);
-  expect(responded()).toBeLessThan(5_000);
+  expect(responded()).toBeLessThan(2_000);
 });
 
 const FEW = 1_024;

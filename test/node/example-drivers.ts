@@ -120,6 +120,8 @@ end`,
       'driver.sh': `${beforeDemo(source, '# From here on it is tried out')}
 licet_retry_seconds=0
 sleep() { :; }
+hardware_id=$(licet_hardware_id)
+licet_hardware_id() { printf '%s' "$hardware_id"; }
 while IFS='|' read -r url file keys key product licet_timeout_seconds; do
   message=$(licet_check "$url" "$product" 1 "$key" "$file" "$keys")
   case "$? $message" in

@@ -1,12 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { cpSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { databaseFile, migrate } from '../../scripts/local/database.ts';
 import { ownFolder } from './own.ts';
 
-const out = ownFolder();
 const data = ownFolder();
 const MIGRATIONS = 'drizzle';
 const files = readdirSync(MIGRATIONS).filter((name) => name.endsWith('.sql'));
@@ -23,22 +21,6 @@ it.each(files)('%s rebuilds no table, deletes nothing by cascade and has no trig
   expect(read(name)).not.toMatch(
     /__new_|on (delete|update) (cascade|set)|drop table|foreign_keys|create (temp\w* )?trigger/i,
   );
-});
-
-it('the migrations make what src/db/schema.ts describes', () => {
-  cpSync(MIGRATIONS, out, { recursive: true });
-  const drizzleKit = join('node_modules', 'drizzle-kit', 'bin.cjs');
-  const output = execFileSync(
-    process.execPath,
-    [
-      ...[drizzleKit, 'generate', '--dialect=sqlite', '--schema=./src/db/schema.ts'],
-      // A path that begins with a slash is not found, and not an error either.
-      `--out=${relative('.', out)}`,
-    ],
-    { encoding: 'utf8', stdio: 'pipe' },
-  );
-  expect(output, 'Run npm run migration').toContain('No schema changes');
-  expect(readdirSync(out).filter((name) => name.endsWith('.sql'))).toEqual(files);
 });
 
 it('a local database with a new id is migrated, although that of the old id has all migrations', () => {
