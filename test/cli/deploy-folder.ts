@@ -1,6 +1,5 @@
 import { readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { FakeCloudflare } from './fake-cloudflare.ts';
 
 /** The folder from which tests deploy: the project with settings and secrets of its own. */
 
@@ -29,10 +28,9 @@ export const TLS = {
   cert: readFileSync(CERTIFICATE),
 };
 
-/** The variables with which the real wrangler deploys at a fake Cloudflare. */
-export const deployVariables = (folder: string, { url }: FakeCloudflare): NodeJS.ProcessEnv => ({
+/** The variables of a deployment, whatever account this machine knows. */
+export const deployVariables = (folder: string): NodeJS.ProcessEnv => ({
   ...process.env,
-  CLOUDFLARE_API_BASE_URL: url,
   CLOUDFLARE_API_TOKEN: 'token',
   NODE_EXTRA_CA_CERTS: CERTIFICATE,
   WRANGLER_LOG_PATH: join(folder, 'logs'),

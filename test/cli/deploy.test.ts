@@ -21,7 +21,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { deploy } from '../../scripts/deployment.ts';
 import { ownFolder } from '../node/own.ts';
 import { deployVariables, linkProject, TLS } from './deploy-folder.ts';
-import { startFakeCloudflare } from './fake-cloudflare.ts';
 import { FakeWrangler } from './fake-wrangler.ts';
 
 /** `npm run deploy` with a fake wrangler. test/node/move.test.ts deploys with the real one at a fake Cloudflare. */
@@ -534,28 +533,23 @@ describe('npm run deploy', () => {
     else json(method === 'POST' ? 400 : 405, { valid: false, message: 'No' });
   });
   let port: number | undefined;
-  let cloudflare: Awaited<ReturnType<typeof startFakeCloudflare>>;
   beforeAll(async () => {
     await new Promise<void>((done) => service.listen(0, 'localhost', done));
     const address = service.address();
     port = typeof address === 'object' ? address?.port : undefined;
-    cloudflare = await startFakeCloudflare();
   });
-  afterAll(async () => {
+  afterAll(() => {
     service.closeAllConnections();
     service.close();
-    await cloudflare.stop();
   });
 
-  const realWrangler = resolve('node_modules/.bin');
   const npmRunDeploy = (
-    args: readonly string[] = [],
-    programs = realWrangler,
+    programs: string,
     onStart = (_child: ChildProcess) => {},
   ): Promise<{ code: number | null; output: string }> =>
     new Promise((done) => {
-      const command = [resolve('scripts/deploy.ts'), ...args];
-      const variables = deployVariables(folder, cloudflare);
+      const command = [resolve('scripts/deploy.ts')];
+      const variables = deployVariables(folder);
       const env = { ...variables, PATH: [programs, process.env.PATH].join(delimiter) };
       const child = execFile(process.execPath, command, { cwd: folder, env }, (_, out, err) =>
         done({ code: child.exitCode, output: out + err }),
@@ -603,14 +597,14 @@ describe('npm run deploy', () => {
   it('npm run deploy ends with 1 where programs could not use the service', async () => {
     isWell = false;
     const programs = wranglerThat({ deploy: DEPLOYS });
-    const { code, output } = await npmRunDeploy([], programs);
+    const { code, output } = await npmRunDeploy(programs);
     expect(output).toContain('The service is deployed, but some programs could not use it');
     expect(code).toBe(1);
   });
 
   it('npm run deploy goes on to its end where nobody reads what it prints', async () => {
     const programs = wranglerThat({ deploy: DEPLOYS });
-    const { code, output } = await npmRunDeploy([], programs, (child) =>
+    const { code, output } = await npmRunDeploy(programs, (child) =>
       child.stdout?.once('data', () => child.stdout?.destroy()),
     );
     expect(output).toBe('✓ Account Shop\n');
@@ -624,7 +618,7 @@ describe('npm run deploy', () => {
     const has = (file: string) => () => existsSync(join(folder, file));
     const waits = "trap 'kill $!; touch ended; exit' TERM; sleep 20 & touch begun; wait";
     const programs = wranglerThat({ 'd1 migrations apply': waits });
-    const { code, output } = await npmRunDeploy([], programs, async (child) => {
+    const { code, output } = await npmRunDeploy(programs, async (child) => {
       await expect.poll(has('begun'), { timeout: 10_000 }).toBe(true);
       expect(readdirSync(folder)).toContain('wrangler.deploy.json');
       child.kill('SIGTERM');
@@ -643,14 +637,14 @@ describe('npm run deploy', () => {
       deploy: `touch token-set; ${DEPLOYS}`,
     });
     reportDeployment('localhost:1');
-    const stopped = await npmRunDeploy([], programs, (child) =>
+    const stopped = await npmRunDeploy(programs, (child) =>
       child.stdout?.on('data', (text) => {
         if (String(text).includes('Deployed')) child.kill('SIGINT');
       }),
     );
     expect(stopped.output).toContain('Run npm run deploy again');
     reportDeployment();
-    const { code, output } = await npmRunDeploy([], programs);
+    const { code, output } = await npmRunDeploy(programs);
     expect(output).toMatch(/Root token +in \.root-token\.licet[\s\S]*delete the file/);
     expect(code).toBe(0);
   });

@@ -41,6 +41,14 @@ it.each<[problem: string, file: string, data: string | undefined, kind?: Kind]>(
   ['licenseKey appears twice', 'twice.csv', 'licenseKey,licenseKey\na,b\n', 'licenses'],
   ['separated by tabs. Use commas', 'tab.csv', 'licenseKey\tproductId\na\t1\n', 'licenses'],
   ['unknown headings: Price, column 3 has none', 'gap.csv', 'id;Price;;name\n1;2;;a\n', 'products'],
+  [
+    'unknown headings: Notes (did you mean notes?), max_ips (did you mean maxIPs?), ' +
+      'Customer.E-Mail (did you mean customer.email?), seats. Rename or remove these columns. ' +
+      'The headings of licenses are id, licenseKey, productId,',
+    'headings.csv',
+    'licenseKey,Notes,max_ips,Customer.E-Mail,seats\na,A,3,a@b.example,5\n',
+    'licenses',
+  ],
   ['Add --kind', 'list.json', `[${product}]`],
   ['Add --kind', 'none.csv', `${CSV}a,1\n`],
   ['--kind is not for', 'kind.jsonl', good, 'products'],

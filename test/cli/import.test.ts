@@ -338,23 +338,6 @@ it('a CSV row with too many or too few columns is rejected with its line, the ot
   expect(await licenseWith('RAGGED-4')).toMatchObject({ productId: 9_210 });
 });
 
-it('wrong CSV headings are reported with the known ones, and nothing is imported', async () => {
-  const before = await totals();
-  const file = write(
-    'headings.csv',
-    'licenseKey,productId,licenseType,Notes,max_ips,Customer.E-Mail,seats\nhead-1,9210,PERMANENT,A,3,a@b.example,5\n',
-  );
-  const { code, output } = await imports([file, '--kind', 'licenses']);
-  expect(code).toBe(1);
-  expect(output).toContain(
-    'headings.csv: unknown headings: Notes (did you mean notes?), max_ips (did you mean maxIPs?), ' +
-      'Customer.E-Mail (did you mean customer.email?), seats. Rename or remove these columns. ' +
-      'The headings of licenses are id, licenseKey, productId,',
-  );
-  expect(output).toContain('customer.email');
-  expect(await totals()).toEqual(before);
-});
-
 it('an import of a JSON file stores all kinds, in any order, or a list of one kind', async () => {
   const license = { licenseKey: 'json-1', productId: 9_300, licenseType: 'PERMANENT' };
   const shop = {

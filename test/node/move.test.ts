@@ -87,7 +87,13 @@ function run(script: string, args: string[], env: NodeJS.ProcessEnv = {}): Watch
   const child = spawn(process.execPath, [...argsOfScript(script), ...args], {
     cwd: home,
     stdio: 'pipe',
-    env: { ...deployVariables(home, cloudflare), NO_COLOR: '1', LICET_URL: undefined, ...env },
+    env: {
+      ...deployVariables(home),
+      CLOUDFLARE_API_BASE_URL: cloudflare.url,
+      NO_COLOR: '1',
+      LICET_URL: undefined,
+      ...env,
+    },
   });
   return watch(child).ended;
 }
