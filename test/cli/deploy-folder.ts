@@ -21,8 +21,8 @@ export function linkProject(folder: string): void {
   for (const name of LINKED) symlinkSync(resolve(name), join(folder, name));
 }
 
-/** The certificate, for localhost, of the server that responds in the place of the deployed service. */
-const CERTIFICATE = resolve('test/cli/test-only-certificate.pem');
+/** A self-signed certificate for localhost. Its key is no secret. */
+export const CERTIFICATE = resolve('test/cli/test-only-certificate.pem');
 export const TLS = {
   key: readFileSync('test/cli/test-only-key.pem'),
   cert: readFileSync(CERTIFICATE),

@@ -11,15 +11,15 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:https';
+import type { RequestListener } from 'node:http';
 import { delimiter, join, resolve } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
 import { ensureSigningKeys, readSigningKeys } from '@licet/cli/signing-keys';
 import { CliError } from '@licet/cli/terminal';
 import { parse } from 'smol-toml';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deploy } from '../../scripts/deployment.ts';
-import { ownFolder } from '../node/own.ts';
+import { listen, ownFolder } from '../node/own.ts';
 import { deployVariables, linkProject, TLS } from './deploy-folder.ts';
 import { FakeWrangler } from './fake-wrangler.ts';
 
@@ -521,7 +521,7 @@ describe('npm run deploy', () => {
   let isWell = true;
   /** A new name responds only after a while. */
   let isNew = true;
-  const service = createServer(TLS, ({ method, url }, response) => {
+  const respond: RequestListener = ({ method, url }, response) => {
     const json = (status: number, body: object) =>
       response.writeHead(status).end(JSON.stringify(isWell ? body : { ...body, more: true }));
     if (isNew) {
@@ -531,16 +531,10 @@ describe('npm run deploy', () => {
     else if (url === '/.well-known/jwks.json') response.end('{"keys":[]}');
     else if (url === '/api/v2/ping') json(401, { message: 'No token', accepted_intents: [] });
     else json(method === 'POST' ? 400 : 405, { valid: false, message: 'No' });
-  });
-  let port: number | undefined;
+  };
+  let host: string;
   beforeAll(async () => {
-    await new Promise<void>((done) => service.listen(0, 'localhost', done));
-    const address = service.address();
-    port = typeof address === 'object' ? address?.port : undefined;
-  });
-  afterAll(() => {
-    service.closeAllConnections();
-    service.close();
+    ({ host } = new URL(await listen(respond, TLS)));
   });
 
   const npmRunDeploy = (
@@ -559,15 +553,15 @@ describe('npm run deploy', () => {
 
   /** The responses of a wrangler that deploys. */
   const DEPLOYS = 'cp report "$WRANGLER_OUTPUT_FILE_PATH"';
-  const reportDeployment = (host = `localhost:${port}`): void => {
-    const report = { type: 'deploy', version_id: 'v', targets: [`${host}/*`] };
+  const reportDeployment = (to = host): void => {
+    const report = { type: 'deploy', version_id: 'v', targets: [`${to}/*`] };
     writeFileSync(join(folder, 'report'), JSON.stringify(report));
   };
 
   beforeEach(() => {
     isWell = true;
     reportDeployment();
-    configure(`routes = [{ pattern = "localhost:${port}/*", zone_id = "zone" }]\n${TOML}
+    configure(`routes = [{ pattern = "${host}/*", zone_id = "zone" }]\n${TOML}
       [[queues.producers]]
       binding = "RECORDS"
       queue = "licet-records"`);

@@ -1,11 +1,5 @@
-import { readFileSync } from 'node:fs';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type ServerResponse,
-} from 'node:http';
-import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { ServerOptions } from 'node:https';
 import { readRootToken } from '@licet/cli/root-token';
 import { Licet } from '@licet/client';
 import { afterAll, describe, expect, it, vi } from 'vitest';
@@ -15,8 +9,10 @@ import {
   signedBy,
   VALIDATION_TYPE,
 } from '../node/forged-responses.ts';
+import { listen } from '../node/own.ts';
 import { freePort } from '../node/service.ts';
 import { sharedService } from '../node/shared-service.ts';
+import { CERTIFICATE, TLS } from './deploy-folder.ts';
 import {
   type Ending,
   type Environment,
@@ -28,14 +24,7 @@ import {
 
 /** `npm run doctor` against the service, and against servers with the faults of proxies. */
 
-/** A self-signed certificate for localhost. Its key is no secret. */
-const certificate = 'test/cli/test-only-certificate.pem';
-const tlsOptions = () => ({
-  key: readFileSync('test/cli/test-only-key.pem'),
-  cert: readFileSync(certificate),
-});
-
-const trusting = { NODE_EXTRA_CA_CERTS: certificate };
+const trusting = { NODE_EXTRA_CA_CERTS: CERTIFICATE };
 
 afterAll(killCommands);
 
@@ -87,15 +76,7 @@ async function examine(
 ): Promise<Ending> {
   const listener: RequestListener = (request, response) =>
     meets(request) ? wrong(response, request) : respondRightly(response, request);
-  const server = tls ? createHttpsServer(tls, listener) : createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  const url = `${tls ? 'https' : 'http'}://localhost:${port}${path}`;
-  const ending = await doctor([url, ...args], variables);
-  server.close();
-  server.closeAllConnections();
-  return ending;
+  return doctor([`${await listen(listener, tls)}${path}`, ...args], variables);
 }
 
 /** Runs the doctor against a server without faults. */
@@ -355,7 +336,7 @@ describe('npm run doctor', () => {
     ['https that is too new for Java 7, without failing', {}, true, 0, /• .* TLS 1\.0\n/],
     ['https as Java 7 speaks it', oldTls, true, 0, /✓ .* TLS 1\.0/],
   ])('the doctor finds %s', async (_, options, isTrusted, code, named) => {
-    const tls = { ...tlsOptions(), ...options };
+    const tls = { ...TLS, ...options };
     const ending = await examineSound({ tls, ...(isTrusted && { variables: trusting }) });
     expect(ending.output).toMatch(named);
     expect(ending.code).toBe(code);

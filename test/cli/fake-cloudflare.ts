@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import { unstable_splitSqlQuery } from 'wrangler';
+import { listen } from '../node/own.ts';
 
 /**
  * The part of Cloudflare's interface that deploying needs, so that the real wrangler can be run against it
@@ -16,7 +17,6 @@ export interface FakeCloudflare {
   queues: Set<string>;
   /** The bindings of the latest upload; undefined before the first one. */
   worker: { bindings: Binding[] } | undefined;
-  stop: () => Promise<void>;
 }
 
 export interface Binding {
@@ -49,7 +49,7 @@ async function read(request: IncomingMessage): Promise<Buffer> {
 }
 
 export async function startFakeCloudflare(): Promise<FakeCloudflare> {
-  const fake: Omit<FakeCloudflare, 'url' | 'stop'> = {
+  const fake: Omit<FakeCloudflare, 'url'> = {
     changes: [],
     databases: new Map(),
     namespaces: new Map(),
@@ -182,7 +182,7 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
     throw new Refusal(404, 7003, `The fake does not know ${route}`);
   }
 
-  const server = createServer(async (request, response) => {
+  const url = await listen(async (request, response) => {
     const body = await read(request);
     const address = new URL(request.url ?? '', 'http://fake');
     const send = (status: number, fields: object) =>
@@ -200,14 +200,5 @@ export async function startFakeCloudflare(): Promise<FakeCloudflare> {
       send(status, { success: false, result: null, errors: [{ code, message }] });
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const bound = server.address();
-  const url = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}`;
-  return Object.assign(fake, {
-    url,
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  });
+  return Object.assign(fake, { url });
 }

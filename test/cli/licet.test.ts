@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { logInAt } from '../node/log-in.ts';
 import { listen, listenWith, ownFolder } from '../node/own.ts';
 import { argsOfScript, type RunningService, startService } from '../node/service.ts';
+import { recordsOf } from '../node/shop.ts';
 import {
   type Ending,
   type Environment,
@@ -181,7 +182,7 @@ describe('licet licenses', () => {
       const { licenseKey } = await licet.licenses.create(license);
       if (notes === 'plain') {
         await licet.validate({ licenseKey, productId: product.id, ip: '192.0.2.9' });
-        await recorded(licenseKey, 1);
+        await recordsOf(licet, licenseKey, 1);
       }
     }
     const all = Object.keys(fields).filter((notes) => notes !== 'deleted');
@@ -591,10 +592,6 @@ describe('licet blacklist', () => {
   });
 });
 
-/** Waits until the history has `count` records of a key. */
-const recorded = (licenseKey: string, count: number) =>
-  expect.poll(() => licet.requests.list({ licenseKey }), { timeout: 5_000 }).toHaveLength(count);
-
 const hasGnuTail = spawnSync('tail', ['--version'], { encoding: 'utf8' }).stdout?.includes('GNU');
 
 describe('licet history', () => {
@@ -602,7 +599,7 @@ describe('licet history', () => {
     const { licenseKey } = await createLicense();
     const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
     for (const ip of addresses) await validate(licenseKey, ip);
-    await recorded(licenseKey, 3);
+    await recordsOf(licet, licenseKey, 3);
     const expected = [
       { args: [], ips: addresses },
       { args: ['--limit', '2'], ips: ['192.0.2.2', '192.0.2.3'] },
@@ -631,7 +628,7 @@ describe('licet history', () => {
   it('licet history prints no control characters of validations', async () => {
     const hwid = 'red\u001b[31m\u009b1m\u202eback';
     await validate('HOSTILE-KEY', '192.0.2.1', { hwid });
-    await recorded('HOSTILE-KEY', 1);
+    await recordsOf(licet, 'HOSTILE-KEY', 1);
     const { stdout } = await run('history', '--key', 'HOSTILE-KEY');
     expect(stdout).toContain('red\ufffd[31m\ufffd1m\ufffdback');
     const json = await run('history', '--key', 'HOSTILE-KEY', '--json');
@@ -659,7 +656,7 @@ describe('licet history', () => {
       const { licenseKey } = await createLicense();
       await validate(licenseKey, '192.0.2.1');
       await validate(licenseKey, '192.0.2.2');
-      await recorded(licenseKey, 2);
+      await recordsOf(licet, licenseKey, 2);
       const options = ['--follow', '--refused', '--key', licenseKey, '--json'];
       const child = start(['history', ...options], { LICET_URL: address });
       let stdout = '';
@@ -694,7 +691,7 @@ describe('licet history', () => {
     ])('licet history --follow ends quietly at $event', async ({ isWritten }) => {
       const { licenseKey } = await createLicense();
       await validate(licenseKey, '192.0.2.1');
-      await recorded(licenseKey, 1);
+      await recordsOf(licet, licenseKey, 1);
       const command = ['history', '--follow', '--key', licenseKey, '--json'];
       if (isWritten) {
         const child = start(command);
@@ -996,7 +993,7 @@ describe('licet stats', () => {
     const ask = { licenseKey, productId: product.id, productVersion: '1.4.2' };
     await licet.validate({ ...ask, ip: '192.0.2.1' });
     await licet.validate({ ...ask, ip: '192.0.2.2' });
-    await recorded(licenseKey, 2);
+    await recordsOf(licet, licenseKey, 2);
     const { stdout } = await run('stats', '--by', 'day', '--product', 'counted', '--since', '1d');
     expect(stdout).toMatch(/\d{4}-\d\d-\d\d +2 +1 +MAX_IPS_REACHED 1\n/);
     expect(stdout).toContain('Licenses: 1 active, 0 deactivated, 0 expired, 0 expire');

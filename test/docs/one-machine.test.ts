@@ -17,11 +17,12 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { readRootToken } from '@licet/cli/root-token';
-import { type License, Licet } from '@licet/client';
+import { Licet } from '@licet/client';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findDatabase } from '../../scripts/local/database.ts';
 import { freePort, newFolder, type Watched, watch } from '../node/service.ts';
+import { newLicense } from '../node/shop.ts';
 
 /** The image and the systemd unit of docs/one-machine.md, by the commands that build and start them. */
 
@@ -112,11 +113,6 @@ async function run([program = '', ...args]: string[], place: Place): Promise<Run
     return (await watched.ended).code;
   };
   return { child, watched, address: `http://127.0.0.1:${port}`, stop };
-}
-
-async function newLicense(licet: Licet): Promise<License> {
-  const { id } = await licet.products.create({ name: 'One machine', productType: 'OTHER' });
-  return licet.licenses.create({ productId: id, licenseType: 'PERMANENT' });
 }
 
 const keysOf = async (licet: Licet): Promise<string[]> =>

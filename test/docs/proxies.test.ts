@@ -9,6 +9,7 @@ import { createSecureContext } from 'node:tls';
 import { readRootToken } from '@licet/cli/root-token';
 import { type License, Licet } from '@licet/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { CERTIFICATE, TLS } from '../cli/deploy-folder.ts';
 import { ownFolder } from '../node/own.ts';
 import {
   freePort,
@@ -18,14 +19,14 @@ import {
   type Watched,
   watch,
 } from '../node/service.ts';
+import { newLicense, recordsOf } from '../node/shop.ts';
 
 /** The proxies of docs/one-machine.md, with the configurations that are printed there. */
 
 const document = readFileSync('docs/one-machine.md', 'utf8');
-const certificate = resolve('test/cli/test-only-certificate.pem');
 const certificateKey = resolve('test/cli/test-only-key.pem');
 // All requests share it, because making one takes as long as a request.
-const secureContext = createSecureContext({ ca: readFileSync(certificate) });
+const secureContext = createSecureContext({ ca: TLS.cert });
 
 const folder = ownFolder();
 // Debian has nginx here, where the PATH of users other than root does not look.
@@ -143,7 +144,7 @@ const proxies: Proxy[] = [
       mkdirSync(place);
       const file = join(place, 'Caddyfile');
       const settings = adapt(block('caddyfile'), {
-        '\nlicense.example.com {\n': `\nlocalhost {\n\ttls ${certificate} ${certificateKey}\n`,
+        '\nlicense.example.com {\n': `\nlocalhost {\n\ttls ${CERTIFICATE} ${certificateKey}\n`,
         'http://license.example.com': 'http://localhost',
         '127.0.0.1:8787': `127.0.0.1:${service}`,
       });
@@ -167,7 +168,7 @@ const proxies: Proxy[] = [
         ':80;': `:${http};`,
         ' 443 ssl;': ` ${https} ssl;`,
         ':443 ssl;': `:${https} ssl;`,
-        '/etc/letsencrypt/live/license.example.com/fullchain.pem': certificate,
+        '/etc/letsencrypt/live/license.example.com/fullchain.pem': CERTIFICATE,
         '/etc/letsencrypt/live/license.example.com/privkey.pem': certificateKey,
         '/var/log/nginx/licet.log': log,
         '127.0.0.1:8787': `127.0.0.1:${service}`,
@@ -256,27 +257,16 @@ function send(sent: Sent): Promise<Response> {
   });
 }
 
-async function newLicense(): Promise<License> {
-  const product = await client.products.create({ name: 'Behind a proxy', productType: 'OTHER' });
-  return client.licenses.create({ productId: product.id, licenseType: 'PERMANENT', maxIPs: -1 });
-}
+const createLicense = (): Promise<License> => newLicense(client, { maxIPs: -1 });
 
 const bodyOf = ({ licenseKey, productId }: License): string =>
   JSON.stringify({ licenseKey, productId });
 
-/** The addresses of the license's newest records, as soon as there are so many. */
-const recordedAddresses = ({ licenseKey }: License, count: number): Promise<unknown[]> =>
-  vi.waitFor(
-    async () => {
-      const records = await client.requests.list({ licenseKey });
-      expect(records).toHaveLength(count);
-      return records.map(({ ip }) => ip);
-    },
-    { timeout: 10_000, interval: 100 },
-  );
+const recordedAddresses = async ({ licenseKey }: License, count: number): Promise<unknown[]> =>
+  (await recordsOf(client, licenseKey, count)).map(({ ip }) => ip);
 
 it('the service ignores CF-Connecting-IP from addresses that are not in TRUSTED_PROXIES', async () => {
-  const license = await newLicense();
+  const license = await createLicense();
   const { status } = await send({
     port: service.port,
     isPlain: true,
@@ -310,7 +300,7 @@ describe.each(proxies)('$name', (proxy) => {
       };
       child = proxy.start(ports);
       watched = watch(child);
-      license = await newLicense();
+      license = await createLicense();
       body = bodyOf(license);
       const { https: port } = ports;
       await vi.waitFor(() => send({ port, method: 'GET', path: '/api/v2/healthy' }), 10_000);
@@ -323,7 +313,7 @@ describe.each(proxies)('$name', (proxy) => {
     });
 
     it('the proxy sends on the address of the client, whatever the client sends as CF-Connecting-IP', async () => {
-      const spoofed = await newLicense();
+      const spoofed = await createLicense();
       const headers = { 'CF-Connecting-IP': '192.0.2.66', 'X-Forwarded-For': '192.0.2.67' };
       const sent = { headers, body: bodyOf(spoofed) };
       const overTls = await send({ ...sent, port: ports.https, from: '127.0.0.5' });
@@ -495,7 +485,7 @@ describe.each(proxies)('$name', (proxy) => {
       const [program = '', ...args] = command
         .replace('license.example.com', `localhost:${ports.https}`)
         .split(' ');
-      const env = { ...process.env, NODE_EXTRA_CA_CERTS: certificate };
+      const env = { ...process.env, NODE_EXTRA_CA_CERTS: CERTIFICATE };
       const { code, output } = await watch(spawnGroup(program, args, env)).ended;
       expect(output).not.toContain('✗');
       expect(code).toBe(0);

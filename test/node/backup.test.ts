@@ -25,6 +25,7 @@ import {
   type Watched,
   watch,
 } from './service.ts';
+import { recordsOf } from './shop.ts';
 
 /** npm run backup and npm run restore: of a service under load, and where they cannot work. */
 
@@ -187,14 +188,7 @@ describe('a backup of a service under load', () => {
     license = await licet.licenses.create({ productId, licenseType: 'PERMANENT', maxIPs: 1 });
     const { licenseKey } = license;
     await licet.validate({ licenseKey, productId, ip: '192.0.2.1', hwid: 'disk 1' });
-    history = await vi.waitFor(
-      async () => {
-        const records = await licet.requests.list({ licenseKey });
-        expect(records).toHaveLength(1);
-        return records;
-      },
-      { timeout: 10_000 },
-    );
+    history = await recordsOf(licet, licenseKey, 1);
     license = await licet.licenses.get(license.id);
     secret = (await licet.tokens.create({ name: 'Shop', intents: ['LICENSES_READ'] })).token;
 

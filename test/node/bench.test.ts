@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { faultsOf } from '../../bench/faults.ts';
 import { type Load, send } from '../../bench/load.ts';
@@ -8,6 +7,8 @@ import type { Finding } from '../../bench/report.ts';
 import { boundRequests, licenseKeyIn, validResponse } from '../../bench/requests.ts';
 import { verdictOf } from '../../bench/verdict.ts';
 import { Witness } from '../../bench/witness.ts';
+import { listen } from './own.ts';
+import { freePort } from './service.ts';
 
 const [one, other] = [boundRequests([1])(0), boundRequests([2])(0)];
 const expected = validResponse(2);
@@ -19,19 +20,12 @@ const findingOf = (scenario: string, faults: Finding['faults'] = []): Finding =>
 
 /** Sends a load to a server that responds to validations with a listener, and to greetings with 404. */
 async function sendTo(listener: RequestListener, load: Pick<Load, 'connections' | 'until'>) {
-  const server = createServer((request, response) => {
+  const url = await listen((request, response) => {
     if (request.method === 'POST') request.resume().on('end', () => listener(request, response));
     else response.writeHead(404, { 'Content-Length': '0' }).end();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : 0;
-  try {
-    const url = new URL(`http://127.0.0.1:${port}`);
-    return await send({ ...load, url, requestAt: () => one, from: 0, expected, backsOff: true });
-  } finally {
-    server.close();
-  }
+  });
+  const requests = { url: new URL(url), requestAt: () => one, from: 0, expected };
+  return send({ ...load, ...requests, backsOff: true });
 }
 
 describe('the benchmark', () => {
@@ -98,12 +92,7 @@ describe('the benchmark', () => {
       until: { count: 2 },
     });
     expect(reset).toMatchObject({ withoutResponse: 2, failedConnects: 0, requests: 2 });
-    const port = createServer().listen(0, '127.0.0.1');
-    await once(port, 'listening');
-    const address = port.address();
-    const url = new URL(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`);
-    port.close();
-    await once(port, 'close');
+    const url = new URL(`http://127.0.0.1:${await freePort()}`);
     const load = { url, connections: 2, requestAt: () => one, from: 0, until: { count: 2 } };
     expect(await send({ ...load, expected })).toMatchObject({
       withoutResponse: 0,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { readRootToken } from '@licet/cli/root-token';
 import { type License, Licet } from '@licet/client';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   built,
   type Drive,
@@ -23,6 +23,7 @@ import {
 import { listen, ownFolder } from './own.ts';
 import { freePort } from './service.ts';
 import { sharedService } from './shared-service.ts';
+import { recordsOf } from './shop.ts';
 
 /** The examples for programs that are sold: built and run as their README says, all held to the same. */
 
@@ -150,17 +151,6 @@ const fakeUrl = (program: Program, scenario: string): string =>
 
 const createLicense = () => licet.licenses.create({ productId, licenseType: 'PERMANENT' });
 
-/** The record of a license's nth request. */
-const recordOf = ({ licenseKey }: License, nth: number) =>
-  vi.waitFor(
-    async () => {
-      const record = (await licet.requests.list({ licenseKey })).at(-nth);
-      if (!record) throw new Error('Not recorded yet');
-      return record;
-    },
-    { timeout: 10_000 },
-  );
-
 /** The first run of a program, and its driver. */
 interface First {
   ending: Awaited<ReturnType<typeof run>>;
@@ -185,7 +175,8 @@ async function runFirst(program: Program): Promise<void> {
   const license = await createLicense();
   const { licenseKey } = license;
   const ending = await run(program, { url: address, licenseKey });
-  const { hwid, productVersion } = await recordOf(license, 1);
+  const [record] = await recordsOf(licet, licenseKey, 1);
+  const { hwid, productVersion } = record ?? {};
   expect(productVersion).toBe('1.0.0');
   expect(hwid).toMatch(/^[0-9a-f]{64}$/);
   const silence = check(drive, { url: fakeUrl(program, 'silence'), timeoutSeconds: 1 });
@@ -273,8 +264,8 @@ for (const program of programs) {
         message: 'License refused: License is deactivated',
         mark: undefined,
       });
-      const { hwid: secondHwid } = await recordOf(license, 2);
-      expect(secondHwid).toBe(hwid);
+      const records = await recordsOf(licet, licenseKey, 2);
+      expect(records.map((record) => record.hwid)).toEqual([hwid, hwid]);
     });
 
     it('an example runs on for 72 hours where nothing responds', async () => {

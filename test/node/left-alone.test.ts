@@ -12,6 +12,7 @@ import { databaseFile } from '../../scripts/local/database.ts';
 import { ownFolder } from './own.ts';
 import { argsOfScript, freePort, spawnGroup, type Watched, watch } from './service.ts';
 import { sharedService } from './shared-service.ts';
+import { newLicense } from './shop.ts';
 
 /** A service that nobody looks after: processes that end, a disk that is full, clients that lie. */
 
@@ -58,11 +59,7 @@ const runtimeOf = (folder: string): number =>
 
 const licet = (): Licet => new Licet({ url: address, token: readRootToken() });
 
-async function newLicense(): Promise<License> {
-  const product = { name: 'Chunk Guard', productType: 'GAME_JAVA_PLUGIN' } as const;
-  const { id: productId } = await licet().products.create(product);
-  return licet().licenses.create({ productId, licenseType: 'PERMANENT', maxIPs: 5 });
-}
+const createLicense = (): Promise<License> => newLicense(licet(), { maxIPs: 5 });
 
 /** The status of a validation; 0 for none. */
 async function validate(
@@ -151,7 +148,7 @@ const LIES = {
 
 it('the connecting address is the one that a trusted proxy names', async () => {
   await ensureStarted(folder, ...UNLIMITED);
-  const license = await newLicense();
+  const license = await createLicense();
   expect(await validate(license, undefined, LIES)).toBe(200);
   expect(await addressesOf(license)).toEqual(['203.0.113.9']);
 });
@@ -159,8 +156,8 @@ it('the connecting address is the one that a trusted proxy names', async () => {
 describe('the processes', () => {
   it('SIGTERM under load stores every record that got a response, and ends within 10 seconds with status 0; a flood at the next start gets responses', async () => {
     const { ended } = await ensureStarted(folder, ...UNLIMITED);
-    const license = await newLicense();
-    const other = await newLicense();
+    const license = await createLicense();
+    const other = await createLicense();
     expect(await validate(license)).toBe(200);
     const load = validateUntilGone(license);
     await expect.poll(() => totalOf(license), PATIENT).toBeGreaterThan(50);
@@ -180,7 +177,7 @@ describe('the processes', () => {
 
   it('kill -9 under load loses no record older than two seconds, and the next start takes over', async () => {
     await ensureStarted(folder, ...UNLIMITED);
-    const license = await newLicense();
+    const license = await createLicense();
     let responded = 0;
     const load = (async () => {
       // A pause, because the load goes on for two seconds.
@@ -209,7 +206,7 @@ describe('the processes', () => {
 
   it('a runtime that dies is started again', async () => {
     const { log } = await ensureStarted(folder, ...SCHEDULE_FAILS);
-    const license = await newLicense();
+    const license = await createLicense();
     const runtime = runtimeOf(folder);
     process.kill(runtime, 'SIGKILL');
     await expect.poll(() => validate(license), PATIENT).toBe(200);
@@ -229,7 +226,7 @@ describe('the processes', () => {
 
   it('a stop that cannot store every record logs an error, and ends with status 1', async () => {
     const { log, ended } = await ensureStarted(folder, ...SCHEDULE_FAILS);
-    const license = await newLicense();
+    const license = await createLicense();
     expect(await validate(license)).toBe(200);
     const database = new DatabaseSync(databaseFile(folder), { timeout: 5_000 });
     database.exec('begin immediate');
@@ -294,7 +291,7 @@ it('a bound slot has its record although its client disconnects', async () => {
 
 it('the connecting address is that of the connection, whatever a client sends', async () => {
   await ensureStarted(folder, ...SCHEDULE_FAILS);
-  const license = await newLicense();
+  const license = await createLicense();
   expect(await validate(license, undefined, LIES)).toBe(200);
   expect(await addressesOf(license)).toEqual(['127.0.0.1']);
 });
@@ -324,7 +321,7 @@ describe('a full disk', () => {
     async () => {
       const folder = disk ?? '';
       await start(folder);
-      const license = await newLicense();
+      const license = await createLicense();
       expect(await validate(license, '192.0.2.1')).toBe(200);
       const filler = join(folder, 'filler');
       try {

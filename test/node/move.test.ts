@@ -1,36 +1,21 @@
 import { spawn } from 'node:child_process';
-import {
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { request as httpRequest } from 'node:http';
-import { createServer } from 'node:https';
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { readRootToken } from '@licet/cli/root-token';
 import { type License, Licet } from '@licet/client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { deployVariables, LINKED, linkProject, TLS } from '../cli/deploy-folder.ts';
 import { type FakeCloudflare, startFakeCloudflare } from '../cli/fake-cloudflare.ts';
-import {
-  argsOfScript,
-  newFolder,
-  type RunningService,
-  startService,
-  type Watched,
-  watch,
-} from './service.ts';
+import { listen, ownFolder } from './own.ts';
+import { argsOfScript, type RunningService, startService, type Watched, watch } from './service.ts';
 
 /**
  * The way up, from one machine to Cloudflare: npm run export, npm run deploy, npm run import. A second service
  * on this machine responds at the address that the deployment has at the fake Cloudflare.
  */
 
-const root = newFolder();
+const root = ownFolder();
 const at = (name: string): string => join(root, name);
 const home = at('deployed');
 const shop = at('shop.jsonl');
@@ -40,7 +25,7 @@ let deployed: RunningService;
 let cloudflare: FakeCloudflare;
 
 /** The edge: takes TLS off, and passes requests on. */
-const edge = createServer(TLS, (request, response) => {
+const passOn: RequestListener = (request, response) => {
   const { method, url, headers } = request;
   const passed = httpRequest(`${deployed.address}${url}`, { method, headers }, (passed) => {
     response.writeHead(passed.statusCode ?? 502, passed.headers);
@@ -48,7 +33,7 @@ const edge = createServer(TLS, (request, response) => {
   });
   passed.on('error', () => response.destroy());
   request.pipe(passed);
-});
+};
 
 let address: string;
 beforeAll(async () => {
@@ -57,9 +42,7 @@ beforeAll(async () => {
     startService(at('cloudflare')),
     startFakeCloudflare(),
   ]);
-  await new Promise<void>((done) => edge.listen(0, 'localhost', done));
-  const bound = edge.address();
-  address = `https://localhost:${typeof bound === 'object' ? bound?.port : ''}`;
+  address = await listen(passOn, TLS);
 
   mkdirSync(home);
   cpSync('drizzle', join(home, 'drizzle'), { recursive: true });
@@ -76,10 +59,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  edge.closeAllConnections();
-  edge.close();
-  await Promise.all([machine.stop(), deployed.stop(), cloudflare.stop()]);
-  rmSync(root, { recursive: true });
+  await Promise.all([machine.stop(), deployed.stop()]);
 });
 
 /** Runs a command of the project in the folder from which it is deployed. */

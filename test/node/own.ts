@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { afterAll } from 'vitest';
 import { newFolder } from './service.ts';
 
@@ -25,16 +26,17 @@ export function endOwn(): void {
   for (const end of ends.splice(0)) end();
 }
 
-/** Starts a server in the place of a service. @returns its address */
-export async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+/** Starts a server in the place of a service, by https if it has a certificate for localhost. @returns its address */
+export async function listen(listener: RequestListener, tls?: ServerOptions): Promise<string> {
+  const server = tls ? createHttpsServer(tls, listener) : createServer(listener);
   atEndOfFile(() => {
     server.closeAllConnections();
     server.close();
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const bound = server.address();
-  return `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : ''}`;
+  const port = typeof bound === 'object' ? bound?.port : '';
+  return tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
 }
 
 /** Starts a server that responds to a ping as Licet does, and to all else with a text. */
