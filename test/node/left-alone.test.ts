@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -14,7 +14,7 @@ import { argsOfScript, freePort, spawnGroup, type Watched, watch } from './servi
 import { sharedService } from './shared-service.ts';
 import { newLicense } from './shop.ts';
 
-/** A service that nobody looks after: processes that end, a disk that is full, clients that lie. */
+/** A service that nobody looks after: processes that end, a disk that is full, clients that lie or ask too much. */
 
 const root = ownFolder();
 
@@ -151,6 +151,67 @@ it('the connecting address is the one that a trusted proxy names', async () => {
   const license = await createLicense();
   expect(await validate(license, undefined, LIES)).toBe(200);
   expect(await addressesOf(license)).toEqual(['203.0.113.9']);
+});
+
+/** Sends many requests at once on one connection. */
+function pipeline(count: number): { socket: Socket; responded: () => number } {
+  const request = 'GET /.well-known/jwks.json HTTP/1.1\r\nHost: licet\r\n\r\n';
+  const { port } = new URL(address);
+  let responded = 0;
+  const socket = connect(Number(port), '127.0.0.1', () => socket.write(request.repeat(count)));
+  socket.on(
+    'data',
+    (chunk) => (responded += chunk.toString('latin1').split('HTTP/1.1 ').length - 1),
+  );
+  return { socket, responded: () => responded };
+}
+
+it('a new connection is served while others never pause', async () => {
+  await ensureStarted(folder, ...UNLIMITED);
+  const others = Array.from({ length: 40 }, () => pipeline(100));
+  const total = () => others.reduce((sum, { responded }) => sum + responded(), 0);
+  await expect.poll(total, { timeout: 10_000, interval: 10 }).toBeGreaterThan(400);
+  expect((await fetch(`${address}/api/v2/healthy`)).status).toBe(200);
+  expect(total()).toBeLessThan(2_000);
+  for (const { socket } of others) socket.destroy();
+});
+
+const FEW = 1_024;
+
+it('more connections than there are descriptors lose no record, and the service goes on', {
+  timeout: 30_000,
+}, async () => {
+  const port = await freePort();
+  const start = [process.execPath, ...argsOfScript('start'), '--port', String(port)];
+  const place = ['--persist-to', join(root, 'few')];
+  const child = spawnGroup('sh', ['-c', `ulimit -n ${FEW}; exec "$@"`, 'sh', ...start, ...place]);
+  const { log, printed, ended } = watch(child);
+  await printed('Licet runs on');
+  expect(log()).toContain(`(ulimit -n: ${FEW}) allows 256 connections`);
+  const licet = new Licet({ url: `http://127.0.0.1:${port}`, token: readRootToken() });
+  const { id, licenseKey, productId } = await newLicense(licet);
+
+  let responded = 0;
+  for (let opened = 0; opened < FEW && !log().includes('is started again'); opened++) {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    await once(socket, 'connect').catch(() => undefined);
+    if (opened % 8 > 0) continue;
+    const validation = licet.validate({ licenseKey, productId });
+    await validation.then(
+      () => responded++,
+      () => undefined,
+    );
+  }
+  expect(responded).toBeGreaterThan(25);
+  const total = () =>
+    licet.licenses.get(id).then(
+      ({ totalRequests }) => totalRequests,
+      () => 0,
+    );
+  await expect.poll(total, { timeout: 10_000 }).toBeGreaterThanOrEqual(responded);
+  expect(log()).not.toContain('Too many open files');
+  child.kill('SIGTERM');
+  expect((await ended).code).toBe(0);
 });
 
 describe('the processes', () => {
