@@ -1,8 +1,8 @@
+import { DAY_MS } from '@licet/contract/durations';
 import { removeExpiredSessions } from './auth/sessions.ts';
 import { removeExpiredKeys } from './db/idempotency.ts';
 import { type Bindings, isolateOf } from './isolate.ts';
 import { logFailure } from './lib/log.ts';
-import { retentionStart, SettingError } from './lib/retention.ts';
 import { aggregateDays, rollUp } from './requests/aggregate.ts';
 import { keepCounts } from './requests/counts.ts';
 import { receiveRecords } from './requests/queue.ts';
@@ -12,6 +12,24 @@ import { app } from './routes/app.ts';
 
 /** The cron by which `npm start` announces its end. */
 const STOP = 'stop';
+
+/** A setting with an invalid value. Its message may be logged. */
+class SettingError extends Error {
+  override name = 'SettingError';
+}
+
+/**
+ * The time of the oldest rows that are kept, in milliseconds since 1970; null to keep all.
+ *
+ * @param name the variable with the number of days; 0 keeps all
+ * @throws SettingError if the variable is not a number of days
+ */
+function retentionStart(name: string, retentionDays: string, now: number): number | null {
+  const days = Number(retentionDays);
+  // Removing data by mistake is worse than keeping it.
+  if (!(days >= 0)) throw new SettingError(`${name} must be a number of days`);
+  return days === 0 ? null : now - days * DAY_MS;
+}
 
 /** Runs a task of the scheduled handler. A failure does not stop the other tasks. */
 async function attempt(task: Promise<unknown>, failure: string): Promise<void> {

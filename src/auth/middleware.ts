@@ -8,11 +8,11 @@ import type { Found } from '../cache/snapshot-cache.ts';
 import { type TokenSnapshot, tokenSnapshot } from '../cache/snapshots.ts';
 import type { Sender } from '../db/change.ts';
 import type { Database } from '../db/client.ts';
+import { connectingAddressOf } from '../http/connection.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Operation } from '../http/operation.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { DATABASE_TIMEOUT_MS, withTimeout } from '../lib/async.ts';
-import { connectingAddressOf } from '../lib/connecting-address.ts';
 import { logFailure } from '../lib/log.ts';
 import { WINDOW_SECONDS } from '../lib/rate-limiter.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
@@ -250,6 +250,12 @@ export async function authorizeValidation(
     recorder.record({ record: null, used: [token], usedAt: now }, timings.waitUntil);
   if (actor) throw NOT_ALLOWED;
   return rejectToken(c);
+}
+
+/** The database, for a handler that only reads. The rest of its time counts as time in the database. */
+export function databaseOf(c: AnyContext): Database {
+  c.get('timings').startDatabase();
+  return isolateOf(c.env).db;
 }
 
 /** The sender of a change, for its handler. The rest of the request's time counts as time in the database. */

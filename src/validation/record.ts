@@ -4,9 +4,8 @@ import type { Found } from '../cache/snapshot-cache.ts';
 import type { Snapshot } from '../cache/snapshots.ts';
 import { newRecord, type RecordDetails } from '../requests/record.ts';
 import type { Recording } from '../requests/recorder.ts';
-import { normalizeLicenseKey } from '../resources/licenses/key.ts';
-import type { Outcome } from './decide.ts';
-import type { Snapshots } from './decision.ts';
+import { normalizeLicenseKey } from '../resources/licenses/rules.ts';
+import type { Outcome, Snapshots } from './decide.ts';
 import { cutLoggedKey, type PartialRequest } from './request.ts';
 
 /** A validation with its outcome. */

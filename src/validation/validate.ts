@@ -10,14 +10,14 @@ import type { RequestTimings } from '../lib/request-timings.ts';
 import type { Signer } from '../lib/signing-keys.ts';
 import type { RecordDetails } from '../requests/record.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
-import type { Outcome } from './decide.ts';
 import {
   type Circumstances,
   decideCachedOnly,
   decideStrictly,
   findSnapshots,
+  type Outcome,
   type Snapshots,
-} from './decision.ts';
+} from './decide.ts';
 import { detailsOf, NO_DETAILS, recordingOf } from './record.ts';
 import {
   briefRequest,
@@ -193,7 +193,7 @@ class Validation {
   }
 
   async #accept(request: ValidationRequest, license: LicenseSnapshot): Promise<ValidationResult> {
-    const body = validBody(license, this.#isolate.totals.count(license));
+    const body = validBody(license, this.#isolate.countRequest(license));
     const signed = this.#signer ? await this.#sign(this.#signer, request, body, license) : body;
     this.#record(request, 'VALID', NO_DETAILS);
     return { kind: 'valid', responseType: 'VALID', body: signed };
@@ -205,7 +205,7 @@ class Validation {
     license: LicenseSnapshot | null,
   ): Promise<ValidationResult> {
     const { responseType } = outcome;
-    if (license) this.#isolate.totals.count(license);
+    if (license) this.#isolate.countRequest(license);
     const body: InvalidResponse = { valid: false, message: messageOf(outcome) };
     const signer = responseType === 'INVALID_REQUEST' ? undefined : this.#signer;
     const signed = signer ? await this.#sign(signer, request, body, null) : body;

@@ -181,7 +181,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     name: 'a decision that the binding does not change',
     broken: STALE,
     seed: 3,
-    replacements: { 'src/validation/decision.ts': [['outcome: decided,', 'outcome,']] },
+    replacements: { 'src/validation/decide.ts': [['outcome: decided,', 'outcome,']] },
   },
   {
     name: 'a binding that is no change of the license',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { normalizeLicenseKey } from '../../src/resources/licenses/key.ts';
+import { normalizeLicenseKey } from '../../src/resources/licenses/rules.ts';
 import { cutLoggedKey, parseRequest } from '../../src/validation/request.ts';
 
 const parse = (body: unknown, connectingAddress: string | null = '192.0.2.1') =>
