@@ -102,17 +102,18 @@ export async function readBody(request: Request, maxBytes: number): Promise<stri
 export const tooLarge = (maxBytes: number): string => `Body must be at most ${maxBytes} bytes`;
 
 /** Reads a body as text, as far as it arrived, however long it takes. Null for more than `maxBytes`. */
-export async function readText(request: Request, maxBytes: number): Promise<string | null> {
+export function readText(request: Request, maxBytes: number): Promise<string | null> {
   // The common case and the fastest way: the platform reads at most the announced length.
   const sizeText = request.headers.get('Content-Length');
-  if (sizeText !== null && Number(sizeText) <= maxBytes) {
-    // `text()` would log a warning if the content type is not text.
-    return request.arrayBuffer().then(
-      (bytes) => decoder.decode(bytes),
-      () => '',
-    );
-  }
-  const { body } = request;
+  if (sizeText === null || Number(sizeText) > maxBytes) return readParts(request, maxBytes);
+  // `text()` would log a warning if the content type is not text.
+  return request.arrayBuffer().then(
+    (bytes) => decoder.decode(bytes),
+    () => '',
+  );
+}
+
+async function readParts({ body }: Request, maxBytes: number): Promise<string | null> {
   if (!body) return '';
   const reader: BodyReader = body.getReader();
   const parts: Uint8Array[] = [];

@@ -1,11 +1,13 @@
 import { type BlockedType, OUTCOMES, type ResponseType } from '@licet/contract/outcomes';
-import type { FoundPolicy } from '../cache/caches.ts';
 import type { Found } from '../cache/snapshot-cache.ts';
+import { POLICY_KEY } from '../cache/snapshots.ts';
 import type { Isolate } from '../isolate.ts';
 import type { RequestTimings } from '../lib/request-timings.ts';
+import type { RecordDetails } from '../requests/record.ts';
 import type { Blacklist } from '../resources/blacklists/blacklist.ts';
 import { statusAt } from '../resources/licenses/rules.ts';
 import type { LicenseSnapshot } from '../resources/licenses/snapshot.ts';
+import type { Policy } from '../resources/policy.ts';
 import { bind } from './bind.ts';
 import type { ValidationRequest } from './request.ts';
 
@@ -81,10 +83,26 @@ function slotFor(
   return bound.length < limit ? 'free' : 'none free';
 }
 
+/** Details of an outcome, for administrators alone. */
+export function detailsOf(
+  outcome: Outcome,
+  requestIp: string | null,
+  connectingAddress: string | null,
+): RecordDetails {
+  if (outcome.responseType === 'INVALID_REQUEST') return { remarks: outcome.message };
+  if (!('blockReason' in outcome)) return {};
+  const { responseType, blockReason } = outcome;
+  if (responseType !== 'IP_BLACKLISTED') return { blockReason };
+  // Explains the rejection of an address that is not on the blacklist itself.
+  const isOther = connectingAddress !== null && connectingAddress !== requestIp;
+  const remarks = isOther ? 'The connecting address may be the one on the blacklist' : null;
+  return { blockReason, remarks };
+}
+
 /** The snapshots on which a validation is decided. */
 export interface Snapshots {
   license: Found<LicenseSnapshot>;
-  policy: FoundPolicy;
+  policy: Found<Policy>;
 }
 
 /**
@@ -97,99 +115,99 @@ export function findSnapshots(
   timings: RequestTimings,
 ): Snapshots | Promise<Snapshots> {
   const license = caches.licenses.find(key, timings);
-  const policy = caches.findPolicy(timings);
-  const isInMemory = !(license instanceof Promise || policy instanceof Promise);
-  return isInMemory ? { license, policy } : findBoth(license, policy);
+  const policy = caches.policy.find(POLICY_KEY, timings);
+  if (!(license instanceof Promise || policy instanceof Promise)) return { license, policy };
+  return Promise.all([license, policy]).then((found) => ({ license: found[0], policy: found[1] }));
 }
 
-async function findBoth(
-  license: Found<LicenseSnapshot> | Promise<Found<LicenseSnapshot>>,
-  policy: FoundPolicy | Promise<FoundPolicy>,
-): Promise<Snapshots> {
-  const found = await Promise.all([license, policy]);
-  return { license: found[0], policy: found[1] };
+/** The circumstances of a decision beside the request and the snapshots. */
+export interface Circumstances extends Pick<Facts, 'connectingAddress' | 'requireHwid'> {
+  /** When the body had arrived, in milliseconds since 1970. */
+  requestedAt: number;
+  timings: RequestTimings;
 }
 
-/** The facts of a decision beside the request and the snapshots. */
-export type Circumstances = Pick<Facts, 'connectingAddress' | 'requireHwid'>;
-
-/** A validation that memory or KV can tell to be VALID. */
-interface CachedValid {
-  snapshots: Snapshots;
-  license: LicenseSnapshot;
+/** Decides on snapshots. */
+export function decideOn(
+  { license, policy }: Snapshots,
+  request: ValidationRequest,
+  { connectingAddress, requireHwid, requestedAt }: Circumstances,
+): Outcome {
+  if (!policy.value) throw new Error('The policy has no revision');
+  const { blacklist } = policy.value;
+  const facts = { license: license.value, blacklist, connectingAddress, requireHwid };
+  return decide(facts, request, requestedAt);
 }
 
 /**
- * Decides a validation of a client over a limit: VALID if memory or KV can tell, else nothing (1.7). D1 is read for the
- * policy alone, at most every 30 seconds.
+ * Finds the snapshots of a validation of a client over a limit in memory or KV (1.7). D1 is read for the policy alone,
+ * at most every 30 seconds.
  *
  * @param mayReadPublished whether KV may be asked
- * @returns the license as well if memory or KV knows the key
+ * @returns undefined if neither knows the key
  */
-export async function decideCachedOnly(
+export async function findSnapshotsCachedOnly(
   { caches }: Isolate,
-  request: ValidationRequest,
-  circumstances: Circumstances,
-  now: number,
+  { key }: ValidationRequest,
   timings: RequestTimings,
   mayReadPublished: () => Promise<boolean>,
-): Promise<{ license?: LicenseSnapshot; valid?: CachedValid }> {
-  const found = await caches.licenses.findCachedOnly(request.key, timings, mayReadPublished);
-  if (!found?.value) return {};
-  const policy = await caches.findPolicy(timings);
-  const { value: license } = found;
-  const { blacklist } = policy.value;
-  const outcome = decide({ ...circumstances, license, blacklist }, request, now);
-  if (outcome.responseType !== 'VALID' || outcome.needsSlot) return { license };
-  return { license, valid: { snapshots: { license: found, policy }, license } };
+): Promise<Snapshots | undefined> {
+  const license = await caches.licenses.findCachedOnly(key, timings, mayReadPublished);
+  if (!license?.value) return undefined;
+  return { license, policy: await caches.policy.find(POLICY_KEY, timings) };
 }
 
-/**
- * Decides a validation on snapshots. Only a new value and a limit that looks full need D1: then the license as
- * the primary has it decides [4.7].
- *
- * @param now milliseconds since 1970
- * @throws when the database is needed and cannot be reached
- */
-export async function decideStrictly(
-  isolate: Isolate,
-  request: ValidationRequest,
-  { license: found, policy }: Snapshots,
-  circumstances: Circumstances,
-  now: number,
-  timings: RequestTimings,
-): Promise<{ outcome: Outcome; license: Found<LicenseSnapshot> }> {
-  const { db, caches } = isolate;
-  const { blacklist } = policy.value;
-  const facts = { ...circumstances, license: found.value, blacklist };
-  const outcome = decide(facts, request, now);
-  if (!found.value || !dependsOnSlots(outcome)) return { outcome, license: found };
-  if (isFull(outcome) && isolate.wasFull(found.value, now)) return { outcome, license: found };
+const isFull = ({ responseType }: Outcome): boolean => OUTCOMES[responseType].group === 'full';
 
+/**
+ * Whether a decision on snapshots must be made again in D1, by {@link bindAndDecide}: it depends on slots, and this
+ * isolate has not seen the license full just now.
+ */
+export const mustBind = (
+  isolate: Isolate,
+  outcome: Outcome,
+  license: LicenseSnapshot,
+  now: number,
+): boolean =>
+  outcome.responseType === 'VALID'
+    ? outcome.needsSlot
+    : isFull(outcome) && !isolate.wasFull(license, now);
+
+/**
+ * Binds the values of a request, and decides on the license as the primary has it then [4.7].
+ *
+ * @throws when the database cannot be reached
+ */
+export async function bindAndDecide(
+  isolate: Isolate,
+  known: LicenseSnapshot,
+  snapshots: Snapshots,
+  request: ValidationRequest,
+  circumstances: Circumstances,
+): Promise<{ outcome: Outcome; snapshots: Snapshots }> {
+  const { db, caches } = isolate;
+  const { license: found } = snapshots;
+  const { requestedAt, timings } = circumstances;
   // A client that disconnects must not leave a binding without its record.
   timings.keepAlive();
   const startedAt = performance.now();
-  const { license, hasBound } = await bind(db, found.value, request, now);
+  const { license, hasBound } = await bind(db, known, request, requestedAt);
   timings.record('d1', performance.now() - startedAt);
   const { key } = found;
   if (license) {
     caches.licenses.put(key, license, startedAt);
     // KV may lack this binding, or an earlier one that was never put.
-    const isNewer = license.revision > found.value.revision;
+    const isNewer = license.revision > known.revision;
     const isWorthPublishing = hasBound || (isNewer && found.needsComparison);
     if (isWorthPublishing && caches.licenses.canPublish()) {
       timings.waitUntil(caches.licenses.publish(key, { row: license }));
     }
   } else {
     // A removed row counts as one more revision.
-    caches.licenses.invalidate(key, found.value.revision + 1);
+    caches.licenses.invalidate(key, known.revision + 1);
   }
-  const decided = decide({ ...facts, license }, request, now);
-  if (license && isFull(decided)) isolate.noteFull(license, now);
-  return { outcome: decided, license: { ...found, value: license, needsComparison: false } };
+  const bound = { ...snapshots, license: { ...found, value: license, needsComparison: false } };
+  const decided = decideOn(bound, request, circumstances);
+  if (license && isFull(decided)) isolate.noteFull(license, requestedAt);
+  return { outcome: decided, snapshots: bound };
 }
-
-const isFull = ({ responseType }: Outcome): boolean => OUTCOMES[responseType].group === 'full';
-
-const dependsOnSlots = (outcome: Outcome): boolean =>
-  outcome.responseType === 'VALID' ? outcome.needsSlot : isFull(outcome);

@@ -144,11 +144,8 @@ export const briefRequest = (request: ValidationRequest): PartialRequest => ({
 });
 
 function readLoggedFields(body: JsonObject): LoggedFields {
-  const read = (...names: string[]): string | null =>
-    cut(
-      names.map((name) => readText(body[name])).find((text) => text !== null) ?? null,
-      MAX_LOGGED_LENGTH,
-    );
+  const read = (name: string, alias = name): string | null =>
+    cut(readText(body[name]) ?? readText(body[alias]), MAX_LOGGED_LENGTH);
   return {
     productVersion: read('productVersion'),
     operatingSystem: read('operatingSystem'),
