@@ -51,8 +51,6 @@ export interface AppEnv {
   Variables: {
     requestId: string;
     timings: RequestTimings;
-    /** Whether the request came with a live token. */
-    isTrusted?: boolean;
     /** The id of the request's token; null for ROOT_TOKEN. */
     tokenId?: number | null;
     /** The outcome of a validation. */

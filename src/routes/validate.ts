@@ -73,7 +73,7 @@ export function validation(
         ...headers,
       },
     });
-    endRequest(c, response);
+    endRequest(c, status);
     return response;
   }
   return Object.assign(validation, { operation, ...(intents && { intents }) });

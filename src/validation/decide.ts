@@ -192,7 +192,7 @@ export async function bindAndDecide(
   timings.keepAlive();
   const startedAt = performance.now();
   const { license, hasBound } = await bind(db, known, request, requestedAt);
-  timings.record('d1', performance.now() - startedAt);
+  timings.noteRead('d1');
   const { key } = found;
   if (license) {
     caches.licenses.put(key, license, startedAt);
