@@ -13,30 +13,9 @@ import { app } from './routes/app.ts';
 /** The cron by which `npm start` announces its end. */
 const STOP = 'stop';
 
-/** A setting with an invalid value. Its message may be logged. */
-class SettingError extends Error {
-  override name = 'SettingError';
-}
-
-/**
- * The time of the oldest rows that are kept, in milliseconds since 1970; null to keep all.
- *
- * @param name the variable with the number of days; 0 keeps all
- * @throws SettingError if the variable is not a number of days
- */
-function retentionStart(name: string, retentionDays: string, now: number): number | null {
-  const days = Number(retentionDays);
-  // Removing data by mistake is worse than keeping it.
-  if (!(days >= 0)) throw new SettingError(`${name} must be a number of days`);
-  return days === 0 ? null : now - days * DAY_MS;
-}
-
 /** Runs a task of the scheduled handler. A failure does not stop the other tasks. */
-async function attempt(task: Promise<unknown>, failure: string): Promise<void> {
-  await task.catch((error) =>
-    logFailure(error instanceof SettingError ? error.message : failure, error),
-  );
-}
+const attempt = (task: Promise<unknown>, failure: string): Promise<unknown> =>
+  task.catch((error) => logFailure(failure, error));
 
 export default {
   fetch: app.fetch,
@@ -47,13 +26,15 @@ export default {
       console.log(JSON.stringify({ message: 'Stopping', event: 'stop' }));
       return recorder.drain((work) => context.waitUntil(work));
     }
-    /** Removes rows that are older than a setting. */
+    /** Removes rows that are older than the days of a setting; 0 keeps all. */
     const removeExpired = async (
       name: 'REQUEST_RETENTION_DAYS' | 'EVENT_RETENTION_DAYS',
       removeBefore: (start: number) => Promise<void>,
     ) => {
-      const start = retentionStart(name, env[name], scheduledTime);
-      if (start !== null) await removeBefore(start);
+      const days = Number(env[name]);
+      // Removing data by mistake is worse than keeping it.
+      if (!(days >= 0)) logFailure(`${name} must be a number of days`, new RangeError());
+      else if (days > 0) await removeBefore(scheduledTime - days * DAY_MS);
     };
     // Requests of an outage wait in memory, and perhaps no new one comes.
     recorder.keepWriting((work) => context.waitUntil(work));
