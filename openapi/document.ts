@@ -65,8 +65,8 @@ export interface Route {
 export function declaredRoutes(): Route[] {
   const routes = new Map<string, Route>();
   for (const { method, path, handler } of appRoutes) {
-    // The routes of the console are for its page alone.
-    if (method === 'ALL' || path.startsWith('/console')) continue;
+    // Not of the interface: `/`, and the routes of the console, which are for its page alone.
+    if (method === 'ALL' || path === '/' || path.startsWith('/console')) continue;
     const key = `${method} ${path}`;
     const { intents, inputs = [], operation } = routes.get(key) ?? {};
     routes.set(key, {

@@ -6,8 +6,6 @@ import { ensureConsole } from './console/ensure.ts';
 
 const FILES = {
   'docs/openapi.json': 'public/openapi.json',
-  // For a person who opens the address of the service.
-  'public/docs.html': 'public/index.html',
   'node_modules/swagger-ui-dist/swagger-ui.css': 'public/docs/swagger-ui.css',
   'node_modules/swagger-ui-dist/swagger-ui-bundle.js': 'public/docs/swagger-ui-bundle.js',
 };

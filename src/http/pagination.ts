@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { Turns } from '../lib/admission.ts';
 import { logFailure } from '../lib/log.ts';
 import { expectReading, isOnOneMachine } from './connection.ts';
+import { jsonResponse } from './json.ts';
 
 /** The part of a list that is in memory at once. `longBytes` are of its long values, apart from those of the last row. */
 interface Chunk {
@@ -59,7 +60,7 @@ export async function listResponse<Row extends ListRow>(
   if (rows.length > limit) linkNextPage(c, shown.at(-1)?.id);
   const isLong = shown.some(({ unreadBytes = 0 }) => unreadBytes > 0);
   if (isLong) return streamList(c, list, { rows: shown, isLast: true }, toWire);
-  return c.json(shown.map(toWire));
+  return jsonResponse(c, shown.map(toWire));
 }
 
 /** Links to the page after an object. */
@@ -121,7 +122,7 @@ function streamList<Row extends ListRow>(
       yield separator + group.map((row) => JSON.stringify(toWire(row))).join(',');
       separator = ',';
     }
-    yield ']';
+    yield ']\n';
   }
   const parts = jsonArray();
   const stream = new ReadableStream<string>({

@@ -6,6 +6,7 @@ import { getPath } from 'hono/utils/url';
 import { declaredIntents } from '../auth/middleware.ts';
 import { expectReading, ownResponse } from '../http/connection.ts';
 import { ApiError, BUSY } from '../http/errors.ts';
+import { jsonResponse } from '../http/json.ts';
 import type { Operation } from '../http/operation.ts';
 import { type AppEnv, isolateOf } from '../isolate.ts';
 import { consolePage, consoleRoutes, isConsolePage } from './console.ts';
@@ -71,9 +72,10 @@ const admit = (): MiddlewareHandler<AppEnv> =>
 
 const management = new Hono<AppEnv>({ getPath: plainPath })
   .use(observe(), admit())
+  .get('/', (c) => c.redirect('/console'))
   .get('/.well-known/jwks.json', allowPages('GET', GET_KEYS), (c) => {
     c.header('Cache-Control', `public, max-age=${KEYS_MAX_AGE_SECONDS}`);
-    return c.json({ keys: isolateOf(c.env).signingKeys?.publicKeys() ?? [] });
+    return jsonResponse(c, { keys: isolateOf(c.env).signingKeys?.publicKeys() ?? [] });
   })
   .options('/.well-known/jwks.json', preflight('GET', 'allowSigningKeys', 'Validation'))
   .route('/api/v1', v1)

@@ -4,6 +4,7 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { acceptedIntents } from '../auth/middleware.ts';
 import { ApiError, type ErrorStatus } from '../http/errors.ts';
+import { jsonResponse } from '../http/json.ts';
 import { DomainError, type ErrorKind } from '../lib/errors.ts';
 import { logFailure } from '../lib/log.ts';
 
@@ -23,7 +24,7 @@ export function errorResponse(
   intents: readonly ApiIntent[] = acceptedIntents(c),
 ): Response {
   const body: ErrorResponse = { message: error.message, accepted_intents: [...intents] };
-  return c.json(body, error.status, error.headers);
+  return jsonResponse(c, body, error.status, error.headers);
 }
 
 /** The error to report to the client; undefined for an internal error, whose message stays internal. */

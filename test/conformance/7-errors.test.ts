@@ -80,6 +80,23 @@ describe('Error-Code and Error-Field', () => {
   });
 });
 
+it('JSON of v2 ends with a line feed, and that of a validation does not', async () => {
+  const { id, licenseKey, productId } = await createLicense();
+  const path = `${licenses.path}/${id}`;
+  for (const response of [
+    await call('GET', path),
+    await call('GET', licenses.path),
+    await call('GET', `${licenses.path}?limit=1`),
+    await call('PUT', path, { body: {} }),
+    await call('GET', path, { token: 'unknown' }),
+    await call('GET', '/.well-known/jwks.json'),
+  ]) {
+    expect(response.text).toMatch(/^[^\n]*[}\]]\n$/);
+  }
+  const validated = await call('POST', '/api/v2/validate', { body: { licenseKey, productId } });
+  expect(validated.text).toMatch(/}$/);
+});
+
 it('a body is JSON whatever its content type says', async () => {
   for (const type of [
     'text/plain',

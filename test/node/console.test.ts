@@ -85,10 +85,6 @@ describe('the page', () => {
     expect(response.status).toBeGreaterThanOrEqual(400);
     expect(response.headers.get('Content-Type')).toBe('application/json');
   });
-
-  it('the page at the address of the service links to the console', async () => {
-    expect(await (await get('/')).text()).toContain('<a class="link" href="/console">');
-  });
 });
 
 describe('the other files', () => {

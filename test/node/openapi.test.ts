@@ -46,12 +46,12 @@ describe('the running service and its documentation', () => {
     expect(await response.text()).toBe(source);
   });
 
-  it('the running service shows a person who opens its address the page of /docs', async () => {
+  it('the running service leads a person who opens its address to the console', async () => {
     const response = await get('/');
-    expect(response.status).toBe(200);
-    expect(await response.text()).toBe(await (await get('/docs')).text());
+    expect(response.status).toBe(302);
+    expect(response.headers.get('Location')).toBe('/console');
     const posted = await fetch(`${address}/`, { method: 'POST', redirect: 'manual' });
-    expect(posted.status).toBe(404);
+    expect(posted.status).toBe(405);
   });
 
   it('the running service restricts /docs to its own origin', async () => {

@@ -4,6 +4,7 @@ import { MAX_PAGE_OBJECTS } from '@licet/contract/limits';
 import { Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
 import { query } from '../../http/input.ts';
+import { jsonResponse } from '../../http/json.ts';
 import { operationsOn } from '../../http/operation.ts';
 import { linkNextPage } from '../../http/pagination.ts';
 import { listEvents, toEvent } from '../../resources/events/queries.ts';
@@ -29,6 +30,6 @@ export const eventRoutes = new Hono<AuthEnv>().get(
     const { limit, ...filter } = c.req.valid('query');
     const { rows, next } = await listEvents(databaseOf(c), filter, limit ?? MAX_PAGE_OBJECTS);
     linkNextPage(c, next);
-    return c.json(rows.map(toEvent));
+    return jsonResponse(c, rows.map(toEvent));
   },
 );

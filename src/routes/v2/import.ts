@@ -3,6 +3,7 @@ import { INTENTS } from '@licet/contract/intents';
 import { Hono } from 'hono';
 import { type AuthEnv, requireIntents, senderOf } from '../../auth/middleware.ts';
 import { body } from '../../http/input.ts';
+import { jsonResponse } from '../../http/json.ts';
 import { importItems } from '../../import/import.ts';
 
 /** Imports the objects of another service, an extension. docs/import.md explains its use. */
@@ -18,5 +19,5 @@ export const importRoute = new Hono<AuthEnv>().post(
     errors: [409],
   }),
   body(importRequest),
-  async (c) => c.json(await importItems(senderOf(c), c.req.valid('json'))),
+  async (c) => jsonResponse(c, await importItems(senderOf(c), c.req.valid('json'))),
 );

@@ -3,6 +3,7 @@ import { platformLabel } from '@licet/contract/platforms';
 import { signingKeyUse } from '@licet/contract/requests';
 import { Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents, requireToken } from '../../auth/middleware.ts';
+import { jsonResponse } from '../../http/json.ts';
 import type { Operation } from '../../http/operation.ts';
 import { parsePlatformLabels } from '../../lib/platform-labels.ts';
 import { signingKeyUses } from '../../requests/signing-key-uses.ts';
@@ -56,10 +57,10 @@ export const v2 = new Hono<AuthEnv>()
   .use(requireToken())
   .get('/ping', forAny(PING), (c) => c.text('pong'))
   .get('/platforms', forAny(LIST_PLATFORMS), (c) =>
-    c.json(parsePlatformLabels(c.env.PLATFORM_LABELS)),
+    jsonResponse(c, parsePlatformLabels(c.env.PLATFORM_LABELS)),
   )
   .get('/signing-keys', requireIntents(INTENTS.readRequests)(LIST_SIGNING_KEY_USES), async (c) =>
-    c.json(await signingKeyUses(databaseOf(c))),
+    jsonResponse(c, await signingKeyUses(databaseOf(c))),
   )
   .route('/products', productRoutes)
   .route('/licenses', licenseRoutes)

@@ -18,6 +18,7 @@ import type { Sender } from '../../db/change.ts';
 import type { Page } from '../../db/predicates.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, path, pathId, query } from '../../http/input.ts';
+import { jsonResponse } from '../../http/json.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { linkNextPage, listResponse } from '../../http/pagination.ts';
 import { listInstallations } from '../../requests/installations.ts';
@@ -185,7 +186,7 @@ export const licenseRoutes = new Hono<AuthEnv>()
     async (c) => {
       const installations = await listInstallations(databaseOf(c), c.req.valid('param').id);
       if (!installations) throw notFound('License');
-      return c.json(pageOf(c, installations, c.req.valid('query')));
+      return jsonResponse(c, pageOf(c, installations, c.req.valid('query')));
     },
   )
   .post('/', canWrite(create), body(licenseCreate), idempotencyKey, (c) =>
@@ -208,7 +209,8 @@ export const licenseRoutes = new Hono<AuthEnv>()
       create: (sender) => createLicenses(c, sender, values, count),
       restore: licensesOf,
       respond: (rows) =>
-        c.json(
+        jsonResponse(
+          c,
           rows.map((row) => toLicense(row, row.createdAt)),
           201,
         ),

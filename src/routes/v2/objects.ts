@@ -4,6 +4,7 @@ import type { Sender } from '../../db/change.ts';
 import { type Database, isUniqueViolation } from '../../db/client.ts';
 import { findFirstRequest, type KeyedRequest, rowOf } from '../../db/idempotency.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
+import { jsonResponse } from '../../http/json.ts';
 import { wait } from '../../lib/async.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { sha256Hex } from '../../lib/sha256.ts';
@@ -16,7 +17,7 @@ import { sha256Hex } from '../../lib/sha256.ts';
  * ever match.
  */
 export const objectResponse = (c: Context, row: { revision: number }, object: object): Response =>
-  c.json(object, 200, { ETag: `"${row.revision}"` });
+  jsonResponse(c, object, 200, { ETag: `"${row.revision}"` });
 
 /** Responds with a new object of a resource, with its ETag and its address. */
 export const createdResponse = (
@@ -25,7 +26,7 @@ export const createdResponse = (
   row: { id: number; revision: number },
   object: object,
 ): Response =>
-  c.json(object, 201, {
+  jsonResponse(c, object, 201, {
     ETag: `"${row.revision}"`,
     Location: `/api/v2/${resource}/${row.id}`,
   });

@@ -5,6 +5,7 @@ import { Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
 import { notFound } from '../../http/errors.ts';
 import { pathId, query } from '../../http/input.ts';
+import { jsonResponse } from '../../http/json.ts';
 import { operationsOn } from '../../http/operation.ts';
 import { linkNextPage } from '../../http/pagination.ts';
 import { findRecord, listRecords, toRequest } from '../../requests/queries.ts';
@@ -28,7 +29,7 @@ export const requestRoutes = new Hono<AuthEnv>()
     const { limit, ...filter } = c.req.valid('query');
     const { rows, hasMore } = await listRecords(databaseOf(c), filter, limit ?? MAX_PAGE_OBJECTS);
     if (hasMore && limit !== undefined) linkNextPage(c, rows.at(-1)?.id);
-    return c.json(rows.map(toRequest));
+    return jsonResponse(c, rows.map(toRequest));
   })
   .get('/:id', canRead(get), pathId, async (c) => {
     const row = await findRecord(databaseOf(c), c.req.valid('param').id);

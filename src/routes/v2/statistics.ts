@@ -5,6 +5,7 @@ import { Hono } from 'hono';
 import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { query } from '../../http/input.ts';
+import { jsonResponse } from '../../http/json.ts';
 import { isolateOf } from '../../isolate.ts';
 import { readStatistics } from '../../requests/statistics.ts';
 
@@ -41,6 +42,6 @@ export const statisticsRoutes = new Hono<AuthEnv>().get(
     const { counts } = isolateOf(c.env);
     const { waitUntil } = c.get('timings');
     const period = { from, to, step, productId };
-    return c.json(await readStatistics(db, counts, period, now, waitUntil));
+    return jsonResponse(c, await readStatistics(db, counts, period, now, waitUntil));
   },
 );

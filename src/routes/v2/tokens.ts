@@ -13,6 +13,7 @@ import { type AuthEnv, databaseOf, requireIntents } from '../../auth/middleware.
 import { NOT_LIVE, newToken } from '../../auth/tokens.ts';
 import { notFound } from '../../http/errors.ts';
 import { body, idempotencyKey, ifMatch, pathId, query } from '../../http/input.ts';
+import { jsonResponse } from '../../http/json.ts';
 import { type Operation, operationsOn } from '../../http/operation.ts';
 import { listResponse } from '../../http/pagination.ts';
 import { sha256Hex } from '../../lib/sha256.ts';
@@ -61,7 +62,7 @@ export const tokenRoutes = new Hono<AuthEnv>()
     const row = tokenId === null ? ROOT : await findToken(databaseOf(c), tokenId);
     // Revoked just now.
     if (!row) throw NOT_LIVE;
-    return c.json(toOwnToken({ ...row, intents }));
+    return jsonResponse(c, toOwnToken({ ...row, intents }));
   })
   .get('/:id', all(get), pathId, async (c) => {
     const row = await findToken(databaseOf(c), c.req.valid('param').id);
